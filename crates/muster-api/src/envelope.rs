@@ -1,0 +1,159 @@
+//! The one shape of every answer (TASKS-ENV), and the closed sets of error and warning codes.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// The answer to a call: always all eight keys.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Envelope {
+    /// Whether the call did what it was asked.
+    pub success: bool,
+    /// The operation's name without its family prefix.
+    pub intent: String,
+    /// What came of it; `{}` on failure.
+    pub result: Value,
+    /// Things worth knowing that did not stop the call.
+    pub warnings: Vec<Warning>,
+    /// Calls that would work right now, verbatim.
+    pub suggestions: Vec<Suggestion>,
+    /// Workspace, resolved target, moved focus, replay.
+    pub context: Map<String, Value>,
+    /// Why it failed; null on success.
+    pub error: Option<ApiError>,
+    /// When it was answered.
+    pub timestamp: String,
+}
+
+/// A refusal as the caller sees it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ApiError {
+    /// From the closed list.
+    pub code: ErrorCode,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub recovery: String,
+    /// Facts for programs.
+    pub details: Map<String, Value>,
+}
+
+/// Something worth knowing about an accepted call.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Warning {
+    /// From the closed list.
+    pub code: WarningCode,
+    /// What happened.
+    pub message: String,
+    /// What to do about it.
+    pub recovery: String,
+}
+
+/// A call that succeeds when it is sent verbatim (TASKS-ENV-4).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Suggestion {
+    /// Always `call_tool`.
+    pub action: &'static str,
+    /// Operation to call.
+    pub target: String,
+    /// Why it helps.
+    pub reason: String,
+    /// How much it helps.
+    pub priority: Priority,
+    /// Always true: only calls known to succeed are suggested.
+    pub validated: bool,
+    /// Arguments, complete.
+    pub params: Map<String, Value>,
+}
+
+impl Suggestion {
+    /// A suggestion to call `target` with `params`, which must be a JSON object.
+    pub fn call(target: &str, reason: &str, priority: Priority, params: Value) -> Self {
+        let params = match params {
+            Value::Object(map) => map,
+            other => unreachable!("suggestion parameters are an object, got {other}"),
+        };
+        Self {
+            action: "call_tool",
+            target: target.to_owned(),
+            reason: reason.to_owned(),
+            priority,
+            validated: true,
+            params,
+        }
+    }
+}
+
+/// Weight of a suggestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Priority {
+    /// Do this first.
+    High,
+    /// Useful.
+    Medium,
+    /// Possible.
+    Low,
+}
+
+/// Why a call failed: the closed list of TASKS section 2.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ErrorCode {
+    /// Malformed, unknown, contradictory or out-of-range argument, or a call without meaning here.
+    InvalidInput,
+    /// A well-formed id, path or name that does not exist.
+    UnknownId,
+    /// No operation of that name.
+    UnknownTool,
+    /// `expected_revision` is not the current one.
+    RevisionMismatch,
+    /// A known idempotency key with another call.
+    IdempotencyConflict,
+    /// A required checkpoint is unconfirmed.
+    CheckpointsNotConfirmed,
+    /// Proof is required and missing.
+    ProofRequired,
+    /// Child steps or sub-tasks are open.
+    ChildrenOpen,
+    /// The step is blocked.
+    StepBlocked,
+    /// The write lock was not free in time.
+    StoreBusy,
+    /// The store failed.
+    StoreError,
+}
+
+/// What a warning is about: the closed list of TASKS section 2.4, in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum WarningCode {
+    /// Something was cut to fit.
+    BudgetTruncated,
+    /// Only the minimal signal is left.
+    BudgetMinimal,
+    /// The budget was raised to the smallest possible.
+    BudgetMinClamped,
+    /// A secret was replaced before storing.
+    SecretRedacted,
+    /// Proof lacks a receipt.
+    ProofWeak,
+}
+
+impl Envelope {
+    /// The answer as one JSON object.
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_else(|error| {
+            unreachable!("an envelope holds only JSON values: {error}");
+        })
+    }
+}
+
+impl ErrorCode {
+    /// The code as it stands in answers.
+    pub fn name(self) -> String {
+        match json!(self) {
+            Value::String(name) => name,
+            other => unreachable!("codes serialise as text, got {other}"),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What a room of the domain is: commands decided into events, events evolved into documents.
+//!
+//! ```text
+//!   command ──decide(documents, command, env)──► events ──evolve(documents, event)──► documents
+//! ```
+//!
+//! Both functions are pure. `decide` may refuse; `evolve` may not: an event is a fact.
+
+use std::{borrow::Cow, fmt::Debug};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{Documents, Need, Timestamp, Unloaded};
+
+/// A family of documents that changes only through its own events, in one ordered stream.
+pub trait Aggregate: Sized + 'static {
+    /// Stream prefix in the log: `workspace` in `workspace/acme`.
+    const STREAM: &'static str;
+    /// Typed name of a document.
+    type Key: Ord + Clone + Debug + Send + Sync;
+    /// A current-state document.
+    type Document: Clone + PartialEq + Debug + Serialize + DeserializeOwned + Send + Sync;
+    /// A fact, in the past tense, with everything replay needs.
+    type Event: Clone + PartialEq + Debug + Serialize + DeserializeOwned + Send + Sync;
+    /// What is asked for.
+    type Command: Debug + Send;
+    /// The rule that says no, with its facts.
+    type Rejection: Clone + PartialEq + Debug + Send;
+
+    /// How the key is written in the store.
+    fn address(key: &Self::Key) -> Address;
+    /// The key that an address in the store names, if it is one of this room's.
+    fn key(address: &Address) -> Option<Self::Key>;
+    /// The columns that lists filter and sort by.
+    fn index(document: &Self::Document) -> Index;
+    /// The event's name in the log.
+    fn event_type(event: &Self::Event) -> &'static str;
+    /// Which entity the event is about; `None` keeps it out of every event list.
+    fn subject(event: &Self::Event) -> Option<Subject>;
+    /// Says what the command means for these documents, or which rule refuses it.
+    fn decide(
+        documents: &Documents<Self>,
+        command: &Self::Command,
+        env: &Env,
+    ) -> Result<Vec<Self::Event>, Refusal<Self>>;
+    /// Applies one fact to the documents.
+    fn evolve(
+        documents: &mut Documents<Self>,
+        event: &Recorded<Self::Event>,
+    ) -> Result<(), Unloaded<Self::Key>>;
+}
+
+/// The world as values: what a decision may know besides the documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Env {
+    /// The moment of the call.
+    pub now: Timestamp,
+}
+
+/// How far the log has come: store-wide position and sequence number in one stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Head {
+    /// Number of the newest event of the whole store.
+    pub global: u64,
+    /// Number of the newest event of the stream.
+    pub seq: u64,
+}
+
+/// An event with its place in the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded<E> {
+    /// Store-wide position, strictly increasing in commit order.
+    pub global: u64,
+    /// Gapless number inside the stream.
+    pub seq: u64,
+    /// When it was accepted.
+    pub at: Timestamp,
+    /// The fact itself.
+    pub event: E,
+}
+
+/// A document's place in the store: kind and name inside its stream.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Address {
+    /// Kind of document, for example `task`.
+    pub kind: Cow<'static, str>,
+    /// Name inside the kind, for example `TASK-001`.
+    pub name: String,
+}
+
+/// The few columns beside a document's body that lists filter and sort by.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Index {
+    /// Sort number, usually the number in the id.
+    pub ord: u64,
+    /// Name of the containing document, empty at the top.
+    pub parent: String,
+    /// Status as text, empty where there is none.
+    pub status: Cow<'static, str>,
+    /// Urgency, lowest first; `None` keeps the document out of ranked lists.
+    pub rank: Option<u32>,
+    /// Bit set of [`Mark`]s.
+    pub marks: u8,
+}
+
+/// A yes-or-no property that lists can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Mark {
+    /// Something stands in the way of this document's work.
+    Blocked = 1,
+    /// A required confirmation or proof is missing.
+    Unconfirmed = 2,
+}
+
+/// What an event is about, for the timelines of one entity and of its container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// The entity itself, for example `TASK-001`.
+    pub entity: String,
+    /// The container whose timeline shows it too, for example `PLAN-001`.
+    pub scope: String,
+}
+
+/// Why a piece of work did not happen.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refusal<A: Aggregate> {
+    /// A rule says no.
+    Rejected(A::Rejection),
+    /// Something must be loaded before the question can be answered.
+    Unloaded(Need<A::Key>),
+}
+
+impl<A: Aggregate> From<Unloaded<A::Key>> for Refusal<A> {
+    fn from(Unloaded(need): Unloaded<A::Key>) -> Self {
+        Self::Unloaded(need)
+    }
+}

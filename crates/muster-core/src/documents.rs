@@ -1,0 +1,278 @@
+//! The working set: the documents a piece of work has been shown, and what it has changed.
+//!
+//! ```text
+//!   current   changes of the call under way        dropped by `rollback`
+//!   earlier   changes of calls before it           (several calls can share one transaction)
+//!   loaded    as the store holds them              None: known to be absent
+//! ```
+//!
+//! Reads look from top to bottom. A key found in none of the layers is answered with [`Unloaded`]; whoever
+//! runs the work loads it and runs the work again from the start, which is safe because work is pure.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{Address, Aggregate, Index, Mark, Recorded};
+
+/// Something that has to be loaded first.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Need<K> {
+    /// One document.
+    Document(K),
+    /// A list of documents.
+    List(ListQuery),
+    /// A slice of the log.
+    Events(EventQuery),
+}
+
+/// The answer of a look-up whose document, list or slice is not at hand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unloaded<K>(pub Need<K>);
+
+/// A list of documents of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ListQuery {
+    /// Kind of document.
+    pub kind: &'static str,
+    /// Only documents inside this one.
+    pub parent: Option<String>,
+    /// Only documents with one of these statuses; empty means any.
+    pub statuses: Vec<&'static str>,
+    /// Only documents that carry the mark.
+    pub mark: Option<Mark>,
+    /// Only documents behind this sort number in the chosen order.
+    pub after: Option<u64>,
+    /// Sort order.
+    pub order: ListOrder,
+    /// At most this many; `None` means all.
+    pub limit: Option<u32>,
+}
+
+impl ListQuery {
+    /// All documents of a kind, by sort number.
+    pub fn of(kind: &'static str) -> Self {
+        Self {
+            kind,
+            parent: None,
+            statuses: Vec::new(),
+            mark: None,
+            after: None,
+            order: ListOrder::Ascending,
+            limit: None,
+        }
+    }
+
+    /// Whether a document with this address and index belongs to the list.
+    pub fn admits(&self, address: &Address, index: &Index) -> bool {
+        self.kind == address.kind
+            && self.parent.as_ref().is_none_or(|parent| *parent == index.parent)
+            && (self.statuses.is_empty()
+                || self.statuses.iter().any(|status| *status == index.status))
+            && self.mark.is_none_or(|mark| index.marks & mark as u8 != 0)
+            && self.order.admits(self.after, index)
+    }
+}
+
+/// Sort order of a list of documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ListOrder {
+    /// Lowest sort number first.
+    Ascending,
+    /// Highest sort number first.
+    Descending,
+    /// Lowest rank first, then lowest sort number; unranked documents are left out.
+    Rank,
+}
+
+impl ListOrder {
+    fn admits(self, after: Option<u64>, index: &Index) -> bool {
+        match self {
+            Self::Ascending => after.is_none_or(|after| index.ord > after),
+            Self::Descending => after.is_none_or(|after| index.ord < after),
+            Self::Rank => index.rank.is_some(),
+        }
+    }
+
+    fn sort_key(self, index: &Index) -> (u64, u64) {
+        match self {
+            Self::Ascending => (index.ord, 0),
+            Self::Descending => (u64::MAX - index.ord, 0),
+            Self::Rank => (index.rank.map_or(u64::MAX, u64::from), index.ord),
+        }
+    }
+}
+
+/// A slice of one stream's events that have a subject.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EventQuery {
+    /// Only events of this entity.
+    pub entity: Option<String>,
+    /// Only events shown on this container's timeline.
+    pub scope: Option<String>,
+    /// Only events behind this global position in the chosen order.
+    pub after: Option<u64>,
+    /// Sort order.
+    pub order: EventOrder,
+    /// At most this many.
+    pub limit: u32,
+}
+
+/// Sort order of a slice of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EventOrder {
+    /// In commit order.
+    OldestFirst,
+    /// Against commit order.
+    NewestFirst,
+}
+
+type Layer<A> = BTreeMap<<A as Aggregate>::Key, Option<Arc<<A as Aggregate>::Document>>>;
+
+/// The documents at hand and the changes made to them.
+pub struct Documents<A: Aggregate> {
+    loaded: Layer<A>,
+    earlier: Layer<A>,
+    current: Layer<A>,
+    lists: BTreeMap<ListQuery, Vec<A::Key>>,
+    slices: BTreeMap<EventQuery, Arc<[Recorded<A::Event>]>>,
+    complete: bool,
+}
+
+impl<A: Aggregate> Default for Documents<A> {
+    fn default() -> Self {
+        Self {
+            loaded: BTreeMap::new(),
+            earlier: BTreeMap::new(),
+            current: BTreeMap::new(),
+            lists: BTreeMap::new(),
+            slices: BTreeMap::new(),
+            complete: false,
+        }
+    }
+}
+
+impl<A: Aggregate> Documents<A> {
+    /// A set that knows everything there is: a key it does not hold is absent, not unloaded.
+    pub fn complete() -> Self {
+        Self { complete: true, ..Self::default() }
+    }
+
+    /// The document as it stands now.
+    pub fn get(&self, key: &A::Key) -> Result<Option<&A::Document>, Unloaded<A::Key>> {
+        match self.current.get(key) {
+            Some(slot) => Ok(slot.as_deref()),
+            None => self.original(key),
+        }
+    }
+
+    /// The document as it was when the call under way began.
+    pub fn original(&self, key: &A::Key) -> Result<Option<&A::Document>, Unloaded<A::Key>> {
+        match self.earlier.get(key).or_else(|| self.loaded.get(key)) {
+            Some(slot) => Ok(slot.as_deref()),
+            None if self.complete => Ok(None),
+            None => Err(Unloaded(Need::Document(key.clone()))),
+        }
+    }
+
+    /// The document for changing; copies it into the current call on first use.
+    pub fn edit(&mut self, key: &A::Key) -> Result<Option<&mut A::Document>, Unloaded<A::Key>> {
+        if !self.current.contains_key(key) {
+            let slot = match self.earlier.get(key).or_else(|| self.loaded.get(key)) {
+                Some(slot) => slot.clone(),
+                None if self.complete => None,
+                None => return Err(Unloaded(Need::Document(key.clone()))),
+            };
+            self.current.insert(key.clone(), slot);
+        }
+        Ok(self.current.get_mut(key).and_then(Option::as_mut).map(Arc::make_mut))
+    }
+
+    /// Sets or replaces a document.
+    pub fn put(&mut self, key: A::Key, document: A::Document) {
+        self.current.insert(key, Some(Arc::new(document)));
+    }
+
+    /// Removes a document.
+    pub fn remove(&mut self, key: A::Key) {
+        self.current.insert(key, None);
+    }
+
+    /// The documents of a list as they stand now, changes of this work included.
+    pub fn list(&self, query: &ListQuery) -> Result<Vec<&A::Document>, Unloaded<A::Key>> {
+        let stored = match self.lists.get(query) {
+            Some(keys) => keys.as_slice(),
+            None if self.complete => &[],
+            None => return Err(Unloaded(Need::List(query.clone()))),
+        };
+        let mut rows: Vec<((u64, u64), &A::Document)> = Vec::new();
+        let changed =
+            |key: &A::Key| self.current.contains_key(key) || self.earlier.contains_key(key);
+        for key in stored.iter().filter(|key| !changed(key)) {
+            if let Some(document) = self.get(key)? {
+                rows.push((query.order.sort_key(&A::index(document)), document));
+            }
+        }
+        for (key, document) in self.changes() {
+            let Some(document) = document else { continue };
+            let index = A::index(document);
+            if query.admits(&A::address(key), &index) {
+                rows.push((query.order.sort_key(&index), document));
+            }
+        }
+        rows.sort_by_key(|(sort_key, _)| *sort_key);
+        let limit = query.limit.map_or(usize::MAX, |limit| limit as usize);
+        Ok(rows.into_iter().take(limit).map(|(_, document)| document).collect())
+    }
+
+    /// A slice of the log as the store holds it; events of the work under way are not in it.
+    pub fn events(
+        &self,
+        query: &EventQuery,
+    ) -> Result<Arc<[Recorded<A::Event>]>, Unloaded<A::Key>> {
+        match self.slices.get(query) {
+            Some(slice) => Ok(Arc::clone(slice)),
+            None => Err(Unloaded(Need::Events(query.clone()))),
+        }
+    }
+
+    /// Hands over a document from the store.
+    pub fn supply(&mut self, key: A::Key, document: Option<Arc<A::Document>>) {
+        self.loaded.insert(key, document);
+    }
+
+    /// Hands over a list from the store; its documents come through [`Self::supply`].
+    pub fn supply_list(&mut self, query: ListQuery, keys: Vec<A::Key>) {
+        self.lists.insert(query, keys);
+    }
+
+    /// Hands over a slice of the log.
+    pub fn supply_events(&mut self, query: EventQuery, events: Vec<Recorded<A::Event>>) {
+        self.slices.insert(query, events.into());
+    }
+
+    /// Everything that was changed, newest state of each document; `None` means removed.
+    pub fn changes(&self) -> impl Iterator<Item = (&A::Key, Option<&A::Document>)> {
+        let before = self.earlier.iter().filter(|(key, _)| !self.current.contains_key(key));
+        before.chain(&self.current).map(|(key, slot)| (key, slot.as_deref()))
+    }
+
+    /// How many documents were changed.
+    pub(crate) fn changed_len(&self) -> usize {
+        self.earlier.len() + self.current.len()
+    }
+
+    /// Ends a call: what it changed becomes the state that the next one starts from.
+    pub(crate) fn seal(&mut self) {
+        self.earlier.append(&mut self.current);
+    }
+
+    /// Forgets what the call under way changed.
+    pub(crate) fn rollback(&mut self) {
+        self.current.clear();
+    }
+
+    /// Forgets every change, so that the work can be run again.
+    pub fn reset(&mut self) {
+        self.earlier.clear();
+        self.current.clear();
+    }
+}

@@ -1,0 +1,76 @@
+//! A draft: what one transaction would append, worked out before anything is written.
+
+use crate::{Aggregate, Documents, Env, Head, Recorded, Refusal};
+
+/// Events and document changes of one transaction in the making.
+///
+/// Macros and batches apply several commands to one draft; it is stored whole or not at all.
+pub struct Draft<'a, A: Aggregate> {
+    documents: &'a mut Documents<A>,
+    env: Env,
+    head: Head,
+    events: Vec<Recorded<A::Event>>,
+    sealed: usize,
+}
+
+impl<'a, A: Aggregate> Draft<'a, A> {
+    /// An empty draft on top of the given documents and log position.
+    pub fn new(documents: &'a mut Documents<A>, head: Head, env: Env) -> Self {
+        documents.reset();
+        Self { documents, env, head, events: Vec::new(), sealed: 0 }
+    }
+
+    /// The documents as the draft would leave them.
+    pub fn documents(&self) -> &Documents<A> {
+        self.documents
+    }
+
+    /// The moment of the call.
+    pub fn env(&self) -> Env {
+        self.env
+    }
+
+    /// Decides one command and applies its events; answers those events.
+    pub fn apply(&mut self, command: &A::Command) -> Result<&[Recorded<A::Event>], Refusal<A>> {
+        let first = self.events.len();
+        for event in A::decide(self.documents, command, &self.env)? {
+            let count = self.events.len() as u64 + 1;
+            let recorded = Recorded {
+                global: self.head.global + count,
+                seq: self.head.seq + count,
+                at: self.env.now,
+                event,
+            };
+            A::evolve(self.documents, &recorded)?;
+            self.events.push(recorded);
+        }
+        Ok(&self.events[first..])
+    }
+
+    /// Starts the next call of the same transaction: revisions count anew from here.
+    pub fn next_call(&mut self) {
+        self.documents.seal();
+        self.sealed = self.events.len();
+    }
+
+    /// Drops what the call under way has done, keeping the calls before it.
+    pub fn abandon_call(&mut self) {
+        self.documents.rollback();
+        self.events.truncate(self.sealed);
+    }
+
+    /// Events drafted so far.
+    pub fn events(&self) -> &[Recorded<A::Event>] {
+        &self.events
+    }
+
+    /// Whether the draft would change anything.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.documents.changed_len() == 0
+    }
+
+    /// Ends the draft and hands over its events; the changed documents stay in the working set.
+    pub fn into_events(self) -> Vec<Recorded<A::Event>> {
+        self.events
+    }
+}

@@ -1,0 +1,54 @@
+//! What can go wrong below the domain.
+
+use std::path::PathBuf;
+
+/// A failure of the store itself; bad input never ends up here.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// Another process held the write lock for longer than the bound.
+    #[error("the store's write lock was not free for {waited_ms} ms")]
+    Busy {
+        /// How long was waited.
+        waited_ms: u64,
+    },
+    /// The disk is full; nothing of the transaction was kept.
+    #[error("no space left for the store at {location}")]
+    Full {
+        /// Where the store is.
+        location: String,
+    },
+    /// The storage directory cannot be used.
+    #[error("cannot use {path}: {cause}")]
+    Directory {
+        /// The path in question.
+        path: PathBuf,
+        /// What the system said.
+        cause: String,
+    },
+    /// The file was written by a newer Muster.
+    #[error(
+        "the store has layout version {found}, this program knows up to {known}: use a newer muster"
+    )]
+    TooNew {
+        /// Version in the file.
+        found: u32,
+        /// Newest version this program knows.
+        known: u32,
+    },
+    /// The content contradicts itself.
+    #[error("the store is damaged at {place}: {finding}")]
+    Damaged {
+        /// Where.
+        place: String,
+        /// What.
+        finding: String,
+    },
+    /// The database engine failed.
+    #[error("the database failed while it {action}: {cause}")]
+    Engine {
+        /// What was being done.
+        action: &'static str,
+        /// What the engine said.
+        cause: String,
+    },
+}

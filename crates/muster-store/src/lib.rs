@@ -1,0 +1,161 @@
+//! The event log and the current-state documents.
+//!
+//! This is the only crate with SQL in it. It knows streams, events, documents and the columns that lists
+//! filter by; it does not know what any of them mean. Bodies are text that the caller encoded.
+//!
+//! What is deliberately not here: decisions, retries of business work, threads. The one writer per process
+//! and the grouping of commits live in the runtime, which drives [`Store::begin`].
+
+mod error;
+
+use std::path::Path;
+
+use muster_core::{Address, EventQuery, Head, Index, ListQuery, Subject, Timestamp};
+
+pub use error::StoreError;
+
+/// A place that keeps the log and the documents.
+pub trait Store: Send + Sync + 'static {
+    /// Starts a write transaction; waits, with a bound, until no other process writes.
+    ///
+    /// Only one transaction per process is open at a time: the runtime's writer thread holds it.
+    fn begin(&self) -> Result<Box<dyn Transaction + '_>, StoreError>;
+
+    /// A consistent view for reading, unaffected by commits made while it is open.
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>, StoreError>;
+
+    /// Position of the newest committed event of any process; cheap enough to poll.
+    fn position(&self) -> Result<u64, StoreError>;
+
+    /// Housekeeping for a quiet moment, such as folding a write-ahead log back.
+    fn rest(&self) -> Result<(), StoreError>;
+
+    /// Copies the whole store to a new file while it stays in use.
+    fn backup(&self, target: &Path) -> Result<(), StoreError>;
+
+    /// Looks for damage below the level of documents; changes nothing.
+    fn check(&self) -> Result<Vec<Damage>, StoreError>;
+
+    /// What this store is, for people.
+    fn describe(&self) -> Description;
+}
+
+/// Reads that all see the same moment.
+pub trait Snapshot {
+    /// How far the log and one stream have come; zero where nothing was written.
+    fn head(&mut self, stream: &str) -> Result<Head, StoreError>;
+
+    /// All streams with their heads, by name; `prefix` selects a kind such as `workspace/`.
+    fn streams(&mut self, prefix: &str) -> Result<Vec<StreamRow>, StoreError>;
+
+    /// One document.
+    fn document(
+        &mut self,
+        stream: &str,
+        address: &Address,
+    ) -> Result<Option<DocumentRow>, StoreError>;
+
+    /// A list of documents.
+    fn list(&mut self, stream: &str, query: &ListQuery) -> Result<Vec<DocumentRow>, StoreError>;
+
+    /// Every document of a stream, by kind and name.
+    fn documents(&mut self, stream: &str) -> Result<Vec<DocumentRow>, StoreError>;
+
+    /// A slice of a stream's events that have a subject.
+    fn events(&mut self, stream: &str, query: &EventQuery) -> Result<Vec<EventRow>, StoreError>;
+
+    /// The tail of a stream: every event with a higher `seq`, oldest first, at most `limit`.
+    fn tail(&mut self, stream: &str, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError>;
+}
+
+/// A write transaction. Dropping it undoes it.
+pub trait Transaction: Snapshot {
+    /// Appends events to a stream and writes the documents they changed.
+    ///
+    /// The events' positions must continue the log; anything else is refused as damage.
+    fn append(&mut self, append: &Append<'_>) -> Result<(), StoreError>;
+
+    /// Makes everything durable. After an error nothing of it counts, and the store has to be asked anew.
+    fn commit(self: Box<Self>) -> Result<(), StoreError>;
+}
+
+/// One stream's share of a transaction.
+#[derive(Debug)]
+pub struct Append<'a> {
+    /// Stream that the events belong to.
+    pub stream: &'a str,
+    /// New events, in order.
+    pub events: &'a [EventRow],
+    /// Changed documents.
+    pub documents: &'a [DocumentChange],
+}
+
+/// An event as the log keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventRow {
+    /// Store-wide position.
+    pub global: u64,
+    /// Number in its stream.
+    pub seq: u64,
+    /// When it was accepted.
+    pub at: Timestamp,
+    /// Name of the event.
+    pub kind: String,
+    /// What it is about; `None` keeps it out of event lists.
+    pub subject: Option<Subject>,
+    /// Encoded event.
+    pub body: String,
+}
+
+/// A document as the store keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentRow {
+    /// Where it is.
+    pub address: Address,
+    /// Columns that lists use.
+    pub index: Index,
+    /// Global position of the event that changed it last.
+    pub version: u64,
+    /// Encoded document.
+    pub body: String,
+}
+
+/// A document to write or to remove.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DocumentChange {
+    /// Insert or replace.
+    Put(DocumentRow),
+    /// Remove.
+    Remove(Address),
+}
+
+/// A stream and its head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamRow {
+    /// Name, for example `workspace/acme`.
+    pub name: String,
+    /// Number of its newest event.
+    pub seq: u64,
+}
+
+/// Damage found by [`Store::check`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Where: a stream, a table, a page.
+    pub place: String,
+    /// What is wrong there.
+    pub finding: String,
+}
+
+/// What a store is, for status pages and `doctor`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// Engine and version, for example `SQLite 3.54.1`.
+    pub engine: String,
+    /// Place on disk, if any.
+    pub location: Option<String>,
+    /// Size on disk in bytes, if any.
+    pub bytes: Option<u64>,
+    /// Version of the layout.
+    pub schema_version: u32,
+}
