@@ -6,13 +6,21 @@
 //! What is deliberately not here: decisions, retries of business work, threads. The one writer per process
 //! and the grouping of commits live in the runtime, which drives [`Store::begin`].
 
+mod delegate;
 mod error;
+mod memory;
+mod position;
+mod sqlite;
+#[cfg(test)]
+mod stories;
 
 use std::path::Path;
 
 use muster_core::{Address, EventQuery, Head, Index, ListQuery, Subject, Timestamp};
 
 pub use error::StoreError;
+pub use memory::MemoryStore;
+pub use sqlite::{SCHEMA_VERSION, SqliteOptions, SqliteStore, Synchronous};
 
 /// A place that keeps the log and the documents.
 pub trait Store: Send + Sync + 'static {

@@ -1,0 +1,61 @@
+//! A transaction reads like the snapshot inside it; this writes down the forwarding once.
+
+/// Implements `Snapshot` for a type by forwarding every read to one of its fields.
+macro_rules! reads {
+    ($view:ty, $field:ident) => {
+        impl $crate::Snapshot for $view {
+            fn head(&mut self, stream: &str) -> Result<muster_core::Head, $crate::StoreError> {
+                self.$field.head(stream)
+            }
+
+            fn streams(
+                &mut self,
+                prefix: &str,
+            ) -> Result<Vec<$crate::StreamRow>, $crate::StoreError> {
+                self.$field.streams(prefix)
+            }
+
+            fn document(
+                &mut self,
+                stream: &str,
+                address: &muster_core::Address,
+            ) -> Result<Option<$crate::DocumentRow>, $crate::StoreError> {
+                self.$field.document(stream, address)
+            }
+
+            fn list(
+                &mut self,
+                stream: &str,
+                query: &muster_core::ListQuery,
+            ) -> Result<Vec<$crate::DocumentRow>, $crate::StoreError> {
+                self.$field.list(stream, query)
+            }
+
+            fn documents(
+                &mut self,
+                stream: &str,
+            ) -> Result<Vec<$crate::DocumentRow>, $crate::StoreError> {
+                self.$field.documents(stream)
+            }
+
+            fn events(
+                &mut self,
+                stream: &str,
+                query: &muster_core::EventQuery,
+            ) -> Result<Vec<$crate::EventRow>, $crate::StoreError> {
+                self.$field.events(stream, query)
+            }
+
+            fn tail(
+                &mut self,
+                stream: &str,
+                after: u64,
+                limit: u32,
+            ) -> Result<Vec<$crate::EventRow>, $crate::StoreError> {
+                self.$field.tail(stream, after, limit)
+            }
+        }
+    };
+}
+
+pub(crate) use reads;

@@ -1,0 +1,242 @@
+//! A store that lives in memory and dies with the process.
+//!
+//! It is the reference for what the trait promises: plain maps, linear filters, no index. Tests of the
+//! layers above use it; it is deliberately not fast and not durable.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+};
+
+use muster_core::{Address, EventOrder, EventQuery, Head, ListOrder, ListQuery};
+
+use crate::{
+    Append, Damage, Description, DocumentChange, DocumentRow, EventRow, SCHEMA_VERSION, Snapshot,
+    Store, StoreError, StreamRow, Transaction, position,
+};
+
+/// A store in memory.
+#[derive(Default)]
+pub struct MemoryStore {
+    shared: Mutex<Shared>,
+    released: Condvar,
+}
+
+#[derive(Default)]
+struct Shared {
+    committed: Arc<State>,
+    writing: bool,
+}
+
+/// Everything at one moment; streams are shared between moments until one is changed.
+#[derive(Clone, Default)]
+struct State {
+    global: u64,
+    streams: BTreeMap<String, Arc<Stream>>,
+}
+
+#[derive(Clone, Default)]
+struct Stream {
+    seq: u64,
+    written: u64,
+    events: Vec<Arc<EventRow>>,
+    documents: BTreeMap<Address, Document>,
+}
+
+/// A document and when it was first written, which breaks ties in lists.
+#[derive(Clone)]
+struct Document {
+    born: u64,
+    row: Arc<DocumentRow>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The state is replaced whole or not at all, so a panic elsewhere cannot leave it half done.
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for MemoryStore {
+    fn begin(&self) -> Result<Box<dyn Transaction + '_>, StoreError> {
+        let mut shared = self
+            .released
+            .wait_while(self.shared(), |shared| shared.writing)
+            .unwrap_or_else(PoisonError::into_inner);
+        shared.writing = true;
+        let state = State::clone(&shared.committed);
+        Ok(Box::new(MemoryTransaction { store: self, state }))
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>, StoreError> {
+        Ok(Box::new(State::clone(&self.shared().committed)))
+    }
+
+    fn position(&self) -> Result<u64, StoreError> {
+        Ok(self.shared().committed.global)
+    }
+
+    fn rest(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn backup(&self, target: &Path) -> Result<(), StoreError> {
+        Err(StoreError::Directory {
+            path: target.to_owned(),
+            cause: "a store in memory has no file to copy".to_owned(),
+        })
+    }
+
+    fn check(&self) -> Result<Vec<Damage>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn describe(&self) -> Description {
+        Description {
+            engine: "memory".to_owned(),
+            location: None,
+            bytes: None,
+            schema_version: SCHEMA_VERSION,
+        }
+    }
+}
+
+struct MemoryTransaction<'a> {
+    store: &'a MemoryStore,
+    state: State,
+}
+
+crate::delegate::reads!(MemoryTransaction<'_>, state);
+
+impl Transaction for MemoryTransaction<'_> {
+    fn append(&mut self, append: &Append<'_>) -> Result<(), StoreError> {
+        let head = self.state.head(append.stream)?;
+        let head = position::advance(head, append.stream, append.events)?;
+        let stream = self.state.streams.entry(append.stream.to_owned()).or_default();
+        let stream = Arc::make_mut(stream);
+        stream.seq = head.seq;
+        stream.events.extend(append.events.iter().cloned().map(Arc::new));
+        for change in append.documents {
+            stream.change(change);
+        }
+        self.state.global = head.global;
+        Ok(())
+    }
+
+    fn commit(self: Box<Self>) -> Result<(), StoreError> {
+        self.store.shared().committed = Arc::new(self.state.clone());
+        Ok(())
+    }
+}
+
+impl Drop for MemoryTransaction<'_> {
+    fn drop(&mut self) {
+        self.store.shared().writing = false;
+        self.store.released.notify_one();
+    }
+}
+
+impl Stream {
+    fn change(&mut self, change: &DocumentChange) {
+        match change {
+            DocumentChange::Put(row) => {
+                let born = self.documents.get(&row.address).map(|document| document.born);
+                let born = born.unwrap_or_else(|| {
+                    self.written += 1;
+                    self.written
+                });
+                let document = Document { born, row: Arc::new(row.clone()) };
+                self.documents.insert(row.address.clone(), document);
+            }
+            DocumentChange::Remove(address) => {
+                self.documents.remove(address);
+            }
+        }
+    }
+}
+
+impl Snapshot for State {
+    fn head(&mut self, stream: &str) -> Result<Head, StoreError> {
+        let seq = self.streams.get(stream).map_or(0, |stream| stream.seq);
+        Ok(Head { global: self.global, seq })
+    }
+
+    fn streams(&mut self, prefix: &str) -> Result<Vec<StreamRow>, StoreError> {
+        let found = self.streams.iter().filter(|(name, _)| name.starts_with(prefix));
+        Ok(found.map(|(name, stream)| StreamRow { name: name.clone(), seq: stream.seq }).collect())
+    }
+
+    fn document(
+        &mut self,
+        stream: &str,
+        address: &Address,
+    ) -> Result<Option<DocumentRow>, StoreError> {
+        let stream = self.streams.get(stream);
+        let document = stream.and_then(|stream| stream.documents.get(address));
+        Ok(document.map(|document| DocumentRow::clone(&document.row)))
+    }
+
+    fn list(&mut self, stream: &str, query: &ListQuery) -> Result<Vec<DocumentRow>, StoreError> {
+        let Some(stream) = self.streams.get(stream) else { return Ok(Vec::new()) };
+        let mut found: Vec<&Document> = stream
+            .documents
+            .values()
+            .filter(|document| query.admits(&document.row.address, &document.row.index))
+            .collect();
+        let ord = |document: &Document| (document.row.index.ord, document.born);
+        match query.order {
+            ListOrder::Ascending => found.sort_by_key(|document| ord(document)),
+            ListOrder::Descending => {
+                found.sort_by_key(|document| std::cmp::Reverse(ord(document)));
+            }
+            ListOrder::Rank => {
+                found.sort_by_key(|document| (document.row.index.rank, ord(document)));
+            }
+        }
+        found.truncate(query.limit.map_or(usize::MAX, |limit| limit as usize));
+        Ok(found.into_iter().map(|document| DocumentRow::clone(&document.row)).collect())
+    }
+
+    fn documents(&mut self, stream: &str) -> Result<Vec<DocumentRow>, StoreError> {
+        let Some(stream) = self.streams.get(stream) else { return Ok(Vec::new()) };
+        Ok(stream.documents.values().map(|document| DocumentRow::clone(&document.row)).collect())
+    }
+
+    fn events(&mut self, stream: &str, query: &EventQuery) -> Result<Vec<EventRow>, StoreError> {
+        let Some(stream) = self.streams.get(stream) else { return Ok(Vec::new()) };
+        let admitted = stream.events.iter().filter(|event| admits(query, event));
+        let limit = query.limit as usize;
+        Ok(match query.order {
+            EventOrder::OldestFirst => {
+                admitted.take(limit).map(|event| EventRow::clone(event)).collect()
+            }
+            EventOrder::NewestFirst => {
+                admitted.rev().take(limit).map(|event| EventRow::clone(event)).collect()
+            }
+        })
+    }
+
+    fn tail(&mut self, stream: &str, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError> {
+        let Some(stream) = self.streams.get(stream) else { return Ok(Vec::new()) };
+        let first = stream.events.partition_point(|event| event.seq <= after);
+        let newer = stream.events[first..].iter().take(limit as usize);
+        Ok(newer.map(|event| EventRow::clone(event)).collect())
+    }
+}
+
+fn admits(query: &EventQuery, event: &EventRow) -> bool {
+    let Some(subject) = &event.subject else { return false };
+    let behind = match query.order {
+        EventOrder::OldestFirst => query.after.is_none_or(|after| event.global > after),
+        EventOrder::NewestFirst => query.after.is_none_or(|after| event.global < after),
+    };
+    behind
+        && query.entity.as_ref().is_none_or(|entity| *entity == subject.entity)
+        && query.scope.as_ref().is_none_or(|scope| *scope == subject.scope)
+}

@@ -1,0 +1,81 @@
+//! Looking for damage. Nothing here writes, and an error of the engine is a finding, not a failure.
+
+use rusqlite::{Connection, Row};
+
+use crate::Damage;
+
+/// Findings reported per question; a torn file can have thousands.
+const FINDINGS_MAX: usize = 100;
+
+/// A question whose every answer row is damage.
+struct Question {
+    place: &'static str,
+    sql: &'static str,
+}
+
+const QUESTIONS: &[Question] = &[
+    Question { place: "file", sql: "PRAGMA integrity_check(100)" },
+    Question {
+        place: "references",
+        sql: "SELECT \"table\" || ' row ' || rowid || ' refers to a stream that is not there' \
+              FROM pragma_foreign_key_check",
+    },
+    Question {
+        place: "log",
+        sql: "SELECT 'positions go from ' || min(global) || ' to ' || max(global) || ' with ' || \
+              count(*) || ' events' FROM event HAVING min(global) <> 1 OR max(global) <> count(*)",
+    },
+    Question {
+        place: "stream",
+        sql: "SELECT stream.name || ' has head ' || stream.seq || ', its events go from ' || \
+              coalesce(min(event.seq), 0) || ' to ' || coalesce(max(event.seq), 0) || ' with ' || \
+              count(event.seq) || ' events' \
+              FROM stream LEFT JOIN event ON event.stream = stream.id GROUP BY stream.id \
+              HAVING stream.seq <> count(event.seq) OR stream.seq <> coalesce(max(event.seq), 0) \
+              OR coalesce(min(event.seq), 1) <> 1",
+    },
+    Question {
+        place: "document",
+        sql: "SELECT kind || ' ' || name || ' has version ' || version || \
+              ', which the log has not reached' \
+              FROM document WHERE version > (SELECT coalesce(max(global), 0) FROM event)",
+    },
+];
+
+/// Everything found wrong.
+pub(super) fn damage(connection: &Connection) -> Vec<Damage> {
+    let mut found = Vec::new();
+    for question in QUESTIONS {
+        if let Err(error) = ask(connection, question, &mut found) {
+            found.push(finding(question, error.to_string()));
+        }
+    }
+    found
+}
+
+fn ask(
+    connection: &Connection,
+    question: &Question,
+    found: &mut Vec<Damage>,
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(question.sql)?;
+    let mut rows = statement.query([])?;
+    for _ in 0..FINDINGS_MAX {
+        let Some(row) = rows.next()? else { break };
+        let text = text(row)?;
+        if text != "ok" {
+            found.push(finding(question, text));
+        }
+    }
+    Ok(())
+}
+
+/// The finding as text, even where the file holds bytes that are none.
+fn text(row: &Row<'_>) -> rusqlite::Result<String> {
+    let bytes = row.get_ref(0)?.as_bytes_or_null()?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(bytes).into_owned())
+}
+
+fn finding(question: &Question, finding: String) -> Damage {
+    Damage { place: question.place.to_owned(), finding }
+}

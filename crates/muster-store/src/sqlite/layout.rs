@@ -1,0 +1,77 @@
+//! The tables, and how a file of an older layout becomes one of today's.
+
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::link::Link;
+use crate::StoreError;
+
+/// Newest layout that this program knows; the number of migrations.
+pub const SCHEMA_VERSION: u32 = MIGRATIONS.len() as u32;
+
+/// Marks the file as Muster's for tools such as `file`: "MSTR".
+const APPLICATION_ID: u32 = 0x4D53_5452;
+
+/// SQL that leads from version `n` to `n + 1`, at place `n`. Released entries are never edited.
+const MIGRATIONS: &[&str] = &[include_str!("layout/1.sql")];
+
+/// What a file turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Nothing in it yet.
+    Empty,
+    /// Tables, but not those of this program.
+    Foreign,
+    /// A store with this layout version.
+    Version(u32),
+}
+
+/// Turns write-ahead logging on, which the file remembers.
+pub(super) fn ensure_wal(link: &Link) -> Result<(), StoreError> {
+    let mode = link.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0));
+    let mode: String = mode.map_err(|error| link.failed("turned the log on", &error))?;
+    if mode == "wal" {
+        return Ok(());
+    }
+    let cause = format!("the journal mode stays {mode}");
+    Err(StoreError::Engine { action: "turned write-ahead logging on", cause })
+}
+
+/// Reads the layout version without changing anything.
+pub(super) fn detect(connection: &Connection) -> rusqlite::Result<Layout> {
+    let ours: Option<bool> = connection
+        .query_row("SELECT max(name = 'meta') FROM sqlite_schema WHERE type = 'table'", [], |row| {
+            row.get(0)
+        })
+        .optional()?
+        .flatten();
+    match ours {
+        None => Ok(Layout::Empty),
+        Some(false) => Ok(Layout::Foreign),
+        Some(true) => {
+            let version: Option<u32> = connection
+                .query_row("SELECT v FROM meta WHERE k = 'layout'", [], |row| row.get(0))
+                .optional()?;
+            Ok(version.map_or(Layout::Foreign, Layout::Version))
+        }
+    }
+}
+
+/// Brings the file from version `from` to today's in one transaction.
+pub(super) fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
+    let behavior = rusqlite::TransactionBehavior::Immediate;
+    let transaction = connection.transaction_with_behavior(behavior)?;
+    for sql in &MIGRATIONS[from as usize..] {
+        transaction.execute_batch(sql)?;
+    }
+    transaction.execute(
+        "INSERT INTO meta(k, v) VALUES ('layout', ?1) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
+        [SCHEMA_VERSION],
+    )?;
+    transaction.execute(
+        "INSERT INTO meta(k, v) VALUES ('instance', lower(hex(randomblob(16)))) \
+         ON CONFLICT (k) DO NOTHING",
+        [],
+    )?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.commit()
+}

@@ -1,0 +1,151 @@
+//! One connection with its settings, and what its errors mean for the store.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::{SqliteOptions, StoreError};
+
+/// Statements kept ready per connection; more than this crate has, so none is ever parsed twice.
+const STATEMENTS_CACHED_MAX: usize = 128;
+/// A write-ahead log larger than this is cut back when it is reset.
+const WAL_KEPT_BYTES_MAX: u32 = 64 * 1024 * 1024;
+/// Page cache of the writer.
+const WRITER_CACHE_KIB: u32 = 64 * 1024;
+/// Page cache of one reader.
+const READER_CACHE_KIB: u32 = 8 * 1024;
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Reads only; the engine refuses anything else.
+    Reader,
+    /// The one connection that writes; creates the file if it is not there.
+    Writer,
+}
+
+/// A connection to the database file.
+pub(super) struct Link {
+    pub(super) connection: Connection,
+    path: PathBuf,
+    wait_bound: Duration,
+    wal_pages: Arc<AtomicU32>,
+}
+
+impl Link {
+    /// Opens the file and sets the connection up for its role.
+    pub(super) fn open(
+        path: &Path,
+        role: Role,
+        options: &SqliteOptions,
+    ) -> Result<Self, StoreError> {
+        let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        if role == Role::Writer {
+            flags |= OpenFlags::SQLITE_OPEN_CREATE;
+        }
+        let opened = match options.vfs.as_deref() {
+            Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs),
+            None => Connection::open_with_flags(path, flags),
+        };
+        let wait_bound = options.wait_bound;
+        let connection =
+            opened.map_err(|error| translate(path, wait_bound, "opened the file", &error))?;
+        let wal_pages = Arc::new(AtomicU32::new(0));
+        let mut link = Self { connection, path: path.to_owned(), wait_bound, wal_pages };
+        match link.configure(role, options) {
+            Ok(()) => Ok(link),
+            Err(error) => Err(link.failed("configured the connection", &error)),
+        }
+    }
+
+    fn configure(&mut self, role: Role, options: &SqliteOptions) -> rusqlite::Result<()> {
+        let connection = &mut self.connection;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED_MAX);
+        connection.busy_timeout(options.wait_bound)?;
+        let synchronous = options.synchronous.pragma();
+        // Checkpoints are ours to run: the automatic one would swallow its errors.
+        connection.execute_batch(&format!(
+            "PRAGMA synchronous = {synchronous}; PRAGMA wal_autocheckpoint = 0; \
+             PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;"
+        ))?;
+        match role {
+            Role::Reader => connection.execute_batch(&format!(
+                "PRAGMA query_only = ON; PRAGMA cache_size = -{READER_CACHE_KIB};"
+            )),
+            Role::Writer => {
+                connection.execute_batch(&format!(
+                    "PRAGMA journal_size_limit = {WAL_KEPT_BYTES_MAX}; \
+                     PRAGMA cache_size = -{WRITER_CACHE_KIB};"
+                ))?;
+                let pages = Arc::clone(&self.wal_pages);
+                connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, count| {
+                    pages.store(u32::try_from(count).unwrap_or(0), Ordering::Relaxed);
+                    Ok(())
+                }))
+            }
+        }
+    }
+
+    /// Pages in the write-ahead log after this connection's newest commit.
+    pub(super) fn wal_pages(&self) -> u32 {
+        self.wal_pages.load(Ordering::Relaxed)
+    }
+
+    /// The bound that busy waits of this connection have.
+    pub(super) fn wait_bound(&self) -> Duration {
+        self.wait_bound
+    }
+
+    /// The store's word for an error of this connection.
+    pub(super) fn failed(&self, action: &'static str, error: &rusqlite::Error) -> StoreError {
+        translate(&self.path, self.wait_bound, action, error)
+    }
+}
+
+/// The store's word for an error of the engine.
+fn translate(
+    path: &Path,
+    wait_bound: Duration,
+    action: &'static str,
+    error: &rusqlite::Error,
+) -> StoreError {
+    let location = || path.display().to_string();
+    let cause = error.to_string();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::Full { location: location() },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            StoreError::Busy { waited_ms: milliseconds(wait_bound) }
+        }
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            StoreError::Damaged { place: location(), finding: cause }
+        }
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
+            StoreError::Directory { path: path.to_owned(), cause }
+        }
+        Some(_) => StoreError::Engine { action, cause },
+        None if misread(error) => StoreError::Damaged { place: location(), finding: cause },
+        None => StoreError::Engine { action, cause },
+    }
+}
+
+/// Whether a column held something that it never should.
+fn misread(error: &rusqlite::Error) -> bool {
+    matches!(
+        error,
+        rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::InvalidColumnType(..)
+    )
+}
+
+/// A duration as whole milliseconds.
+pub(super) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

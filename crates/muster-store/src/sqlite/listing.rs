@@ -1,0 +1,167 @@
+//! The SQL of list and event queries.
+//!
+//! Every query names the index that answers it, so its cost is fixed here and not by the planner's guess.
+//! One index cannot give several statuses in sort order; such a list is a merge of one range per status:
+//!
+//! ```text
+//!   status = ACTIVE, by ord ──┐
+//!                             ├─ merged by (ord, id) ─► LIMIT
+//!   status = TODO,   by ord ──┘
+//! ```
+//!
+//! A list by mark, or by rank with a status, filters the marked or ranked documents, which are the few that
+//! need attention, not the whole kind.
+
+use muster_core::{EventOrder, EventQuery, ListOrder, ListQuery, Mark};
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+
+/// A statement and its parameters.
+pub(super) struct Question<'a> {
+    pub(super) sql: String,
+    pub(super) parameters: Vec<ToSqlOutput<'a>>,
+}
+
+impl<'a> Question<'a> {
+    fn new() -> Self {
+        Self { sql: String::with_capacity(512), parameters: Vec::with_capacity(8) }
+    }
+
+    /// Adds a parameter and says how the statement refers to it.
+    fn integer(&mut self, value: i64) -> String {
+        self.parameters.push(ToSqlOutput::Owned(Value::Integer(value)));
+        format!("?{}", self.parameters.len())
+    }
+
+    fn text(&mut self, value: &'a str) -> String {
+        self.parameters.push(ToSqlOutput::Borrowed(ValueRef::Text(value.as_bytes())));
+        format!("?{}", self.parameters.len())
+    }
+}
+
+/// Columns of a listed document; the last before the body is the one that breaks ties.
+pub(super) const DOCUMENT_COLUMNS: &str = "name, version, ord, parent, status, rank, marks, body";
+/// Columns of an event.
+pub(super) const EVENT_COLUMNS: &str = "global, seq, at, kind, entity, scope, body";
+
+/// The statement that answers a list query.
+pub(super) fn documents<'a>(stream: i64, query: &'a ListQuery) -> Question<'a> {
+    let mut question = Question::new();
+    let mut statuses = query.statuses.clone();
+    statuses.sort_unstable();
+    statuses.dedup();
+    let shared = shared_conditions(&mut question, stream, query);
+    let index = index_name(query, !statuses.is_empty());
+    let select =
+        format!("SELECT {DOCUMENT_COLUMNS}, id FROM document INDEXED BY {index} WHERE {shared}");
+    let conditions: Vec<String> =
+        statuses.into_iter().map(|status| question.text(status)).collect();
+    if ranges_by_status(query) && !conditions.is_empty() {
+        let arms = conditions.iter().map(|status| format!("{select} AND status = {status}"));
+        question.sql = arms.collect::<Vec<_>>().join(" UNION ALL ");
+    } else if conditions.is_empty() {
+        question.sql = select;
+    } else {
+        question.sql = format!("{select} AND status IN ({})", conditions.join(", "));
+    }
+    let order = match query.order {
+        ListOrder::Ascending => "ord, id",
+        ListOrder::Descending => "ord DESC, id DESC",
+        ListOrder::Rank => "rank, ord, id",
+    };
+    let limit = question.integer(query.limit.map_or(-1, i64::from));
+    question.sql.push_str(&format!(" ORDER BY {order} LIMIT {limit}"));
+    question
+}
+
+/// Whether the statuses of the query are looked up one by one in an index that is sorted by them.
+fn ranges_by_status(query: &ListQuery) -> bool {
+    query.mark.is_none() && query.order != ListOrder::Rank
+}
+
+fn index_name(query: &ListQuery, by_status: bool) -> &'static str {
+    let inside = query.parent.is_some();
+    match (query.mark, query.order) {
+        (Some(Mark::Blocked), _) if inside => "document_blocked_by_parent",
+        (Some(Mark::Blocked), _) => "document_blocked",
+        (Some(Mark::Unconfirmed), _) if inside => "document_unconfirmed_by_parent",
+        (Some(Mark::Unconfirmed), _) => "document_unconfirmed",
+        (None, ListOrder::Rank) if inside => "document_by_parent_rank",
+        (None, ListOrder::Rank) => "document_by_rank",
+        (None, ListOrder::Ascending | ListOrder::Descending) => match (inside, by_status) {
+            (false, false) => "document_by_ord",
+            (false, true) => "document_by_status",
+            (true, false) => "document_by_parent",
+            (true, true) => "document_by_parent_status",
+        },
+    }
+}
+
+fn shared_conditions<'a>(question: &mut Question<'a>, stream: i64, query: &'a ListQuery) -> String {
+    let stream = question.integer(stream);
+    let kind = question.text(query.kind);
+    let mut conditions = format!("stream = {stream} AND kind = {kind}");
+    if let Some(parent) = &query.parent {
+        let parent = question.text(parent);
+        conditions.push_str(&format!(" AND parent = {parent}"));
+    }
+    match query.mark {
+        None => {}
+        // Written as in the index, or the engine does not see that the index serves.
+        Some(Mark::Blocked) => conditions.push_str(" AND (marks & 1) <> 0"),
+        Some(Mark::Unconfirmed) => conditions.push_str(" AND (marks & 2) <> 0"),
+    }
+    match query.order {
+        ListOrder::Ascending => {
+            let after = question.integer(above(query.after));
+            conditions.push_str(&format!(" AND ord > {after}"));
+        }
+        ListOrder::Descending => {
+            let last = question.integer(below(query.after));
+            conditions.push_str(&format!(" AND ord <= {last}"));
+        }
+        ListOrder::Rank => conditions.push_str(" AND rank IS NOT NULL"),
+    }
+    conditions
+}
+
+/// The statement that answers an event query.
+pub(super) fn events<'a>(stream: i64, query: &'a EventQuery) -> Question<'a> {
+    let mut question = Question::new();
+    let index = match (&query.entity, &query.scope) {
+        (Some(_), _) => "event_by_entity",
+        (None, Some(_)) => "event_by_scope",
+        (None, None) => "event_with_subject",
+    };
+    let stream = question.integer(stream);
+    let mut sql = format!(
+        "SELECT {EVENT_COLUMNS} FROM event INDEXED BY {index} \
+         WHERE stream = {stream} AND entity IS NOT NULL"
+    );
+    if let Some(entity) = &query.entity {
+        let entity = question.text(entity);
+        sql.push_str(&format!(" AND entity = {entity}"));
+    }
+    if let Some(scope) = &query.scope {
+        let scope = question.text(scope);
+        sql.push_str(&format!(" AND scope = {scope}"));
+    }
+    let (condition, bound, order) = match query.order {
+        EventOrder::OldestFirst => ("global >", above(query.after), "global"),
+        EventOrder::NewestFirst => ("global <=", below(query.after), "global DESC"),
+    };
+    let bound = question.integer(bound);
+    let limit = question.integer(i64::from(query.limit));
+    sql.push_str(&format!(" AND {condition} {bound} ORDER BY {order} LIMIT {limit}"));
+    question.sql = sql;
+    question
+}
+
+/// The number that everything asked for is greater than.
+pub(super) fn above(after: Option<u64>) -> i64 {
+    after.map_or(-1, |after| i64::try_from(after).unwrap_or(i64::MAX))
+}
+
+/// The greatest number that can be asked for.
+fn below(after: Option<u64>) -> i64 {
+    after.map_or(i64::MAX, |after| i64::try_from(after).map_or(i64::MAX, |after| after - 1))
+}

@@ -1,0 +1,127 @@
+//! The queue in which writers of several processes stand.
+//!
+//! SQLite's own busy handler polls, so under load whoever polls at the lucky moment wins and others starve.
+//! Here a writer blocks in the kernel instead. One lock file would still let the process that just wrote
+//! take the lock again before the one that waits has woken up, so there are two:
+//!
+//! ```text
+//!   door   held while being next in line      a writer that comes back finds the door taken
+//!   desk   held while writing                 only the one who holds the door can take the desk
+//! ```
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::link::milliseconds;
+use crate::StoreError;
+
+/// The queue of one storage directory.
+pub(super) struct Queue {
+    door: PathBuf,
+    desk: PathBuf,
+    idle: Mutex<Option<Locks>>,
+}
+
+/// The two lock files, open; closing a file gives its lock up.
+struct Locks {
+    door: File,
+    desk: File,
+}
+
+/// The right to write, until it is dropped.
+pub(super) struct Place<'a> {
+    queue: &'a Queue,
+    locks: Option<Locks>,
+}
+
+impl Queue {
+    /// The queue for a directory; nothing is opened yet.
+    pub(super) fn new(directory: &Path) -> Self {
+        let (door, desk) = (directory.join("muster.door"), directory.join("muster.lock"));
+        Self { door, desk, idle: Mutex::new(None) }
+    }
+
+    /// Waits for the right to write, at most until the bound is over.
+    pub(super) fn wait(&self, bound: Duration) -> Result<Place<'_>, StoreError> {
+        let started = Instant::now();
+        let locks = self.locks()?;
+        let at_door = attempt(&locks.door).map_err(|error| self.failed(&error))?;
+        if at_door && attempt(&locks.desk).map_err(|error| self.failed(&error))? {
+            locks.door.unlock().map_err(|error| self.failed(&error))?;
+            return Ok(Place { queue: self, locks: Some(locks) });
+        }
+        let (sender, receiver) = mpsc::sync_channel(1);
+        // Waiting in the kernel cannot be given up, so it is done aside. Should the bound pass first, the
+        // receiver is gone by then and the locks are dropped, and with it released, as soon as they are had.
+        let waiting = move || drop(sender.send(locks.stand_in_line(at_door)));
+        let spawned = thread::Builder::new().name("muster-queue".to_owned()).spawn(waiting);
+        spawned.map_err(|error| self.failed(&error))?;
+        match receiver.recv_timeout(bound.saturating_sub(started.elapsed())) {
+            Ok(Ok(locks)) => Ok(Place { queue: self, locks: Some(locks) }),
+            Ok(Err(error)) => Err(self.failed(&error)),
+            Err(_) => Err(StoreError::Busy { waited_ms: milliseconds(started.elapsed()) }),
+        }
+    }
+
+    /// Takes the right to write if nobody has it.
+    pub(super) fn try_enter(&self) -> Result<Option<Place<'_>>, StoreError> {
+        let locks = self.locks()?;
+        if attempt(&locks.desk).map_err(|error| self.failed(&error))? {
+            return Ok(Some(Place { queue: self, locks: Some(locks) }));
+        }
+        Ok(None)
+    }
+
+    fn locks(&self) -> Result<Locks, StoreError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match idle {
+            Some(locks) => Ok(locks),
+            None => {
+                let open = |path| OpenOptions::new().create(true).append(true).open(path);
+                let door = open(&self.door).map_err(|error| self.failed(&error))?;
+                let desk = open(&self.desk).map_err(|error| self.failed(&error))?;
+                Ok(Locks { door, desk })
+            }
+        }
+    }
+
+    fn failed(&self, error: &io::Error) -> StoreError {
+        StoreError::Directory { path: self.desk.clone(), cause: error.to_string() }
+    }
+}
+
+impl Locks {
+    fn stand_in_line(self, at_door: bool) -> io::Result<Self> {
+        if !at_door {
+            self.door.lock()?;
+        }
+        self.desk.lock()?;
+        self.door.unlock()?;
+        Ok(self)
+    }
+}
+
+/// Takes a lock if it is free.
+fn attempt(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let Some(locks) = self.locks.take() else { return };
+        // A file that could not be unlocked is closed here, which releases it too.
+        if locks.desk.unlock().is_ok() {
+            *self.queue.idle.lock().unwrap_or_else(PoisonError::into_inner) = Some(locks);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Reading: the same statements for a snapshot and for a transaction that looks at its own work.
+
+use std::{borrow::Cow, ops::Deref};
+
+use muster_core::{Address, EventQuery, Head, Index, ListQuery, Subject, Timestamp};
+use rusqlite::{OptionalExtension as _, Params, Row, params, params_from_iter};
+
+use super::{link::Link, listing};
+use crate::{DocumentRow, EventRow, Snapshot, StoreError, StreamRow};
+
+/// Reads through a connection that is inside a transaction.
+pub(super) struct View<L> {
+    link: L,
+    global: u64,
+    /// The stream looked up last; a stream's id never changes.
+    known: Option<(String, i64)>,
+}
+
+impl<L: Deref<Target = Link>> View<L> {
+    /// Starts reading; the connection's transaction sees this moment from now on.
+    pub(super) fn new(link: L) -> Result<Self, StoreError> {
+        let global = newest(&link)?;
+        Ok(Self { link, global, known: None })
+    }
+
+    pub(super) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Whatever lends the connection.
+    pub(super) fn source(&mut self) -> &mut L {
+        &mut self.link
+    }
+
+    /// Follows what the transaction itself has appended.
+    pub(super) fn advance(&mut self, global: u64) {
+        self.global = global;
+    }
+
+    /// The number that stands for the stream in other tables, if it has ever been written to.
+    pub(super) fn stream(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
+        if let Some((known, id)) = &self.known
+            && known == name
+        {
+            return Ok(Some(*id));
+        }
+        let sql = "SELECT id FROM stream WHERE name = ?1";
+        let id: Option<i64> = self.one("looked up a stream", sql, [name], |row| row.get(0))?;
+        if let Some(id) = id {
+            self.known = Some((name.to_owned(), id));
+        }
+        Ok(id)
+    }
+
+    fn one<T>(
+        &self,
+        action: &'static str,
+        sql: &str,
+        parameters: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let mut statement = self
+            .link
+            .connection
+            .prepare_cached(sql)
+            .map_err(|error| self.link.failed(action, &error))?;
+        let row = statement.query_row(parameters, read).optional();
+        row.map_err(|error| self.link.failed(action, &error))
+    }
+
+    fn many<T>(
+        &self,
+        action: &'static str,
+        sql: &str,
+        parameters: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self
+            .link
+            .connection
+            .prepare_cached(sql)
+            .map_err(|error| self.link.failed(action, &error))?;
+        let rows = statement.query_map(parameters, read).and_then(Iterator::collect);
+        rows.map_err(|error| self.link.failed(action, &error))
+    }
+}
+
+/// Position of the newest event that the connection can see.
+pub(super) fn newest(link: &Link) -> Result<u64, StoreError> {
+    let read = || {
+        let mut statement = link.connection.prepare_cached("SELECT max(global) FROM event")?;
+        let newest: Option<i64> = statement.query_row([], |row| row.get(0))?;
+        Ok(newest)
+    };
+    let newest = read().map_err(|error| link.failed("read the log's head", &error))?;
+    Ok(newest.map_or(0, i64::cast_unsigned))
+}
+
+impl<L: Deref<Target = Link>> Snapshot for View<L> {
+    fn head(&mut self, stream: &str) -> Result<Head, StoreError> {
+        let sql = "SELECT id, seq FROM stream WHERE name = ?1";
+        let found =
+            self.one("read a stream's head", sql, [stream], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let Some((id, seq)) = found else { return Ok(Head { global: self.global, seq: 0 }) };
+        self.known = Some((stream.to_owned(), id));
+        Ok(Head { global: self.global, seq })
+    }
+
+    fn streams(&mut self, prefix: &str) -> Result<Vec<StreamRow>, StoreError> {
+        // Names are compared as bytes; no text sorts behind a prefix followed by the highest character.
+        let sql = "SELECT name, seq FROM stream WHERE name >= ?1 AND name < ?1 || char(0x10FFFF) \
+                   ORDER BY name";
+        self.many("listed streams", sql, [prefix], |row| {
+            Ok(StreamRow { name: row.get(0)?, seq: row.get(1)? })
+        })
+    }
+
+    fn document(
+        &mut self,
+        stream: &str,
+        address: &Address,
+    ) -> Result<Option<DocumentRow>, StoreError> {
+        let Some(stream) = self.stream(stream)? else { return Ok(None) };
+        let sql = "SELECT name, version, ord, parent, status, rank, marks, body \
+                   FROM document WHERE stream = ?1 AND kind = ?2 AND name = ?3";
+        let parameters = params![stream, address.kind, address.name];
+        self.one("read a document", sql, parameters, |row| document(address.kind.clone(), row))
+    }
+
+    fn list(&mut self, stream: &str, query: &ListQuery) -> Result<Vec<DocumentRow>, StoreError> {
+        let Some(stream) = self.stream(stream)? else { return Ok(Vec::new()) };
+        let question = listing::documents(stream, query);
+        let parameters = params_from_iter(question.parameters);
+        self.many("listed documents", &question.sql, parameters, |row| {
+            document(Cow::Borrowed(query.kind), row)
+        })
+    }
+
+    fn documents(&mut self, stream: &str) -> Result<Vec<DocumentRow>, StoreError> {
+        let Some(stream) = self.stream(stream)? else { return Ok(Vec::new()) };
+        let sql = "SELECT name, version, ord, parent, status, rank, marks, body, kind \
+                   FROM document INDEXED BY document_by_name WHERE stream = ?1 ORDER BY kind, name";
+        self.many("read all documents", sql, [stream], |row| document(Cow::Owned(row.get(8)?), row))
+    }
+
+    fn events(&mut self, stream: &str, query: &EventQuery) -> Result<Vec<EventRow>, StoreError> {
+        let Some(stream) = self.stream(stream)? else { return Ok(Vec::new()) };
+        let question = listing::events(stream, query);
+        let parameters = params_from_iter(question.parameters);
+        self.many("listed events", &question.sql, parameters, event)
+    }
+
+    fn tail(&mut self, stream: &str, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError> {
+        let Some(stream) = self.stream(stream)? else { return Ok(Vec::new()) };
+        let sql = "SELECT global, seq, at, kind, entity, scope, body FROM event \
+                   WHERE stream = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+        let parameters = params![stream, listing::above(Some(after)), limit];
+        self.many("read a stream's tail", sql, parameters, event)
+    }
+}
+
+/// A document from a row that starts with the columns of every document read here.
+fn document(kind: Cow<'static, str>, row: &Row<'_>) -> rusqlite::Result<DocumentRow> {
+    Ok(DocumentRow {
+        address: Address { kind, name: row.get(0)? },
+        version: row.get(1)?,
+        index: Index {
+            ord: row.get(2)?,
+            parent: row.get(3)?,
+            status: Cow::Owned(row.get(4)?),
+            rank: row.get(5)?,
+            marks: row.get(6)?,
+        },
+        body: row.get(7)?,
+    })
+}
+
+/// An event from a row with the columns of every event read here.
+fn event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
+    let entity: Option<String> = row.get(4)?;
+    let scope: Option<String> = row.get(5)?;
+    Ok(EventRow {
+        global: row.get(0)?,
+        seq: row.get(1)?,
+        at: Timestamp(row.get(2)?),
+        kind: row.get(3)?,
+        subject: entity.map(|entity| Subject { entity, scope: scope.unwrap_or_default() }),
+        body: row.get(6)?,
+    })
+}
