@@ -1,1 +1,111 @@
-fn main() {}
+//! Development commands: `cargo xtask test`, `check`, `tidy`, `gen`.
+//!
+//! A new command is one module, one variant of [`Job`] and one arm in [`perform`].
+
+#![expect(clippy::print_stdout, reason = "these commands speak to a person at a terminal")]
+
+mod generate;
+mod stages;
+mod suite;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::{
+    stages::{Stages, Tally},
+    workspace::{Workspace, run},
+};
+
+/// Development commands of this repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    job: Job,
+}
+
+#[derive(Subcommand)]
+enum Job {
+    /// Run everything: format, lints, tidy, build, generated files, all tests, outside checks.
+    Test,
+    /// Run what needs no tests: format, tidy, lints, generated files.
+    Check,
+    /// Check the rules that hold for the repository as a whole.
+    Tidy,
+    /// Write the generated files.
+    Gen {
+        /// Only compare; fail when one is stale.
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> Result<ExitCode> {
+    let passed = perform(&Arguments::parse().job, &Workspace::locate()?)?;
+    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
+    match job {
+        Job::Test => Ok(test(workspace)),
+        Job::Check => Ok(check(workspace)),
+        Job::Tidy => Ok(tidy(workspace)?.failed == 0),
+        Job::Gen { check: true } => Ok(generate::build_and_compare(workspace)?.failed == 0),
+        Job::Gen { check: false } => generate::write(workspace).map(|()| true),
+    }
+}
+
+fn check(workspace: &Workspace) -> bool {
+    let mut stages = Stages::new(4);
+    stages.run("format", || format(workspace));
+    stages.run("tidy", || tidy(workspace));
+    stages.run("lints", || lints(workspace));
+    stages.run("generated", || generate::build_and_compare(workspace));
+    stages.finish()
+}
+
+fn test(workspace: &Workspace) -> bool {
+    let mut stages = Stages::new(7);
+    stages.run("format", || format(workspace));
+    stages.run("tidy", || tidy(workspace));
+    stages.run("lints", || lints(workspace));
+    if stages.run("build", || build(workspace)) {
+        stages.run("generated", || generate::compare(workspace));
+        stages.run("tests", || suite::tests(workspace));
+        stages.run("doctests", || suite::doctests(workspace));
+    } else {
+        for name in ["generated", "tests", "doctests"] {
+            stages.leave_out(name, "the build failed");
+        }
+    }
+    stages.finish()
+}
+
+fn format(workspace: &Workspace) -> Result<Tally> {
+    run(&mut workspace.cargo(&["fmt", "--all", "--", "--check"])).map(Tally::one)
+}
+
+fn lints(workspace: &Workspace) -> Result<Tally> {
+    let arguments = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
+    run(&mut workspace.cargo(&arguments)).map(Tally::one)
+}
+
+/// Builds programs and tests at once: every later stage finds its part ready.
+fn build(workspace: &Workspace) -> Result<Tally> {
+    run(&mut workspace.cargo(&["build", "--workspace", "--all-targets"])).map(Tally::one)
+}
+
+fn tidy(workspace: &Workspace) -> Result<Tally> {
+    let mut sum = Tally::default();
+    for (rule, findings) in tidy::findings(workspace.root(), workspace.cargo_path())? {
+        for finding in &findings {
+            println!("{rule}: {finding}");
+        }
+        sum = sum + Tally::one(findings.is_empty());
+    }
+    Ok(sum)
+}

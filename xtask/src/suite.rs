@@ -1,0 +1,124 @@
+//! The test suite: cargo-nextest where it is installed, else cargo's own runner; then the doctests.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::{
+    stages::Tally,
+    workspace::{Workspace, line_of, output, run},
+};
+
+/// Runs every unit, model, contract and end-to-end test.
+pub(crate) fn tests(workspace: &Workspace) -> Result<Tally> {
+    if output(&mut workspace.cargo(&["nextest", "--version"])).is_ok() {
+        return nextest(workspace);
+    }
+    println!("cargo-nextest is not installed: running the same tests with cargo test");
+    let targets = ["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"];
+    counted(&mut workspace.cargo(&targets))
+}
+
+/// Runs the examples in documentation comments.
+pub(crate) fn doctests(workspace: &Workspace) -> Result<Tally> {
+    counted(&mut workspace.cargo(&["test", "--workspace", "--no-fail-fast", "--doc"]))
+}
+
+fn nextest(workspace: &Workspace) -> Result<Tally> {
+    let report = workspace.target().join("nextest/default/junit.xml");
+    if report.exists() {
+        // A report of an earlier run must not be counted when this one does not come that far.
+        fs::remove_file(&report).context("remove the earlier test report")?;
+    }
+    let passed = run(&mut workspace.cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]))?;
+    let listing = ["nextest", "list", "--workspace", "--message-format", "json"];
+    let listing: Value = serde_json::from_str(&output(&mut workspace.cargo(&listing))?)?;
+    let report = fs::read_to_string(&report).context("read the test report")?;
+    let tally = Tally { skipped: ignored(&listing), ..reported(&report)? };
+    // An end that the report does not show, such as a failed set-up, is a failure too.
+    Ok(if !passed && tally.failed == 0 { tally + Tally::one(false) } else { tally })
+}
+
+/// Counts of a JUnit report: the first element sums all others.
+fn reported(report: &str) -> Result<Tally> {
+    let start = report.find("<testsuites").context("the test report has no summary")?;
+    let element = report[start..].split('>').next().unwrap_or_default();
+    let count = |name: &str| -> Result<usize> {
+        let value = element.split(&format!(" {name}=\"")).nth(1);
+        let digits = value.and_then(|value| value.split('"').next());
+        digits.context("the test report lacks a count")?.parse().context("count in the test report")
+    };
+    let failed = count("failures")? + count("errors")?;
+    let passed = count("tests")?.saturating_sub(failed);
+    Ok(Tally { passed, failed, skipped: 0 })
+}
+
+/// How many tests of a nextest listing are ignored.
+fn ignored(listing: &Value) -> usize {
+    let suites = listing["rust-suites"].as_object().into_iter().flat_map(|suites| suites.values());
+    let cases = suites.filter_map(|suite| suite["testcases"].as_object());
+    cases.flat_map(|cases| cases.values()).filter(|case| case["ignored"] == true).count()
+}
+
+/// Runs cargo's own test runner and counts by its summary lines.
+fn counted(command: &mut Command) -> Result<Tally> {
+    println!("$ {}", line_of(command));
+    let mut child = command.stdout(Stdio::piped()).spawn().context("start the tests")?;
+    let stdout = child.stdout.take().context("the tests have an output")?;
+    let mut tally = Tally::default();
+    for line in BufReader::new(stdout).lines() {
+        let line = line?;
+        println!("{line}");
+        tally = tally + summary(&line).unwrap_or_default();
+    }
+    let passed = child.wait()?.success();
+    Ok(if !passed && tally.failed == 0 { tally + Tally::one(false) } else { tally })
+}
+
+/// Reads `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
+fn summary(line: &str) -> Option<Tally> {
+    let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
+    let count = |name: &str| {
+        let part = counts.split("; ").find(|part| part.ends_with(name))?;
+        part.split(' ').next()?.parse().ok()
+    };
+    Some(Tally { passed: count("passed")?, failed: count("failed")?, skipped: count("ignored")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_report_is_counted_by_its_first_element() {
+        let report = "<?xml version=\"1.0\"?>\n<testsuites name=\"nextest-run\" tests=\"7\" \
+                      failures=\"2\" errors=\"1\" time=\"0.5\">\n<testsuite tests=\"7\"/>";
+        assert_eq!(reported(report).unwrap(), Tally { passed: 4, failed: 3, skipped: 0 });
+        assert!(reported("<testsuites tests=\"x\">").is_err());
+        assert!(reported("").is_err());
+    }
+
+    #[test]
+    fn ignored_tests_are_counted_in_every_suite() {
+        let case = |ignored: bool| json!({"ignored": ignored});
+        let listing = json!({"rust-suites": {
+            "a": {"testcases": {"one": case(true), "two": case(false)}},
+            "b": {"testcases": {"three": case(true)}},
+        }});
+        assert_eq!(ignored(&listing), 2);
+    }
+
+    #[test]
+    fn summary_lines_are_counted() {
+        let line = "test result: FAILED. 3 passed; 2 failed; 1 ignored; 0 measured; 4 filtered out";
+        assert_eq!(summary(line), Some(Tally { passed: 3, failed: 2, skipped: 1 }));
+        assert_eq!(summary("test a::b ... ok"), None);
+    }
+}
