@@ -1,1 +1,23 @@
-//! placeholder
+//! REST, the security layer around the whole router, and the embedded page.
+//!
+//! Operations come from the registry; this crate knows none of them by name. What is deliberately not here:
+//! the MCP endpoint's protocol (it is mounted as a router), signals and command-line flags.
+
+mod connect;
+mod guard;
+mod health;
+pub mod limits;
+pub mod openapi;
+mod operations;
+mod page;
+mod refusal;
+mod server;
+mod session;
+mod site;
+mod status;
+mod token;
+
+pub use connect::{Installation, Recipe};
+pub use guard::{AllowedHost, NotAHost};
+pub use server::{Authentication, Server, ServerError, ServerOptions};
+pub use token::{TOKEN_FILE, Token, TokenError};

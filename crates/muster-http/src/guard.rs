@@ -1,0 +1,190 @@
+//! The one layer around the whole router: pages, operations, MCP, and whatever upgrades a connection.
+//!
+//! Order (MCP-SEC-1, MCP-SEC-2): the name the request is addressed to, where it comes from, who sends it,
+//! what it carries. Nothing behind this layer sees a request that failed one of these.
+
+mod body;
+mod hosts;
+
+use std::{sync::Arc, time::Instant};
+
+use axum::{
+    body::{Body, HttpBody as _},
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, Response, header, request::Parts},
+    middleware::Next,
+    response::IntoResponse as _,
+};
+
+use crate::{
+    limits::BODY_BYTES_MAX,
+    refusal::{Kind, Refusal},
+    session::Sessions,
+    token::Token,
+};
+
+pub(crate) use hosts::Hosts;
+pub use hosts::{AllowedHost, NotAHost};
+
+/// Scripts and styles only from this server, nothing inline, no framing, no forms.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+     img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// What the layer checks requests against.
+pub(crate) struct Gate {
+    /// Names this server answers to.
+    pub(crate) hosts: Hosts,
+    /// The token; `None` when everybody on this machine may use the server.
+    pub(crate) token: Option<Token>,
+    /// Browsers that are signed in.
+    pub(crate) sessions: Sessions,
+    /// Name of the cookie; holds the port, because browsers share cookies between ports.
+    pub(crate) cookie: String,
+}
+
+/// Who sent a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// A program with the token.
+    Token,
+    /// A browser that is signed in.
+    Browser,
+    /// Anybody, on a server without authentication.
+    Anybody,
+    /// Somebody without a valid token or cookie.
+    Stranger,
+}
+
+impl Gate {
+    /// Decides on a request by its head alone.
+    fn admit(&self, head: &Parts, now: Instant) -> Result<Access, Refusal> {
+        self.hosts.check_host(&head.headers, &head.uri)?;
+        self.hosts.check_origin(&head.headers)?;
+        let access = self.access(head, now);
+        if access == Access::Stranger && !is_public(head) {
+            return Err(unauthorized());
+        }
+        Ok(access)
+    }
+
+    fn access(&self, head: &Parts, now: Instant) -> Access {
+        let Some(token) = &self.token else { return Access::Anybody };
+        if bearer(&head.headers).is_some_and(|presented| token.matches(presented)) {
+            return Access::Token;
+        }
+        // A cookie travels with requests that another page on this machine caused, since browsers
+        // ignore the port there: anything but reading must prove its origin.
+        let proven = is_plain_read(head) || self.hosts.has_own_origin(&head.headers);
+        let signed_in = || {
+            let cookies = head.headers.get_all(header::COOKIE).iter();
+            cookies
+                .filter_map(|value| value.to_str().ok())
+                .flat_map(|value| value.split(';'))
+                .filter_map(|pair| pair.trim().split_once('='))
+                .any(|(name, value)| name == self.cookie && self.sessions.holds(value, now))
+        };
+        if proven && signed_in() { Access::Browser } else { Access::Stranger }
+    }
+}
+
+/// The layer itself.
+pub(crate) async fn guard(
+    State(gate): State<Arc<Gate>>,
+    request: Request,
+    next: Next,
+) -> Response<Body> {
+    let started = Instant::now();
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    let mut response = match admit_whole(&gate, request).await {
+        Ok(request) => next.run(request).await,
+        Err(refusal) => {
+            tracing::info!(%method, path, refused = refusal.kind().code(), "request refused");
+            refusal.for_path(&path).into_response()
+        }
+    };
+    set_security_headers(response.headers_mut());
+    let (status, took) = (response.status().as_u16(), started.elapsed());
+    tracing::debug!(%method, path, status, took_us = took.as_micros(), "request answered");
+    response
+}
+
+/// Checks head and body; answers the request with its body in memory and its [`Access`] attached.
+async fn admit_whole(gate: &Gate, request: Request) -> Result<Request, Refusal> {
+    let (mut head, mut body) = request.into_parts();
+    let declared = body.size_hint().lower();
+    let verdict = gate.admit(&head, Instant::now()).and_then(|access| {
+        body::check_content_type(&head.method, &head.headers, !body.is_end_stream())?;
+        let fits = declared <= BODY_BYTES_MAX as u64;
+        fits.then_some(access).ok_or_else(body::too_large)
+    });
+    let read = match verdict {
+        Ok(access) => body::read(&mut body).await.map(|bytes| (access, bytes)),
+        Err(refusal) => Err(refusal),
+    };
+    match read {
+        Ok((access, bytes)) => {
+            head.extensions.insert(access);
+            Ok(Request::from_parts(head, Body::from(bytes)))
+        }
+        Err(refusal) => {
+            body::discard(&mut body).await;
+            Err(refusal)
+        }
+    }
+}
+
+/// What a browser needs before it is signed in, and what a monitor asks.
+fn is_public(head: &Parts) -> bool {
+    if is_upgrade(&head.headers) {
+        return false;
+    }
+    let reads = [Method::GET, Method::HEAD].contains(&head.method);
+    match head.uri.path() {
+        "/" | "/health" => reads,
+        "/assets/muster.css" | "/assets/muster.js" | "/assets/muster.svg" => reads,
+        "/api/session" => head.method == Method::POST,
+        _ => false,
+    }
+}
+
+fn is_plain_read(head: &Parts) -> bool {
+    [Method::GET, Method::HEAD].contains(&head.method) && !is_upgrade(&head.headers)
+}
+
+/// Whether the request asks to turn the connection into something else, such as a WebSocket.
+fn is_upgrade(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::UPGRADE) || headers.contains_key(header::SEC_WEBSOCKET_KEY)
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = hosts::only_value(headers, &header::AUTHORIZATION)?;
+    let (scheme, secret) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
+}
+
+fn unauthorized() -> Refusal {
+    Refusal::new(
+        Kind::Unauthorized,
+        "no valid token came with the request",
+        "send Authorization: Bearer with the content of the file named token in the storage directory",
+    )
+}
+
+fn set_security_headers(headers: &mut HeaderMap) {
+    let fixed = [
+        (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! Reads a request's body under the limits of the surface: size, time, encoding, nesting.
+
+use axum::{
+    body::{Body, Bytes},
+    http::{HeaderMap, Method, header},
+};
+use http_body_util::BodyExt as _;
+use tokio::time::timeout;
+
+use super::hosts::only_value;
+use crate::{
+    limits::{BODY_BYTES_MAX, BODY_TIMEOUT, DISCARD_BYTES_MAX, DISCARD_TIMEOUT, JSON_DEPTH_MAX},
+    refusal::{Kind, Refusal},
+};
+
+/// A body must be declared as JSON, and so must every request that changes something.
+///
+/// No page can send this content type to another origin without asking first, and nobody is answered
+/// who asks.
+pub(super) fn check_content_type(
+    method: &Method,
+    headers: &HeaderMap,
+    has_body: bool,
+) -> Result<(), Refusal> {
+    let changes = [Method::POST, Method::PUT, Method::PATCH].contains(method);
+    if !changes && !has_body {
+        return Ok(());
+    }
+    let declared = only_value(headers, &header::CONTENT_TYPE).unwrap_or_default();
+    let essence = declared.split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    let recovery = "send the header Content-Type: application/json";
+    Err(Refusal::new(Kind::NotJson, "the body is not declared as application/json", recovery))
+}
+
+/// The whole body, once it is within the limits.
+pub(super) async fn read(body: &mut Body) -> Result<Bytes, Refusal> {
+    let Ok(read) = timeout(BODY_TIMEOUT, collect(body)).await else {
+        return Err(Refusal::new(
+            Kind::BodyTimeout,
+            format!("the body did not arrive within {} seconds", BODY_TIMEOUT.as_secs()),
+            "send the whole body at once",
+        ));
+    };
+    let bytes = read?;
+    check_text(&bytes)?;
+    Ok(bytes)
+}
+
+async fn collect(body: &mut Body) -> Result<Bytes, Refusal> {
+    let mut collected = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| broken(&error.to_string()))?;
+        let Ok(chunk) = frame.into_data() else { continue };
+        if collected.len() + chunk.len() > BODY_BYTES_MAX {
+            return Err(too_large());
+        }
+        collected.extend_from_slice(&chunk);
+    }
+    Ok(collected.into())
+}
+
+/// Reads what a refused client still sends, within bounds: a connection that is closed on unread bytes
+/// is reset, and the client would never see why it was refused.
+pub(super) async fn discard(body: &mut Body) {
+    let drained = timeout(DISCARD_TIMEOUT, async {
+        let mut seen = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            seen += frame.data_ref().map_or(0, Bytes::len);
+            if seen > DISCARD_BYTES_MAX {
+                break;
+            }
+        }
+    });
+    if drained.await.is_err() {
+        tracing::debug!("a refused request's body did not end in time");
+    }
+}
+
+fn check_text(bytes: &[u8]) -> Result<(), Refusal> {
+    if let Err(error) = std::str::from_utf8(bytes) {
+        return Err(Refusal::new(
+            Kind::InvalidInput,
+            format!("the body is not UTF-8 text: wrong byte at position {}", error.valid_up_to()),
+            "encode the JSON body as UTF-8",
+        ));
+    }
+    if nesting(bytes) > JSON_DEPTH_MAX {
+        return Err(Refusal::new(
+            Kind::InvalidInput,
+            format!("the body nests arrays and objects deeper than {JSON_DEPTH_MAX}"),
+            "send a flatter body",
+        ));
+    }
+    Ok(())
+}
+
+/// How deep brackets nest outside of strings. Looks at no more of the syntax than that.
+fn nesting(json: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+pub(super) fn too_large() -> Refusal {
+    Refusal::new(
+        Kind::BodyTooLarge,
+        format!("the body is larger than {BODY_BYTES_MAX} bytes"),
+        "send less at once, for example fewer steps per call",
+    )
+}
+
+fn broken(cause: &str) -> Refusal {
+    let recovery = "send the request again";
+    Refusal::new(Kind::InvalidInput, format!("the body broke off: {cause}"), recovery)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderMap, HeaderValue, Method, header};
+
+    use super::{check_content_type, check_text, nesting};
+    use crate::limits::JSON_DEPTH_MAX;
+
+    #[test]
+    fn brackets_nest_outside_of_strings_only() {
+        assert_eq!(nesting(b"1"), 0);
+        assert_eq!(nesting(br#"{"a":[1,[2]],"b":{}}"#), 3);
+        assert_eq!(nesting(br#"{"a":"[[[[{{{{"}"#), 1);
+        assert_eq!(nesting(br#"{"a":"\"[[","b":"\\"}"#), 1);
+        assert_eq!(nesting(b"]]]]["), 1);
+    }
+
+    #[test]
+    fn the_deepest_allowed_nesting_passes() {
+        let nested = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(check_text(nested(JSON_DEPTH_MAX).as_bytes()).is_ok());
+        assert!(check_text(nested(JSON_DEPTH_MAX + 1).as_bytes()).is_err());
+    }
+
+    #[test]
+    fn bodies_and_changes_need_the_json_content_type() {
+        let accepted = |method: Method, content_type: Option<&str>, has_body: bool| {
+            let mut headers = HeaderMap::new();
+            if let Some(value) = content_type {
+                headers.insert(header::CONTENT_TYPE, HeaderValue::from_str(value).unwrap());
+            }
+            check_content_type(&method, &headers, has_body).is_ok()
+        };
+        assert!(accepted(Method::GET, None, false));
+        assert!(accepted(Method::DELETE, None, false));
+        assert!(accepted(Method::POST, Some("application/json"), true));
+        assert!(accepted(Method::POST, Some("Application/JSON; charset=utf-8"), true));
+        assert!(!accepted(Method::POST, None, false));
+        assert!(!accepted(Method::GET, None, true));
+        assert!(!accepted(Method::POST, Some("text/plain"), true));
+        assert!(!accepted(Method::POST, Some("application/x-www-form-urlencoded"), true));
+        assert!(!accepted(Method::POST, Some("text/plain; application/json"), true));
+        assert!(!accepted(Method::POST, Some("application/jsonp"), true));
+    }
+}

@@ -1,0 +1,279 @@
+//! Which names this server answers to, and which pages may talk to it.
+//!
+//! Whole texts are compared for equality, never prefixes: every accepted `Host` and `Origin` is written out
+//! once at start. A page that rebinds its own name to 127.0.0.1 sends that name as `Host`, with and
+//! without `Origin`, and is refused by the name.
+
+use std::{net::SocketAddr, str::FromStr};
+
+use axum::http::{HeaderMap, HeaderName, Uri, header, uri::Authority};
+
+use crate::refusal::{Kind, Refusal};
+
+const LOOPBACK_NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
+const HTTP_PORT: u16 = 80;
+const HTTPS_PORT: u16 = 443;
+
+/// A name, with an optional port, under which clients may reach the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllowedHost {
+    name: String,
+    port: Option<u16>,
+}
+
+/// Text that is no host name.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is not a host: write a name or NAME:PORT, for example muster.example.org:443")]
+pub struct NotAHost(String);
+
+impl FromStr for AllowedHost {
+    type Err = NotAHost;
+
+    fn from_str(text: &str) -> Result<Self, NotAHost> {
+        let wrong = || NotAHost(text.to_owned());
+        let authority: Authority = text.parse().map_err(|_| wrong())?;
+        let name = authority.host().to_ascii_lowercase();
+        let plain =
+            name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.[]:".contains(&byte));
+        let written = match authority.port_u16() {
+            Some(port) => format!("{name}:{port}"),
+            None => name.clone(),
+        };
+        // User names, wildcards, empty or odd ports do not survive being written again.
+        if name.is_empty() || !plain || written != text.to_ascii_lowercase() {
+            return Err(wrong());
+        }
+        Ok(Self { name, port: authority.port_u16() })
+    }
+}
+
+impl AllowedHost {
+    /// The address under this name of a server that listens on `port`, without a trailing slash.
+    pub(crate) fn url(&self, port: u16) -> String {
+        let name = &self.name;
+        match self.port.unwrap_or(port) {
+            HTTP_PORT => format!("http://{name}"),
+            HTTPS_PORT => format!("https://{name}"),
+            port => format!("http://{name}:{port}"),
+        }
+    }
+}
+
+/// Every accepted `Host` and `Origin`, lower-case.
+#[derive(Debug)]
+pub(crate) struct Hosts {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
+
+impl Hosts {
+    /// The loopback names with the server's port, and the names that were allowed besides.
+    pub(crate) fn new(address: SocketAddr, allowed: &[AllowedHost]) -> Self {
+        let port = address.port();
+        let mut known = Self { hosts: Vec::new(), origins: Vec::new() };
+        if address.ip().is_loopback() {
+            // 127.0.0.2, for example. A number cannot be rebound to another address.
+            known.hosts.push(address.to_string());
+            known.origins.push(format!("http://{address}"));
+        }
+        for name in LOOPBACK_NAMES {
+            known.add(name, port, &["http"]);
+        }
+        for host in allowed {
+            // A proxy in front of the server may speak TLS.
+            known.add(&host.name, host.port.unwrap_or(port), &["http", "https"]);
+        }
+        known
+    }
+
+    fn add(&mut self, name: &str, port: u16, schemes: &[&str]) {
+        self.hosts.push(format!("{name}:{port}"));
+        if port == HTTP_PORT || port == HTTPS_PORT {
+            self.hosts.push(name.to_owned());
+        }
+        for scheme in schemes {
+            self.origins.push(format!("{scheme}://{name}:{port}"));
+            let default_port = if *scheme == "https" { HTTPS_PORT } else { HTTP_PORT };
+            if port == default_port {
+                self.origins.push(format!("{scheme}://{name}"));
+            }
+        }
+    }
+
+    /// The request must name this server in `Host`, and in its target when it is in absolute form.
+    pub(crate) fn check_host(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Refusal> {
+        let named = only_value(headers, &header::HOST).is_some_and(|host| self.answers_to(host));
+        let targeted = uri.authority().is_none_or(|target| self.answers_to(target.as_str()));
+        if named && targeted {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            Kind::ForeignHost,
+            "the Host header does not name this server",
+            format!(
+                "address the server as {}, or start it with --allow-host NAME",
+                self.hosts.first().map_or("127.0.0.1", String::as_str)
+            ),
+        ))
+    }
+
+    /// A request that comes from a page must come from one of this server's own.
+    pub(crate) fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let foreign = |message: &str| {
+            let recovery =
+                "call from the page of this server, or from a program that is no browser";
+            Err(Refusal::new(Kind::ForeignOrigin, message, recovery))
+        };
+        if headers.contains_key(header::ORIGIN) && !self.has_own_origin(headers) {
+            return foreign("the request comes from a page of another origin");
+        }
+        // Sent by every current browser and not settable by pages; other programs do not send it.
+        let site = HeaderName::from_static("sec-fetch-site");
+        if headers.contains_key(&site) {
+            let own = only_value(headers, &site).is_some_and(|site| {
+                site.eq_ignore_ascii_case("same-origin") || site.eq_ignore_ascii_case("none")
+            });
+            if !own {
+                return foreign("the request comes from a page of another site");
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the request names one of this server's own pages as its origin.
+    pub(crate) fn has_own_origin(&self, headers: &HeaderMap) -> bool {
+        only_value(headers, &header::ORIGIN).is_some_and(|origin| {
+            self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin))
+        })
+    }
+
+    fn answers_to(&self, host: &str) -> bool {
+        self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+    }
+}
+
+/// The header's value if it is there exactly once and is text.
+pub(crate) fn only_value<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+    use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
+
+    use super::{AllowedHost, Hosts};
+
+    const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7717);
+
+    fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            let name = HeaderName::try_from(*name).unwrap();
+            headers.append(name, HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    fn host_accepted(hosts: &Hosts, host: &str) -> bool {
+        hosts.check_host(&headers(&[("host", host)]), &Uri::from_static("/")).is_ok()
+    }
+
+    #[test]
+    fn only_loopback_names_with_the_port_are_answered_to() {
+        let hosts = Hosts::new(ADDRESS, &[]);
+        for host in ["127.0.0.1:7717", "localhost:7717", "LOCALHOST:7717", "[::1]:7717"] {
+            assert!(host_accepted(&hosts, host), "{host}");
+        }
+        for host in [
+            "",
+            "localhost",
+            "localhost:",
+            "localhost:80",
+            "localhost:07717",
+            "localhost.:7717",
+            "localhost:7717.evil.example",
+            "evil.example:7717",
+            "127.0.0.1.evil.example:7717",
+            "user@localhost:7717",
+            "127.1:7717",
+            "0.0.0.0:7717",
+            "::1:7717",
+        ] {
+            assert!(!host_accepted(&hosts, host), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_missing_or_doubled_host_is_refused() {
+        let hosts = Hosts::new(ADDRESS, &[]);
+        let uri = Uri::from_static("/");
+        assert!(hosts.check_host(&HeaderMap::new(), &uri).is_err());
+        let doubled = headers(&[("host", "localhost:7717"), ("host", "localhost:7717")]);
+        assert!(hosts.check_host(&doubled, &uri).is_err());
+    }
+
+    #[test]
+    fn a_target_in_absolute_form_must_name_the_server_too() {
+        let hosts = Hosts::new(ADDRESS, &[]);
+        let host = headers(&[("host", "localhost:7717")]);
+        assert!(hosts.check_host(&host, &Uri::from_static("http://localhost:7717/")).is_ok());
+        assert!(hosts.check_host(&host, &Uri::from_static("http://evil.example/")).is_err());
+    }
+
+    #[test]
+    fn only_own_origins_are_accepted() {
+        let hosts = Hosts::new(ADDRESS, &[]);
+        assert!(hosts.check_origin(&HeaderMap::new()).is_ok());
+        assert!(hosts.check_origin(&headers(&[("origin", "http://localhost:7717")])).is_ok());
+        for origin in [
+            "null",
+            "",
+            "http://localhost",
+            "https://localhost:7717",
+            "http://localhost:7718",
+            "http://localhost:77170",
+            "http://localhost:7717/",
+            "http://evil.example",
+        ] {
+            assert!(hosts.check_origin(&headers(&[("origin", origin)])).is_err(), "{origin}");
+        }
+        let own = "http://localhost:7717";
+        assert!(hosts.check_origin(&headers(&[("origin", own), ("origin", own)])).is_err());
+    }
+
+    #[test]
+    fn requests_from_other_sites_are_refused_without_an_origin_too() {
+        let hosts = Hosts::new(ADDRESS, &[]);
+        for (site, accepted) in
+            [("same-origin", true), ("none", true), ("same-site", false), ("cross-site", false)]
+        {
+            let outcome = hosts.check_origin(&headers(&[("sec-fetch-site", site)]));
+            assert_eq!(outcome.is_ok(), accepted, "{site}");
+        }
+    }
+
+    #[test]
+    fn an_allowed_host_is_answered_to_with_its_port() {
+        let allowed: AllowedHost = "Muster.Example.org".parse().unwrap();
+        let hosts = Hosts::new(ADDRESS, &[allowed]);
+        assert!(host_accepted(&hosts, "muster.example.org:7717"));
+        assert!(!host_accepted(&hosts, "muster.example.org"));
+        let proxied: AllowedHost = "muster.example.org:443".parse().unwrap();
+        let hosts = Hosts::new(ADDRESS, &[proxied]);
+        assert!(host_accepted(&hosts, "muster.example.org"));
+        let origin = |origin| hosts.check_origin(&headers(&[("origin", origin)]));
+        assert!(origin("https://muster.example.org").is_ok());
+        assert!(origin("http://muster.example.org").is_err());
+    }
+
+    #[test]
+    fn odd_hosts_cannot_be_allowed() {
+        for text in ["", "*", "*.example.org", "a b", "http://x", "x/y", "me@x", "x:", "x:99999"] {
+            assert!(text.parse::<AllowedHost>().is_err(), "{text}");
+        }
+    }
+}

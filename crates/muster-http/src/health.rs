@@ -1,0 +1,36 @@
+//! `GET /health`: whether the server works. Open to monitors, so it names no paths and no workspaces.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::State,
+    http::{Response, StatusCode},
+};
+use serde_json::json;
+
+use crate::{refusal::json_response, site::Site, status};
+
+/// Answers 200 when the store can be read and 503 when it cannot.
+pub(crate) async fn health(State(site): State<Arc<Site>>) -> Response<Body> {
+    let app = Arc::clone(&site.app);
+    let store = site.run_blocking(move || status::read(&app)).await;
+    let version = env!("CARGO_PKG_VERSION");
+    let uptime = site.started.elapsed().as_secs();
+    match store {
+        Ok(Ok(store)) => {
+            let store = json!({
+                "engine": store.engine,
+                "schema_version": store.schema_version,
+            });
+            let body = json!({
+                "status": "ok", "version": version, "uptime_seconds": uptime, "store": store,
+            });
+            json_response(StatusCode::OK, body.to_string())
+        }
+        Ok(Err(_)) | Err(_) => {
+            let body = json!({"status": "failing", "version": version, "uptime_seconds": uptime});
+            json_response(StatusCode::SERVICE_UNAVAILABLE, body.to_string())
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Every bound of the HTTP surface, with its unit.
+
+use std::time::Duration;
+
+/// Largest request body in bytes.
+pub const BODY_BYTES_MAX: usize = 1024 * 1024;
+/// Deepest nesting of arrays and objects in a JSON body.
+pub const JSON_DEPTH_MAX: usize = 64;
+/// Largest request line with all headers, in bytes.
+pub const HEADER_BYTES_MAX: usize = 16 * 1024;
+/// How long a client may take to send a request's headers, from the moment they can be sent.
+pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a client may take to send a request's body.
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(20);
+/// Connections served at once; further ones wait to be accepted.
+pub const CONNECTIONS_MAX: usize = 1024;
+/// Operations running at once; further ones wait for a place.
+pub const CALLS_MAX: usize = 256;
+/// How long requests may take to finish once the server is asked to stop.
+pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// Seconds after which a client may try again when the store is busy.
+pub const RETRY_AFTER_SECONDS: u32 = 1;
+/// How much of a refused request's body is read and dropped, so that the answer reaches its sender.
+pub const DISCARD_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// How long a refused request's body is waited for.
+pub const DISCARD_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a printed page link can be used, once.
+pub const CODE_LIFETIME: Duration = Duration::from_secs(15 * 60);
+/// How long a browser stays signed in while the server runs.
+pub const SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Browsers signed in at once; the oldest is signed out for a new one.
+pub const SESSIONS_MAX: usize = 64;

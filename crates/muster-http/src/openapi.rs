@@ -1,0 +1,259 @@
+//! The OpenAPI 3.1 document, generated from the registry.
+
+use muster_api::{Effect, Registry, Row};
+use serde_json::{Map, Value, json};
+
+use crate::refusal::Kind;
+
+/// Describes every route of the server, one path per operation.
+pub fn document(registry: &Registry) -> Value {
+    let mut schemas = Map::new();
+    let mut paths = Map::new();
+    for row in registry.rows() {
+        paths.insert(format!("/api/ops/{}", row.name), operation_path(row, &mut schemas));
+    }
+    paths.extend(fixed_paths());
+    schemas.insert("HttpError".to_owned(), http_error_schema());
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Muster",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "Work has to pass muster before it is done.",
+            "description": "Plans, tasks, steps, checkpoints and proof for coding agents, on the \
+                user's own machine. Every operation is also an MCP tool and a `muster call` command.",
+            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+        },
+        "servers": [{"url": "http://127.0.0.1:7717"}],
+        "security": [{"token": []}, {"browser": []}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "responses": {"HttpError": json_content("The request was refused.", &http_error())},
+            "securitySchemes": {
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "Content of the file `token` in the storage directory.",
+                },
+                "browser": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "muster_<port>",
+                    "description": "Set by POST /api/session in exchange for a one-time code.",
+                },
+            },
+        },
+    })
+}
+
+fn operation_path(row: &Row, schemas: &mut Map<String, Value>) -> Value {
+    let input = hoisted(row, &row.input_schema, schemas);
+    let output = hoisted(row, &row.output_schema, schemas);
+    let mut operation = json!({
+        "operationId": row.name,
+        "summary": row.title,
+        "description": row.description,
+        "tags": [family(row.name)],
+        "x-muster-toolset": row.toolset.name(),
+        "x-muster-effect": effect_name(row.effect),
+        "requestBody": {"required": true, "content": {"application/json": {"schema": input}}},
+        "responses": {"200": json_content("Done.", &output)},
+    });
+    let answers = [
+        ("400", "INVALID_INPUT: an argument is malformed, unknown, contradictory or out of range."),
+        ("404", "UNKNOWN_ID: an id, path or name does not exist."),
+        ("409", "REVISION_MISMATCH or IDEMPOTENCY_CONFLICT."),
+        ("422", "A gate is closed: checkpoints, proof, children or a block."),
+        ("500", "STORE_ERROR: the store failed."),
+        ("503", "STORE_BUSY: try again after the seconds in Retry-After."),
+    ];
+    let responses = &mut operation["responses"];
+    for (status, meaning) in answers {
+        responses[status] = json_content(meaning, &output);
+    }
+    add_refusals(responses, &["401", "403", "408", "413", "415", "421"]);
+    json!({"post": operation})
+}
+
+fn fixed_paths() -> Map<String, Value> {
+    let object = json!({"type": "object"});
+    let read = |summary: &str, answer: Value, public: bool| {
+        let mut operation = json!({"summary": summary, "responses": {"200": answer}});
+        let mut refusals = vec!["403", "421"];
+        if public {
+            operation["security"] = json!([]);
+        } else {
+            refusals.push("401");
+        }
+        add_refusals(&mut operation["responses"], &refusals);
+        operation
+    };
+    let listing =
+        read("List the operations with their schemas", json_content("All.", &object), false);
+    let document = read("This document", json_content("OpenAPI 3.1.", &object), false);
+    let health = read("Whether the server works", json_content("It does.", &health_schema()), true);
+    let page = read("The status page", json!({"description": "HTML."}), true);
+    let mcp = json!({
+        "summary": "MCP over streamable HTTP",
+        "description": "Speaks JSON-RPC; `?toolset=core|daily|full` chooses what tools/list shows.",
+        "requestBody": {"required": true, "content": {"application/json": {"schema": object}}},
+        "responses": {"200": json_content("A JSON-RPC message, or a stream of them.", &object)},
+    });
+    let paths = [
+        ("/api/ops", json!({"get": listing})),
+        ("/api/session", json!({"post": session_operation()})),
+        ("/health", json!({"get": health})),
+        ("/openapi.json", json!({"get": document})),
+        ("/", json!({"get": page})),
+        ("/mcp", json!({"post": mcp})),
+    ];
+    paths.into_iter().map(|(path, item)| (path.to_owned(), item)).collect()
+}
+
+fn session_operation() -> Value {
+    let input = json!({
+        "type": "object",
+        "properties": {
+            "code": {"type": "string", "description": "One-time code of a printed page link."},
+            "token": {"type": "string", "description": "The token itself."},
+        },
+        "additionalProperties": false,
+    });
+    let mut operation = json!({
+        "summary": "Sign a browser in",
+        "description": "Exchanges a one-time code, or the token, for an HttpOnly cookie.",
+        "security": [],
+        "requestBody": {"required": true, "content": {"application/json": {"schema": input}}},
+        "responses": {"204": {"description": "Signed in; the cookie is set."}},
+    });
+    add_refusals(&mut operation["responses"], &["400", "401", "403", "408", "413", "415", "421"]);
+    operation
+}
+
+fn add_refusals(responses: &mut Value, statuses: &[&str]) {
+    for status in statuses {
+        responses[*status] = json!({"$ref": "#/components/responses/HttpError"});
+    }
+}
+
+fn json_content(description: &str, schema: &Value) -> Value {
+    json!({"description": description, "content": {"application/json": {"schema": schema}}})
+}
+
+fn http_error() -> Value {
+    json!({"$ref": "#/components/schemas/HttpError"})
+}
+
+fn health_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "status": {"type": "string", "enum": ["ok", "failing"]},
+            "version": {"type": "string"},
+            "uptime_seconds": {"type": "integer"},
+            "store": {
+                "type": "object",
+                "properties": {
+                    "engine": {"type": "string"},
+                    "schema_version": {"type": "integer"},
+                },
+            },
+        },
+        "required": ["status", "version", "uptime_seconds"],
+    })
+}
+
+fn http_error_schema() -> Value {
+    let codes: Vec<&str> = Kind::ALL.iter().map(|kind| kind.code()).collect();
+    json!({
+        "type": "object",
+        "description": "An answer of the HTTP surface itself, with the keys of every answer.",
+        "properties": {
+            "success": {"const": false},
+            "intent": {"type": "string"},
+            "result": {"type": "object"},
+            "warnings": {"type": "array"},
+            "suggestions": {"type": "array"},
+            "context": {"type": "object"},
+            "error": {
+                "type": "object",
+                "properties": {
+                    "code": {"type": "string", "enum": codes},
+                    "message": {"type": "string"},
+                    "recovery": {"type": "string"},
+                    "details": {"type": "object"},
+                },
+                "required": ["code", "message", "recovery", "details"],
+            },
+            "timestamp": {"type": "string"},
+        },
+        "required": ["success", "intent", "result", "warnings", "suggestions", "context", "error",
+            "timestamp"],
+    })
+}
+
+/// The schema with its definitions moved to the document's components, where its references then point.
+///
+/// A definition that several operations share is kept once; one that differs is named after its operation.
+fn hoisted(row: &Row, schema: &Map<String, Value>, schemas: &mut Map<String, Value>) -> Value {
+    let mut schema = schema.clone();
+    let definitions = match schema.remove("$defs") {
+        Some(Value::Object(definitions)) => definitions,
+        _ => Map::new(),
+    };
+    // Compared and stored as written, so that equal definitions of two operations meet.
+    let named: Vec<(String, String)> = definitions
+        .iter()
+        .map(|(name, definition)| {
+            let mut shared = definition.clone();
+            point_references(&mut shared, &|target| target.to_owned());
+            let taken = schemas.get(name).is_some_and(|known| *known != shared);
+            let chosen = if taken { format!("{}_{name}", row.name) } else { name.clone() };
+            (name.clone(), chosen)
+        })
+        .collect();
+    let rename = |target: &str| {
+        let found = named.iter().find(|(name, _)| name == target);
+        found.map_or_else(|| target.to_owned(), |(_, chosen)| chosen.clone())
+    };
+    for ((_, mut definition), (_, chosen)) in definitions.into_iter().zip(&named) {
+        point_references(&mut definition, &rename);
+        schemas.insert(chosen.clone(), definition);
+    }
+    let mut schema = Value::Object(schema);
+    point_references(&mut schema, &rename);
+    schema
+}
+
+/// Points every reference to a definition at the document's components instead.
+fn point_references(value: &mut Value, rename: &dyn Fn(&str) -> String) {
+    match value {
+        Value::Object(map) => {
+            for (key, child) in map {
+                let target = child.as_str().filter(|_| key == "$ref");
+                match target.and_then(|target| target.strip_prefix("#/$defs/")) {
+                    Some(name) => *child = format!("#/components/schemas/{}", rename(name)).into(),
+                    None => point_references(child, rename),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| point_references(item, rename)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The part of a name before its first underscore: `tasks` of `tasks_create`.
+fn family(name: &str) -> &str {
+    name.split('_').next().unwrap_or(name)
+}
+
+/// An effect as documents show it.
+pub(crate) fn effect_name(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "read",
+        Effect::Write => "write",
+        Effect::Set => "set",
+        Effect::Destroy => "destroy",
+    }
+}

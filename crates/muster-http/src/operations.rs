@@ -1,0 +1,126 @@
+//! `POST /api/ops/{name}` and the listing of what can be called.
+
+use std::sync::Arc;
+
+use axum::{
+    body::{Body, Bytes},
+    extract::{Path, State, rejection::PathRejection},
+    http::{HeaderValue, Response, StatusCode, header},
+    response::IntoResponse as _,
+};
+use muster_api::{Envelope, ErrorCode, Row};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    limits::RETRY_AFTER_SECONDS,
+    openapi,
+    refusal::{Kind, Refusal, json_response},
+    site::Site,
+};
+
+/// Calls one operation.
+pub(crate) async fn call(
+    State(site): State<Arc<Site>>,
+    name: Result<Path<String>, PathRejection>,
+    body: Bytes,
+) -> Response<Body> {
+    let Ok(Path(name)) = name else {
+        let recovery = "GET /api/ops lists the operations";
+        let message = "the operation's name is not readable text";
+        return Refusal::new(Kind::InvalidInput, message, recovery).into_response();
+    };
+    let path = format!("/api/ops/{name}");
+    let arguments = match parse_arguments(&body) {
+        Ok(arguments) => arguments,
+        Err(refusal) => return refusal.for_path(&path).into_response(),
+    };
+    let app = Arc::clone(&site.app);
+    match site.run_blocking(move || app.call(&name, arguments)).await {
+        Ok(envelope) => envelope_response(&envelope),
+        Err(refusal) => refusal.for_path(&path).into_response(),
+    }
+}
+
+/// Lists every operation with its schemas.
+pub(crate) async fn list(State(site): State<Arc<Site>>) -> Response<Body> {
+    let operations: Vec<Value> = site.app.registry().rows().iter().map(describe).collect();
+    json_response(StatusCode::OK, json!({"operations": operations}).to_string())
+}
+
+fn describe(row: &Row) -> Value {
+    json!({
+        "name": row.name,
+        "title": row.title,
+        "description": row.description,
+        "toolset": row.toolset.name(),
+        "effect": openapi::effect_name(row.effect),
+        "input_schema": row.input_schema,
+        "output_schema": row.output_schema,
+    })
+}
+
+/// TASKS-ARG-1: no body and null mean no arguments.
+fn parse_arguments(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
+    let invalid = |message: String| {
+        let recovery = "send one JSON object, for example {\"workspace\":\"my-project\"}";
+        Refusal::new(Kind::InvalidInput, message, recovery)
+    };
+    if body.trim_ascii().is_empty() {
+        return Ok(Map::new());
+    }
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(Value::Null) => Ok(Map::new()),
+        Ok(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+            Err(invalid("the body is JSON, but no object".to_owned()))
+        }
+        Err(error) => Err(invalid(format!("the body is not JSON: {error}"))),
+    }
+}
+
+fn envelope_response(envelope: &Envelope) -> Response<Body> {
+    let status = envelope.error.as_ref().map_or(StatusCode::OK, |error| status_of(error.code));
+    let mut response = match serde_json::to_vec(envelope) {
+        Ok(body) => json_response(status, body),
+        Err(error) => unreachable!("an envelope holds only JSON values: {error}"),
+    };
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
+    }
+    response
+}
+
+fn status_of(code: ErrorCode) -> StatusCode {
+    match code {
+        ErrorCode::InvalidInput => StatusCode::BAD_REQUEST,
+        ErrorCode::UnknownId | ErrorCode::UnknownTool => StatusCode::NOT_FOUND,
+        ErrorCode::RevisionMismatch | ErrorCode::IdempotencyConflict => StatusCode::CONFLICT,
+        ErrorCode::CheckpointsNotConfirmed
+        | ErrorCode::ProofRequired
+        | ErrorCode::ChildrenOpen
+        | ErrorCode::StepBlocked => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorCode::StoreBusy => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::StoreError => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_arguments;
+
+    #[test]
+    fn no_body_and_null_mean_no_arguments() {
+        for body in ["", "  \n", "null", "{}"] {
+            assert!(parse_arguments(body.as_bytes()).unwrap().is_empty(), "{body}");
+        }
+        let arguments = parse_arguments(br#"{"workspace":"a"}"#).unwrap();
+        assert_eq!(arguments["workspace"], "a");
+    }
+
+    #[test]
+    fn anything_but_an_object_is_refused() {
+        for body in ["[]", "1", "\"text\"", "true", "{", "{}{}", "{\"a\":1,}"] {
+            assert!(parse_arguments(body.as_bytes()).is_err(), "{body}");
+        }
+    }
+}

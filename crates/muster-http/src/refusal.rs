@@ -1,0 +1,166 @@
+//! Errors of the HTTP surface itself: a wrong host, a missing token, a body that is no JSON.
+//!
+//! They have the same eight keys as an operation's answer, so that a client reads `error.code` in one
+//! place whatever went wrong. Refusals by an operation are made by the operation, not here.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::{
+    body::Body,
+    http::{HeaderName, HeaderValue, Response, StatusCode, header},
+    response::IntoResponse,
+};
+use muster_core::Timestamp;
+use serde_json::json;
+
+/// Why a request was not carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    kind: Kind,
+    message: String,
+    recovery: String,
+    intent: String,
+}
+
+/// The closed list of HTTP-level errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The request is addressed to a name this server does not answer to.
+    ForeignHost,
+    /// The request comes from a page of another origin.
+    ForeignOrigin,
+    /// No token, or a wrong one.
+    Unauthorized,
+    /// Nothing lives at this path.
+    UnknownRoute,
+    /// The path exists, the method does not.
+    MethodNotAllowed,
+    /// The body is not declared to be JSON.
+    NotJson,
+    /// The body is larger than the limit.
+    BodyTooLarge,
+    /// The body took too long to arrive.
+    BodyTimeout,
+    /// The body is not the JSON that is expected here.
+    InvalidInput,
+    /// The server broke while it worked on the request.
+    Internal,
+}
+
+impl Kind {
+    /// All errors, in the order above.
+    pub(crate) const ALL: [Self; 10] = [
+        Self::ForeignHost,
+        Self::ForeignOrigin,
+        Self::Unauthorized,
+        Self::UnknownRoute,
+        Self::MethodNotAllowed,
+        Self::NotJson,
+        Self::BodyTooLarge,
+        Self::BodyTimeout,
+        Self::InvalidInput,
+        Self::Internal,
+    ];
+
+    fn status(self) -> StatusCode {
+        match self {
+            Self::ForeignHost => StatusCode::MISDIRECTED_REQUEST,
+            Self::ForeignOrigin => StatusCode::FORBIDDEN,
+            Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::UnknownRoute => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::InvalidInput => StatusCode::BAD_REQUEST,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The code as it stands in answers.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Self::ForeignHost => "FOREIGN_HOST",
+            Self::ForeignOrigin => "FOREIGN_ORIGIN",
+            Self::Unauthorized => "UNAUTHORIZED",
+            Self::UnknownRoute => "UNKNOWN_ROUTE",
+            Self::MethodNotAllowed => "METHOD_NOT_ALLOWED",
+            Self::NotJson => "NOT_JSON",
+            Self::BodyTooLarge => "BODY_TOO_LARGE",
+            Self::BodyTimeout => "BODY_TIMEOUT",
+            Self::InvalidInput => "INVALID_INPUT",
+            Self::Internal => "INTERNAL",
+        }
+    }
+}
+
+impl Refusal {
+    /// A refusal of that kind, saying what is wrong and what to do about it.
+    pub(crate) fn new(kind: Kind, message: impl Into<String>, recovery: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), recovery: recovery.into(), intent: "http".to_owned() }
+    }
+
+    /// The same refusal as the answer to a request for `path`.
+    ///
+    /// Below `/api/ops/` the intent is the operation's, as in every answer of that route.
+    pub(crate) fn for_path(mut self, path: &str) -> Self {
+        if let Some(operation) = path.strip_prefix("/api/ops/") {
+            self.intent = operation.strip_prefix("tasks_").unwrap_or(operation).to_owned();
+        }
+        self
+    }
+
+    /// Which error it is.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response<Body> {
+        let body = json!({
+            "success": false,
+            "intent": self.intent,
+            "result": {},
+            "warnings": [],
+            "suggestions": [],
+            "context": {},
+            "error": {
+                "code": self.kind.code(),
+                "message": self.message,
+                "recovery": self.recovery,
+                "details": {},
+            },
+            "timestamp": now().rfc3339(),
+        });
+        let mut response = json_response(self.kind.status(), body.to_string());
+        if self.kind == Kind::Unauthorized {
+            let challenge = HeaderValue::from_static("Bearer realm=\"muster\"");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+}
+
+/// An answer whose body is JSON text.
+pub(crate) fn json_response(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
+    text_response(status, "application/json", body)
+}
+
+/// An answer with a body of that content type.
+pub(crate) fn text_response(
+    status: StatusCode,
+    content_type: &'static str,
+    body: impl Into<Body>,
+) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    let name: HeaderName = header::CONTENT_TYPE;
+    response.headers_mut().insert(name, HeaderValue::from_static(content_type));
+    response
+}
+
+fn now() -> Timestamp {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,248 @@
+//! The listening socket: accepts connections, serves them, and ends in an orderly way.
+//!
+//! `axum::serve` has neither a header limit nor a header timeout and leaves Nagle's algorithm on, so the
+//! accept loop is written here, on the same hyper.
+
+use std::{
+    io,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use muster_api::App;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{Semaphore, watch},
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+use crate::{
+    connect::Installation,
+    guard::{AllowedHost, Gate, Hosts},
+    limits::{CALLS_MAX, CONNECTIONS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX, HEADER_TIMEOUT},
+    session::Sessions,
+    site::{Site, router},
+    token::{Token, TokenError},
+};
+
+/// Pause after a failed accept, such as one for want of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How a server is set up.
+pub struct ServerOptions {
+    /// Where to listen; port 0 takes a free one.
+    pub address: SocketAddr,
+    /// Who may use the server.
+    pub authentication: Authentication,
+    /// Names besides the loopback ones under which clients reach the server.
+    pub allowed_hosts: Vec<AllowedHost>,
+    /// How agents reach this installation.
+    pub installation: Installation,
+}
+
+/// Who may use a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Authentication {
+    /// Whoever has the token of the storage directory.
+    Token,
+    /// Everybody who can reach it; only on a loopback address.
+    Off,
+}
+
+/// Why a server cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}{}", hint(.source))]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Authentication can be switched off on loopback only.
+    #[error("{0} can be reached from other machines: leave --no-auth away, or listen on 127.0.0.1")]
+    OpenToOthers(SocketAddr),
+    /// A server for other machines has to be told its name.
+    #[error(
+        "{0} can be reached from other machines: say under which name with --allow-host NAME, \
+         or listen on 127.0.0.1"
+    )]
+    NamelessToOthers(SocketAddr),
+    /// The token cannot be used.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// The system gave no randomness.
+    #[error("the system gave no random bytes: {0}")]
+    Randomness(#[from] getrandom::Error),
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    let hints = [
+        (
+            io::ErrorKind::AddrInUse,
+            ": is another muster running? --addr 127.0.0.1:0 takes a free port",
+        ),
+        (io::ErrorKind::PermissionDenied, ": try a port above 1023, such as --addr 127.0.0.1:7717"),
+    ];
+    hints.iter().find(|(kind, _)| *kind == error.kind()).map_or("", |(_, hint)| hint)
+}
+
+/// A server that listens but does not answer yet.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    site: Arc<Site>,
+}
+
+impl Server {
+    /// Takes the address and makes everything ready; call [`Server::run`] to answer.
+    pub async fn bind(app: Arc<App>, options: ServerOptions) -> Result<Self, ServerError> {
+        let asked = options.address;
+        if !asked.ip().is_loopback() {
+            if options.authentication == Authentication::Off {
+                return Err(ServerError::OpenToOthers(asked));
+            }
+            if options.allowed_hosts.is_empty() {
+                return Err(ServerError::NamelessToOthers(asked));
+            }
+        }
+        let token = match options.authentication {
+            Authentication::Token => {
+                Some(Token::load_or_create(&options.installation.storage_dir)?)
+            }
+            Authentication::Off => None,
+        };
+        let failed = |source| ServerError::Listen { address: asked, source };
+        let listener = TcpListener::bind(asked).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let gate = Arc::new(Gate {
+            hosts: Hosts::new(address, &options.allowed_hosts),
+            token,
+            sessions: Sessions::default(),
+            cookie: format!("muster_{}", address.port()),
+        });
+        let site = Site {
+            app,
+            gate,
+            base_url: base_url(address, &options.allowed_hosts),
+            installation: options.installation,
+            started: Instant::now(),
+            calls: Semaphore::new(CALLS_MAX),
+        };
+        Ok(Self { listener, address, site: Arc::new(site) })
+    }
+
+    /// The address it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address as a URL for clients on this machine, without a trailing slash.
+    pub fn base_url(&self) -> &str {
+        &self.site.base_url
+    }
+
+    /// The token's file, if a token is needed.
+    pub fn token_file(&self) -> Option<PathBuf> {
+        let needed = self.site.gate.token.is_some();
+        needed.then(|| self.site.installation.token_file().into())
+    }
+
+    /// A link to the page that signs one browser in, once.
+    ///
+    /// The code is in the fragment, which browsers keep to themselves.
+    pub fn page_link(&self) -> Result<String, ServerError> {
+        if self.site.gate.token.is_none() {
+            return Ok(format!("{}/", self.base_url()));
+        }
+        let code = self.site.gate.sessions.issue_code(Instant::now())?;
+        Ok(format!("{}/#code={code}", self.base_url()))
+    }
+
+    /// Answers until `stop` ends, then lets the requests under way finish, within a bound.
+    pub async fn run(self, mcp: Router, stop: impl Future<Output = ()>) {
+        let router = router(self.site, mcp);
+        let (stopping, stopped) = watch::channel(());
+        let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let mut connections = JoinSet::new();
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            while connections.try_join_next().is_some() {}
+            let accepted = async {
+                let place = Arc::clone(&places).acquire_owned().await;
+                (place, self.listener.accept().await)
+            };
+            tokio::select! {
+                () = &mut stop => break,
+                (place, accepted) = accepted => match accepted {
+                    Ok((stream, _)) => {
+                        let served = serve(stream, router.clone(), stopped.clone());
+                        connections.spawn(async move {
+                            served.await;
+                            drop(place);
+                        });
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "a connection was not accepted");
+                        sleep(ACCEPT_PAUSE).await;
+                    }
+                },
+            }
+        }
+        drop(self.listener);
+        drop(stopping);
+        drain(connections).await;
+    }
+}
+
+/// Serves one connection until it ends or the server stops.
+async fn serve(stream: TcpStream, router: Router, mut stopped: watch::Receiver<()>) {
+    // Small answers must not wait for the acknowledgement of earlier ones.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "TCP_NODELAY was not set");
+    }
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+    builder.max_header_size(HEADER_BYTES_MAX);
+    let service = TowerToHyperService::new(router);
+    let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+    let mut connection = std::pin::pin!(connection);
+    let outcome = tokio::select! {
+        outcome = connection.as_mut() => outcome,
+        // The sender is only ever dropped: that is the signal.
+        _ = stopped.changed() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = outcome {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// Waits for the connections to end, and ends those that do not.
+async fn drain(mut connections: JoinSet<()>) {
+    let all_ended = async { while connections.join_next().await.is_some() {} };
+    if timeout(DRAIN_TIMEOUT, all_ended).await.is_err() {
+        tracing::warn!(left = connections.len(), "connections did not end in time; closing them");
+        connections.shutdown().await;
+    }
+}
+
+/// The URL that clients use: the address itself on loopback, the allowed name elsewhere.
+fn base_url(address: SocketAddr, allowed: &[AllowedHost]) -> String {
+    match allowed.first() {
+        Some(host) if !address.ip().is_loopback() => host.url(address.port()),
+        _ => format!("http://{address}"),
+    }
+}

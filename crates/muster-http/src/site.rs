@@ -1,0 +1,111 @@
+//! What the routes share, and the router that joins them.
+
+use std::{sync::Arc, time::Instant};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::Request,
+    http::Response,
+    middleware,
+    response::IntoResponse as _,
+    routing::{get, post},
+};
+use muster_api::App;
+use tokio::{sync::Semaphore, task};
+
+use crate::{
+    connect::Installation,
+    guard::{self, Gate},
+    health, operations, page,
+    refusal::{Kind, Refusal},
+};
+
+/// What the routes share.
+pub(crate) struct Site {
+    /// The operations and the store.
+    pub(crate) app: Arc<App>,
+    /// The security layer's knowledge; the page signs browsers in with it.
+    pub(crate) gate: Arc<Gate>,
+    /// How agents reach this installation.
+    pub(crate) installation: Installation,
+    /// Address for agents and people, without a trailing slash.
+    pub(crate) base_url: String,
+    /// When the server started.
+    pub(crate) started: Instant,
+    /// Places for operations that run at once.
+    pub(crate) calls: Semaphore,
+}
+
+impl Site {
+    /// Runs blocking work away from the event loop. A panic in it ends this request only.
+    pub(crate) async fn run_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        run_blocking(&self.calls, work).await
+    }
+}
+
+async fn run_blocking<T: Send + 'static>(
+    places: &Semaphore,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refusal> {
+    let internal = |cause: String| {
+        tracing::error!(cause, "a request ended without an answer");
+        let recovery = "try again; if it happens again, report it with the server's log";
+        Refusal::new(Kind::Internal, "the server broke while it worked on this request", recovery)
+    };
+    let _place = places.acquire().await.map_err(|error| internal(error.to_string()))?;
+    task::spawn_blocking(work).await.map_err(|error| internal(error.to_string()))
+}
+
+/// All routes inside the security layer. `mcp` is mounted as it is at `/mcp`.
+pub(crate) fn router(site: Arc<Site>, mcp: Router) -> Router {
+    let gate = Arc::clone(&site.gate);
+    Router::new()
+        .route("/", get(page::show))
+        .route("/health", get(health::health))
+        .route("/assets/muster.css", get(page::stylesheet))
+        .route("/assets/muster.js", get(page::script))
+        .route("/assets/muster.svg", get(page::icon))
+        .route("/openapi.json", get(page::openapi))
+        .route("/api/ops", get(operations::list))
+        .route("/api/ops/{name}", post(operations::call))
+        .route("/api/session", post(page::sign_in))
+        .with_state(site)
+        .merge(mcp)
+        .method_not_allowed_fallback(method_not_allowed)
+        .fallback(unknown_route)
+        .layer(middleware::from_fn_with_state(gate, guard::guard))
+}
+
+async fn unknown_route(request: Request) -> Response<Body> {
+    let path = request.uri().path();
+    let recovery = "GET /openapi.json lists the routes";
+    let message = format!("nothing lives at {path}");
+    Refusal::new(Kind::UnknownRoute, message, recovery).for_path(path).into_response()
+}
+
+async fn method_not_allowed(request: Request) -> Response<Body> {
+    let (method, path) = (request.method(), request.uri().path());
+    let recovery = "GET /openapi.json says which methods each route takes";
+    let message = format!("{path} does not take {method}");
+    Refusal::new(Kind::MethodNotAllowed, message, recovery).for_path(path).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::Semaphore;
+
+    use super::run_blocking;
+    use crate::refusal::Kind;
+
+    #[tokio::test]
+    async fn a_panic_becomes_an_error_and_gives_its_place_back() {
+        let places = Semaphore::new(1);
+        let broken = run_blocking(&places, || panic!("a call broke")).await;
+        assert_eq!(broken.map_err(|refusal: _| refusal.kind()), Err::<(), _>(Kind::Internal));
+        assert_eq!(run_blocking(&places, || 7).await, Ok(7));
+    }
+}

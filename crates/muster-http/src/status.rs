@@ -1,0 +1,34 @@
+//! What the page and the health check show of the store.
+
+use muster_api::App;
+
+/// The store at one moment.
+#[derive(Debug, Clone)]
+pub(crate) struct StoreStatus {
+    /// Engine and version.
+    pub(crate) engine: String,
+    /// Place on disk.
+    pub(crate) location: Option<String>,
+    /// Size on disk in bytes.
+    pub(crate) bytes: Option<u64>,
+    /// Version of the layout.
+    pub(crate) schema_version: u32,
+    /// Workspaces by name.
+    pub(crate) workspaces: Vec<WorkspaceStatus>,
+}
+
+/// One workspace.
+#[derive(Debug, Clone)]
+pub(crate) struct WorkspaceStatus {
+    /// Its name.
+    pub(crate) name: String,
+    /// Plans in it.
+    pub(crate) plans: u64,
+    /// Tasks in it.
+    pub(crate) tasks: u64,
+}
+
+/// Asks the store; blocks.
+pub(crate) fn read(_app: &App) -> Result<StoreStatus, String> {
+    Err("no status yet".to_owned())
+}
