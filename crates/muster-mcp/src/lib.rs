@@ -1,1 +1,36 @@
-//! placeholder
+//! MCP over stdio and streamable HTTP, through the official Rust SDK.
+//!
+//! ```text
+//!  stdio lines  -> line + message + lane --\
+//!                                           >-- rmcp service loop -> Adapter -> dyn Backend
+//!  HTTP /mcp    -> http (endpoint) --------/
+//! ```
+//!
+//! Everything that is generic in the SDK is instantiated once, here, over [`Adapter`]'s `dyn Backend`.
+//! The product's backend is [`AppBackend`]; test servers mount other backends on the same adapter.
+//! Authentication, cookies and the Host and Origin policy of the whole router are not here: the HTTP
+//! surface wraps this endpoint in its own layer.
+
+mod adapter;
+mod app_backend;
+mod backend;
+mod guidance;
+mod http_endpoint;
+mod lane;
+mod line;
+mod message;
+mod outbox;
+mod prompts;
+mod resources;
+mod stdio;
+mod stdio_streams;
+mod toolset_choice;
+
+#[cfg(test)]
+mod tests;
+
+pub use adapter::Adapter;
+pub use app_backend::AppBackend;
+pub use backend::{Answer, Backend, Call};
+pub use http_endpoint::{HttpEndpoint, HttpOptions, http_endpoint};
+pub use stdio::{ServeError, serve_stdio};

@@ -1,0 +1,236 @@
+//! The one bridge between the SDK's server trait and a [`Backend`].
+//!
+//! It holds what every backend shares: negotiation, the toolset of a listing, the order of calls on a
+//! connection, unknown tools, malformed parameters. It keeps nothing per connection.
+
+#![expect(deprecated, reason = "revisions before 2026-07-28 have log levels and subscriptions")]
+
+use std::sync::Arc;
+
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+        ConstString, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
+        GetPromptResponse, InitializeRequestParams, InitializeResult, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+        SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestMethod,
+        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestMethod,
+        UnsubscribeRequestParams,
+    },
+    service::{RequestContext, SubscriptionContext},
+};
+use serde_json::json;
+
+use crate::{
+    backend::{Backend, Call},
+    lane::Turn,
+    toolset_choice,
+};
+
+/// Methods that the revision 2026-07-28 removed.
+const RETIRED_METHODS: [&str; 5] =
+    ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+
+/// Methods that the SDK hands over as unknown when their parameters do not parse.
+const METHODS_WITH_PARAMETERS: [&str; 8] = [
+    "tools/call",
+    "tools/list",
+    "prompts/get",
+    "prompts/list",
+    "resources/read",
+    "resources/list",
+    "completion/complete",
+    "subscriptions/listen",
+];
+
+/// A [`Backend`] as the SDK sees it. Cheap to clone.
+#[derive(Clone)]
+pub struct Adapter {
+    backend: Arc<dyn Backend>,
+}
+
+impl Adapter {
+    /// Mounts a backend.
+    pub fn new(backend: Arc<dyn Backend>) -> Self {
+        Self { backend }
+    }
+
+    /// TASKS-MCP-3.
+    fn unknown_tool(&self, name: &str) -> ErrorData {
+        let nearest = self.backend.nearest_tool(name);
+        let message = format!("unknown tool {name:?}; the nearest one is {nearest:?}");
+        ErrorData::invalid_params(
+            message,
+            Some(json!({"code": "UNKNOWN_TOOL", "nearest": nearest})),
+        )
+    }
+}
+
+fn refused<M: ConstString>(accepted: Option<()>) -> Result<(), ErrorData> {
+    accepted.ok_or_else(ErrorData::method_not_found::<M>)
+}
+
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| !version.has_initialize())
+}
+
+impl ServerHandler for Adapter {
+    fn get_info(&self) -> ServerConfig {
+        // Answers a client that asks for a revision nobody knows.
+        self.backend.describe().with_protocol_version(ProtocolVersion::V_2025_11_25)
+    }
+
+    async fn initialize(
+        &self,
+        mut request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let answer = self.negotiate_initialize(&request)?;
+        request.protocol_version = answer.protocol_version.clone();
+        context.peer.set_peer_info(request);
+        Ok(answer)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let toolset = toolset_choice::chosen(&context.extensions, self.backend.toolset())?;
+        Ok(ListToolsResult::with_all_items(self.backend.tools(toolset)))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.backend.tool(name)
+    }
+
+    async fn call_tool(
+        &self,
+        mut request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if self.backend.reads_only(&request.name).is_none() {
+            return Err(self.unknown_tool(&request.name));
+        }
+        request.arguments.get_or_insert_default();
+        let turn = context.extensions.get::<Turn>().cloned();
+        let call = Call::new(context);
+        let _place = match turn {
+            Some(turn) => tokio::select! {
+                place = turn.wait() => place,
+                () = call.cancelled() => return Err(cancelled()),
+            },
+            None => None,
+        };
+        tokio::select! {
+            answer = self.backend.call_tool(request, call.clone()) => answer,
+            () = call.cancelled() => Err(cancelled()),
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.backend.resources(request.and_then(|request| request.cursor)).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(self.backend.resource_templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.backend.read_resource(request, Call::new(context)).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Ok(CompleteResult::new(self.backend.complete(request).await?))
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(self.backend.prompts()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.backend.prompt(request, Call::new(context)).await
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        self.backend.accepted_subscriptions(requested)
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        self.backend.listen(subscription).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        refused::<SubscribeRequestMethod>(self.backend.follow_resource(&request.uri, true))
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        refused::<UnsubscribeRequestMethod>(self.backend.follow_resource(&request.uri, false))
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        refused::<SetLevelRequestMethod>(self.backend.set_log_level(request.level))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method.as_str();
+        let retired = RETIRED_METHODS.contains(&method);
+        let known = METHODS_WITH_PARAMETERS.contains(&method) || (retired && !is_modern(&context));
+        if known {
+            let message = format!("the parameters of {method} do not have the shape it needs");
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        let message = format!("unknown method {method:?}");
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
+    }
+}
+
+/// Never reaches the client: the SDK drops the answer of a cancelled request.
+fn cancelled() -> ErrorData {
+    ErrorData::internal_error("the request was cancelled", None)
+}

@@ -1,0 +1,255 @@
+//! The product's backend: the rows of the application's registry as tools, plans and tasks as
+//! resources, workflows as prompts.
+
+use std::{
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
+
+use muster_api::{App, Effect, Envelope, Row, Toolset};
+use rmcp::{
+    ErrorData,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+        CompletionInfo, ContentBlock, GetPromptRequestParams, GetPromptResponse, Implementation,
+        ListResourcesResult, Prompt, ReadResourceRequestParams, ReadResourceResponse,
+        ResourceTemplate, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    },
+};
+use serde_json::{Map, Value};
+use tokio::task::JoinHandle;
+
+use crate::{
+    backend::{Answer, Backend, Call},
+    guidance, prompts,
+    resources::{self, ResourceAddress},
+};
+
+/// A call that takes longer reports progress this often (MCP-TOOL-7).
+const PROGRESS_PERIOD: Duration = Duration::from_secs(1);
+
+/// The application behind the adapter. Making one costs nothing; tools are built on first use.
+pub struct AppBackend {
+    app: Arc<App>,
+    default_workspace: Option<String>,
+    tools: LazyLock<Vec<ListedTool>, Box<dyn FnOnce() -> Vec<ListedTool> + Send>>,
+}
+
+struct ListedTool {
+    toolset: Toolset,
+    tool: Tool,
+}
+
+impl AppBackend {
+    /// A backend of `app`; the default workspace is the one whose plans and tasks are listed.
+    pub fn new(app: Arc<App>, default_workspace: Option<String>) -> Self {
+        let rows = Arc::clone(&app);
+        let tools = move || rows.registry().rows().iter().map(ListedTool::of).collect();
+        Self { app, default_workspace, tools: LazyLock::new(Box::new(tools)) }
+    }
+
+    fn knows(&self, tool: &str) -> bool {
+        self.app.registry().get(tool).is_some()
+    }
+
+    /// Calls an operation off the reactor.
+    fn start<T: Send + 'static>(
+        &self,
+        name: String,
+        arguments: Map<String, Value>,
+        then: fn(Envelope) -> T,
+    ) -> JoinHandle<T> {
+        let app = Arc::clone(&self.app);
+        tokio::task::spawn_blocking(move || then(app.call(&name, arguments)))
+    }
+
+    /// Calls a reading operation and waits for its answer.
+    async fn read(&self, name: &str, arguments: Value) -> Result<Envelope, ErrorData> {
+        let Value::Object(arguments) = arguments else {
+            unreachable!("arguments are an object, got {arguments}");
+        };
+        let running = self.start(name.to_owned(), arguments, |envelope| envelope);
+        running.await.map_err(|error| broken(&error))
+    }
+
+    /// Plans and tasks of a workspace, as `tasks_context` shows them.
+    async fn rows(&self, workspace: &str) -> Result<Vec<resources::Entry>, ErrorData> {
+        let answer = self.read("tasks_context", resources::listing(workspace)).await?;
+        Ok(resources::entries(workspace, &answer.result))
+    }
+}
+
+impl ListedTool {
+    fn of(row: &Row) -> Self {
+        let tool = Tool::new(row.name, row.description.clone(), row.input_schema.clone())
+            .with_title(row.title)
+            .with_raw_output_schema(Arc::new(row.output_schema.clone()))
+            .with_annotations(annotations(row.effect));
+        Self { toolset: row.toolset, tool }
+    }
+}
+
+/// All four hints, always (MCP-TOOL-2).
+fn annotations(effect: Effect) -> ToolAnnotations {
+    let (reads, destroys, repeatable) = match effect {
+        Effect::Read => (true, false, true),
+        Effect::Write => (false, false, false),
+        Effect::Set => (false, false, true),
+        Effect::Destroy => (false, true, false),
+    };
+    ToolAnnotations::new()
+        .read_only(reads)
+        .destructive(destroys)
+        .idempotent(repeatable)
+        .open_world(false)
+}
+
+/// TASKS-MCP-5: the same envelope as text and as structure, and always a verdict.
+fn tool_result(envelope: Envelope) -> CallToolResult {
+    let structure = envelope.to_json();
+    let content = vec![ContentBlock::text(structure.to_string())];
+    let mut result = if envelope.success {
+        CallToolResult::success(content)
+    } else {
+        CallToolResult::error(content)
+    };
+    result.structured_content = Some(structure);
+    result.is_error = Some(!envelope.success);
+    result
+}
+
+fn broken(error: &tokio::task::JoinError) -> ErrorData {
+    tracing::error!(%error, "an operation did not end");
+    ErrorData::internal_error("the operation failed inside the server", None)
+}
+
+/// Waits for a running call and tells the client that it is still running.
+pub(crate) async fn with_progress<T>(
+    mut running: JoinHandle<T>,
+    call: &Call,
+) -> Result<T, ErrorData> {
+    for seconds in 1_u32.. {
+        match tokio::time::timeout(PROGRESS_PERIOD, &mut running).await {
+            Ok(ended) => return ended.map_err(|error| broken(&error)),
+            Err(_elapsed) => call.report(f64::from(seconds), None, "still working").await,
+        }
+    }
+    unreachable!("a call does not run for a century")
+}
+
+impl Backend for AppBackend {
+    fn describe(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .enable_completions()
+            .build();
+        let identity =
+            Implementation::new("muster", env!("CARGO_PKG_VERSION")).with_title("Muster");
+        let workspace = self.default_workspace.as_deref();
+        ServerConfig::new(capabilities)
+            .with_server_info(identity)
+            .with_instructions(guidance::instructions(&|tool| self.knows(tool), workspace))
+    }
+
+    fn toolset(&self) -> Toolset {
+        self.app.toolset()
+    }
+
+    fn tools(&self, toolset: Toolset) -> Vec<Tool> {
+        let listed = self.tools.iter().filter(|listed| listed.toolset <= toolset);
+        listed.map(|listed| listed.tool.clone()).collect()
+    }
+
+    fn tool(&self, name: &str) -> Option<Tool> {
+        let found = self.tools.iter().find(|listed| listed.tool.name == name);
+        found.map(|listed| listed.tool.clone())
+    }
+
+    fn reads_only(&self, name: &str) -> Option<bool> {
+        self.app.registry().get(name).map(|row| row.effect == Effect::Read)
+    }
+
+    fn nearest_tool(&self, name: &str) -> String {
+        self.app.registry().nearest(name).to_owned()
+    }
+
+    fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        call: Call,
+    ) -> Answer<'_, CallToolResponse> {
+        Box::pin(async move {
+            let arguments = request.arguments.unwrap_or_default();
+            let running = self.start(request.name.into_owned(), arguments, tool_result);
+            Ok(with_progress(running, &call).await?.into())
+        })
+    }
+
+    fn resources(&self, _cursor: Option<String>) -> Answer<'_, ListResourcesResult> {
+        Box::pin(async move {
+            let entries = match &self.default_workspace {
+                Some(workspace) => self.rows(workspace).await?,
+                None => Vec::new(),
+            };
+            let resources = entries.iter().map(resources::Entry::resource).collect();
+            Ok(ListResourcesResult::with_all_items(resources))
+        })
+    }
+
+    fn resource_templates(&self) -> Vec<ResourceTemplate> {
+        resources::templates()
+    }
+
+    fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _call: Call,
+    ) -> Answer<'_, ReadResourceResponse> {
+        Box::pin(async move {
+            let Some(address) = ResourceAddress::parse(&request.uri) else {
+                return Err(resources::not_found(&request.uri));
+            };
+            let answer = self.read("tasks_radar", address.question()).await?;
+            resources::contents(&request.uri, &answer).map(ReadResourceResponse::from)
+        })
+    }
+
+    fn complete(&self, request: CompleteRequestParams) -> Answer<'_, CompletionInfo> {
+        Box::pin(async move {
+            let named = request.context.as_ref().and_then(|given| given.get_argument("workspace"));
+            let workspace = named.or(self.default_workspace.as_ref());
+            let wanted = resources::Wanted::of(&request);
+            let values = match (wanted, workspace) {
+                (Some(resources::Wanted::Workspace), _) => {
+                    self.default_workspace.iter().cloned().collect()
+                }
+                (Some(resources::Wanted::Id(kind)), Some(workspace)) => {
+                    let entries = self.rows(workspace).await?;
+                    entries
+                        .into_iter()
+                        .filter(|row| kind.admits(&row.id))
+                        .map(|row| row.id)
+                        .collect()
+                }
+                (Some(resources::Wanted::Id(_)), None) | (None, _) => Vec::new(),
+            };
+            Ok(resources::completion(values, &request.argument.value))
+        })
+    }
+
+    fn prompts(&self) -> Vec<Prompt> {
+        prompts::all()
+    }
+
+    fn prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _call: Call,
+    ) -> Answer<'_, GetPromptResponse> {
+        let workspace = self.default_workspace.as_deref();
+        let written = prompts::write(&request, workspace, &|tool| self.knows(tool));
+        Box::pin(std::future::ready(written.map(GetPromptResponse::from)))
+    }
+}

@@ -1,0 +1,130 @@
+//! What the adapter needs to know of a server: its tools, resources and prompts.
+//!
+//! The trait speaks the SDK's model types, so that no second model has to be kept in step with the
+//! protocol; only backends and the adapter see them.
+
+#![expect(deprecated, reason = "revisions before 2026-07-28 have log levels")]
+
+use std::pin::Pin;
+
+use muster_api::Toolset;
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{
+        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompletionInfo,
+        GetPromptRequestParams, GetPromptResponse, ListResourcesResult, LoggingLevel,
+        ProgressNotificationParam, Prompt, ReadResourceRequestParams, ReadResourceResponse,
+        ResourceTemplate, ServerConfig, SubscriptionFilter, Tool,
+    },
+    service::{RequestContext, SubscriptionContext},
+};
+
+/// A boxed answer: a result, or a JSON-RPC error for what is not a refusal (MCP-TOOL-4).
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ErrorData>> + Send + 'a>>;
+
+/// The request a backend is answering: its metadata, its client, its cancellation.
+#[derive(Clone, Debug)]
+pub struct Call {
+    context: RequestContext<RoleServer>,
+}
+
+impl Call {
+    pub(crate) fn new(context: RequestContext<RoleServer>) -> Self {
+        Self { context }
+    }
+
+    /// The SDK's view of the request.
+    pub fn context(&self) -> &RequestContext<RoleServer> {
+        &self.context
+    }
+
+    /// Waits until the client cancels the request or goes away.
+    pub async fn cancelled(&self) {
+        self.context.ct.cancelled().await;
+    }
+
+    /// Tells the client how far the work is, when it asked to be told.
+    pub async fn report(&self, done: f64, total: Option<f64>, message: &str) {
+        let Some(token) = self.context.meta.get_progress_token() else { return };
+        let mut progress = ProgressNotificationParam::new(token, done).with_message(message);
+        if let Some(total) = total {
+            progress = progress.with_total(total);
+        }
+        if let Err(error) = self.context.peer.notify_progress(progress).await {
+            tracing::debug!(%error, "progress was not delivered");
+        }
+    }
+}
+
+/// A server behind the adapter. Listings are in a fixed order and do not depend on the connection.
+pub trait Backend: Send + Sync + 'static {
+    /// Identity, capabilities and instructions.
+    fn describe(&self) -> ServerConfig;
+
+    /// The toolset listed when neither the request nor its URL names one.
+    fn toolset(&self) -> Toolset;
+
+    /// The tools that a toolset lists.
+    fn tools(&self, toolset: Toolset) -> Vec<Tool>;
+
+    /// A tool by name, whatever the toolset lists.
+    fn tool(&self, name: &str) -> Option<Tool>;
+
+    /// Whether calls of this tool write nothing and so may overtake each other; `None` for an unknown one.
+    fn reads_only(&self, name: &str) -> Option<bool>;
+
+    /// The existing tool name closest to a mistyped one.
+    fn nearest_tool(&self, name: &str) -> String;
+
+    /// Calls an existing tool.
+    fn call_tool(&self, request: CallToolRequestParams, call: Call)
+    -> Answer<'_, CallToolResponse>;
+
+    /// The resources worth listing.
+    fn resources(&self, cursor: Option<String>) -> Answer<'_, ListResourcesResult>;
+
+    /// The shapes of resource addresses.
+    fn resource_templates(&self) -> Vec<ResourceTemplate>;
+
+    /// Reads one resource.
+    fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        call: Call,
+    ) -> Answer<'_, ReadResourceResponse>;
+
+    /// Proposes values for an argument of a prompt or a resource template.
+    fn complete(&self, request: CompleteRequestParams) -> Answer<'_, CompletionInfo>;
+
+    /// The prompts.
+    fn prompts(&self) -> Vec<Prompt>;
+
+    /// Writes out one prompt.
+    fn prompt(&self, request: GetPromptRequestParams, call: Call) -> Answer<'_, GetPromptResponse>;
+
+    /// Which change notifications a `subscriptions/listen` may ask for; `None` refuses the method.
+    fn accepted_subscriptions(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let _unused = requested;
+        None
+    }
+
+    /// Feeds one accepted subscription until it is cancelled.
+    fn listen(&self, subscription: SubscriptionContext) -> Answer<'_, ()> {
+        Box::pin(async move {
+            subscription.cancelled().await;
+            Ok(())
+        })
+    }
+
+    /// Follows or stops following a resource (revisions before 2026-07-28); `None` refuses both.
+    fn follow_resource(&self, uri: &str, follow: bool) -> Option<()> {
+        let _unused = (uri, follow);
+        None
+    }
+
+    /// Sets the log level of the connection (revisions before 2026-07-28); `None` refuses.
+    fn set_log_level(&self, level: LoggingLevel) -> Option<()> {
+        let _unused = level;
+        None
+    }
+}

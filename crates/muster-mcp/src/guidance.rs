@@ -1,0 +1,91 @@
+//! Server instructions: when to use what (MCP-TOOL-6).
+//!
+//! Only tools that exist are named: each piece of advice lists the tools that serve it, best first. No
+//! text of an agent or a repository is ever part of it (MCP-SEC-3); the workspace id is the caller's own.
+
+/// Longest instructions.
+#[cfg(test)]
+pub(crate) const INSTRUCTIONS_BYTES_MAX: usize = 2048;
+
+/// Whether a tool of that name exists.
+pub(crate) type Known<'a> = dyn Fn(&str) -> bool + 'a;
+
+/// What an agent wants to do, which tools serve it, best first, and how.
+struct Advice {
+    intent: &'static str,
+    tools: &'static [&'static str],
+    how: &'static str,
+}
+
+const ADVICE: [Advice; 8] = [
+    Advice {
+        intent: "Begin a piece of work",
+        tools: &["tasks_macro_start", "tasks_create"],
+        how: "give every step a title and success criteria, and tests where it can be tested",
+    },
+    Advice {
+        intent: "Pick work up again",
+        tools: &["tasks_snapshot", "tasks_radar"],
+        how: "do this first in a new session; it says where the task stands and what is next",
+    },
+    Advice {
+        intent: "Find plans and tasks",
+        tools: &["tasks_context"],
+        how: "filter by status, plan, tags or text",
+    },
+    Advice {
+        intent: "Close a step",
+        tools: &["tasks_macro_close_step", "tasks_close_step"],
+        how: "only after you checked its criteria and ran its tests; confirm both as checkpoints",
+    },
+    Advice {
+        intent: "Write down what you learnt",
+        tools: &["tasks_note"],
+        how: "one finding per note, on the step it belongs to",
+    },
+    Advice {
+        intent: "Split or sharpen steps",
+        tools: &["tasks_decompose", "tasks_define"],
+        how: "when a step turns out to be several, or its criteria are vague",
+    },
+    Advice {
+        intent: "Hand work over",
+        tools: &["tasks_handoff", "tasks_radar"],
+        how: "give the next agent the task id and the workspace",
+    },
+    Advice {
+        intent: "See what changed",
+        tools: &["tasks_delta"],
+        how: "pass the last cursor back as since",
+    },
+];
+
+/// The best existing tool for a purpose.
+pub(crate) fn best<'a>(tools: &'a [&'a str], known: &Known<'_>) -> Option<&'a str> {
+    tools.iter().copied().find(|tool| known(tool))
+}
+
+/// The instructions of this server.
+pub(crate) fn instructions(known: &Known<'_>, workspace: Option<&str>) -> String {
+    let mut text = String::from(
+        "Muster keeps plans, tasks and steps. A step is done only when its checkpoints are confirmed \
+         and its proof is there; a refusal says what is missing and what to call next.\n",
+    );
+    match workspace {
+        Some(workspace) => text.push_str(&format!("The workspace here is {workspace:?}.\n")),
+        None => text.push_str(
+            "Name the workspace in each call; any id works, for example the repository's name.\n",
+        ),
+    }
+    for advice in &ADVICE {
+        if let Some(tool) = best(advice.tools, known) {
+            text.push_str(&format!("- {}: {tool}; {}.\n", advice.intent, advice.how));
+        }
+    }
+    text.push_str(
+        "Without a target, calls use the workspace's focus. Every answer has the same keys: on failure \
+         read error.message and error.recovery, then follow suggestions, which can be sent as they are. \
+         Tools that are not listed can still be called.",
+    );
+    text
+}

@@ -1,0 +1,213 @@
+//! `/mcp`: streamable HTTP for both protocol eras, as one tower service.
+//!
+//! The SDK does the protocol. This wrapper bounds bodies, answers what the SDK refuses in plain text
+//! with JSON-RPC errors, notes the listing's toolset, and bounds the number of sessions.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::body::{Body, to_bytes};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
+use rmcp::{
+    ErrorData,
+    model::JsonRpcError,
+    transport::{
+        StreamableHttpServerConfig, StreamableHttpService,
+        streamable_http_server::session::local::LocalSessionManager,
+    },
+};
+use serde_json::Value;
+use tower::Service;
+
+use crate::{
+    adapter::Adapter,
+    backend::Backend,
+    message,
+    toolset_choice::{self, RequestedToolset},
+};
+
+/// Sessions of the older protocol revisions that may be open at once.
+const SESSIONS_MAX: usize = 1024;
+
+/// A session nobody used for so long is closed; its client has to initialize again.
+const SESSION_IDLE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Longest refusal text of the SDK that is passed on.
+const REFUSAL_BYTES_MAX: usize = 4096;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+
+/// Where the endpoint may be reached from, and how much it takes.
+#[derive(Clone, Debug)]
+pub struct HttpOptions {
+    /// Accepted `Host` values: `name` or `name:port`.
+    pub allowed_hosts: Vec<String>,
+    /// Accepted `Origin` values: `scheme://host:port`. A request without `Origin` is accepted.
+    pub allowed_origins: Vec<String>,
+    /// Longest request body.
+    pub request_bytes_max: usize,
+}
+
+impl HttpOptions {
+    /// Loopback names on one port, and the pages of this server itself.
+    pub fn loopback(port: u16) -> Self {
+        let hosts = ["localhost", "127.0.0.1", "[::1]"].map(|name| format!("{name}:{port}"));
+        let origins = hosts.iter().map(|host| format!("http://{host}")).collect();
+        Self {
+            allowed_hosts: hosts.to_vec(),
+            allowed_origins: origins,
+            request_bytes_max: crate::line::LINE_BYTES_MAX,
+        }
+    }
+}
+
+/// The endpoint; nest it with `Router::route_service("/mcp", endpoint)`. Cheap to clone.
+#[derive(Clone)]
+pub struct HttpEndpoint {
+    protocol: StreamableHttpService<Adapter, LocalSessionManager>,
+    sessions: Arc<LocalSessionManager>,
+    request_bytes_max: usize,
+}
+
+/// Builds the endpoint of a backend.
+pub fn http_endpoint(backend: Arc<dyn Backend>, options: HttpOptions) -> HttpEndpoint {
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(SESSION_IDLE_MAX);
+    let sessions = Arc::new(sessions);
+    // Requests of the stateless revision get plain JSON unless there is something to stream.
+    let config = StreamableHttpServerConfig::default()
+        .with_json_response(true)
+        .with_allowed_hosts(options.allowed_hosts)
+        .with_allowed_origins(options.allowed_origins)
+        .enforce_origin_validation()
+        .with_max_request_body_bytes(options.request_bytes_max);
+    let adapter = Adapter::new(backend);
+    let factory = move || Ok(adapter.clone());
+    HttpEndpoint {
+        protocol: StreamableHttpService::new(factory, Arc::clone(&sessions), config),
+        sessions,
+        request_bytes_max: options.request_bytes_max,
+    }
+}
+
+impl HttpEndpoint {
+    /// Ends all streams and sessions, so that the server can shut down.
+    pub fn shut_down(&self) {
+        self.protocol.config.cancellation_token.cancel();
+    }
+
+    /// Answers one request.
+    pub async fn answer(&self, request: Request<Body>) -> Response<Body> {
+        match self.check(request).await {
+            Ok(request) => tidy(self.protocol.handle(request).await.map(Body::new)).await,
+            Err(refusal) => refusal.into_response(),
+        }
+    }
+
+    async fn check(&self, request: Request<Body>) -> Result<Request<Body>, Refusal> {
+        let (mut parts, body) = request.into_parts();
+        if let Err(error) = toolset_choice::in_url(&parts.uri) {
+            return Err(Refusal(StatusCode::BAD_REQUEST, error));
+        }
+        if parts.method != Method::POST || !is_json(&parts) {
+            return Ok(Request::from_parts(parts, body));
+        }
+        let body = to_bytes(body, self.request_bytes_max).await.map_err(|_| self.too_large())?;
+        let message = message::parse(&body)
+            .map(Value::Object)
+            .map_err(|error| Refusal(StatusCode::BAD_REQUEST, error))?;
+        if message.get("method").and_then(Value::as_str) == Some("initialize") {
+            self.check_sessions().await?;
+        }
+        if let Some(toolset) = RequestedToolset::of(&message) {
+            parts.extensions.insert(toolset);
+        }
+        accept_both(&mut parts);
+        Ok(Request::from_parts(parts, Body::from(body)))
+    }
+
+    async fn check_sessions(&self) -> Result<(), Refusal> {
+        if self.sessions.sessions.read().await.len() < SESSIONS_MAX {
+            return Ok(());
+        }
+        let message = format!("{SESSIONS_MAX} sessions are open: close one with DELETE, or wait");
+        let error = ErrorData::internal_error(message, None);
+        Err(Refusal(StatusCode::SERVICE_UNAVAILABLE, error))
+    }
+
+    fn too_large(&self) -> Refusal {
+        let message = format!("a request body may have {} bytes at most", self.request_bytes_max);
+        Refusal(StatusCode::PAYLOAD_TOO_LARGE, ErrorData::invalid_request(message, None))
+    }
+}
+
+impl Service<Request<Body>> for HttpEndpoint {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let endpoint = self.clone();
+        Box::pin(async move { Ok(endpoint.answer(request).await) })
+    }
+}
+
+struct Refusal(StatusCode, ErrorData);
+
+impl Refusal {
+    fn into_response(self) -> Response<Body> {
+        let body = serde_json::to_vec(&JsonRpcError::new(None, self.1)).unwrap_or_default();
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = self.0;
+        response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+        response
+    }
+}
+
+fn is_json(parts: &Parts) -> bool {
+    let content_type =
+        parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    content_type.is_some_and(|value| value.starts_with("application/json"))
+}
+
+/// A client that takes anything takes both; the SDK wants it spelt out.
+fn accept_both(parts: &mut Parts) {
+    let anything = match parts.headers.get(header::ACCEPT) {
+        None => true,
+        Some(value) => value.to_str().is_ok_and(|value| value.contains("*/*")),
+    };
+    if anything {
+        parts.headers.insert(header::ACCEPT, JSON_OR_EVENTS);
+    }
+}
+
+/// Turns the SDK's plain-text refusals into JSON-RPC errors of the same status.
+async fn tidy(response: Response<Body>) -> Response<Body> {
+    let status = response.status();
+    let is_error = status.is_client_error() || status.is_server_error();
+    if !is_error || response.headers().get(header::CONTENT_TYPE) == Some(&JSON) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let text = to_bytes(body, REFUSAL_BYTES_MAX).await.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let error = if status.is_server_error() {
+        ErrorData::internal_error(text, None)
+    } else {
+        ErrorData::invalid_request(text, None)
+    };
+    let refusal = Refusal(status, error).into_response();
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts.headers.insert(header::CONTENT_TYPE, JSON);
+    Response::from_parts(parts, refusal.into_body())
+}

@@ -1,0 +1,210 @@
+//! The stdio transport: one JSON-RPC message per line, both ways.
+//!
+//! It differs from the SDK's own in what a client can see: a broken or oversized line is answered with
+//! a JSON-RPC error instead of silence, calls keep their order ([`Lane`]), and a client that does not
+//! read its answers is not read from.
+
+use std::{io, sync::Arc};
+
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{
+        ClientJsonRpcMessage, ClientRequest, GetExtensions, JsonRpcMessage, RequestId,
+        ServerJsonRpcMessage,
+    },
+    transport::Transport,
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinHandle,
+};
+
+use crate::{
+    backend::Backend,
+    lane::{Lane, Share},
+    message::{Decoded, decode},
+    outbox::Outbox,
+};
+
+/// Longest line that is read; a longer one is refused and skipped.
+pub(crate) const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Requests of one connection that may be unanswered at once; reading pauses above it.
+const REQUESTS_IN_FLIGHT_MAX: usize = 1024;
+
+/// Room made for each read.
+const READ_BYTES: usize = 64 * 1024;
+
+/// Where lines come from.
+pub(crate) type Source = Box<dyn AsyncRead + Send + Unpin>;
+
+/// Where lines go.
+pub(crate) type Sink = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// Counts a request as unanswered for as long as it is held.
+#[derive(Clone)]
+struct InFlight(#[expect(dead_code, reason = "held for its drop")] Arc<OwnedSemaphorePermit>);
+
+/// One connection.
+pub(crate) struct LineTransport {
+    lines: Lines,
+    outbox: Arc<Outbox>,
+    writing: Option<JoinHandle<()>>,
+    backend: Arc<dyn Backend>,
+    lane: Lane,
+    in_flight: Arc<Semaphore>,
+}
+
+impl LineTransport {
+    /// Starts the writing task; needs a runtime.
+    pub(crate) fn new(backend: Arc<dyn Backend>, source: Source, sink: Sink) -> Self {
+        let outbox = Arc::new(Outbox::default());
+        let writing = tokio::spawn(Arc::clone(&outbox).deliver(sink));
+        Self {
+            lines: Lines::new(source),
+            outbox,
+            writing: Some(writing),
+            backend,
+            lane: Lane::new(),
+            in_flight: Arc::new(Semaphore::new(REQUESTS_IN_FLIGHT_MAX)),
+        }
+    }
+
+    fn refuse(&self, id: Option<RequestId>, error: ErrorData) {
+        if let Err(error) = self.outbox.push(&JsonRpcMessage::error(error, id)) {
+            tracing::info!(%error, "a refusal was not delivered");
+        }
+    }
+
+    /// Gives a request its place among the others, in the order of the lines.
+    fn admit(&self, message: &mut ClientJsonRpcMessage, permit: OwnedSemaphorePermit) {
+        let JsonRpcMessage::Request(request) = message else { return };
+        let turn = match &request.request {
+            ClientRequest::CallToolRequest(call) => {
+                let reads = self.backend.reads_only(&call.params.name).unwrap_or(true);
+                Some(self.lane.join(if reads { Share::Reader } else { Share::Writer }))
+            }
+            _ => None,
+        };
+        let extensions = request.request.extensions_mut();
+        extensions.insert(InFlight(Arc::new(permit)));
+        if let Some(turn) = turn {
+            extensions.insert(turn);
+        }
+    }
+}
+
+impl Transport<RoleServer> for LineTransport {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        std::future::ready(self.outbox.push(&message))
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            // Both waits come before the line is taken, so that dropping this future loses nothing.
+            let permit = Arc::clone(&self.in_flight).acquire_owned().await.ok()?;
+            if !self.outbox.has_room().await {
+                return None;
+            }
+            match self.lines.next().await {
+                Line::Whole(line) => match decode(line) {
+                    Decoded::Message(mut message) => {
+                        self.admit(&mut message, permit);
+                        return Some(*message);
+                    }
+                    Decoded::Refused(id, error) => self.refuse(id, error),
+                    Decoded::Ignored => {}
+                },
+                Line::TooLong => {
+                    let reason = format!("a message may have {LINE_BYTES_MAX} bytes at most");
+                    self.refuse(None, ErrorData::invalid_request(reason, None));
+                }
+                Line::End => return None,
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.outbox.close();
+        match self.writing.take() {
+            Some(writing) => writing.await.map_err(io::Error::other),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What the source holds next.
+#[derive(Debug)]
+enum Line<'a> {
+    Whole(&'a [u8]),
+    TooLong,
+    End,
+}
+
+/// Splits a source into lines of bounded length. Dropping `next` before it is done loses nothing.
+struct Lines {
+    source: Source,
+    buffer: Vec<u8>,
+    /// Start of the current line in the buffer.
+    start: usize,
+    /// Bytes of the current line that hold no line break.
+    searched: usize,
+    skipping: bool,
+}
+
+impl Lines {
+    fn new(source: Source) -> Self {
+        Self { source, buffer: Vec::new(), start: 0, searched: 0, skipping: false }
+    }
+
+    async fn next(&mut self) -> Line<'_> {
+        loop {
+            let rest = &self.buffer[self.start + self.searched..];
+            if let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
+                let line = self.start..self.start + self.searched + at;
+                self.start = line.end + 1;
+                self.searched = 0;
+                if !std::mem::take(&mut self.skipping) {
+                    return match line.len() {
+                        0..=LINE_BYTES_MAX => Line::Whole(&self.buffer[line]),
+                        _ => Line::TooLong,
+                    };
+                }
+                continue;
+            }
+            self.compact();
+            if self.skipping {
+                self.buffer.clear();
+                self.searched = 0;
+            } else if self.searched > LINE_BYTES_MAX {
+                self.skipping = true;
+                return Line::TooLong;
+            }
+            self.buffer.reserve(READ_BYTES);
+            match self.source.read_buf(&mut self.buffer).await {
+                Ok(0) => return Line::End,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::info!(%error, "the client can be read from no more");
+                    return Line::End;
+                }
+            }
+        }
+    }
+
+    /// Moves the unfinished line to the front and gives memory of an outlier back.
+    fn compact(&mut self) {
+        self.buffer.drain(..self.start);
+        self.start = 0;
+        self.searched = self.buffer.len();
+        if self.buffer.len() < READ_BYTES {
+            self.buffer.shrink_to(2 * READ_BYTES);
+        }
+    }
+}

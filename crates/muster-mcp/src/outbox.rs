@@ -1,0 +1,105 @@
+//! What waits to be written to the client.
+//!
+//! Messages are appended to one buffer; a single task writes whatever is there in one go, so a burst
+//! of answers costs few system calls and a lone answer waits for nobody.
+
+use std::{
+    io,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use rmcp::model::ServerJsonRpcMessage;
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt},
+    sync::Notify,
+};
+
+/// Bytes that may wait for a slow client before no further request is taken from it.
+pub(crate) const WAITING_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Capacity that a buffer keeps between bursts.
+const KEPT_CAPACITY_MAX: usize = 256 * 1024;
+
+/// The buffer between the service loop and the writing task.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    waiting: Mutex<Vec<u8>>,
+    filled: Notify,
+    emptied: Notify,
+    closing: AtomicBool,
+    broken: AtomicBool,
+}
+
+impl Outbox {
+    /// Appends one message as a line.
+    pub(crate) fn push(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
+        if self.broken.load(Ordering::Acquire) {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let mut waiting = self.lock();
+        let start = waiting.len();
+        if let Err(error) = serde_json::to_writer(&mut *waiting, message) {
+            waiting.truncate(start);
+            return Err(error.into());
+        }
+        waiting.push(b'\n');
+        drop(waiting);
+        self.filled.notify_one();
+        Ok(())
+    }
+
+    /// Waits until the client has read enough; false when it can be written to no more.
+    pub(crate) async fn has_room(&self) -> bool {
+        loop {
+            if self.broken.load(Ordering::Acquire) {
+                return false;
+            }
+            if self.lock().len() < WAITING_BYTES_MAX {
+                return true;
+            }
+            self.emptied.notified().await;
+        }
+    }
+
+    /// Asks the writing task to end once everything is written.
+    pub(crate) fn close(&self) {
+        self.closing.store(true, Ordering::Release);
+        self.filled.notify_one();
+    }
+
+    /// Writes until closed or broken.
+    pub(crate) async fn deliver(self: Arc<Self>, mut sink: impl AsyncWrite + Unpin) {
+        let mut batch = Vec::new();
+        loop {
+            std::mem::swap(&mut batch, &mut *self.lock());
+            if batch.is_empty() {
+                if self.closing.load(Ordering::Acquire) {
+                    return;
+                }
+                self.filled.notified().await;
+                continue;
+            }
+            if let Err(error) = write(&mut sink, &batch).await {
+                tracing::info!(%error, "the client can be written to no more");
+                self.broken.store(true, Ordering::Release);
+                self.emptied.notify_one();
+                return;
+            }
+            batch.clear();
+            batch.shrink_to(KEPT_CAPACITY_MAX);
+            self.emptied.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn write(sink: &mut (impl AsyncWrite + Unpin), batch: &[u8]) -> io::Result<()> {
+    sink.write_all(batch).await?;
+    sink.flush().await
+}

@@ -1,0 +1,140 @@
+//! Prompts: a few workflows that a person starts by name (MCP-TOOL-8).
+
+use rmcp::{
+    ErrorData,
+    model::{GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role},
+};
+use serde_json::{Value, json};
+
+use crate::guidance::{Known, best};
+
+/// One workflow.
+struct Workflow {
+    name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    /// The argument beside the workspace: name, meaning, whether it must be given.
+    subject: (&'static str, &'static str, bool),
+    /// Text with `{subject}`, `{workspace}` and one `{n}` for each list of tools.
+    text: &'static str,
+    tools: &'static [&'static [&'static str]],
+}
+
+const TASK_ARGUMENT: (&str, &str, bool) =
+    ("task", "Id of the task, for example TASK-001. Without it: the focused task.", false);
+
+const WORKFLOWS: [Workflow; 4] = [
+    Workflow {
+        name: "start_task",
+        title: "Start a task",
+        description: "Plan a piece of work as a task with checkable steps, then begin.",
+        subject: ("goal", "What shall be true when the work is done.", true),
+        text: "Start a task in workspace {workspace} for this goal:\n\n{subject}\n\n\
+               1. Look at what exists with {0}, so that nothing is created twice.\n\
+               2. Create the task with {1}. Cut it into steps that can each be finished and checked \
+               alone; give each step success criteria that a stranger could verify, and the tests that \
+               will show it.\n\
+               3. Begin with the first open step. Close it with {2} only after you checked its criteria \
+               and ran its tests.",
+        tools: &[
+            &["tasks_context"],
+            &["tasks_macro_start", "tasks_create"],
+            &["tasks_macro_close_step", "tasks_close_step"],
+        ],
+    },
+    Workflow {
+        name: "resume_work",
+        title: "Resume work",
+        description: "Find out where a task stands and go on with its first open step.",
+        subject: TASK_ARGUMENT,
+        text: "Resume work on {subject} in workspace {workspace}.\n\n\
+               1. Call {0} and read where the task stands, what blocks it and what is next.\n\
+               2. Compare that with the state of the files; where they differ, say so before you go on.\n\
+               3. Work on the first open step. Note what you find out with {1}, and close the step with \
+               {2} once its criteria and tests hold.",
+        tools: &[
+            &["tasks_snapshot", "tasks_radar"],
+            &["tasks_note"],
+            &["tasks_macro_close_step", "tasks_close_step"],
+        ],
+    },
+    Workflow {
+        name: "hand_off",
+        title: "Hand off",
+        description: "Leave a task so that another agent can continue without asking.",
+        subject: TASK_ARGUMENT,
+        text: "Prepare {subject} in workspace {workspace} for somebody else.\n\n\
+               1. Call {0} and check that what it says is still true.\n\
+               2. With {1}, write down what is not visible in the files: decisions and their reasons, \
+               dead ends, the command that shows the present state.\n\
+               3. Leave open what is not proven; do not close a step in order to tidy up.\n\
+               4. Answer with the workspace, the task id, the first open step and its next action.",
+        tools: &[&["tasks_handoff", "tasks_radar"], &["tasks_note"]],
+    },
+    Workflow {
+        name: "review_proof",
+        title: "Review proof",
+        description: "Check whether the closed steps of a task really hold.",
+        subject: TASK_ARGUMENT,
+        text: "Review {subject} in workspace {workspace} as somebody who did not do the work.\n\n\
+               1. Call {0} for its state and {1} for what happened.\n\
+               2. For each closed step, compare its success criteria with the files, and run its tests \
+               yourself.\n\
+               3. Report one line for each step: holds, does not hold, or cannot be told, with the \
+               command and output that shows it. Change nothing while you review.",
+        tools: &[&["tasks_snapshot", "tasks_radar"], &["tasks_history", "tasks_delta"]],
+    },
+];
+
+/// The prompts, in a fixed order.
+pub(crate) fn all() -> Vec<Prompt> {
+    let prompt = |workflow: &Workflow| {
+        let (name, meaning, required) = workflow.subject;
+        let subject = PromptArgument::new(name).with_description(meaning).with_required(required);
+        let workspace = PromptArgument::new("workspace")
+            .with_description("Workspace id. Without it: this server's default.")
+            .with_required(false);
+        let arguments = Some(vec![subject, workspace]);
+        Prompt::new(workflow.name, Some(workflow.description), arguments).with_title(workflow.title)
+    };
+    WORKFLOWS.iter().map(prompt).collect()
+}
+
+/// Writes one prompt out.
+pub(crate) fn write(
+    request: &GetPromptRequestParams,
+    default_workspace: Option<&str>,
+    known: &Known<'_>,
+) -> Result<GetPromptResult, ErrorData> {
+    let Some(workflow) = WORKFLOWS.iter().find(|workflow| workflow.name == request.name) else {
+        let names = WORKFLOWS.each_ref().map(|workflow| workflow.name);
+        let message = format!("unknown prompt {:?}", request.name);
+        return Err(ErrorData::invalid_params(message, Some(json!({"known": names}))));
+    };
+    let given = |name: &str| {
+        let arguments = request.arguments.as_ref()?;
+        arguments.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
+    };
+    let (name, _, required) = workflow.subject;
+    if required && given(name).is_none() {
+        let message = format!("the prompt {:?} needs the argument {name:?}", workflow.name);
+        return Err(ErrorData::invalid_params(message, Some(json!({"argument": name}))));
+    }
+    let subject = given(name).unwrap_or("the focused task");
+    let workspace = given("workspace").or(default_workspace).unwrap_or("(choose one)");
+    let text = workflow.written(subject, workspace, known);
+    let message = PromptMessage::new_text(Role::User, text);
+    Ok(GetPromptResult::new(vec![message]).with_description(workflow.description))
+}
+
+impl Workflow {
+    fn written(&self, subject: &str, workspace: &str, known: &Known<'_>) -> String {
+        let mut text = self.text.to_owned();
+        for (place, tools) in self.tools.iter().enumerate() {
+            let tool = best(tools, known).unwrap_or("the matching tool");
+            text = text.replace(&format!("{{{place}}}"), tool);
+        }
+        // The caller's words come last, so that nothing in them is taken for a placeholder.
+        text.replace("{workspace}", workspace).replace("{subject}", subject)
+    }
+}

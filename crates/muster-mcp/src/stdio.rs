@@ -1,0 +1,109 @@
+//! `muster mcp`: one process, one client, on standard input and output.
+
+use std::{io, sync::Arc};
+
+use rmcp::service::{QuitReason, RunningService, serve_directly};
+use thiserror::Error;
+use tokio::{
+    runtime,
+    signal::unix::{Signal, SignalKind, signal},
+};
+
+use crate::{
+    adapter::Adapter,
+    backend::Backend,
+    line::{LineTransport, Sink, Source},
+    stdio_streams,
+};
+
+/// Why serving stopped other than by the client's leave or a signal.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The asynchronous runtime or its signals could not be set up.
+    #[error("could not start serving on standard input and output")]
+    Start(#[source] io::Error),
+    /// The service loop panicked.
+    #[error("the service loop failed")]
+    Loop(#[source] tokio::task::JoinError),
+}
+
+/// Serves the client on standard input and output until it closes its end, or until SIGTERM, SIGINT or
+/// SIGHUP. Answers that are under way are still delivered. Blocks; must not be called in a runtime.
+pub fn serve_stdio(backend: Arc<dyn Backend>) -> Result<(), ServeError> {
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .thread_name("muster-call")
+        .build()
+        .map_err(ServeError::Start)?;
+    let outcome = runtime.block_on(async {
+        let stop = Stop::listen().map_err(ServeError::Start)?;
+        let (source, sink) = stdio_streams::open();
+        serve(backend, source, sink, stop).await
+    });
+    // A call that outlives its client must not hold the process; what it wrote is durable or absent.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn serve(
+    backend: Arc<dyn Backend>,
+    source: Source,
+    sink: Sink,
+    mut stop: Stop,
+) -> Result<(), ServeError> {
+    let running = connect(backend, source, sink);
+    let cancel = running.cancellation_token();
+    let mut waiting = std::pin::pin!(running.waiting());
+    let ended = tokio::select! {
+        ended = &mut waiting => ended,
+        () = stop.wait() => {
+            cancel.cancel();
+            waiting.await
+        }
+    };
+    match ended.map_err(ServeError::Loop)? {
+        QuitReason::JoinError(error) => Err(ServeError::Loop(error)),
+        reason => {
+            tracing::debug!(?reason, "connection ended");
+            Ok(())
+        }
+    }
+}
+
+/// Starts the service loop on a pair of streams.
+///
+/// The loop is entered without a handshake: `initialize` is answered like any other request, so a
+/// client of either era may open as it likes (TASKS-MCP-2).
+pub(crate) fn connect(
+    backend: Arc<dyn Backend>,
+    source: Source,
+    sink: Sink,
+) -> RunningService<rmcp::RoleServer, Adapter> {
+    let transport = LineTransport::new(Arc::clone(&backend), source, sink);
+    serve_directly(Adapter::new(backend), transport, None)
+}
+
+/// The signals that end the process.
+struct Stop {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Stop {
+    fn listen() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn wait(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+            _ = self.hang_up.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Tests of the adapter: both transports, both protocol eras, against a fixture backend.
+
+mod app_parts;
+mod fixture;
+mod http;
+mod message;
+mod stdio;
+mod wire;

@@ -1,0 +1,168 @@
+//! A small backend with one tool of each kind.
+
+use std::sync::{Arc, Mutex};
+
+use muster_api::Toolset;
+use rmcp::{
+    ErrorData,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+        CompletionInfo, ContentBlock, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
+        Implementation, ListResourcesResult, Prompt, PromptMessage, ReadResourceRequestParams,
+        ReadResourceResponse, ResourceTemplate, Role, ServerCapabilities, ServerConfig, Tool,
+        ToolAnnotations,
+    },
+};
+use serde_json::{Map, Value, json};
+use tokio::sync::Notify;
+
+use crate::{Answer, Backend, Call};
+
+/// Records what happened to it.
+#[derive(Default)]
+pub(super) struct Fixture {
+    /// Names of finished `append` calls and values that `tally` saw, in order.
+    pub(super) journal: Mutex<Vec<String>>,
+    /// Told when a `wait` call has begun.
+    pub(super) waiting: Notify,
+    /// Told when a `wait` call was given up.
+    pub(super) given_up: Arc<Notify>,
+    /// Lets one `wait` call finish.
+    pub(super) released: Notify,
+}
+
+struct GivenUp(Arc<Notify>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+impl Fixture {
+    fn tools_all() -> Vec<(Toolset, Tool)> {
+        let tool = |name: &'static str, reads: bool| {
+            let schema = json!({"type": "object", "properties": {}, "required": []});
+            let Value::Object(schema) = schema else { unreachable!("an object") };
+            let hints = ToolAnnotations::new().read_only(reads).open_world(false);
+            Tool::new(name, "Does what its name says.", schema).with_annotations(hints)
+        };
+        vec![
+            (Toolset::Core, tool("echo", true)),
+            (Toolset::Daily, tool("append", false)),
+            (Toolset::Daily, tool("tally", true)),
+            (Toolset::Full, tool("refuse", false)),
+            (Toolset::Full, tool("wait", true)),
+        ]
+    }
+
+    async fn run(&self, name: &str, arguments: Map<String, Value>, call: &Call) -> CallToolResult {
+        match name {
+            "append" => {
+                // A writer that yields in the middle: a second one would overtake it here.
+                let text = arguments["text"].as_str().expect("text").to_owned();
+                for _ in 0..10 {
+                    tokio::task::yield_now().await;
+                }
+                self.journal.lock().expect("journal").push(text.clone());
+                answer(json!({"appended": text}), false)
+            }
+            "tally" => {
+                let count = self.journal.lock().expect("journal").len();
+                answer(json!({"count": count}), false)
+            }
+            "refuse" => answer(json!({"success": false}), true),
+            "wait" => {
+                let guard = GivenUp(Arc::clone(&self.given_up));
+                self.waiting.notify_one();
+                call.report(1.0, Some(2.0), "half way").await;
+                self.released.notified().await;
+                std::mem::forget(guard);
+                answer(json!({"waited": true}), false)
+            }
+            _ => answer(json!({"arguments": arguments}), false),
+        }
+    }
+}
+
+fn answer(structure: Value, failed: bool) -> CallToolResult {
+    let mut result = CallToolResult::success(vec![ContentBlock::text(structure.to_string())]);
+    result.structured_content = Some(structure);
+    result.is_error = Some(failed);
+    result
+}
+
+impl Backend for Fixture {
+    fn describe(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts().build();
+        ServerConfig::new(capabilities).with_server_info(Implementation::new("fixture", "1"))
+    }
+
+    fn toolset(&self) -> Toolset {
+        Toolset::Daily
+    }
+
+    fn tools(&self, toolset: Toolset) -> Vec<Tool> {
+        let listed = Self::tools_all().into_iter().filter(|(least, _)| *least <= toolset);
+        listed.map(|(_, tool)| tool).collect()
+    }
+
+    fn tool(&self, name: &str) -> Option<Tool> {
+        Self::tools_all().into_iter().map(|(_, tool)| tool).find(|tool| tool.name == name)
+    }
+
+    fn reads_only(&self, name: &str) -> Option<bool> {
+        self.tool(name)?.annotations?.read_only_hint
+    }
+
+    fn nearest_tool(&self, _name: &str) -> String {
+        "echo".to_owned()
+    }
+
+    fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        call: Call,
+    ) -> Answer<'_, CallToolResponse> {
+        Box::pin(async move {
+            let arguments = request.arguments.expect("the adapter fills arguments in");
+            Ok(self.run(&request.name, arguments, &call).await.into())
+        })
+    }
+
+    fn resources(&self, _cursor: Option<String>) -> Answer<'_, ListResourcesResult> {
+        Box::pin(std::future::ready(Ok(ListResourcesResult::default())))
+    }
+
+    fn resource_templates(&self) -> Vec<ResourceTemplate> {
+        Vec::new()
+    }
+
+    fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _call: Call,
+    ) -> Answer<'_, ReadResourceResponse> {
+        let facts = json!({"uri": request.uri});
+        let missing = ErrorData::resource_not_found("no such resource", Some(facts));
+        Box::pin(std::future::ready(Err(missing)))
+    }
+
+    fn complete(&self, request: CompleteRequestParams) -> Answer<'_, CompletionInfo> {
+        let echoed = CompletionInfo::new(vec![request.argument.value]);
+        Box::pin(std::future::ready(Ok(echoed.expect("one value"))))
+    }
+
+    fn prompts(&self) -> Vec<Prompt> {
+        Vec::new()
+    }
+
+    fn prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _call: Call,
+    ) -> Answer<'_, GetPromptResponse> {
+        let message = PromptMessage::new_text(Role::User, request.name);
+        Box::pin(std::future::ready(Ok(GetPromptResult::new(vec![message]).into())))
+    }
+}

@@ -1,0 +1,111 @@
+//! A client that writes and reads lines, and the shapes of the messages it sends.
+
+use std::{sync::Arc, time::Duration};
+
+use rmcp::{RoleServer, service::RunningService};
+use serde_json::{Value, json};
+use tokio::{
+    io::{
+        AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split,
+    },
+    time::timeout,
+};
+
+use crate::{Adapter, Backend, stdio};
+
+/// Longest wait for anything that must happen.
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Bytes that fit between client and server.
+const PIPE_BYTES: usize = 64 * 1024;
+
+/// One connection to a server in this process.
+pub(super) struct Wire {
+    writer: Option<WriteHalf<DuplexStream>>,
+    reader: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    server: RunningService<RoleServer, Adapter>,
+}
+
+impl Wire {
+    pub(super) fn to(backend: Arc<dyn Backend>) -> Self {
+        let (near, far) = tokio::io::duplex(PIPE_BYTES);
+        let (source, sink) = split(far);
+        let server = stdio::connect(backend, Box::new(source), Box::new(sink));
+        let (reader, writer) = split(near);
+        Self { writer: Some(writer), reader: BufReader::new(reader).lines(), server }
+    }
+
+    /// Writes bytes as they are.
+    pub(super) async fn write(&mut self, bytes: &[u8]) {
+        let writer = self.writer.as_mut().expect("the connection is open");
+        timeout(PATIENCE, writer.write_all(bytes)).await.expect("in time").expect("written");
+    }
+
+    /// Writes one message.
+    pub(super) async fn send(&mut self, message: Value) {
+        self.write(format!("{message}\n").as_bytes()).await;
+    }
+
+    /// Reads one message.
+    pub(super) async fn receive(&mut self) -> Value {
+        let line = timeout(PATIENCE, self.reader.next_line()).await.expect("in time");
+        let line = line.expect("readable").expect("not at the end");
+        serde_json::from_str(&line).expect("JSON")
+    }
+
+    /// Writes one request and reads the next message.
+    pub(super) async fn ask(&mut self, message: Value) -> Value {
+        self.send(message).await;
+        self.receive().await
+    }
+
+    /// Closes the client's end and reads what still comes.
+    pub(super) async fn finish(mut self) -> Vec<Value> {
+        let mut writer = self.writer.take().expect("the connection is open");
+        writer.shutdown().await.expect("closed");
+        let mut rest = Vec::new();
+        while let Some(line) =
+            timeout(PATIENCE, self.reader.next_line()).await.expect("in time").expect("readable")
+        {
+            rest.push(serde_json::from_str(&line).expect("JSON"));
+        }
+        timeout(PATIENCE, self.server.waiting()).await.expect("in time").expect("no panic");
+        rest
+    }
+}
+
+/// A request of the older revisions.
+pub(super) fn request(id: u32, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+/// A tool call of the older revisions.
+pub(super) fn call(id: u32, name: &str, arguments: Value) -> Value {
+    request(id, "tools/call", json!({"name": name, "arguments": arguments}))
+}
+
+/// A request of the stateless revision.
+pub(super) fn stateless(id: u32, method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    request(id, method, params)
+}
+
+/// The opening request of the older revisions.
+pub(super) fn initialize(id: u32, version: &str) -> Value {
+    let params = json!({
+        "protocolVersion": version,
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    });
+    request(id, "initialize", params)
+}
+
+/// Names in a `tools/list` answer.
+pub(super) fn names(answer: &Value) -> Vec<&str> {
+    let tools = answer["result"]["tools"].as_array().expect("tools");
+    tools.iter().map(|tool| tool["name"].as_str().expect("name")).collect()
+}
