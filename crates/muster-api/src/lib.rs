@@ -5,6 +5,7 @@
 
 mod app;
 mod envelope;
+pub mod reference;
 mod registry;
 mod toolset;
 

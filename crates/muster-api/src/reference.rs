@@ -1,0 +1,149 @@
+//! The reference page: every operation as Markdown, made from the registry's rows.
+//!
+//! The same page is printed by the program and kept in the repository, where a check keeps it
+//! fresh.
+
+mod schema;
+
+use self::schema::Argument;
+use crate::{Effect, Registry, Row, Toolset};
+
+const INTRODUCTION: &str = "\
+# Operations
+
+Generated from the registry by `cargo xtask gen`; do not edit.
+
+Every operation is an MCP tool, `POST /api/ops/{name}` with the arguments as JSON, and \
+`muster call {name}` with the arguments as flags. All three give the same answer. Arguments \
+that an operation does not define are refused; a null counts as absent.
+
+Effects: *reads* changes nothing; *writes* adds or changes with every call; *sets* changes nothing \
+more when it is repeated; *removes* takes something away.
+";
+
+/// The whole page.
+pub fn markdown(registry: &Registry) -> String {
+    let mut page = INTRODUCTION.to_owned();
+    page += "\n| operation | what it does | listed in | effect |\n|---|---|---|---|\n";
+    for row in registry.rows() {
+        let Row { name, title, toolset, effect, .. } = row;
+        let (listed, effect) = (listed_in(*toolset), effect_in_words(*effect));
+        page += &line(&[format!("[`{name}`](#{name})"), cell(title), listed, effect.to_owned()]);
+    }
+    for row in registry.rows() {
+        page += "\n";
+        page += &section(row);
+    }
+    page
+}
+
+/// The part of the page about one operation.
+fn section(row: &Row) -> String {
+    let Row { name, title, description, toolset, effect, .. } = row;
+    let (listed, effect) = (listed_in(*toolset), effect_in_words(*effect));
+    let mut text = format!("## {name}\n\n{}\n\n", description.trim());
+    text += &format!("{title}. Listed in {listed}. Effect: {effect}.\n\n");
+    let arguments = schema::arguments(&row.input_schema);
+    if arguments.is_empty() {
+        return text + "No arguments.\n";
+    }
+    text += "| argument | type | limits | default | what it is |\n|---|---|---|---|---|\n";
+    for argument in &arguments {
+        text += &argument_line(argument);
+    }
+    text
+}
+
+fn argument_line(argument: &Argument) -> String {
+    let default = match &argument.default {
+        None if argument.required => "required".to_owned(),
+        None => String::new(),
+        Some(default) => format!("`{default}`"),
+    };
+    line(&[
+        format!("`{}`", argument.path),
+        cell(&argument.kind),
+        cell(&argument.limits),
+        default,
+        cell(&argument.description),
+    ])
+}
+
+fn line(cells: &[String]) -> String {
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// Text as one table cell: in one line, with nothing that ends the cell.
+fn cell(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+fn listed_in(toolset: Toolset) -> String {
+    let lists = Toolset::ALL.into_iter().filter(|list| *list >= toolset);
+    lists.map(|list| format!("`{list}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn effect_in_words(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "reads",
+        Effect::Write => "writes",
+        Effect::Set => "sets",
+        Effect::Destroy => "removes",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn row(input_schema: Value) -> Row {
+        let Value::Object(input_schema) = input_schema else { panic!("schemas are objects") };
+        Row {
+            name: "tasks_sample",
+            title: "Sample | task",
+            description: "Shows a row.\n".to_owned(),
+            toolset: Toolset::Daily,
+            effect: Effect::Set,
+            input_schema,
+            output_schema: serde_json::Map::new(),
+            call: |_, _| unreachable!("the page calls nothing"),
+        }
+    }
+
+    #[test]
+    fn a_row_becomes_a_line_and_a_section() {
+        let registry = Registry::new(vec![row(json!({
+            "type": "object",
+            "required": ["workspace"],
+            "properties": {
+                "workspace": {"type": "string", "maxLength": 128, "description": "Where.\nAlways."},
+                "kind": {"enum": ["plan", "task"], "default": "plan"},
+            },
+        }))]);
+        let page = markdown(&registry);
+        let expected = "
+| operation | what it does | listed in | effect |
+|---|---|---|---|
+| [`tasks_sample`](#tasks_sample) | Sample \\| task | `daily`, `full` | sets |
+
+## tasks_sample
+
+Shows a row.
+
+Sample | task. Listed in `daily`, `full`. Effect: sets.
+
+| argument | type | limits | default | what it is |
+|---|---|---|---|---|
+| `workspace` | text | up to 128 characters | required | Where. Always. |
+| `kind` | `plan` \\| `task` |  | `\"plan\"` |  |
+";
+        assert_eq!(page.strip_prefix(INTRODUCTION), Some(expected));
+    }
+
+    #[test]
+    fn an_operation_without_arguments_says_so() {
+        assert!(section(&row(json!({"type": "object"}))).ends_with("No arguments.\n"));
+    }
+}
