@@ -13,13 +13,13 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{Documents, Need, Timestamp, Unloaded};
 
 /// A family of documents that changes only through its own events, in one ordered stream.
-pub trait Aggregate: Sized + 'static {
+pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     /// Stream prefix in the log: `workspace` in `workspace/acme`.
     const STREAM: &'static str;
     /// Typed name of a document.
     type Key: Ord + Clone + Debug + Send + Sync;
     /// A current-state document.
-    type Document: Clone + PartialEq + Debug + Serialize + DeserializeOwned + Send + Sync;
+    type Document: Clone + PartialEq + Debug + Send + Sync;
     /// A fact, in the past tense, with everything replay needs.
     type Event: Clone + PartialEq + Debug + Serialize + DeserializeOwned + Send + Sync;
     /// What is asked for.
@@ -27,12 +27,21 @@ pub trait Aggregate: Sized + 'static {
     /// The rule that says no, with its facts.
     type Rejection: Clone + PartialEq + Debug + Send;
 
+    /// A test of documents that no column can answer.
+    type Filter: Ord + Clone + Debug + Send + Sync;
+
     /// How the key is written in the store.
     fn address(key: &Self::Key) -> Address;
     /// The key that an address in the store names, if it is one of this room's.
     fn key(address: &Address) -> Option<Self::Key>;
+    /// The document's text in the store.
+    fn encode(document: &Self::Document) -> serde_json::Result<String>;
+    /// The document that a text in the store means.
+    fn decode(key: &Self::Key, body: &str) -> serde_json::Result<Self::Document>;
     /// The columns that lists filter and sort by.
     fn index(document: &Self::Document) -> Index;
+    /// Whether a document passes a filter.
+    fn admits(filter: &Self::Filter, document: &Self::Document) -> bool;
     /// The event's name in the log.
     fn event_type(event: &Self::Event) -> &'static str;
     /// Which entity the event is about; `None` keeps it out of every event list.
@@ -47,7 +56,7 @@ pub trait Aggregate: Sized + 'static {
     fn evolve(
         documents: &mut Documents<Self>,
         event: &Recorded<Self::Event>,
-    ) -> Result<(), Unloaded<Self::Key>>;
+    ) -> Result<(), Unloaded<Self>>;
 }
 
 /// The world as values: what a decision may know besides the documents.
@@ -128,11 +137,11 @@ pub enum Refusal<A: Aggregate> {
     /// A rule says no.
     Rejected(A::Rejection),
     /// Something must be loaded before the question can be answered.
-    Unloaded(Need<A::Key>),
+    Unloaded(Need<A>),
 }
 
-impl<A: Aggregate> From<Unloaded<A::Key>> for Refusal<A> {
-    fn from(Unloaded(need): Unloaded<A::Key>) -> Self {
+impl<A: Aggregate> From<Unloaded<A>> for Refusal<A> {
+    fn from(Unloaded(need): Unloaded<A>) -> Self {
         Self::Unloaded(need)
     }
 }

@@ -15,18 +15,20 @@ use crate::{Address, Aggregate, Index, Mark, Recorded};
 
 /// Something that has to be loaded first.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Need<K> {
+pub enum Need<A: Aggregate> {
     /// One document.
-    Document(K),
+    Document(A::Key),
     /// A list of documents.
     List(ListQuery),
+    /// A page of a filtered list, with counts over the whole of it.
+    Survey(Survey<A::Filter>),
     /// A slice of the log.
     Events(EventQuery),
 }
 
 /// The answer of a look-up whose document, list or slice is not at hand.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unloaded<K>(pub Need<K>);
+pub struct Unloaded<A: Aggregate>(pub Need<A>);
 
 /// A list of documents of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +72,29 @@ impl ListQuery {
             && self.mark.is_none_or(|mark| index.marks & mark as u8 != 0)
             && self.order.admits(self.after, index)
     }
+}
+
+/// A page of a list that is filtered by more than columns. Whoever loads it walks the whole list, keeps the
+/// page and counts the rest, so that memory stays of the order of the page.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Survey<F> {
+    /// The list, without limit.
+    pub list: ListQuery,
+    /// Only documents that pass this.
+    pub filter: F,
+    /// The page starts behind this sort number.
+    pub after: u64,
+    /// Documents on the page.
+    pub limit: u32,
+}
+
+/// The outcome of a [`Survey`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Surveyed<K> {
+    /// All matching documents by status, whatever the page.
+    pub counts: BTreeMap<String, u64>,
+    /// The page.
+    pub page: Vec<K>,
 }
 
 /// Sort order of a list of documents.
@@ -133,6 +158,7 @@ pub struct Documents<A: Aggregate> {
     earlier: Layer<A>,
     current: Layer<A>,
     lists: BTreeMap<ListQuery, Vec<A::Key>>,
+    surveys: BTreeMap<Survey<A::Filter>, Surveyed<A::Key>>,
     slices: BTreeMap<EventQuery, Arc<[Recorded<A::Event>]>>,
     complete: bool,
 }
@@ -144,6 +170,7 @@ impl<A: Aggregate> Default for Documents<A> {
             earlier: BTreeMap::new(),
             current: BTreeMap::new(),
             lists: BTreeMap::new(),
+            surveys: BTreeMap::new(),
             slices: BTreeMap::new(),
             complete: false,
         }
@@ -157,7 +184,7 @@ impl<A: Aggregate> Documents<A> {
     }
 
     /// The document as it stands now.
-    pub fn get(&self, key: &A::Key) -> Result<Option<&A::Document>, Unloaded<A::Key>> {
+    pub fn get(&self, key: &A::Key) -> Result<Option<&A::Document>, Unloaded<A>> {
         match self.current.get(key) {
             Some(slot) => Ok(slot.as_deref()),
             None => self.original(key),
@@ -165,7 +192,7 @@ impl<A: Aggregate> Documents<A> {
     }
 
     /// The document as it was when the call under way began.
-    pub fn original(&self, key: &A::Key) -> Result<Option<&A::Document>, Unloaded<A::Key>> {
+    pub fn original(&self, key: &A::Key) -> Result<Option<&A::Document>, Unloaded<A>> {
         match self.earlier.get(key).or_else(|| self.loaded.get(key)) {
             Some(slot) => Ok(slot.as_deref()),
             None if self.complete => Ok(None),
@@ -174,7 +201,7 @@ impl<A: Aggregate> Documents<A> {
     }
 
     /// The document for changing; copies it into the current call on first use.
-    pub fn edit(&mut self, key: &A::Key) -> Result<Option<&mut A::Document>, Unloaded<A::Key>> {
+    pub fn edit(&mut self, key: &A::Key) -> Result<Option<&mut A::Document>, Unloaded<A>> {
         if !self.current.contains_key(key) {
             let slot = match self.earlier.get(key).or_else(|| self.loaded.get(key)) {
                 Some(slot) => slot.clone(),
@@ -197,7 +224,7 @@ impl<A: Aggregate> Documents<A> {
     }
 
     /// The documents of a list as they stand now, changes of this work included.
-    pub fn list(&self, query: &ListQuery) -> Result<Vec<&A::Document>, Unloaded<A::Key>> {
+    pub fn list(&self, query: &ListQuery) -> Result<Vec<&A::Document>, Unloaded<A>> {
         let stored = match self.lists.get(query) {
             Some(keys) => keys.as_slice(),
             None if self.complete => &[],
@@ -223,11 +250,13 @@ impl<A: Aggregate> Documents<A> {
         Ok(rows.into_iter().take(limit).map(|(_, document)| document).collect())
     }
 
+    /// A page of a filtered list as the store holds it.
+    pub fn survey(&self, survey: &Survey<A::Filter>) -> Result<&Surveyed<A::Key>, Unloaded<A>> {
+        self.surveys.get(survey).ok_or_else(|| Unloaded(Need::Survey(survey.clone())))
+    }
+
     /// A slice of the log as the store holds it; events of the work under way are not in it.
-    pub fn events(
-        &self,
-        query: &EventQuery,
-    ) -> Result<Arc<[Recorded<A::Event>]>, Unloaded<A::Key>> {
+    pub fn events(&self, query: &EventQuery) -> Result<Arc<[Recorded<A::Event>]>, Unloaded<A>> {
         match self.slices.get(query) {
             Some(slice) => Ok(Arc::clone(slice)),
             None => Err(Unloaded(Need::Events(query.clone()))),
@@ -242,6 +271,11 @@ impl<A: Aggregate> Documents<A> {
     /// Hands over a list from the store; its documents come through [`Self::supply`].
     pub fn supply_list(&mut self, query: ListQuery, keys: Vec<A::Key>) {
         self.lists.insert(query, keys);
+    }
+
+    /// Hands over a surveyed page; its documents come through [`Self::supply`].
+    pub fn supply_survey(&mut self, survey: Survey<A::Filter>, surveyed: Surveyed<A::Key>) {
+        self.surveys.insert(survey, surveyed);
     }
 
     /// Hands over a slice of the log.

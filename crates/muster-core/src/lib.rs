@@ -6,12 +6,17 @@
 //! asked for by returning [`Need`] instead of fetching it.
 
 mod aggregate;
+pub mod budget;
 mod documents;
 mod draft;
+pub mod redact;
+pub mod tasks;
 pub mod text;
 mod time;
 
 pub use aggregate::{Address, Aggregate, Env, Head, Index, Mark, Recorded, Refusal, Subject};
-pub use documents::{Documents, EventOrder, EventQuery, ListOrder, ListQuery, Need, Unloaded};
+pub use documents::{
+    Documents, EventOrder, EventQuery, ListOrder, ListQuery, Need, Survey, Surveyed, Unloaded,
+};
 pub use draft::Draft;
 pub use time::Timestamp;

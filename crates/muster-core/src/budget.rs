@@ -1,0 +1,146 @@
+//! Fits a view into an exact number of characters (TASKS-BUD).
+//!
+//! A view lists actions in the order in which its content may go. [`fit`] applies the fewest leading ones
+//! that make it small enough, so a larger budget never shows less. The unit is characters of compact JSON.
+//! Nothing is serialised again while cutting: each action says how much it saved, which keeps the whole fit
+//! linear in the size of the view.
+
+mod action;
+mod measure;
+
+use serde_json::{Map, Value, json};
+
+pub use action::{Action, End, Page, replace};
+pub use measure::size;
+
+/// The smallest budget: room for `{}`.
+pub const BUDGET_CHARS_MIN: u64 = 2;
+
+/// The actions of one view, in order.
+pub struct Shedding {
+    /// Actions of ordinary truncation.
+    pub ordinary: Vec<Action>,
+    /// Actions after which only a minimal signal is left; the last one leaves `{}`.
+    pub minimal: Vec<Action>,
+}
+
+/// A view cut to its budget.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// What is left, with its `budget` key.
+    pub view: Map<String, Value>,
+    /// Fields that were cut, in order of cutting, each once.
+    pub cut: Vec<String>,
+    /// Whether the minimal tail was entered.
+    pub minimal: bool,
+    /// Whether the budget asked for was below the smallest possible.
+    pub clamped: bool,
+}
+
+/// Applies the fewest leading actions for which the view fits into `max_chars`.
+pub fn fit(view: Map<String, Value>, shedding: &Shedding, max_chars: u64) -> Fitted {
+    let effective = max_chars.max(BUDGET_CHARS_MIN);
+    let mut root = Value::Object(view);
+    let mut used = size(&root);
+    let mut cut: Vec<String> = Vec::new();
+    let mut minimal = false;
+    let tagged = shedding.ordinary.iter().map(|action| (action, false));
+    for (action, is_minimal) in tagged.chain(shedding.minimal.iter().map(|action| (action, true))) {
+        if used as u64 <= effective {
+            break;
+        }
+        let before = used;
+        used = action.apply(&mut root, used, effective as usize);
+        if used != before {
+            minimal |= is_minimal;
+            let field = action.field();
+            if !cut.contains(&field) {
+                cut.push(field);
+            }
+        }
+    }
+    let Value::Object(mut view) = root else { unreachable!("a view is an object") };
+    assert!(used as u64 <= effective, "the last action of every view leaves an empty object");
+    view.insert(
+        "budget".to_owned(),
+        json!({"max_chars": effective, "used_chars": used, "truncated": !cut.is_empty()}),
+    );
+    Fitted { view, cut, minimal, clamped: effective != max_chars }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::{Action, End, Fitted, Shedding, fit, size};
+
+    fn sample() -> Value {
+        json!({
+            "title": "größe \"quoted\" \n text that is long enough to be cut",
+            "rows": [{"id": 1, "note": "a"}, {"id": 2, "note": "bb"}, {"id": 3, "note": "ccc"}],
+            "meta": {"a": 1, "b": null, "c": "off"},
+            "id": "X",
+        })
+    }
+
+    fn shedding() -> Shedding {
+        Shedding {
+            ordinary: vec![
+                Action::cut("title", 12),
+                Action::drop("rows.*.note"),
+                Action::pop("rows", End::Last, 1),
+                Action::pop("rows", End::Oldest, 0),
+                Action::keep("meta", &["a"]),
+                Action::drop("rows"),
+                Action::drop("meta"),
+                Action::drop("title"),
+            ],
+            minimal: vec![Action::drop("id")],
+        }
+    }
+
+    fn fitted(max: u64) -> Fitted {
+        let Value::Object(view) = sample() else { unreachable!() };
+        fit(view, &shedding(), max)
+    }
+
+    fn without_budget(fitted: &Fitted) -> Value {
+        let mut view = fitted.view.clone();
+        view.shift_remove("budget");
+        Value::Object(view)
+    }
+
+    #[test]
+    fn size_is_the_length_of_compact_json_in_characters() {
+        let text = serde_json::to_string(&sample()).unwrap();
+        assert_eq!(size(&sample()), text.chars().count());
+    }
+
+    #[test]
+    fn used_is_true_never_exceeded_and_monotone() {
+        let full = size(&sample()) as u64;
+        let mut last = 0;
+        for max in 0..full + 3 {
+            let fitted = fitted(max);
+            let used = size(&without_budget(&fitted)) as u64;
+            assert_eq!(fitted.view["budget"]["used_chars"], json!(used));
+            assert!(used <= max.max(2));
+            assert!(used >= last, "a larger budget never shows less");
+            last = used;
+        }
+        assert_eq!(last, full);
+        assert!(fitted(full).cut.is_empty());
+        assert_eq!(without_budget(&fitted(0)), json!({}));
+        assert!(fitted(0).minimal && fitted(0).clamped);
+    }
+
+    proptest! {
+        #[test]
+        fn size_matches_serialisation(text in "\\PC*", control in "[\\x00-\\x1f\\x7f\"\\\\]*", n in any::<f64>()) {
+            let value = json!({ "a": [text, control.clone(), n], control: null });
+            let written = serde_json::to_string(&value).unwrap();
+            prop_assert_eq!(size(&value), written.chars().count());
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The things that can be done to a view to make it smaller.
+
+use serde_json::{Map, Value};
+
+use super::measure::{entry_size, size};
+use crate::text;
+
+/// Which end of a list loses elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The first element goes first: lists that run from old to new.
+    Oldest,
+    /// The last element goes first.
+    Last,
+}
+
+/// Keeps pagination true while a list loses elements (TASKS-BUD-5): gets the view's root object and the
+/// last element still shown, and answers how many characters it saved (negative: added).
+pub type Page = Box<dyn Fn(&mut Map<String, Value>, Option<&Value>, usize) -> isize>;
+
+/// One action. Paths are dotted; `*` means every element of a list.
+pub struct Action {
+    at: &'static str,
+    change: Change,
+}
+
+enum Change {
+    /// Shorten a text.
+    Cut(usize),
+    /// Remove a key.
+    Drop,
+    /// Remove several keys at once.
+    DropKeys(&'static [&'static str]),
+    /// Keep only these keys.
+    Keep(&'static [&'static str]),
+    /// Remove entries whose key and value satisfy the test.
+    Prune(fn(&str, &Value) -> bool),
+    /// Remove elements one by one until `keep` are left.
+    Pop { end: End, keep: usize, page: Option<Page> },
+    /// Whatever else a view needs.
+    Other(fn(&mut Value) -> isize),
+    /// Remove keys of the view itself.
+    DropRoot(&'static [&'static str]),
+}
+
+impl Action {
+    /// Keeps the first `max - 1` characters and `…` of a longer text.
+    pub fn cut(at: &'static str, max: usize) -> Self {
+        Self { at, change: Change::Cut(max) }
+    }
+
+    /// Removes the key at the end of the path.
+    pub fn drop(at: &'static str) -> Self {
+        Self { at, change: Change::Drop }
+    }
+
+    /// Removes several keys of the object at the path, as one action.
+    pub fn drop_keys(at: &'static str, keys: &'static [&'static str]) -> Self {
+        Self { at, change: Change::DropKeys(keys) }
+    }
+
+    /// Leaves only the named keys of the object at the path.
+    pub fn keep(at: &'static str, keys: &'static [&'static str]) -> Self {
+        Self { at, change: Change::Keep(keys) }
+    }
+
+    /// Removes the entries of the object at the path that satisfy the test.
+    pub fn prune(at: &'static str, test: fn(&str, &Value) -> bool) -> Self {
+        Self { at, change: Change::Prune(test) }
+    }
+
+    /// Removes elements of the list at the path, one action each, until `keep` are left.
+    pub fn pop(at: &'static str, end: End, keep: usize) -> Self {
+        Self { at, change: Change::Pop { end, keep, page: None } }
+    }
+
+    /// The same for a top-level list with pagination beside it.
+    pub fn pop_page(at: &'static str, keep: usize, page: Page) -> Self {
+        Self { at, change: Change::Pop { end: End::Last, keep, page: Some(page) } }
+    }
+
+    /// A change of the value at the path that answers how many characters it saved.
+    pub fn other(at: &'static str, change: fn(&mut Value) -> isize) -> Self {
+        Self { at, change: Change::Other(change) }
+    }
+
+    /// Removes several keys of the view itself, as one action.
+    pub fn drop_root(keys: &'static [&'static str]) -> Self {
+        Self { at: keys.first().copied().unwrap_or_default(), change: Change::DropRoot(keys) }
+    }
+
+    /// The field it cuts: the first two components, or just the first inside `target` and `steps`
+    /// (TASKS-BUD-4).
+    pub fn field(&self) -> String {
+        let mut parts = self.at.split('.').filter(|part| *part != "*");
+        let first = parts.next().unwrap_or_default();
+        match parts.next() {
+            Some(second) if first != "target" && first != "steps" => format!("{first}.{second}"),
+            Some(_) | None => first.to_owned(),
+        }
+    }
+
+    /// Applies it and answers the new size; popping stops as soon as the view fits.
+    pub(super) fn apply(&self, root: &mut Value, used: usize, max: usize) -> usize {
+        if let Change::Pop { end, keep, page } = &self.change {
+            return pop(root, self.at, &Popping { end: *end, keep: *keep, page, max }, used);
+        }
+        if let (Change::DropRoot(keys), Value::Object(map)) = (&self.change, &mut *root) {
+            let saved: isize = keys.iter().map(|key| drop_key(map, key)).sum();
+            return used.saturating_add_signed(-saved);
+        }
+        let mut saved = 0;
+        visit(root, self.at, &mut |place| saved += self.change.apply(place));
+        used.saturating_add_signed(-saved)
+    }
+}
+
+/// Where a change applies: the object and the key at the end of a path.
+struct Place<'a> {
+    parent: &'a mut Map<String, Value>,
+    key: &'a str,
+}
+
+impl Change {
+    fn apply(&self, place: Place<'_>) -> isize {
+        let Place { parent, key } = place;
+        if matches!(self, Self::Drop) {
+            return drop_key(parent, key);
+        }
+        let Some(value) = parent.get_mut(key) else { return 0 };
+        match (self, value) {
+            (Self::Cut(max), Value::String(string)) => {
+                let before = size(&Value::String(string.clone()));
+                *string = text::cut(string, *max);
+                signed(before) - signed(size(&Value::String(string.clone())))
+            }
+            (Self::DropKeys(keys), Value::Object(map)) => {
+                keys.iter().map(|key| drop_key(map, key)).sum()
+            }
+            (Self::Keep(keys), Value::Object(map)) => {
+                drop_where(map, |key, _| !keys.contains(&key))
+            }
+            (Self::Prune(test), Value::Object(map)) => drop_where(map, test),
+            (Self::Other(change), value) => change(value),
+            _ => 0,
+        }
+    }
+}
+
+fn drop_key(map: &mut Map<String, Value>, key: &str) -> isize {
+    match map.shift_remove(key) {
+        Some(value) => signed(entry_size(key, &value) + usize::from(!map.is_empty())),
+        None => 0,
+    }
+}
+
+fn drop_where(map: &mut Map<String, Value>, test: impl Fn(&str, &Value) -> bool) -> isize {
+    let doomed: Vec<String> =
+        map.iter().filter(|(key, value)| test(key, value)).map(|(key, _)| key.clone()).collect();
+    doomed.iter().map(|key| drop_key(map, key)).sum()
+}
+
+/// Calls `act` for the end of the path, once per element where the path has a `*`.
+///
+/// A path that ends in `*` names the elements themselves, which must be objects: they are handed over one
+/// by one under the empty key, so that every change sees the same kind of place.
+fn visit(value: &mut Value, path: &str, act: &mut dyn FnMut(Place<'_>)) {
+    let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
+    match (value, rest) {
+        (Value::Array(items), Some(rest)) if head == "*" => {
+            items.iter_mut().for_each(|item| visit(item, rest, act));
+        }
+        (Value::Array(items), None) if head == "*" => {
+            for item in items {
+                let mut holder = Map::from_iter([(String::new(), item.take())]);
+                act(Place { parent: &mut holder, key: "" });
+                *item = holder.remove("").unwrap_or(Value::Null);
+            }
+        }
+        (Value::Object(map), Some(rest)) => {
+            if let Some(next) = map.get_mut(head) {
+                visit(next, rest, act);
+            }
+        }
+        (Value::Object(map), None) => act(Place { parent: map, key: head }),
+        _ => {}
+    }
+}
+
+struct Popping<'a> {
+    end: End,
+    keep: usize,
+    page: &'a Option<Page>,
+    max: usize,
+}
+
+/// Pops elements until the view fits or `keep` are left; a list that loses its head is turned around once.
+fn pop(root: &mut Value, at: &str, popping: &Popping<'_>, used: usize) -> usize {
+    let Some(mut items) = take_list(root, at) else { return used };
+    if popping.end == End::Oldest {
+        items.reverse();
+    }
+    let mut used = used;
+    while used > popping.max && items.len() > popping.keep {
+        let Some(item) = items.pop() else { break };
+        let mut saved = signed(size(&item) + usize::from(!items.is_empty()));
+        if let (Some(page), Value::Object(map)) = (popping.page, &mut *root) {
+            saved += page(map, items.last(), items.len());
+        }
+        used = used.saturating_add_signed(-saved);
+    }
+    if popping.end == End::Oldest {
+        items.reverse();
+    }
+    visit(root, at, &mut |place| {
+        if let Some(slot) = place.parent.get_mut(place.key) {
+            *slot = Value::Array(std::mem::take(&mut items));
+        }
+    });
+    used
+}
+
+fn take_list(root: &mut Value, at: &str) -> Option<Vec<Value>> {
+    let mut found = None;
+    visit(root, at, &mut |place| {
+        if let Some(Value::Array(items)) = place.parent.get_mut(place.key) {
+            found = Some(std::mem::take(items));
+        }
+    });
+    found
+}
+
+/// Replaces the value of a key and answers how many characters that saved.
+pub fn replace(map: &mut Map<String, Value>, key: &str, value: Value) -> isize {
+    let after = signed(size(&value));
+    match map.get_mut(key) {
+        Some(slot) => {
+            let before = signed(size(slot));
+            *slot = value;
+            before - after
+        }
+        None => 0,
+    }
+}
+
+fn signed(size: usize) -> isize {
+    isize::try_from(size).unwrap_or(isize::MAX)
+}

@@ -1,0 +1,201 @@
+//! Replaces secrets in text before it is stored, and again before it is shown (TASKS-RED).
+//!
+//! An append-only log cannot forget, so this runs first. Only whole shapes match: a word such as `token`
+//! or `bearer` alone never does.
+
+use serde_json::Value;
+
+/// What stands in place of a secret.
+pub const REDACTED: &str = "<redacted>";
+
+const GITHUB_PREFIXES: [&str; 5] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"];
+const AWS_PREFIXES: [&str; 2] = ["AKIA", "ASIA"];
+const BODY_CHARS_MIN: usize = 16;
+const AWS_BODY_CHARS: usize = 16;
+const OPAQUE_RUN_CHARS_MIN: usize = 12;
+const BEARER_CHARS_MIN_WITHOUT_DIGIT: usize = 24;
+const PEM_BEGIN: &str = "-----BEGIN ";
+const PEM_KEY: &str = "PRIVATE KEY-----";
+const PEM_END: &str = "-----END ";
+
+/// The text with every secret replaced, or `None` when there is none.
+pub fn text(text: &str) -> Option<String> {
+    let mut clean = String::new();
+    let mut copied = 0;
+    let mut at = 0;
+    while at < text.len() {
+        match secret_at(text, at) {
+            Some((start, end)) => {
+                clean.push_str(&text[copied..start]);
+                clean.push_str(REDACTED);
+                copied = end;
+                at = end;
+            }
+            None => at = next_start(text, at),
+        }
+    }
+    if copied == 0 {
+        return None;
+    }
+    clean.push_str(&text[copied..]);
+    Some(clean)
+}
+
+/// Replaces secrets in every text inside a JSON value; answers whether any was found.
+pub fn value(value: &mut Value) -> bool {
+    match value {
+        Value::String(string) => match text(string) {
+            Some(clean) => {
+                *string = clean;
+                true
+            }
+            None => false,
+        },
+        Value::Array(items) => {
+            items.iter_mut().fold(false, |found, item| self::value(item) | found)
+        }
+        Value::Object(map) => map.values_mut().fold(false, |found, item| self::value(item) | found),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// The next place where a secret could begin: after a character that is not part of a word.
+fn next_start(text: &str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let mut next = at + 1;
+    while next < bytes.len() {
+        let could_begin = matches!(bytes[next], b'g' | b's' | b'A' | b'B' | b'b' | b'-');
+        if could_begin && !is_word(bytes[next - 1]) {
+            return next;
+        }
+        next += 1;
+    }
+    bytes.len()
+}
+
+/// The secret that starts at this byte, as a range; for `Bearer` only the token behind it.
+fn secret_at(text: &str, at: usize) -> Option<(usize, usize)> {
+    let rest = text.get(at..)?;
+    let length =
+        github(rest).or_else(|| openai(rest)).or_else(|| aws(rest)).or_else(|| private_key(rest));
+    if let Some(length) = length {
+        return Some((at, at + length));
+    }
+    bearer(rest).map(|(start, end)| (at + start, at + end))
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Length of the leading run of bytes that satisfy the test.
+fn run(text: &str, belongs: impl Fn(u8) -> bool) -> usize {
+    text.bytes().take_while(|byte| belongs(*byte)).count()
+}
+
+fn github(rest: &str) -> Option<usize> {
+    if let Some(body) = rest.strip_prefix("github_pat_") {
+        let length = run(body, is_word);
+        return (length >= BODY_CHARS_MIN).then_some("github_pat_".len() + length);
+    }
+    let body = GITHUB_PREFIXES.iter().find_map(|prefix| rest.strip_prefix(prefix))?;
+    let length = run(body, |byte| byte.is_ascii_alphanumeric());
+    (length >= BODY_CHARS_MIN).then_some(4 + length)
+}
+
+fn openai(rest: &str) -> Option<usize> {
+    let body = rest.strip_prefix("sk-")?;
+    let length = run(body, |byte| is_word(byte) || byte == b'-');
+    let opaque = |run: &str| {
+        run.len() >= OPAQUE_RUN_CHARS_MIN
+            && run.bytes().any(|byte| byte.is_ascii_digit())
+            && run.bytes().any(|byte| byte.is_ascii_alphabetic())
+    };
+    let has_opaque_run = body[..length].split(['-', '_']).any(opaque);
+    (length >= BODY_CHARS_MIN && has_opaque_run).then_some(3 + length)
+}
+
+fn aws(rest: &str) -> Option<usize> {
+    let body = AWS_PREFIXES.iter().find_map(|prefix| rest.strip_prefix(prefix))?;
+    let length = run(body, |byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    let follows = body.as_bytes().get(length).is_some_and(u8::is_ascii_alphanumeric);
+    (length == AWS_BODY_CHARS && !follows).then_some(4 + length)
+}
+
+fn bearer(rest: &str) -> Option<(usize, usize)> {
+    let word = rest.get(..6)?;
+    if !word.eq_ignore_ascii_case("bearer") {
+        return None;
+    }
+    let blanks = run(&rest[6..], |byte| byte == b' ' || byte == b'\t');
+    let start = 6 + blanks;
+    let token = &rest[start..];
+    let length = run(token, |byte| byte.is_ascii_alphanumeric() || b"._~+/=-".contains(&byte));
+    let has_digit = token[..length].bytes().any(|byte| byte.is_ascii_digit());
+    let long_enough =
+        length >= BEARER_CHARS_MIN_WITHOUT_DIGIT || (length >= BODY_CHARS_MIN && has_digit);
+    (blanks > 0 && long_enough).then_some((start, start + length))
+}
+
+fn private_key(rest: &str) -> Option<usize> {
+    let header = rest.strip_prefix(PEM_BEGIN)?;
+    let label = header.find("-----")?;
+    if !header[..label + 5].ends_with(PEM_KEY) || header[..label].contains('\n') {
+        return None;
+    }
+    let body = PEM_BEGIN.len() + label + 5;
+    let Some(end) = rest[body..].find(PEM_END).map(|at| body + at + PEM_END.len()) else {
+        return Some(rest.len());
+    };
+    let closed = rest[end..].find("-----").map_or(rest.len(), |at| end + at + 5);
+    Some(closed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text;
+
+    #[test]
+    fn secrets_are_replaced_where_they_stand() {
+        let cases = [
+            ("ghp_abcdefghijklmnop0123", "<redacted>"),
+            ("key=ghs_ABCDEFGHIJKLMNOP, ok", "key=<redacted>, ok"),
+            ("github_pat_11ABCDEFG0_abcdefgh", "<redacted>"),
+            ("use sk-proj-abcdefgh12345678 now", "use <redacted> now"),
+            ("AKIAIOSFODNN7EXAMPLE.", "<redacted>."),
+            ("Authorization: Bearer abc123def456ghi7", "Authorization: Bearer <redacted>"),
+            ("bearer  abcdefghijklmnopqrstuvwx", "bearer  <redacted>"),
+            (
+                "a -----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY----- b",
+                "a <redacted> b",
+            ),
+            ("-----BEGIN PRIVATE KEY-----\nMII", "<redacted>"),
+            ("größe ghp_abcdefghijklmnop0123 ß", "größe <redacted> ß"),
+        ];
+        for (given, clean) in cases {
+            assert_eq!(text(given).as_deref(), Some(clean), "{given}");
+        }
+    }
+
+    #[test]
+    fn words_alone_stay_as_written() {
+        let cases = [
+            "token=refresh",
+            "bearer plate",
+            "task-1234567890abcdef1234",
+            "xghp_abcdefghijklmnop0123",
+            "ghp_short",
+            "sk-learn-is-a-nice-library-for-python",
+            "sk-1234567890123456",
+            "AKIAIOSFODNN7EXAMPLE1",
+            "AKIAIOSFODNN7EXAMPLx",
+            "Bearer abcdefghijklmnop",
+            "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----",
+            "TASK-001 s:0.s:2 STEP-0000000A",
+            "",
+        ];
+        for given in cases {
+            assert_eq!(text(given), None, "{given}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What follows from a change without an event of its own (TASKS-STATE-2 to -6).
+
+use super::{Docs, next_revision};
+use crate::{
+    Refusal,
+    tasks::{
+        Key, Tasks,
+        entity::{Plan, Status, Task},
+        event::{Derived, PlanMove, StatusMove},
+        lookup,
+        path::StepPath,
+    },
+};
+
+type Consequence = Result<Derived, Refusal<Tasks>>;
+
+/// Nothing follows.
+pub(super) fn nothing() -> Derived {
+    Derived::default()
+}
+
+/// Work on a task begins: TODO becomes ACTIVE, and so does its plan.
+pub(super) fn work_begins(docs: &Docs, task: &Task) -> Consequence {
+    match task.meta.status {
+        Status::Todo => task_moves(docs, task, Status::Active),
+        Status::Active | Status::Done => Ok(nothing()),
+    }
+}
+
+/// An open task appears under a plan: a DONE plan becomes ACTIVE.
+pub(super) fn open_task_appears(docs: &Docs, plan: &Plan) -> Consequence {
+    let plan = match plan.meta.status {
+        Status::Done => Some(plan_moves(docs, plan, Status::Active)?),
+        Status::Todo | Status::Active => None,
+    };
+    Ok(Derived { plan, ..nothing() })
+}
+
+/// Steps appear below `parent`: closed ancestors open, a DONE task becomes ACTIVE.
+pub(super) fn steps_appear(docs: &Docs, task: &Task, parent: Option<&StepPath>) -> Consequence {
+    let reopened = closed_upwards(task, parent.cloned());
+    Ok(Derived { reopened, ..task_is_open(docs, task)? })
+}
+
+/// A closed step opens again, its closed ancestors with it; a DONE task becomes ACTIVE.
+pub(super) fn step_opens(docs: &Docs, task: &Task, path: &StepPath) -> Consequence {
+    let reopened = closed_upwards(task, Some(path.clone()));
+    Ok(Derived { reopened, ..task_is_open(docs, task)? })
+}
+
+fn task_is_open(docs: &Docs, task: &Task) -> Consequence {
+    match task.meta.status {
+        Status::Done => task_moves(docs, task, Status::Active),
+        Status::Todo | Status::Active => Ok(nothing()),
+    }
+}
+
+/// Closed steps from `path` up to the root, in path order.
+fn closed_upwards(task: &Task, path: Option<StepPath>) -> Vec<StepPath> {
+    let chain = std::iter::successors(path, StepPath::parent);
+    let mut closed: Vec<StepPath> =
+        chain.filter(|path| task.steps.at(path).is_some_and(|step| step.is_closed())).collect();
+    closed.reverse();
+    closed
+}
+
+fn task_moves(docs: &Docs, task: &Task, to: Status) -> Consequence {
+    let status = Some(StatusMove { from: task.meta.status, to });
+    let plan = lookup::plan(docs, task.parent)?;
+    // TASKS-STATE-5: leaving TODO wakes a TODO plan, reopening wakes a DONE one.
+    let wakes = match plan.meta.status {
+        Status::Todo => task.meta.status == Status::Todo,
+        Status::Done => true,
+        Status::Active => false,
+    };
+    let plan = if wakes { Some(plan_moves(docs, plan, Status::Active)?) } else { None };
+    Ok(Derived { status, plan, ..nothing() })
+}
+
+fn plan_moves(docs: &Docs, plan: &Plan, to: Status) -> Result<PlanMove, Refusal<Tasks>> {
+    let revision = next_revision(docs, &Key::Plan(plan.id))?;
+    Ok(PlanMove { id: plan.id, from: plan.meta.status, to, revision })
+}

@@ -1,0 +1,351 @@
+//! Plans and tasks as documents.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    id::{EntityId, PlanId, TaskId},
+    step::Checkpoint,
+    tree::StepTree,
+};
+use crate::Timestamp;
+
+/// How far a plan, task or node is (TASKS-STATE-1).
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "UPPERCASE")]
+#[schemars(inline)]
+pub enum Status {
+    /// Not begun.
+    #[default]
+    Todo,
+    /// Under way.
+    Active,
+    /// Finished.
+    Done,
+}
+
+impl Status {
+    /// The word in arguments and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Todo => "TODO",
+            Self::Active => "ACTIVE",
+            Self::Done => "DONE",
+        }
+    }
+}
+
+/// How urgent a plan or task is.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "UPPERCASE")]
+#[schemars(inline)]
+pub enum Urgency {
+    /// Before everything else.
+    Critical,
+    /// Soon.
+    High,
+    /// As usual.
+    #[default]
+    Medium,
+    /// When there is time.
+    Low,
+}
+
+/// What plans and tasks have in common.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Meta {
+    /// Version of the entity (TASKS-REV).
+    pub revision: u64,
+    /// How far it is.
+    pub status: Status,
+    /// One-line name.
+    pub title: String,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Background.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// How urgent it is.
+    #[serde(default)]
+    pub priority: Urgency,
+    /// Free labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// What has to be done first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<EntityId>,
+    /// Those of `depends_on` that exist and are not done.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub waiting_on: BTreeSet<EntityId>,
+    /// Who depends on this one: the reverse of `depends_on`.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub dependents: BTreeSet<EntityId>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+impl Meta {
+    /// The state right after creation.
+    pub fn new(title: String, description: Option<String>, at: Timestamp) -> Self {
+        Self {
+            revision: 0,
+            status: Status::Todo,
+            title,
+            description,
+            context: None,
+            priority: Urgency::default(),
+            tags: Vec::new(),
+            depends_on: Vec::new(),
+            waiting_on: BTreeSet::new(),
+            dependents: BTreeSet::new(),
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
+    /// Whether a dependency is open.
+    pub fn is_waiting(&self) -> bool {
+        !self.waiting_on.is_empty()
+    }
+
+    /// `waiting_on` in the order of `depends_on`.
+    pub fn waits(&self) -> Vec<EntityId> {
+        self.depends_on.iter().copied().filter(|id| self.waiting_on.contains(id)).collect()
+    }
+}
+
+/// Top-level container of tasks.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Plan {
+    /// Its id.
+    pub id: PlanId,
+    /// Common fields.
+    pub meta: Meta,
+    /// What the plan promises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contract: Option<String>,
+    /// The promise in structured form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contract_data: Option<Map<String, Value>>,
+    /// Points to go through.
+    #[serde(default)]
+    pub checklist: Checklist,
+    /// Sums over its tasks, kept up to date by every change of one.
+    #[serde(default)]
+    pub sums: PlanSums,
+}
+
+/// A plan's list of points and the position in it.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Checklist {
+    /// Free text about it.
+    pub doc: Option<String>,
+    /// Number of points done.
+    pub current: u32,
+    /// The points.
+    pub steps: Vec<String>,
+}
+
+impl Checklist {
+    /// `<current>/<points>`.
+    pub fn progress(&self) -> String {
+        format!("{}/{}", self.current, self.steps.len())
+    }
+}
+
+/// Work item under a plan.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Task {
+    /// Its id.
+    pub id: TaskId,
+    /// The plan it belongs to.
+    pub parent: PlanId,
+    /// Common fields.
+    pub meta: Meta,
+    /// Area of work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<String>,
+    /// Stage of work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// Part of the system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub component: Option<String>,
+    /// Who does it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    /// Its steps.
+    pub steps: StepTree,
+}
+
+impl Task {
+    /// Closed steps and all steps.
+    pub fn closed_of_total(&self) -> (usize, usize) {
+        (self.steps.iter().filter(|step| step.is_closed()).count(), self.steps.len())
+    }
+
+    /// What its plan counts of it.
+    pub fn tally(&self) -> TaskTally {
+        let (closed, total) = self.closed_of_total();
+        let open = || self.steps.iter().filter(|step| !step.is_closed());
+        let nodes = || open().flat_map(|step| step.open_nodes());
+        let step_lines: usize =
+            open().map(|step| usize::from(step.block.is_some()) + step.blockers.len()).sum();
+        let node_lines: usize =
+            nodes().map(|node| usize::from(node.blocked) + node.blockers.len()).sum();
+        TaskTally {
+            status: self.meta.status,
+            steps_total: total as u64,
+            steps_completed: closed as u64,
+            blocked: open().any(|step| step.block.is_some()),
+            blocker_lines: (step_lines + node_lines + self.meta.waiting_on.len()) as u64,
+            waiting: self.meta.is_waiting(),
+            unconfirmed: self.is_unconfirmed(),
+        }
+    }
+
+    fn is_unconfirmed(&self) -> bool {
+        self.steps.iter().any(|step| {
+            Checkpoint::ALL.into_iter().any(|cp| step.misses(cp) || step.misses_proof(cp))
+        })
+    }
+}
+
+/// One task's contribution to the sums of its plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TaskTally {
+    /// Its status.
+    pub status: Status,
+    /// All its steps.
+    pub steps_total: u64,
+    /// Its closed steps.
+    pub steps_completed: u64,
+    /// Whether an open step is blocked.
+    pub blocked: bool,
+    /// How many blocker lines its views show.
+    pub blocker_lines: u64,
+    /// Whether a dependency is open.
+    pub waiting: bool,
+    /// Whether a required confirmation or proof is missing.
+    pub unconfirmed: bool,
+}
+
+/// Number of documents in each status.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StatusCounts {
+    /// Not begun.
+    pub todo: u64,
+    /// Under way.
+    pub active: u64,
+    /// Finished.
+    pub done: u64,
+}
+
+impl StatusCounts {
+    /// The count of one status.
+    pub fn of(&self, status: Status) -> u64 {
+        match status {
+            Status::Todo => self.todo,
+            Status::Active => self.active,
+            Status::Done => self.done,
+        }
+    }
+
+    /// The sum.
+    pub fn total(&self) -> u64 {
+        self.todo + self.active + self.done
+    }
+
+    pub(super) fn slot(&mut self, status: Status) -> &mut u64 {
+        match status {
+            Status::Todo => &mut self.todo,
+            Status::Active => &mut self.active,
+            Status::Done => &mut self.done,
+        }
+    }
+}
+
+/// Sums over the tasks of a plan, so that a plan's view costs no walk over them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlanSums {
+    /// Tasks by status.
+    pub tasks: StatusCounts,
+    /// Steps of all tasks.
+    pub steps_total: u64,
+    /// Closed steps of all tasks.
+    pub steps_completed: u64,
+    /// Tasks not done with a blocked step.
+    pub tasks_blocked: u64,
+    /// Tasks not done that wait for a dependency.
+    pub tasks_waiting: u64,
+    /// Tasks not done with a missing confirmation or proof.
+    pub tasks_unconfirmed: u64,
+    /// Blocker lines of tasks not done.
+    pub blocker_lines: u64,
+}
+
+impl PlanSums {
+    /// Adds a task's contribution.
+    pub fn add(&mut self, tally: &TaskTally) {
+        self.shift(tally, u64::wrapping_add);
+    }
+
+    /// Takes a task's contribution out again.
+    pub fn subtract(&mut self, tally: &TaskTally) {
+        self.shift(tally, u64::wrapping_sub);
+    }
+
+    fn shift(&mut self, tally: &TaskTally, by: fn(u64, u64) -> u64) {
+        let count = self.tasks.slot(tally.status);
+        *count = by(*count, 1);
+        self.steps_total = by(self.steps_total, tally.steps_total);
+        self.steps_completed = by(self.steps_completed, tally.steps_completed);
+        if tally.status == Status::Done {
+            return;
+        }
+        self.tasks_blocked = by(self.tasks_blocked, u64::from(tally.blocked));
+        self.tasks_waiting = by(self.tasks_waiting, u64::from(tally.waiting));
+        self.tasks_unconfirmed = by(self.tasks_unconfirmed, u64::from(tally.unconfirmed));
+        self.blocker_lines = by(self.blocker_lines, tally.blocker_lines);
+    }
+}
+
+/// What belongs to the workspace as a whole.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Workspace {
+    /// Number of the newest plan; ids are never reused.
+    pub last_plan: u64,
+    /// Number of the newest task.
+    pub last_task: u64,
+    /// Number of the newest step.
+    pub last_step: u64,
+    /// The plan or task that calls without a target mean.
+    pub focus: Option<EntityId>,
+    /// Plans by status.
+    pub plans: StatusCounts,
+    /// Tasks by status.
+    pub tasks: StatusCounts,
+}
+
+/// The answer of an earlier call, kept for its idempotency key (TASKS-IDEM).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct KeptAnswer {
+    /// Operation that was called.
+    pub tool: String,
+    /// Digest of its canonical arguments.
+    pub digest: String,
+    /// The whole answer.
+    pub answer: Value,
+}

@@ -1,0 +1,49 @@
+//! What keeps a step from closing (TASKS-GATE).
+
+use super::{
+    entity::Task,
+    rejection::{Gate, GateReport},
+    step::{Checkpoint, Checkpoints, Step},
+};
+
+impl GateReport {
+    /// The whole state of a step's gate; `named` are checkpoints the closing call itself mentions.
+    pub fn of(task: &Task, step: &Step, named: &Checkpoints) -> Self {
+        let required: Vec<Checkpoint> = Checkpoint::ALL
+            .into_iter()
+            .filter(|checkpoint| step.requires(*checkpoint) || named.contains(checkpoint))
+            .collect();
+        let missing = |checkpoint: &Checkpoint| !step.confirmed.contains(checkpoint);
+        let optional = |checkpoint: &Checkpoint| !Checkpoint::GATE.contains(checkpoint);
+        Self {
+            task: task.id,
+            step_id: step.id,
+            path: step.path.clone(),
+            missing_checkpoints: required.iter().copied().filter(missing).collect(),
+            missing_proofs: Checkpoint::PROVABLE
+                .into_iter()
+                .filter(|checkpoint| step.misses_proof(*checkpoint))
+                .collect(),
+            open_children: task.steps.open_children(&step.path).map(|s| s.path.clone()).collect(),
+            open_nodes: step.open_nodes().map(|node| step.node_path(node)).collect(),
+            blocked: step.block.is_some(),
+            block_reason: step.block.as_ref().and_then(|block| block.reason.clone()),
+            required_optional: required.into_iter().filter(optional).collect(),
+        }
+    }
+
+    /// The first gate in order that says no (TASKS-GATE-1).
+    pub fn first_open(&self) -> Option<Gate> {
+        if !self.missing_checkpoints.is_empty() {
+            Some(Gate::Checkpoints)
+        } else if !self.missing_proofs.is_empty() {
+            Some(Gate::Proof)
+        } else if !self.open_children.is_empty() || !self.open_nodes.is_empty() {
+            Some(Gate::Children)
+        } else if self.blocked {
+            Some(Gate::Blocked)
+        } else {
+            None
+        }
+    }
+}

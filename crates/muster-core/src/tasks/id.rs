@@ -1,0 +1,244 @@
+//! Ids of the tasks room (TASKS-ID-1): counters per workspace, written with a prefix, never reused.
+
+use std::{fmt, str::FromStr};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+/// Text that is not an id of the expected form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadId {
+    expected: &'static str,
+}
+
+impl fmt::Display for BadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}", self.expected)
+    }
+}
+
+/// Defines an id newtype: a number that is written as `PREFIX-` and digits.
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal, $format:literal, $radix:literal, $width:literal, $expected:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub struct $name(pub u64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, $format, self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadId;
+
+            fn from_str(text: &str) -> Result<Self, BadId> {
+                let id = text
+                    .strip_prefix($prefix)
+                    .filter(|digits| digits.len() >= $width)
+                    .and_then(|digits| u64::from_str_radix(digits, $radix).ok())
+                    .map(Self)
+                    .filter(|id| id.to_string() == text);
+                id.ok_or(BadId { expected: $expected })
+            }
+        }
+
+        text_form!($name, $expected);
+    };
+}
+
+/// Reads and writes a type as its text form everywhere: JSON values, map keys, schemas.
+macro_rules! text_form {
+    ($name:ident, $expected:literal) => {
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                text.parse().map_err(|error| D::Error::custom(format!("{error}, got {text:?}")))
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"type": "string"})
+            }
+        }
+    };
+}
+
+pub(super) use text_form;
+
+id!(
+    /// A plan: `PLAN-001`.
+    PlanId, "PLAN-", "PLAN-{:03}", 10, 3, "a plan id such as PLAN-001"
+);
+id!(
+    /// A task: `TASK-001`.
+    TaskId, "TASK-", "TASK-{:03}", 10, 3, "a task id such as TASK-001"
+);
+id!(
+    /// A step: `STEP-0000000A`.
+    StepId, "STEP-", "STEP-{:08X}", 16, 8, "a step id such as STEP-0000000A"
+);
+
+id!(
+    /// A task node inside a step: `NODE-00000001`.
+    NodeId, "NODE-", "NODE-{:08X}", 16, 8, "a node id such as NODE-00000001"
+);
+
+/// A plan or a task.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum EntityId {
+    /// A plan.
+    Plan(PlanId),
+    /// A task.
+    Task(TaskId),
+}
+
+impl EntityId {
+    /// `plan` or `task`.
+    pub fn kind(self) -> EntityKind {
+        match self {
+            Self::Plan(_) => EntityKind::Plan,
+            Self::Task(_) => EntityKind::Task,
+        }
+    }
+}
+
+impl fmt::Display for EntityId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plan(id) => id.fmt(f),
+            Self::Task(id) => id.fmt(f),
+        }
+    }
+}
+
+impl FromStr for EntityId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let plan = text.parse().map(Self::Plan);
+        plan.or_else(|_| text.parse().map(Self::Task))
+            .map_err(|_| BadId { expected: "an id such as TASK-001 or PLAN-001" })
+    }
+}
+
+text_form!(EntityId, "an id such as TASK-001 or PLAN-001");
+
+impl From<PlanId> for EntityId {
+    fn from(id: PlanId) -> Self {
+        Self::Plan(id)
+    }
+}
+
+impl From<TaskId> for EntityId {
+    fn from(id: TaskId) -> Self {
+        Self::Task(id)
+    }
+}
+
+/// Which of the two kinds an entity is.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum EntityKind {
+    /// A plan.
+    Plan,
+    /// A task.
+    Task,
+}
+
+impl EntityKind {
+    /// The word in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Task => "task",
+        }
+    }
+}
+
+/// Longest workspace name, in characters.
+pub const WORKSPACE_CHARS_MAX: usize = 128;
+
+/// The namespace that owns plans and tasks; nothing crosses it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct WorkspaceId(String);
+
+impl WorkspaceId {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Name of the stream that holds the workspace's events.
+    pub fn stream(&self) -> String {
+        format!("workspace/{}", self.0)
+    }
+}
+
+impl fmt::Display for WorkspaceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for WorkspaceId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let first = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+        let rest = |byte: u8| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte);
+        if first && text.len() <= WORKSPACE_CHARS_MAX && text.bytes().all(rest) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(BadId {
+            expected: "a workspace id: 1 to 128 of [A-Za-z0-9._/-], starting with a letter or digit",
+        })
+    }
+}
+
+text_form!(WorkspaceId, "a workspace id");
+
+#[cfg(test)]
+mod tests {
+    use super::{EntityId, PlanId, StepId, TaskId, WorkspaceId};
+
+    #[test]
+    fn ids_round_trip_and_keep_their_width() {
+        assert_eq!(TaskId(7).to_string(), "TASK-007");
+        assert_eq!(TaskId(1000).to_string(), "TASK-1000");
+        assert_eq!(StepId(10).to_string(), "STEP-0000000A");
+        assert_eq!("TASK-1000".parse(), Ok(TaskId(1000)));
+        assert_eq!("PLAN-001".parse(), Ok(EntityId::Plan(PlanId(1))));
+    }
+
+    #[test]
+    fn malformed_ids_are_refused() {
+        for text in ["TASK-1", "TASK-0001", "task-001", "TASK-+01", "TASK-", "TASK-00x", ""] {
+            assert!(text.parse::<TaskId>().is_err(), "{text}");
+        }
+        assert!("STEP-0000000a".parse::<StepId>().is_err());
+        for text in ["", "-a", "a b", "ä", ".a"] {
+            assert!(text.parse::<WorkspaceId>().is_err(), "{text}");
+        }
+        assert!("acme/repo-1.x_2".parse::<WorkspaceId>().is_ok());
+    }
+}

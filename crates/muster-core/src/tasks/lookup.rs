@@ -1,0 +1,210 @@
+//! Finding things: documents by id, targets by focus, steps by the caller's words.
+
+use super::{
+    Document, Key, Rejection, Tasks,
+    command::{StepSelector, StepTarget},
+    entity::{Plan, Status, Task, Workspace},
+    id::{EntityId, EntityKind, PlanId, TaskId},
+    rejection::Candidates,
+    step::Step,
+};
+use crate::{Documents, ListOrder, ListQuery, Refusal, Unloaded};
+
+type Docs = Documents<Tasks>;
+type Lookup<T> = Result<T, Unloaded<Tasks>>;
+type Found<T> = Result<T, Refusal<Tasks>>;
+
+/// How many tasks are suggested to a call without a target.
+const CANDIDATES_MAX: u32 = 2;
+
+/// Where a call's target came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TargetSource {
+    /// An argument named it.
+    Explicit,
+    /// The workspace focus.
+    Focus,
+}
+
+/// The resolved target of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Target {
+    /// The plan or task.
+    pub id: EntityId,
+    /// How it was found.
+    pub source: TargetSource,
+}
+
+/// Which kinds of target a call takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Accepts {
+    /// Plans and tasks.
+    Any,
+    /// Only this kind.
+    Only(EntityKind),
+}
+
+/// The workspace document; an unknown workspace reads like an empty one (TASKS-WS-1).
+pub fn workspace(docs: &Docs) -> Lookup<Workspace> {
+    Ok(match docs.get(&Key::Workspace)? {
+        Some(Document::Workspace(workspace)) => workspace.clone(),
+        Some(Document::Plan(_) | Document::Task(_) | Document::Answer(_)) | None => {
+            Workspace::default()
+        }
+    })
+}
+
+/// The plan, if there is one.
+pub fn find_plan(docs: &Docs, id: PlanId) -> Lookup<Option<&Plan>> {
+    Ok(docs.get(&Key::Plan(id))?.and_then(Document::as_plan))
+}
+
+/// The task, if there is one.
+pub fn find_task(docs: &Docs, id: TaskId) -> Lookup<Option<&Task>> {
+    Ok(docs.get(&Key::Task(id))?.and_then(Document::as_task))
+}
+
+/// The plan, or the rejection that names it.
+pub fn plan(docs: &Docs, id: PlanId) -> Found<&Plan> {
+    match find_plan(docs, id)? {
+        Some(plan) => Ok(plan),
+        None => Err(unknown(docs, id.into())?),
+    }
+}
+
+/// The task, or the rejection that names it.
+pub fn task(docs: &Docs, id: TaskId) -> Found<&Task> {
+    match find_task(docs, id)? {
+        Some(task) => Ok(task),
+        None => Err(unknown(docs, id.into())?),
+    }
+}
+
+fn unknown(docs: &Docs, id: EntityId) -> Lookup<Refusal<Tasks>> {
+    let workspace = workspace(docs)?;
+    let workspace_known = workspace.plans.total() + workspace.tasks.total() > 0;
+    Ok(Refusal::Rejected(Rejection::UnknownEntity { id, workspace_known }))
+}
+
+/// Status of a plan or task, if it exists.
+pub fn status(docs: &Docs, id: EntityId) -> Lookup<Option<Status>> {
+    Ok(match id {
+        EntityId::Plan(id) => find_plan(docs, id)?.map(|plan| plan.meta.status),
+        EntityId::Task(id) => find_task(docs, id)?.map(|task| task.meta.status),
+    })
+}
+
+/// Revision of a plan or task, or the rejection that names it.
+pub fn revision(docs: &Docs, id: EntityId) -> Found<u64> {
+    Ok(match id {
+        EntityId::Plan(id) => plan(docs, id)?.meta.revision,
+        EntityId::Task(id) => task(docs, id)?.meta.revision,
+    })
+}
+
+/// Finds what a call is about: the explicit target, else focus (TASKS-TGT-3, -5, -6).
+pub fn target(docs: &Docs, explicit: Option<EntityId>, accepts: Accepts) -> Found<Target> {
+    let target = match explicit {
+        Some(id) => Target { id, source: TargetSource::Explicit },
+        None => match workspace(docs)?.focus {
+            Some(id) => Target { id, source: TargetSource::Focus },
+            None => return Err(Refusal::Rejected(Rejection::NoTarget(candidates(docs, None)?))),
+        },
+    };
+    if let Accepts::Only(wanted) = accepts
+        && target.id.kind() != wanted
+    {
+        let within = match target.id {
+            EntityId::Plan(plan) => Some(plan),
+            EntityId::Task(_) => None,
+        };
+        return Err(Refusal::Rejected(Rejection::WrongKind {
+            id: target.id,
+            wanted,
+            from_focus: target.source == TargetSource::Focus,
+            candidates: candidates(docs, within)?,
+        }));
+    }
+    revision(docs, target.id)?;
+    Ok(target)
+}
+
+/// Checks `expected_revision` against the entity (TASKS-REV-4).
+pub fn expect_revision(docs: &Docs, id: EntityId, expected: Option<u64>) -> Found<()> {
+    let actual = revision(docs, id)?;
+    match expected {
+        Some(expected) if expected != actual => {
+            Err(Refusal::Rejected(Rejection::RevisionMismatch { id, expected, actual }))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The plan that a new task goes under: the one named, else focus (TASKS-PAR-1).
+pub fn parent_plan(docs: &Docs, explicit: Option<PlanId>) -> Found<PlanId> {
+    if let Some(id) = explicit {
+        return plan(docs, id).map(|plan| plan.id);
+    }
+    match workspace(docs)?.focus {
+        Some(EntityId::Plan(id)) => plan(docs, id).map(|plan| plan.id),
+        Some(EntityId::Task(id)) => task(docs, id).map(|task| task.parent),
+        None => Err(Refusal::Rejected(Rejection::ParentMissing)),
+    }
+}
+
+/// The step that a selector names (TASKS-TGT-4).
+pub fn step<'a>(task: &'a Task, selector: &StepSelector) -> Result<&'a Step, Rejection> {
+    let unknown = || Rejection::UnknownStep { task: task.id, selector: selector.clone() };
+    match selector {
+        StepSelector::Path(path) => task.steps.at(path).ok_or_else(unknown),
+        StepSelector::Id(id) => task.steps.by_id(*id).ok_or_else(unknown),
+        StepSelector::Both(path, id) => {
+            let by_path = task.steps.at(path).ok_or_else(unknown)?;
+            let by_id = task.steps.by_id(*id).ok_or_else(unknown)?;
+            if by_path.id == by_id.id {
+                return Ok(by_path);
+            }
+            Err(Rejection::SelectorsDisagree { path: path.clone(), step_id: *id })
+        }
+    }
+}
+
+/// The task and step that a step target names.
+pub fn task_and_step<'a>(docs: &'a Docs, target: &StepTarget) -> Found<(&'a Task, &'a Step)> {
+    let task = task(docs, target.task)?;
+    let step = step(task, &target.selector).map_err(Refusal::Rejected)?;
+    Ok((task, step))
+}
+
+/// What a call without a usable target could mean: open tasks, ACTIVE first; else the newest task; else a plan.
+fn candidates(docs: &Docs, within: Option<PlanId>) -> Lookup<Candidates> {
+    let tasks = |statuses: Vec<&'static str>, order, limit| ListQuery {
+        parent: within.map(|id| id.to_string()),
+        statuses,
+        order,
+        limit: Some(limit),
+        ..ListQuery::of("task")
+    };
+    let ids = |query: &ListQuery| -> Lookup<Vec<TaskId>> {
+        Ok(docs
+            .list(query)?
+            .into_iter()
+            .filter_map(Document::as_task)
+            .map(|task| task.id)
+            .collect())
+    };
+    let mut open = Vec::new();
+    for status in [Status::Active, Status::Todo] {
+        open.extend(ids(&tasks(vec![status.name()], ListOrder::Ascending, CANDIDATES_MAX))?);
+    }
+    open.truncate(CANDIDATES_MAX as usize);
+    if open.is_empty() {
+        open = ids(&tasks(Vec::new(), ListOrder::Descending, 1))?;
+    }
+    if !open.is_empty() {
+        return Ok(Candidates::Tasks(open));
+    }
+    let plans = docs.list(&ListQuery { limit: Some(1), ..ListQuery::of("plan") })?;
+    let first = plans.into_iter().find_map(Document::as_plan);
+    Ok(first.map_or(Candidates::Nothing, |plan| Candidates::Plan(plan.id)))
+}

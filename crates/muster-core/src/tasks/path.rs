@@ -1,0 +1,119 @@
+//! Step paths (TASKS-PATH, TASKS-ORD): `s:0.s:2`, compared as numbers, parents before children.
+
+use std::{fmt, str::FromStr};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use super::id::text_form;
+
+/// Deepest step: a path has at most this many parts.
+pub const STEP_DEPTH_MAX: usize = 16;
+
+/// Place of a step in its task's tree. The derived order is pre-order: numbers compare as numbers and a
+/// path sorts before every path it is a prefix of.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct StepPath(Vec<u32>);
+
+impl StepPath {
+    /// The child of `parent` (or of the task root) with the given ordinal.
+    pub fn child_of(parent: Option<&Self>, ordinal: u32) -> Self {
+        let mut parts = parent.map(|path| path.0.clone()).unwrap_or_default();
+        parts.push(ordinal);
+        Self(parts)
+    }
+
+    /// The containing step; `None` directly below the task.
+    pub fn parent(&self) -> Option<Self> {
+        let (_, above) = self.0.split_last()?;
+        (!above.is_empty()).then(|| Self(above.to_vec()))
+    }
+
+    /// Number of parts.
+    pub fn depth(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether this is a direct child of `parent`.
+    pub fn is_child_of(&self, parent: &Self) -> bool {
+        self.0.len() == parent.0.len() + 1 && self.0.starts_with(&parent.0)
+    }
+
+    /// Whether this lies anywhere below `ancestor`.
+    pub fn is_below(&self, ancestor: &Self) -> bool {
+        self.0.len() > ancestor.0.len() && self.0.starts_with(&ancestor.0)
+    }
+}
+
+impl fmt::Display for StepPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, ordinal) in self.0.iter().enumerate() {
+            let dot = if at == 0 { "" } else { "." };
+            write!(f, "{dot}s:{ordinal}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Text that is not a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadPath;
+
+impl fmt::Display for BadPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected a step path such as s:0 or s:0.s:2")
+    }
+}
+
+impl FromStr for StepPath {
+    type Err = BadPath;
+
+    fn from_str(text: &str) -> Result<Self, BadPath> {
+        let parts: Result<Vec<u32>, BadPath> = text.split('.').map(ordinal).collect();
+        parts.map(Self)
+    }
+}
+
+/// `s:<n>` with `n` written the one canonical way.
+fn ordinal(part: &str) -> Result<u32, BadPath> {
+    let digits = part.strip_prefix("s:").ok_or(BadPath)?;
+    let number: u32 = digits.parse().map_err(|_| BadPath)?;
+    if number.to_string() == digits { Ok(number) } else { Err(BadPath) }
+}
+
+text_form!(StepPath, "a step path such as s:0");
+
+#[cfg(test)]
+mod tests {
+    use super::StepPath;
+
+    fn path(text: &str) -> StepPath {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn paths_sort_by_number_with_parents_first() {
+        let mut paths: Vec<StepPath> =
+            ["s:10", "s:2", "s:0.s:1", "s:0", "s:0.s:0.s:3"].map(path).into();
+        paths.sort();
+        let texts: Vec<String> = paths.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["s:0", "s:0.s:0.s:3", "s:0.s:1", "s:2", "s:10"]);
+    }
+
+    #[test]
+    fn malformed_paths_are_refused() {
+        for text in ["", "S:0", "s:00", "s:+1", "s:0.", ".s:0", "s: 0", "s:0.t:1", "s:", "s:-1"] {
+            assert!(text.parse::<StepPath>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn family_relations() {
+        assert_eq!(path("s:0.s:2").parent(), Some(path("s:0")));
+        assert_eq!(path("s:0").parent(), None);
+        assert!(path("s:0.s:2").is_child_of(&path("s:0")));
+        assert!(!path("s:0.s:2.s:1").is_child_of(&path("s:0")));
+        assert!(path("s:0.s:2.s:1").is_below(&path("s:0")));
+        assert!(!path("s:1").is_below(&path("s:1")));
+    }
+}

@@ -1,0 +1,278 @@
+//! A step and its gate: checkpoints, proof modes, blocking, waivers, sub-plan nodes.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    entity::Status,
+    id::{NodeId, StepId},
+    path::StepPath,
+};
+use crate::Timestamp;
+
+/// A confirmation that a step can need before it closes. The order is the order of every listing.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Checkpoint {
+    /// The success criteria hold.
+    Criteria,
+    /// The tests pass.
+    Tests,
+    /// Security was looked at.
+    Security,
+    /// Speed was looked at.
+    Perf,
+    /// Documentation matches.
+    Docs,
+}
+
+impl Checkpoint {
+    /// All of them, in order.
+    pub const ALL: [Self; 5] =
+        [Self::Criteria, Self::Tests, Self::Security, Self::Perf, Self::Docs];
+    /// The two that are always required.
+    pub const GATE: [Self; 2] = [Self::Criteria, Self::Tests];
+    /// Those that can have a proof mode.
+    pub const PROVABLE: [Self; 4] = [Self::Tests, Self::Security, Self::Perf, Self::Docs];
+
+    /// The word in arguments and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Criteria => "criteria",
+            Self::Tests => "tests",
+            Self::Security => "security",
+            Self::Perf => "perf",
+            Self::Docs => "docs",
+        }
+    }
+}
+
+/// A set of checkpoints, in listing order.
+pub type Checkpoints = BTreeSet<Checkpoint>;
+
+/// Whether closing a step needs proof of a checkpoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum ProofMode {
+    /// No proof needed.
+    #[default]
+    Off,
+    /// Closing without proof warns.
+    Warn,
+    /// Closing without proof is refused.
+    Require,
+}
+
+/// Proof mode of each provable checkpoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProofModes {
+    /// Mode of `tests`.
+    pub tests: ProofMode,
+    /// Mode of `security`.
+    pub security: ProofMode,
+    /// Mode of `perf`.
+    pub perf: ProofMode,
+    /// Mode of `docs`.
+    pub docs: ProofMode,
+}
+
+impl ProofModes {
+    /// The mode of a checkpoint; `criteria` has none and is always off.
+    pub fn get(&self, checkpoint: Checkpoint) -> ProofMode {
+        match checkpoint {
+            Checkpoint::Criteria => ProofMode::Off,
+            Checkpoint::Tests => self.tests,
+            Checkpoint::Security => self.security,
+            Checkpoint::Perf => self.perf,
+            Checkpoint::Docs => self.docs,
+        }
+    }
+
+    /// Sets the mode of a checkpoint; `criteria` has none.
+    pub fn set(&mut self, checkpoint: Checkpoint, mode: ProofMode) {
+        match checkpoint {
+            Checkpoint::Criteria => {}
+            Checkpoint::Tests => self.tests = mode,
+            Checkpoint::Security => self.security = mode,
+            Checkpoint::Perf => self.perf = mode,
+            Checkpoint::Docs => self.docs = mode,
+        }
+    }
+
+    /// Whether every mode is off.
+    pub fn is_off(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A node of a task's tree.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Step {
+    /// Stable id.
+    pub id: StepId,
+    /// Place in the tree.
+    pub path: StepPath,
+    /// What is to be done.
+    pub title: String,
+    /// When it counts as done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub success_criteria: Vec<String>,
+    /// How that is checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
+    /// What stands in the way, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blockers: Vec<String>,
+    /// Checkpoints confirmed so far.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub confirmed: Checkpoints,
+    /// Proof modes.
+    #[serde(default, skip_serializing_if = "ProofModes::is_off")]
+    pub proof_modes: ProofModes,
+    /// Checkpoints that evidence on this very step is linked to.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub proven: Checkpoints,
+    /// When it was closed; `None` while open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
+    /// Present when it was closed by force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiver: Option<Waiver>,
+    /// Present while it is blocked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<Block>,
+    /// Sub-plan, by ordinal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<Node>,
+    /// How many notes it has.
+    #[serde(default)]
+    pub notes: u32,
+    /// Ordinal of the next child step; never goes back.
+    #[serde(default)]
+    pub next_child: u32,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+/// Why a step was closed although its gate was open.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Waiver {
+    /// Reason as given.
+    pub reason: Option<String>,
+    /// When.
+    pub at: Timestamp,
+    /// What was skipped: `tests`, `proof:tests`, `blocked`.
+    pub skipped: Vec<String>,
+}
+
+/// A block on a step.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Block {
+    /// Reason as given.
+    pub reason: Option<String>,
+}
+
+/// A sub-task inside a step.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Node {
+    /// Stable id.
+    pub id: NodeId,
+    /// Ordinal inside the step.
+    pub ordinal: u32,
+    /// What is to be done.
+    pub title: String,
+    /// How far it is.
+    pub status: Status,
+    /// Whether something stands in the way.
+    #[serde(default)]
+    pub blocked: bool,
+    /// What stands in the way, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blockers: Vec<String>,
+}
+
+impl Step {
+    /// A step as it is right after it was added.
+    pub fn new(id: StepId, path: StepPath, title: String, at: Timestamp) -> Self {
+        Self {
+            id,
+            path,
+            title,
+            success_criteria: Vec::new(),
+            tests: Vec::new(),
+            blockers: Vec::new(),
+            confirmed: Checkpoints::new(),
+            proof_modes: ProofModes::default(),
+            proven: Checkpoints::new(),
+            completed_at: None,
+            waiver: None,
+            block: None,
+            nodes: Vec::new(),
+            notes: 0,
+            next_child: 0,
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
+    /// Whether it is closed.
+    pub fn is_closed(&self) -> bool {
+        self.completed_at.is_some()
+    }
+
+    /// Checkpoints that must be confirmed before it closes (TASKS-GATE-2).
+    pub fn required(&self) -> Checkpoints {
+        Checkpoint::ALL.into_iter().filter(|checkpoint| self.requires(*checkpoint)).collect()
+    }
+
+    /// Whether one checkpoint must be confirmed.
+    pub fn requires(&self, checkpoint: Checkpoint) -> bool {
+        Checkpoint::GATE.contains(&checkpoint)
+            || self.proven.contains(&checkpoint)
+            || self.proof_modes.get(checkpoint) == ProofMode::Require
+    }
+
+    /// Whether a required checkpoint is still unconfirmed.
+    pub fn misses(&self, checkpoint: Checkpoint) -> bool {
+        self.requires(checkpoint) && !self.confirmed.contains(&checkpoint)
+    }
+
+    /// Whether proof is required and absent.
+    pub fn misses_proof(&self, checkpoint: Checkpoint) -> bool {
+        self.proof_modes.get(checkpoint) == ProofMode::Require && !self.proven.contains(&checkpoint)
+    }
+
+    /// Checkpoints whose mode is `warn` and that have no proof (TASKS-GATE-3).
+    pub fn weakly_proven(&self) -> Checkpoints {
+        let weak = |checkpoint: &Checkpoint| {
+            self.proof_modes.get(*checkpoint) == ProofMode::Warn
+                && !self.proven.contains(checkpoint)
+        };
+        Checkpoint::PROVABLE.into_iter().filter(weak).collect()
+    }
+
+    /// Nodes of the sub-plan that are not done.
+    pub fn open_nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(|node| node.status != Status::Done)
+    }
+
+    /// Path of one of its nodes.
+    pub fn node_path(&self, node: &Node) -> String {
+        format!("{}.t:{}", self.path, node.ordinal)
+    }
+
+    /// Opens it again; confirmations stay (TASKS-STATE-8).
+    pub fn reopen(&mut self) {
+        self.completed_at = None;
+        self.waiver = None;
+    }
+}

@@ -1,0 +1,1 @@
+//! Rules of the tasks room, one test each.

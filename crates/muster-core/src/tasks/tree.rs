@@ -1,0 +1,97 @@
+//! A task's steps, kept in path order.
+
+use serde::{Deserialize, Serialize};
+
+use super::{id::StepId, path::StepPath, step::Step};
+
+/// The tree of steps as a list in pre-order.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct StepTree {
+    steps: Vec<Step>,
+    /// Ordinal of the next root step; never goes back (TASKS-PATH-2).
+    next_root: u32,
+}
+
+impl StepTree {
+    /// All steps in path order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Step> {
+        self.steps.iter()
+    }
+
+    /// Number of steps, children included.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether there is no step.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// The step at a path.
+    pub fn at(&self, path: &StepPath) -> Option<&Step> {
+        self.position(path).ok().map(|at| &self.steps[at])
+    }
+
+    /// The step at a path, for changing.
+    pub fn at_mut(&mut self, path: &StepPath) -> Option<&mut Step> {
+        self.position(path).ok().map(|at| &mut self.steps[at])
+    }
+
+    /// The step with an id.
+    pub fn by_id(&self, id: StepId) -> Option<&Step> {
+        self.steps.iter().find(|step| step.id == id)
+    }
+
+    /// Ordinal that the next child of `parent` will get.
+    pub fn next_ordinal(&self, parent: Option<&StepPath>) -> u32 {
+        match parent {
+            None => self.next_root,
+            Some(path) => self.at(path).map_or(0, |step| step.next_child),
+        }
+    }
+
+    /// Adds a step at its path and moves the counter of its parent on.
+    pub fn insert(&mut self, step: Step) {
+        let next = self.next_ordinal(step.path.parent().as_ref()) + 1;
+        match step.path.parent() {
+            None => self.next_root = next,
+            Some(parent) => {
+                if let Some(parent) = self.at_mut(&parent) {
+                    parent.next_child = next;
+                }
+            }
+        }
+        match self.position(&step.path) {
+            Ok(taken) => unreachable!("ordinals are never reused: {}", self.steps[taken].path),
+            Err(place) => self.steps.insert(place, step),
+        }
+    }
+
+    /// Open direct children of a step.
+    pub fn open_children<'a>(&'a self, parent: &'a StepPath) -> impl Iterator<Item = &'a Step> {
+        let below = match self.position(parent) {
+            Ok(at) => &self.steps[at + 1..],
+            Err(_) => &[],
+        };
+        let below = below.iter().take_while(|step| step.path.is_below(parent));
+        below.filter(|step| step.path.is_child_of(parent) && !step.is_closed())
+    }
+
+    /// The first open step, children before their parent, siblings by ordinal (TASKS-ORD-2).
+    ///
+    /// In pre-order, a subtree is contiguous. Walking down from the first open root, the answer is the
+    /// first open child's answer, or the step itself when no child is open. A closed step has no open
+    /// child (TASKS-STATE-3), so only open steps need walking into.
+    pub fn first_open(&self) -> Option<&Step> {
+        let mut found = self.steps.iter().find(|step| !step.is_closed())?;
+        while let Some(child) = self.open_children(&found.path).next() {
+            found = child;
+        }
+        Some(found)
+    }
+
+    fn position(&self, path: &StepPath) -> Result<usize, usize> {
+        self.steps.binary_search_by(|step| step.path.cmp(path))
+    }
+}

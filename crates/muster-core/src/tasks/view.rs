@@ -1,0 +1,61 @@
+//! Read models of the tasks room: pure functions from documents to what callers see.
+//!
+//! Each view is one typed struct. Cutting to a budget happens afterwards, by the lists in `shed`.
+
+pub mod context;
+pub mod delta;
+mod lines;
+pub mod radar;
+mod rollup;
+pub mod shed;
+mod steps;
+mod target;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use lines::Line;
+pub use rollup::Rollup;
+pub use steps::StepsSummary;
+pub use target::TargetView;
+
+use super::id::EntityId;
+
+/// Where the reasoning memory of a plan or task is; follows from the id alone.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct ReasoningRef {
+    /// Branch of the entity.
+    pub branch: String,
+    /// Document of notes.
+    pub notes_doc: &'static str,
+    /// Document of the graph.
+    pub graph_doc: &'static str,
+    /// Document of the trace.
+    pub trace_doc: &'static str,
+}
+
+impl ReasoningRef {
+    /// The reference of an entity.
+    pub fn of(id: EntityId) -> Self {
+        Self {
+            branch: format!("{}/{id}", id.kind().name()),
+            notes_doc: "notes",
+            graph_doc: "graph",
+            trace_doc: "trace",
+        }
+    }
+}
+
+/// Which target the caller named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, JsonSchema)]
+pub struct Requested {
+    /// The task, as given.
+    pub task: Option<EntityId>,
+    /// The plan, as given.
+    pub plan: Option<EntityId>,
+}
+
+/// Share of `part` in `whole` in percent, rounded down; 0 of nothing (TASKS-VIEW-3).
+fn percent(part: u64, whole: u64) -> u64 {
+    (100 * part).checked_div(whole).unwrap_or(0)
+}

@@ -1,0 +1,471 @@
+//! Lists of plans and tasks (view of `tasks_context`).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::percent;
+use crate::{
+    Documents, ListQuery, Refusal, Survey, Unloaded,
+    tasks::{
+        Document, Tasks,
+        entity::{Meta, Plan, Status, StatusCounts, Task, Urgency},
+        id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
+        lookup,
+    },
+};
+
+/// What to list.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ContextQuery {
+    /// Only plans in this status.
+    pub plans_status: Option<Status>,
+    /// Only tasks in this status.
+    pub tasks_status: Option<Status>,
+    /// Only this plan and its tasks.
+    pub plan: Option<PlanId>,
+    /// Only this task and its plan.
+    pub task: Option<TaskId>,
+    /// Tests that no column answers.
+    pub filter: RowFilter,
+    /// Page of plans.
+    pub plans: PageRequest,
+    /// Page of tasks.
+    pub tasks: PageRequest,
+}
+
+/// Tests of rows that no column answers. An empty filter passes everything.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct RowFilter {
+    /// Rows that have all of these.
+    pub tags: Vec<String>,
+    /// Tasks of this domain; plans pass.
+    pub domain: Option<String>,
+    /// Rows whose id, title, description or context contains this, in lower case.
+    pub query: Option<String>,
+}
+
+impl RowFilter {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether the filter could turn away a document of this kind.
+    fn applies_to(&self, kind: EntityKind) -> bool {
+        match kind {
+            EntityKind::Task => !self.is_empty(),
+            EntityKind::Plan => !self.tags.is_empty() || self.query.is_some(),
+        }
+    }
+
+    /// Whether a document passes.
+    pub fn admits(&self, document: &Document) -> bool {
+        let (id, meta, domain) = match document {
+            Document::Plan(plan) => (EntityId::Plan(plan.id), &plan.meta, None),
+            Document::Task(task) => {
+                (EntityId::Task(task.id), &task.meta, Some(task.domain.as_deref()))
+            }
+            Document::Answer(_) | Document::Workspace(_) => return false,
+        };
+        let in_domain = match (&self.domain, domain) {
+            (Some(wanted), Some(domain)) => domain == Some(wanted),
+            (None, _) | (_, None) => true,
+        };
+        in_domain
+            && self.tags.iter().all(|tag| meta.tags.contains(tag))
+            && self.query.as_ref().is_none_or(|query| mentions(id, meta, query))
+    }
+}
+
+fn mentions(id: EntityId, meta: &Meta, query: &str) -> bool {
+    let contains = |text: &str| text.to_lowercase().contains(query);
+    contains(&id.to_string())
+        || contains(&meta.title)
+        || meta.description.as_deref().is_some_and(contains)
+        || meta.context.as_deref().is_some_and(contains)
+}
+
+/// A page: where it starts and how long it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PageRequest {
+    /// It starts behind this id number; `None` is the beginning.
+    pub after: Option<u64>,
+    /// Rows on it.
+    pub limit: u32,
+}
+
+/// The lists.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct ContextView {
+    /// The workspace.
+    pub workspace: String,
+    /// Matching rows, whatever the page.
+    pub counts: Counts,
+    /// Matching tasks by status, whatever the page.
+    pub by_status: ByStatus,
+    /// Plans, by id number.
+    pub plans: Vec<PlanRow>,
+    /// Tasks, by id number.
+    pub tasks: Vec<TaskRow>,
+    /// Page of plans.
+    pub plans_pagination: Pagination,
+    /// Page of tasks.
+    pub tasks_pagination: Pagination,
+}
+
+/// Matching rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct Counts {
+    /// Plans.
+    pub plans: u64,
+    /// Tasks.
+    pub tasks: u64,
+}
+
+/// Matching tasks by status.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub struct ByStatus {
+    /// Not begun.
+    pub todo: u64,
+    /// Under way.
+    pub active: u64,
+    /// Finished.
+    pub done: u64,
+}
+
+/// A plan in a list.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct PlanRow {
+    pub id: String,
+    pub qualified_id: String,
+    pub kind: EntityKind,
+    pub title: String,
+    pub revision: u64,
+    pub status: Status,
+    pub priority: Urgency,
+    pub tags: Vec<String>,
+    pub depends_on: Vec<EntityId>,
+    pub waiting: bool,
+    pub waiting_on: Vec<EntityId>,
+    pub plan_progress: String,
+    pub tasks: TasksDone,
+    pub updated_at_ms: i64,
+}
+
+/// Tasks of a plan in a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct TasksDone {
+    /// All tasks.
+    pub total: u64,
+    /// Tasks done.
+    pub done: u64,
+}
+
+/// A task in a list.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct TaskRow {
+    pub id: String,
+    pub qualified_id: String,
+    pub kind: EntityKind,
+    pub title: String,
+    pub revision: u64,
+    pub status: Status,
+    pub parent: String,
+    pub progress: u64,
+    pub steps_count: u64,
+    pub steps_open: u64,
+    pub priority: Urgency,
+    pub domain: Option<String>,
+    pub assignee: Option<String>,
+    pub tags: Vec<String>,
+    pub depends_on: Vec<EntityId>,
+    pub waiting: bool,
+    pub waiting_on: Vec<EntityId>,
+    pub blocked: usize,
+    pub forced: usize,
+    pub updated_at_ms: i64,
+}
+
+/// Where a page is and whether more follow.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct Pagination {
+    /// Cursor this page was asked with.
+    pub cursor: Option<String>,
+    /// Cursor of the next page.
+    pub next_cursor: Option<String>,
+    /// Whether there is one.
+    pub has_more: bool,
+    /// Matching rows in all.
+    pub total: u64,
+    /// Rows on this page.
+    pub count: usize,
+    /// Rows it could hold.
+    pub limit: u32,
+}
+
+/// Writes the cursor that continues behind an id number; bound to the filters by the caller.
+pub type CursorOf<'a> = &'a dyn Fn(u64) -> String;
+
+impl ContextView {
+    /// Lists plans and tasks.
+    pub fn of(
+        docs: &Documents<Tasks>,
+        workspace: &WorkspaceId,
+        query: &ContextQuery,
+        cursor: CursorOf<'_>,
+    ) -> Result<Self, Refusal<Tasks>> {
+        let plan = match query.task {
+            Some(task) => Some(lookup::task(docs, task)?.parent),
+            None => query.plan,
+        };
+        if let Some(plan) = plan {
+            lookup::plan(docs, plan)?;
+        }
+        let plans = list_plans(docs, plan, query)?;
+        let tasks = list_tasks(docs, plan, query)?;
+        Ok(Self {
+            workspace: workspace.to_string(),
+            counts: Counts { plans: plans.counts.total(), tasks: tasks.counts.total() },
+            by_status: ByStatus {
+                todo: tasks.counts.todo,
+                active: tasks.counts.active,
+                done: tasks.counts.done,
+            },
+            plans_pagination: plans.pagination(query.plans, cursor),
+            tasks_pagination: tasks.pagination(query.tasks, cursor),
+            plans: plans.rows.iter().map(|plan| PlanRow::of(workspace, plan)).collect(),
+            tasks: tasks.rows.iter().map(|task| TaskRow::of(workspace, task)).collect(),
+        })
+    }
+}
+
+/// One page and the counts of the whole list.
+struct Listing<'a, T> {
+    counts: StatusCounts,
+    rows: Vec<&'a T>,
+    has_more: bool,
+    last: u64,
+}
+
+impl<T> Listing<'_, T> {
+    fn pagination(&self, page: PageRequest, cursor: CursorOf<'_>) -> Pagination {
+        Pagination {
+            cursor: page.after.map(cursor),
+            next_cursor: self.has_more.then(|| cursor(self.last)),
+            has_more: self.has_more,
+            total: self.counts.total(),
+            count: self.rows.len(),
+            limit: page.limit,
+        }
+    }
+}
+
+fn list_plans<'a>(
+    docs: &'a Documents<Tasks>,
+    only: Option<PlanId>,
+    query: &ContextQuery,
+) -> Result<Listing<'a, Plan>, Refusal<Tasks>> {
+    if let Some(id) = only {
+        let plan = docs.get(&EntityId::from(id).into())?;
+        return Ok(single(plan, query.plans_status, &query.filter, query.plans, Document::as_plan));
+    }
+    let list = ListQuery { statuses: names(query.plans_status), ..ListQuery::of("plan") };
+    let counts = lookup::workspace(docs)?.plans;
+    let source = Source { list, counts, kind: EntityKind::Plan, status: query.plans_status };
+    page(docs, source, &query.filter, query.plans, Document::as_plan)
+}
+
+fn list_tasks<'a>(
+    docs: &'a Documents<Tasks>,
+    plan: Option<PlanId>,
+    query: &ContextQuery,
+) -> Result<Listing<'a, Task>, Refusal<Tasks>> {
+    if let Some(id) = query.task {
+        let task = docs.get(&EntityId::from(id).into())?;
+        return Ok(single(task, query.tasks_status, &query.filter, query.tasks, Document::as_task));
+    }
+    let counts = match plan {
+        Some(plan) => lookup::plan(docs, plan)?.sums.tasks,
+        None => lookup::workspace(docs)?.tasks,
+    };
+    let list = ListQuery {
+        parent: plan.map(|plan| plan.to_string()),
+        statuses: names(query.tasks_status),
+        ..ListQuery::of("task")
+    };
+    let source = Source { list, counts, kind: EntityKind::Task, status: query.tasks_status };
+    page(docs, source, &query.filter, query.tasks, Document::as_task)
+}
+
+fn names(status: Option<Status>) -> Vec<&'static str> {
+    status.into_iter().map(Status::name).collect()
+}
+
+/// A list and what is already known about it.
+struct Source {
+    list: ListQuery,
+    counts: StatusCounts,
+    kind: EntityKind,
+    status: Option<Status>,
+}
+
+/// One page. Columns and kept counts answer it when they can; else the list is surveyed.
+fn page<'a, T: 'a>(
+    docs: &'a Documents<Tasks>,
+    source: Source,
+    filter: &RowFilter,
+    page: PageRequest,
+    row: fn(&'a Document) -> Option<&'a T>,
+) -> Result<Listing<'a, T>, Refusal<Tasks>> {
+    let after = page.after.unwrap_or(0);
+    let (counts, documents) = if filter.applies_to(source.kind) {
+        let survey =
+            Survey { list: source.list, filter: filter.clone(), after, limit: page.limit + 1 };
+        surveyed(docs, &survey)?
+    } else {
+        let counts = match source.status {
+            Some(status) => only(&source.counts, status),
+            None => source.counts,
+        };
+        let list = ListQuery { after: Some(after), limit: Some(page.limit + 1), ..source.list };
+        (counts, docs.list(&list)?)
+    };
+    let has_more = documents.len() > page.limit as usize;
+    let shown = &documents[..documents.len().min(page.limit as usize)];
+    let last = shown.last().map_or(after, |document| number(document));
+    Ok(Listing { counts, rows: shown.iter().copied().filter_map(row).collect(), has_more, last })
+}
+
+type Surveyed<'a> = (StatusCounts, Vec<&'a Document>);
+
+fn surveyed<'a>(
+    docs: &'a Documents<Tasks>,
+    survey: &Survey<RowFilter>,
+) -> Result<Surveyed<'a>, Unloaded<Tasks>> {
+    let surveyed = docs.survey(survey)?;
+    let count = |status: Status| surveyed.counts.get(status.name()).copied().unwrap_or(0);
+    let counts = StatusCounts {
+        todo: count(Status::Todo),
+        active: count(Status::Active),
+        done: count(Status::Done),
+    };
+    let mut documents = Vec::with_capacity(surveyed.page.len());
+    for key in &surveyed.page {
+        documents.extend(docs.get(key)?);
+    }
+    Ok((counts, documents))
+}
+
+/// The list of at most one row.
+fn single<'a, T: 'a>(
+    document: Option<&'a Document>,
+    status: Option<Status>,
+    filter: &RowFilter,
+    page: PageRequest,
+    row: fn(&'a Document) -> Option<&'a T>,
+) -> Listing<'a, T> {
+    let passes = |document: &&Document| {
+        let own = document.meta().map(|meta| meta.status);
+        (status.is_none() || status == own) && filter.admits(document)
+    };
+    let document = document.filter(passes);
+    let mut counts = StatusCounts::default();
+    if let Some(meta) = document.and_then(Document::meta) {
+        *counts.slot(meta.status) += 1;
+    }
+    let on_page = document.filter(|document| {
+        page.limit > 0 && page.after.is_none_or(|after| number(document) > after)
+    });
+    Listing {
+        counts,
+        has_more: page.limit == 0 && counts.total() > 0,
+        last: on_page.map_or(page.after.unwrap_or(0), number),
+        rows: on_page.and_then(row).into_iter().collect(),
+    }
+}
+
+fn only(counts: &StatusCounts, status: Status) -> StatusCounts {
+    let mut one = StatusCounts::default();
+    *one.slot(status) = counts.of(status);
+    one
+}
+
+fn number(document: &Document) -> u64 {
+    match document {
+        Document::Plan(plan) => plan.id.0,
+        Document::Task(task) => task.id.0,
+        Document::Answer(_) | Document::Workspace(_) => 0,
+    }
+}
+
+impl PlanRow {
+    /// The row of a plan.
+    pub fn of(workspace: &WorkspaceId, plan: &Plan) -> Self {
+        let meta = &plan.meta;
+        Self {
+            id: plan.id.to_string(),
+            qualified_id: format!("{workspace}:{}", plan.id),
+            kind: EntityKind::Plan,
+            title: meta.title.clone(),
+            revision: meta.revision,
+            status: meta.status,
+            priority: meta.priority,
+            tags: meta.tags.clone(),
+            depends_on: meta.depends_on.clone(),
+            waiting: meta.is_waiting(),
+            waiting_on: meta.waits(),
+            plan_progress: plan.checklist.progress(),
+            tasks: TasksDone { total: plan.sums.tasks.total(), done: plan.sums.tasks.done },
+            updated_at_ms: meta.updated_at.0,
+        }
+    }
+}
+
+impl TaskRow {
+    /// The row of a task.
+    pub fn of(workspace: &WorkspaceId, task: &Task) -> Self {
+        let meta = &task.meta;
+        let tally = task.tally();
+        Self {
+            id: task.id.to_string(),
+            qualified_id: format!("{workspace}:{}", task.id),
+            kind: EntityKind::Task,
+            title: meta.title.clone(),
+            revision: meta.revision,
+            status: meta.status,
+            parent: task.parent.to_string(),
+            progress: percent(tally.steps_completed, tally.steps_total),
+            steps_count: tally.steps_total,
+            steps_open: tally.steps_total - tally.steps_completed,
+            priority: meta.priority,
+            domain: task.domain.clone(),
+            assignee: task.assignee.clone(),
+            tags: meta.tags.clone(),
+            depends_on: meta.depends_on.clone(),
+            waiting: meta.is_waiting(),
+            waiting_on: meta.waits(),
+            blocked: task.steps.iter().filter(|s| s.block.is_some() && !s.is_closed()).count(),
+            forced: task.steps.iter().filter(|step| step.waiver.is_some()).count(),
+            updated_at_ms: meta.updated_at.0,
+        }
+    }
+}
+
+/// The id number of a row as JSON, for pagination while rows are cut away.
+pub(super) fn row_number(row: &Value) -> u64 {
+    let id = row.get("id").and_then(Value::as_str).unwrap_or_default();
+    let digits = id.rsplit('-').next().unwrap_or_default();
+    digits.parse().unwrap_or(0)
+}
+
+/// Pagination fields after rows were cut away.
+pub(super) fn cut_pagination(
+    last: u64,
+    count: usize,
+    cursor: CursorOf<'_>,
+) -> [(&'static str, Value); 3] {
+    [("next_cursor", json!(cursor(last))), ("has_more", json!(true)), ("count", json!(count))]
+}

@@ -1,0 +1,71 @@
+//! A slice of the event stream, oldest first (view of `tasks_delta`).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    Documents, EventOrder, EventQuery, Refusal,
+    tasks::{
+        Tasks,
+        id::{EntityId, WorkspaceId},
+        lookup,
+        wire::{self, EventView},
+    },
+};
+
+/// Which events to show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeltaQuery {
+    /// Only events behind this position.
+    pub since: Option<u64>,
+    /// At most this many.
+    pub limit: u32,
+    /// Only events of this entity; a plan's include its tasks'.
+    pub entity: Option<EntityId>,
+}
+
+/// The slice and where to go on.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct DeltaView {
+    /// The workspace.
+    pub workspace: String,
+    /// Events, oldest first.
+    pub events: Vec<EventView>,
+    /// What to pass as `since` next.
+    pub cursor: Option<String>,
+    /// Whether more follow.
+    pub has_more: bool,
+}
+
+impl DeltaView {
+    /// Reads the slice.
+    pub fn of(
+        docs: &Documents<Tasks>,
+        workspace: &WorkspaceId,
+        query: &DeltaQuery,
+    ) -> Result<Self, Refusal<Tasks>> {
+        if let Some(id) = query.entity {
+            lookup::revision(docs, id)?;
+        }
+        let (entity, scope) = match query.entity {
+            Some(EntityId::Task(id)) => (Some(id.to_string()), None),
+            Some(EntityId::Plan(id)) => (None, Some(id.to_string())),
+            None => (None, None),
+        };
+        let slice = docs.events(&EventQuery {
+            entity,
+            scope,
+            after: Some(query.since.unwrap_or(0)),
+            order: EventOrder::OldestFirst,
+            limit: query.limit + 1,
+        })?;
+        let shown = &slice[..slice.len().min(query.limit as usize)];
+        let last = shown.last().map(|recorded| recorded.global).or(query.since);
+        Ok(Self {
+            workspace: workspace.to_string(),
+            events: shown.iter().filter_map(wire::show).collect(),
+            cursor: last.map(wire::event_id),
+            has_more: slice.len() > shown.len(),
+        })
+    }
+}

@@ -1,0 +1,158 @@
+//! The lines people and agents read: what to verify, what comes next, what stands in the way.
+
+use super::steps::StepsSummary;
+use crate::{
+    Documents, Unloaded,
+    tasks::{
+        Document, Tasks,
+        entity::{Meta, Status, Task},
+        step::{Checkpoint, Step},
+    },
+    text,
+};
+
+/// One line of a view.
+pub type Line = String;
+
+/// Lines in `next`.
+const NEXT_LINES_MAX: usize = 3;
+/// Characters of a `next` line.
+const NEXT_CHARS_MAX: usize = 160;
+/// Characters of a step title in a `next` line.
+const NEXT_TITLE_CHARS_MAX: usize = 80;
+/// Characters of a blocker line.
+const BLOCKER_CHARS_MAX: usize = 200;
+
+/// What is still to be confirmed or proven, per checkpoint, over all steps.
+pub(super) fn verify(task: &Task, summary: &StepsSummary) -> Vec<Line> {
+    let first = |test: &dyn Fn(&Step) -> bool| {
+        task.steps.iter().find(|step| test(step)).map(|step| step.path.to_string())
+    };
+    let confirm = [
+        (Checkpoint::Criteria, summary.missing_criteria),
+        (Checkpoint::Tests, summary.missing_tests),
+        (Checkpoint::Security, summary.missing_security),
+        (Checkpoint::Perf, summary.missing_perf),
+        (Checkpoint::Docs, summary.missing_docs),
+    ];
+    let attach = [
+        (Checkpoint::Tests, summary.missing_proof_tests),
+        (Checkpoint::Security, summary.missing_proof_security),
+        (Checkpoint::Perf, summary.missing_proof_perf),
+        (Checkpoint::Docs, summary.missing_proof_docs),
+    ];
+    let mut lines = Vec::new();
+    for (checkpoint, count) in confirm {
+        if let Some(path) = first(&|step| step.misses(checkpoint)) {
+            lines.push(format!("Confirm {}: {count} step(s), first {path}", checkpoint.name()));
+        }
+    }
+    for (checkpoint, count) in attach {
+        if let Some(path) = first(&|step| step.misses_proof(checkpoint)) {
+            let name = checkpoint.name();
+            lines.push(format!("Attach proof for {name}: {count} step(s), first {path}"));
+        }
+    }
+    lines
+}
+
+/// What to do next on a task (TASKS-VIEW-7).
+pub(super) fn next(task: &Task) -> Vec<Line> {
+    if task.meta.status == Status::Done {
+        return Vec::new();
+    }
+    let mut lines = if task.steps.is_empty() {
+        vec![format!("Add steps to {}", task.id)]
+    } else if let Some(step) = task.steps.first_open() {
+        next_of_open_step(step)
+    } else {
+        next_of_closed_steps(task)
+    };
+    lines.truncate(NEXT_LINES_MAX);
+    lines.iter().map(|line| text::cut(line, NEXT_CHARS_MAX)).collect()
+}
+
+fn next_of_open_step(step: &Step) -> Vec<Line> {
+    let path = &step.path;
+    let mut lines = Vec::new();
+    if let Some(block) = &step.block {
+        lines.push(format!("Unblock {path}: {}", reason(block.reason.as_deref())));
+    }
+    if let Some(node) = step.open_nodes().next() {
+        lines.push(format!("Finish sub-task {}", step.node_path(node)));
+    }
+    lines.extend(gate_lines(step, ""));
+    lines.push(format!("Close {path}: {}", text::cut(&step.title, NEXT_TITLE_CHARS_MAX)));
+    lines
+}
+
+fn next_of_closed_steps(task: &Task) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for step in task.steps.iter() {
+        let forced = if step.waiver.is_some() { " (closed by force)" } else { "" };
+        lines.extend(gate_lines(step, forced));
+    }
+    lines.extend(task.meta.waits().iter().map(|id| format!("Wait for {id}")));
+    if lines.is_empty() {
+        lines.push(format!("Finish {}", task.id));
+    }
+    lines
+}
+
+fn gate_lines(step: &Step, suffix: &str) -> Vec<Line> {
+    let names = |test: &dyn Fn(Checkpoint) -> bool| {
+        let names: Vec<&str> =
+            Checkpoint::ALL.into_iter().filter(|cp| test(*cp)).map(Checkpoint::name).collect();
+        names.join(", ")
+    };
+    let missing = names(&|checkpoint| step.misses(checkpoint));
+    let unproven = names(&|checkpoint| step.misses_proof(checkpoint));
+    let mut lines = Vec::new();
+    if !missing.is_empty() {
+        lines.push(format!("Confirm {missing} for {}{suffix}", step.path));
+    }
+    if !unproven.is_empty() {
+        lines.push(format!("Attach proof for {unproven} to {}{suffix}", step.path));
+    }
+    lines
+}
+
+/// What stands in the way of a task (TASKS-VIEW-6), complete.
+pub(super) fn blockers(docs: &Documents<Tasks>, task: &Task) -> Result<Vec<Line>, Unloaded<Tasks>> {
+    let open = || task.steps.iter().filter(|step| !step.is_closed());
+    let mut lines = Vec::new();
+    for step in open() {
+        if let Some(block) = &step.block {
+            lines.push(format!("{} blocked: {}", step.path, reason(block.reason.as_deref())));
+        }
+    }
+    for step in open() {
+        lines.extend(step.blockers.iter().map(|blocker| format!("{}: {blocker}", step.path)));
+    }
+    for step in open() {
+        for node in step.open_nodes() {
+            let path = step.node_path(node);
+            if node.blocked {
+                lines.push(format!("{path} blocked"));
+            }
+            lines.extend(node.blockers.iter().map(|blocker| format!("{path}: {blocker}")));
+        }
+    }
+    lines.extend(waits(docs, &task.meta)?);
+    Ok(lines.iter().map(|line| text::cut(line, BLOCKER_CHARS_MAX)).collect())
+}
+
+/// One line per open dependency.
+pub(super) fn waits(docs: &Documents<Tasks>, meta: &Meta) -> Result<Vec<Line>, Unloaded<Tasks>> {
+    let mut lines = Vec::new();
+    for id in meta.waits() {
+        let title = docs.get(&id.into())?.and_then(Document::meta).map(|meta| meta.title.as_str());
+        let line = format!("waits for {id}: {}", title.unwrap_or_default());
+        lines.push(text::cut(&line, BLOCKER_CHARS_MAX));
+    }
+    Ok(lines)
+}
+
+fn reason(given: Option<&str>) -> &str {
+    given.unwrap_or("no reason given")
+}

@@ -1,0 +1,203 @@
+//! One screen of state: now, why, verify, next, blockers (TASKS-VIEW, view 4.2).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Line, ReasoningRef, Requested, Rollup, StepsSummary, TargetView, lines, rollup::next_task,
+};
+use crate::{
+    Documents, ListQuery, Mark, Refusal, Unloaded,
+    tasks::{
+        Document, Tasks,
+        entity::{Plan, Status, Task},
+        id::{EntityId, WorkspaceId},
+        lookup,
+    },
+    text,
+};
+
+/// Characters of `why`.
+const WHY_CHARS_MAX: usize = 1_000;
+/// Blocker lines before `+n more`.
+const BLOCKER_LINES_MAX: usize = 10;
+/// Lines in `next`.
+const NEXT_LINES_MAX: usize = 3;
+
+/// The radar view.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct RadarView {
+    /// The workspace.
+    pub workspace: String,
+    /// Which target the caller named.
+    pub requested: Requested,
+    /// The workspace's focus.
+    pub focus: Option<EntityId>,
+    /// The plan or task.
+    pub target: TargetView,
+    /// Where its reasoning memory is.
+    pub reasoning_ref: ReasoningRef,
+    /// The screen itself.
+    pub radar: Radar,
+    /// Of a task: its steps in numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<StepsSummary>,
+    /// Of a plan: its tasks in numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollup: Option<Rollup>,
+}
+
+/// Now, why, verify, next, blockers.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct Radar {
+    /// What this is and how far.
+    pub now: Line,
+    /// What it is for.
+    pub why: Line,
+    /// What has to be confirmed or proven.
+    pub verify: Vec<Line>,
+    /// What to do next.
+    pub next: Vec<Line>,
+    /// What stands in the way.
+    pub blockers: Vec<Line>,
+}
+
+impl RadarView {
+    /// The radar of a plan or task.
+    pub fn of(
+        docs: &Documents<Tasks>,
+        workspace: &WorkspaceId,
+        id: EntityId,
+        requested: Requested,
+    ) -> Result<Self, Refusal<Tasks>> {
+        let focus = lookup::workspace(docs)?.focus;
+        let (target, radar, steps, rollup) = match id {
+            EntityId::Task(id) => {
+                let task = lookup::task(docs, id)?;
+                let steps = StepsSummary::of(task);
+                let radar = of_task(docs, task, &steps)?;
+                (TargetView::task(workspace, task), radar, Some(steps), None)
+            }
+            EntityId::Plan(id) => {
+                let plan = lookup::plan(docs, id)?;
+                let rollup = Rollup::of(docs, plan)?;
+                let radar = of_plan(docs, plan)?;
+                (TargetView::plan(workspace, plan), radar, None, Some(rollup))
+            }
+        };
+        Ok(Self {
+            workspace: workspace.to_string(),
+            requested,
+            focus,
+            target,
+            reasoning_ref: ReasoningRef::of(id),
+            radar,
+            steps,
+            rollup,
+        })
+    }
+}
+
+fn of_task(
+    docs: &Documents<Tasks>,
+    task: &Task,
+    steps: &StepsSummary,
+) -> Result<Radar, Unloaded<Tasks>> {
+    let meta = &task.meta;
+    let plan = lookup::find_plan(docs, task.parent)?;
+    let why = meta.description.as_deref().or(meta.context.as_deref());
+    let why = why.or_else(|| plan.and_then(|plan| plan.contract.as_deref()));
+    let blockers = lines::blockers(docs, task)?;
+    let count = blockers.len() as u64;
+    Ok(Radar {
+        now: format!("Task {} ({}): {}", task.id, meta.status.name(), meta.title),
+        why: text::cut(why.unwrap_or_default(), WHY_CHARS_MAX),
+        verify: lines::verify(task, steps),
+        next: lines::next(task),
+        blockers: capped(blockers, count),
+    })
+}
+
+fn of_plan(docs: &Documents<Tasks>, plan: &Plan) -> Result<Radar, Unloaded<Tasks>> {
+    let meta = &plan.meta;
+    let why = plan.contract.as_deref().or(meta.description.as_deref()).unwrap_or_default();
+    let (blockers, count) = plan_blockers(docs, plan)?;
+    Ok(Radar {
+        now: format!("Plan {} ({}): {}", plan.id, meta.status.name(), meta.title),
+        why: text::cut(why, WHY_CHARS_MAX),
+        verify: plan_verify(docs, plan)?,
+        next: plan_next(docs, plan)?,
+        blockers: capped(blockers, count),
+    })
+}
+
+/// The first lines and, when there are more, how many.
+fn capped(mut lines: Vec<Line>, count: u64) -> Vec<Line> {
+    lines.truncate(BLOCKER_LINES_MAX);
+    let hidden = count.saturating_sub(lines.len() as u64);
+    if hidden > 0 {
+        lines.push(format!("+{hidden} more"));
+    }
+    lines
+}
+
+fn marked(plan: &Plan, mark: Mark, limit: u32) -> ListQuery {
+    ListQuery {
+        parent: Some(plan.id.to_string()),
+        mark: Some(mark),
+        limit: Some(limit),
+        ..ListQuery::of("task")
+    }
+}
+
+fn plan_verify(docs: &Documents<Tasks>, plan: &Plan) -> Result<Vec<Line>, Unloaded<Tasks>> {
+    let first = docs.list(&marked(plan, Mark::Unconfirmed, 1))?;
+    let first = first.into_iter().find_map(Document::as_task);
+    let line = first.map(|task| {
+        let count = plan.sums.tasks_unconfirmed;
+        format!("Confirm checkpoints in {count} task(s), first {}", task.id)
+    });
+    Ok(line.into_iter().collect())
+}
+
+/// TASKS-VIEW-8.
+fn plan_next(docs: &Documents<Tasks>, plan: &Plan) -> Result<Vec<Line>, Unloaded<Tasks>> {
+    if plan.meta.status == Status::Done {
+        return Ok(Vec::new());
+    }
+    let mut next = Vec::new();
+    if let Some(task) = next_task(docs, plan)? {
+        let first = lines::next(task).into_iter().next().unwrap_or_default();
+        next.push(format!("Work on {}: {first}", task.id));
+    }
+    let checklist = &plan.checklist;
+    if let Some(item) = checklist.steps.get(checklist.current as usize) {
+        let (point, total) = (checklist.current + 1, checklist.steps.len());
+        next.push(format!("Checklist {point}/{total}: {item}"));
+    }
+    let tasks = &plan.sums.tasks;
+    if tasks.total() == 0 {
+        next.push(format!("Add a task to {}", plan.id));
+    } else if tasks.done == tasks.total() {
+        next.push(format!("Finish {}", plan.id));
+    }
+    next.truncate(NEXT_LINES_MAX);
+    Ok(next.iter().map(|line| text::cut(line, 160)).collect())
+}
+
+/// Blocker lines of tasks not done by id, then the plan's own waits; and how many there are in all.
+fn plan_blockers(
+    docs: &Documents<Tasks>,
+    plan: &Plan,
+) -> Result<(Vec<Line>, u64), Unloaded<Tasks>> {
+    let mut blockers = Vec::new();
+    for document in docs.list(&marked(plan, Mark::Blocked, BLOCKER_LINES_MAX as u32))? {
+        let Some(task) = document.as_task() else { continue };
+        for line in lines::blockers(docs, task)? {
+            blockers.push(text::cut(&format!("{} {line}", task.id), 200));
+        }
+    }
+    blockers.extend(lines::waits(docs, &plan.meta)?);
+    let count = plan.sums.blocker_lines + plan.meta.waiting_on.len() as u64;
+    Ok((blockers, count))
+}

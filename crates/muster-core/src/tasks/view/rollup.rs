@@ -1,0 +1,120 @@
+//! A plan's tasks in numbers and its open ones in a short list (TASKS-VIEW-4).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::percent;
+use crate::{
+    Documents, ListOrder, ListQuery, Unloaded,
+    tasks::{
+        Document, Tasks,
+        entity::{Plan, Status, Task},
+        id::EntityId,
+    },
+};
+
+/// Open tasks in a rollup.
+const ROLLUP_TASKS_MAX: u32 = 20;
+
+/// Sums over the tasks of a plan.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct Rollup {
+    /// All tasks.
+    pub tasks_total: u64,
+    /// Tasks done.
+    pub tasks_done: u64,
+    /// Tasks under way.
+    pub tasks_active: u64,
+    /// Tasks not begun.
+    pub tasks_todo: u64,
+    /// Tasks that wait for a dependency.
+    pub tasks_waiting: u64,
+    /// Tasks with a blocked step.
+    pub tasks_blocked: u64,
+    /// Steps of all tasks.
+    pub steps_total: u64,
+    /// Closed steps of all tasks.
+    pub steps_completed: u64,
+    /// Percent of tasks done.
+    pub progress: u64,
+    /// The task to work on next.
+    pub next_task: Option<String>,
+    /// Tasks not done, by id.
+    pub tasks: Vec<RollupTask>,
+}
+
+/// A task not done, in one row.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct RollupTask {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// How far it is.
+    pub status: Status,
+    /// Percent of steps closed.
+    pub progress: u64,
+    /// Open dependencies.
+    pub waiting_on: Vec<EntityId>,
+    /// How many blocker lines it has.
+    pub blockers: u64,
+}
+
+impl Rollup {
+    /// The rollup of a plan.
+    pub fn of(docs: &Documents<Tasks>, plan: &Plan) -> Result<Self, Unloaded<Tasks>> {
+        let sums = &plan.sums;
+        let open = docs.list(&open_tasks(plan, ROLLUP_TASKS_MAX))?;
+        Ok(Self {
+            tasks_total: sums.tasks.total(),
+            tasks_done: sums.tasks.done,
+            tasks_active: sums.tasks.active,
+            tasks_todo: sums.tasks.todo,
+            tasks_waiting: sums.tasks_waiting,
+            tasks_blocked: sums.tasks_blocked,
+            steps_total: sums.steps_total,
+            steps_completed: sums.steps_completed,
+            progress: percent(sums.tasks.done, sums.tasks.total()),
+            next_task: next_task(docs, plan)?.map(|task| task.id.to_string()),
+            tasks: open.into_iter().filter_map(Document::as_task).map(RollupTask::of).collect(),
+        })
+    }
+}
+
+impl RollupTask {
+    fn of(task: &Task) -> Self {
+        let tally = task.tally();
+        Self {
+            id: task.id.to_string(),
+            title: task.meta.title.clone(),
+            status: task.meta.status,
+            progress: percent(tally.steps_completed, tally.steps_total),
+            waiting_on: task.meta.waits(),
+            blockers: tally.blocker_lines,
+        }
+    }
+}
+
+/// Tasks of a plan that are not done, by id.
+fn open_tasks(plan: &Plan, limit: u32) -> ListQuery {
+    ListQuery {
+        parent: Some(plan.id.to_string()),
+        statuses: vec![Status::Todo.name(), Status::Active.name()],
+        limit: Some(limit),
+        ..ListQuery::of("task")
+    }
+}
+
+/// The task to work on next: the documents' rank orders as TASKS-VIEW-4 says.
+pub(super) fn next_task<'a>(
+    docs: &'a Documents<Tasks>,
+    plan: &Plan,
+) -> Result<Option<&'a Task>, Unloaded<Tasks>> {
+    let query = ListQuery {
+        parent: Some(plan.id.to_string()),
+        order: ListOrder::Rank,
+        limit: Some(1),
+        ..ListQuery::of("task")
+    };
+    Ok(docs.list(&query)?.into_iter().find_map(Document::as_task))
+}

@@ -1,0 +1,138 @@
+//! The steps of a task in numbers, and its first open step (TASKS-VIEW-2).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    tasks::{
+        entity::Task,
+        step::{Checkpoint, ProofMode, Step},
+    },
+    text,
+};
+
+/// Characters of a block reason in the summary.
+const REASON_CHARS_MAX: usize = 120;
+
+/// Counts over all steps of a task.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct StepsSummary {
+    /// All steps.
+    pub total: usize,
+    /// Steps not closed.
+    pub open: usize,
+    /// Steps closed.
+    pub completed: usize,
+    /// Steps closed by force.
+    pub forced: usize,
+    /// Open steps that are blocked.
+    pub blocked: usize,
+    /// Steps that miss this confirmation.
+    pub missing_criteria: usize,
+    /// Steps that miss this confirmation.
+    pub missing_tests: usize,
+    /// Steps that miss this confirmation.
+    pub missing_security: usize,
+    /// Steps that miss this confirmation.
+    pub missing_perf: usize,
+    /// Steps that miss this confirmation.
+    pub missing_docs: usize,
+    /// Steps that miss this proof.
+    pub missing_proof_tests: usize,
+    /// Steps that miss this proof.
+    pub missing_proof_security: usize,
+    /// Steps that miss this proof.
+    pub missing_proof_perf: usize,
+    /// Steps that miss this proof.
+    pub missing_proof_docs: usize,
+    /// The step to work on.
+    pub first_open: Option<FirstOpen>,
+}
+
+/// The first open step and its gate.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct FirstOpen {
+    pub step_id: String,
+    pub path: String,
+    pub title: String,
+    pub criteria_confirmed: bool,
+    pub tests_confirmed: bool,
+    pub security_confirmed: bool,
+    pub perf_confirmed: bool,
+    pub docs_confirmed: bool,
+    pub require_security: bool,
+    pub require_perf: bool,
+    pub require_docs: bool,
+    pub proof_tests_mode: ProofMode,
+    pub proof_security_mode: ProofMode,
+    pub proof_perf_mode: ProofMode,
+    pub proof_docs_mode: ProofMode,
+    pub proof_tests_present: bool,
+    pub proof_security_present: bool,
+    pub proof_perf_present: bool,
+    pub proof_docs_present: bool,
+    pub blocked: bool,
+    pub block_reason: Option<String>,
+    pub open_children: usize,
+    pub open_nodes: usize,
+}
+
+impl StepsSummary {
+    /// The summary of a task.
+    pub fn of(task: &Task) -> Self {
+        let count = |test: &dyn Fn(&Step) -> bool| task.steps.iter().filter(|s| test(s)).count();
+        let misses = |checkpoint| count(&|step| step.misses(checkpoint));
+        let misses_proof = |checkpoint| count(&|step| step.misses_proof(checkpoint));
+        let (completed, total) = task.closed_of_total();
+        Self {
+            total,
+            open: total - completed,
+            completed,
+            forced: count(&|step| step.waiver.is_some()),
+            blocked: count(&|step| step.block.is_some() && !step.is_closed()),
+            missing_criteria: misses(Checkpoint::Criteria),
+            missing_tests: misses(Checkpoint::Tests),
+            missing_security: misses(Checkpoint::Security),
+            missing_perf: misses(Checkpoint::Perf),
+            missing_docs: misses(Checkpoint::Docs),
+            missing_proof_tests: misses_proof(Checkpoint::Tests),
+            missing_proof_security: misses_proof(Checkpoint::Security),
+            missing_proof_perf: misses_proof(Checkpoint::Perf),
+            missing_proof_docs: misses_proof(Checkpoint::Docs),
+            first_open: task.steps.first_open().map(|step| FirstOpen::of(task, step)),
+        }
+    }
+}
+
+impl FirstOpen {
+    fn of(task: &Task, step: &Step) -> Self {
+        let confirmed = |checkpoint| step.confirmed.contains(&checkpoint);
+        let present = |checkpoint| step.proven.contains(&checkpoint);
+        let reason = step.block.as_ref().and_then(|block| block.reason.as_deref());
+        Self {
+            step_id: step.id.to_string(),
+            path: step.path.to_string(),
+            title: step.title.clone(),
+            criteria_confirmed: confirmed(Checkpoint::Criteria),
+            tests_confirmed: confirmed(Checkpoint::Tests),
+            security_confirmed: confirmed(Checkpoint::Security),
+            perf_confirmed: confirmed(Checkpoint::Perf),
+            docs_confirmed: confirmed(Checkpoint::Docs),
+            require_security: step.requires(Checkpoint::Security),
+            require_perf: step.requires(Checkpoint::Perf),
+            require_docs: step.requires(Checkpoint::Docs),
+            proof_tests_mode: step.proof_modes.tests,
+            proof_security_mode: step.proof_modes.security,
+            proof_perf_mode: step.proof_modes.perf,
+            proof_docs_mode: step.proof_modes.docs,
+            proof_tests_present: present(Checkpoint::Tests),
+            proof_security_present: present(Checkpoint::Security),
+            proof_perf_present: present(Checkpoint::Perf),
+            proof_docs_present: present(Checkpoint::Docs),
+            blocked: step.block.is_some(),
+            block_reason: reason.map(|reason| text::cut(reason, REASON_CHARS_MAX)),
+            open_children: task.steps.open_children(&step.path).count(),
+            open_nodes: step.open_nodes().count(),
+        }
+    }
+}

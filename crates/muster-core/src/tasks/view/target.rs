@@ -1,0 +1,161 @@
+//! The plan or task a view is about, in full (TASKS-VIEW-1).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::percent;
+use crate::{
+    budget,
+    tasks::{
+        entity::{Checklist, Meta, Plan, Status, Task, Urgency},
+        id::{EntityId, EntityKind, WorkspaceId},
+    },
+    text,
+};
+
+/// Characters of a text in `target`.
+const TEXT_CHARS_MAX: usize = 1_000;
+/// Characters of `contract_data` in `target`; a larger one is left out and named.
+const CONTRACT_DATA_CHARS_MAX: usize = 2_000;
+
+/// A plan or task with its computed fields.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct TargetView {
+    /// Its id.
+    pub id: String,
+    /// Id with the workspace in front.
+    pub qualified_id: String,
+    /// Plan or task.
+    pub kind: EntityKind,
+    /// What the next `expected_revision` must name.
+    pub revision: u64,
+    /// How far it is.
+    pub status: Status,
+    /// Its title.
+    pub title: String,
+    /// Its description.
+    pub description: Option<String>,
+    /// Its background.
+    pub context: Option<String>,
+    /// How urgent it is.
+    pub priority: Urgency,
+    /// Its labels.
+    pub tags: Vec<String>,
+    /// What has to be done first.
+    pub depends_on: Vec<EntityId>,
+    /// Open ones of `depends_on`.
+    pub waiting_on: Vec<EntityId>,
+    /// Whether any is open.
+    pub waiting: bool,
+    /// Percent done.
+    pub progress: u64,
+    /// Fields of a plan.
+    #[serde(flatten)]
+    pub plan: Option<PlanPart>,
+    /// Fields of a task.
+    #[serde(flatten)]
+    pub task: Option<TaskPart>,
+    /// When it was created.
+    pub created_at_ms: i64,
+    /// When it was changed last.
+    pub updated_at_ms: i64,
+    /// Fields left out because of their size.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub omitted: Vec<&'static str>,
+}
+
+/// What only a plan has.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct PlanPart {
+    /// What it promises.
+    pub contract: Option<String>,
+    /// The promise, structured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contract_data: Option<Value>,
+    /// Its points.
+    pub checklist: Checklist,
+    /// `<current>/<points>`.
+    pub plan_progress: String,
+}
+
+/// What only a task has.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct TaskPart {
+    /// Its plan.
+    pub parent: String,
+    /// Area of work.
+    pub domain: Option<String>,
+    /// Stage of work.
+    pub phase: Option<String>,
+    /// Part of the system.
+    pub component: Option<String>,
+    /// Who does it.
+    pub assignee: Option<String>,
+}
+
+impl TargetView {
+    /// A task, its texts cut.
+    pub fn task(workspace: &WorkspaceId, task: &Task) -> Self {
+        let (closed, total) = task.closed_of_total();
+        let part = TaskPart {
+            parent: task.parent.to_string(),
+            domain: task.domain.clone(),
+            phase: task.phase.clone(),
+            component: task.component.clone(),
+            assignee: task.assignee.clone(),
+        };
+        let progress = percent(closed as u64, total as u64);
+        Self { task: Some(part), ..Self::common(workspace, task.id.into(), &task.meta, progress) }
+    }
+
+    /// A plan, its texts cut.
+    pub fn plan(workspace: &WorkspaceId, plan: &Plan) -> Self {
+        let (contract_data, omitted) = contract_data(plan.contract_data.as_ref());
+        let part = PlanPart {
+            contract: plan.contract.as_deref().map(cut),
+            contract_data,
+            checklist: plan.checklist.clone(),
+            plan_progress: plan.checklist.progress(),
+        };
+        let progress = percent(plan.sums.tasks.done, plan.sums.tasks.total());
+        let common = Self::common(workspace, plan.id.into(), &plan.meta, progress);
+        Self { plan: Some(part), omitted, ..common }
+    }
+
+    fn common(workspace: &WorkspaceId, id: EntityId, meta: &Meta, progress: u64) -> Self {
+        Self {
+            id: id.to_string(),
+            qualified_id: format!("{workspace}:{id}"),
+            kind: id.kind(),
+            revision: meta.revision,
+            status: meta.status,
+            title: meta.title.clone(),
+            description: meta.description.as_deref().map(cut),
+            context: meta.context.as_deref().map(cut),
+            priority: meta.priority,
+            tags: meta.tags.clone(),
+            depends_on: meta.depends_on.clone(),
+            waiting_on: meta.waits(),
+            waiting: meta.is_waiting(),
+            progress,
+            plan: None,
+            task: None,
+            created_at_ms: meta.created_at.0,
+            updated_at_ms: meta.updated_at.0,
+            omitted: Vec::new(),
+        }
+    }
+}
+
+fn cut(value: &str) -> String {
+    text::cut(value, TEXT_CHARS_MAX)
+}
+
+fn contract_data(stored: Option<&Map<String, Value>>) -> (Option<Value>, Vec<&'static str>) {
+    let value = stored.map_or(Value::Null, |map| Value::Object(map.clone()));
+    if budget::size(&value) > CONTRACT_DATA_CHARS_MAX {
+        return (None, vec!["contract_data"]);
+    }
+    (Some(value), Vec::new())
+}
