@@ -1,6 +1,10 @@
 //! Generated files: what the program prints about itself, kept in the repository for readers.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result, bail};
 
@@ -13,16 +17,36 @@ use crate::{
 const FILES: [(&str, &[&str]); 2] =
     [("docs/reference/tools.md", &["reference"]), ("docs/openapi.json", &["openapi"])];
 
-/// Builds the program and writes the files.
+/// A generated file as it should be.
+struct Page {
+    file: PathBuf,
+    text: String,
+}
+
+impl Page {
+    fn is_fresh(&self) -> Result<bool> {
+        match fs::read_to_string(&self.file) {
+            Ok(text) => Ok(text == self.text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error).with_context(|| format!("read {}", self.file.display())),
+        }
+    }
+
+    fn write(&self) -> Result<()> {
+        let folder = self.file.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&self.file, &self.text))
+            .with_context(|| format!("write {}", self.file.display()))
+    }
+}
+
+/// Builds the program and writes the files that are not fresh.
 pub(crate) fn write(workspace: &Workspace) -> Result<()> {
     build(workspace)?;
-    for (path, arguments) in FILES {
-        let file = workspace.root().join(path);
-        let text = output(Command::new(workspace.muster()).args(arguments))?;
-        if current(&file) != Some(text.clone()) {
-            fs::create_dir_all(file.parent().unwrap_or(workspace.root()))?;
-            fs::write(&file, text).with_context(|| format!("write {path}"))?;
-            println!("wrote {path}");
+    for page in pages(workspace)? {
+        if !page.is_fresh()? {
+            page.write()?;
+            println!("wrote {}", page.file.display());
         }
     }
     Ok(())
@@ -37,15 +61,22 @@ pub(crate) fn build_and_compare(workspace: &Workspace) -> Result<Tally> {
 /// Compares the files with what the built program prints.
 pub(crate) fn compare(workspace: &Workspace) -> Result<Tally> {
     let mut sum = Tally::default();
-    for (path, arguments) in FILES {
-        let text = output(Command::new(workspace.muster()).args(arguments))?;
-        let fresh = current(&workspace.root().join(path)) == Some(text);
+    for page in pages(workspace)? {
+        let fresh = page.is_fresh()?;
         if !fresh {
-            println!("{path} is stale: run `cargo xtask gen`");
+            println!("{} is stale: run `cargo xtask gen`", page.file.display());
         }
         sum = sum + Tally::one(fresh);
     }
     Ok(sum)
+}
+
+fn pages(workspace: &Workspace) -> Result<Vec<Page>> {
+    let print = |arguments: &[&str]| output(Command::new(workspace.muster()).args(arguments));
+    let page = |(path, arguments): (&str, &[&str])| {
+        Ok(Page { file: workspace.root().join(path), text: print(arguments)? })
+    };
+    FILES.into_iter().map(page).collect()
 }
 
 fn build(workspace: &Workspace) -> Result<()> {
@@ -55,6 +86,19 @@ fn build(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-fn current(file: &Path) -> Option<String> {
-    fs::read_to_string(file).ok()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_fresh_once_written_and_stale_once_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("docs/reference/tools.md");
+        let page = Page { file: file.clone(), text: "# Operations\n".to_owned() };
+        assert!(!page.is_fresh().unwrap(), "missing");
+        page.write().unwrap();
+        assert!(page.is_fresh().unwrap(), "written");
+        fs::write(file, "# Operations\n\nby hand\n").unwrap();
+        assert!(!page.is_fresh().unwrap(), "changed");
+    }
 }

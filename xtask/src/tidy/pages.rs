@@ -129,7 +129,8 @@ pub(crate) fn named_proof(tree: &Tree) -> Vec<Finding> {
 }
 
 fn named<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
-    text.split(prefix).skip(1).filter_map(|after| after.split('`').next())
+    let names = text.split(prefix).skip(1).filter_map(|after| after.split('`').next());
+    names.filter(|name| !name.is_empty())
 }
 
 /// Every outside crate has a line that says why it is here, and every such line a crate.
