@@ -14,6 +14,8 @@ mod listing;
 mod place;
 mod pool;
 mod queue;
+#[cfg(test)]
+mod tests;
 mod view;
 mod writer;
 
@@ -40,6 +42,8 @@ pub use layout::SCHEMA_VERSION;
 
 /// Name of the database file in the storage directory.
 const DATABASE_FILE: &str = "muster.db";
+/// A file with content is at least this long.
+const HEADER_BYTES: u64 = 512;
 /// How long a caller waits for its turn to write, unless told otherwise.
 const WAIT_BOUND: Duration = Duration::from_secs(30);
 /// Readers kept open, unless told otherwise.
@@ -111,7 +115,7 @@ impl SqliteStore {
 
     /// Checks the layout, and creates or migrates it where it is not today's.
     fn prepare(&self) -> Result<(), StoreError> {
-        refuse_emptied(&self.path)?;
+        self.refuse_emptied()?;
         match self.pool.open() {
             // Not there yet: creating it below says what is wrong if that cannot be done either.
             Err(StoreError::Directory { .. }) => {}
@@ -145,6 +149,29 @@ impl SqliteStore {
                 finding: "the database is not a store of muster".to_owned(),
             }),
         }
+    }
+
+    /// Refuses a database file that has lost its content: the engine would take it for a new one, and delete
+    /// what is left of its log.
+    fn refuse_emptied(&self) -> Result<(), StoreError> {
+        let bytes = self.bytes("");
+        let rest = self.bytes("-wal").unwrap_or(0);
+        let emptied = bytes.is_some_and(|bytes| bytes < HEADER_BYTES) && self.writer.was_used();
+        let orphaned = bytes.is_none_or(|bytes| bytes < HEADER_BYTES) && rest > 0;
+        if !emptied && !orphaned {
+            return Ok(());
+        }
+        Err(StoreError::Damaged {
+            place: self.path.display().to_string(),
+            finding: format!("the file has lost its content; its log has {rest} bytes"),
+        })
+    }
+
+    /// Size of the database file or of one that goes with it; `None` if it is not there.
+    fn bytes(&self, suffix: &str) -> Option<u64> {
+        let mut name = self.path.clone().into_os_string();
+        name.push(suffix);
+        fs::metadata(name).map(|file| file.len()).ok()
     }
 
     fn watch(&self) -> Result<Watch, StoreError> {
@@ -215,15 +242,10 @@ impl Store for SqliteStore {
     }
 
     fn describe(&self) -> Description {
-        let bytes = |suffix: &str| {
-            let mut name = self.path.clone().into_os_string();
-            name.push(suffix);
-            fs::metadata(name).map(|file| file.len()).ok()
-        };
         Description {
             engine: format!("SQLite {}", rusqlite::version()),
             location: Some(self.path.display().to_string()),
-            bytes: bytes("").map(|main| main + bytes("-wal").unwrap_or(0)),
+            bytes: self.bytes("").map(|main| main + self.bytes("-wal").unwrap_or(0)),
             schema_version: SCHEMA_VERSION,
         }
     }
@@ -247,21 +269,6 @@ fn synced(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()?;
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
-        _ => Ok(()),
-    }
-}
-
-/// Refuses a database file that lost its content while its log still has some: the engine would take it for
-/// new and delete the log.
-fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
-    let length = |path: &Path| fs::metadata(path).map(|file| file.len());
-    let mut log = path.to_owned().into_os_string();
-    log.push("-wal");
-    match (length(path), length(Path::new(&log))) {
-        (Ok(0), Ok(rest)) if rest > 0 => Err(StoreError::Damaged {
-            place: path.display().to_string(),
-            finding: format!("the file is empty, but its log still has {rest} bytes"),
-        }),
         _ => Ok(()),
     }
 }

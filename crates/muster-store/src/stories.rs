@@ -2,15 +2,15 @@
 //!
 //! Each story takes a fresh, empty store. A new engine joins by adding a line at the bottom.
 
-use std::borrow::Cow;
+mod lists;
 
-use muster_core::{
-    Address, EventOrder, EventQuery, Head, Index, ListOrder, ListQuery, Mark, Subject, Timestamp,
-};
+use std::{borrow::Cow, sync::mpsc, thread};
+
+use muster_core::{Address, EventOrder, EventQuery, Head, Index, ListQuery, Subject, Timestamp};
 
 use crate::{
-    Append, DocumentChange, DocumentRow, EventRow, MemoryStore, Snapshot, SqliteOptions,
-    SqliteStore, Store, StoreError, StreamRow,
+    Append, DocumentChange, DocumentRow, EventRow, SqliteOptions, SqliteStore, Store, StoreError,
+    StreamRow,
 };
 
 const STREAM: &str = "workspace/acme";
@@ -95,16 +95,292 @@ fn what_was_appended_is_read_back(store: &dyn Store) {
     assert_eq!(store.check().unwrap(), vec![]);
 }
 
-/// Every story on one kind of store.
+fn a_document_is_replaced_and_removed(store: &dyn Store) {
+    let first = document("TASK-1", 1, Index { ord: 1, ..Index::default() });
+    let body_only = DocumentRow { version: 2, body: "new".to_owned(), ..first.clone() };
+    let moved = DocumentRow {
+        version: 3,
+        index: Index { ord: 9, parent: "PLAN-2".to_owned(), rank: Some(1), ..Index::default() },
+        ..first.clone()
+    };
+    for (number, row) in [first, body_only, moved].into_iter().enumerate() {
+        let position = number as u64 + 1;
+        let change = [DocumentChange::Put(row.clone())];
+        write(store, STREAM, &[event(position, position, None)], &change);
+        assert_eq!(store.snapshot().unwrap().documents(STREAM).unwrap(), vec![row]);
+    }
+    let gone = [
+        DocumentChange::Remove(address("task", "TASK-1")),
+        DocumentChange::Remove(address("task", "TASK-never")),
+    ];
+    write(store, STREAM, &[event(4, 4, None)], &gone);
+    assert_eq!(store.snapshot().unwrap().documents(STREAM).unwrap(), vec![]);
+}
+
+fn several_appends_share_one_transaction(store: &dyn Store) {
+    let mut transaction = store.begin().unwrap();
+    let other = "run/one";
+    for round in 0..3 {
+        let events = [event(round * 2 + 1, round + 1, None)];
+        transaction.append(&Append { stream: STREAM, events: &events, documents: &[] }).unwrap();
+        let events = [event(round * 2 + 2, round + 1, None)];
+        transaction.append(&Append { stream: other, events: &events, documents: &[] }).unwrap();
+        let expected = Head { global: round * 2 + 2, seq: round + 1 };
+        assert_eq!(transaction.head(STREAM).unwrap(), expected, "sees its own work");
+    }
+    assert_eq!(head(store, STREAM), Head::default(), "and nobody else does");
+    assert_eq!(store.position().unwrap(), 0);
+    transaction.commit().unwrap();
+    assert_eq!(head(store, other), Head { global: 6, seq: 3 });
+    assert_eq!(store.position().unwrap(), 6);
+    assert_eq!(store.check().unwrap(), vec![]);
+}
+
+fn a_dropped_transaction_leaves_nothing(store: &dyn Store) {
+    write(store, STREAM, &[event(1, 1, None)], &[]);
+    let row = document("TASK-1", 2, Index::default());
+    for stream in [STREAM, "session/new"] {
+        let mut transaction = store.begin().unwrap();
+        let seq = transaction.head(stream).unwrap().seq + 1;
+        let append = Append {
+            stream,
+            events: &[event(2, seq, None)],
+            documents: &[DocumentChange::Put(row.clone())],
+        };
+        transaction.append(&append).unwrap();
+        assert_eq!(transaction.document(stream, &row.address).unwrap(), Some(row.clone()));
+        drop(transaction);
+        assert_eq!(store.snapshot().unwrap().document(stream, &row.address).unwrap(), None);
+    }
+    assert_eq!(head(store, STREAM), Head { global: 1, seq: 1 });
+    assert_eq!(store.position().unwrap(), 1);
+    assert_eq!(store.snapshot().unwrap().streams("").unwrap().len(), 1);
+    write(store, "session/new", &[event(2, 1, None)], &[]);
+    assert_eq!(store.check().unwrap(), vec![]);
+}
+
+fn positions_that_do_not_continue_the_log_are_refused(store: &dyn Store) {
+    write(store, STREAM, &[event(1, 1, None), event(2, 2, None)], &[]);
+    let wrong: [&[EventRow]; 6] = [
+        &[event(2, 3, None)],
+        &[event(4, 3, None)],
+        &[event(3, 2, None)],
+        &[event(3, 4, None)],
+        &[event(3, 3, None), event(5, 4, None)],
+        &[event(3, 3, None), event(4, 3, None)],
+    ];
+    let mut transaction = store.begin().unwrap();
+    for events in wrong {
+        let row = document("TASK-1", 3, Index::default());
+        let documents = [DocumentChange::Put(row)];
+        let refused = transaction.append(&Append { stream: STREAM, events, documents: &documents });
+        assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
+    }
+    // A refusal has written nothing and spoils nothing: the transaction can go on.
+    let events = [event(3, 3, None)];
+    transaction.append(&Append { stream: STREAM, events: &events, documents: &[] }).unwrap();
+    transaction.commit().unwrap();
+    assert_eq!(head(store, STREAM), Head { global: 3, seq: 3 });
+    assert_eq!(store.snapshot().unwrap().documents(STREAM).unwrap(), vec![]);
+}
+
+fn a_snapshot_stays_at_its_moment(store: &dyn Store) {
+    let row = |version| document("TASK-1", version, Index { ord: version, ..Index::default() });
+    write(store, STREAM, &[event(1, 1, None)], &[DocumentChange::Put(row(1))]);
+    let mut before = store.snapshot().unwrap();
+    write(store, STREAM, &[event(2, 2, None)], &[DocumentChange::Put(row(2))]);
+    write(store, "session/one", &[event(3, 1, None)], &[]);
+    let mut after = store.snapshot().unwrap();
+    assert_eq!(before.head(STREAM).unwrap(), Head { global: 1, seq: 1 });
+    assert_eq!(before.tail(STREAM, 0, 10).unwrap().len(), 1);
+    assert_eq!(before.documents(STREAM).unwrap(), vec![row(1)]);
+    assert_eq!(before.streams("session/").unwrap(), vec![]);
+    assert_eq!(after.head(STREAM).unwrap(), Head { global: 3, seq: 2 });
+    assert_eq!(after.documents(STREAM).unwrap(), vec![row(2)]);
+}
+
+fn more_snapshots_than_readers_can_be_open_at_once(store: &dyn Store) {
+    write(store, STREAM, &[event(1, 1, None)], &[]);
+    let mut views: Vec<_> = (0..9).map(|_| store.snapshot().unwrap()).collect();
+    for view in &mut views {
+        assert_eq!(view.head(STREAM).unwrap(), Head { global: 1, seq: 1 });
+    }
+    drop(views);
+    assert_eq!(head(store, STREAM), Head { global: 1, seq: 1 });
+}
+
+fn the_tail_is_read_in_pages(store: &dyn Store) {
+    let events: Vec<EventRow> = (1..=25).map(|number| event(number, number, None)).collect();
+    write(store, STREAM, &events, &[]);
+    let mut view = store.snapshot().unwrap();
+    let mut read = Vec::new();
+    loop {
+        let page = view.tail(STREAM, read.len() as u64, 10).unwrap();
+        if page.is_empty() {
+            break;
+        }
+        read.extend(page);
+    }
+    assert_eq!(read, events);
+    assert_eq!(view.tail(STREAM, 24, 10).unwrap(), events[24..]);
+    assert_eq!(view.tail(STREAM, 0, 0).unwrap(), vec![]);
+    assert_eq!(view.tail(STREAM, u64::MAX, 10).unwrap(), vec![]);
+}
+
+/// Events of two streams whose subjects alternate; every fifth has none.
+fn timeline(store: &dyn Store) -> Vec<EventRow> {
+    let mut kept = Vec::new();
+    for number in 1..=40_u64 {
+        let (entity, scope) = (format!("TASK-{}", number % 3), format!("PLAN-{}", number % 2));
+        let subject = (number % 5 != 0).then_some((entity.as_str(), scope.as_str()));
+        let (stream, seq) = if number % 4 == 0 {
+            ("workspace/other", number / 4)
+        } else {
+            (STREAM, number - number / 4)
+        };
+        let row = event(number, seq, subject);
+        write(store, stream, std::slice::from_ref(&row), &[]);
+        if stream == STREAM && row.subject.is_some() {
+            kept.push(row);
+        }
+    }
+    kept
+}
+
+fn event_slices_are_read_both_ways(store: &dyn Store) {
+    let all = timeline(store);
+    let mut view = store.snapshot().unwrap();
+    let mut ask = |query: &EventQuery| {
+        assert_eq!(view.events(STREAM, query).unwrap(), slice_of(&all, query), "{query:?}");
+    };
+    let words = |words: [Option<&str>; 3]| words.map(|word| word.map(str::to_owned));
+    for entity in words([None, Some("TASK-1"), Some("TASK-9")]) {
+        for scope in words([None, Some("PLAN-0"), Some("PLAN-9")]) {
+            for after in [None, Some(0), Some(17), Some(40), Some(u64::MAX)] {
+                for order in [EventOrder::OldestFirst, EventOrder::NewestFirst] {
+                    let (entity, scope) = (entity.clone(), scope.clone());
+                    let query = EventQuery { entity, scope, after, order, limit: 100 };
+                    ask(&query);
+                    ask(&EventQuery { limit: 3, ..query });
+                }
+            }
+        }
+    }
+}
+
+fn slice_of(all: &[EventRow], query: &EventQuery) -> Vec<EventRow> {
+    let mut found: Vec<EventRow> = all.to_vec();
+    found.retain(|row| {
+        let subject = row.subject.as_ref().unwrap();
+        query.entity.as_ref().is_none_or(|entity| *entity == subject.entity)
+            && query.scope.as_ref().is_none_or(|scope| *scope == subject.scope)
+    });
+    match query.order {
+        EventOrder::OldestFirst => found.retain(|row| query.after.is_none_or(|a| row.global > a)),
+        EventOrder::NewestFirst => {
+            found.retain(|row| query.after.is_none_or(|a| row.global < a));
+            found.reverse();
+        }
+    }
+    found.truncate(query.limit as usize);
+    found
+}
+
+fn streams_are_found_by_prefix(store: &dyn Store) {
+    let names =
+        ["run/a", "session/a", "session/b", "session0", "sessioo/c", "workspace/\u{10FFFF}"];
+    for (number, name) in names.iter().rev().enumerate() {
+        write(store, name, &[event(number as u64 + 1, 1, None)], &[]);
+    }
+    let mut view = store.snapshot().unwrap();
+    let mut found = |prefix: &str| -> Vec<String> {
+        view.streams(prefix).unwrap().into_iter().map(|row| row.name).collect()
+    };
+    assert_eq!(found(""), names);
+    assert_eq!(found("session/"), ["session/a", "session/b"]);
+    assert_eq!(found("workspace/"), ["workspace/\u{10FFFF}"]);
+    assert_eq!(found("zzz"), Vec::<String>::new());
+}
+
+fn writers_take_turns(store: &dyn Store) {
+    const WRITERS: u64 = 4;
+    const ROUNDS: u64 = 25;
+    thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            scope.spawn(move || {
+                let stream = format!("session/{writer}");
+                for _ in 0..ROUNDS {
+                    let mut transaction = store.begin().unwrap();
+                    let head = transaction.head(&stream).unwrap();
+                    let events = [event(head.global + 1, head.seq + 1, None)];
+                    let append = Append { stream: &stream, events: &events, documents: &[] };
+                    transaction.append(&append).unwrap();
+                    transaction.commit().unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(store.position().unwrap(), WRITERS * ROUNDS);
+    for writer in 0..WRITERS {
+        assert_eq!(head(store, &format!("session/{writer}")).seq, ROUNDS);
+    }
+    assert_eq!(store.check().unwrap(), vec![]);
+}
+
+fn the_position_follows_other_threads(store: &dyn Store) {
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            for number in 1..=20 {
+                write(store, STREAM, &[event(number, number, None)], &[]);
+                sender.send(number).unwrap();
+            }
+        });
+        for number in receiver {
+            assert!(store.position().unwrap() >= number, "a commit is seen once it is done");
+        }
+    });
+    assert_eq!(store.position().unwrap(), 20);
+}
+
+/// Every story, on one kind of store.
 macro_rules! told_on {
-    ($name:ident, $fresh:expr, [$($story:ident),* $(,)?]) => {
+    ($name:ident, $fresh:expr) => {
+        told_on!(
+            $name,
+            $fresh,
+            [
+                a_document_is_replaced_and_removed,
+                a_dropped_transaction_leaves_nothing,
+                a_snapshot_stays_at_its_moment,
+                an_empty_store_has_nothing,
+                event_slices_are_read_both_ways,
+                more_snapshots_than_readers_can_be_open_at_once,
+                positions_that_do_not_continue_the_log_are_refused,
+                several_appends_share_one_transaction,
+                streams_are_found_by_prefix,
+                the_position_follows_other_threads,
+                the_tail_is_read_in_pages,
+                what_was_appended_is_read_back,
+                writers_take_turns,
+            ],
+            [lists_hold_what_they_admit_in_every_order, pages_of_a_list_meet_without_gap]
+        );
+    };
+    ($name:ident, $fresh:expr, [$($story:ident),*$(,)?], [$($list:ident),*]) => {
         mod $name {
-            use super::*;
             $(
                 #[test]
                 fn $story() {
                     let (_home, store) = $fresh;
                     super::$story(&store);
+                }
+            )*
+            $(
+                #[test]
+                fn $list() {
+                    let (_home, store) = $fresh;
+                    super::lists::$list(&store);
                 }
             )*
         }
@@ -117,9 +393,5 @@ fn sqlite() -> (tempfile::TempDir, SqliteStore) {
     (home, store)
 }
 
-told_on!(
-    memory,
-    ((), MemoryStore::new()),
-    [an_empty_store_has_nothing, what_was_appended_is_read_back]
-);
-told_on!(sqlite_file, sqlite(), [an_empty_store_has_nothing, what_was_appended_is_read_back]);
+told_on!(in_memory, ((), crate::MemoryStore::new()));
+told_on!(on_sqlite, super::sqlite());

@@ -10,8 +10,8 @@
 //! ```
 
 use std::{
-    fs::{File, OpenOptions, TryLockError},
-    io,
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Write as _},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError, mpsc},
     thread,
@@ -20,6 +20,9 @@ use std::{
 
 use super::link::milliseconds;
 use crate::StoreError;
+
+/// What a used store's lock file says.
+const USED: &[u8] = b"muster.db is in use\n";
 
 /// The queue of one storage directory.
 pub(super) struct Queue {
@@ -78,6 +81,11 @@ impl Queue {
         Ok(None)
     }
 
+    /// Whether anything was ever written to the store of this directory.
+    pub(super) fn was_used(&self) -> bool {
+        fs::metadata(&self.desk).is_ok_and(|file| file.len() > 0)
+    }
+
     fn locks(&self) -> Result<Locks, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).take();
         match idle {
@@ -93,6 +101,19 @@ impl Queue {
 
     fn failed(&self, error: &io::Error) -> StoreError {
         StoreError::Directory { path: self.desk.clone(), cause: error.to_string() }
+    }
+}
+
+impl Place<'_> {
+    /// Leaves a mark that the store is in use, by which a database file that lost its content can be told
+    /// from one that was never filled.
+    pub(super) fn mark_used(&self) -> Result<(), StoreError> {
+        let Some(Locks { desk, .. }) = &self.locks else { return Ok(()) };
+        let marked = desk.metadata().and_then(|file| match file.len() {
+            0 => (&*desk).write_all(USED),
+            _ => Ok(()),
+        });
+        marked.map_err(|error| self.queue.failed(&error))
     }
 }
 

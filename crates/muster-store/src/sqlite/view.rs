@@ -107,12 +107,18 @@ impl<L: Deref<Target = Link>> Snapshot for View<L> {
     }
 
     fn streams(&mut self, prefix: &str) -> Result<Vec<StreamRow>, StoreError> {
-        // Names are compared as bytes; no text sorts behind a prefix followed by the highest character.
-        let sql = "SELECT name, seq FROM stream WHERE name >= ?1 AND name < ?1 || char(0x10FFFF) \
-                   ORDER BY name";
-        self.many("listed streams", sql, [prefix], |row| {
-            Ok(StreamRow { name: row.get(0)?, seq: row.get(1)? })
-        })
+        let read = |row: &Row<'_>| Ok(StreamRow { name: row.get(0)?, seq: row.get(1)? });
+        match first_behind(prefix) {
+            None => {
+                let sql = "SELECT name, seq FROM stream WHERE name >= ?1 ORDER BY name";
+                self.many("listed streams", sql, [prefix], read)
+            }
+            Some(end) => {
+                let sql =
+                    "SELECT name, seq FROM stream WHERE name >= ?1 AND name < ?2 ORDER BY name";
+                self.many("listed streams", sql, [prefix, &end], read)
+            }
+        }
     }
 
     fn document(
@@ -187,4 +193,18 @@ fn event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
         subject: entity.map(|entity| Subject { entity, scope: scope.unwrap_or_default() }),
         body: row.get(6)?,
     })
+}
+
+/// The first text that sorts behind everything with this prefix; `None` if nothing does.
+fn first_behind(prefix: &str) -> Option<String> {
+    let mut end = prefix.to_owned();
+    while let Some(last) = end.pop() {
+        // The successor of the last character before the surrogates is the first one after them.
+        let next = (last..=char::MAX).nth(1);
+        if let Some(next) = next {
+            end.push(next);
+            return Some(end);
+        }
+    }
+    None
 }

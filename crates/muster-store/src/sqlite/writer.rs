@@ -8,7 +8,7 @@ use std::{
     path::PathBuf,
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -43,6 +43,8 @@ pub(super) struct Writer {
     queue: Queue,
     slot: Mutex<Slot>,
     freed: Condvar,
+    /// Whether the store is known to carry the mark of use.
+    marked: AtomicBool,
     checkpoint_failures: AtomicU64,
 }
 
@@ -69,6 +71,7 @@ impl Writer {
             queue,
             slot: Mutex::default(),
             freed: Condvar::new(),
+            marked: AtomicBool::new(false),
             checkpoint_failures: AtomicU64::new(0),
         }
     }
@@ -104,6 +107,11 @@ impl Writer {
         Ok(turn.place.is_some().then_some(turn))
     }
 
+    /// Whether anything was ever written to the store.
+    pub(super) fn was_used(&self) -> bool {
+        self.queue.was_used()
+    }
+
     /// A link is moved in and out whole, so a panic elsewhere cannot leave the slot half changed.
     fn slot(&self) -> MutexGuard<'_, Slot> {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
@@ -125,6 +133,14 @@ impl Turn<'_> {
     /// Closes the connection; the next turn opens another.
     pub(super) fn discard(&mut self) {
         self.link = None;
+    }
+
+    fn mark_used(&self) -> Result<(), StoreError> {
+        if !self.writer.marked.load(Ordering::Relaxed) {
+            self.place.as_ref().map_or(Ok(()), Place::mark_used)?;
+            self.writer.marked.store(true, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     fn run(&self, action: &'static str, sql: &str) -> Result<(), StoreError> {
@@ -204,6 +220,7 @@ crate::delegate::reads!(SqliteTransaction<'_>, view);
 impl<'a> SqliteTransaction<'a> {
     pub(super) fn begin(mut turn: Turn<'a>) -> Result<Self, StoreError> {
         turn.link()?;
+        turn.mark_used()?;
         if let Err(error) = turn.run("began to write", "BEGIN IMMEDIATE") {
             turn.discard();
             return Err(error);

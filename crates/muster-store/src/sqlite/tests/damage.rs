@@ -1,0 +1,143 @@
+//! Files that were cut, overwritten or emptied: reported, never repaired by surprise, never a panic.
+
+use std::{
+    fs::{self, OpenOptions},
+    os::unix::fs::FileExt as _,
+    path::Path,
+};
+
+use rusqlite::Connection;
+
+use super::{
+    super::{SqliteOptions, SqliteStore},
+    append, head, open,
+};
+use crate::{Damage, Store as _, StoreError};
+
+const PAGE_BYTES: u64 = 4096;
+
+/// A store of some hundred pages that was closed in good order.
+fn filled(directory: &Path) {
+    let store = open(directory);
+    for _ in 0..300 {
+        append(&store, 2_000).unwrap();
+    }
+    store.rest().unwrap();
+    assert_eq!(store.check().unwrap(), vec![]);
+}
+
+/// What opening and checking says about the file.
+fn findings(directory: &Path) -> Vec<Damage> {
+    match SqliteStore::open(directory, SqliteOptions::default()) {
+        Ok(store) => store.check().unwrap(),
+        Err(StoreError::Damaged { place, finding }) => vec![Damage { place, finding }],
+        Err(error) => panic!("damage is called damage, not: {error}"),
+    }
+}
+
+#[test]
+fn a_truncated_file_is_reported_at_every_length() {
+    let home = tempfile::tempdir().unwrap();
+    filled(home.path());
+    let file = home.path().join("muster.db");
+    let whole = fs::read(&file).unwrap();
+    for length in
+        [0, 1, 100, 511, 4_095, 4_096, 5_000, 12_288, whole.len() / 2, whole.len() - 4_096]
+    {
+        fs::write(&file, &whole[..length]).unwrap();
+        let found = findings(home.path());
+        assert!(!found.is_empty(), "cut to {length} bytes");
+        assert_eq!(fs::metadata(&file).unwrap().len(), length as u64, "left as it was found");
+    }
+    fs::write(&file, &whole).unwrap();
+    assert_eq!(findings(home.path()), vec![]);
+}
+
+#[test]
+fn a_torn_page_anywhere_is_reported() {
+    let home = tempfile::tempdir().unwrap();
+    filled(home.path());
+    let file = home.path().join("muster.db");
+    let whole = fs::read(&file).unwrap();
+    let pages = whole.len() as u64 / PAGE_BYTES;
+    let mut reported = 0;
+    for page in 0..pages {
+        let torn = OpenOptions::new().write(true).open(&file).unwrap();
+        torn.write_all_at(&[0xA5; 2_048], page * PAGE_BYTES).unwrap();
+        drop(torn);
+        reported += u64::from(!findings(home.path()).is_empty());
+        fs::write(&file, &whole).unwrap();
+    }
+    assert_eq!(reported, pages);
+}
+
+#[test]
+fn a_file_that_is_no_database_is_reported() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("muster.db"), "not a database at all".repeat(500)).unwrap();
+    assert_eq!(findings(home.path()).len(), 1);
+}
+
+#[test]
+fn an_emptied_file_keeps_the_log_that_is_left_of_it() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path());
+    append(&store, 2_000).unwrap();
+    let (file, log) = (home.path().join("muster.db"), home.path().join("muster.db-wal"));
+    let rest = fs::read(&log).unwrap();
+    drop(store);
+    fs::write(&file, "").unwrap();
+    fs::write(&log, &rest).unwrap();
+    assert_eq!(findings(home.path()).len(), 1);
+    assert_eq!(fs::read(&log).unwrap(), rest);
+}
+
+/// Changes the file behind the store's back.
+fn tamper(directory: &Path, sql: &str) {
+    let connection = Connection::open(directory.join("muster.db")).unwrap();
+    connection.pragma_update(None, "foreign_keys", false).unwrap();
+    connection.execute_batch(sql).unwrap();
+}
+
+#[test]
+fn a_log_with_a_gap_is_reported() {
+    for (sql, places) in [
+        ("DELETE FROM event WHERE seq = 150", vec!["log", "stream"]),
+        ("DELETE FROM event WHERE seq = 300", vec!["stream"]),
+        ("DELETE FROM event WHERE seq = 1", vec!["log", "stream"]),
+        ("DELETE FROM event", vec!["stream"]),
+        ("UPDATE stream SET seq = 301", vec!["stream"]),
+        ("DELETE FROM stream", vec!["references"; 100]),
+        (
+            "INSERT INTO document (stream, kind, name, version, ord, parent, status, marks, body) \
+             VALUES (1, 'task', 'TASK-1', 301, 1, '', '', 0, '')",
+            vec!["document"],
+        ),
+    ] {
+        let home = tempfile::tempdir().unwrap();
+        filled(home.path());
+        tamper(home.path(), sql);
+        let found = findings(home.path());
+        let found: Vec<&str> = found.iter().map(|damage| damage.place.as_str()).collect();
+        assert_eq!(found, places, "{sql}");
+    }
+}
+
+#[test]
+fn a_torn_log_tail_costs_nothing_that_was_folded_back() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path());
+    append(&store, 2_000).unwrap();
+    store.rest().unwrap();
+    append(&store, 2_000).unwrap();
+    let log = home.path().join("muster.db-wal");
+    let torn = fs::read(&log).unwrap();
+    drop(store);
+    let other = tempfile::tempdir().unwrap();
+    fs::copy(home.path().join("muster.db"), other.path().join("muster.db")).unwrap();
+    fs::write(other.path().join("muster.db-wal"), &torn[..torn.len() - 100]).unwrap();
+    let store = open(other.path());
+    assert_eq!(store.check().unwrap(), vec![]);
+    assert!(head(&store).seq >= 1);
+    append(&store, 10).unwrap();
+}

@@ -1,0 +1,151 @@
+//! Every list and every slice of events is a range of one index, whatever is asked.
+
+use std::borrow::Cow;
+
+use muster_core::{
+    Address, EventOrder, EventQuery, Index, ListOrder, ListQuery, Mark, Subject, Timestamp,
+};
+use rusqlite::{StatementStatus, params_from_iter};
+
+use super::{
+    super::{SqliteStore, link::Link, listing},
+    STREAM, open,
+};
+use crate::{Append, DocumentChange, DocumentRow, EventRow, Store as _};
+
+/// Statuses of the documents that make a store large; the queries ask for the others.
+const CROWD: &str = "DONE";
+
+fn list_queries() -> Vec<ListQuery> {
+    let mut queries = Vec::new();
+    for parent in [None, Some("PLAN-1".to_owned())] {
+        for statuses in [vec![], vec!["TODO"], vec!["TODO", "ACTIVE", "TODO"]] {
+            for mark in [None, Some(Mark::Blocked), Some(Mark::Unconfirmed)] {
+                for order in [ListOrder::Ascending, ListOrder::Descending, ListOrder::Rank] {
+                    queries.push(ListQuery {
+                        kind: "task",
+                        parent: parent.clone(),
+                        statuses: statuses.clone(),
+                        mark,
+                        after: Some(1_000),
+                        order,
+                        limit: Some(5),
+                    });
+                }
+            }
+        }
+    }
+    queries
+}
+
+fn event_queries() -> Vec<EventQuery> {
+    let mut queries = Vec::new();
+    for entity in [None, Some("TASK-1".to_owned())] {
+        for scope in [None, Some("PLAN-1".to_owned())] {
+            for order in [EventOrder::OldestFirst, EventOrder::NewestFirst] {
+                let (entity, scope) = (entity.clone(), scope.clone());
+                queries.push(EventQuery { entity, scope, after: Some(1_000), order, limit: 5 });
+            }
+        }
+    }
+    queries
+}
+
+fn plan(link: &Link, question: &listing::Question<'_>) -> Vec<String> {
+    let sql = format!("EXPLAIN QUERY PLAN {}", question.sql);
+    let mut statement = link.connection.prepare(&sql).unwrap();
+    let rows =
+        statement.query_map(params_from_iter(&question.parameters), |row| row.get(3)).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+#[test]
+fn no_query_scans_a_table_and_only_marked_by_rank_sorts() {
+    let home = tempfile::tempdir().unwrap();
+    let link = open(home.path()).pool.open().unwrap();
+    for query in list_queries() {
+        let plan = plan(&link, &listing::documents(1, &query));
+        let text = plan.join("\n");
+        assert!(text.contains("SEARCH document USING INDEX"), "{query:?}\n{text}");
+        assert!(!text.contains("SCAN"), "{query:?}\n{text}");
+        let may_sort = query.mark.is_some() && query.order == ListOrder::Rank;
+        assert_eq!(text.contains("TEMP B-TREE"), may_sort, "{query:?}\n{text}");
+    }
+    for query in event_queries() {
+        let text = plan(&link, &listing::events(1, &query)).join("\n");
+        assert!(text.contains("SEARCH event USING INDEX"), "{query:?}\n{text}");
+        assert!(text.contains("rowid"), "a range of positions: {query:?}\n{text}");
+        assert!(!text.contains("SCAN") && !text.contains("TEMP"), "{query:?}\n{text}");
+    }
+}
+
+/// Steps of the engine's machine that an answer took: a cost that does not depend on the computer.
+fn steps(link: &Link, question: &listing::Question<'_>) -> i32 {
+    let mut statement = link.connection.prepare(&question.sql).unwrap();
+    let mut rows = statement.query(params_from_iter(&question.parameters)).unwrap();
+    while rows.next().unwrap().is_some() {}
+    drop(rows);
+    statement.get_status(StatementStatus::VmStep)
+}
+
+/// Adds documents and events of which the queries above want every hundredth.
+fn grow(store: &SqliteStore, count: u64) {
+    let mut transaction = store.begin().unwrap();
+    let head = transaction.head(STREAM).unwrap();
+    let (mut events, mut documents) = (Vec::new(), Vec::new());
+    for number in 1..=count {
+        let global = head.global + number;
+        let wanted = global.is_multiple_of(100);
+        let parent = if wanted { "PLAN-1" } else { "PLAN-2" };
+        let entity = if wanted { "TASK-1" } else { "TASK-2" };
+        events.push(EventRow {
+            global,
+            seq: global,
+            at: Timestamp(0),
+            kind: "noted".to_owned(),
+            subject: Some(Subject { entity: entity.to_owned(), scope: parent.to_owned() }),
+            body: String::new(),
+        });
+        documents.push(DocumentChange::Put(DocumentRow {
+            address: Address { kind: Cow::Borrowed("task"), name: format!("TASK-{global}") },
+            index: Index {
+                ord: global,
+                parent: parent.to_owned(),
+                status: Cow::Borrowed(if wanted { "TODO" } else { CROWD }),
+                rank: wanted.then_some(1),
+                marks: if wanted { 3 } else { 0 },
+            },
+            version: global,
+            body: String::new(),
+        }));
+    }
+    let append = Append { stream: STREAM, events: &events, documents: &documents };
+    transaction.append(&append).unwrap();
+    transaction.commit().unwrap();
+}
+
+#[test]
+fn the_cost_of_an_answer_does_not_grow_with_the_store() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path());
+    let link = store.pool.open().unwrap();
+    let costs = || -> Vec<(String, i32)> {
+        let lists = list_queries().into_iter().filter(|query| {
+            // Sorting what is marked by rank costs as much as there is marked.
+            query.mark.is_none() || query.order != ListOrder::Rank
+        });
+        let lists =
+            lists.map(|query| (format!("{query:?}"), steps(&link, &listing::documents(1, &query))));
+        let slices = event_queries().into_iter();
+        let slices =
+            slices.map(|query| (format!("{query:?}"), steps(&link, &listing::events(1, &query))));
+        lists.chain(slices).collect()
+    };
+    grow(&store, 2_000);
+    let small = costs();
+    grow(&store, 18_000);
+    for ((query, before), (_, after)) in small.iter().zip(costs()) {
+        assert!(*before > 20, "the query found something: {query}");
+        assert!(f64::from(after) <= f64::from(*before) * 1.2, "{before} -> {after}: {query}");
+    }
+}
