@@ -12,6 +12,7 @@ mod sizes;
 mod source;
 mod traces;
 mod tree;
+mod vectors;
 
 use std::{fmt, path::Path};
 
@@ -44,7 +45,7 @@ pub(crate) struct Rule {
     check: fn(&Tree) -> Vec<Finding>,
 }
 
-const RULES: [Rule; 19] = [
+const RULES: [Rule; 20] = [
     Rule { id: "layers", check: layers::layers },
     Rule { id: "homes", check: layers::homes },
     Rule { id: "plain-crates", check: layers::plain_crates },
@@ -63,7 +64,8 @@ const RULES: [Rule; 19] = [
     Rule { id: "dependency-reasons", check: pages::dependency_reasons },
     Rule { id: "machine-paths", check: traces::machine_paths },
     Rule { id: "package-sources", check: traces::package_sources },
-    Rule { id: "valid-json", check: traces::valid_json },
+    Rule { id: "valid-json", check: vectors::valid_json },
+    Rule { id: "every-operation", check: vectors::every_operation },
 ];
 
 /// What each rule found, in the order of the table.

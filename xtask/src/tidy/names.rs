@@ -1,6 +1,10 @@
 //! Names: words that say nothing, `mod.rs`, and the line each file opens with.
 
-use super::{Finding, source::Source, tree::Tree};
+use super::{
+    Finding,
+    source::{Item, Source},
+    tree::Tree,
+};
 
 /// Words that stand in the place of a name that was not found yet.
 const EMPTY_WORDS: [&str; 13] = [
@@ -8,9 +12,11 @@ const EMPTY_WORDS: [&str; 13] = [
     "legacy", "v2", "v3",
 ];
 
-/// Names that someone else chose, each with the reason to keep it.
-const EXCEPTIONS: [(&str, &str); 1] =
-    [("data_version", "SQLite's own name for its change counter")];
+/// Names that someone else chose, alone or in longer names, each with the reason to keep it.
+const EXCEPTIONS: [(&str, &str); 2] = [
+    ("data_version", "SQLite's own name for its change counter"),
+    ("contract_data", "an argument that the task contract names"),
+];
 
 /// Files, types, functions and modules are named for what they are.
 pub(crate) fn empty_words(tree: &Tree) -> Vec<Finding> {
@@ -24,7 +30,13 @@ fn file_name(file: &Source) -> Option<Finding> {
 
 fn item_names(file: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for item in file.items().into_iter().filter(|item| !item.named_by_trait) {
+    let tests = file.test_lines();
+    // A test's name is a sentence about behaviour, and may need any word.
+    let is_test = |item: &Item<'_>| {
+        let inside = || tests.iter().any(|range| range.contains(item.lines.start()));
+        item.keyword == "fn" && (file.is_test() || inside())
+    };
+    for item in file.items().into_iter().filter(|item| !item.named_by_trait && !is_test(item)) {
         if let Some(word) = empty_word(item.name) {
             let place = format!("{}:{}", file.path, item.lines.start());
             let what = format!("`{} {}` says {word:?}", item.keyword, item.name);
@@ -35,13 +47,13 @@ fn item_names(file: &Source) -> Vec<Finding> {
 }
 
 fn empty_word(name: &str) -> Option<&'static str> {
-    if EXCEPTIONS.iter().any(|(exception, _)| *exception == name) {
-        return None;
-    }
     if name.starts_with("new_") {
         return Some("new_");
     }
-    let words = words(name);
+    let words = EXCEPTIONS
+        .iter()
+        .fold(words(name).join("_"), |name, (exception, _)| name.replace(exception, ""));
+    let words: Vec<&str> = words.split('_').collect();
     let is_in = |empty: &&str| words.iter().any(|word| word.trim_end_matches('s') == *empty);
     EMPTY_WORDS.into_iter().find(is_in)
 }
@@ -115,8 +127,18 @@ mod tests {
     fn names_that_others_chose_stay() {
         let of_a_trait = "impl Server for Muster { fn get_info(&self) {} }";
         assert!(empty_words(&tree(PATH, of_a_trait)).is_empty());
-        assert!(empty_words(&tree(PATH, "fn data_version() {}")).is_empty());
+        for good in ["fn data_version() {}", "const CONTRACT_DATA_CHARS_MAX: usize = 1;"] {
+            assert!(empty_words(&tree(PATH, good)).is_empty(), "{good}");
+        }
         assert_eq!(empty_words(&tree(PATH, "impl Muster { fn get_info(&self) {} }")).len(), 1);
+    }
+
+    #[test]
+    fn tests_are_named_by_sentences() {
+        let inside = "#[cfg(test)]\nmod tests {\n#[test]\nfn the_data_folder_is_private() {}\n}";
+        assert!(empty_words(&tree(PATH, inside)).is_empty());
+        let types = "#[cfg(test)]\nmod tests {\nstruct Helper;\n}";
+        assert_eq!(empty_words(&tree(PATH, types)).len(), 1);
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Traces of one machine: absolute paths of a person's folders, private package hosts; and broken
-//! vectors.
+//! Traces of one machine: absolute paths of a person's folders, private package hosts.
 
 use super::{Finding, source::Source, tree::Tree};
 
@@ -49,16 +48,6 @@ pub(crate) fn package_sources(tree: &Tree) -> Vec<Finding> {
         let public = PUBLIC_SOURCES.iter().any(|source| line.contains(source));
         (chooses && !public).then(|| format!("packages from elsewhere: {}", line.trim()))
     })
-}
-
-/// Contract vectors and other JSON files are JSON.
-pub(crate) fn valid_json(tree: &Tree) -> Vec<Finding> {
-    let files = tree.files.iter().filter(|file| file.path.ends_with(".json"));
-    let parse = |file: &Source| {
-        let error = serde_json::from_str::<serde_json::Value>(&file.text).err()?;
-        Some(Finding::new(&file.path, error.to_string()))
-    };
-    files.filter_map(parse).collect()
 }
 
 fn each_line(tree: &Tree, judge: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
@@ -111,11 +100,5 @@ mod tests {
         ] {
             assert_eq!(package_sources(&tree("config", bad)).len(), 1, "{bad}");
         }
-    }
-
-    #[test]
-    fn broken_json_is_found() {
-        assert!(valid_json(&tree("tests/contracts/a.json", "{\"a\": 1}")).is_empty());
-        assert_eq!(valid_json(&tree("tests/contracts/a.json", "{\"a\": 1,}")).len(), 1);
     }
 }
