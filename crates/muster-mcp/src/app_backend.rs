@@ -105,7 +105,7 @@ fn annotations(effect: Effect) -> ToolAnnotations {
 }
 
 /// TASKS-MCP-5: the same envelope as text and as structure, and always a verdict.
-fn tool_result(envelope: Envelope) -> CallToolResult {
+fn tool_result(envelope: &Envelope) -> CallToolResult {
     let structure = envelope.to_json();
     let content = vec![ContentBlock::text(structure.to_string())];
     let mut result = if envelope.success {
@@ -182,7 +182,8 @@ impl Backend for AppBackend {
     ) -> Answer<'_, CallToolResponse> {
         Box::pin(async move {
             let arguments = request.arguments.unwrap_or_default();
-            let running = self.start(request.name.into_owned(), arguments, tool_result);
+            let answer = |envelope: Envelope| tool_result(&envelope);
+            let running = self.start(request.name.into_owned(), arguments, answer);
             Ok(with_progress(running, &call).await?.into())
         })
     }

@@ -80,12 +80,11 @@ impl LineTransport {
     /// Gives a request its place among the others, in the order of the lines.
     fn admit(&self, message: &mut ClientJsonRpcMessage, permit: OwnedSemaphorePermit) {
         let JsonRpcMessage::Request(request) = message else { return };
-        let turn = match &request.request {
-            ClientRequest::CallToolRequest(call) => {
-                let reads = self.backend.reads_only(&call.params.name).unwrap_or(true);
-                Some(self.lane.join(if reads { Share::Reader } else { Share::Writer }))
-            }
-            _ => None,
+        let turn = if let ClientRequest::CallToolRequest(call) = &request.request {
+            let reads = self.backend.reads_only(&call.params.name).unwrap_or(true);
+            Some(self.lane.join(if reads { Share::Reader } else { Share::Writer }))
+        } else {
+            None
         };
         let extensions = request.request.extensions_mut();
         extensions.insert(InFlight(Arc::new(permit)));

@@ -61,13 +61,12 @@ async fn serve(
             waiting.await
         }
     };
-    match ended.map_err(ServeError::Loop)? {
-        QuitReason::JoinError(error) => Err(ServeError::Loop(error)),
-        reason => {
-            tracing::debug!(?reason, "connection ended");
-            Ok(())
-        }
+    let reason = ended.map_err(ServeError::Loop)?;
+    if let QuitReason::JoinError(error) = reason {
+        return Err(ServeError::Loop(error));
     }
+    tracing::debug!(?reason, "connection ended");
+    Ok(())
 }
 
 /// Starts the service loop on a pair of streams.

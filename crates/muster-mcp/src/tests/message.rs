@@ -6,10 +6,9 @@ use serde_json::json;
 use crate::message::{Decoded, decode};
 
 fn refused(text: &str) -> (Option<RequestId>, i32) {
-    match decode(text.as_bytes()) {
-        Decoded::Refused(id, error) => (id, error.code.0),
-        other => panic!("{text} was taken as {other:?}"),
-    }
+    let decoded = decode(text.as_bytes());
+    let Decoded::Refused(id, error) = decoded else { panic!("{text} was taken as {decoded:?}") };
+    (id, error.code.0)
 }
 
 #[test]
@@ -47,10 +46,8 @@ fn a_hand_built_call_equals_the_parsed_one() {
             "_meta": {"progressToken": 3, "other": {"deep": true}},
         },
     });
-    let ours = match decode(message.to_string().as_bytes()) {
-        Decoded::Message(ours) => ours,
-        other => panic!("{other:?}"),
-    };
+    let decoded = decode(message.to_string().as_bytes());
+    let Decoded::Message(ours) = decoded else { panic!("{decoded:?}") };
     let theirs: rmcp::model::ClientJsonRpcMessage =
         serde_json::from_value(message.clone()).expect("a message");
     let shown = |message: &_| serde_json::to_value(message).expect("JSON");

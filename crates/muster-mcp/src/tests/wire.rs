@@ -75,12 +75,14 @@ impl Wire {
 }
 
 /// A request of the older revisions.
-pub(super) fn request(id: u32, method: &str, params: Value) -> Value {
+pub(super) fn request(id: u32, method: &str, params: impl Into<Value>) -> Value {
+    let params = params.into();
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
 /// A tool call of the older revisions.
-pub(super) fn call(id: u32, name: &str, arguments: Value) -> Value {
+pub(super) fn call(id: u32, name: &str, arguments: impl Into<Value>) -> Value {
+    let arguments = arguments.into();
     request(id, "tools/call", json!({"name": name, "arguments": arguments}))
 }
 
