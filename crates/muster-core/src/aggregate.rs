@@ -135,9 +135,16 @@ pub struct Subject {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal<A: Aggregate> {
     /// A rule says no.
-    Rejected(A::Rejection),
+    Rejected(Box<A::Rejection>),
     /// Something must be loaded before the question can be answered.
-    Unloaded(Need<A>),
+    Unloaded(Box<Need<A>>),
+}
+
+impl<A: Aggregate> Refusal<A> {
+    /// A rule says no.
+    pub fn rejected(rejection: A::Rejection) -> Self {
+        Self::Rejected(Box::new(rejection))
+    }
 }
 
 impl<A: Aggregate> From<Unloaded<A>> for Refusal<A> {

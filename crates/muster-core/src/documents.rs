@@ -28,7 +28,14 @@ pub enum Need<A: Aggregate> {
 
 /// The answer of a look-up whose document, list or slice is not at hand.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unloaded<A: Aggregate>(pub Need<A>);
+pub struct Unloaded<A: Aggregate>(pub Box<Need<A>>);
+
+fn unloaded<A: Aggregate>(need: Need<A>) -> Unloaded<A> {
+    Unloaded(Box::new(need))
+}
+
+/// A slice of a stream, shared.
+pub type Slice<E> = Arc<[Recorded<E>]>;
 
 /// A list of documents of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -159,7 +166,7 @@ pub struct Documents<A: Aggregate> {
     current: Layer<A>,
     lists: BTreeMap<ListQuery, Vec<A::Key>>,
     surveys: BTreeMap<Survey<A::Filter>, Surveyed<A::Key>>,
-    slices: BTreeMap<EventQuery, Arc<[Recorded<A::Event>]>>,
+    slices: BTreeMap<EventQuery, Slice<A::Event>>,
     complete: bool,
 }
 
@@ -196,7 +203,7 @@ impl<A: Aggregate> Documents<A> {
         match self.earlier.get(key).or_else(|| self.loaded.get(key)) {
             Some(slot) => Ok(slot.as_deref()),
             None if self.complete => Ok(None),
-            None => Err(Unloaded(Need::Document(key.clone()))),
+            None => Err(unloaded(Need::Document(key.clone()))),
         }
     }
 
@@ -206,7 +213,7 @@ impl<A: Aggregate> Documents<A> {
             let slot = match self.earlier.get(key).or_else(|| self.loaded.get(key)) {
                 Some(slot) => slot.clone(),
                 None if self.complete => None,
-                None => return Err(Unloaded(Need::Document(key.clone()))),
+                None => return Err(unloaded(Need::Document(key.clone()))),
             };
             self.current.insert(key.clone(), slot);
         }
@@ -228,7 +235,7 @@ impl<A: Aggregate> Documents<A> {
         let stored = match self.lists.get(query) {
             Some(keys) => keys.as_slice(),
             None if self.complete => &[],
-            None => return Err(Unloaded(Need::List(query.clone()))),
+            None => return Err(unloaded(Need::List(query.clone()))),
         };
         let mut rows: Vec<((u64, u64), &A::Document)> = Vec::new();
         let changed =
@@ -252,14 +259,14 @@ impl<A: Aggregate> Documents<A> {
 
     /// A page of a filtered list as the store holds it.
     pub fn survey(&self, survey: &Survey<A::Filter>) -> Result<&Surveyed<A::Key>, Unloaded<A>> {
-        self.surveys.get(survey).ok_or_else(|| Unloaded(Need::Survey(survey.clone())))
+        self.surveys.get(survey).ok_or_else(|| unloaded(Need::Survey(survey.clone())))
     }
 
     /// A slice of the log as the store holds it; events of the work under way are not in it.
-    pub fn events(&self, query: &EventQuery) -> Result<Arc<[Recorded<A::Event>]>, Unloaded<A>> {
+    pub fn events(&self, query: &EventQuery) -> Result<Slice<A::Event>, Unloaded<A>> {
         match self.slices.get(query) {
             Some(slice) => Ok(Arc::clone(slice)),
-            None => Err(Unloaded(Need::Events(query.clone()))),
+            None => Err(unloaded(Need::Events(query.clone()))),
         }
     }
 

@@ -10,13 +10,16 @@ pub mod budget;
 mod documents;
 mod draft;
 pub mod redact;
+mod replay;
 pub mod tasks;
 pub mod text;
 mod time;
 
 pub use aggregate::{Address, Aggregate, Env, Head, Index, Mark, Recorded, Refusal, Subject};
 pub use documents::{
-    Documents, EventOrder, EventQuery, ListOrder, ListQuery, Need, Survey, Surveyed, Unloaded,
+    Documents, EventOrder, EventQuery, ListOrder, ListQuery, Need, Slice, Survey, Surveyed,
+    Unloaded,
 };
 pub use draft::Draft;
+pub use replay::Replay;
 pub use time::Timestamp;

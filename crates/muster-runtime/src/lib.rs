@@ -1,1 +1,16 @@
-//! placeholder
+//! The engine: the one path from a decision in the core to the durable log.
+//!
+//! [`Engine::execute`] runs a piece of pure work inside a write transaction and answers only when it is
+//! durable; [`Engine::read`] runs one against a consistent view; [`Engine::subscribe`] follows a stream.
+//! Rules are not here (core), SQL is not here (store), and no transport is known.
+
+mod clock;
+pub mod doctor;
+mod engine;
+mod load;
+mod subscribe;
+mod writer;
+
+pub use clock::{Clock, FixedClock, SystemClock};
+pub use engine::{Engine, ExecuteError};
+pub use subscribe::{LAG_EVENTS_MAX, Subscription, Update};

@@ -7,7 +7,7 @@ mod edit;
 
 use super::{
     Command, Document, Event, Key, Rejection, Tasks,
-    command::{AddSteps, CreatePlan, CreateTask, DefineStep, StepTarget},
+    command::{AddSteps, CreatePlan, CreateTask, DefineStep, NewStep, StepTarget},
     entity::Task,
     event::{
         AddedStep, PlanCreated, StepDefined, StepDone, StepFields, StepNoted, StepRef,
@@ -43,7 +43,7 @@ pub(super) fn decide(docs: &Docs, command: &Command) -> Decision {
 }
 
 fn reject<T>(rejection: Rejection) -> Result<T, Refusal<Tasks>> {
-    Err(Refusal::Rejected(rejection))
+    Err(Refusal::rejected(rejection))
 }
 
 /// The entity's revision after this call: one more than at its start, zero when the call creates it
@@ -94,25 +94,21 @@ fn add_steps(docs: &Docs, add: &AddSteps) -> Decision {
         None => None,
         Some(selector) => match lookup::step(task, selector) {
             Ok(step) => Some(step.path.clone()),
-            Err(rejection) => return reject(rejection),
+            Err(rejection) => return Err(Refusal::Rejected(rejection)),
         },
     };
     if parent.as_ref().map_or(0, StepPath::depth) >= STEP_DEPTH_MAX {
         return reject(Rejection::TooDeep);
     }
-    let mut ordinal = task.steps.next_ordinal(parent.as_ref());
-    let mut number = lookup::workspace(docs)?.last_step;
-    let mut steps = Vec::with_capacity(add.steps.len());
-    for new in &add.steps {
-        number += 1;
-        steps.push(AddedStep {
-            id: StepId(number),
-            path: StepPath::child_of(parent.as_ref(), ordinal),
-            title: new.title.clone(),
-            fields: new.fields.clone(),
-        });
-        ordinal += 1;
-    }
+    let ordinals = task.steps.next_ordinal(parent.as_ref())..;
+    let numbers = lookup::workspace(docs)?.last_step + 1..;
+    let added = |((new, ordinal), number): ((&NewStep, u32), u64)| AddedStep {
+        id: StepId(number),
+        path: StepPath::child_of(parent.as_ref(), ordinal),
+        title: new.title.clone(),
+        fields: new.fields.clone(),
+    };
+    let steps = add.steps.iter().zip(ordinals).zip(numbers).map(added).collect();
     let derived = derive::steps_appear(docs, task, parent.as_ref())?;
     let task = task_ref(docs, task)?;
     Ok(vec![Event::StepsAdded(StepsAdded { task, parent_path: parent, steps, derived })])

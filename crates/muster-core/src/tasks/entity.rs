@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     id::{EntityId, PlanId, TaskId},
-    step::Checkpoint,
+    step::{Checkpoint, Step},
     tree::StepTree,
 };
 use crate::Timestamp;
@@ -198,7 +198,7 @@ impl Task {
     pub fn tally(&self) -> TaskTally {
         let (closed, total) = self.closed_of_total();
         let open = || self.steps.iter().filter(|step| !step.is_closed());
-        let nodes = || open().flat_map(|step| step.open_nodes());
+        let nodes = || open().flat_map(Step::open_nodes);
         let step_lines: usize =
             open().map(|step| usize::from(step.block.is_some()) + step.blockers.len()).sum();
         let node_lines: usize =

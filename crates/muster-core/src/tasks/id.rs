@@ -19,7 +19,7 @@ impl fmt::Display for BadId {
 
 /// Defines an id newtype: a number that is written as `PREFIX-` and digits.
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident, $prefix:literal, $format:literal, $radix:literal, $width:literal, $expected:literal) => {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal, $format:literal, $read:expr, $width:literal, $expected:literal) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub struct $name(pub u64);
@@ -37,7 +37,7 @@ macro_rules! id {
                 let id = text
                     .strip_prefix($prefix)
                     .filter(|digits| digits.len() >= $width)
-                    .and_then(|digits| u64::from_str_radix(digits, $radix).ok())
+                    .and_then(|digits| $read(digits).ok())
                     .map(Self)
                     .filter(|id| id.to_string() == text);
                 id.ok_or(BadId { expected: $expected })
@@ -46,6 +46,10 @@ macro_rules! id {
 
         text_form!($name, $expected);
     };
+}
+
+fn hexadecimal(digits: &str) -> Result<u64, std::num::ParseIntError> {
+    u64::from_str_radix(digits, 16)
 }
 
 /// Reads and writes a type as its text form everywhere: JSON values, map keys, schemas.
@@ -84,20 +88,20 @@ pub(super) use text_form;
 
 id!(
     /// A plan: `PLAN-001`.
-    PlanId, "PLAN-", "PLAN-{:03}", 10, 3, "a plan id such as PLAN-001"
+    PlanId, "PLAN-", "PLAN-{:03}", str::parse, 3, "a plan id such as PLAN-001"
 );
 id!(
     /// A task: `TASK-001`.
-    TaskId, "TASK-", "TASK-{:03}", 10, 3, "a task id such as TASK-001"
+    TaskId, "TASK-", "TASK-{:03}", str::parse, 3, "a task id such as TASK-001"
 );
 id!(
     /// A step: `STEP-0000000A`.
-    StepId, "STEP-", "STEP-{:08X}", 16, 8, "a step id such as STEP-0000000A"
+    StepId, "STEP-", "STEP-{:08X}", hexadecimal, 8, "a step id such as STEP-0000000A"
 );
 
 id!(
     /// A task node inside a step: `NODE-00000001`.
-    NodeId, "NODE-", "NODE-{:08X}", 16, 8, "a node id such as NODE-00000001"
+    NodeId, "NODE-", "NODE-{:08X}", hexadecimal, 8, "a node id such as NODE-00000001"
 );
 
 /// A plan or a task.

@@ -83,7 +83,7 @@ pub fn task(docs: &Docs, id: TaskId) -> Found<&Task> {
 fn unknown(docs: &Docs, id: EntityId) -> Lookup<Refusal<Tasks>> {
     let workspace = workspace(docs)?;
     let workspace_known = workspace.plans.total() + workspace.tasks.total() > 0;
-    Ok(Refusal::Rejected(Rejection::UnknownEntity { id, workspace_known }))
+    Ok(Refusal::rejected(Rejection::UnknownEntity { id, workspace_known }))
 }
 
 /// Status of a plan or task, if it exists.
@@ -108,7 +108,7 @@ pub fn target(docs: &Docs, explicit: Option<EntityId>, accepts: Accepts) -> Foun
         Some(id) => Target { id, source: TargetSource::Explicit },
         None => match workspace(docs)?.focus {
             Some(id) => Target { id, source: TargetSource::Focus },
-            None => return Err(Refusal::Rejected(Rejection::NoTarget(candidates(docs, None)?))),
+            None => return Err(Refusal::rejected(Rejection::NoTarget(candidates(docs, None)?))),
         },
     };
     if let Accepts::Only(wanted) = accepts
@@ -118,7 +118,7 @@ pub fn target(docs: &Docs, explicit: Option<EntityId>, accepts: Accepts) -> Foun
             EntityId::Plan(plan) => Some(plan),
             EntityId::Task(_) => None,
         };
-        return Err(Refusal::Rejected(Rejection::WrongKind {
+        return Err(Refusal::rejected(Rejection::WrongKind {
             id: target.id,
             wanted,
             from_focus: target.source == TargetSource::Focus,
@@ -134,7 +134,7 @@ pub fn expect_revision(docs: &Docs, id: EntityId, expected: Option<u64>) -> Foun
     let actual = revision(docs, id)?;
     match expected {
         Some(expected) if expected != actual => {
-            Err(Refusal::Rejected(Rejection::RevisionMismatch { id, expected, actual }))
+            Err(Refusal::rejected(Rejection::RevisionMismatch { id, expected, actual }))
         }
         Some(_) | None => Ok(()),
     }
@@ -148,13 +148,13 @@ pub fn parent_plan(docs: &Docs, explicit: Option<PlanId>) -> Found<PlanId> {
     match workspace(docs)?.focus {
         Some(EntityId::Plan(id)) => plan(docs, id).map(|plan| plan.id),
         Some(EntityId::Task(id)) => task(docs, id).map(|task| task.parent),
-        None => Err(Refusal::Rejected(Rejection::ParentMissing)),
+        None => Err(Refusal::rejected(Rejection::ParentMissing)),
     }
 }
 
 /// The step that a selector names (TASKS-TGT-4).
-pub fn step<'a>(task: &'a Task, selector: &StepSelector) -> Result<&'a Step, Rejection> {
-    let unknown = || Rejection::UnknownStep { task: task.id, selector: selector.clone() };
+pub fn step<'a>(task: &'a Task, selector: &StepSelector) -> Result<&'a Step, Box<Rejection>> {
+    let unknown = || Box::new(Rejection::UnknownStep { task: task.id, selector: selector.clone() });
     match selector {
         StepSelector::Path(path) => task.steps.at(path).ok_or_else(unknown),
         StepSelector::Id(id) => task.steps.by_id(*id).ok_or_else(unknown),
@@ -164,7 +164,7 @@ pub fn step<'a>(task: &'a Task, selector: &StepSelector) -> Result<&'a Step, Rej
             if by_path.id == by_id.id {
                 return Ok(by_path);
             }
-            Err(Rejection::SelectorsDisagree { path: path.clone(), step_id: *id })
+            Err(Box::new(Rejection::SelectorsDisagree { path: path.clone(), step_id: *id }))
         }
     }
 }

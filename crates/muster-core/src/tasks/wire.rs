@@ -198,8 +198,6 @@ fn insert_given<T: Serialize>(patch: &mut Map<String, Value>, name: &str, value:
 }
 
 fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(map) => map,
-        other => unreachable!("payloads are objects, got {other}"),
-    }
+    let Value::Object(map) = value else { unreachable!("payloads are objects, got {value}") };
+    map
 }

@@ -9,6 +9,7 @@ use crate::{
         event::{Derived, PlanMove, StatusMove},
         lookup,
         path::StepPath,
+        step::Step,
     },
 };
 
@@ -59,7 +60,7 @@ fn task_is_open(docs: &Docs, task: &Task) -> Consequence {
 fn closed_upwards(task: &Task, path: Option<StepPath>) -> Vec<StepPath> {
     let chain = std::iter::successors(path, StepPath::parent);
     let mut closed: Vec<StepPath> =
-        chain.filter(|path| task.steps.at(path).is_some_and(|step| step.is_closed())).collect();
+        chain.filter(|path| task.steps.at(path).is_some_and(Step::is_closed)).collect();
     closed.reverse();
     closed
 }

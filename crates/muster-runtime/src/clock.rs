@@ -1,0 +1,47 @@
+//! Where time comes from.
+
+use std::{
+    sync::atomic::{AtomicI64, Ordering},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use muster_core::Timestamp;
+
+/// A source of the current moment.
+pub trait Clock: Send + Sync + 'static {
+    /// The current moment.
+    fn now(&self) -> Timestamp;
+}
+
+/// The machine's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// A clock that moves only when told to, for tests and replays.
+#[derive(Debug, Default)]
+pub struct FixedClock(AtomicI64);
+
+impl FixedClock {
+    /// A clock that shows this moment.
+    pub fn at(moment: Timestamp) -> Self {
+        Self(AtomicI64::new(moment.0))
+    }
+
+    /// Moves it forward.
+    pub fn advance(&self, milliseconds: i64) {
+        self.0.fetch_add(milliseconds, Ordering::Relaxed);
+    }
+}
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,144 @@
+//! Following a stream. The log is the truth; a wake-up is only a hint to look.
+//!
+//! A subscriber pulls from the log, so nothing is buffered for it: a slow one is simply further behind, and
+//! one that is too far behind is told to take a new snapshot.
+
+use std::{
+    sync::{Arc, Once},
+    time::Duration,
+};
+
+use muster_store::{EventRow, Store, StoreError};
+use tokio::sync::watch;
+
+/// How often other processes' commits are looked for while anybody listens.
+const POLL_INTERVAL: Duration = Duration::from_millis(40);
+/// Events handed over at once.
+const PAGE_EVENTS: u32 = 512;
+/// A subscriber further behind than this is re-synchronised instead of fed.
+pub const LAG_EVENTS_MAX: u64 = 10_000;
+
+/// What a subscriber gets.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Update {
+    /// The next events, in order, without gap.
+    Events(Vec<EventRow>),
+    /// The subscriber was too far behind: it continues after `seq` and has to read the state anew.
+    Resync {
+        /// Where it continues.
+        seq: u64,
+    },
+}
+
+/// Tells subscribers that the log may have grown.
+pub(crate) struct Hub {
+    store: Arc<dyn Store>,
+    hints: watch::Sender<u64>,
+    poller: Once,
+}
+
+impl Hub {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, hints: watch::Sender::new(0), poller: Once::new() }
+    }
+
+    /// Something was committed here.
+    pub(crate) fn wake(&self) {
+        self.hints.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// Starts looking for other processes' commits; ends when the engine is gone.
+    fn watch_others(self: &Arc<Self>) {
+        self.poller.call_once(|| {
+            let hub = Arc::downgrade(self);
+            let run = move || {
+                let mut seen = 0;
+                while let Some(hub) = hub.upgrade() {
+                    hub.poll(&mut seen);
+                    drop(hub);
+                    std::thread::sleep(POLL_INTERVAL);
+                }
+            };
+            let thread = std::thread::Builder::new().name("muster-poller".to_owned()).spawn(run);
+            if let Err(error) = thread {
+                tracing::error!(%error, "commits of other processes will be seen late");
+            }
+        });
+    }
+
+    fn poll(&self, seen: &mut u64) {
+        if self.hints.receiver_count() == 0 {
+            return;
+        }
+        match self.store.position() {
+            Ok(position) if position != *seen => {
+                *seen = position;
+                self.wake();
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "could not look for new events"),
+        }
+    }
+}
+
+/// A place in a stream that moves forward.
+pub struct Subscription {
+    store: Arc<dyn Store>,
+    hints: watch::Receiver<u64>,
+    stream: String,
+    after: u64,
+}
+
+impl Subscription {
+    pub(crate) fn new(store: Arc<dyn Store>, hub: Arc<Hub>, stream: String, after: u64) -> Self {
+        let hints = hub.hints.subscribe();
+        hub.watch_others();
+        Self { store, hints, stream, after }
+    }
+
+    /// The sequence number of the last event handed over.
+    pub fn position(&self) -> u64 {
+        self.after
+    }
+
+    /// Waits for the next update.
+    pub async fn next(&mut self) -> Result<Update, StoreError> {
+        loop {
+            // Marked before the log is read: a commit in between leaves a hint behind.
+            self.hints.mark_unchanged();
+            if let Some(update) = self.look().await? {
+                return Ok(update);
+            }
+            if self.hints.changed().await.is_err() {
+                return Err(StoreError::Engine {
+                    action: "followed a stream",
+                    cause: "the engine was closed".to_owned(),
+                });
+            }
+        }
+    }
+
+    async fn look(&mut self) -> Result<Option<Update>, StoreError> {
+        let (store, stream, after) = (Arc::clone(&self.store), self.stream.clone(), self.after);
+        let read = move || -> Result<Option<Update>, StoreError> {
+            let mut snapshot = store.snapshot()?;
+            let head = snapshot.head(&stream)?.seq;
+            if head.saturating_sub(after) > LAG_EVENTS_MAX {
+                return Ok(Some(Update::Resync { seq: head }));
+            }
+            let events = snapshot.tail(&stream, after, PAGE_EVENTS)?;
+            Ok((!events.is_empty()).then_some(Update::Events(events)))
+        };
+        let update = tokio::task::spawn_blocking(read).await.map_err(|error| {
+            StoreError::Engine { action: "read a stream", cause: error.to_string() }
+        })??;
+        match &update {
+            Some(Update::Events(events)) => {
+                self.after = events.last().map_or(self.after, |event| event.seq);
+            }
+            Some(Update::Resync { seq }) => self.after = *seq,
+            None => {}
+        }
+        Ok(update)
+    }
+}
