@@ -46,13 +46,14 @@ const LAYERS: [(&str, &[&str]); 9] = [
 const CORE_MAY_USE: [&str; 3] = ["schemars", "serde", "serde_json"];
 
 /// Outside crates with a fixed home. The first column ends in `*` where it names a family.
-const HOMES: [(&str, &[&str]); 9] = [
+const HOMES: [(&str, &[&str]); 10] = [
     ("rusqlite", &["muster-store", "muster-testkit"]),
     ("libsqlite3-sys", &["muster-store", "muster-testkit"]),
     ("rmcp", &["muster-mcp", "muster-testkit"]),
     ("axum", &["muster-mcp", "muster-http", "muster-testkit"]),
     ("tower*", &["muster-mcp", "muster-http", "muster-testkit"]),
     ("hyper*", &["muster-http", "muster-testkit"]),
+    ("tokio", &["muster-runtime", "muster-mcp", "muster-http", "muster", "muster-testkit"]),
     ("clap", &["muster", "xtask"]),
     ("anyhow", &["muster", "xtask"]),
     ("tracing-subscriber", &["muster"]),
@@ -157,6 +158,7 @@ mod tests {
         for (name, dependency) in [
             ("muster-core", "tokio"),
             ("muster-core", "thiserror"),
+            ("muster-api", "tokio"),
             ("muster-api", "rusqlite"),
             ("muster-runtime", "axum"),
             ("muster-api", "tower-http"),
