@@ -1,1 +1,5 @@
-//! placeholder
+//! Parts that only tests use. Nothing that is shipped depends on this crate.
+
+pub mod conformance;
+pub mod faults;
+pub mod server;

@@ -27,13 +27,21 @@ pub(super) enum Layout {
 
 /// Turns write-ahead logging on, which the file remembers.
 pub(super) fn ensure_wal(link: &Link) -> Result<(), StoreError> {
-    let mode = link.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0));
-    let mode: String = mode.map_err(|error| link.failed("turned the log on", &error))?;
+    let failed = |error| link.failed("turned write-ahead logging on", &error);
+    let mode = last_text(&link.connection, "PRAGMA journal_mode = WAL").map_err(failed)?;
     if mode == "wal" {
         return Ok(());
     }
     let cause = format!("the journal mode stays {mode}");
     Err(StoreError::Engine { action: "turned write-ahead logging on", cause })
+}
+
+/// Runs a statement to its very end: the engine says "wal" before it has written so to the file, and the
+/// failure to write shows only in the step after that answer.
+fn last_text(connection: &Connection, sql: &str) -> rusqlite::Result<String> {
+    let mut statement = connection.prepare(sql)?;
+    let answers = statement.query_map([], |row| row.get(0))?;
+    answers.last().unwrap_or(Err(rusqlite::Error::QueryReturnedNoRows))
 }
 
 /// Reads the layout version without changing anything.
