@@ -1,14 +1,13 @@
 //! `/mcp`: streamable HTTP for both protocol eras, as one tower service.
 //!
 //! The SDK does the protocol. This wrapper bounds bodies, answers what the SDK refuses in plain text
-//! with JSON-RPC errors, notes the listing's toolset, and bounds the number of sessions.
+//! with JSON-RPC errors, notes the listing's toolset, and keeps the number of sessions bounded.
 
 use std::{
     convert::Infallible,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 
 use axum::body::{Body, to_bytes};
@@ -27,15 +26,10 @@ use tower::Service;
 use crate::{
     adapter::Adapter,
     backend::Backend,
+    http_sessions::HttpSessions,
     message,
     toolset_choice::{self, RequestedToolset},
 };
-
-/// Sessions of the older protocol revisions that may be open at once.
-const SESSIONS_MAX: usize = 1024;
-
-/// A session nobody used for so long is closed; its client has to initialize again.
-const SESSION_IDLE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Longest refusal text of the SDK that is passed on.
 const REFUSAL_BYTES_MAX: usize = 4096;
@@ -71,15 +65,13 @@ impl HttpOptions {
 #[derive(Clone)]
 pub struct HttpEndpoint {
     protocol: StreamableHttpService<Adapter, LocalSessionManager>,
-    sessions: Arc<LocalSessionManager>,
+    sessions: Arc<HttpSessions>,
     request_bytes_max: usize,
 }
 
 /// Builds the endpoint of a backend.
 pub fn http_endpoint(backend: Arc<dyn Backend>, options: HttpOptions) -> HttpEndpoint {
-    let mut sessions = LocalSessionManager::default();
-    sessions.session_config.keep_alive = Some(SESSION_IDLE_MAX);
-    let sessions = Arc::new(sessions);
+    let sessions = Arc::new(HttpSessions::new());
     // Requests of the stateless revision get plain JSON unless there is something to stream.
     let config = StreamableHttpServerConfig::default()
         .with_json_response(true)
@@ -90,7 +82,7 @@ pub fn http_endpoint(backend: Arc<dyn Backend>, options: HttpOptions) -> HttpEnd
     let adapter = Adapter::new(backend);
     let factory = move || Ok(adapter.clone());
     HttpEndpoint {
-        protocol: StreamableHttpService::new(factory, Arc::clone(&sessions), config),
+        protocol: StreamableHttpService::new(factory, sessions.manager(), config),
         sessions,
         request_bytes_max: options.request_bytes_max,
     }
@@ -105,7 +97,12 @@ impl HttpEndpoint {
     /// Answers one request.
     pub async fn answer(&self, request: Request<Body>) -> Response<Body> {
         match self.check(request).await {
-            Ok(request) => tidy(self.protocol.handle(request).await.map(Body::new)).await,
+            Ok(request) => {
+                self.sessions.used(request.headers());
+                let response = self.protocol.handle(request).await;
+                self.sessions.opened(response.headers());
+                tidy(response.map(Body::new)).await
+            }
             Err(refusal) => refusal.into_response(),
         }
     }
@@ -123,22 +120,13 @@ impl HttpEndpoint {
             .map(Value::Object)
             .map_err(|error| Refusal(StatusCode::BAD_REQUEST, error))?;
         if message.get("method").and_then(Value::as_str) == Some("initialize") {
-            self.check_sessions().await?;
+            self.sessions.make_room().await;
         }
         if let Some(toolset) = RequestedToolset::of(&message) {
             parts.extensions.insert(toolset);
         }
         accept_both(&mut parts);
         Ok(Request::from_parts(parts, Body::from(body)))
-    }
-
-    async fn check_sessions(&self) -> Result<(), Refusal> {
-        if self.sessions.sessions.read().await.len() < SESSIONS_MAX {
-            return Ok(());
-        }
-        let message = format!("{SESSIONS_MAX} sessions are open: close one with DELETE, or wait");
-        let error = ErrorData::internal_error(message, None);
-        Err(Refusal(StatusCode::SERVICE_UNAVAILABLE, error))
     }
 
     fn too_large(&self) -> Refusal {

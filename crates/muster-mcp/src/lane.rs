@@ -13,7 +13,7 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Reading calls of one connection that may run at once.
-const READS_AT_ONCE_MAX: u32 = 64;
+const READS_AT_ONCE_MAX: u32 = 8;
 
 /// What a call needs of the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,6 +16,7 @@ mod app_backend;
 mod backend;
 mod guidance;
 mod http_endpoint;
+mod http_sessions;
 mod lane;
 mod line;
 mod message;

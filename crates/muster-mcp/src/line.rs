@@ -31,7 +31,7 @@ use crate::{
 pub(crate) const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Requests of one connection that may be unanswered at once; reading pauses above it.
-const REQUESTS_IN_FLIGHT_MAX: usize = 1024;
+const REQUESTS_IN_FLIGHT_MAX: usize = 256;
 
 /// Room made for each read.
 const READ_BYTES: usize = 64 * 1024;

@@ -18,7 +18,7 @@ use tokio::{
 };
 
 /// Bytes that may wait for a slow client before no further request is taken from it.
-pub(crate) const WAITING_BYTES_MAX: usize = 8 * 1024 * 1024;
+pub(crate) const WAITING_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Capacity that a buffer keeps between bursts.
 const KEPT_CAPACITY_MAX: usize = 256 * 1024;

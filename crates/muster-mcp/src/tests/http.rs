@@ -11,7 +11,7 @@ use super::{
     fixture::Fixture,
     wire::{PATIENCE, call, initialize, names, request, stateless},
 };
-use crate::{HttpEndpoint, HttpOptions, http_endpoint};
+use crate::{HttpEndpoint, HttpOptions, http_endpoint, http_sessions::SESSIONS_MAX};
 
 const PORT: u16 = 7717;
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -224,6 +224,25 @@ async fn a_client_that_goes_away_gives_its_call_up() {
     timeout(PATIENCE, fixture.waiting.notified()).await.expect("the call began");
     calling.abort();
     timeout(PATIENCE, fixture.given_up.notified()).await.expect("the call was given up");
+}
+
+#[tokio::test]
+async fn the_session_that_was_used_least_recently_makes_room() {
+    let endpoint = endpoint();
+    let mut sessions = Vec::new();
+    for _ in 0..SESSIONS_MAX {
+        let opened = answer(&endpoint, post("/mcp", &initialize(1, "2025-06-18"))).await;
+        sessions.push(opened.headers()["mcp-session-id"].to_str().expect("text").to_owned());
+        read(opened).await;
+    }
+    let ping = |session: &str| with_session(post("/mcp", &request(2, "ping", json!({}))), session);
+    assert_eq!(answer(&endpoint, ping(&sessions[0])).await.status(), StatusCode::OK);
+    let opened = answer(&endpoint, post("/mcp", &initialize(1, "2025-06-18"))).await;
+    assert_eq!(opened.status(), StatusCode::OK);
+    assert_eq!(answer(&endpoint, ping(&sessions[1])).await.status(), StatusCode::NOT_FOUND);
+    for kept in [0, 2, SESSIONS_MAX - 1] {
+        assert_eq!(answer(&endpoint, ping(&sessions[kept])).await.status(), StatusCode::OK);
+    }
 }
 
 #[tokio::test]

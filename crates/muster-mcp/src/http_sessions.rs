@@ -1,0 +1,84 @@
+//! The sessions of the older protocol revisions, bounded in number.
+//!
+//! Clients rarely say good-bye, and each session holds memory. When there are too many, the one that
+//! was used least recently makes room; its client gets 404 and initializes again, as the protocol says.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use http::{HeaderMap, HeaderName};
+use rmcp::transport::streamable_http_server::session::{
+    SessionManager, local::LocalSessionManager,
+};
+
+/// Sessions that may be open at once.
+pub(crate) const SESSIONS_MAX: usize = 256;
+
+/// A session that nobody used for so long is closed.
+const SESSION_IDLE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// The open sessions and when each was last used.
+pub(crate) struct HttpSessions {
+    manager: Arc<LocalSessionManager>,
+    used: Mutex<HashMap<Box<str>, Instant>>,
+}
+
+impl HttpSessions {
+    /// No sessions yet.
+    pub(crate) fn new() -> Self {
+        let mut manager = LocalSessionManager::default();
+        manager.session_config.keep_alive = Some(SESSION_IDLE_MAX);
+        Self { manager: Arc::new(manager), used: Mutex::default() }
+    }
+
+    /// What the SDK keeps its sessions in.
+    pub(crate) fn manager(&self) -> Arc<LocalSessionManager> {
+        Arc::clone(&self.manager)
+    }
+
+    /// Notes the session that an answer opened.
+    pub(crate) fn opened(&self, answer: &HeaderMap) {
+        if let Some(id) = session_of(answer) {
+            self.lock().insert(id.into(), Instant::now());
+        }
+    }
+
+    /// Notes that the session of a request is in use.
+    pub(crate) fn used(&self, request: &HeaderMap) {
+        let mut used = self.lock();
+        if let Some(time) = session_of(request).and_then(|id| used.get_mut(id)) {
+            *time = Instant::now();
+        }
+    }
+
+    /// Makes room for one more session.
+    pub(crate) async fn make_room(&self) {
+        let open = self.manager.sessions.read().await;
+        let is_full = open.len() >= SESSIONS_MAX;
+        let oldest = {
+            let mut used = self.lock();
+            used.retain(|id, _| open.contains_key(&**id));
+            let oldest = used.iter().min_by_key(|(_, time)| **time);
+            oldest.map(|(id, _)| Arc::<str>::from(&**id))
+        };
+        drop(open);
+        let Some(oldest) = oldest.filter(|_| is_full) else { return };
+        tracing::info!(session = %oldest, "closed to make room for another session");
+        if let Err(error) = self.manager.close_session(&oldest).await {
+            tracing::warn!(%error, "a session did not close");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Instant>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn session_of(headers: &HeaderMap) -> Option<&str> {
+    headers.get(SESSION_ID)?.to_str().ok()
+}
