@@ -1,25 +1,75 @@
 //! The application as the surfaces see it: the registry and what its operations work on.
 
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use muster_core::{
+    Timestamp,
+    tasks::{Tasks, id::WorkspaceId, lookup},
+};
+use muster_runtime::{Clock, Engine, SystemClock, doctor};
+use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreError};
 use serde_json::{Map, Value};
 
-use crate::{Envelope, Registry, Toolset};
+use crate::{Envelope, Registry, Toolset, call, refusals};
 
 /// How an [`App`] is set up.
 #[derive(Clone, Debug, Default)]
 pub struct AppOptions {
+    /// Where the store is.
+    pub storage_dir: PathBuf,
     /// Which tools are listed to agents.
     pub toolset: Toolset,
     /// Workspace of portal calls that name none.
-    pub default_workspace: Option<String>,
+    pub default_workspace: Option<WorkspaceId>,
+    /// Whether this process stays and lets the store tidy up when it is idle.
+    pub keeps_house: bool,
 }
 
 /// Everything an operation needs. Cheap to share behind an `Arc`; all calls block.
 pub struct App {
     registry: Registry,
     options: AppOptions,
+    engine: Engine,
+}
+
+/// A workspace in the status of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkspaceStatus {
+    /// Its name.
+    pub name: String,
+    /// How many plans it holds.
+    pub plans: u64,
+    /// How many tasks it holds.
+    pub tasks: u64,
+    /// Number of its newest event.
+    pub events: u64,
+}
+
+/// What a server is working on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The store.
+    pub store: Description,
+    /// Workspaces by name.
+    pub workspaces: Vec<WorkspaceStatus>,
 }
 
 impl App {
+    /// Opens the store in the options' directory; creates it when there is none.
+    pub fn open(options: AppOptions) -> Result<Self, StoreError> {
+        let store = SqliteStore::open(&options.storage_dir, SqliteOptions::default())?;
+        Ok(Self::over(Arc::new(store), Arc::new(SystemClock), options))
+    }
+
+    /// An application over any store and clock.
+    pub fn over(store: Arc<dyn Store>, clock: Arc<dyn Clock>, options: AppOptions) -> Self {
+        let engine = Engine::new(store, clock, options.keeps_house);
+        Self { registry: Registry::default(), options, engine }
+    }
+
     /// All operations.
     pub fn registry(&self) -> &Registry {
         &self.registry
@@ -30,11 +80,53 @@ impl App {
         self.options.toolset
     }
 
+    /// The workspace of portal calls that name none.
+    pub fn default_workspace(&self) -> Option<&WorkspaceId> {
+        self.options.default_workspace.as_ref()
+    }
+
+    /// The engine, for surfaces that follow streams.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
     /// Calls an operation by name. Blocks until the answer is durable.
     pub fn call(&self, name: &str, arguments: Map<String, Value>) -> Envelope {
         match self.registry.get(name) {
             Some(row) => (row.call)(self, arguments),
-            None => unreachable!("written with the first operation"),
+            None => call::failed(self, name, refusals::unknown_tool(&self.registry, name)),
         }
+    }
+
+    /// What this server works on.
+    pub fn status(&self) -> Result<Status, StoreError> {
+        let streams = self.engine.store().snapshot()?.streams("workspace/")?;
+        let mut workspaces = Vec::with_capacity(streams.len());
+        for stream in streams {
+            let read =
+                self.engine.read::<Tasks, _>(&stream.name, |docs| Ok(lookup::workspace(docs)?));
+            let workspace = read.unwrap_or_default();
+            workspaces.push(WorkspaceStatus {
+                name: stream.name.trim_start_matches("workspace/").to_owned(),
+                plans: workspace.plans.total(),
+                tasks: workspace.tasks.total(),
+                events: stream.seq,
+            });
+        }
+        Ok(Status { store: self.engine.store().describe(), workspaces })
+    }
+
+    /// Replays the log and compares it with the documents; changes nothing.
+    pub fn doctor(&self) -> Result<doctor::Report, StoreError> {
+        doctor::examine::<Tasks>(self.engine.store())
+    }
+
+    /// Copies the store to a new file while it stays in use.
+    pub fn backup(&self, target: &Path) -> Result<(), StoreError> {
+        self.engine.store().backup(target)
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.engine.now()
     }
 }

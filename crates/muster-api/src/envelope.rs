@@ -1,10 +1,10 @@
 //! The one shape of every answer (TASKS-ENV), and the closed sets of error and warning codes.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// The answer to a call: always all eight keys.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
     /// Whether the call did what it was asked.
     pub success: bool,
@@ -25,7 +25,7 @@ pub struct Envelope {
 }
 
 /// A refusal as the caller sees it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApiError {
     /// From the closed list.
     pub code: ErrorCode,
@@ -38,7 +38,7 @@ pub struct ApiError {
 }
 
 /// Something worth knowing about an accepted call.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
     /// From the closed list.
     pub code: WarningCode,
@@ -49,10 +49,10 @@ pub struct Warning {
 }
 
 /// A call that succeeds when it is sent verbatim (TASKS-ENV-4).
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Suggestion {
     /// Always `call_tool`.
-    pub action: &'static str,
+    pub action: String,
     /// Operation to call.
     pub target: String,
     /// Why it helps.
@@ -68,12 +68,11 @@ pub struct Suggestion {
 impl Suggestion {
     /// A suggestion to call `target` with `params`, which must be a JSON object.
     pub fn call(target: &str, reason: &str, priority: Priority, params: Value) -> Self {
-        let params = match params {
-            Value::Object(map) => map,
-            other => unreachable!("suggestion parameters are an object, got {other}"),
+        let Value::Object(params) = params else {
+            unreachable!("suggestion parameters are an object, got {params}")
         };
         Self {
-            action: "call_tool",
+            action: "call_tool".to_owned(),
             target: target.to_owned(),
             reason: reason.to_owned(),
             priority,
@@ -84,7 +83,7 @@ impl Suggestion {
 }
 
 /// Weight of a suggestion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Priority {
     /// Do this first.
@@ -96,7 +95,7 @@ pub enum Priority {
 }
 
 /// Why a call failed: the closed list of TASKS section 2.3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
     /// Malformed, unknown, contradictory or out-of-range argument, or a call without meaning here.
@@ -124,7 +123,7 @@ pub enum ErrorCode {
 }
 
 /// What a warning is about: the closed list of TASKS section 2.4, in its order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum WarningCode {
     /// Something was cut to fit.
@@ -151,9 +150,7 @@ impl Envelope {
 impl ErrorCode {
     /// The code as it stands in answers.
     pub fn name(self) -> String {
-        match json!(self) {
-            Value::String(name) => name,
-            other => unreachable!("codes serialise as text, got {other}"),
-        }
+        let Value::String(name) = json!(self) else { unreachable!("codes serialise as text") };
+        name
     }
 }

@@ -4,12 +4,23 @@
 //! name. No transport is known here: a call takes JSON and answers an [`Envelope`].
 
 mod app;
+mod arguments;
+mod call;
 mod envelope;
 pub mod reference;
+mod refusals;
 mod registry;
+mod schema;
+mod suggest;
+mod tasks;
+#[cfg(test)]
+mod tests;
 mod toolset;
 
-pub use app::{App, AppOptions};
+pub use app::{App, AppOptions, Status, WorkspaceStatus};
 pub use envelope::{ApiError, Envelope, ErrorCode, Priority, Suggestion, Warning, WarningCode};
+pub use muster_core::tasks::id::WorkspaceId;
+pub use muster_runtime::doctor::Report as DoctorReport;
+pub use muster_store::{Description, StoreError};
 pub use registry::{Effect, Registry, Row};
 pub use toolset::Toolset;

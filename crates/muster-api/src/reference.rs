@@ -108,6 +108,7 @@ mod tests {
             effect: Effect::Set,
             input_schema,
             output_schema: serde_json::Map::new(),
+            result_schema: serde_json::Map::new(),
             call: |_, _| unreachable!("the page calls nothing"),
         }
     }

@@ -2,9 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value, json};
 
-use crate::{App, Envelope, Toolset};
+use crate::{
+    App, Envelope, Toolset,
+    call::{self, Call, Failure},
+    schema,
+};
 
 /// What a call can do to the state; becomes the four MCP annotations and the HTTP docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +23,26 @@ pub enum Effect {
     Set,
     /// Removes something.
     Destroy,
+}
+
+/// An operation: a typed request that knows its name and how to answer.
+///
+/// The doc comment of the request is the tool description that a model reads, the help of the command line
+/// and the text of the reference page.
+pub(crate) trait Operation: DeserializeOwned + JsonSchema {
+    /// Name on every surface.
+    const NAME: &'static str;
+    /// Short title for people.
+    const TITLE: &'static str;
+    /// Smallest toolset that lists it.
+    const TOOLSET: Toolset = Toolset::Full;
+    /// What it can do to the state.
+    const EFFECT: Effect;
+    /// What a successful answer holds as `result`.
+    type Response: Serialize + JsonSchema;
+
+    /// Answers the call.
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure>;
 }
 
 /// One operation, ready for every surface.
@@ -34,9 +60,55 @@ pub struct Row {
     pub effect: Effect,
     /// JSON schema of the arguments.
     pub input_schema: Map<String, Value>,
-    /// JSON schema of the answer.
+    /// JSON schema of the answer, as tools list it: the envelope, with an open result.
     pub output_schema: Map<String, Value>,
+    /// JSON schema of `result` in a successful answer.
+    pub result_schema: Map<String, Value>,
     pub(crate) call: fn(&App, Map<String, Value>) -> Envelope,
+}
+
+impl Row {
+    /// The row of an operation.
+    pub(crate) fn of<O: Operation>() -> Self {
+        let mut input_schema = schema::input::<O>();
+        let description = match input_schema.shift_remove("description") {
+            Some(Value::String(text)) => text,
+            Some(_) | None => O::TITLE.to_owned(),
+        };
+        Self {
+            name: O::NAME,
+            title: O::TITLE,
+            description,
+            toolset: O::TOOLSET,
+            effect: O::EFFECT,
+            input_schema,
+            output_schema: envelope_schema(),
+            result_schema: schema::output::<O::Response>(),
+            call: call::invoke::<O>,
+        }
+    }
+}
+
+/// The envelope in short: what a model has to know to read any answer.
+fn envelope_schema() -> Map<String, Value> {
+    let keys = [
+        ("success", json!({"type": "boolean"})),
+        ("intent", json!({"type": "string"})),
+        ("result", json!({"type": "object"})),
+        ("warnings", json!({"type": "array"})),
+        ("suggestions", json!({"type": "array"})),
+        ("context", json!({"type": "object"})),
+        ("error", json!({"type": ["object", "null"]})),
+        ("timestamp", json!({"type": "string"})),
+    ];
+    let required: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
+    let required = json!(required);
+    let properties = Map::from_iter(keys.map(|(key, schema)| (key.to_owned(), schema)));
+    Map::from_iter([
+        ("type".to_owned(), json!("object")),
+        ("required".to_owned(), required),
+        ("properties".to_owned(), Value::Object(properties)),
+    ])
 }
 
 /// All operations.
@@ -44,6 +116,12 @@ pub struct Row {
 pub struct Registry {
     rows: Vec<Row>,
     by_name: BTreeMap<&'static str, usize>,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::new(crate::tasks::rows())
+    }
 }
 
 impl Registry {

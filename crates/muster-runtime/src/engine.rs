@@ -46,7 +46,7 @@ impl<R> From<StoreError> for ExecuteError<R> {
 }
 
 /// Outcome of a piece of work.
-pub type Outcome<A, T> = Result<T, ExecuteError<<A as Aggregate>::Rejection>>;
+pub(crate) type Outcome<A, T> = Result<T, ExecuteError<<A as Aggregate>::Rejection>>;
 
 /// The engine of one process over one store.
 pub struct Engine {
@@ -118,7 +118,7 @@ impl Engine {
 
     /// Follows a stream behind a sequence number; take it from [`Self::read_at`] to miss nothing.
     pub fn subscribe(&self, stream: String, after: u64) -> Subscription {
-        Subscription::new(Arc::clone(&self.store), Arc::clone(&self.hub), stream, after)
+        Subscription::new(Arc::clone(&self.store), &self.hub, stream, after)
     }
 }
 

@@ -12,5 +12,5 @@ mod subscribe;
 mod writer;
 
 pub use clock::{Clock, FixedClock, SystemClock};
-pub use engine::{Engine, ExecuteError};
+pub use engine::{Engine, ExecuteError, StoreFailure};
 pub use subscribe::{LAG_EVENTS_MAX, Subscription, Update};

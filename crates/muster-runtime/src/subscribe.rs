@@ -90,7 +90,7 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    pub(crate) fn new(store: Arc<dyn Store>, hub: Arc<Hub>, stream: String, after: u64) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, hub: &Arc<Hub>, stream: String, after: u64) -> Self {
         let hints = hub.hints.subscribe();
         hub.watch_others();
         Self { store, hints, stream, after }

@@ -12,7 +12,7 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicU8, Ordering},
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
     },
     thread::JoinHandle,
     time::Duration,
@@ -150,10 +150,7 @@ impl<W: Fn()> Loop<W> {
             done.push(job);
             outcome?;
             if done.len() < GROUP_MAX {
-                next = match self.receiver.try_recv() {
-                    Ok(job) => Some(job),
-                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
-                };
+                next = self.receiver.try_recv().ok();
             }
         }
         transaction.commit()

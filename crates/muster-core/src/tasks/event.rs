@@ -46,6 +46,25 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The one step the event is about, if it is about one.
+    pub fn step(&self) -> Option<&StepRef> {
+        match self {
+            Self::StepDefined(defined) => Some(&defined.step),
+            Self::StepNoted(noted) => Some(&noted.step),
+            Self::StepVerified(verified) => Some(&verified.step),
+            Self::StepDone(done) => Some(&done.step),
+            Self::PlanCreated(_)
+            | Self::TaskCreated(_)
+            | Self::PlanEdited(_)
+            | Self::TaskEdited(_)
+            | Self::StepsAdded(_)
+            | Self::FocusMoved { .. }
+            | Self::AnswerKept { .. } => None,
+        }
+    }
+}
+
 /// A plan came to be.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlanCreated {

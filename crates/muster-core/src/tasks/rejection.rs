@@ -78,6 +78,13 @@ pub enum Rejection {
     },
     /// The tree would become too deep.
     TooDeep,
+    /// A field was given that this kind of entity does not have.
+    ForeignField {
+        /// The field, as the caller names it.
+        field: &'static str,
+        /// The entity.
+        id: EntityId,
+    },
     /// An entity cannot depend on itself.
     DependsOnItself {
         /// The entity.

@@ -85,35 +85,28 @@ pub fn event_type(event: &Event) -> &'static str {
 
 /// The entity an event is about and the plan whose timeline shows it.
 pub fn subject(event: &Event) -> Option<(EntityId, PlanId)> {
-    let step = |step: &StepRef| (step.task.task.into(), step.task.parent);
     match event {
         Event::PlanCreated(created) => Some((created.id.into(), created.id)),
         Event::TaskCreated(created) => Some((created.id.into(), created.parent)),
         Event::PlanEdited(edited) => Some((edited.id.into(), edited.id)),
         Event::TaskEdited(edited) => Some((edited.id.into(), edited.parent)),
         Event::StepsAdded(added) => Some((added.task.task.into(), added.task.parent)),
-        Event::StepDefined(defined) => Some(step(&defined.step)),
-        Event::StepNoted(noted) => Some(step(&noted.step)),
-        Event::StepVerified(verified) => Some(step(&verified.step)),
-        Event::StepDone(done) => Some(step(&done.step)),
-        Event::FocusMoved { .. } | Event::AnswerKept { .. } => None,
+        Event::StepDefined(_)
+        | Event::StepNoted(_)
+        | Event::StepVerified(_)
+        | Event::StepDone(_)
+        | Event::FocusMoved { .. }
+        | Event::AnswerKept { .. } => {
+            event.step().map(|step| (step.task.task.into(), step.task.parent))
+        }
     }
 }
 
 fn path(event: &Event) -> Option<String> {
-    match event {
-        Event::StepsAdded(added) => added.parent_path.as_ref().map(ToString::to_string),
-        Event::StepDefined(defined) => Some(defined.step.path.to_string()),
-        Event::StepNoted(noted) => Some(noted.step.path.to_string()),
-        Event::StepVerified(verified) => Some(verified.step.path.to_string()),
-        Event::StepDone(done) => Some(done.step.path.to_string()),
-        Event::PlanCreated(_)
-        | Event::TaskCreated(_)
-        | Event::PlanEdited(_)
-        | Event::TaskEdited(_)
-        | Event::FocusMoved { .. }
-        | Event::AnswerKept { .. } => None,
+    if let Event::StepsAdded(added) = event {
+        return added.parent_path.as_ref().map(ToString::to_string);
     }
+    event.step().map(|step| step.path.to_string())
 }
 
 /// What each type shows of itself, derived changes included (TASKS-STATE-6).

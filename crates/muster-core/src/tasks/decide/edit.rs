@@ -16,6 +16,9 @@ use crate::{
 };
 
 pub(super) fn edit(docs: &Docs, edit: &Edit) -> Decision {
+    if let Some(field) = foreign_field(edit) {
+        return reject(Rejection::ForeignField { field, id: edit.id });
+    }
     if let Some(depends_on) = &edit.meta.depends_on {
         check_dependencies(docs, edit.id, depends_on)?;
     }
@@ -37,6 +40,15 @@ pub(super) fn edit(docs: &Docs, edit: &Edit) -> Decision {
         }),
     };
     Ok(vec![event])
+}
+
+/// A given field that entities of this kind do not have (TASKS-EDIT-2).
+fn foreign_field(edit: &Edit) -> Option<&'static str> {
+    match edit.id {
+        EntityId::Plan(_) => edit.own.domain.is_some().then_some("new_domain"),
+        EntityId::Task(_) if edit.own.contract.is_some() => Some("contract"),
+        EntityId::Task(_) => edit.own.contract_data.is_some().then_some("contract_data"),
+    }
 }
 
 /// TASKS-EDIT-3: dependencies exist, and following them never leads back.

@@ -1,0 +1,327 @@
+//! Checks arguments against the very schema that clients see (TASKS-ARG).
+//!
+//! Names come first, at every depth; then nulls are dropped from objects of fixed shape; then types and
+//! ranges are checked. Nothing is coerced. What is left for the typed request is the form of texts.
+
+use muster_core::text;
+use serde_json::{Map, Value, json};
+
+use crate::{ApiError, ErrorCode, call::Failure};
+
+/// Deepest nesting of arguments.
+const DEPTH_MAX: usize = 64;
+
+/// Why an argument is refused, for programs (TASKS-ERR-2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    UnknownArgument,
+    Missing,
+    WrongType,
+    OutOfRange,
+    BadFormat,
+    Conflict,
+    NoTarget,
+    WrongKind,
+    AlreadyCompleted,
+}
+
+impl Reason {
+    fn name(self) -> &'static str {
+        match self {
+            Self::UnknownArgument => "unknown_argument",
+            Self::Missing => "missing",
+            Self::WrongType => "wrong_type",
+            Self::OutOfRange => "out_of_range",
+            Self::BadFormat => "bad_format",
+            Self::Conflict => "conflict",
+            Self::NoTarget => "no_target",
+            Self::WrongKind => "wrong_kind",
+            Self::AlreadyCompleted => "already_completed",
+        }
+    }
+}
+
+/// An `INVALID_INPUT` about one argument.
+pub(crate) fn invalid(argument: &str, reason: Reason, expected: &str) -> Failure {
+    let message = match reason {
+        Reason::Missing => format!("{argument} is missing: expected {expected}"),
+        Reason::UnknownArgument
+        | Reason::WrongType
+        | Reason::OutOfRange
+        | Reason::BadFormat
+        | Reason::Conflict
+        | Reason::NoTarget
+        | Reason::WrongKind
+        | Reason::AlreadyCompleted => format!("{argument}: expected {expected}"),
+    };
+    let recovery = format!("Call again with {argument} as {expected}.");
+    invalid_with(argument, reason, expected, message, recovery)
+}
+
+/// An `INVALID_INPUT` in its own words.
+pub(crate) fn invalid_with(
+    argument: &str,
+    reason: Reason,
+    expected: &str,
+    message: String,
+    recovery: String,
+) -> Failure {
+    let mut details = Map::new();
+    details.insert("argument".to_owned(), json!(argument));
+    details.insert("expected".to_owned(), json!(expected));
+    details.insert("reason".to_owned(), json!(reason.name()));
+    ApiError { code: ErrorCode::InvalidInput, message, recovery, details }.into()
+}
+
+/// Checks arguments against an operation's schema and drops nulls from objects of fixed shape.
+pub(crate) fn check(
+    schema: &Map<String, Value>,
+    arguments: &mut Map<String, Value>,
+) -> Result<(), Failure> {
+    let mut unknown = Vec::new();
+    find_unknown(schema, arguments, "", &mut unknown);
+    if !unknown.is_empty() {
+        return Err(unknown_arguments(&unknown));
+    }
+    let mut object = Value::Object(std::mem::take(arguments));
+    let checked = check_value(schema, &mut object, &Place { path: "", depth: 0 });
+    if let Value::Object(map) = object {
+        *arguments = map;
+    }
+    checked
+}
+
+struct Unknown {
+    argument: String,
+    nearest: String,
+}
+
+fn unknown_arguments(unknown: &[Unknown]) -> Failure {
+    let listed: Vec<String> = unknown
+        .iter()
+        .map(|one| format!("{} (did you mean {}?)", one.argument, one.nearest))
+        .collect();
+    let pairs: Vec<Value> = unknown
+        .iter()
+        .map(|one| json!({"argument": one.argument, "nearest": one.nearest}))
+        .collect();
+    let mut failure = invalid_with(
+        &unknown[0].argument,
+        Reason::UnknownArgument,
+        "a defined argument",
+        format!("unknown argument: {}", listed.join(", ")),
+        format!("Rename or remove it; the nearest defined name is {}.", unknown[0].nearest),
+    );
+    failure.error.details.insert("unknown".to_owned(), Value::Array(pairs));
+    failure
+}
+
+/// Collects keys that a fixed shape does not define, at every depth.
+fn find_unknown(
+    schema: &Map<String, Value>,
+    object: &Map<String, Value>,
+    path: &str,
+    unknown: &mut Vec<Unknown>,
+) {
+    let Some(properties) = fixed_properties(schema) else { return };
+    for (key, value) in object {
+        let at = join(path, key);
+        let Some(Value::Object(property)) = properties.get(key) else {
+            let names = properties.keys().map(String::as_str);
+            let nearest = text::nearest(key, names).unwrap_or("none: it takes no arguments");
+            unknown.push(Unknown { argument: at, nearest: nearest.to_owned() });
+            continue;
+        };
+        find_unknown_inside(property, value, &at, unknown);
+    }
+}
+
+fn find_unknown_inside(
+    schema: &Map<String, Value>,
+    value: &Value,
+    path: &str,
+    unknown: &mut Vec<Unknown>,
+) {
+    match value {
+        Value::Object(object) => {
+            if let Some(branch) = branch_for(schema, value) {
+                find_unknown(branch, object, path, unknown);
+            }
+        }
+        Value::Array(items) => {
+            let Some(branch) = branch_for(schema, value) else { return };
+            let Some(Value::Object(element)) = branch.get("items") else { return };
+            for (at, item) in items.iter().enumerate() {
+                find_unknown_inside(element, item, &format!("{path}[{at}]"), unknown);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn fixed_properties(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+    schema.get("properties").and_then(Value::as_object).filter(|_| closed)
+}
+
+/// The alternative of a schema that takes values of this JSON type.
+fn branch_for<'a>(schema: &'a Map<String, Value>, value: &Value) -> Option<&'a Map<String, Value>> {
+    match schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array) {
+        Some(choices) => {
+            choices.iter().filter_map(Value::as_object).find(|choice| takes(choice, value))
+        }
+        None => takes(schema, value).then_some(schema),
+    }
+}
+
+fn takes(schema: &Map<String, Value>, value: &Value) -> bool {
+    match (schema.get("type").and_then(Value::as_str), value) {
+        (None, _)
+        | (Some("string"), Value::String(_))
+        | (Some("boolean"), Value::Bool(_))
+        | (Some("array"), Value::Array(_))
+        | (Some("object"), Value::Object(_)) => true,
+        (Some("integer"), Value::Number(number)) => number.is_i64() || number.is_u64(),
+        (Some("number"), Value::Number(_)) => true,
+        (Some(_), _) => false,
+    }
+}
+
+struct Place<'a> {
+    path: &'a str,
+    depth: usize,
+}
+
+impl Place<'_> {
+    fn name(&self) -> &str {
+        if self.path.is_empty() { "arguments" } else { self.path }
+    }
+}
+
+fn check_value(
+    schema: &Map<String, Value>,
+    value: &mut Value,
+    place: &Place<'_>,
+) -> Result<(), Failure> {
+    if place.depth > DEPTH_MAX {
+        return Err(invalid(place.name(), Reason::OutOfRange, "at most 64 levels of nesting"));
+    }
+    let Some(branch) = branch_for(schema, value) else {
+        return Err(invalid(place.name(), Reason::WrongType, &expectation(schema)));
+    };
+    check_bounds(branch, value, place)?;
+    match value {
+        Value::Object(object) => check_object(branch, object, place),
+        Value::Array(items) => check_items(branch, items, place),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+    }
+}
+
+fn check_object(
+    schema: &Map<String, Value>,
+    object: &mut Map<String, Value>,
+    place: &Place<'_>,
+) -> Result<(), Failure> {
+    let Some(properties) = fixed_properties(schema) else { return Ok(()) };
+    object.retain(|_, value| !value.is_null());
+    for (key, value) in object.iter_mut() {
+        if let Some(Value::Object(property)) = properties.get(key) {
+            let path = join(place.path, key);
+            check_value(property, value, &Place { path: &path, depth: place.depth + 1 })?;
+        }
+    }
+    let required = schema.get("required").and_then(Value::as_array);
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        if !object.contains_key(name) {
+            let property = properties.get(name).and_then(Value::as_object);
+            let expected = property.map(expectation).unwrap_or_default();
+            return Err(invalid(&join(place.path, name), Reason::Missing, &expected));
+        }
+    }
+    Ok(())
+}
+
+fn check_items(
+    schema: &Map<String, Value>,
+    items: &mut [Value],
+    place: &Place<'_>,
+) -> Result<(), Failure> {
+    let Some(Value::Object(element)) = schema.get("items") else { return Ok(()) };
+    for (at, item) in items.iter_mut().enumerate() {
+        let path = format!("{}[{at}]", place.path);
+        check_value(element, item, &Place { path: &path, depth: place.depth + 1 })?;
+    }
+    Ok(())
+}
+
+/// Sizes, ranges and closed sets.
+fn check_bounds(
+    schema: &Map<String, Value>,
+    value: &Value,
+    place: &Place<'_>,
+) -> Result<(), Failure> {
+    let bound = |word: &str| schema.get(word).and_then(Value::as_u64);
+    let size = match value {
+        Value::String(string) => Some((text::chars(string) as u64, "minLength", "maxLength")),
+        Value::Array(items) => Some((items.len() as u64, "minItems", "maxItems")),
+        Value::Number(number) => {
+            let low = schema.contains_key("minimum") && number.as_i64().is_some_and(|n| n < 0);
+            if low {
+                return Err(invalid(place.name(), Reason::OutOfRange, &expectation(schema)));
+            }
+            number.as_u64().map(|number| (number, "minimum", "maximum"))
+        }
+        Value::Object(object) => Some((object.len() as u64, "minProperties", "maxProperties")),
+        Value::Null | Value::Bool(_) => None,
+    };
+    if let Some((size, low, high)) = size
+        && (bound(low).is_some_and(|min| size < min) || bound(high).is_some_and(|max| size > max))
+    {
+        return Err(invalid(place.name(), Reason::OutOfRange, &expectation(schema)));
+    }
+    match schema.get("enum").and_then(Value::as_array) {
+        Some(allowed) if !allowed.contains(value) => {
+            Err(invalid(place.name(), Reason::BadFormat, &expectation(schema)))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A schema in words, for messages.
+fn expectation(schema: &Map<String, Value>) -> String {
+    if let Some(choices) = schema.get("anyOf").or_else(|| schema.get("oneOf")) {
+        let choices = choices.as_array().into_iter().flatten().filter_map(Value::as_object);
+        let words: Vec<String> = choices.map(expectation).collect();
+        return words.join(" or ");
+    }
+    if let Some(allowed) = schema.get("enum").and_then(Value::as_array) {
+        let names: Vec<String> = allowed.iter().map(plain).collect();
+        return format!("one of {}", names.join(", "));
+    }
+    let bound = |word: &str| schema.get(word).and_then(Value::as_u64);
+    let range = |low: &str, high: &str, unit: &str| match (bound(low), bound(high)) {
+        (Some(low), Some(high)) => format!(" of {low} to {high}{unit}"),
+        (None, Some(high)) => format!(" of at most {high}{unit}"),
+        (Some(low), None) if low > 0 => format!(" of at least {low}{unit}"),
+        (Some(_) | None, None) => String::new(),
+    };
+    match schema.get("type").and_then(Value::as_str).unwrap_or("any value") {
+        "string" => format!("a text{}", range("minLength", "maxLength", " characters")),
+        "integer" => match bound("maximum") {
+            Some(max) => format!("an integer from {} to {max}", bound("minimum").unwrap_or(0)),
+            None => "an integer of 0 or more".to_owned(),
+        },
+        "boolean" => "true or false".to_owned(),
+        "array" => format!("a list{}", range("minItems", "maxItems", " items")),
+        "object" => format!("an object{}", range("minProperties", "maxProperties", " keys")),
+        other => other.to_owned(),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}

@@ -1,0 +1,89 @@
+//! Schemas that clients see, made from the request and response types and tidied (MCP-TOOL-3).
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+/// Schema words that say nothing to a client or that an official one warns about.
+const NOISE: [&str; 3] = ["$schema", "title", "format"];
+
+/// The schema of an operation's arguments: a closed object.
+pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
+    let mut schema = tidy(generate::<T>());
+    schema.insert("additionalProperties".to_owned(), json!(false));
+    schema.entry("required").or_insert_with(|| json!([]));
+    schema.entry("properties").or_insert_with(|| json!({}));
+    schema
+}
+
+/// The schema of a result.
+pub(crate) fn output<T: JsonSchema>() -> Map<String, Value> {
+    tidy(generate::<T>())
+}
+
+fn generate<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+fn tidy(mut schema: Value) -> Map<String, Value> {
+    clean(&mut schema);
+    match schema {
+        Value::Object(map) => map,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            unreachable!("the schema of a struct is an object")
+        }
+    }
+}
+
+/// Cleans a schema and every schema inside it.
+fn clean(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(clean),
+        Value::Object(map) => {
+            let mut properties = map.shift_remove("properties");
+            for word in NOISE {
+                map.shift_remove(word);
+            }
+            drop_null(map);
+            map.values_mut().for_each(clean);
+            // Property names are the caller's words, not schema words: a field called `title` stays.
+            if let Some(Value::Object(fields)) = &mut properties {
+                fields.values_mut().for_each(clean);
+            }
+            if let Some(properties) = properties {
+                map.insert("properties".to_owned(), properties);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Optional means absent: null is accepted but not advertised.
+fn drop_null(map: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = map.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [only] = types.as_slice() {
+            map["type"] = only.clone();
+        }
+    }
+    if let Some(Value::Array(values)) = map.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if let Some(Value::Array(choices)) = map.get_mut("anyOf") {
+        choices.retain(|choice| choice.get("type") != Some(&json!("null")));
+        if let [Value::Object(_)] = choices.as_slice()
+            && let Some(Value::Array(mut choices)) = map.shift_remove("anyOf")
+            && let Some(Value::Object(only)) = choices.pop()
+        {
+            for (word, value) in only {
+                map.entry(word).or_insert(value);
+            }
+        }
+    }
+    if map.get("default").is_some_and(Value::is_null) {
+        map.shift_remove("default");
+    }
+}

@@ -1,0 +1,82 @@
+//! `tasks_close_step`.
+
+use muster_core::tasks::{Command, command::StepTarget, id::WorkspaceId, wire::EventView};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    groups::{Guarded, OneStep, OneTask},
+    respond::{StepName, shown},
+    steps::Confirmations,
+    work::{guarded_task, refuse_closed, step_changed, weak_proof},
+};
+use crate::{
+    Effect, Envelope,
+    arguments::{Reason, invalid},
+    call::{Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Confirms checkpoints and closes the step in one go; if the gate stays open, neither happens.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksCloseStep {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: OneTask,
+    #[serde(flatten)]
+    step: OneStep,
+    /// "gate" (criteria and tests), "all", or an object with criteria or tests: true.
+    checkpoints: Confirmations,
+    #[serde(flatten)]
+    guarded: Guarded,
+}
+
+/// A step that was closed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Closed {
+    /// The task.
+    task: String,
+    /// Its revision now.
+    revision: u64,
+    /// The step.
+    step: StepName,
+    /// `step_verified`, then `step_done`.
+    events: Vec<EventView>,
+}
+
+impl Operation for TasksCloseStep {
+    const NAME: &'static str = "tasks_close_step";
+    const TITLE: &'static str = "Verify and close a step";
+    const EFFECT: Effect = Effect::Write;
+    type Response = Closed;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        let named = self.selection.named()?;
+        let selector = self.step.selector()?;
+        let checkpoints = self.checkpoints;
+        if !checkpoints.names_the_gate() {
+            let expected = "\"gate\", \"all\" or an object that names criteria or tests";
+            return Err(invalid("checkpoints", Reason::Missing, expected));
+        }
+        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        call.write(&self.workspace, idempotency_key, move |draft| {
+            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
+            let step = StepTarget { task, selector: selector.clone() };
+            refuse_closed(draft.documents(), &step)?;
+            let confirmations = checkpoints.0.clone();
+            draft.apply(&Command::VerifyStep { step: step.clone(), confirmations })?;
+            let close = Command::CloseStep { step: step.clone(), named: checkpoints.named() };
+            let changed = step_changed(draft.apply(&close)?);
+            let closed = Closed {
+                task: changed.task,
+                revision: changed.revision,
+                step: changed.step,
+                events: draft.events().iter().map(shown).collect(),
+            };
+            let mut reply = Reply::new(&closed).about(target);
+            weak_proof(draft.documents(), &step, &mut reply)?;
+            Ok(reply)
+        })
+    }
+}

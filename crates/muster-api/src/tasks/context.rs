@@ -1,0 +1,159 @@
+//! `tasks_context`.
+
+use std::sync::Arc;
+
+use muster_core::tasks::{
+    entity::Status,
+    id::{EntityId, WorkspaceId},
+    view::{
+        context::{ContextQuery, ContextView, PageRequest, RowFilter},
+        shed::{self, CursorWriter},
+    },
+    wording::Tags,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use super::groups::{Budgeted, TargetName, agree, plan_kind};
+use crate::{
+    Effect, Envelope, Toolset,
+    arguments::{Reason, invalid},
+    call::{Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Rows of a list when no limit is given.
+const ROWS_DEFAULT: u32 = 50;
+
+/// Lists plans and tasks with status, progress and blockers; filters combine. Use it to find ids.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksContext {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    /// Only rows in this status.
+    status: Option<Status>,
+    /// Status of plans, instead of status.
+    plans_status: Option<Status>,
+    /// Status of tasks, instead of status.
+    tasks_status: Option<Status>,
+    /// Only this plan and its tasks.
+    parent: Option<EntityId>,
+    /// Same as parent.
+    tasks_parent: Option<EntityId>,
+    /// Same as parent.
+    plan: Option<EntityId>,
+    /// Only this task and its plan.
+    task: Option<EntityId>,
+    /// Same as task or plan.
+    target: Option<TargetName>,
+    /// Rows that have all of these tags.
+    tags: Option<Tags>,
+    /// Tasks of this domain.
+    domain: Option<String>,
+    /// Rows whose id, title, description or context contains this, in any case.
+    query: Option<String>,
+    /// Rows per list, 0 to 1000; default 50.
+    #[schemars(range(max = 1000))]
+    limit: Option<u32>,
+    /// Plans, instead of limit.
+    #[schemars(range(max = 1000))]
+    plans_limit: Option<u32>,
+    /// Tasks, instead of limit.
+    #[schemars(range(max = 1000))]
+    tasks_limit: Option<u32>,
+    /// next_cursor of the page of plans before.
+    plans_cursor: Option<String>,
+    /// next_cursor of the page of tasks before.
+    tasks_cursor: Option<String>,
+    #[serde(flatten)]
+    budgeted: Budgeted,
+}
+
+impl Operation for TasksContext {
+    const NAME: &'static str = "tasks_context";
+    const TITLE: &'static str = "List plans and tasks";
+    const TOOLSET: Toolset = Toolset::Daily;
+    const EFFECT: Effect = Effect::Read;
+    type Response = ContextView;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        let binding = self.binding();
+        let query = self.query(&binding)?;
+        let start = (query.plans.after.unwrap_or(0), query.tasks.after.unwrap_or(0));
+        let cursor: CursorWriter = Arc::new(move |after| write_cursor(&binding, after));
+        call.read(&self.workspace, |docs| {
+            let view = ContextView::of(docs, &self.workspace, &query, &*cursor)?;
+            let shedding = || shed::context(start, &cursor);
+            Ok(Reply::view(&view, self.budgeted.max_chars, shedding))
+        })
+    }
+}
+
+impl TasksContext {
+    fn query(&self, binding: &str) -> Result<ContextQuery, Failure> {
+        let target = self.target.map(|target| target.0);
+        let plan = agree(&[
+            ("parent", self.parent),
+            ("tasks_parent", self.tasks_parent),
+            ("plan", self.plan),
+        ])?;
+        let plan = plan_kind("parent", plan)?;
+        let (mut plan, mut task) = (plan, None);
+        match agree(&[("task", self.task), ("target", target)])? {
+            Some(EntityId::Task(id)) => task = Some(id),
+            Some(EntityId::Plan(id)) => {
+                let given = ("parent", plan.map(EntityId::Plan));
+                agree(&[given, ("target", Some(EntityId::Plan(id)))])?;
+                plan = Some(id);
+            }
+            None => {}
+        }
+        let page = |limit: Option<u32>, cursor: &Option<String>, name: &str| {
+            let after = read_cursor(name, cursor.as_deref(), binding)?;
+            let limit = limit.or(self.limit).unwrap_or(ROWS_DEFAULT);
+            Ok::<_, Failure>(PageRequest { after, limit })
+        };
+        Ok(ContextQuery {
+            plans_status: self.plans_status.or(self.status),
+            tasks_status: self.tasks_status.or(self.status),
+            plan,
+            task,
+            filter: RowFilter {
+                tags: self.tags.as_ref().map(|tags| tags.0.clone()).unwrap_or_default(),
+                domain: self.domain.clone(),
+                query: self.query.as_ref().map(|query| query.to_lowercase()),
+            },
+            plans: page(self.plans_limit, &self.plans_cursor, "plans_cursor")?,
+            tasks: page(self.tasks_limit, &self.tasks_cursor, "tasks_cursor")?,
+        })
+    }
+
+    /// A short word for the filter set: cursors of other filters do not fit it (TASKS-CTX-2).
+    fn binding(&self) -> String {
+        let filters = format!(
+            "{:?}",
+            (
+                (&self.workspace, self.status, self.plans_status, self.tasks_status),
+                (self.parent, self.tasks_parent, self.plan, self.task, self.target),
+                (&self.tags, &self.domain, &self.query),
+            )
+        );
+        let hash = Sha256::digest(filters.as_bytes());
+        hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+fn write_cursor(binding: &str, after: u64) -> String {
+    format!("c{after}-{binding}")
+}
+
+fn read_cursor(name: &str, cursor: Option<&str>, binding: &str) -> Result<Option<u64>, Failure> {
+    let Some(cursor) = cursor else { return Ok(None) };
+    let parts = cursor.strip_prefix('c').and_then(|rest| rest.split_once('-'));
+    let after = parts.filter(|(_, bound)| *bound == binding);
+    match after.and_then(|(after, _)| after.parse().ok()) {
+        Some(after) => Ok(Some(after)),
+        None => Err(invalid(name, Reason::BadFormat, "a next_cursor of the same filters")),
+    }
+}

@@ -1,0 +1,222 @@
+//! `tasks_create`.
+
+use muster_core::{
+    Draft, Refusal,
+    tasks::{
+        Command, Tasks,
+        command::{AddSteps, CreatePlan, CreateTask, DefineStep, StepSelector, StepTarget},
+        id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
+        lookup,
+        wire::EventView,
+        wording::{FreeObject, Prose, Title},
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    groups::{ParentPlan, Repeatable},
+    respond::{StepName, added_steps, first, shown},
+    steps::{ProofModeChanges, StepInput},
+};
+use crate::{
+    Effect, Envelope,
+    arguments::{Reason, invalid_with},
+    call::{Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Creates a plan, or a task under a plan with its steps. Use it to put work on record before starting it.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksCreate {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    /// plan or task; default task when parent or target is given, else plan.
+    kind: Option<EntityKind>,
+    #[serde(flatten)]
+    parent: ParentPlan,
+    /// One line, at most 500 characters.
+    title: Title,
+    /// What it is about.
+    description: Option<Prose>,
+    /// Plan only: what it promises.
+    contract: Option<Prose>,
+    /// Plan only: the promise, structured.
+    contract_data: Option<FreeObject>,
+    /// Task only: its steps, at most 200.
+    #[schemars(length(max = 200))]
+    steps: Option<Vec<StepInput>>,
+    #[serde(flatten)]
+    repeatable: Repeatable,
+}
+
+/// What was created.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Created {
+    /// Its id.
+    id: String,
+    /// Id with the workspace in front.
+    qualified_id: String,
+    /// Plan or task.
+    kind: EntityKind,
+    /// What the next expected_revision must name.
+    revision: u64,
+    /// The creation.
+    event: EventView,
+    /// Steps of a new task, when steps were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<Vec<StepName>>,
+    /// All events of the call, when steps were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events: Option<Vec<EventView>>,
+}
+
+impl Operation for TasksCreate {
+    const NAME: &'static str = "tasks_create";
+    const TITLE: &'static str = "Create a plan or task";
+    const EFFECT: Effect = Effect::Write;
+    type Response = Created;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        let parent = self.parent.named()?;
+        let kind = self.kind.unwrap_or(match parent {
+            Some(_) => EntityKind::Task,
+            None => EntityKind::Plan,
+        });
+        let workspace = self.workspace.clone();
+        let key = self.repeatable.idempotency_key.clone();
+        let scope = self.workspace.clone();
+        match kind {
+            EntityKind::Plan => {
+                let create = self.plan(parent)?;
+                call.write(&workspace, key, move |draft| create_plan(draft, &scope, &create))
+            }
+            EntityKind::Task => {
+                let new = self.task(parent)?;
+                call.write(&workspace, key, move |draft| create_task(draft, &scope, &new))
+            }
+        }
+    }
+}
+
+/// A task and its steps, as asked for.
+struct NewTask {
+    parent: Option<PlanId>,
+    title: String,
+    description: Option<String>,
+    steps: Option<Vec<StepInput>>,
+}
+
+impl TasksCreate {
+    fn plan(self, parent: Option<PlanId>) -> Result<CreatePlan, Failure> {
+        if self.steps.is_some() {
+            return Err(not_for("steps", "plan"));
+        }
+        if parent.is_some() {
+            return Err(not_for("parent", "plan"));
+        }
+        Ok(CreatePlan {
+            title: self.title.0,
+            description: self.description.and_then(Prose::stored),
+            contract: self.contract.and_then(Prose::stored),
+            contract_data: self.contract_data.map(|object| object.0),
+        })
+    }
+
+    fn task(self, parent: Option<PlanId>) -> Result<NewTask, Failure> {
+        if self.contract.is_some() {
+            return Err(not_for("contract", "task"));
+        }
+        if self.contract_data.is_some() {
+            return Err(not_for("contract_data", "task"));
+        }
+        Ok(NewTask {
+            parent,
+            title: self.title.0,
+            description: self.description.and_then(Prose::stored),
+            steps: self.steps,
+        })
+    }
+}
+
+/// TASKS-CREATE-1.
+fn not_for(argument: &str, kind: &str) -> Failure {
+    invalid_with(
+        argument,
+        Reason::Conflict,
+        &format!("no {argument} with kind {kind}"),
+        format!("{argument} does not go with kind {kind}"),
+        format!("Leave {argument} out, or choose the other kind."),
+    )
+}
+
+fn create_plan(
+    draft: &mut Draft<'_, Tasks>,
+    workspace: &WorkspaceId,
+    create: &CreatePlan,
+) -> Result<Reply, Refusal<Tasks>> {
+    let event = shown(first(draft.apply(&Command::CreatePlan(create.clone()))?));
+    let id = EntityId::Plan(PlanId(lookup::workspace(draft.documents())?.last_plan));
+    Ok(Reply::new(&Created::of(workspace, id, event)))
+}
+
+fn create_task(
+    draft: &mut Draft<'_, Tasks>,
+    workspace: &WorkspaceId,
+    new: &NewTask,
+) -> Result<Reply, Refusal<Tasks>> {
+    let parent = lookup::parent_plan(draft.documents(), new.parent)?;
+    let (title, description) = (new.title.clone(), new.description.clone());
+    let create = Command::CreateTask(CreateTask { parent, title, description });
+    let event = shown(first(draft.apply(&create)?));
+    let id = TaskId(lookup::workspace(draft.documents())?.last_task);
+    let mut created = Created::of(workspace, id.into(), event);
+    if let Some(steps) = new.steps.as_ref().filter(|steps| !steps.is_empty()) {
+        created.steps = Some(add_steps(draft, id, steps)?);
+    } else if new.steps.is_some() {
+        created.steps = Some(Vec::new());
+    }
+    if new.steps.is_some() {
+        created.events = Some(draft.events().iter().map(shown).collect());
+    }
+    Ok(Reply::new(&created))
+}
+
+/// Adds the steps and defines what goes beyond title and criteria, one event each.
+fn add_steps(
+    draft: &mut Draft<'_, Tasks>,
+    task: TaskId,
+    steps: &[StepInput],
+) -> Result<Vec<StepName>, Refusal<Tasks>> {
+    let bare = steps.iter().map(StepInput::bare).collect();
+    let add = AddSteps { task, parent: None, steps: bare };
+    let names = added_steps(&first(draft.apply(&Command::AddSteps(add))?).event);
+    for (step, name) in steps.iter().zip(&names).filter(|(step, _)| step.has_more()) {
+        let path = name.path.parse();
+        let path = path.unwrap_or_else(|_| unreachable!("paths read back: {}", name.path));
+        let selector = StepSelector::Path(path);
+        draft.apply(&Command::DefineStep(DefineStep {
+            step: StepTarget { task, selector },
+            title: None,
+            success_criteria: None,
+            tests: step.tests.as_ref().map(|lines| lines.0.clone()),
+            blockers: step.blockers.as_ref().map(|lines| lines.0.clone()),
+            proof_modes: step.proof_modes.map(ProofModeChanges::changes),
+        }))?;
+    }
+    Ok(names)
+}
+
+impl Created {
+    fn of(workspace: &WorkspaceId, id: EntityId, event: EventView) -> Self {
+        Self {
+            id: id.to_string(),
+            qualified_id: format!("{workspace}:{id}"),
+            kind: id.kind(),
+            revision: 0,
+            event,
+            steps: None,
+            events: None,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! `tasks_decompose`.
+
+use muster_core::tasks::{
+    Command,
+    command::{AddSteps, StepSelector},
+    id::WorkspaceId,
+    lookup,
+    wire::EventView,
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+
+use super::{
+    groups::{Guarded, OneTask},
+    respond::{StepName, added_steps, first, shown},
+    steps::StepInput,
+    work::guarded_task,
+};
+use crate::{
+    Effect, Envelope,
+    call::{Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Adds steps to a task, at its root or below a step. Adding to a finished task or closed step reopens it.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksDecompose {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: OneTask,
+    /// Steps to add, 1 to 200.
+    #[schemars(length(min = 1, max = 200))]
+    steps: Vec<StepInput>,
+    /// Step below which they go, as path or step id; default: the task itself.
+    parent: Option<StepWord>,
+    #[serde(flatten)]
+    guarded: Guarded,
+}
+
+/// A step named by one word: its path or its id.
+#[derive(Clone, Debug)]
+struct StepWord(StepSelector);
+
+impl<'de> Deserialize<'de> for StepWord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let id = text.parse().map(StepSelector::Id);
+        let selector = id.or_else(|_| text.parse().map(StepSelector::Path));
+        let expected = "expected a step path such as s:0 or a step id such as STEP-0000000A";
+        selector.map(Self).map_err(|_| D::Error::custom(expected))
+    }
+}
+
+impl JsonSchema for StepWord {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StepWord".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string"})
+    }
+}
+
+/// The steps that were added.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Decomposed {
+    /// The task.
+    task: String,
+    /// Its revision now.
+    revision: u64,
+    /// The new steps.
+    steps: Vec<StepName>,
+    /// What happened.
+    event: EventView,
+}
+
+impl Operation for TasksDecompose {
+    const NAME: &'static str = "tasks_decompose";
+    const TITLE: &'static str = "Add steps to a task";
+    const EFFECT: Effect = Effect::Write;
+    type Response = Decomposed;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        let named = self.selection.named()?;
+        let parent = self.parent.map(|word| word.0);
+        let steps: Vec<_> = self.steps.into_iter().map(StepInput::whole).collect();
+        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        call.write(&self.workspace, idempotency_key, move |draft| {
+            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
+            let add = AddSteps { task, parent: parent.clone(), steps: steps.clone() };
+            let recorded = first(draft.apply(&Command::AddSteps(add))?).clone();
+            let decomposed = Decomposed {
+                task: task.to_string(),
+                revision: lookup::revision(draft.documents(), task.into())?,
+                steps: added_steps(&recorded.event),
+                event: shown(&recorded),
+            };
+            Ok(Reply::new(&decomposed).about(target))
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! `tasks_define`.
+
+use muster_core::tasks::{
+    Command,
+    command::{DefineStep, StepTarget},
+    id::WorkspaceId,
+    wording::{Lines, Title},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    groups::{Guarded, OneStep, OneTask},
+    respond::StepChanged,
+    steps::ProofModeChanges,
+    work::change_step,
+};
+use crate::{
+    Effect, Envelope,
+    arguments::{Reason, invalid},
+    call::{Call, Failure},
+    registry::Operation,
+};
+
+/// Redefines title, criteria, tests, blockers or proof modes of a step; given lists replace the old ones.
+/// New criteria or tests take their confirmation back and reopen a closed step.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksDefine {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: OneTask,
+    #[serde(flatten)]
+    step: OneStep,
+    /// New title.
+    title: Option<Title>,
+    /// When the step counts as done.
+    success_criteria: Option<Lines>,
+    /// How that is checked.
+    tests: Option<Lines>,
+    /// What stands in the way.
+    blockers: Option<Lines>,
+    /// Whether closing needs proof; only the given ones change.
+    proof_modes: Option<ProofModeChanges>,
+    #[serde(flatten)]
+    guarded: Guarded,
+}
+
+impl Operation for TasksDefine {
+    const NAME: &'static str = "tasks_define";
+    const TITLE: &'static str = "Redefine a step";
+    const EFFECT: Effect = Effect::Set;
+    type Response = StepChanged;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        let named = self.selection.named()?;
+        let selector = self.step.selector()?;
+        let title = self.title.map(|title| title.0);
+        let lines = |lines: Option<Lines>| lines.map(|lines| lines.0);
+        let success_criteria = lines(self.success_criteria);
+        let (tests, blockers) = (lines(self.tests), lines(self.blockers));
+        let proof_modes = self.proof_modes.map(ProofModeChanges::changes);
+        let lists = [&success_criteria, &tests, &blockers];
+        let given = title.is_some() || lists.iter().any(|list| list.is_some());
+        if !given && proof_modes.as_ref().is_none_or(Vec::is_empty) {
+            return Err(invalid("title", Reason::Missing, "at least one field to change"));
+        }
+        change_step(call, &self.workspace, named, self.guarded, move |task| {
+            Command::DefineStep(DefineStep {
+                step: StepTarget { task, selector: selector.clone() },
+                title: title.clone(),
+                success_criteria: success_criteria.clone(),
+                tests: tests.clone(),
+                blockers: blockers.clone(),
+                proof_modes: proof_modes.clone(),
+            })
+        })
+    }
+}

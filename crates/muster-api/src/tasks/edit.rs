@@ -1,0 +1,128 @@
+//! `tasks_edit`.
+
+use muster_core::tasks::{
+    Command,
+    command::{Edit, OwnPatch},
+    entity::Urgency,
+    event::MetaPatch,
+    id::{EntityId, EntityKind, WorkspaceId},
+    lookup,
+    wire::EventView,
+    wording::{FreeObject, Prose, Tags, Title},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    groups::{Guarded, TaskOrPlan},
+    respond::{first, shown},
+    work::guarded_target,
+};
+use crate::{
+    Effect, Envelope,
+    arguments::{Reason, invalid},
+    call::{Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Edits fields of a plan or task in one event; only the given ones change. An empty text or list clears.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksEdit {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    /// New title.
+    title: Option<Title>,
+    /// New description.
+    description: Option<Prose>,
+    /// New background.
+    context: Option<Prose>,
+    /// New priority.
+    priority: Option<Urgency>,
+    /// All tags from now on, at most 50.
+    tags: Option<Tags>,
+    /// All ids that have to be done first.
+    #[schemars(length(max = 200))]
+    depends_on: Option<Vec<EntityId>>,
+    /// Task only: new domain.
+    new_domain: Option<Prose>,
+    /// Plan only: new contract.
+    contract: Option<Prose>,
+    /// Plan only: new structured contract.
+    contract_data: Option<FreeObject>,
+    #[serde(flatten)]
+    guarded: Guarded,
+}
+
+/// What was edited.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Edited {
+    /// Its id.
+    id: String,
+    /// Plan or task.
+    kind: EntityKind,
+    /// Its revision now.
+    revision: u64,
+    /// What happened.
+    event: EventView,
+}
+
+impl Operation for TasksEdit {
+    const NAME: &'static str = "tasks_edit";
+    const TITLE: &'static str = "Edit a plan or task";
+    const EFFECT: Effect = Effect::Set;
+    type Response = Edited;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        let named = self.selection.named()?;
+        let expected = self.guarded.expected_revision;
+        let key = self.guarded.idempotency_key.clone();
+        let workspace = self.workspace.clone();
+        let (meta, own) = self.patches()?;
+        call.write(&workspace, key, move |draft| {
+            let target = guarded_target(draft.documents(), named, expected)?;
+            let edit = Edit { id: target.id, meta: meta.clone(), own: own.clone() };
+            let event = shown(first(draft.apply(&Command::Edit(edit))?));
+            let edited = Edited {
+                id: target.id.to_string(),
+                kind: target.id.kind(),
+                revision: lookup::revision(draft.documents(), target.id)?,
+                event,
+            };
+            Ok(Reply::new(&edited).about(target))
+        })
+    }
+}
+
+impl TasksEdit {
+    fn patches(self) -> Result<(MetaPatch, OwnPatch), Failure> {
+        let meta = MetaPatch {
+            title: self.title.map(|title| title.0),
+            description: self.description.map(Prose::stored),
+            context: self.context.map(Prose::stored),
+            priority: self.priority,
+            tags: self.tags.map(|tags| tags.0),
+            depends_on: self.depends_on.map(without_duplicates),
+        };
+        let own = OwnPatch {
+            contract: self.contract.map(Prose::stored),
+            contract_data: self.contract_data.map(|object| object.0),
+            domain: self.new_domain.map(Prose::stored),
+        };
+        if meta == MetaPatch::default() && own == OwnPatch::default() {
+            return Err(invalid("title", Reason::Missing, "at least one field to change"));
+        }
+        Ok((meta, own))
+    }
+}
+
+fn without_duplicates(ids: Vec<EntityId>) -> Vec<EntityId> {
+    let mut unique = Vec::with_capacity(ids.len());
+    for id in ids {
+        if !unique.contains(&id) {
+            unique.push(id);
+        }
+    }
+    unique
+}

@@ -1,0 +1,128 @@
+//! `tasks_focus_get`, `tasks_focus_set`, `tasks_focus_clear`.
+
+use muster_core::tasks::{
+    Command,
+    id::{EntityId, WorkspaceId},
+    lookup::{self, Accepts},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::groups::{Repeatable, TaskOrPlan};
+use crate::{
+    Effect, Envelope,
+    arguments::{Reason, invalid},
+    call::{Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Shows which plan or task calls without a target mean.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksFocusGet {
+    /// Workspace id.
+    workspace: WorkspaceId,
+}
+
+/// The focus.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Focus {
+    /// The workspace.
+    workspace: String,
+    /// Plan or task id, or null.
+    focus: Option<EntityId>,
+}
+
+impl Operation for TasksFocusGet {
+    const NAME: &'static str = "tasks_focus_get";
+    const TITLE: &'static str = "Show the focus";
+    const EFFECT: Effect = Effect::Read;
+    type Response = Focus;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        call.read(&self.workspace, |docs| {
+            let focus = lookup::workspace(docs)?.focus;
+            Ok(Reply::new(&Focus { workspace: self.workspace.to_string(), focus }))
+        })
+    }
+}
+
+/// Sets the plan or task that later calls without a target mean, for all clients of the workspace.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksFocusSet {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    #[serde(flatten)]
+    repeatable: Repeatable,
+}
+
+/// A focus that was set.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FocusMove {
+    /// The workspace.
+    workspace: String,
+    /// Where focus was.
+    previous: Option<EntityId>,
+    /// Where it is.
+    focus: EntityId,
+}
+
+impl Operation for TasksFocusSet {
+    const NAME: &'static str = "tasks_focus_set";
+    const TITLE: &'static str = "Set the focus";
+    const EFFECT: Effect = Effect::Set;
+    type Response = FocusMove;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        // TASKS-FSET-1: focus itself is no selector here.
+        let Some(id) = self.selection.named()? else {
+            return Err(invalid("task", Reason::Missing, "a task or plan id"));
+        };
+        let name = self.workspace.to_string();
+        call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
+            let target = lookup::target(draft.documents(), Some(id), Accepts::Any)?;
+            let previous = lookup::workspace(draft.documents())?.focus;
+            draft.apply(&Command::MoveFocus { to: Some(id) })?;
+            let moved = FocusMove { workspace: name.clone(), previous, focus: id };
+            Ok(Reply::new(&moved).about(target))
+        })
+    }
+}
+
+/// Clears the focus; calls then have to name their target.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksFocusClear {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    repeatable: Repeatable,
+}
+
+/// A focus that was cleared.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FocusCleared {
+    /// The workspace.
+    workspace: String,
+    /// Where focus was.
+    previous: Option<EntityId>,
+    /// Whether one was set.
+    cleared: bool,
+}
+
+impl Operation for TasksFocusClear {
+    const NAME: &'static str = "tasks_focus_clear";
+    const TITLE: &'static str = "Clear the focus";
+    const EFFECT: Effect = Effect::Set;
+    type Response = FocusCleared;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        let name = self.workspace.to_string();
+        call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
+            let previous = lookup::workspace(draft.documents())?.focus;
+            draft.apply(&Command::MoveFocus { to: None })?;
+            let cleared = previous.is_some();
+            Ok(Reply::new(&FocusCleared { workspace: name.clone(), previous, cleared }))
+        })
+    }
+}

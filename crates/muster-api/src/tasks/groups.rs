@@ -1,0 +1,207 @@
+//! Argument groups that many operations share (TASKS section 2.5).
+
+use muster_core::tasks::{
+    command::StepSelector,
+    id::{EntityId, EntityKind, PlanId, StepId},
+    path::StepPath,
+    view::Requested,
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_json::Value;
+
+use crate::{
+    arguments::{Reason, invalid, invalid_with},
+    call::Failure,
+};
+
+/// A plan or task named by `target`: an id, or an id with the kind it must have (TASKS-TGT-1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TargetName(pub EntityId);
+
+impl<'de> Deserialize<'de> for TargetName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Named {
+            id: EntityId,
+            kind: Option<EntityKind>,
+        }
+        let value = Value::deserialize(deserializer)?;
+        if value.is_string() {
+            return EntityId::deserialize(value).map(Self).map_err(D::Error::custom);
+        }
+        let named = Named::deserialize(value).map_err(D::Error::custom)?;
+        match named.kind {
+            Some(kind) if kind != named.id.kind() => {
+                let kind = named.id.kind().name();
+                Err(D::Error::custom(format!("expected kind {kind} for {}", named.id)))
+            }
+            Some(_) | None => Ok(Self(named.id)),
+        }
+    }
+}
+
+impl JsonSchema for TargetName {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Target".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"anyOf": [
+            {"type": "string"},
+            {
+                "type": "object",
+                "properties": {
+                    "id": {"type": "string"},
+                    "kind": {"type": "string", "enum": ["plan", "task"]},
+                },
+                "required": ["id"],
+                "additionalProperties": false,
+            },
+        ]})
+    }
+}
+
+/// Selects one task.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct OneTask {
+    /// Task id; default: the focused task.
+    task: Option<EntityId>,
+    /// Same as task.
+    target: Option<TargetName>,
+}
+
+impl OneTask {
+    /// The entity named, if any.
+    pub(crate) fn named(&self) -> Result<Option<EntityId>, Failure> {
+        agree(&[("task", self.task), ("target", self.target.map(|target| target.0))])
+    }
+}
+
+/// Selects a plan or a task.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(crate) struct TaskOrPlan {
+    /// Task or plan id; default: the focus.
+    task: Option<EntityId>,
+    /// Plan id.
+    plan: Option<EntityId>,
+    /// Same as task or plan.
+    target: Option<TargetName>,
+}
+
+impl TaskOrPlan {
+    /// The entity named, if any.
+    pub(crate) fn named(&self) -> Result<Option<EntityId>, Failure> {
+        plan_kind("plan", self.plan)?;
+        let target = self.target.map(|target| target.0);
+        agree(&[("task", self.task), ("plan", self.plan), ("target", target)])
+    }
+
+    /// What was asked for, as views repeat it.
+    pub(crate) fn requested(&self) -> Requested {
+        let alias = |kind| self.target.map(|target| target.0).filter(|id| id.kind() == kind);
+        Requested {
+            task: self.task.or_else(|| alias(EntityKind::Task)),
+            plan: self.plan.or_else(|| alias(EntityKind::Plan)),
+        }
+    }
+}
+
+/// Selects the plan that a new task goes under.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ParentPlan {
+    /// Plan of the new task; default: the focused plan, or the focused task's plan.
+    parent: Option<EntityId>,
+    /// Same as parent.
+    target: Option<TargetName>,
+}
+
+impl ParentPlan {
+    /// The plan named, if any.
+    pub(crate) fn named(&self) -> Result<Option<PlanId>, Failure> {
+        let target = self.target.map(|target| target.0);
+        let named = agree(&[("parent", self.parent), ("target", target)])?;
+        plan_kind("parent", named)
+    }
+}
+
+/// Refuses a task where a plan is meant.
+pub(crate) fn plan_kind(argument: &str, id: Option<EntityId>) -> Result<Option<PlanId>, Failure> {
+    match id {
+        Some(EntityId::Plan(id)) => Ok(Some(id)),
+        Some(EntityId::Task(_)) => {
+            Err(invalid(argument, Reason::WrongKind, "a plan id such as PLAN-001"))
+        }
+        None => Ok(None),
+    }
+}
+
+/// All that are given must name the same entity (TASKS-TGT-2).
+pub(crate) fn agree(
+    given: &[(&'static str, Option<EntityId>)],
+) -> Result<Option<EntityId>, Failure> {
+    let mut named = given.iter().filter_map(|(name, id)| id.map(|id| (*name, id)));
+    let Some((first_name, first)) = named.next() else { return Ok(None) };
+    match named.find(|(_, id)| *id != first) {
+        Some((name, id)) => Err(invalid_with(
+            name,
+            Reason::Conflict,
+            "arguments that name the same plan or task",
+            format!("{first_name} is {first} but {name} is {id}"),
+            format!("Call again with one of {first_name} and {name}."),
+        )),
+        None => Ok(Some(first)),
+    }
+}
+
+/// Selects one step of a task.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct OneStep {
+    /// Step id, the safe selector.
+    step_id: Option<StepId>,
+    /// Step path such as s:0.s:2; with step_id both must mean the same step.
+    path: Option<StepPath>,
+}
+
+impl OneStep {
+    /// The selector; one of the two is required.
+    pub(crate) fn selector(self) -> Result<StepSelector, Failure> {
+        match (self.path, self.step_id) {
+            (Some(path), Some(id)) => Ok(StepSelector::Both(path, id)),
+            (Some(path), None) => Ok(StepSelector::Path(path)),
+            (None, Some(id)) => Ok(StepSelector::Id(id)),
+            (None, None) => {
+                Err(invalid("step_id", Reason::Missing, "a step id, or path as a step path"))
+            }
+        }
+    }
+}
+
+/// Arguments of every change of an existing plan or task.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Guarded {
+    /// Refuse unless the plan or task is at this revision.
+    pub(crate) expected_revision: Option<u64>,
+    /// 1 to 200 characters; the same call with the same key is answered again, not done again.
+    #[schemars(length(min = 1, max = 200))]
+    pub(crate) idempotency_key: Option<String>,
+}
+
+/// Arguments of a change that has nothing to guard.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Repeatable {
+    /// 1 to 200 characters; the same call with the same key is answered again, not done again.
+    #[schemars(length(min = 1, max = 200))]
+    pub(crate) idempotency_key: Option<String>,
+}
+
+/// Arguments of a view that can be cut to a size.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Budgeted {
+    /// Largest size of the result in characters of JSON; less important parts go first.
+    pub(crate) max_chars: Option<u64>,
+}

@@ -1,0 +1,64 @@
+//! `tasks_note`.
+
+use muster_core::tasks::{Command, Event, command::StepTarget, id::WorkspaceId, wording::Remark};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    groups::{Guarded, OneStep, OneTask},
+    respond::{StepChanged, first},
+    work::{guarded_task, step_changed},
+};
+use crate::{
+    Effect, Envelope,
+    call::{Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Adds a progress note to a step: what was found, tried or decided, for whoever continues.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksNote {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: OneTask,
+    #[serde(flatten)]
+    step: OneStep,
+    /// The note, not blank, at most 65536 characters.
+    note: Remark,
+    #[serde(flatten)]
+    guarded: Guarded,
+}
+
+/// A note that was written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Noted {
+    #[serde(flatten)]
+    changed: StepChanged,
+    /// Number of the note on this step.
+    note_seq: u32,
+}
+
+impl Operation for TasksNote {
+    const NAME: &'static str = "tasks_note";
+    const TITLE: &'static str = "Note progress on a step";
+    const EFFECT: Effect = Effect::Write;
+    type Response = Noted;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        let named = self.selection.named()?;
+        let selector = self.step.selector()?;
+        let note = self.note.0;
+        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        call.write(&self.workspace, idempotency_key, move |draft| {
+            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
+            let step = StepTarget { task, selector: selector.clone() };
+            let events = draft.apply(&Command::NoteStep { step, note: note.clone() })?;
+            let Event::StepNoted(noted) = &first(events).event else {
+                unreachable!("a note causes {events:?}")
+            };
+            let note_seq = noted.note_seq;
+            Ok(Reply::new(&Noted { changed: step_changed(events), note_seq }).about(target))
+        })
+    }
+}

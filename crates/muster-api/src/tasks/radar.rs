@@ -1,0 +1,49 @@
+//! `tasks_radar`.
+
+use muster_core::tasks::{
+    id::WorkspaceId,
+    lookup::{self, Accepts},
+    view::{radar::RadarView, shed},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::groups::{Budgeted, TaskOrPlan};
+use crate::{
+    Effect, Envelope, Toolset,
+    call::{Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Shows one screen about a plan or task: now, why, verify, next, blockers. Use it to see where work stands
+/// and what to do next.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksRadar {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    #[serde(flatten)]
+    budgeted: Budgeted,
+    /// Accepted for symmetry: this view never writes.
+    #[serde(default, rename = "read_only")]
+    _read_only: bool,
+}
+
+impl Operation for TasksRadar {
+    const NAME: &'static str = "tasks_radar";
+    const TITLE: &'static str = "Show where work stands";
+    const TOOLSET: Toolset = Toolset::Daily;
+    const EFFECT: Effect = Effect::Read;
+    type Response = RadarView;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        let named = self.selection.named()?;
+        let requested = self.selection.requested();
+        call.read(&self.workspace, |docs| {
+            let target = lookup::target(docs, named, Accepts::Any)?;
+            let view = RadarView::of(docs, &self.workspace, target.id, requested)?;
+            Ok(Reply::view(&view, self.budgeted.max_chars, shed::radar).about(target))
+        })
+    }
+}

@@ -1,0 +1,71 @@
+//! Result shapes that several operations share.
+
+use muster_core::{
+    Recorded,
+    tasks::{
+        Event,
+        event::StepRef,
+        wire::{self, EventView},
+    },
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A step in a result.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct StepName {
+    /// Stable id.
+    pub(crate) step_id: String,
+    /// Path.
+    pub(crate) path: String,
+}
+
+impl StepName {
+    pub(crate) fn of(step: &StepRef) -> Self {
+        Self { step_id: step.step_id.to_string(), path: step.path.to_string() }
+    }
+}
+
+/// The steps that an event added.
+pub(crate) fn added_steps(event: &Event) -> Vec<StepName> {
+    let Event::StepsAdded(added) = event else { return Vec::new() };
+    let name = |step: &muster_core::tasks::event::AddedStep| StepName {
+        step_id: step.id.to_string(),
+        path: step.path.to_string(),
+    };
+    added.steps.iter().map(name).collect()
+}
+
+/// Result of a change of one step.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct StepChanged {
+    /// The task.
+    pub(crate) task: String,
+    /// Its revision now.
+    pub(crate) revision: u64,
+    /// The step.
+    pub(crate) step: StepName,
+    /// What happened.
+    pub(crate) event: EventView,
+}
+
+impl StepChanged {
+    pub(crate) fn of(step: &StepRef, event: EventView) -> Self {
+        Self {
+            task: step.task.task.to_string(),
+            revision: step.task.revision,
+            step: StepName::of(step),
+            event,
+        }
+    }
+}
+
+/// The event as callers see it. Commands that reach this cause public events only.
+pub(crate) fn shown(recorded: &Recorded<Event>) -> EventView {
+    wire::show(recorded).unwrap_or_else(|| unreachable!("{:?} has no public form", recorded.event))
+}
+
+/// The first event of a list that commands never leave empty.
+pub(crate) fn first(events: &[Recorded<Event>]) -> &Recorded<Event> {
+    events.first().unwrap_or_else(|| unreachable!("an accepted command causes an event"))
+}

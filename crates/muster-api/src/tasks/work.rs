@@ -1,0 +1,174 @@
+//! How task operations run: reads over one moment, writes as one draft, answers kept for retries.
+
+use muster_core::{
+    Documents, Draft, Recorded, Refusal,
+    tasks::{
+        Command, Document, Event, Key, Rejection, Tasks,
+        command::StepTarget,
+        entity::KeptAnswer,
+        id::{EntityId, EntityKind, TaskId, WorkspaceId},
+        lookup::{self, Accepts, Target},
+        step::Checkpoint,
+    },
+};
+use muster_runtime::{ExecuteError, StoreFailure};
+use serde_json::json;
+
+use super::{
+    groups::Guarded,
+    respond::{StepChanged, first, shown},
+};
+use crate::{
+    Envelope, WarningCode,
+    call::{Call, Failure, Reply, Scene},
+    refusals,
+};
+
+type Drafted<T> = Result<T, Refusal<Tasks>>;
+
+impl Call<'_> {
+    /// Answers from one consistent moment of a workspace.
+    pub(crate) fn read(
+        &self,
+        workspace: &WorkspaceId,
+        view: impl Fn(&Documents<Tasks>) -> Drafted<Reply>,
+    ) -> Result<Envelope, Failure> {
+        let reply = self.app.engine().read::<Tasks, _>(&workspace.stream(), view);
+        let reply = reply.map_err(|error| failure(workspace, error))?;
+        Ok(self.scene.success(workspace.as_str(), self.app.now(), reply))
+    }
+
+    /// Changes a workspace as one transaction and answers when it is durable.
+    ///
+    /// With an idempotency key the answer is kept in the same transaction, and a repetition of the call is
+    /// answered from there before anything else is looked at (TASKS-IDEM-2).
+    pub(crate) fn write(
+        &self,
+        workspace: &WorkspaceId,
+        key: Option<String>,
+        work: impl Fn(&mut Draft<'_, Tasks>) -> Drafted<Reply> + Send + 'static,
+    ) -> Result<Envelope, Failure> {
+        let (scene, name) = (self.scene.clone(), workspace.to_string());
+        let outcome = self.app.engine().execute::<Tasks, _>(workspace.stream(), move |draft| {
+            if let Some(key) = &key
+                && let Some(answer) = kept_answer(draft.documents(), &scene, key)?
+            {
+                return Ok(answer);
+            }
+            let reply = work(draft)?;
+            let envelope = scene.success(&name, draft.env().now, reply);
+            if let Some(key) = &key {
+                draft.apply(&keep(&scene, key, &envelope))?;
+            }
+            Ok(envelope)
+        });
+        outcome.map_err(|error| failure(workspace, error))
+    }
+}
+
+/// The answer that an earlier call left for the key, marked as replayed.
+fn kept_answer(docs: &Documents<Tasks>, scene: &Scene, key: &str) -> Drafted<Option<Envelope>> {
+    let Some(Document::Answer(kept)) = docs.get(&Key::Answer(key.to_owned()))? else {
+        return Ok(None);
+    };
+    if kept.tool != scene.tool || kept.digest != scene.digest {
+        let (key, first_tool) = (key.to_owned(), kept.tool.clone());
+        return Err(Refusal::rejected(Rejection::KeyTaken { key, first_tool }));
+    }
+    let mut envelope: Envelope = serde_json::from_value(kept.answer.clone())
+        .unwrap_or_else(|error| unreachable!("kept answers are envelopes: {error}"));
+    envelope.context.insert("replayed".to_owned(), json!(true));
+    Ok(Some(envelope))
+}
+
+fn keep(scene: &Scene, key: &str, envelope: &Envelope) -> Command {
+    let kept = KeptAnswer {
+        tool: scene.tool.to_owned(),
+        digest: scene.digest.clone(),
+        answer: envelope.to_json(),
+    };
+    Command::KeepAnswer { key: key.to_owned(), kept }
+}
+
+fn failure(workspace: &WorkspaceId, error: ExecuteError<Rejection>) -> Failure {
+    match error {
+        ExecuteError::Rejected(rejection) => refusals::explain(workspace, *rejection),
+        ExecuteError::Store(StoreFailure(error)) => error.into(),
+    }
+}
+
+/// Finds the plan or task of a change and checks its revision (TASKS-ARG-7).
+pub(crate) fn guarded_target(
+    docs: &Documents<Tasks>,
+    named: Option<EntityId>,
+    expected_revision: Option<u64>,
+) -> Drafted<Target> {
+    let target = lookup::target(docs, named, Accepts::Any)?;
+    lookup::expect_revision(docs, target.id, expected_revision)?;
+    Ok(target)
+}
+
+/// The same for a call that takes tasks only.
+pub(crate) fn guarded_task(
+    docs: &Documents<Tasks>,
+    named: Option<EntityId>,
+    expected_revision: Option<u64>,
+) -> Drafted<(Target, TaskId)> {
+    let target = lookup::target(docs, named, Accepts::Only(EntityKind::Task))?;
+    lookup::expect_revision(docs, target.id, expected_revision)?;
+    match target.id {
+        EntityId::Task(id) => Ok((target, id)),
+        EntityId::Plan(id) => unreachable!("{id} was accepted as a task"),
+    }
+}
+
+/// Changes one step by one command and answers with the step and the event.
+pub(crate) fn change_step(
+    call: &Call<'_>,
+    workspace: &WorkspaceId,
+    named: Option<EntityId>,
+    guarded: Guarded,
+    command: impl Fn(TaskId) -> Command + Send + 'static,
+) -> Result<Envelope, Failure> {
+    let Guarded { expected_revision, idempotency_key } = guarded;
+    call.write(workspace, idempotency_key, move |draft| {
+        let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
+        let changed = step_changed(draft.apply(&command(task))?);
+        Ok(Reply::new(&changed).about(target))
+    })
+}
+
+/// What a command on one step answers.
+pub(crate) fn step_changed(events: &[Recorded<Event>]) -> StepChanged {
+    let recorded = first(events);
+    let Some(step) = recorded.event.step() else {
+        unreachable!("{:?} is not about a step", recorded.event)
+    };
+    StepChanged::of(step, shown(recorded))
+}
+
+/// Warns about checkpoints that should have proof and were closed without (TASKS-GATE-3).
+pub(crate) fn weak_proof(
+    docs: &Documents<Tasks>,
+    target: &StepTarget,
+    reply: &mut Reply,
+) -> Drafted<()> {
+    let (_, step) = lookup::task_and_step(docs, target)?;
+    let weak: Vec<&str> = step.weakly_proven().into_iter().map(Checkpoint::name).collect();
+    if !weak.is_empty() {
+        let message = format!("{} was closed without proof of {}", step.path, weak.join(", "));
+        let recovery = "Attach evidence with CMD: and LINK: receipts.";
+        reply.warn(WarningCode::ProofWeak, message, recovery);
+    }
+    Ok(())
+}
+
+/// A closing call on a closed step is refused before its confirmations could reopen it (TASKS-GATE-1).
+pub(crate) fn refuse_closed(docs: &Documents<Tasks>, target: &StepTarget) -> Drafted<()> {
+    let (_, step) = lookup::task_and_step(docs, target)?;
+    if step.is_closed() {
+        let (step_id, path) = (step.id, step.path.clone());
+        return Err(Refusal::rejected(Rejection::AlreadyClosed { step_id, path }));
+    }
+    Ok(())
+}
