@@ -3,6 +3,7 @@
 mod damage;
 mod migrations;
 mod plans;
+mod processes;
 
 use std::{
     fs,
