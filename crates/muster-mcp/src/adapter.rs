@@ -1,7 +1,7 @@
 //! The one bridge between the SDK's server trait and a [`Backend`].
 //!
-//! It holds what every backend shares: negotiation, the toolset of a listing, the order of calls on a
-//! connection, unknown tools, malformed parameters. It keeps nothing per connection.
+//! It holds what every backend shares: negotiation, the toolset of a listing, the order of calls on
+//! a connection, unknown tools, malformed parameters. It keeps nothing per connection.
 
 #![expect(deprecated, reason = "revisions before 2026-07-28 have log levels and subscriptions")]
 

@@ -70,7 +70,8 @@ pub trait Backend: Send + Sync + 'static {
     /// A tool by name, whatever the toolset lists.
     fn tool(&self, name: &str) -> Option<Tool>;
 
-    /// Whether calls of this tool write nothing and so may overtake each other; `None` for an unknown one.
+    /// Whether calls of this tool write nothing and so may overtake each other; `None` for an
+    /// unknown one.
     fn reads_only(&self, name: &str) -> Option<bool>;
 
     /// The existing tool name closest to a mistyped one.

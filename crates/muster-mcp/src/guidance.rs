@@ -1,7 +1,8 @@
 //! Server instructions: when to use what (MCP-TOOL-6).
 //!
-//! Only tools that exist are named: each piece of advice lists the tools that serve it, best first. No
-//! text of an agent or a repository is ever part of it (MCP-SEC-3); the workspace id is the caller's own.
+//! Only tools that exist are named: each piece of advice lists the tools that serve it, best first.
+//! No text of an agent or a repository is ever part of it (MCP-SEC-3); the workspace id is the
+//! caller's own.
 
 /// Longest instructions.
 #[cfg(test)]
@@ -68,8 +69,8 @@ pub(crate) fn best<'a>(tools: &'a [&'a str], known: &Known<'_>) -> Option<&'a st
 /// The instructions of this server.
 pub(crate) fn instructions(known: &Known<'_>, workspace: Option<&str>) -> String {
     let mut text = String::from(
-        "Muster keeps plans, tasks and steps. A step is done only when its checkpoints are confirmed \
-         and its proof is there; a refusal says what is missing and what to call next.\n",
+        "Muster keeps plans, tasks and steps. A step is done only when its checkpoints are \
+         confirmed and its proof is there; a refusal says what is missing and what to call next.\n",
     );
     match workspace {
         Some(workspace) => text.push_str(&format!("The workspace here is {workspace:?}.\n")),
@@ -83,9 +84,9 @@ pub(crate) fn instructions(known: &Known<'_>, workspace: Option<&str>) -> String
         }
     }
     text.push_str(
-        "Without a target, calls use the workspace's focus. Every answer has the same keys: on failure \
-         read error.message and error.recovery, then follow suggestions, which can be sent as they are. \
-         Tools that are not listed can still be called.",
+        "Without a target, calls use the workspace's focus. Every answer has the same keys: on \
+         failure read error.message and error.recovery, then follow suggestions, which can be sent \
+         as they are. Tools that are not listed can still be called.",
     );
     text
 }

@@ -1,7 +1,8 @@
 //! `/mcp`: streamable HTTP for both protocol eras, as one tower service.
 //!
-//! The SDK does the protocol. This wrapper bounds bodies, answers what the SDK refuses in plain text
-//! with JSON-RPC errors, notes the listing's toolset, and keeps the number of sessions bounded.
+//! The SDK does the protocol. This wrapper bounds bodies, answers what the SDK refuses in plain
+//! text with JSON-RPC errors, notes the listing's toolset, and keeps the number of sessions
+//! bounded.
 
 use std::{
     convert::Infallible,
@@ -82,7 +83,7 @@ pub fn http_endpoint(backend: Arc<dyn Backend>, options: HttpOptions) -> HttpEnd
     let adapter = Adapter::new(backend);
     let factory = move || Ok(adapter.clone());
     HttpEndpoint {
-        protocol: StreamableHttpService::new(factory, sessions.manager(), config),
+        protocol: StreamableHttpService::new(factory, sessions.open(), config),
         sessions,
         request_bytes_max: options.request_bytes_max,
     }

@@ -1,7 +1,8 @@
 //! The sessions of the older protocol revisions, bounded in number.
 //!
-//! Clients rarely say good-bye, and each session holds memory. When there are too many, the one that
-//! was used least recently makes room; its client gets 404 and initializes again, as the protocol says.
+//! Clients rarely say good-bye, and each session holds memory. When there are too many, the one
+//! that was used least recently makes room; its client gets 404 and initializes again, as the
+//! protocol says.
 
 use std::{
     collections::HashMap,
@@ -24,21 +25,21 @@ const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// The open sessions and when each was last used.
 pub(crate) struct HttpSessions {
-    manager: Arc<LocalSessionManager>,
+    open: Arc<LocalSessionManager>,
     used: Mutex<HashMap<Box<str>, Instant>>,
 }
 
 impl HttpSessions {
     /// No sessions yet.
     pub(crate) fn new() -> Self {
-        let mut manager = LocalSessionManager::default();
-        manager.session_config.keep_alive = Some(SESSION_IDLE_MAX);
-        Self { manager: Arc::new(manager), used: Mutex::default() }
+        let mut open = LocalSessionManager::default();
+        open.session_config.keep_alive = Some(SESSION_IDLE_MAX);
+        Self { open: Arc::new(open), used: Mutex::default() }
     }
 
     /// What the SDK keeps its sessions in.
-    pub(crate) fn manager(&self) -> Arc<LocalSessionManager> {
-        Arc::clone(&self.manager)
+    pub(crate) fn open(&self) -> Arc<LocalSessionManager> {
+        Arc::clone(&self.open)
     }
 
     /// Notes the session that an answer opened.
@@ -58,7 +59,7 @@ impl HttpSessions {
 
     /// Makes room for one more session.
     pub(crate) async fn make_room(&self) {
-        let open = self.manager.sessions.read().await;
+        let open = self.open.sessions.read().await;
         let is_full = open.len() >= SESSIONS_MAX;
         let oldest = {
             let mut used = self.lock();
@@ -69,7 +70,7 @@ impl HttpSessions {
         drop(open);
         let Some(oldest) = oldest.filter(|_| is_full) else { return };
         tracing::info!(session = %oldest, "closed to make room for another session");
-        if let Err(error) = self.manager.close_session(&oldest).await {
+        if let Err(error) = self.open.close_session(&oldest).await {
             tracing::warn!(%error, "a session did not close");
         }
     }

@@ -1,8 +1,9 @@
 //! The order of the calls of one stdio connection.
 //!
-//! The service loop runs every request as its own task. A client that writes several calls before it
-//! reads the first answer still means them in order, so each call takes its place while the lines are
-//! read: a writing call runs alone, reading calls run beside each other, nobody overtakes a writer.
+//! The service loop runs every request as its own task. A client that writes several calls before
+//! it reads the first answer still means them in order, so each call takes its place while the
+//! lines are read: a writing call runs alone, reading calls run beside each other, nobody overtakes
+//! a writer.
 
 use std::{
     pin::Pin,

@@ -1,8 +1,8 @@
 //! The stdio transport: one JSON-RPC message per line, both ways.
 //!
-//! It differs from the SDK's own in what a client can see: a broken or oversized line is answered with
-//! a JSON-RPC error instead of silence, calls keep their order ([`Lane`]), and a client that does not
-//! read its answers is not read from.
+//! It differs from the SDK's own in what a client can see: a broken or oversized line is answered
+//! with a JSON-RPC error instead of silence, calls keep their order ([`Lane`]), and a client that
+//! does not read its answers is not read from.
 
 use std::{io, sync::Arc};
 

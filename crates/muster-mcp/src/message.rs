@@ -1,7 +1,7 @@
 //! One line of text to one JSON-RPC message, or to the error that answers it.
 //!
-//! `tools/call` is built by hand: the SDK's own parser tries every kind of message in turn. Everything
-//! else goes through the SDK.
+//! `tools/call` is built by hand: the SDK's own parser tries every kind of message in turn.
+//! Everything else goes through the SDK.
 
 use rmcp::{
     ErrorData,

@@ -1,7 +1,7 @@
 //! What waits to be written to the client.
 //!
-//! Messages are appended to one buffer; a single task writes whatever is there in one go, so a burst
-//! of answers costs few system calls and a lone answer waits for nobody.
+//! Messages are appended to one buffer; a single task writes whatever is there in one go, so a
+//! burst of answers costs few system calls and a lone answer waits for nobody.
 
 use std::{
     io,

@@ -31,11 +31,11 @@ const WORKFLOWS: [Workflow; 4] = [
         subject: ("goal", "What shall be true when the work is done.", true),
         text: "Start a task in workspace {workspace} for this goal:\n\n{subject}\n\n\
                1. Look at what exists with {0}, so that nothing is created twice.\n\
-               2. Create the task with {1}. Cut it into steps that can each be finished and checked \
-               alone; give each step success criteria that a stranger could verify, and the tests that \
-               will show it.\n\
-               3. Begin with the first open step. Close it with {2} only after you checked its criteria \
-               and ran its tests.",
+               2. Create the task with {1}. Cut it into steps that can each be finished and \
+               checked alone; give each step success criteria that a stranger could verify, and \
+               the tests that will show it.\n\
+               3. Begin with the first open step. Close it with {2} only after you checked its \
+               criteria and ran its tests.",
         tools: &[
             &["tasks_context"],
             &["tasks_macro_start", "tasks_create"],
@@ -49,9 +49,10 @@ const WORKFLOWS: [Workflow; 4] = [
         subject: TASK_ARGUMENT,
         text: "Resume work on {subject} in workspace {workspace}.\n\n\
                1. Call {0} and read where the task stands, what blocks it and what is next.\n\
-               2. Compare that with the state of the files; where they differ, say so before you go on.\n\
-               3. Work on the first open step. Note what you find out with {1}, and close the step with \
-               {2} once its criteria and tests hold.",
+               2. Compare that with the state of the files; where they differ, say so before you \
+               go on.\n\
+               3. Work on the first open step. Note what you find out with {1}, and close the step \
+               with {2} once its criteria and tests hold.",
         tools: &[
             &["tasks_snapshot", "tasks_radar"],
             &["tasks_note"],
@@ -65,8 +66,8 @@ const WORKFLOWS: [Workflow; 4] = [
         subject: TASK_ARGUMENT,
         text: "Prepare {subject} in workspace {workspace} for somebody else.\n\n\
                1. Call {0} and check that what it says is still true.\n\
-               2. With {1}, write down what is not visible in the files: decisions and their reasons, \
-               dead ends, the command that shows the present state.\n\
+               2. With {1}, write down what is not visible in the files: decisions and their \
+               reasons, dead ends, the command that shows the present state.\n\
                3. Leave open what is not proven; do not close a step in order to tidy up.\n\
                4. Answer with the workspace, the task id, the first open step and its next action.",
         tools: &[&["tasks_handoff", "tasks_radar"], &["tasks_note"]],
@@ -78,8 +79,8 @@ const WORKFLOWS: [Workflow; 4] = [
         subject: TASK_ARGUMENT,
         text: "Review {subject} in workspace {workspace} as somebody who did not do the work.\n\n\
                1. Call {0} for its state and {1} for what happened.\n\
-               2. For each closed step, compare its success criteria with the files, and run its tests \
-               yourself.\n\
+               2. For each closed step, compare its success criteria with the files, and run its \
+               tests yourself.\n\
                3. Report one line for each step: holds, does not hold, or cannot be told, with the \
                command and output that shows it. Change nothing while you review.",
         tools: &[&["tasks_snapshot", "tasks_radar"], &["tasks_history", "tasks_delta"]],

@@ -27,8 +27,9 @@ pub enum ServeError {
     Loop(#[source] tokio::task::JoinError),
 }
 
-/// Serves the client on standard input and output until it closes its end, or until SIGTERM, SIGINT or
-/// SIGHUP. Answers that are under way are still delivered. Blocks; must not be called in a runtime.
+/// Serves the client on standard input and output until it closes its end, or until SIGTERM, SIGINT
+/// or SIGHUP. Answers that are under way are still delivered. Blocks; must not be called in a
+/// runtime.
 pub fn serve_stdio(backend: Arc<dyn Backend>) -> Result<(), ServeError> {
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
@@ -40,7 +41,8 @@ pub fn serve_stdio(backend: Arc<dyn Backend>) -> Result<(), ServeError> {
         let (source, sink) = stdio_streams::open();
         serve(backend, source, sink, stop).await
     });
-    // A call that outlives its client must not hold the process; what it wrote is durable or absent.
+    // A call that outlives its client must not hold the process; what it wrote is durable or
+    // absent.
     runtime.shutdown_background();
     outcome
 }

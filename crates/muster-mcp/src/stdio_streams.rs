@@ -1,7 +1,8 @@
 //! The process's standard streams as asynchronous pipes or sockets.
 //!
-//! Clients in Python, Rust or a shell start servers on pipes; those in Node start them on socket pairs.
-//! Both are driven by the reactor; anything else (a file, a terminal) falls back to blocking threads.
+//! Clients in Python, Rust or a shell start servers on pipes; those in Node start them on socket
+//! pairs. Both are driven by the reactor; anything else (a file, a terminal) falls back to blocking
+//! threads.
 
 use std::{
     fs::File,

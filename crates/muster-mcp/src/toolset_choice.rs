@@ -1,8 +1,8 @@
-//! Which toolset a `tools/list` answer shows (TASKS-SET-2): the request's own `toolset` parameter, else
-//! the URL's, else the one chosen at start.
+//! Which toolset a `tools/list` answer shows (TASKS-SET-2): the request's own `toolset` parameter,
+//! else the URL's, else the one chosen at start.
 //!
-//! The SDK's parameter type has no such field, so the transports note it beside the request before the
-//! SDK drops it.
+//! The SDK's parameter type has no such field, so the transports note it beside the request before
+//! the SDK drops it.
 
 use http::{Uri, request::Parts};
 use muster_api::Toolset;
