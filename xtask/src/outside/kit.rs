@@ -1,0 +1,131 @@
+//! What the outside checks need, installed once for each state of its lock file.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Node packages and the Node that runs them.
+pub(crate) struct NodeKit {
+    folder: PathBuf,
+    node: PathBuf,
+}
+
+/// A Python environment.
+pub(crate) struct PythonKit {
+    scripts: PathBuf,
+    python: PathBuf,
+}
+
+impl NodeKit {
+    /// Installs the packages; an error says why that is not possible here.
+    pub(crate) fn prepare(sources: &Path, place: &Path) -> Result<Self, String> {
+        let folder = place.join("node");
+        let lock = sources.join("package-lock.json");
+        installed(&folder, &lock, || {
+            for file in ["package.json", "package-lock.json"] {
+                copied(&sources.join(file), &folder.join(file))?;
+            }
+            let mut install = Command::new("npm");
+            install.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+            finished(install.current_dir(&folder))
+        })?;
+        // Modules are looked up from the script's own folder, so the scripts go beside them.
+        for entry in fs::read_dir(sources).map_err(|error| said(&error))? {
+            let path = entry.map_err(|error| said(&error))?.path();
+            if path.extension().is_some_and(|extension| extension == "mjs") {
+                let name = path.file_name().unwrap_or_default();
+                copied(&path, &folder.join(name))?;
+            }
+        }
+        let bundled = format!("node_modules/node-{}-{}/bin/node", env::consts::OS, architecture());
+        let bundled = folder.join(bundled);
+        // Where the registry has no Node for this machine, its own must be new enough.
+        let node = if bundled.is_file() { bundled } else { "node".into() };
+        Ok(Self { folder, node })
+    }
+
+    /// A script of ours.
+    pub(crate) fn script(&self, file: &str) -> Command {
+        let mut command = Command::new(&self.node);
+        command.arg(self.folder.join(file)).current_dir(&self.folder);
+        command
+    }
+
+    /// The conformance suite.
+    pub(crate) fn suite(&self) -> Command {
+        self.script("node_modules/@modelcontextprotocol/conformance/dist/index.js")
+    }
+}
+
+fn architecture() -> &'static str {
+    match env::consts::ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+impl PythonKit {
+    /// Installs the packages; an error says why that is not possible here.
+    pub(crate) fn prepare(sources: &Path, place: &Path) -> Result<Self, String> {
+        let folder = place.join("python");
+        let requirements = sources.join("requirements.txt");
+        let python = folder.join("bin/python");
+        installed(&folder, &requirements, || {
+            finished(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+            let mut install = Command::new(&python);
+            install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]);
+            finished(install.arg(&requirements))
+        })?;
+        Ok(Self { scripts: sources.to_owned(), python })
+    }
+
+    /// A script of ours.
+    pub(crate) fn script(&self, file: &str) -> Command {
+        let mut command = Command::new(&self.python);
+        command.arg(self.scripts.join(file)).env("PYTHONDONTWRITEBYTECODE", "1");
+        command
+    }
+}
+
+/// Installs into a folder unless the lock it was installed from is still the same.
+fn installed(
+    folder: &Path,
+    lock: &Path,
+    install: impl FnOnce() -> Result<(), String>,
+) -> Result<(), String> {
+    let wanted = fs::read(lock).map_err(|error| said(&error))?;
+    let stamp = folder.join("installed.lock");
+    if fs::read(&stamp).is_ok_and(|present| present == wanted) {
+        return Ok(());
+    }
+    println!("installing into {} (once)", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(|error| said(&error))?;
+    }
+    fs::create_dir_all(folder).map_err(|error| said(&error))?;
+    install()?;
+    fs::write(&stamp, wanted).map_err(|error| said(&error))
+}
+
+fn copied(from: &Path, to: &Path) -> Result<(), String> {
+    fs::copy(from, to).map(|_| ()).map_err(|error| format!("{}: {error}", from.display()))
+}
+
+fn said(error: &io::Error) -> String {
+    error.to_string()
+}
+
+/// Runs a command to its end; an error is its last complaint.
+fn finished(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<_> = complaint.lines().filter(|line| !line.trim().is_empty()).take(3).collect();
+    Err(format!("{program} ended with {}: {}", output.status, lines.join(" | ")))
+}
