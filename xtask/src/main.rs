@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "these commands speak to a person at a terminal")]
 
 mod generate;
+mod outside;
 mod stages;
 mod suite;
 mod tidy;
@@ -69,7 +70,7 @@ fn check(workspace: &Workspace) -> bool {
 }
 
 fn test(workspace: &Workspace) -> bool {
-    let mut stages = Stages::new(7);
+    let mut stages = Stages::new(8);
     stages.run("format", || format(workspace));
     stages.run("tidy", || tidy(workspace));
     stages.run("lints", || lints(workspace));
@@ -77,8 +78,9 @@ fn test(workspace: &Workspace) -> bool {
         stages.run("generated", || generate::compare(workspace));
         stages.run("tests", || suite::tests(workspace));
         stages.run("doctests", || suite::doctests(workspace));
+        stages.run("outside", || outside::checks(workspace));
     } else {
-        for name in ["generated", "tests", "doctests"] {
+        for name in ["generated", "tests", "doctests", "outside"] {
             stages.leave_out(name, "the build failed");
         }
     }
