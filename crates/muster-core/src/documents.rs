@@ -232,17 +232,19 @@ impl<A: Aggregate> Documents<A> {
 
     /// The documents of a list as they stand now, changes of this work included.
     pub fn list(&self, query: &ListQuery) -> Result<Vec<&A::Document>, Unloaded<A>> {
-        let stored = match self.lists.get(query) {
-            Some(keys) => keys.as_slice(),
-            None if self.complete => &[],
+        let stored: Vec<&A::Key> = match self.lists.get(query) {
+            Some(keys) => keys.iter().collect(),
+            None if self.complete => self.loaded.keys().collect(),
             None => return Err(unloaded(Need::List(query.clone()))),
         };
         let mut rows: Vec<((u64, u64), &A::Document)> = Vec::new();
         let changed =
             |key: &A::Key| self.current.contains_key(key) || self.earlier.contains_key(key);
-        for key in stored.iter().filter(|key| !changed(key)) {
-            if let Some(document) = self.get(key)? {
-                rows.push((query.order.sort_key(&A::index(document)), document));
+        for key in stored.into_iter().filter(|key| !changed(key)) {
+            let Some(document) = self.get(key)? else { continue };
+            let index = A::index(document);
+            if !self.complete || query.admits(&A::address(key), &index) {
+                rows.push((query.order.sort_key(&index), document));
             }
         }
         for (key, document) in self.changes() {
@@ -309,6 +311,15 @@ impl<A: Aggregate> Documents<A> {
     /// Forgets what the call under way changed.
     pub(crate) fn rollback(&mut self) {
         self.current.clear();
+    }
+
+    /// Takes every change as stored, as after a commit.
+    pub fn settle(&mut self) {
+        self.seal();
+        self.loaded.append(&mut self.earlier);
+        self.lists.clear();
+        self.surveys.clear();
+        self.slices.clear();
     }
 
     /// Forgets every change, so that the work can be run again.

@@ -1,1 +1,131 @@
-//! Rules of the tasks room, one test each.
+//! Rules of the tasks room, one test each, and a model of the whole room.
+
+mod model;
+mod rules;
+mod views;
+
+use super::{
+    Command, Document, Event, Key, Rejection, Tasks,
+    command::{AddSteps, CreatePlan, CreateTask, NewStep, StepSelector, StepTarget},
+    entity::{Plan, Task, Workspace},
+    event::StepFields,
+    id::{PlanId, TaskId},
+    lookup,
+    step::{Checkpoint, Checkpoints},
+};
+use crate::{Documents, Draft, Env, Head, Recorded, Refusal, Timestamp};
+
+/// A workspace in memory that keeps its log.
+struct Room {
+    docs: Documents<Tasks>,
+    log: Vec<Recorded<Event>>,
+}
+
+impl Room {
+    fn new() -> Self {
+        Self { docs: Documents::complete(), log: Vec::new() }
+    }
+
+    /// A plan with one task that has steps `s:0`, `s:1` and `s:1.s:0`.
+    fn with_task() -> Self {
+        let mut room = Self::new();
+        room.accept(plan("Plan"));
+        room.accept(task(1, "Task"));
+        room.accept(steps(1, None, &["One", "Two"]));
+        room.accept(steps(1, Some("s:1"), &["Two, first part"]));
+        room
+    }
+
+    /// Runs commands as one call.
+    fn call(&mut self, commands: &[Command]) -> Result<Vec<Event>, Rejection> {
+        let count = self.log.len() as u64;
+        let env = Env { now: Timestamp(1_000 + i64::try_from(count).unwrap()) };
+        let head = Head { global: count, seq: count };
+        let mut draft = Draft::new(&mut self.docs, head, env);
+        for command in commands {
+            match draft.apply(command) {
+                Ok(_) => {}
+                Err(Refusal::Rejected(rejection)) => {
+                    self.docs.reset();
+                    return Err(*rejection);
+                }
+                Err(Refusal::Unloaded(need)) => panic!("complete documents lack {need:?}"),
+            }
+        }
+        let recorded = draft.into_events();
+        self.docs.settle();
+        let events = recorded.iter().map(|recorded| recorded.event.clone()).collect();
+        self.log.extend(recorded);
+        Ok(events)
+    }
+
+    fn accept(&mut self, command: Command) -> Vec<Event> {
+        self.call(std::slice::from_ref(&command))
+            .unwrap_or_else(|rejection| panic!("{command:?} was refused: {rejection:?}"))
+    }
+
+    fn refuse(&mut self, command: Command) -> Rejection {
+        match self.call(std::slice::from_ref(&command)) {
+            Err(rejection) => rejection,
+            Ok(events) => panic!("{command:?} was accepted: {events:?}"),
+        }
+    }
+
+    fn workspace(&self) -> Workspace {
+        lookup::workspace(&self.docs).unwrap()
+    }
+
+    fn plan(&self, number: u64) -> &Plan {
+        lookup::find_plan(&self.docs, PlanId(number)).unwrap().unwrap()
+    }
+
+    fn task(&self, number: u64) -> &Task {
+        lookup::find_task(&self.docs, TaskId(number)).unwrap().unwrap()
+    }
+
+    fn close(&mut self, path: &str) {
+        let step = step(1, path);
+        self.call(&[
+            Command::VerifyStep { step: step.clone(), confirmations: gate() },
+            Command::CloseStep { step, named: Checkpoints::new() },
+        ])
+        .unwrap();
+    }
+}
+
+fn plan(title: &str) -> Command {
+    Command::CreatePlan(CreatePlan {
+        title: title.to_owned(),
+        description: None,
+        contract: None,
+        contract_data: None,
+    })
+}
+
+fn task(parent: u64, title: &str) -> Command {
+    let (parent, title) = (PlanId(parent), title.to_owned());
+    Command::CreateTask(CreateTask { parent, title, description: None })
+}
+
+fn steps(task: u64, parent: Option<&str>, titles: &[&str]) -> Command {
+    let new = |title: &&str| NewStep { title: (*title).to_owned(), fields: StepFields::default() };
+    let parent = parent.map(|path| StepSelector::Path(path.parse().unwrap()));
+    let steps = titles.iter().map(new).collect();
+    Command::AddSteps(AddSteps { task: TaskId(task), parent, steps })
+}
+
+fn step(task: u64, path: &str) -> StepTarget {
+    StepTarget { task: TaskId(task), selector: StepSelector::Path(path.parse().unwrap()) }
+}
+
+fn verify(path: &str, confirmations: &[(Checkpoint, bool)]) -> Command {
+    Command::VerifyStep { step: step(1, path), confirmations: confirmations.to_vec() }
+}
+
+fn close(path: &str) -> Command {
+    Command::CloseStep { step: step(1, path), named: Checkpoints::new() }
+}
+
+fn gate() -> Vec<(Checkpoint, bool)> {
+    Checkpoint::GATE.map(|checkpoint| (checkpoint, true)).into()
+}
