@@ -19,6 +19,7 @@ const FILES: [(&str, &[&str]); 2] =
 
 /// A generated file as it should be.
 struct Page {
+    path: &'static str,
     file: PathBuf,
     text: String,
 }
@@ -28,7 +29,7 @@ impl Page {
         match fs::read_to_string(&self.file) {
             Ok(text) => Ok(text == self.text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error).with_context(|| format!("read {}", self.file.display())),
+            Err(error) => Err(error).with_context(|| format!("read {}", self.path)),
         }
     }
 
@@ -36,7 +37,7 @@ impl Page {
         let folder = self.file.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)
             .and_then(|()| fs::write(&self.file, &self.text))
-            .with_context(|| format!("write {}", self.file.display()))
+            .with_context(|| format!("write {}", self.path))
     }
 }
 
@@ -46,7 +47,7 @@ pub(crate) fn write(workspace: &Workspace) -> Result<()> {
     for page in pages(workspace)? {
         if !page.is_fresh()? {
             page.write()?;
-            println!("wrote {}", page.file.display());
+            println!("wrote {}", page.path);
         }
     }
     Ok(())
@@ -64,7 +65,7 @@ pub(crate) fn compare(workspace: &Workspace) -> Result<Tally> {
     for page in pages(workspace)? {
         let fresh = page.is_fresh()?;
         if !fresh {
-            println!("{} is stale: run `cargo xtask gen`", page.file.display());
+            println!("{} is stale: run `cargo xtask gen`", page.path);
         }
         sum = sum + Tally::one(fresh);
     }
@@ -73,8 +74,8 @@ pub(crate) fn compare(workspace: &Workspace) -> Result<Tally> {
 
 fn pages(workspace: &Workspace) -> Result<Vec<Page>> {
     let print = |arguments: &[&str]| output(Command::new(workspace.muster()).args(arguments));
-    let page = |(path, arguments): (&str, &[&str])| {
-        Ok(Page { file: workspace.root().join(path), text: print(arguments)? })
+    let page = |(path, arguments): (&'static str, &[&str])| {
+        Ok(Page { path, file: workspace.root().join(path), text: print(arguments)? })
     };
     FILES.into_iter().map(page).collect()
 }
@@ -93,8 +94,9 @@ mod tests {
     #[test]
     fn a_page_is_fresh_once_written_and_stale_once_changed() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("docs/reference/tools.md");
-        let page = Page { file: file.clone(), text: "# Operations\n".to_owned() };
+        let path = FILES[0].0;
+        let file = folder.path().join(path);
+        let page = Page { path, file: file.clone(), text: "# Operations\n".to_owned() };
         assert!(!page.is_fresh().unwrap(), "missing");
         page.write().unwrap();
         assert!(page.is_fresh().unwrap(), "written");

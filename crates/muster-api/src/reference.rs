@@ -17,6 +17,10 @@ Every operation is an MCP tool, `POST /api/ops/{name}` with the arguments as JSO
 `muster call {name}` with the arguments as flags. All three give the same answer. Arguments \
 that an operation does not define are refused; a null counts as absent.
 
+The answer is always one object: `success`, `intent`, `result`, `warnings`, `suggestions` (calls \
+that would work right now), `context`, `error` (code, message, recovery, details; null on success) \
+and `timestamp`.
+
 Effects: *reads* changes nothing; *writes* adds or changes with every call; *sets* changes nothing \
 more when it is repeated; *removes* takes something away.
 ";
