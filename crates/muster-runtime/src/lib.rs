@@ -9,6 +9,8 @@ pub mod doctor;
 mod engine;
 mod load;
 mod subscribe;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use clock::{Clock, FixedClock, SystemClock};

@@ -37,7 +37,7 @@ impl Room {
     }
 
     /// Runs commands as one call.
-    fn call(&mut self, commands: &[Command]) -> Result<Vec<Event>, Rejection> {
+    fn call(&mut self, commands: &[Command]) -> Result<Vec<Event>, Box<Rejection>> {
         let count = self.log.len() as u64;
         let env = Env { now: Timestamp(1_000 + i64::try_from(count).unwrap()) };
         let head = Head { global: count, seq: count };
@@ -47,7 +47,7 @@ impl Room {
                 Ok(_) => {}
                 Err(Refusal::Rejected(rejection)) => {
                     self.docs.reset();
-                    return Err(*rejection);
+                    return Err(rejection);
                 }
                 Err(Refusal::Unloaded(need)) => panic!("complete documents lack {need:?}"),
             }
@@ -60,14 +60,16 @@ impl Room {
     }
 
     fn accept(&mut self, command: Command) -> Vec<Event> {
-        self.call(std::slice::from_ref(&command))
-            .unwrap_or_else(|rejection| panic!("{command:?} was refused: {rejection:?}"))
+        let commands = [command];
+        self.call(&commands)
+            .unwrap_or_else(|rejection| panic!("{commands:?} was refused: {rejection:?}"))
     }
 
     fn refuse(&mut self, command: Command) -> Rejection {
-        match self.call(std::slice::from_ref(&command)) {
-            Err(rejection) => rejection,
-            Ok(events) => panic!("{command:?} was accepted: {events:?}"),
+        let commands = [command];
+        match self.call(&commands) {
+            Err(rejection) => *rejection,
+            Ok(events) => panic!("{commands:?} was accepted: {events:?}"),
         }
     }
 

@@ -1,0 +1,191 @@
+//! The engine over real stores: durability of answers, isolation inside a group, following a stream.
+
+use std::{
+    sync::{Arc, Barrier},
+    time::{Duration, Instant},
+};
+
+use muster_core::{
+    Documents, Draft, Refusal,
+    tasks::{Command, Event, Rejection, Tasks, command::CreatePlan, id::PlanId, lookup},
+};
+use muster_store::{
+    Append, DocumentChange, DocumentRow, MemoryStore, SqliteOptions, SqliteStore, Store,
+};
+
+use crate::{Engine, ExecuteError, LAG_EVENTS_MAX, SystemClock, Update, doctor};
+
+const STREAM: &str = "workspace/test";
+
+fn over(store: impl Store) -> Engine {
+    Engine::new(Arc::new(store), Arc::new(SystemClock), false)
+}
+
+fn sqlite(dir: &std::path::Path) -> Engine {
+    over(SqliteStore::open(dir, SqliteOptions::default()).unwrap())
+}
+
+fn new_plan(title: &str) -> Command {
+    Command::CreatePlan(CreatePlan {
+        title: title.to_owned(),
+        description: None,
+        contract: None,
+        contract_data: None,
+    })
+}
+
+/// Creates a plan and answers its global position.
+fn create(engine: &Engine, title: &str) -> Result<u64, ExecuteError<Rejection>> {
+    let command = new_plan(title);
+    engine
+        .execute::<Tasks, u64>(STREAM.to_owned(), move |draft| Ok(draft.apply(&command)?[0].global))
+}
+
+fn plans(engine: &Engine) -> u64 {
+    let read = |docs: &Documents<Tasks>| Ok(lookup::workspace(docs)?.plans.total());
+    engine.read::<Tasks, u64>(STREAM, read).unwrap()
+}
+
+#[test]
+fn callers_at_once_all_land_in_one_gapless_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = sqlite(dir.path());
+    let barrier = Barrier::new(8);
+    std::thread::scope(|scope| {
+        for caller in 0..8 {
+            let (engine, barrier) = (&engine, &barrier);
+            scope.spawn(move || {
+                barrier.wait();
+                for round in 0..20 {
+                    create(engine, &format!("{caller} {round}")).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(plans(&engine), 160);
+    let report = doctor::examine::<Tasks>(engine.store()).unwrap();
+    assert_eq!((report.events, report.damage), (160, Vec::new()));
+}
+
+#[test]
+fn a_rejected_or_empty_call_writes_nothing() {
+    let engine = over(MemoryStore::new());
+    create(&engine, "P").unwrap();
+    let before = engine.store().position().unwrap();
+    let focus = Command::MoveFocus { to: Some(PlanId(9).into()) };
+    let outcome = engine.execute::<Tasks, ()>(STREAM.to_owned(), move |draft| {
+        draft.apply(&new_plan("lost with the rest"))?;
+        draft.apply(&focus).map(|_| ())
+    });
+    assert!(matches!(outcome, Err(ExecuteError::Rejected(_))));
+    let clear = Command::MoveFocus { to: None };
+    engine
+        .execute::<Tasks, ()>(STREAM.to_owned(), move |draft| draft.apply(&clear).map(|_| ()))
+        .unwrap();
+    assert_eq!(engine.store().position().unwrap(), before);
+    assert_eq!(plans(&engine), 1);
+}
+
+#[test]
+fn work_that_panics_harms_only_its_group() {
+    let engine = over(MemoryStore::new());
+    let outcome = engine.execute::<Tasks, ()>(STREAM.to_owned(), |_| panic!("a defect"));
+    assert!(matches!(outcome, Err(ExecuteError::Store(_))));
+    create(&engine, "still alive").unwrap();
+}
+
+#[test]
+fn work_is_asked_again_until_it_has_what_it_needs() {
+    let engine = over(MemoryStore::new());
+    create(&engine, "P").unwrap();
+    let title = |draft: &mut Draft<'_, Tasks>| -> Result<String, Refusal<Tasks>> {
+        Ok(lookup::plan(draft.documents(), PlanId(1))?.meta.title.clone())
+    };
+    let answer = engine.execute::<Tasks, String>(STREAM.to_owned(), title).unwrap();
+    assert_eq!(answer, "P");
+}
+
+#[test]
+fn doctor_tells_what_differs_from_the_log() {
+    let store = MemoryStore::new();
+    let engine = over(store);
+    create(&engine, "P").unwrap();
+    let mut documents = engine.store().snapshot().unwrap().documents(STREAM).unwrap();
+    documents.retain(|row| row.address.kind == "plan");
+    let forged = documents.pop().unwrap();
+    let forged = DocumentRow { body: forged.body.replace("TODO", "DONE"), ..forged };
+    let mut transaction = engine.store().begin().unwrap();
+    let documents = [DocumentChange::Put(forged)];
+    transaction.append(&Append { stream: STREAM, events: &[], documents: &documents }).unwrap();
+    transaction.commit().unwrap();
+    let report = doctor::examine::<Tasks>(engine.store()).unwrap();
+    assert_eq!(report.damage.len(), 1, "{report:?}");
+    assert!(report.damage[0].place.contains("PLAN-001"));
+}
+
+fn seqs(update: &Update) -> Vec<u64> {
+    match update {
+        Update::Events(events) => events.iter().map(|event| event.seq).collect(),
+        Update::Resync { seq } => panic!("told to start over at {seq}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscriber_sees_snapshot_then_tail_without_gap() {
+    let engine = over(MemoryStore::new());
+    create(&engine, "before").unwrap();
+    let read = |docs: &Documents<Tasks>| Ok(lookup::workspace(docs)?.plans.total());
+    let (count, head) = engine.read_at::<Tasks, u64>(STREAM, read).unwrap();
+    assert_eq!((count, head.seq), (1, 1));
+    create(&engine, "between").unwrap();
+    let mut subscription = engine.subscribe(STREAM.to_owned(), head.seq);
+    assert_eq!(seqs(&subscription.next().await.unwrap()), [2]);
+    let waiting = tokio::spawn(async move { subscription.next().await });
+    create(&engine, "after").unwrap();
+    assert_eq!(seqs(&waiting.await.unwrap().unwrap()), [3]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_of_another_engine_on_the_same_file_are_seen_soon() {
+    let dir = tempfile::tempdir().unwrap();
+    let (here, there) = (sqlite(dir.path()), sqlite(dir.path()));
+    create(&there, "first").unwrap();
+    let mut subscription = here.subscribe(STREAM.to_owned(), 0);
+    assert_eq!(seqs(&subscription.next().await.unwrap()), [1]);
+    let mut slowest = Duration::ZERO;
+    for round in 0..10 {
+        let waiting = tokio::spawn(async move {
+            let update = subscription.next().await;
+            (subscription, update, Instant::now())
+        });
+        create(&there, &format!("round {round}")).unwrap();
+        let committed = Instant::now();
+        let (returned, update, seen) = waiting.await.unwrap();
+        subscription = returned;
+        assert_eq!(seqs(&update.unwrap()), [round + 2]);
+        slowest = slowest.max(seen.saturating_duration_since(committed));
+    }
+    // 100 ms on a quiet machine; the bound here leaves room for a busy one.
+    assert!(slowest < Duration::from_secs(2), "{slowest:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscriber_far_behind_is_told_to_start_over() {
+    let engine = over(MemoryStore::new());
+    let many = new_plan("one of many");
+    engine
+        .execute::<Tasks, ()>(STREAM.to_owned(), move |draft| {
+            for _ in 0..=LAG_EVENTS_MAX {
+                draft.apply(&many)?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    let mut subscription = engine.subscribe(STREAM.to_owned(), 0);
+    let update = subscription.next().await.unwrap();
+    assert_eq!(update, Update::Resync { seq: LAG_EVENTS_MAX + 1 });
+    create(&engine, "next").unwrap();
+    let Update::Events(events) = subscription.next().await.unwrap() else { panic!() };
+    let event: Event = serde_json::from_str(&events[0].body).unwrap();
+    assert!(matches!(event, Event::PlanCreated(created) if created.title == "next"));
+}
