@@ -232,7 +232,7 @@ fn close(
     prop_assert_eq!(outcome.is_ok(), known.may_close(&path, named), "{:?}", outcome);
     if let Err(rejection) = outcome {
         let expected =
-            matches!(rejection, Rejection::GateOpen { .. } | Rejection::AlreadyClosed { .. });
+            matches!(*rejection, Rejection::GateOpen { .. } | Rejection::AlreadyClosed { .. });
         prop_assert!(expected, "{:?}", rejection);
         return Ok(());
     }
