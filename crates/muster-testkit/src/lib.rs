@@ -2,4 +2,5 @@
 
 pub mod conformance;
 pub mod faults;
+pub mod generate;
 pub mod server;

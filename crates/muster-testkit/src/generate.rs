@@ -1,0 +1,170 @@
+//! Fills a store with plans, tasks and steps, through the real engine: for measurements and growth tests.
+//!
+//! What comes out depends on the size alone: the same call makes the same workspace. Of every ten tasks
+//! three are under way with some steps closed and a note, three have every step closed, one is blocked, and
+//! three are untouched.
+
+use muster_core::{
+    Draft, Refusal,
+    tasks::{
+        Command, Rejection, Tasks,
+        command::{
+            AddSteps, CreatePlan, CreateTask, DefineStep, NewStep, StepSelector, StepTarget,
+        },
+        event::StepFields,
+        id::{PlanId, TaskId, WorkspaceId},
+        lookup,
+        path::StepPath,
+        step::{Checkpoint, Checkpoints},
+    },
+};
+use muster_runtime::{Engine, ExecuteError};
+
+type Filled = Result<(), ExecuteError<Rejection>>;
+type Drafted = Result<(), Refusal<Tasks>>;
+
+/// How much to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Tasks in all.
+    pub tasks: u64,
+    /// Tasks in one plan; the last plan may have fewer.
+    pub tasks_per_plan: u64,
+    /// Steps in each task.
+    pub steps_per_task: u32,
+}
+
+impl Size {
+    /// So many tasks of five steps, a hundred in a plan.
+    pub fn of_tasks(tasks: u64) -> Self {
+        Self { tasks, tasks_per_plan: 100, steps_per_task: 5 }
+    }
+
+    /// Plans that hold the tasks.
+    pub fn plans(&self) -> u64 {
+        self.tasks.div_ceil(self.tasks_per_plan)
+    }
+}
+
+/// Fills a workspace, one plan with all its tasks per transaction.
+pub fn fill(engine: &Engine, workspace: &WorkspaceId, size: Size) -> Filled {
+    for number in 0..size.plans() {
+        let count = size.tasks_per_plan.min(size.tasks - number * size.tasks_per_plan);
+        let steps = size.steps_per_task;
+        engine
+            .execute::<Tasks, _>(workspace.stream(), move |draft| add_plan(draft, count, steps))?;
+    }
+    Ok(())
+}
+
+fn add_plan(draft: &mut Draft<'_, Tasks>, tasks: u64, steps: u32) -> Drafted {
+    let workspace = lookup::workspace(draft.documents())?;
+    let plan = PlanId(workspace.last_plan + 1);
+    draft.apply(&Command::CreatePlan(CreatePlan {
+        title: format!("Milestone {}: make the importer resume after a crash", plan.0),
+        description: None,
+        contract: Some("Every acknowledged row survives a restart, proven by a test.".to_owned()),
+        contract_data: None,
+    }))?;
+    draft.next_call();
+    for number in workspace.last_task + 1..=workspace.last_task + tasks {
+        add_task(draft, plan, TaskId(number), steps)?;
+        draft.next_call();
+        work_on(draft, TaskId(number), steps)?;
+    }
+    Ok(())
+}
+
+fn add_task(draft: &mut Draft<'_, Tasks>, parent: PlanId, task: TaskId, steps: u32) -> Drafted {
+    draft.apply(&Command::CreateTask(CreateTask {
+        parent,
+        title: format!("Task {}: keep the cursor of the batch beside the rows", task.0),
+        description: Some("The cursor and the rows have to be written together.".to_owned()),
+    }))?;
+    let steps = (0..steps).map(|step| new_step(task, step)).collect();
+    draft.apply(&Command::AddSteps(AddSteps { task, parent: None, steps }))?;
+    Ok(())
+}
+
+fn new_step(task: TaskId, step: u32) -> NewStep {
+    NewStep {
+        title: format!("Step {step} of {}: write, read back, compare", task.0),
+        fields: StepFields {
+            success_criteria: Some(vec![
+                "the cursor equals the last row that was written".to_owned(),
+                "a restart continues behind it".to_owned(),
+            ]),
+            tests: Some(vec!["kill the importer between two batches".to_owned()]),
+            blockers: None,
+            proof_modes: None,
+        },
+    }
+}
+
+/// Brings the task to the state that its number stands for.
+fn work_on(draft: &mut Draft<'_, Tasks>, task: TaskId, steps: u32) -> Drafted {
+    let closed = match task.0 % 10 {
+        0..=2 => steps,
+        3..=5 => steps / 2,
+        6 => return block(draft, task),
+        _ => 0,
+    };
+    for step in 0..closed {
+        close(draft, at(task, step))?;
+        draft.next_call();
+    }
+    if closed > 0 && closed < steps {
+        let note = "The batch of 500 rows took 40 ms; the cursor was right.".to_owned();
+        draft.apply(&Command::NoteStep { step: at(task, closed), note })?;
+        draft.next_call();
+    }
+    Ok(())
+}
+
+fn close(draft: &mut Draft<'_, Tasks>, step: StepTarget) -> Drafted {
+    let confirmations = Checkpoint::GATE.map(|checkpoint| (checkpoint, true)).to_vec();
+    draft.apply(&Command::VerifyStep { step: step.clone(), confirmations })?;
+    draft.apply(&Command::CloseStep { step, named: Checkpoints::from(Checkpoint::GATE) })?;
+    Ok(())
+}
+
+fn block(draft: &mut Draft<'_, Tasks>, task: TaskId) -> Drafted {
+    draft.apply(&Command::DefineStep(DefineStep {
+        step: at(task, 0),
+        title: None,
+        success_criteria: None,
+        tests: None,
+        blockers: Some(vec!["waits for the schema of the new table".to_owned()]),
+        proof_modes: None,
+    }))?;
+    draft.next_call();
+    Ok(())
+}
+
+fn at(task: TaskId, step: u32) -> StepTarget {
+    StepTarget { task, selector: StepSelector::Path(StepPath::child_of(None, step)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use muster_api::{App, AppOptions};
+    use muster_core::Timestamp;
+    use muster_runtime::FixedClock;
+    use muster_store::MemoryStore;
+
+    use super::{Size, fill};
+
+    #[test]
+    fn a_filled_store_is_sound_and_of_the_size_asked_for() {
+        let clock = Arc::new(FixedClock::at(Timestamp(1_900_000_000_000)));
+        let app = App::over(Arc::new(MemoryStore::new()), clock, AppOptions::default());
+        fill(app.engine(), &"bench".parse().unwrap(), Size::of_tasks(250)).unwrap();
+        let status = app.status().unwrap();
+        assert_eq!((status.workspaces[0].plans, status.workspaces[0].tasks), (3, 250));
+        let report = app.doctor().unwrap();
+        assert_eq!(report.damage, vec![]);
+        assert_eq!(report.documents, 254);
+    }
+}
