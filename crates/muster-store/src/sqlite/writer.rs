@@ -54,6 +54,8 @@ struct Slot {
     taken: bool,
     link: Option<Link>,
     next_checkpoint: u32,
+    /// Whether the log may hold remains of a transaction that failed.
+    suspect: bool,
 }
 
 /// This process's turn: nobody else writes until it is dropped.
@@ -126,13 +128,25 @@ impl Turn<'_> {
             let link = Link::open(&writer.path, Role::Writer, &writer.options)?;
             layout::ensure_wal(&link)?;
             self.link = Some(link);
+            self.clear_suspicion()?;
         }
         Ok(self.link.as_mut().unwrap_or_else(|| unreachable!("opened above")))
     }
 
-    /// Closes the connection; the next turn opens another.
+    /// Closes the connection after an error; the next turn opens another.
     pub(super) fn discard(&mut self) {
         self.link = None;
+        self.writer.slot().suspect = true;
+    }
+
+    /// Starts the log anew after a failure. What a failed sync left in it may look whole in memory and never
+    /// reach the disk; a recovery that took it for committed would put later commits on top of a hole.
+    fn clear_suspicion(&mut self) -> Result<(), StoreError> {
+        if self.writer.slot().suspect {
+            self.checkpoint("TRUNCATE", Duration::ZERO).inspect_err(|_| self.link = None)?;
+            self.writer.slot().suspect = false;
+        }
+        Ok(())
     }
 
     fn mark_used(&self) -> Result<(), StoreError> {
@@ -352,7 +366,12 @@ impl Transaction for SqliteTransaction<'_> {
 impl Drop for SqliteTransaction<'_> {
     fn drop(&mut self) {
         if self.broken.is_some() {
-            self.view.source().discard();
+            let turn = self.view.source();
+            turn.discard();
+            // At once, so that no other process ever has to judge what is left in the log.
+            if let Err(error) = turn.link() {
+                tracing::warn!(%error, "the write-ahead log could not be started anew");
+            }
         }
     }
 }

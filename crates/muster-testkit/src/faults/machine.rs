@@ -185,6 +185,11 @@ impl Machine {
         state.fault = None;
     }
 
+    /// Takes a cut back: nothing of what was written is lost.
+    pub(super) fn restore_power(&self) {
+        self.state().power_until = None;
+    }
+
     /// Turns the power off, if it still is on, and on again.
     pub(super) fn cycle_power(&self) {
         let mut state = self.state();

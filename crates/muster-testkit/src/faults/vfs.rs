@@ -73,6 +73,12 @@ impl FaultDisk {
         self.machine.fired()
     }
 
+    /// Undoes a cut without any loss. A store that was dropped in between has been stopped in the middle of
+    /// whatever it did, as if its process had been killed.
+    pub fn restore_power(&self) {
+        self.machine.restore_power();
+    }
+
     /// Turns the power off and on: what was not synced is kept, dropped or torn, and faults are over. All
     /// stores on the disk must have been dropped.
     pub fn cycle_power(&self) {

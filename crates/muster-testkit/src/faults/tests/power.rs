@@ -1,4 +1,4 @@
-//! Power loss: nothing that was acknowledged is lost, wherever the cut falls.
+//! Power loss and killed processes: nothing that was acknowledged is lost, wherever the cut falls.
 
 use std::time::Instant;
 
@@ -33,7 +33,12 @@ fn cut_power(cuts: u64, synchronous: Synchronous, acknowledge: Acknowledge) -> T
                 }
             }
         }
-        bench.disk.cycle_power();
+        // Some cuts only end the process: what was written stays, synced or not, and is built upon.
+        if bench.chance.one_in(4) {
+            bench.disk.restore_power();
+        } else {
+            bench.disk.cycle_power();
+        }
         // Without a look in between, the next cut can fall into the recovery from this one.
         if !bench.chance.one_in(3) || cut % CUTS_PER_DISK == CUTS_PER_DISK - 1 {
             bench.verify();

@@ -47,10 +47,17 @@ fn point(bench: &mut Bench, fault: Fault, sweep: &mut Sweep) {
     }
     bench.disk.arm(fault);
     let mut store = None;
-    let mut last = false;
+    let (mut killed, mut last) = (false, false);
     for _ in 0..ATTEMPTS {
         let fired = bench.disk.fired() > 0;
         let before = bench.tally.acknowledged;
+        if fired && !killed && fault.call.is_multiple_of(3) {
+            // The process is killed after the failure, and another one finds what it left behind.
+            bench.disk.cut_power_after(0);
+            store = None;
+            bench.disk.restore_power();
+            killed = true;
+        }
         store = store.or_else(|| bench.open().ok());
         last = store.as_ref().is_some_and(|store| bench.step(store).is_ok());
         if fired && fault.lasting == Lasting::Always {
