@@ -123,18 +123,21 @@ fn broken(error: &tokio::task::JoinError) -> ErrorData {
     ErrorData::internal_error("the operation failed inside the server", None)
 }
 
-/// Waits for a running call and tells the client that it is still running.
-pub(crate) async fn with_progress<T>(
+/// Waits for a running call; calls `beat` with the seconds gone by as long as it runs.
+pub(crate) async fn with_heartbeat<T, B: Future<Output = ()>>(
     mut running: JoinHandle<T>,
-    call: &Call,
+    mut beat: impl FnMut(u32) -> B,
 ) -> Result<T, ErrorData> {
-    for seconds in 1_u32.. {
+    let mut seconds = 0;
+    loop {
         match tokio::time::timeout(PROGRESS_PERIOD, &mut running).await {
             Ok(ended) => return ended.map_err(|error| broken(&error)),
-            Err(_elapsed) => call.report(f64::from(seconds), None, "still working").await,
+            Err(_elapsed) => {
+                seconds += 1;
+                beat(seconds).await;
+            }
         }
     }
-    unreachable!("a call does not run for a century")
 }
 
 impl Backend for AppBackend {
@@ -184,7 +187,8 @@ impl Backend for AppBackend {
             let arguments = request.arguments.unwrap_or_default();
             let answer = |envelope: Envelope| tool_result(&envelope);
             let running = self.start(request.name.into_owned(), arguments, answer);
-            Ok(with_progress(running, &call).await?.into())
+            let beat = |seconds| call.report(f64::from(seconds), None, "still working");
+            Ok(with_heartbeat(running, beat).await?.into())
         })
     }
 

@@ -6,9 +6,9 @@
 //!  HTTP /mcp    -> http (endpoint) --------/
 //! ```
 //!
-//! Everything that is generic in the SDK is instantiated once, here, over [`Adapter`]'s `dyn
-//! Backend`. The product's backend is [`AppBackend`]; test servers mount other backends on the same
-//! adapter. Authentication, cookies and the Host and Origin policy of the whole router are not
+//! Everything that is generic in the SDK is instantiated once, here, over the [`Adapter`] and its
+//! `dyn Backend`. The product's backend is [`AppBackend`]; test servers mount other backends on the
+//! same adapter. Authentication, cookies and the Host and Origin policy of the whole router are not
 //! here: the HTTP surface wraps this endpoint in its own layer.
 
 mod adapter;

@@ -1,5 +1,6 @@
 //! Tests of the adapter: both transports, both protocol eras, against a fixture backend.
 
+mod app;
 mod app_parts;
 mod fixture;
 mod http;

@@ -1,0 +1,228 @@
+//! The product's backend over a real store.
+
+use std::sync::Arc;
+
+use muster_api::{App, AppOptions, Toolset};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::wire::{Wire, call, initialize, names, request, stateless};
+use crate::{AppBackend, Backend};
+
+const WORKSPACE: &str = "nova/pay";
+
+/// Longest `tools/list` of the everyday toolset, in bytes (MCP-TOOL-5).
+const DAILY_BYTES_MAX: usize = 12 * 1024;
+
+struct Home {
+    backend: Arc<AppBackend>,
+    app: Arc<App>,
+    _folder: TempDir,
+}
+
+impl Home {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = AppOptions { storage_dir: folder.path().to_owned(), ..AppOptions::default() };
+        let app = Arc::new(App::open(options).expect("a store"));
+        let backend = Arc::new(AppBackend::new(Arc::clone(&app), Some(WORKSPACE.to_owned())));
+        Self { backend, app, _folder: folder }
+    }
+
+    fn wire(&self) -> Wire {
+        Wire::to(self.backend.clone())
+    }
+}
+
+/// A plan with a task of one step, through the protocol.
+async fn filled(wire: &mut Wire) {
+    let plan = json!({"workspace": WORKSPACE, "kind": "plan", "title": "Ship it"});
+    wire.ask(call(1, "tasks_create", plan)).await;
+    let steps = json!([{"title": "Only", "success_criteria": ["it runs"]}]);
+    let task = json!({"workspace": WORKSPACE, "parent": "PLAN-001", "title": "Do", "steps": steps});
+    let answer = wire.ask(call(2, "tasks_create", task)).await;
+    assert_eq!(answer["result"]["structuredContent"]["result"]["id"], "TASK-001", "{answer}");
+}
+
+#[tokio::test]
+async fn a_result_says_the_same_as_text_and_as_structure() {
+    let home = Home::new();
+    let mut wire = home.wire();
+    let cases = [
+        (json!({"workspace": WORKSPACE, "title": "Ship it"}), true),
+        (json!({"workspace": WORKSPACE}), false),
+        (json!({"workspace": WORKSPACE, "title": "x", "colour": "red"}), false),
+    ];
+    for (arguments, success) in cases {
+        let result = wire.ask(call(1, "tasks_create", arguments)).await["result"].clone();
+        let content = result["content"].as_array().expect("content");
+        let text = content[0]["text"].as_str().expect("text");
+        assert_eq!((content.len(), &content[0]["type"]), (1, &json!("text")));
+        assert_eq!(text, result["structuredContent"].to_string(), "compact, and the same");
+        assert_eq!(result["isError"], json!(!success));
+        assert_eq!(result["structuredContent"]["success"], json!(success));
+    }
+}
+
+#[tokio::test]
+async fn every_tool_has_a_title_schemas_and_all_four_hints() {
+    let home = Home::new();
+    let listed = home.wire().ask(request(1, "tools/list", json!({"toolset": "full"}))).await;
+    let tools = listed["result"]["tools"].as_array().expect("tools");
+    assert_eq!(tools.len(), home.app.registry().rows().len());
+    for tool in tools {
+        let name = &tool["name"];
+        for hint in ["readOnlyHint", "destructiveHint", "idempotentHint"] {
+            assert!(tool["annotations"][hint].is_boolean(), "{name}: {hint}");
+        }
+        assert_eq!(tool["annotations"]["openWorldHint"], false, "{name}");
+        assert!(tool["title"].is_string() && tool["description"].is_string(), "{name}");
+        let input = &tool["inputSchema"];
+        assert_eq!(input["type"], "object", "{name}");
+        assert!(input["properties"].is_object() && input["required"].is_array(), "{name}");
+        assert_eq!(input["additionalProperties"], false, "{name}");
+        assert_eq!(tool["outputSchema"]["type"], "object", "{name}");
+        assert!(!tool.to_string().contains("$schema"), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn listings_are_the_registry_in_its_order_and_small() {
+    let home = Home::new();
+    let mut wire = home.wire();
+    for toolset in Toolset::ALL {
+        let message = request(1, "tools/list", json!({"toolset": toolset.name()}));
+        let listed = wire.ask(message.clone()).await;
+        let expected: Vec<_> = home.app.registry().listed(toolset).map(|row| row.name).collect();
+        assert_eq!(names(&listed), expected);
+        assert_eq!(listed, wire.ask(message).await, "calls before do not matter");
+        if toolset == Toolset::Daily {
+            let bytes = listed["result"].to_string().len();
+            assert!(bytes <= DAILY_BYTES_MAX, "{bytes} bytes");
+        }
+    }
+}
+
+#[tokio::test]
+async fn instructions_and_prompts_name_only_tools_that_exist() {
+    let home = Home::new();
+    let mut wire = home.wire();
+    let opened = wire.ask(initialize(1, "2025-11-25")).await;
+    let mut texts = vec![opened["result"]["instructions"].as_str().expect("text").to_owned()];
+    let prompts = wire.ask(request(2, "prompts/list", json!({}))).await;
+    for prompt in prompts["result"]["prompts"].as_array().expect("prompts") {
+        let params = json!({"name": prompt["name"], "arguments": {"goal": "g"}});
+        let written = wire.ask(request(3, "prompts/get", params)).await;
+        let content = &written["result"]["messages"][0]["content"]["text"];
+        texts.push(content.as_str().expect("text").to_owned());
+    }
+    for text in texts {
+        let words = text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
+        for word in words.filter(|word| word.starts_with("tasks_")) {
+            assert!(home.app.registry().get(word).is_some(), "{word} in {text}");
+        }
+        assert!(!text.contains("the matching tool"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn plans_and_tasks_are_resources() {
+    let home = Home::new();
+    let mut wire = home.wire();
+    filled(&mut wire).await;
+    let listed = wire.ask(request(3, "resources/list", json!({}))).await;
+    let listed = listed["result"]["resources"].as_array().expect("resources").iter();
+    let uris: Vec<_> = listed.map(|resource| resource["uri"].as_str().expect("uri")).collect();
+    let task = "muster://workspace/nova%2Fpay/task/TASK-001";
+    assert_eq!(uris, ["muster://workspace/nova%2Fpay/plan/PLAN-001", task]);
+
+    for uri in uris {
+        let read = wire.ask(request(4, "resources/read", json!({"uri": uri}))).await;
+        let contents = &read["result"]["contents"][0];
+        assert_eq!(
+            (&contents["uri"], &contents["mimeType"]),
+            (&json!(uri), &json!("application/json"))
+        );
+        let shown: Value =
+            serde_json::from_str(contents["text"].as_str().expect("text")).expect("JSON");
+        assert!(shown["radar"].is_object(), "{shown}");
+    }
+    let missing = json!({"uri": "muster://workspace/nova%2Fpay/task/TASK-999"});
+    let older = wire.ask(request(5, "resources/read", missing.clone())).await;
+    assert_eq!(older["error"]["code"], -32002);
+    let newer = wire.ask(stateless(6, "resources/read", missing.clone())).await;
+    assert_eq!((&newer["error"]["code"], &newer["error"]["data"]), (&json!(-32602), &missing));
+}
+
+#[tokio::test]
+async fn ids_are_completed() {
+    let home = Home::new();
+    let mut wire = home.wire();
+    filled(&mut wire).await;
+    let template = "muster://workspace/{workspace}/task/{id}";
+    let ask = |argument: Value, context: Value| {
+        let reference = json!({"type": "ref/resource", "uri": template});
+        let params = json!({"ref": reference, "argument": argument, "context": context});
+        request(3, "completion/complete", params)
+    };
+    let here = json!({});
+    let elsewhere = json!({"arguments": {"workspace": "elsewhere"}});
+    let cases = [
+        (json!({"name": "id", "value": "task"}), &here, json!(["TASK-001"])),
+        (json!({"name": "id", "value": "PLAN"}), &here, json!([])),
+        (json!({"name": "id", "value": ""}), &elsewhere, json!([])),
+        (json!({"name": "workspace", "value": "no"}), &here, json!([WORKSPACE])),
+    ];
+    for (argument, context, expected) in cases {
+        let answer = wire.ask(ask(argument.clone(), context.clone())).await;
+        assert_eq!(answer["result"]["completion"]["values"], expected, "{argument}");
+    }
+}
+
+#[tokio::test]
+async fn pipelined_writes_happen_in_order() {
+    let home = Home::new();
+    let mut wire = home.wire();
+    filled(&mut wire).await;
+    let mut lines = String::new();
+    for number in 0..40_u32 {
+        let edit = json!({
+            "workspace": WORKSPACE,
+            "task": "TASK-001",
+            "expected_revision": number,
+            "title": format!("title {number}"),
+        });
+        lines.push_str(&format!("{}\n", call(number, "tasks_edit", edit)));
+    }
+    wire.write(lines.as_bytes()).await;
+    for answer in wire.finish().await {
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+    }
+}
+
+#[test]
+fn a_toolset_never_hides_a_tool_from_calls() {
+    let home = Home::new();
+    let hidden = home.app.registry().rows().iter().find(|row| row.toolset == Toolset::Full);
+    let hidden = hidden.expect("a tool outside of the everyday set").name;
+    assert!(home.backend.tools(Toolset::Daily).iter().all(|tool| tool.name != hidden));
+    assert!(home.backend.tool(hidden).is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_call_says_that_it_is_still_running() {
+    let (release, released) = tokio::sync::oneshot::channel();
+    let running = tokio::spawn(async move { released.await.expect("released") });
+    let mut release = Some(release);
+    let mut beats = Vec::new();
+    let waited = crate::app_backend::with_heartbeat(running, |seconds| {
+        beats.push(seconds);
+        if seconds == 3 {
+            let release = release.take().expect("the third beat comes once");
+            release.send(7).expect("the call waits");
+        }
+        std::future::ready(())
+    });
+    assert_eq!(waited.await.expect("an answer"), 7);
+    assert_eq!(beats, [1, 2, 3]);
+}
