@@ -119,8 +119,8 @@ fn clients(
     let mut serve = Command::new(&muster);
     serve.args(["serve", "--addr", "127.0.0.1:0", "--storage-dir"]).arg(storage.join("http"));
     let server = Server::start(&mut serve, place, "muster-serve")?;
-    let url = server.word_after("listens on")?;
-    let token = fs::read_to_string(server.word_after("token")?).context("read the token")?;
+    let url = server.text_after("listens on")?;
+    let token = fs::read_to_string(server.text_after("  token ")?).context("read the token")?;
     let http = ["http".to_owned(), format!("{url}/mcp?toolset=full"), token.trim().to_owned()];
 
     let mut tally = Tally::default();

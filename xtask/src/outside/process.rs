@@ -73,12 +73,11 @@ impl Server {
         }
     }
 
-    /// Waits for the line that holds `mark` and answers the word behind it.
-    pub(crate) fn word_after(&self, mark: &str) -> Result<String> {
+    /// Waits for the line that holds `mark` and answers what stands behind it.
+    pub(crate) fn text_after(&self, mark: &str) -> Result<String> {
         let line = self.line_with(mark)?;
-        let rest = line.split_once(mark).map_or("", |(_, rest)| rest);
-        let word = rest.split_whitespace().next();
-        word.map(str::to_owned).with_context(|| format!("nothing behind {mark:?} in {line:?}"))
+        let text = line.split_once(mark).map_or("", |(_, text)| text.trim());
+        Ok(text.to_owned())
     }
 }
 
@@ -153,6 +152,6 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mut command = shell("echo 'muster listens on http://127.0.0.1:1'; exec sleep 60");
         let server = Server::start(&mut command, place.path(), "server").unwrap();
-        assert_eq!(server.word_after("listens on").unwrap(), "http://127.0.0.1:1");
+        assert_eq!(server.text_after("listens on").unwrap(), "http://127.0.0.1:1");
     }
 }
