@@ -11,7 +11,7 @@ pub const HEADER_BYTES_MAX: usize = 16 * 1024;
 /// How long a client may take to send a request's headers, from the moment they can be sent.
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a client may take to send a request's body.
-pub const BODY_TIMEOUT: Duration = Duration::from_secs(20);
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections served at once; further ones wait to be accepted.
 pub const CONNECTIONS_MAX: usize = 1024;
 /// Operations running at once; further ones wait for a place.

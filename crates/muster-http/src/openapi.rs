@@ -50,6 +50,8 @@ pub fn document(registry: &Registry) -> Value {
 fn operation_path(row: &Row, schemas: &mut Map<String, Value>) -> Value {
     let input = hoisted(row, &row.input_schema, schemas);
     let output = hoisted(row, &row.output_schema, schemas);
+    let mut done = output.clone();
+    done["properties"]["result"] = hoisted(row, &row.result_schema, schemas);
     let mut operation = json!({
         "operationId": row.name,
         "summary": row.title,
@@ -58,7 +60,7 @@ fn operation_path(row: &Row, schemas: &mut Map<String, Value>) -> Value {
         "x-muster-toolset": row.toolset.name(),
         "x-muster-effect": effect_name(row.effect),
         "requestBody": {"required": true, "content": {"application/json": {"schema": input}}},
-        "responses": {"200": json_content("Done.", &output)},
+        "responses": {"200": json_content("Done.", &done)},
     });
     let answers = [
         ("400", "INVALID_INPUT: an argument is malformed, unknown, contradictory or out of range."),

@@ -18,6 +18,7 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 use muster_api::App;
+use muster_mcp::{AppBackend, HttpEndpoint, HttpOptions};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{Semaphore, watch},
@@ -28,7 +29,9 @@ use tokio::{
 use crate::{
     connect::Installation,
     guard::{AllowedHost, Gate, Hosts},
-    limits::{CALLS_MAX, CONNECTIONS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX, HEADER_TIMEOUT},
+    limits::{
+        BODY_BYTES_MAX, CALLS_MAX, CONNECTIONS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX, HEADER_TIMEOUT,
+    },
     session::Sessions,
     site::{Site, router},
     token::{Token, TokenError},
@@ -102,6 +105,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     site: Arc<Site>,
+    mcp: HttpEndpoint,
 }
 
 impl Server {
@@ -131,6 +135,15 @@ impl Server {
             sessions: Sessions::default(),
             cookie: format!("muster_{}", address.port()),
         });
+        let workspace = app.default_workspace().map(ToString::to_string);
+        let mcp = muster_mcp::http_endpoint(
+            Arc::new(AppBackend::new(Arc::clone(&app), workspace)),
+            HttpOptions {
+                allowed_hosts: gate.hosts.names().to_vec(),
+                allowed_origins: gate.hosts.origins().to_vec(),
+                request_bytes_max: BODY_BYTES_MAX,
+            },
+        );
         let site = Site {
             app,
             gate,
@@ -139,7 +152,7 @@ impl Server {
             started: Instant::now(),
             calls: Semaphore::new(CALLS_MAX),
         };
-        Ok(Self { listener, address, site: Arc::new(site) })
+        Ok(Self { listener, address, site: Arc::new(site), mcp })
     }
 
     /// The address it listens on.
@@ -170,8 +183,9 @@ impl Server {
     }
 
     /// Answers until `stop` ends, then lets the requests under way finish, within a bound.
-    pub async fn run(self, mcp: Router, stop: impl Future<Output = ()>) {
-        let router = router(self.site, mcp);
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let mcp = self.mcp;
+        let router = router(self.site, mcp.clone());
         let (stopping, stopped) = watch::channel(());
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         let mut connections = JoinSet::new();
@@ -201,6 +215,8 @@ impl Server {
         }
         drop(self.listener);
         drop(stopping);
+        // Streams that wait for news would otherwise hold their connections until the bound.
+        mcp.shut_down();
         drain(connections).await;
     }
 }

@@ -12,6 +12,7 @@ use axum::{
     routing::{get, post},
 };
 use muster_api::App;
+use muster_mcp::HttpEndpoint;
 use tokio::{sync::Semaphore, task};
 
 use crate::{
@@ -60,8 +61,8 @@ async fn run_blocking<T: Send + 'static>(
     task::spawn_blocking(work).await.map_err(|error| internal(error.to_string()))
 }
 
-/// All routes inside the security layer. `mcp` is mounted as it is at `/mcp`.
-pub(crate) fn router(site: Arc<Site>, mcp: Router) -> Router {
+/// All routes inside the security layer.
+pub(crate) fn router(site: Arc<Site>, mcp: HttpEndpoint) -> Router {
     let gate = Arc::clone(&site.gate);
     Router::new()
         .route("/", get(page::show))
@@ -74,7 +75,7 @@ pub(crate) fn router(site: Arc<Site>, mcp: Router) -> Router {
         .route("/api/ops/{name}", post(operations::call))
         .route("/api/session", post(page::sign_in))
         .with_state(site)
-        .merge(mcp)
+        .route_service("/mcp", mcp)
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(unknown_route)
         .layer(middleware::from_fn_with_state(gate, guard::guard))

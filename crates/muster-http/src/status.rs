@@ -29,6 +29,18 @@ pub(crate) struct WorkspaceStatus {
 }
 
 /// Asks the store; blocks.
-pub(crate) fn read(_app: &App) -> Result<StoreStatus, String> {
-    Err("no status yet".to_owned())
+pub(crate) fn read(app: &App) -> Result<StoreStatus, String> {
+    let status = app.status().map_err(|error| error.to_string())?;
+    let workspaces = status.workspaces.into_iter().map(|workspace| WorkspaceStatus {
+        name: workspace.name,
+        plans: workspace.plans,
+        tasks: workspace.tasks,
+    });
+    Ok(StoreStatus {
+        engine: status.store.engine,
+        location: status.store.location,
+        bytes: status.store.bytes,
+        schema_version: status.store.schema_version,
+        workspaces: workspaces.collect(),
+    })
 }

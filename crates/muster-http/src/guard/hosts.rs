@@ -147,6 +147,16 @@ impl Hosts {
         })
     }
 
+    /// Every accepted `Host`.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.hosts
+    }
+
+    /// Every accepted `Origin`.
+    pub(crate) fn origins(&self) -> &[String] {
+        &self.origins
+    }
+
     fn answers_to(&self, host: &str) -> bool {
         self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
     }

@@ -1,0 +1,198 @@
+//! A real `muster serve` process, and a small HTTP/1.1 client that can also say what no client should.
+
+mod http;
+
+use std::{
+    fs,
+    io::{self, BufRead as _, BufReader},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+pub use http::{Connection, Reply, Request, exchange};
+
+/// How long a server may take to say that it listens.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often a condition is looked at while it is waited for.
+const POLL_PERIOD: Duration = Duration::from_millis(5);
+
+/// A running server. Dropping it kills the process.
+pub struct ServerProcess {
+    child: Child,
+    address: SocketAddr,
+    page_link: String,
+    storage_dir: PathBuf,
+    token: Option<String>,
+    stderr: Option<JoinHandle<String>>,
+}
+
+impl ServerProcess {
+    /// Starts `program serve` on a free port of loopback and waits until it listens.
+    pub fn start(program: &Path, storage_dir: &Path, flags: &[&str]) -> io::Result<Self> {
+        let mut child = Command::new(program)
+            .args(["serve", "--addr", "127.0.0.1:0", "--storage-dir"])
+            .arg(storage_dir)
+            .args(flags)
+            .env_remove("MUSTER_STORAGE_DIR")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let stderr = child.stderr.take().map(|stderr| collect(BufReader::new(stderr)));
+        let stdout = child.stdout.take().ok_or_else(|| broken("the server has no stdout"))?;
+        let (announced, lines) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                // The test may be over; the rest is read so that the server can go on printing.
+                announced.send(line).unwrap_or_default();
+            }
+        });
+        let mut server = Self {
+            child,
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            page_link: String::new(),
+            storage_dir: storage_dir.to_owned(),
+            token: None,
+            stderr,
+        };
+        let deadline = Instant::now() + START_TIMEOUT;
+        while server.page_link.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(line) = lines.recv_timeout(left) else {
+                let said = server.kill().unwrap_or_default();
+                return Err(broken(&format!("the server did not start: {said}")));
+            };
+            server.understand(&line)?;
+        }
+        Ok(server)
+    }
+
+    /// Takes what a line of the announcement says.
+    fn understand(&mut self, line: &str) -> io::Result<()> {
+        if let Some((_, url)) = line.split_once("listens on http://") {
+            self.address = url.trim().parse().map_err(|_| broken(line))?;
+        }
+        if let Some(link) = line.trim().strip_prefix("page ") {
+            let link = link.trim().split(' ').next().unwrap_or_default();
+            self.page_link = link.to_owned();
+            let file = self.storage_dir.join("token");
+            let needed = link.contains("#code=");
+            self.token =
+                if needed { Some(fs::read_to_string(file)?.trim().to_owned()) } else { None };
+        }
+        Ok(())
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The link to its page, with the one-time code.
+    pub fn page_link(&self) -> &str {
+        &self.page_link
+    }
+
+    /// Its token, unless it was started without authentication.
+    pub fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+
+    /// Its storage directory.
+    pub fn storage_dir(&self) -> &Path {
+        &self.storage_dir
+    }
+
+    /// The process's id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// A request with the token.
+    pub fn request(&self, method: &str, target: &str) -> Request {
+        let request = Request::new(method, target);
+        match &self.token {
+            Some(token) => request.header("Authorization", &format!("Bearer {token}")),
+            None => request,
+        }
+    }
+
+    /// Sends one request on a connection of its own.
+    pub fn send(&self, request: &Request) -> io::Result<Reply> {
+        exchange(self.address, request)
+    }
+
+    /// Calls an operation; answers the HTTP status and the envelope.
+    pub fn call(&self, operation: &str, arguments: &Value) -> io::Result<(u16, Value)> {
+        let target = format!("/api/ops/{operation}");
+        let reply = self.send(&self.request("POST", &target).json(arguments))?;
+        Ok((reply.status, reply.json()?))
+    }
+
+    /// Asks the process to stop, as a service supervisor does.
+    pub fn terminate(&self) -> io::Result<()> {
+        let sent = Command::new("kill").args(["-TERM", &self.id().to_string()]).status()?;
+        if sent.success() { Ok(()) } else { Err(broken("the signal was not sent")) }
+    }
+
+    /// Waits until the process ended by itself.
+    pub fn wait(&mut self, within: Duration) -> io::Result<ExitStatus> {
+        let deadline = Instant::now() + within;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if Instant::now() > deadline {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the server still runs"));
+            }
+            thread::sleep(POLL_PERIOD);
+        }
+    }
+
+    /// Waits until nobody accepts connections at the address any more.
+    pub fn wait_until_closed(&self, within: Duration) -> io::Result<()> {
+        let deadline = Instant::now() + within;
+        while Connection::open(self.address).is_ok() {
+            if Instant::now() > deadline {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the server still listens"));
+            }
+            thread::sleep(POLL_PERIOD);
+        }
+        Ok(())
+    }
+
+    /// Kills the process, if it still runs; answers what it had written to stderr.
+    pub fn kill(&mut self) -> io::Result<String> {
+        self.child.kill()?;
+        self.child.wait()?;
+        let text = self.stderr.take().map(JoinHandle::join);
+        Ok(text.and_then(Result::ok).unwrap_or_default())
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        // Nothing can be done about a process that cannot be killed.
+        self.kill().unwrap_or_default();
+    }
+}
+
+/// Reads a stream to its end on a thread of its own, so that the process never waits for a reader.
+fn collect(mut stream: impl io::Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut text = Vec::new();
+        match stream.read_to_end(&mut text) {
+            Ok(_) => String::from_utf8_lossy(&text).into_owned(),
+            Err(error) => format!("(stderr broke off: {error})"),
+        }
+    })
+}
+
+fn broken(what: &str) -> io::Error {
+    io::Error::other(what.to_owned())
+}

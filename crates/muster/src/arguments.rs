@@ -1,0 +1,112 @@
+//! The command line. Its doc comments are the help that people read.
+
+use std::path::PathBuf;
+
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser as _},
+};
+use muster_api::Toolset;
+use tracing::Level;
+
+use crate::commands;
+
+/// Heading of the flags that every command has.
+pub(crate) const COMMON: &str = "Common options";
+
+/// Keeps the work of coding agents, and lets nothing be called done without its proof.
+///
+/// Muster keeps plans, tasks and steps with their checkpoints and evidence on your own machine. Agents
+/// reach it over MCP, programs over HTTP, you with `muster call` and the status page.
+#[derive(Parser)]
+#[command(
+    name = "muster",
+    version,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  muster serve                              start the server and print where it is
+  claude mcp add muster -- muster mcp --workspace my-project
+                                            connect an agent, no server needed
+  muster call tasks_create --workspace my-project --kind plan --title 'Ship 1.0'
+                                            call a tool from the shell
+  muster doctor                             check the store
+
+The data folder is $XDG_DATA_HOME/muster or ~/.local/share/muster on Linux,
+~/Library/Application Support/muster on macOS, %APPDATA%\\muster on Windows.
+Run `muster <command> --help` for more about a command."
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) shared: Shared,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags of every command.
+#[derive(Args)]
+pub(crate) struct Shared {
+    /// Folder of the store and the token; without it the platform's data folder
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "MUSTER_STORAGE_DIR",
+        hide_env_values = true,
+        global = true,
+        help_heading = COMMON
+    )]
+    pub(crate) storage_dir: Option<PathBuf>,
+
+    /// How log lines on stderr look; MUSTER_LOG=debug shows more of them
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        default_value = "text",
+        global = true,
+        help_heading = COMMON
+    )]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How log lines look: for people, or one JSON object a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Serve(commands::serve::Serve),
+    Mcp(commands::mcp::Mcp),
+    Call(commands::call::Call),
+    Doctor(commands::doctor::Doctor),
+    Backup(commands::backup::Backup),
+    /// Print the OpenAPI document of the HTTP interface
+    Openapi,
+    /// Print the reference of all tools as Markdown
+    Reference,
+}
+
+impl Command {
+    /// What is logged unless MUSTER_LOG says otherwise: a server tells what it does, a command only troubles.
+    pub(crate) fn log_level(&self) -> Level {
+        match self {
+            Self::Serve(_) => Level::INFO,
+            Self::Mcp(_)
+            | Self::Call(_)
+            | Self::Doctor(_)
+            | Self::Backup(_)
+            | Self::Openapi
+            | Self::Reference => Level::WARN,
+        }
+    }
+}
+
+/// Reads a toolset by its name.
+pub(crate) fn toolset_parser() -> impl clap::builder::TypedValueParser<Value = Toolset> {
+    let names = Toolset::ALL.map(Toolset::name);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Toolset>())
+}

@@ -1,0 +1,9 @@
+//! The commands, one file each.
+
+pub(crate) mod backup;
+pub(crate) mod call;
+pub(crate) mod doctor;
+pub(crate) mod mcp;
+pub(crate) mod openapi;
+pub(crate) mod reference;
+pub(crate) mod serve;

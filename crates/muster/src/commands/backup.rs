@@ -1,0 +1,34 @@
+//! `muster backup`: a copy of the store while it stays in use.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::bail;
+use clap::Args;
+
+use crate::{arguments::Shared, output, storage};
+
+/// Copy the store to a file while it stays in use
+///
+/// The copy is a complete store as of one moment. To use it, put it into a storage folder of its own
+/// under the name of the original.
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  muster backup /var/backups/muster-monday.db")]
+pub(crate) struct Backup {
+    /// File to write; must not exist yet
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// Writes the copy.
+pub(crate) fn run(shared: &Shared, backup: &Backup) -> anyhow::Result<ExitCode> {
+    let file = backup.file.display();
+    if backup.file.exists() {
+        bail!("{file} exists already: name a new file, or move the old one away");
+    }
+    let app = storage::open_existing(shared)?;
+    app.backup(&backup.file)?;
+    output::print(&format!("the store was copied to {file}\n"))?;
+    Ok(ExitCode::SUCCESS)
+}

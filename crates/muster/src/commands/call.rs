@@ -1,0 +1,92 @@
+//! `muster call`: every tool of the registry as a command, straight on the store.
+//!
+//! The command line below `call` is built from the registry's rows when it is needed, so that no tool is
+//! named here and other commands do not pay for it.
+
+mod flag;
+mod shape;
+mod tool;
+
+use std::{ffi::OsString, io, process::ExitCode};
+
+use clap::{ArgMatches, Args};
+use muster_api::Registry;
+use serde_json::{Map, Value};
+
+use crate::{USAGE, arguments::Shared, output, storage};
+
+/// Call a tool from the shell and print its answer as JSON
+///
+/// Works straight on the store; no server is needed. The answer is indented on a terminal and on one line
+/// in a pipe. The exit code is 0 when the call succeeded, 1 when the tool refused it, 2 when the command
+/// line is wrong.
+#[derive(Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Call {
+    /// The tool and its flags; `muster call --help` lists the tools, `muster call TOOL --help` its flags
+    #[arg(value_name = "TOOL", trailing_var_arg = true, allow_hyphen_values = true, num_args = 0..)]
+    words: Vec<OsString>,
+}
+
+/// Calls the tool and prints its answer.
+pub(crate) fn run(shared: &Shared, call: Call) -> anyhow::Result<ExitCode> {
+    let registry = Registry::default();
+    let program = [OsString::from("muster call")];
+    let command = tool::command(&registry);
+    let matches = command.get_matches_from(program.into_iter().chain(call.words));
+    let Some((name, flags)) = matches.subcommand() else {
+        unreachable!("clap requires a tool");
+    };
+    let arguments = match arguments(&registry, name, flags) {
+        Ok(arguments) => arguments,
+        Err(complaint) => {
+            output::complain(&complaint);
+            return Ok(ExitCode::from(USAGE));
+        }
+    };
+    let shared = Shared {
+        storage_dir: matches
+            .get_one(tool::STORAGE_DIR)
+            .cloned()
+            .or_else(|| shared.storage_dir.clone()),
+        log_format: shared.log_format,
+    };
+    let app = storage::open(&shared)?;
+    let answer = app.call(name, arguments);
+    output::print_json(&answer)?;
+    Ok(if answer.success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The JSON that was given, with the flags on top. A name that is no tool takes none: its call says so.
+fn arguments(
+    registry: &Registry,
+    name: &str,
+    flags: &ArgMatches,
+) -> Result<Map<String, Value>, String> {
+    let Some(row) = registry.get(name) else { return Ok(Map::new()) };
+    let mut arguments = match flags.get_one::<String>(tool::JSON) {
+        Some(text) => parse_object(text)?,
+        None => Map::new(),
+    };
+    for flag in flag::flags(row) {
+        if let Some(value) = flag.value(flags)? {
+            arguments.insert(flag.property, value);
+        }
+    }
+    Ok(arguments)
+}
+
+fn parse_object(text: &str) -> Result<Map<String, Value>, String> {
+    let (place, text) = match text {
+        "-" => {
+            let read = io::read_to_string(io::stdin());
+            ("stdin", read.map_err(|error| format!("cannot read stdin: {error}"))?)
+        }
+        text => ("--json", text.to_owned()),
+    };
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(format!("{place} holds JSON, but no object: write '{{\"workspace\":\"…\"}}'")),
+        Err(error) => Err(format!("{place} holds no JSON: {error}")),
+    }
+}

@@ -1,0 +1,118 @@
+//! One flag for each property of a tool's input.
+
+use clap::{Arg, ArgAction, ArgMatches, builder::PossibleValuesParser};
+use muster_api::Row;
+use serde_json::{Map, Value};
+
+use super::{shape::Shape, tool};
+use crate::storage::WORKSPACE_VARIABLES;
+
+/// A property and how it is written on the command line.
+pub(super) struct Flag {
+    /// Name of the property.
+    pub(super) property: String,
+    shape: Shape,
+    required: bool,
+    description: String,
+}
+
+/// The flags of a tool, those that it needs first.
+pub(super) fn flags(row: &Row) -> Vec<Flag> {
+    let root = &row.input_schema;
+    let no_properties = Map::new();
+    let properties = root.get("properties").and_then(Value::as_object).unwrap_or(&no_properties);
+    let required = |name: &str| {
+        let names = root.get("required").and_then(Value::as_array);
+        names.is_some_and(|names| names.iter().any(|known| known == name))
+    };
+    let mut flags: Vec<Flag> = properties
+        .iter()
+        .map(|(name, schema)| Flag {
+            property: name.clone(),
+            shape: Shape::of(schema, root),
+            required: required(name),
+            description: description(schema),
+        })
+        .collect();
+    flags.sort_by_key(|flag| !flag.required);
+    flags
+}
+
+fn description(schema: &Value) -> String {
+    let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+impl Flag {
+    /// The flag for clap.
+    pub(super) fn arg(&self) -> Arg {
+        let kebab = self.property.replace('_', "-");
+        let mut arg = Arg::new(self.property.clone())
+            .long(kebab.clone())
+            .value_name(self.shape.value_name())
+            .help(self.help());
+        if kebab != self.property {
+            arg = arg.alias(self.property.clone());
+        }
+        arg = arg.help_heading(if self.required { "Needed" } else { "Optional" });
+        if self.required {
+            arg = arg.required_unless_present(tool::JSON);
+            if self.property == "workspace" {
+                arg = arg.env(workspace_variable()).hide_env_values(true);
+            }
+        }
+        match &self.shape {
+            Shape::Switch => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
+            Shape::TextList => arg.action(ArgAction::Append).allow_hyphen_values(true),
+            Shape::Choice(words) => arg.value_parser(PossibleValuesParser::new(words.clone())),
+            Shape::Text | Shape::Integer | Shape::Number | Shape::AnyOf(_) | Shape::Json => {
+                arg.allow_hyphen_values(true)
+            }
+        }
+    }
+
+    /// How the usage line shows the flag, if the tool needs it.
+    pub(super) fn usage(&self) -> Option<String> {
+        let name = self.property.replace('_', "-");
+        self.required.then(|| format!(" --{name} <{}>", self.shape.value_name()))
+    }
+
+    fn help(&self) -> String {
+        let repeat = if self.shape == Shape::TextList { "can be repeated" } else { "" };
+        match (self.description.is_empty(), repeat.is_empty()) {
+            (false, false) => format!("{} ({repeat})", self.description),
+            (false, true) => self.description.clone(),
+            (true, _) => repeat.to_owned(),
+        }
+    }
+
+    /// The value that was given on the command line, if any.
+    pub(super) fn value(&self, matches: &ArgMatches) -> Result<Option<Value>, String> {
+        let Some(texts) = matches.get_many::<String>(&self.property) else { return Ok(None) };
+        let texts: Vec<&str> = texts.map(String::as_str).collect();
+        let value = if self.shape == Shape::TextList {
+            Ok(list(&texts))
+        } else {
+            self.shape.parse(texts.last().copied().unwrap_or_default())
+        };
+        let named = |problem| format!("--{}: {problem}", self.property.replace('_', "-"));
+        value.map(Some).map_err(named)
+    }
+}
+
+/// One JSON array if that is what was given, else one text for each flag.
+fn list(texts: &[&str]) -> Value {
+    if let [text] = texts
+        && let Ok(Value::Array(items)) = serde_json::from_str(text)
+    {
+        return Value::Array(items);
+    }
+    texts.iter().map(|text| Value::from(*text)).collect()
+}
+
+/// The variable that names the default workspace; the second one counts only without the first.
+fn workspace_variable() -> &'static str {
+    let [first, second] = WORKSPACE_VARIABLES;
+    let use_second = std::env::var_os(first).is_none() && std::env::var_os(second).is_some();
+    if use_second { second } else { first }
+}

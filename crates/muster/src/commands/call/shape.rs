@@ -1,0 +1,229 @@
+//! What kind of value a property's schema wants, as far as a command line can tell.
+
+use serde_json::{Map, Value};
+
+/// How the text of a flag becomes JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// As it stands.
+    Text,
+    /// One of these words.
+    Choice(Vec<String>),
+    /// A whole number.
+    Integer,
+    /// Any number.
+    Number,
+    /// Present means true; `--flag=false` means false.
+    Switch,
+    /// One text for each time the flag is given, or one JSON array.
+    TextList,
+    /// The first of these that the text fits, words last.
+    AnyOf(Vec<Shape>),
+    /// JSON.
+    Json,
+}
+
+impl Shape {
+    /// Reads a property's schema; `root` is the schema that holds the definitions it may refer to.
+    pub(super) fn of(schema: &Value, root: &Map<String, Value>) -> Self {
+        let schema = resolve(schema, root);
+        if let Some(branches) = alternatives(schema) {
+            return Self::of_branches(&branches, root);
+        }
+        if let Some(words) = choices(schema) {
+            return Self::Choice(words);
+        }
+        match type_name(schema) {
+            Some("string") => Self::Text,
+            Some("integer") => Self::Integer,
+            Some("number") => Self::Number,
+            Some("boolean") => Self::Switch,
+            Some("array") => {
+                let items = schema.get("items").map(|items| Self::of(items, root));
+                match items {
+                    Some(Self::Text | Self::Choice(_)) => Self::TextList,
+                    _ => Self::Json,
+                }
+            }
+            _ => Self::Json,
+        }
+    }
+
+    fn of_branches(branches: &[&Value], root: &Map<String, Value>) -> Self {
+        let mut shapes: Vec<Self> = branches.iter().map(|branch| Self::of(branch, root)).collect();
+        if let Some(words) = shapes.iter().map(Self::words).collect::<Option<Vec<_>>>() {
+            return Self::Choice(words.concat());
+        }
+        shapes.sort_by_key(|shape| shape.words().is_some() || *shape == Self::Text);
+        shapes.dedup();
+        if shapes.len() == 1 { shapes.remove(0) } else { Self::AnyOf(shapes) }
+    }
+
+    fn words(&self) -> Option<&[String]> {
+        if let Self::Choice(words) = self { Some(words) } else { None }
+    }
+
+    /// Turns the text of a flag into JSON; the error says what was expected.
+    pub(super) fn parse(&self, text: &str) -> Result<Value, String> {
+        let json = || serde_json::from_str::<Value>(text);
+        match self {
+            Self::Text | Self::Choice(_) | Self::TextList => Ok(Value::from(text)),
+            Self::Integer => {
+                let number = json().ok().filter(|value| value.is_i64() || value.is_u64());
+                number.ok_or_else(|| format!("{text:?} is not a whole number"))
+            }
+            Self::Number => {
+                let number = json().ok().filter(Value::is_number);
+                number.ok_or_else(|| format!("{text:?} is not a number"))
+            }
+            Self::Switch => {
+                let truth = text.parse::<bool>().map(Value::from);
+                truth.map_err(|_| format!("{text:?} is neither true nor false"))
+            }
+            Self::AnyOf(shapes) => {
+                let structured = text.trim_start().starts_with(['{', '[']);
+                let fits = |shape: &&Self| **shape != Self::Json || structured;
+                let outcomes = shapes.iter().filter(fits).map(|shape| shape.parse(text));
+                first_success(outcomes, structured)
+            }
+            Self::Json => json().map_err(|error| format!("is not JSON: {error}")),
+        }
+    }
+
+    /// The placeholder in help texts.
+    pub(super) fn value_name(&self) -> String {
+        let name = match self {
+            Self::Text | Self::TextList => "TEXT",
+            Self::Choice(_) => "WORD",
+            Self::Integer | Self::Number => "NUMBER",
+            Self::Switch => "BOOLEAN",
+            Self::Json => "JSON",
+            Self::AnyOf(shapes) => {
+                let names: Vec<String> = shapes.iter().rev().map(Self::value_name).collect();
+                return names.join("|");
+            }
+        };
+        name.to_owned()
+    }
+}
+
+/// The first shape that fits. Text that is written as JSON was meant as JSON: its error is not hidden by
+/// taking it as words.
+fn first_success(
+    outcomes: impl Iterator<Item = Result<Value, String>>,
+    structured: bool,
+) -> Result<Value, String> {
+    let mut first_error = None;
+    for outcome in outcomes {
+        match outcome {
+            Ok(value) if !(structured && value.is_string()) => return Ok(value),
+            Ok(_) => {}
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+    }
+    Err(first_error.unwrap_or_else(|| "does not fit".to_owned()))
+}
+
+fn resolve<'a>(schema: &'a Value, root: &'a Map<String, Value>) -> &'a Value {
+    let target = schema.get("$ref").and_then(Value::as_str);
+    let definition = target
+        .and_then(|target| target.strip_prefix("#/$defs/"))
+        .and_then(|name| root.get("$defs")?.get(name));
+    definition.unwrap_or(schema)
+}
+
+/// The branches of an alternative, without the one that only allows null.
+fn alternatives(schema: &Value) -> Option<Vec<&Value>> {
+    let branches = schema.get("anyOf").or_else(|| schema.get("oneOf"))?.as_array()?;
+    let some = branches.iter().filter(|branch| type_name(branch) != Some("null"));
+    Some(some.collect())
+}
+
+fn choices(schema: &Value) -> Option<Vec<String>> {
+    if let Some(word) = schema.get("const").and_then(Value::as_str) {
+        return Some(vec![word.to_owned()]);
+    }
+    let words = schema.get("enum")?.as_array()?.iter().filter(|word| !word.is_null());
+    words.map(|word| word.as_str().map(str::to_owned)).collect()
+}
+
+/// The type's name; of a list such as `["string", "null"]` the one that is not null.
+fn type_name(schema: &Value) -> Option<&str> {
+    match schema.get("type")? {
+        Value::String(name) => Some(name),
+        Value::Array(names) => {
+            let mut some = names.iter().filter_map(Value::as_str).filter(|name| *name != "null");
+            let first = some.next()?;
+            some.next().is_none().then_some(first)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value, json};
+
+    use super::Shape;
+
+    fn shape(schema: &Value) -> Shape {
+        let root = json!({"$defs": {
+            "Priority": {"type": "string", "enum": ["LOW", "HIGH"]},
+            "Target": {"anyOf": [{"type": "string"}, {"type": "object"}]},
+        }});
+        let root: Map<String, Value> = root.as_object().unwrap().clone();
+        Shape::of(schema, &root)
+    }
+
+    #[test]
+    fn schemas_become_shapes() {
+        assert_eq!(shape(&json!({"type": "string"})), Shape::Text);
+        assert_eq!(shape(&json!({"type": ["string", "null"]})), Shape::Text);
+        assert_eq!(shape(&json!({"type": "integer", "minimum": 0})), Shape::Integer);
+        assert_eq!(shape(&json!({"type": "number"})), Shape::Number);
+        assert_eq!(shape(&json!({"type": "boolean"})), Shape::Switch);
+        assert_eq!(shape(&json!({"type": "array", "items": {"type": "string"}})), Shape::TextList);
+        assert_eq!(shape(&json!({"type": "array", "items": {"type": "object"}})), Shape::Json);
+        assert_eq!(shape(&json!({"type": "object"})), Shape::Json);
+        assert_eq!(shape(&json!(true)), Shape::Json);
+    }
+
+    #[test]
+    fn references_and_alternatives_are_followed() {
+        let choice = Shape::Choice(vec!["LOW".to_owned(), "HIGH".to_owned()]);
+        assert_eq!(shape(&json!({"$ref": "#/$defs/Priority"})), choice);
+        let optional = json!({"anyOf": [{"$ref": "#/$defs/Priority"}, {"type": "null"}]});
+        assert_eq!(shape(&optional), choice);
+        let constants = json!({"oneOf": [{"const": "LOW"}, {"const": "HIGH"}]});
+        assert_eq!(shape(&constants), choice);
+        let either = Shape::AnyOf(vec![Shape::Json, Shape::Text]);
+        assert_eq!(shape(&json!({"$ref": "#/$defs/Target"})), either);
+        let list = json!({"type": "array", "items": {"$ref": "#/$defs/Priority"}});
+        assert_eq!(shape(&list), Shape::TextList);
+    }
+
+    #[test]
+    fn texts_become_values() {
+        assert_eq!(Shape::Text.parse("7"), Ok(json!("7")));
+        assert_eq!(Shape::Integer.parse("-7"), Ok(json!(-7)));
+        assert_eq!(Shape::Number.parse("1.5"), Ok(json!(1.5)));
+        assert_eq!(Shape::Switch.parse("false"), Ok(json!(false)));
+        let target = Shape::AnyOf(vec![Shape::Json, Shape::Text]);
+        assert_eq!(target.parse("TASK-001"), Ok(json!("TASK-001")));
+        assert_eq!(target.parse("{\"id\":\"X\"}"), Ok(json!({"id": "X"})));
+        assert!(target.parse("{id").is_err());
+        let since = Shape::AnyOf(vec![Shape::Integer, Shape::Text]);
+        assert_eq!(since.parse("12"), Ok(json!(12)));
+        assert_eq!(since.parse("evt_12"), Ok(json!("evt_12")));
+        assert_eq!(Shape::Json.parse("[1]"), Ok(json!([1])));
+        for (shape, text) in [
+            (Shape::Integer, "1.5"),
+            (Shape::Integer, "seven"),
+            (Shape::Number, "\"7\""),
+            (Shape::Switch, "yes"),
+            (Shape::Json, "text"),
+        ] {
+            assert!(shape.parse(text).is_err(), "{shape:?} {text}");
+        }
+    }
+}

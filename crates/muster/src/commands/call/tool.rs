@@ -1,0 +1,80 @@
+//! The command line below `muster call`, one subcommand for each row of the registry.
+
+use clap::{Arg, ArgAction, Command, builder::ValueParser};
+use muster_api::{Registry, Row};
+
+use super::flag;
+use crate::arguments::COMMON;
+
+/// Name of the argument that holds the whole input.
+pub(super) const JSON: &str = "json";
+/// Name of the argument that holds the storage directory.
+pub(super) const STORAGE_DIR: &str = "storage-dir";
+
+/// All tools as subcommands. Names that are no tool are let through: the call itself answers them.
+pub(super) fn command(registry: &Registry) -> Command {
+    Command::new("muster call")
+        .about("Call a tool from the shell and print its answer as JSON")
+        .after_help(
+            "The answer is indented on a terminal and on one line in a pipe. The exit code is 0 when the \
+             call succeeded, 1 when the tool refused it, 2 when the command line is wrong.\n\n\
+             Examples:\n  \
+             muster call tasks_create --workspace my-project --kind plan --title 'Ship 1.0'\n  \
+             muster call tasks_context --workspace my-project | jq .result\n  \
+             muster call tasks_create --json - < plan.json",
+        )
+        .arg(storage_dir())
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .allow_external_subcommands(true)
+        .disable_help_subcommand(true)
+        .subcommand_value_name("TOOL")
+        .subcommand_help_heading("Tools")
+        .subcommands(registry.rows().iter().map(tool))
+}
+
+fn storage_dir() -> Arg {
+    Arg::new(STORAGE_DIR)
+        .long("storage-dir")
+        .value_name("DIR")
+        .value_parser(ValueParser::path_buf())
+        .global(true)
+        .help_heading(COMMON)
+        .help("Folder of the store; without it $MUSTER_STORAGE_DIR or the platform's data folder")
+}
+
+/// Usage first, then what the tool needs, what it takes besides, and what every command takes.
+const TOOL_HELP: &str = "{about}\n\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
+
+fn tool(row: &Row) -> Command {
+    let json = Arg::new(JSON)
+        .long("json")
+        .value_name("OBJECT")
+        .allow_hyphen_values(true)
+        .help_heading(COMMON)
+        .help("All arguments as one JSON object, or - to read it from stdin; flags go on top");
+    let help = Arg::new("help")
+        .short('h')
+        .long("help")
+        .action(ArgAction::Help)
+        .help_heading(COMMON)
+        .help("Print help");
+    let flags = flag::flags(row);
+    let needed: String = flags.iter().filter_map(flag::Flag::usage).collect();
+    Command::new(row.name)
+        .about(row.title)
+        .override_usage(format!("muster call {}{needed} [OPTIONS]", row.name))
+        .before_help(paragraphs(&row.description))
+        .help_template(TOOL_HELP)
+        .args(flags.iter().map(flag::Flag::arg))
+        .arg(json)
+        .disable_help_flag(true)
+        .arg(help)
+}
+
+/// Text whose lines are broken where the terminal ends, not where the source did.
+fn paragraphs(text: &str) -> String {
+    let joined =
+        text.split("\n\n").map(|paragraph| paragraph.lines().collect::<Vec<_>>().join(" "));
+    joined.collect::<Vec<_>>().join("\n\n")
+}

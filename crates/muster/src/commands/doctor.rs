@@ -1,0 +1,79 @@
+//! `muster doctor`: looks for damage and says what it found. Changes nothing.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use muster_api::{Description, DoctorReport};
+use muster_store::Damage;
+use serde_json::{Value, json};
+
+use crate::{arguments::Shared, output, storage};
+
+/// Check the store: replay the log and compare it with what is kept
+///
+/// Reports damage and changes nothing. The exit code is 0 when the store is sound and 1 when it is not.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster doctor
+  muster doctor --json | jq .damage")]
+pub(crate) struct Doctor {
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the report.
+pub(crate) fn run(shared: &Shared, doctor: &Doctor) -> anyhow::Result<ExitCode> {
+    let app = storage::open_existing(shared)?;
+    let report = app.doctor()?;
+    let store = app.status()?.store;
+    if doctor.json {
+        output::print_json(&as_json(&report, &store))?;
+    } else {
+        output::print(&as_text(&report, &store))?;
+    }
+    Ok(if report.damage.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn as_json(report: &DoctorReport, store: &Description) -> Value {
+    let damage: Vec<Value> = report
+        .damage
+        .iter()
+        .map(|damage| json!({"place": damage.place, "finding": damage.finding}))
+        .collect();
+    json!({
+        "sound": report.damage.is_empty(),
+        "store": {
+            "engine": store.engine,
+            "location": store.location,
+            "bytes": store.bytes,
+            "schema_version": store.schema_version,
+        },
+        "streams": report.streams,
+        "events": report.events,
+        "documents": report.documents,
+        "damage": damage,
+    })
+}
+
+fn as_text(report: &DoctorReport, store: &Description) -> String {
+    let DoctorReport { streams, events, documents, damage } = report;
+    let place = store.location.as_deref().unwrap_or("memory");
+    let mut text = format!(
+        "store      {place}\nengine     {}, layout {}\n\
+         examined   {streams} streams, {events} events, {documents} documents\n",
+        store.engine, store.schema_version
+    );
+    if damage.is_empty() {
+        text.push_str("finding    sound: the documents are what the log adds up to\n");
+        return text;
+    }
+    for Damage { place, finding } in damage {
+        text += &format!("damage     {place}: {finding}\n");
+    }
+    text.push_str(
+        "\nNothing was changed. Copy the storage folder before anything else, then restore a backup.\n",
+    );
+    text
+}

@@ -1,0 +1,47 @@
+//! `muster mcp`: one agent on standard input and output.
+
+use std::{process::ExitCode, sync::Arc};
+
+use clap::Args;
+use muster_api::{App, AppOptions, Toolset};
+use muster_mcp::AppBackend;
+
+use crate::{
+    arguments::{Shared, toolset_parser},
+    storage,
+};
+
+/// Serve one agent over MCP on stdin and stdout
+///
+/// An agent starts this itself; several may run at once on the same store, and no server is needed.
+/// It ends when the agent closes its end.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  claude mcp add muster -- muster mcp --workspace my-project
+  codex mcp add muster -- muster mcp --workspace my-project
+  gemini mcp add --scope user muster muster mcp --workspace my-project")]
+pub(crate) struct Mcp {
+    /// Workspace of calls that name none [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
+    #[arg(long, value_name = "WORKSPACE")]
+    workspace: Option<String>,
+
+    /// How many tools are listed to the agent; every tool can be called whatever is listed
+    #[arg(long, value_name = "SET", default_value = "daily", value_parser = toolset_parser())]
+    toolset: Toolset,
+}
+
+/// Serves until the agent leaves.
+pub(crate) fn run(shared: &Shared, mcp: Mcp) -> anyhow::Result<ExitCode> {
+    let workspace = storage::default_workspace(mcp.workspace)?;
+    let options = AppOptions {
+        storage_dir: storage::directory(shared)?,
+        toolset: mcp.toolset,
+        default_workspace: workspace.clone(),
+        keeps_house: false,
+    };
+    let app = Arc::new(App::open(options)?);
+    let backend = AppBackend::new(app, workspace.map(|workspace| workspace.to_string()));
+    muster_mcp::serve_stdio(Arc::new(backend))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,176 @@
+//! `muster serve`: the HTTP server with the status page, REST and MCP.
+
+use std::{fmt::Write as _, net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use clap::Args;
+use muster_api::{App, AppOptions, Toolset};
+use muster_http::{AllowedHost, Authentication, Installation, Server, ServerOptions};
+use tokio::runtime;
+
+use crate::{
+    arguments::{Shared, toolset_parser},
+    output, storage,
+};
+
+/// How long calls without a client may take to end.
+const CALLS_TIMEOUT: Duration = Duration::from_secs(5);
+/// Exit code of a program that a second Ctrl-C ended at once.
+const INTERRUPTED: i32 = 130;
+
+/// Start the HTTP server: status page, REST and MCP over HTTP
+///
+/// Listens on this machine only, and asks every client for the token that is kept in the storage folder.
+/// It prints a link to the status page that works once. Stop it with Ctrl-C: requests under way finish first.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster serve                                    http://127.0.0.1:7717
+  muster serve --addr 127.0.0.1:0                 take any free port
+  muster serve --addr 0.0.0.0:7717 --allow-host muster.example.org:443
+                                                  behind a TLS proxy for other machines
+  curl -H \"Authorization: Bearer $(cat ~/.local/share/muster/token)\" http://127.0.0.1:7717/api/ops")]
+pub(crate) struct Serve {
+    /// Address and port to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7717")]
+    addr: SocketAddr,
+
+    /// Ask for no token; only on a loopback address
+    #[arg(long)]
+    no_auth: bool,
+
+    /// Another name, or NAME:PORT, under which clients reach the server; can be repeated
+    #[arg(long, value_name = "NAME")]
+    allow_host: Vec<AllowedHost>,
+
+    /// How many tools are listed to agents over MCP
+    #[arg(long, value_name = "SET", default_value = "daily", value_parser = toolset_parser())]
+    toolset: Toolset,
+}
+
+/// Serves until a signal asks to stop.
+pub(crate) fn run(shared: &Shared, serve: Serve) -> anyhow::Result<ExitCode> {
+    let storage_dir = storage::directory(shared)?;
+    let app = Arc::new(App::open(AppOptions {
+        storage_dir: storage_dir.clone(),
+        toolset: serve.toolset,
+        default_workspace: storage::default_workspace(None)?,
+        keeps_house: true,
+    })?);
+    let options = ServerOptions {
+        address: serve.addr,
+        authentication: if serve.no_auth { Authentication::Off } else { Authentication::Token },
+        allowed_hosts: serve.allow_host,
+        installation: Installation {
+            program: std::env::current_exe().unwrap_or_else(|_| "muster".into()),
+            names_storage_dir: !storage::is_default(&storage_dir),
+            storage_dir,
+        },
+    };
+    let runtime = runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the event loop")?;
+    runtime.block_on(answer(app, options))?;
+    // Calls whose clients are gone may still be under way; what they write is durable or absent.
+    runtime.shutdown_timeout(CALLS_TIMEOUT);
+    tracing::info!("stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn answer(app: Arc<App>, options: ServerOptions) -> anyhow::Result<()> {
+    let open_to_others = !options.address.ip().is_loopback();
+    let installation = options.installation.clone();
+    let server = Server::bind(app, options).await?;
+    // Taken before anything is printed: whoever reads the line may already ask us to stop.
+    let mut signals = Signals::listen().context("cannot listen for signals")?;
+    output::print(&announcement(&server, &installation)?)?;
+    if server.token_file().is_none() {
+        tracing::warn!("authentication is off: every program on this machine can use this server");
+    }
+    if open_to_others {
+        tracing::warn!(
+            "other machines can reach this server over plain HTTP: put TLS in front of it"
+        );
+    }
+    tracing::info!(address = %server.address(), "listening");
+    let stop = async move {
+        signals.next().await;
+        tracing::info!("stopping: waiting for requests under way; once more to stop at once");
+        tokio::spawn(async move {
+            signals.next().await;
+            std::process::exit(INTERRUPTED);
+        });
+    };
+    server.run(stop).await;
+    Ok(())
+}
+
+fn announcement(server: &Server, installation: &Installation) -> anyhow::Result<String> {
+    let mut text =
+        format!("muster {} listens on {}\n", env!("CARGO_PKG_VERSION"), server.base_url());
+    writeln!(
+        text,
+        "  page    {}{}",
+        server.page_link()?,
+        match server.token_file() {
+            Some(_) => "  (works once)",
+            None => "",
+        }
+    )?;
+    writeln!(text, "  store   {}", installation.storage_dir.display())?;
+    match server.token_file() {
+        Some(file) => writeln!(text, "  token   {}", file.display())?,
+        None => writeln!(text, "  token   none: authentication is off")?,
+    }
+    writeln!(text, "\nConnect an agent, over stdio or through this server:")?;
+    for recipe in installation.recipes(server.base_url(), server.token_file().is_some()) {
+        writeln!(text, "  {}", recipe.stdio)?;
+        for line in recipe.http.lines() {
+            writeln!(text, "  {line}")?;
+        }
+    }
+    writeln!(text, "\nStop with Ctrl-C.")?;
+    Ok(text)
+}
+
+/// The signals that ask the server to stop.
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// The signal that asks the server to stop.
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) {
+        if let Err(error) = tokio::signal::ctrl_c().await {
+            tracing::error!(%error, "cannot listen for Ctrl-C");
+            std::future::pending::<()>().await;
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! End to end: the real program, real files, real sockets.
+//!
+//! One binary for all of it, because each further one costs a link. A module is one subject.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod agent;
+mod command_line;
+mod contracts;
+mod crash;
+mod hostile_input;
+mod lifecycle;
+mod processes;
+mod program;
+mod security;
+mod status_page;
