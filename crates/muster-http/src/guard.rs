@@ -1,7 +1,8 @@
-//! The one layer around the whole router: pages, operations, MCP, and whatever upgrades a connection.
+//! The one layer around the whole router: pages, operations, MCP, and whatever upgrades a
+//! connection.
 //!
-//! Order (MCP-SEC-1, MCP-SEC-2): the name the request is addressed to, where it comes from, who sends it,
-//! what it carries. Nothing behind this layer sees a request that failed one of these.
+//! Order (MCP-SEC-1, MCP-SEC-2): the name the request is addressed to, where it comes from, who
+//! sends it, what it carries. Nothing behind this layer sees a request that failed one of these.
 
 mod body;
 mod hosts;
@@ -28,7 +29,8 @@ pub use hosts::{AllowedHost, NotAHost};
 
 /// Scripts and styles only from this server, nothing inline, no framing, no forms.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-     img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+     img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+     frame-ancestors 'none'";
 
 /// What the layer checks requests against.
 pub(crate) struct Gate {
@@ -167,7 +169,7 @@ fn unauthorized() -> Refusal {
     Refusal::new(
         Kind::Unauthorized,
         "no valid token came with the request",
-        "send Authorization: Bearer with the content of the file named token in the storage directory",
+        "send Authorization: Bearer with the content of the file `token` in the storage directory",
     )
 }
 

@@ -1,4 +1,5 @@
-//! `GET /health`: whether the server works. Open to monitors, so it names no paths and no workspaces.
+//! `GET /health`: whether the server works. Open to monitors, so it names no paths and no
+//! workspaces.
 
 use std::sync::Arc;
 

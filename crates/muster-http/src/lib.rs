@@ -1,7 +1,8 @@
 //! REST, the security layer around the whole router, and the embedded page.
 //!
-//! Operations come from the registry; this crate knows none of them by name. What is deliberately not here:
-//! the MCP endpoint's protocol (it is mounted as a router), signals and command-line flags.
+//! Operations come from the registry; this crate knows none of them by name. What is deliberately
+//! not here: the MCP endpoint's protocol (it is mounted as a router), signals and command-line
+//! flags.
 
 mod connect;
 mod guard;

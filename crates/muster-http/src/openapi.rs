@@ -21,7 +21,7 @@ pub fn document(registry: &Registry) -> Value {
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "Work has to pass muster before it is done.",
             "description": "Plans, tasks, steps, checkpoints and proof for coding agents, on the \
-                user's own machine. Every operation is also an MCP tool and a `muster call` command.",
+                user's own machine. Every operation is also an MCP tool and a `muster call`.",
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "http://127.0.0.1:7717"}],
@@ -195,9 +195,11 @@ fn http_error_schema() -> Value {
     })
 }
 
-/// The schema with its definitions moved to the document's components, where its references then point.
+/// The schema with its definitions moved to the document's components, where its references then
+/// point.
 ///
-/// A definition that several operations share is kept once; one that differs is named after its operation.
+/// A definition that several operations share is kept once; one that differs is named after its
+/// operation.
 fn hoisted(row: &Row, schema: &Map<String, Value>, schemas: &mut Map<String, Value>) -> Value {
     let mut schema = schema.clone();
     let definitions = match schema.remove("$defs") {

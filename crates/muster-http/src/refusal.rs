@@ -1,7 +1,7 @@
 //! Errors of the HTTP surface itself: a wrong host, a missing token, a body that is no JSON.
 //!
-//! They have the same eight keys as an operation's answer, so that a client reads `error.code` in one
-//! place whatever went wrong. Refusals by an operation are made by the operation, not here.
+//! They have the same eight keys as an operation's answer, so that a client reads `error.code` in
+//! one place whatever went wrong. Refusals by an operation are made by the operation, not here.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,7 +1,7 @@
 //! The listening socket: accepts connections, serves them, and ends in an orderly way.
 //!
-//! `axum::serve` has neither a header limit nor a header timeout and leaves Nagle's algorithm on, so the
-//! accept loop is written here, on the same hyper.
+//! `axum::serve` has neither a header limit nor a header timeout and leaves Nagle's algorithm on,
+//! so the accept loop is written here, on the same hyper.
 
 use std::{
     io,

@@ -1,6 +1,7 @@
 //! Browsers that are signed in: one-time codes, exchanged once for a cookie.
 //!
-//! Both live in memory only. A restart signs every browser out; the next printed link signs it in again.
+//! Both live in memory only. A restart signs every browser out; the next printed link signs it in
+//! again.
 
 use std::{
     collections::VecDeque,
@@ -70,7 +71,8 @@ fn push_bounded(secrets: &mut VecDeque<Secret>, secret: Secret, now: Instant) {
     secrets.push_back(secret);
 }
 
-/// The lists stay valid whatever panicked while one was locked, so a poisoned lock is taken as it is.
+/// The lists stay valid whatever panicked while one was locked, so a poisoned lock is taken as it
+/// is.
 fn lock(secrets: &Mutex<VecDeque<Secret>>) -> MutexGuard<'_, VecDeque<Secret>> {
     secrets.lock().unwrap_or_else(PoisonError::into_inner)
 }

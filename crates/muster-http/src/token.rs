@@ -67,8 +67,8 @@ impl Token {
         Ok(Some(Self(secret.to_owned())))
     }
 
-    /// Writes a complete file beside the final name and links it there, so that nobody ever reads half a
-    /// token and the first of several processes wins.
+    /// Writes a complete file beside the final name and links it there, so that nobody ever reads
+    /// half a token and the first of several processes wins.
     fn create(directory: &Path, path: &Path) -> Result<Self, TokenError> {
         let failed = |source| TokenError::File { path: path.to_owned(), source };
         fs::create_dir_all(directory).map_err(failed)?;

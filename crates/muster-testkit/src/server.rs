@@ -1,4 +1,5 @@
-//! A real `muster serve` process, and a small HTTP/1.1 client that can also say what no client should.
+//! A real `muster serve` process, and a small HTTP/1.1 client that can also say what no client
+//! should.
 
 mod http;
 

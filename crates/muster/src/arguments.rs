@@ -12,12 +12,12 @@ use tracing::Level;
 use crate::commands;
 
 /// Heading of the flags that every command has.
-pub(crate) const COMMON: &str = "Common options";
+pub(crate) const EVERYWHERE: &str = "Common options";
 
 /// Keeps the work of coding agents, and lets nothing be called done without its proof.
 ///
-/// Muster keeps plans, tasks and steps with their checkpoints and evidence on your own machine. Agents
-/// reach it over MCP, programs over HTTP, you with `muster call` and the status page.
+/// Muster keeps plans, tasks and steps with their checkpoints and evidence on your own machine.
+/// Agents reach it over MCP, programs over HTTP, you with `muster call` and the status page.
 #[derive(Parser)]
 #[command(
     name = "muster",
@@ -53,7 +53,7 @@ pub(crate) struct Shared {
         env = "MUSTER_STORAGE_DIR",
         hide_env_values = true,
         global = true,
-        help_heading = COMMON
+        help_heading = EVERYWHERE
     )]
     pub(crate) storage_dir: Option<PathBuf>,
 
@@ -64,7 +64,7 @@ pub(crate) struct Shared {
         value_name = "FORMAT",
         default_value = "text",
         global = true,
-        help_heading = COMMON
+        help_heading = EVERYWHERE
     )]
     pub(crate) log_format: LogFormat,
 }
@@ -91,7 +91,8 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// What is logged unless MUSTER_LOG says otherwise: a server tells what it does, a command only troubles.
+    /// What is logged unless MUSTER_LOG says otherwise: a server tells what it does, a command only
+    /// troubles.
     pub(crate) fn log_level(&self) -> Level {
         match self {
             Self::Serve(_) => Level::INFO,

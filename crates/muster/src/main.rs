@@ -1,6 +1,7 @@
 //! The `muster` program: arguments, wiring, exit codes.
 //!
-//! Each command is one file under `commands`. What is deliberately not here: rules, storage, protocols.
+//! Each command is one file under `commands`. What is deliberately not here: rules, storage,
+//! protocols.
 
 mod arguments;
 mod commands;

@@ -45,7 +45,8 @@ fn default_directory(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<Path
     Some(parent.join("muster"))
 }
 
-/// Opens the store of the command's storage directory for one call, with the environment's workspace.
+/// Opens the store of the command's storage directory for one call, with the environment's
+/// workspace.
 pub(crate) fn open(shared: &Shared) -> anyhow::Result<App> {
     let options = AppOptions {
         storage_dir: directory(shared)?,
@@ -55,7 +56,8 @@ pub(crate) fn open(shared: &Shared) -> anyhow::Result<App> {
     Ok(App::open(options)?)
 }
 
-/// Opens a store that must be there already: a mistyped folder must not be reported as sound or copied.
+/// Opens a store that must be there already: a mistyped folder must not be reported as sound or
+/// copied.
 pub(crate) fn open_existing(shared: &Shared) -> anyhow::Result<App> {
     let directory = directory(shared)?;
     if !directory.is_dir() {

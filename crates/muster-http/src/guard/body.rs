@@ -15,8 +15,8 @@ use crate::{
 
 /// A body must be declared as JSON, and so must every request that changes something.
 ///
-/// No page can send this content type to another origin without asking first, and nobody is answered
-/// who asks.
+/// No page can send this content type to another origin without asking first, and nobody is
+/// answered who asks.
 pub(super) fn check_content_type(
     method: &Method,
     headers: &HeaderMap,
@@ -62,8 +62,8 @@ async fn collect(body: &mut Body) -> Result<Bytes, Refusal> {
     Ok(collected.into())
 }
 
-/// Reads what a refused client still sends, within bounds: a connection that is closed on unread bytes
-/// is reset, and the client would never see why it was refused.
+/// Reads what a refused client still sends, within bounds: a connection that is closed on unread
+/// bytes is reset, and the client would never see why it was refused.
 pub(super) async fn discard(body: &mut Body) {
     let drained = timeout(DISCARD_TIMEOUT, async {
         let mut seen = 0;

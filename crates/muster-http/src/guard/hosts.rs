@@ -1,8 +1,8 @@
 //! Which names this server answers to, and which pages may talk to it.
 //!
-//! Whole texts are compared for equality, never prefixes: every accepted `Host` and `Origin` is written out
-//! once at start. A page that rebinds its own name to 127.0.0.1 sends that name as `Host`, with and
-//! without `Origin`, and is refused by the name.
+//! Whole texts are compared for equality, never prefixes: every accepted `Host` and `Origin` is
+//! written out once at start. A page that rebinds its own name to 127.0.0.1 sends that name as
+//! `Host`, with and without `Origin`, and is refused by the name.
 
 use std::{net::SocketAddr, str::FromStr};
 

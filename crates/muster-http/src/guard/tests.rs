@@ -1,4 +1,5 @@
-//! Who gets through by the head of a request alone; the end-to-end matrix runs against a real server.
+//! Who gets through by the head of a request alone; the end-to-end matrix runs against a real
+//! server.
 
 use std::time::Instant;
 

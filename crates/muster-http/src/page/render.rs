@@ -73,7 +73,8 @@ fn live_part(view: &View) -> String {
         Err(cause) => (
             String::new(),
             format!(
-                "<p class=\"alarm\">The store cannot be read: {}. Run <code>muster doctor</code>.</p>",
+                "<p class=\"alarm\">The store cannot be read: {}. \
+                 Run <code>muster doctor</code>.</p>",
                 escape(cause)
             ),
         ),
@@ -108,13 +109,14 @@ fn workspaces_part(workspaces: &[WorkspaceStatus]) -> String {
     let mut part = String::from("<section><h2>Workspaces</h2>");
     if workspaces.is_empty() {
         part.push_str(
-            "<p class=\"empty\">None yet. The first write that names a workspace creates it: connect an \
-             agent below, or try <code>muster call tasks_create --workspace my-project --kind plan \
-             --title \"First plan\"</code>.</p>",
+            "<p class=\"empty\">None yet. The first write that names a workspace creates it: \
+             connect an agent below, or try <code>muster call tasks_create --kind plan \
+             --workspace my-project --title \"First plan\"</code>.</p>",
         );
     } else {
         part.push_str(
-            "<table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\" class=\"number\">Plans</th>\
+            "<table><thead><tr><th scope=\"col\">Name</th>\
+             <th scope=\"col\" class=\"number\">Plans</th>\
              <th scope=\"col\" class=\"number\">Tasks</th></tr></thead><tbody>",
         );
         for workspace in workspaces {
@@ -137,8 +139,8 @@ fn workspaces_part(workspaces: &[WorkspaceStatus]) -> String {
 
 fn connect_part(view: &View) -> String {
     let mut part = String::from(
-        "<section><h2>Connect an agent</h2><p class=\"lead\">Over stdio each agent starts its own Muster \
-         on the same store; this server need not run. Over HTTP it talks to this server. \
+        "<section><h2>Connect an agent</h2><p class=\"lead\">Over stdio each agent starts its own \
+         Muster on the same store; this server need not run. Over HTTP it talks to this server. \
          Replace <code>my-project</code> with a name for your work.</p><div class=\"agents\">",
     );
     for recipe in &view.recipes {
@@ -208,10 +210,12 @@ fn foot_part(view: &View) -> String {
 /// The page for a browser that is not signed in: its script uses the code in the address, once.
 pub(super) fn sign_in_page() -> String {
     let body = "<main class=\"gate\"><h1>Muster</h1>\
-        <p id=\"sign-in-text\">Open the link that <code>muster serve</code> printed. It works once.</p>\
+        <p id=\"sign-in-text\">Open the link that <code>muster serve</code> printed. \
+        It works once.</p>\
         <div id=\"sign-in\" hidden><label for=\"token\">Or paste the content of the file \
         <code>token</code> in the storage directory</label>\
-        <div class=\"row\"><input id=\"token\" type=\"password\" autocomplete=\"off\" spellcheck=\"false\">\
+        <div class=\"row\">\
+        <input id=\"token\" type=\"password\" autocomplete=\"off\" spellcheck=\"false\">\
         <button type=\"button\" id=\"sign-in-button\">Sign in</button></div></div>\
         <noscript><p>Signing in needs JavaScript. Programs send the token as \
         <code>Authorization: Bearer</code>.</p></noscript></main>";

@@ -11,7 +11,8 @@ use serde_json::Value;
 /// How long an answer is waited for.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A request, written as it is told; only `Host` and `Content-Length` are filled in when they are missing.
+/// A request, written as it is told; only `Host` and `Content-Length` are filled in when they are
+/// missing.
 #[derive(Debug, Clone)]
 pub struct Request {
     method: String,
@@ -135,7 +136,8 @@ impl Connection {
     /// Sends a request and reads its answer.
     pub fn exchange(&mut self, request: &Request) -> io::Result<Reply> {
         let bytes = request.bytes(self.address);
-        // A server that refuses a request need not read all of it: its answer counts, not our writing.
+        // A server that refuses a request need not read all of it: its answer counts, not our
+        // writing.
         let written = self.write(&bytes);
         self.read_reply(&request.method).map_err(|error| written.err().unwrap_or(error))
     }

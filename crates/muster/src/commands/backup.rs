@@ -9,8 +9,8 @@ use crate::{arguments::Shared, output, storage};
 
 /// Copy the store to a file while it stays in use
 ///
-/// The copy is a complete store as of one moment. To use it, put it into a storage folder of its own
-/// under the name of the original.
+/// The copy is a complete store as of one moment. To use it, put it into a storage folder of its
+/// own under the name of the original.
 #[derive(Args)]
 #[command(after_help = "\
 Example:

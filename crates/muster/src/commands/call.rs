@@ -1,7 +1,7 @@
 //! `muster call`: every tool of the registry as a command, straight on the store.
 //!
-//! The command line below `call` is built from the registry's rows when it is needed, so that no tool is
-//! named here and other commands do not pay for it.
+//! The command line below `call` is built from the registry's rows when it is needed, so that no
+//! tool is named here and other commands do not pay for it.
 
 mod flag;
 mod shape;
@@ -17,13 +17,14 @@ use crate::{USAGE, arguments::Shared, output, storage};
 
 /// Call a tool from the shell and print its answer as JSON
 ///
-/// Works straight on the store; no server is needed. The answer is indented on a terminal and on one line
-/// in a pipe. The exit code is 0 when the call succeeded, 1 when the tool refused it, 2 when the command
-/// line is wrong.
+/// Works straight on the store; no server is needed. The answer is indented on a terminal and on
+/// one line in a pipe. The exit code is 0 when the call succeeded, 1 when the tool refused it, 2
+/// when the command line is wrong.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Call {
-    /// The tool and its flags; `muster call --help` lists the tools, `muster call TOOL --help` its flags
+    /// The tool and its flags; `muster call --help` lists the tools, `muster call TOOL --help` its
+    /// flags
     #[arg(value_name = "TOOL", trailing_var_arg = true, allow_hyphen_values = true, num_args = 0..)]
     words: Vec<OsString>,
 }
@@ -57,7 +58,8 @@ pub(crate) fn run(shared: &Shared, call: Call) -> anyhow::Result<ExitCode> {
     Ok(if answer.success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The JSON that was given, with the flags on top. A name that is no tool takes none: its call says so.
+/// The JSON that was given, with the flags on top. A name that is no tool takes none: its call says
+/// so.
 fn arguments(
     registry: &Registry,
     name: &str,

@@ -11,7 +11,8 @@ use crate::{arguments::Shared, output, storage};
 
 /// Check the store: replay the log and compare it with what is kept
 ///
-/// Reports damage and changes nothing. The exit code is 0 when the store is sound and 1 when it is not.
+/// Reports damage and changes nothing. The exit code is 0 when the store is sound and 1 when it is
+/// not.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -73,7 +74,8 @@ fn as_text(report: &DoctorReport, store: &Description) -> String {
         text += &format!("damage     {place}: {finding}\n");
     }
     text.push_str(
-        "\nNothing was changed. Copy the storage folder before anything else, then restore a backup.\n",
+        "\nNothing was changed. Copy the storage folder before anything else, then restore a \
+         backup.\n",
     );
     text
 }

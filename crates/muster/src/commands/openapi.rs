@@ -6,7 +6,8 @@ use muster_api::Registry;
 
 use crate::output;
 
-/// Prints the document, indented whatever reads it: it is kept in repositories and compared by line.
+/// Prints the document, indented whatever reads it: it is kept in repositories and compared by
+/// line.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let document = muster_http::openapi::document(&Registry::default());
     let text = serde_json::to_string_pretty(&document)?;

@@ -20,8 +20,9 @@ const INTERRUPTED: i32 = 130;
 
 /// Start the HTTP server: status page, REST and MCP over HTTP
 ///
-/// Listens on this machine only, and asks every client for the token that is kept in the storage folder.
-/// It prints a link to the status page that works once. Stop it with Ctrl-C: requests under way finish first.
+/// Listens on this machine only, and asks every client for the token that is kept in the storage
+/// folder. It prints a link to the status page that works once. Stop it with Ctrl-C: requests under
+/// way finish first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -29,7 +30,8 @@ Examples:
   muster serve --addr 127.0.0.1:0                 take any free port
   muster serve --addr 0.0.0.0:7717 --allow-host muster.example.org:443
                                                   behind a TLS proxy for other machines
-  curl -H \"Authorization: Bearer $(cat ~/.local/share/muster/token)\" http://127.0.0.1:7717/api/ops")]
+  curl -H \"Authorization: Bearer $(cat ~/.local/share/muster/token)\" \\
+       http://127.0.0.1:7717/api/ops     ask the server something")]
 pub(crate) struct Serve {
     /// Address and port to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7717")]

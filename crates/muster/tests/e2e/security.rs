@@ -1,4 +1,5 @@
-//! MCP-SEC-1 and MCP-SEC-2 on every route of a real server: names, origins, tokens, methods, upgrades.
+//! MCP-SEC-1 and MCP-SEC-2 on every route of a real server: names, origins, tokens, methods,
+//! upgrades.
 
 use muster_testkit::server::{Reply, Request, ServerProcess};
 use serde_json::json;

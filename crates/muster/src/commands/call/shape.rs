@@ -107,8 +107,8 @@ impl Shape {
     }
 }
 
-/// The first shape that fits. Text that is written as JSON was meant as JSON: its error is not hidden by
-/// taking it as words.
+/// The first shape that fits. Text that is written as JSON was meant as JSON: its error is not
+/// hidden by taking it as words.
 fn first_success(
     outcomes: impl Iterator<Item = Result<Value, String>>,
     structured: bool,

@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, Command, builder::ValueParser};
 use muster_api::{Registry, Row};
 
 use super::flag;
-use crate::arguments::COMMON;
+use crate::arguments::EVERYWHERE;
 
 /// Name of the argument that holds the whole input.
 pub(super) const JSON: &str = "json";
@@ -16,8 +16,9 @@ pub(super) fn command(registry: &Registry) -> Command {
     Command::new("muster call")
         .about("Call a tool from the shell and print its answer as JSON")
         .after_help(
-            "The answer is indented on a terminal and on one line in a pipe. The exit code is 0 when the \
-             call succeeded, 1 when the tool refused it, 2 when the command line is wrong.\n\n\
+            "The answer is indented on a terminal and on one line in a pipe. The exit code is 0 \
+             when the call succeeded, 1 when the tool refused it, 2 when the command line is \
+             wrong.\n\n\
              Examples:\n  \
              muster call tasks_create --workspace my-project --kind plan --title 'Ship 1.0'\n  \
              muster call tasks_context --workspace my-project | jq .result\n  \
@@ -39,7 +40,7 @@ fn storage_dir() -> Arg {
         .value_name("DIR")
         .value_parser(ValueParser::path_buf())
         .global(true)
-        .help_heading(COMMON)
+        .help_heading(EVERYWHERE)
         .help("Folder of the store; without it $MUSTER_STORAGE_DIR or the platform's data folder")
 }
 
@@ -51,13 +52,13 @@ fn tool(row: &Row) -> Command {
         .long("json")
         .value_name("OBJECT")
         .allow_hyphen_values(true)
-        .help_heading(COMMON)
+        .help_heading(EVERYWHERE)
         .help("All arguments as one JSON object, or - to read it from stdin; flags go on top");
     let help = Arg::new("help")
         .short('h')
         .long("help")
         .action(ArgAction::Help)
-        .help_heading(COMMON)
+        .help_heading(EVERYWHERE)
         .help("Print help");
     let flags = flag::flags(row);
     let needed: String = flags.iter().filter_map(flag::Flag::usage).collect();
