@@ -1,6 +1,7 @@
 //! What only this engine has: plans, migrations, damage on disk, waiting with a bound.
 
 mod damage;
+mod full_disk;
 mod migrations;
 mod plans;
 mod processes;

@@ -101,6 +101,8 @@ fn tamper(directory: &Path, sql: &str) {
 
 #[test]
 fn a_log_with_a_gap_is_reported() {
+    let origin = tempfile::tempdir().unwrap();
+    filled(origin.path());
     for (sql, places) in [
         ("DELETE FROM event WHERE seq = 150", vec!["log", "stream"]),
         ("DELETE FROM event WHERE seq = 300", vec!["stream"]),
@@ -115,7 +117,7 @@ fn a_log_with_a_gap_is_reported() {
         ),
     ] {
         let home = tempfile::tempdir().unwrap();
-        filled(home.path());
+        fs::copy(origin.path().join("muster.db"), home.path().join("muster.db")).unwrap();
         tamper(home.path(), sql);
         let found = findings(home.path());
         let found: Vec<&str> = found.iter().map(|damage| damage.place.as_str()).collect();

@@ -4,9 +4,9 @@
 
 use std::{
     env,
-    io::{BufRead as _, BufReader, Write as _},
+    io::{BufRead as _, BufReader, Lines, Write as _},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -19,14 +19,25 @@ const PROCESSES: usize = 8;
 const WRITES: usize = 200;
 /// Where a started process finds the directory to work on.
 const DIRECTORY: &str = "MUSTER_TEST_DIRECTORY";
+/// Where it finds how often it is to write.
+const COUNT: &str = "MUSTER_TEST_WRITES";
 /// A stall that counts as starvation on any machine.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// Writes once; answers how long it took to get the turn and how long in all.
-fn write(store: &SqliteStore, writer: u32) -> (Duration, Duration) {
+/// What a process reports about one write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Written {
+    global: u64,
+    waited_us: u64,
+    took_us: u64,
+}
+
+/// Writes once, and says so only then.
+fn write(store: &SqliteStore, writer: u32) -> Written {
     let started = Instant::now();
+    let micros = |since: Instant| u64::try_from(since.elapsed().as_micros()).unwrap();
     let mut transaction = store.begin().unwrap();
-    let waited = started.elapsed();
+    let waited_us = micros(started);
     let head = transaction.head(STREAM).unwrap();
     let event = EventRow {
         global: head.global + 1,
@@ -34,43 +45,61 @@ fn write(store: &SqliteStore, writer: u32) -> (Duration, Duration) {
         at: Timestamp(0),
         kind: "noted".to_owned(),
         subject: None,
-        body: format!("{writer}"),
+        body: writer.to_string(),
     };
     transaction.append(&Append { stream: STREAM, events: &[event], documents: &[] }).unwrap();
     transaction.commit().unwrap();
-    (waited, started.elapsed())
+    Written { global: head.global + 1, waited_us, took_us: micros(started) }
 }
 
 /// The work of one process: says that it is there, waits for the word, writes, reports.
 #[test]
 #[ignore = "started by the tests below as a process of its own"]
 fn work() {
-    let Ok(directory) = env::var(DIRECTORY) else { return };
+    let (Ok(directory), Ok(count)) = (env::var(DIRECTORY), env::var(COUNT)) else { return };
     let store = open(Path::new(&directory));
-    println!("ready");
+    println!("\nready");
     let mut word = String::new();
     std::io::stdin().read_line(&mut word).unwrap();
-    for _ in 0..WRITES {
-        let (waited, took) = write(&store, std::process::id());
-        println!("wrote {} {}", waited.as_micros(), took.as_micros());
+    for _ in 0..count.parse::<usize>().unwrap() {
+        let Written { global, waited_us, took_us } = write(&store, std::process::id());
+        println!("wrote {global} {waited_us} {took_us}");
     }
 }
 
-fn start(directory: &Path) -> Child {
-    let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["--exact", "sqlite::tests::processes::work", "--ignored", "--nocapture"]);
-    command.env(DIRECTORY, directory).stdin(Stdio::piped()).stdout(Stdio::piped());
-    command.spawn().unwrap()
+/// A started process and what it says.
+struct Worker {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
 }
 
-/// The process's next line that is its own and not the test framework's.
-fn line(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> Option<String> {
-    lines.map(Result::unwrap).find_map(|line| {
-        ["ready", "wrote"].iter().find_map(|word| Some(line[line.find(word)?..].to_owned()))
-    })
+impl Worker {
+    fn start(directory: &Path, writes: usize) -> Self {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--exact", "sqlite::tests::processes::work", "--ignored", "--nocapture"]);
+        command.env(DIRECTORY, directory).env(COUNT, writes.to_string());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap() == "ready"));
+        Self { child, lines }
+    }
+
+    fn go(&mut self) {
+        self.child.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    }
+
+    /// Its next report; a line that a kill cut short is none.
+    fn report(&mut self) -> Option<Written> {
+        let line =
+            self.lines.by_ref().map(Result::unwrap).find(|line| line.starts_with("wrote "))?;
+        let mut numbers = line.split(' ').skip(1).map_while(|number| number.parse().ok());
+        let (global, waited_us) = (numbers.next()?, numbers.next()?);
+        Some(Written { global, waited_us, took_us: numbers.next()? })
+    }
 }
 
-fn quantiles(mut micros: Vec<u64>) -> String {
+fn quantiles(micros: impl Iterator<Item = u64>) -> String {
+    let mut micros: Vec<u64> = micros.collect();
     micros.sort_unstable();
     let at = |share: usize| micros[(micros.len() - 1) * share / 100];
     format!("p50 {} us, p99 {} us, max {} us", at(50), at(99), at(100))
@@ -79,36 +108,60 @@ fn quantiles(mut micros: Vec<u64>) -> String {
 #[test]
 fn eight_processes_write_without_an_error_a_loss_or_a_starved_one() {
     let home = tempfile::tempdir().unwrap();
-    let mut children: Vec<Child> = (0..PROCESSES).map(|_| start(home.path())).collect();
-    let mut outputs: Vec<_> = children
-        .iter_mut()
-        .map(|child| BufReader::new(child.stdout.take().unwrap()).lines())
-        .collect();
-    for output in &mut outputs {
-        assert_eq!(line(output).unwrap(), "ready");
-    }
+    let mut workers: Vec<Worker> =
+        (0..PROCESSES).map(|_| Worker::start(home.path(), WRITES)).collect();
     let started = Instant::now();
-    for child in &mut children {
-        child.stdin.take().unwrap().write_all(b"go\n").unwrap();
-    }
-    let (mut waits, mut writes) = (Vec::new(), Vec::new());
-    for (child, output) in children.iter_mut().zip(&mut outputs) {
-        while let Some(report) = line(output) {
-            let mut numbers = report.split(' ').skip(1).map(|number| number.parse().unwrap());
-            waits.push(numbers.next().unwrap());
-            writes.push(numbers.next().unwrap());
-        }
-        assert!(child.wait().unwrap().success());
+    workers.iter_mut().for_each(Worker::go);
+    let mut reports = Vec::new();
+    for worker in &mut workers {
+        reports.extend(std::iter::from_fn(|| worker.report()));
+        assert!(worker.child.wait().unwrap().success());
     }
     let seconds = started.elapsed().as_secs_f64();
     let total = PROCESSES * WRITES;
     println!("{total} writes in {seconds:.2} s, {:.0} per second", total as f64 / seconds);
-    println!("for the turn {}", quantiles(waits.clone()));
-    println!("in all {}", quantiles(writes.clone()));
-    assert_eq!(writes.len(), total);
-    let longest = Duration::from_micros(*waits.iter().max().unwrap());
+    println!("for the turn {}", quantiles(reports.iter().map(|report| report.waited_us)));
+    println!("in all {}", quantiles(reports.iter().map(|report| report.took_us)));
+    assert_eq!(reports.len(), total);
+    let longest = reports.iter().map(|report| report.waited_us).max().unwrap();
+    let longest = Duration::from_micros(longest);
     assert!(longest < WAIT_MAX, "somebody waited {longest:?}");
     let store = open(home.path());
     assert_eq!(head(&store), Head { global: total as u64, seq: total as u64 });
     assert_eq!(store.check().unwrap(), vec![]);
+}
+
+#[test]
+fn killed_processes_lose_nothing_that_they_reported() {
+    let home = tempfile::tempdir().unwrap();
+    let rounds = if env::var("MUSTER_TEST_FULL").is_ok_and(|full| full == "1") { 100 } else { 10 };
+    let mut promised: Vec<(u64, String)> = Vec::new();
+    for round in 0..rounds {
+        let mut workers: Vec<Worker> =
+            (0..4).map(|_| Worker::start(home.path(), usize::MAX)).collect();
+        workers.iter_mut().for_each(Worker::go);
+        // Killed at a moment that shifts from round to round, each in the middle of something else.
+        for _ in 0..=round * 7 % 40 {
+            let first = workers[0].report().unwrap();
+            promised.push((first.global, workers[0].child.id().to_string()));
+        }
+        for worker in &mut workers {
+            worker.child.kill().unwrap();
+            worker.child.wait().unwrap();
+        }
+        for worker in &mut workers {
+            let writer = worker.child.id().to_string();
+            let reports = std::iter::from_fn(|| worker.report());
+            promised.extend(reports.map(|report| (report.global, writer.clone())));
+        }
+        let store = open(home.path());
+        assert_eq!(store.check().unwrap(), vec![], "round {round}");
+        let events = store.snapshot().unwrap().tail(STREAM, 0, u32::MAX).unwrap();
+        for (global, writer) in &promised {
+            let found = events.get(usize::try_from(*global).unwrap() - 1);
+            assert_eq!(found.map(|event| &event.body), Some(writer), "round {round}, {global}");
+        }
+    }
+    println!("{rounds} kills of 4 writers, {} reported, none lost", promised.len());
+    assert!(promised.len() > rounds * 10);
 }
