@@ -1,7 +1,8 @@
 //! The one bridge between the SDK's server trait and a [`Backend`].
 //!
 //! It holds what every backend shares: negotiation, the toolset of a listing, the order of calls on
-//! a connection, unknown tools, malformed parameters. It keeps nothing per connection.
+//! a connection, unknown tools, malformed parameters. Of a connection it keeps only the resources
+//! that its client follows.
 
 #![expect(deprecated, reason = "revisions before 2026-07-28 have log levels and subscriptions")]
 
@@ -11,12 +12,11 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        ConstString, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
-        GetPromptResponse, InitializeRequestParams, InitializeResult, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
-        SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestMethod,
-        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestMethod,
+        CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
+        InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestMethod,
+        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
         UnsubscribeRequestParams,
     },
     service::{RequestContext, SubscriptionContext},
@@ -25,6 +25,7 @@ use serde_json::json;
 
 use crate::{
     backend::{Backend, Call},
+    follow::{self, Followed},
     lane::Turn,
     toolset_choice,
 };
@@ -45,16 +46,16 @@ const METHODS_WITH_PARAMETERS: [&str; 8] = [
     "subscriptions/listen",
 ];
 
-/// A [`Backend`] as the SDK sees it. Cheap to clone.
-#[derive(Clone)]
+/// A [`Backend`] as the SDK sees it; one for each connection.
 pub struct Adapter {
     backend: Arc<dyn Backend>,
+    followed: Followed,
 }
 
 impl Adapter {
     /// Mounts a backend.
     pub fn new(backend: Arc<dyn Backend>) -> Self {
-        Self { backend }
+        Self { backend, followed: Followed::default() }
     }
 
     /// TASKS-MCP-3.
@@ -66,10 +67,6 @@ impl Adapter {
             Some(json!({"code": "UNKNOWN_TOOL", "nearest": nearest})),
         )
     }
-}
-
-fn refused<M: ConstString>(accepted: Option<()>) -> Result<(), ErrorData> {
-    accepted.ok_or_else(ErrorData::method_not_found::<M>)
 }
 
 fn is_modern(context: &RequestContext<RoleServer>) -> bool {
@@ -186,15 +183,20 @@ impl ServerHandler for Adapter {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        self.backend.listen(subscription).await
+        let uris = subscription.accepted().resource_subscriptions.clone().unwrap_or_default();
+        let sink = subscription.sink().clone();
+        tokio::select! {
+            ended = self.backend.listen(subscription) => ended,
+            ended = follow::listen(&*self.backend, &uris, &sink) => ended,
+        }
     }
 
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        refused::<SubscribeRequestMethod>(self.backend.follow_resource(&request.uri, true))
+        self.followed.add(&*self.backend, &request.uri, context.peer)
     }
 
     async fn unsubscribe(
@@ -202,7 +204,8 @@ impl ServerHandler for Adapter {
         request: UnsubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        refused::<UnsubscribeRequestMethod>(self.backend.follow_resource(&request.uri, false))
+        self.followed.remove(&request.uri);
+        Ok(())
     }
 
     async fn set_level(
@@ -210,7 +213,8 @@ impl ServerHandler for Adapter {
         request: SetLevelRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        refused::<SetLevelRequestMethod>(self.backend.set_log_level(request.level))
+        let accepted = self.backend.set_log_level(request.level);
+        accepted.ok_or_else(ErrorData::method_not_found::<SetLevelRequestMethod>)
     }
 
     async fn on_custom_request(

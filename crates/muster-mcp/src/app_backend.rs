@@ -13,15 +13,16 @@ use rmcp::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
         CompletionInfo, ContentBlock, GetPromptRequestParams, GetPromptResponse, Implementation,
         ListResourcesResult, Prompt, ReadResourceRequestParams, ReadResourceResponse,
-        ResourceTemplate, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+        ResourceTemplate, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+        ToolAnnotations,
     },
 };
 use serde_json::{Map, Value};
-use tokio::task::JoinHandle;
+use tokio::{sync::mpsc, task::JoinHandle};
 
 use crate::{
     backend::{Answer, Backend, Call},
-    guidance, prompts,
+    changes, guidance, prompts,
     resources::{self, ResourceAddress},
 };
 
@@ -145,6 +146,7 @@ impl Backend for AppBackend {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_resources()
+            .enable_resources_subscribe()
             .enable_prompts()
             .enable_completions()
             .build();
@@ -242,6 +244,18 @@ impl Backend for AppBackend {
             };
             Ok(resources::completion(values, &request.argument.value))
         })
+    }
+
+    fn accepted_subscriptions(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let uris = requested.resource_subscriptions.iter().flatten();
+        let known = uris.filter(|uri| ResourceAddress::parse(uri).is_some()).cloned();
+        Some(SubscriptionFilter::builder().resource_subscriptions(known).build())
+    }
+
+    fn follow(&self, uri: &str, changed: mpsc::Sender<String>) -> Option<Answer<'static, ()>> {
+        let address = ResourceAddress::parse(uri)?;
+        let app = Arc::clone(&self.app);
+        Some(Box::pin(changes::follow(app, address, uri.to_owned(), changed)))
     }
 
     fn prompts(&self) -> Vec<Prompt> {

@@ -18,6 +18,7 @@ use rmcp::{
     },
     service::{RequestContext, SubscriptionContext},
 };
+use tokio::sync::mpsc;
 
 /// A boxed answer: a result, or a JSON-RPC error for what is not a refusal (MCP-TOOL-4).
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ErrorData>> + Send + 'a>>;
@@ -109,7 +110,8 @@ pub trait Backend: Send + Sync + 'static {
         None
     }
 
-    /// Feeds one accepted subscription until it is cancelled.
+    /// Feeds one accepted subscription with changed lists until it is cancelled; changed resources
+    /// come from [`Backend::follow`].
     fn listen(&self, subscription: SubscriptionContext) -> Answer<'_, ()> {
         Box::pin(async move {
             subscription.cancelled().await;
@@ -117,9 +119,10 @@ pub trait Backend: Send + Sync + 'static {
         })
     }
 
-    /// Follows or stops following a resource (revisions before 2026-07-28); `None` refuses both.
-    fn follow_resource(&self, uri: &str, follow: bool) -> Option<()> {
-        let _unused = (uri, follow);
+    /// Follows a resource: the answer sends its URI after each change, for as long as it is polled.
+    /// `None` when the URI names nothing that can be followed.
+    fn follow(&self, uri: &str, changed: mpsc::Sender<String>) -> Option<Answer<'static, ()>> {
+        let _unused = (uri, changed);
         None
     }
 

@@ -80,8 +80,7 @@ pub fn http_endpoint(backend: Arc<dyn Backend>, options: HttpOptions) -> HttpEnd
         .with_allowed_origins(options.allowed_origins)
         .enforce_origin_validation()
         .with_max_request_body_bytes(options.request_bytes_max);
-    let adapter = Adapter::new(backend);
-    let factory = move || Ok(adapter.clone());
+    let factory = move || Ok(Adapter::new(Arc::clone(&backend)));
     HttpEndpoint {
         protocol: StreamableHttpService::new(factory, sessions.open(), config),
         sessions,

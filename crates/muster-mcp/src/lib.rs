@@ -14,6 +14,8 @@
 mod adapter;
 mod app_backend;
 mod backend;
+mod changes;
+mod follow;
 mod guidance;
 mod http_endpoint;
 mod http_sessions;

@@ -12,7 +12,7 @@ use rmcp::{
         ResourceContents, ResourceTemplate,
     },
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 const SCHEME: &str = "muster://workspace/";
 const MEDIA_TYPE: &str = "application/json";
@@ -21,6 +21,9 @@ const TASK_TEMPLATE: &str = "muster://workspace/{workspace}/task/{id}";
 
 /// Plans, and as many tasks, that a listing or a completion looks at.
 const ROWS_MAX: u32 = 100;
+
+/// Events that one look for changes asks for; all of them mean one notice.
+const EVENTS_MAX: u32 = 1000;
 
 /// What a resource shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,9 +79,25 @@ impl ResourceAddress {
         format!("{SCHEME}{workspace}/{}/{}", self.kind.segment(), self.id)
     }
 
+    /// The workspace it is in.
+    pub(crate) fn workspace(&self) -> &str {
+        &self.workspace
+    }
+
     /// Arguments of the `tasks_radar` call that shows it.
     pub(crate) fn question(&self) -> Value {
         json!({"workspace": self.workspace, "target": self.id, "read_only": true})
+    }
+
+    /// Arguments of the `tasks_delta` call that shows its changes behind a position.
+    pub(crate) fn news_since(&self, position: u64) -> Map<String, Value> {
+        let fields = [
+            ("workspace", json!(self.workspace)),
+            ("target", json!(self.id)),
+            ("since", json!(position)),
+            ("limit", json!(EVENTS_MAX)),
+        ];
+        fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
 

@@ -24,7 +24,7 @@ use rmcp::{
     },
     service::{SubscriptionContext, SubscriptionSendError},
 };
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, mpsc};
 
 /// Changes that a subscriber may miss before it is told less than everything.
 const CHANGES_KEPT: usize = 16;
@@ -183,8 +183,12 @@ impl Backend for Fixtures {
         })
     }
 
-    fn follow_resource(&self, _uri: &str, _follow: bool) -> Option<()> {
-        Some(())
+    fn follow(&self, _uri: &str, changed: mpsc::Sender<String>) -> Option<Answer<'static, ()>> {
+        // Nothing here ever changes.
+        Some(Box::pin(async move {
+            changed.closed().await;
+            Ok(())
+        }))
     }
 
     fn set_log_level(&self, _level: LoggingLevel) -> Option<()> {

@@ -226,3 +226,60 @@ async fn a_long_call_says_that_it_is_still_running() {
     assert_eq!(waited.await.expect("an answer"), 7);
     assert_eq!(beats, [1, 2, 3]);
 }
+
+const TASK: &str = "muster://workspace/nova%2Fpay/task/TASK-001";
+const PLAN: &str = "muster://workspace/nova%2Fpay/plan/PLAN-001";
+
+fn note(id: u32, target: &str) -> Value {
+    let arguments = json!({"workspace": WORKSPACE, "target": target, "title": format!("No {id}")});
+    call(id, "tasks_edit", arguments)
+}
+
+/// The next notice about a resource, past the answers to calls.
+async fn next_update(wire: &mut Wire) -> Value {
+    loop {
+        let message = wire.receive().await;
+        if message["method"] == "notifications/resources/updated" {
+            return message["params"].clone();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_followed_resource_tells_of_changes_by_anybody() {
+    let home = Home::new();
+    let mut writer = home.wire();
+    filled(&mut writer).await;
+    let mut follower = home.wire();
+    follower.ask(initialize(1, "2025-11-25")).await;
+    let subscribed = follower.ask(request(2, "resources/subscribe", json!({"uri": TASK}))).await;
+    assert_eq!(subscribed["result"], json!({}));
+    writer.ask(note(3, "PLAN-001")).await;
+    writer.ask(note(4, "TASK-001")).await;
+    assert_eq!(next_update(&mut follower).await["uri"], TASK);
+
+    follower.ask(request(5, "resources/unsubscribe", json!({"uri": TASK}))).await;
+    follower.ask(request(6, "resources/subscribe", json!({"uri": PLAN}))).await;
+    writer.ask(note(7, "TASK-001")).await;
+    assert_eq!(next_update(&mut follower).await["uri"], PLAN, "a task is part of its plan");
+    let wrong = json!({"uri": "muster://workspace/w/step/STEP-00000001"});
+    let refused = follower.ask(request(8, "resources/subscribe", wrong)).await;
+    assert_eq!(refused["error"]["code"], -32002);
+}
+
+#[tokio::test]
+async fn a_subscription_of_the_stateless_revision_tells_of_changes() {
+    let home = Home::new();
+    let mut wire = home.wire();
+    filled(&mut wire).await;
+    let wanted = json!({"resourceSubscriptions": [TASK, "file:///etc"], "toolsListChanged": true});
+    let listening = stateless(9, "subscriptions/listen", json!({"notifications": wanted}));
+    let accepted = wire.ask(listening).await;
+    assert_eq!(accepted["method"], "notifications/subscriptions/acknowledged");
+    let granted = json!({"resourceSubscriptions": [TASK]});
+    assert_eq!(accepted["params"]["notifications"], granted);
+    wire.send(note(10, "TASK-001")).await;
+    let notice = next_update(&mut wire).await;
+    assert_eq!(notice["uri"], TASK);
+    assert_eq!(notice["_meta"]["io.modelcontextprotocol/subscriptionId"], 9);
+}

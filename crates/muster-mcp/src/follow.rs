@@ -1,0 +1,119 @@
+//! Telling clients about changed resources, in the way of each protocol era.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use rmcp::{
+    ErrorData, RoleServer,
+    model::ResourceUpdatedNotificationParam,
+    service::{Peer, SubscriptionSink},
+};
+use serde_json::json;
+use tokio::{
+    sync::mpsc,
+    task::{AbortHandle, JoinSet},
+};
+
+use crate::backend::Backend;
+
+/// Resources that one connection or one subscription may follow.
+const FOLLOWED_MAX: usize = 64;
+
+/// Changes that may wait to be told.
+const CHANGES_WAITING_MAX: usize = 16;
+
+/// What the client of one connection follows (revisions before 2026-07-28).
+#[derive(Default)]
+pub(crate) struct Followed(Mutex<HashMap<String, AbortHandle>>);
+
+impl Followed {
+    /// Follows one more resource.
+    pub(crate) fn add(
+        &self,
+        backend: &dyn Backend,
+        uri: &str,
+        peer: Peer<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let mut followed = self.lock();
+        if followed.len() >= FOLLOWED_MAX && !followed.contains_key(uri) {
+            return Err(too_many());
+        }
+        let (changed, mut changes) = mpsc::channel(CHANGES_WAITING_MAX);
+        let Some(following) = backend.follow(uri, changed) else {
+            return Err(ErrorData::resource_not_found(
+                "no such resource",
+                Some(json!({"uri": uri})),
+            ));
+        };
+        let telling = async move {
+            while let Some(uri) = changes.recv().await {
+                let notice = ResourceUpdatedNotificationParam::new(uri);
+                if peer.notify_resource_updated(notice).await.is_err() {
+                    return;
+                }
+            }
+        };
+        let task = tokio::spawn(async move {
+            tokio::select! {
+                _ended = following => {}
+                () = telling => {}
+            }
+        });
+        if let Some(earlier) = followed.insert(uri.to_owned(), task.abort_handle()) {
+            earlier.abort();
+        }
+        Ok(())
+    }
+
+    /// Follows a resource no more.
+    pub(crate) fn remove(&self, uri: &str) {
+        if let Some(task) = self.lock().remove(uri) {
+            task.abort();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, AbortHandle>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Followed {
+    fn drop(&mut self) {
+        for task in self.lock().values() {
+            task.abort();
+        }
+    }
+}
+
+/// Feeds a subscription of the stateless revision with the changes of its resources.
+pub(crate) async fn listen(
+    backend: &dyn Backend,
+    uris: &[String],
+    sink: &SubscriptionSink,
+) -> Result<(), ErrorData> {
+    if uris.len() > FOLLOWED_MAX {
+        return Err(too_many());
+    }
+    let (changed, mut changes) = mpsc::channel(CHANGES_WAITING_MAX);
+    let mut following = JoinSet::new();
+    for uri in uris {
+        if let Some(follow) = backend.follow(uri, changed.clone()) {
+            following.spawn(follow);
+        }
+    }
+    // Kept open, so that a subscription without resources waits for its lists.
+    let _open = changed;
+    while let Some(uri) = changes.recv().await {
+        if sink.notify_resource_updated(uri).await.is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn too_many() -> ErrorData {
+    let message = format!("a connection may follow {FOLLOWED_MAX} resources at most");
+    ErrorData::invalid_params(message, None)
+}
