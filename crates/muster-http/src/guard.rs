@@ -127,6 +127,9 @@ async fn admit_whole(gate: &Gate, request: Request) -> Result<Request, Refusal> 
     match read {
         Ok((access, bytes)) => {
             head.extensions.insert(access);
+            // Nothing behind the layer needs the secrets, so nothing behind it can log them.
+            head.headers.remove(header::AUTHORIZATION);
+            head.headers.remove(header::COOKIE);
             Ok(Request::from_parts(head, Body::from(bytes)))
         }
         Err(refusal) => {

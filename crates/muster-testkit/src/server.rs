@@ -35,11 +35,23 @@ pub struct ServerProcess {
 impl ServerProcess {
     /// Starts `program serve` on a free port of loopback and waits until it listens.
     pub fn start(program: &Path, storage_dir: &Path, flags: &[&str]) -> io::Result<Self> {
+        Self::start_in(program, storage_dir, flags, &[])
+    }
+
+    /// The same with more variables in its environment.
+    pub fn start_in(
+        program: &Path,
+        storage_dir: &Path,
+        flags: &[&str],
+        variables: &[(&str, &str)],
+    ) -> io::Result<Self> {
         let mut child = Command::new(program)
             .args(["serve", "--addr", "127.0.0.1:0", "--storage-dir"])
             .arg(storage_dir)
             .args(flags)
             .env_remove("MUSTER_STORAGE_DIR")
+            .env_remove("MUSTER_LOG")
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -19,7 +19,8 @@ pub(crate) fn start(format: LogFormat, level: Level) -> anyhow::Result<()> {
                 "{FILTER_VARIABLE}={directives:?} is no log filter; try {FILTER_VARIABLE}=debug"
             )
         })?,
-        Err(_) => EnvFilter::new(level.as_str()),
+        // The SDK tells of every request and session; its troubles are enough.
+        Err(_) => EnvFilter::new(format!("{level},rmcp=warn")),
     };
     let lines = fmt().with_env_filter(filter).with_writer(io::stderr);
     match format {

@@ -289,16 +289,34 @@ fn bodies_must_be_declared_as_json() {
 
 #[test]
 fn the_token_is_in_no_log_and_no_answer() {
-    let mut server = serve(&["--log-format", "json"]);
+    let directory = tempfile::tempdir().unwrap();
+    let everything = [("MUSTER_LOG", "trace")];
+    let mut server =
+        ServerProcess::start_in(program::path(), directory.path(), &[], &everything).unwrap();
     let token = server.token().unwrap().to_owned();
     let mut answers = String::new();
+    let initialize = json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    });
+    let request = server
+        .request("POST", "/mcp")
+        .header("Accept", "application/json, text/event-stream")
+        .json(&initialize);
+    assert_eq!(server.send(&request).unwrap().status, 200);
     for (method, path) in ROUTES {
         let reply = server.send(&fine(&server, method, path)).unwrap();
         answers += &format!("{:?} {}", reply.headers, reply.text());
     }
     let code = server.page_link().split("code=").nth(1).unwrap().to_owned();
     let log = server.kill().unwrap();
-    assert!(log.contains("listening"), "{log}");
+    assert!(log.contains("listening") && log.contains("rmcp"), "{log}");
     assert!(!log.contains(&token) && !log.contains(&code), "a secret is in the log");
     assert!(!answers.contains(&token), "the token is in an answer");
 }
