@@ -114,13 +114,14 @@ impl ServerHandler for Adapter {
         request.arguments.get_or_insert_default();
         let turn = context.extensions.get::<Turn>().cloned();
         let call = Call::new(context);
-        let _place = match turn {
+        let place = match turn {
             Some(turn) => tokio::select! {
                 place = turn.wait() => place,
                 () = call.cancelled() => return Err(cancelled()),
             },
             None => None,
         };
+        let call = call.in_place(place);
         tokio::select! {
             answer = self.backend.call_tool(request, call.clone()) => answer,
             () = call.cancelled() => Err(cancelled()),

@@ -17,7 +17,7 @@ use rmcp::{
         ToolAnnotations,
     },
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use crate::{
@@ -53,23 +53,13 @@ impl AppBackend {
         self.app.registry().get(tool).is_some()
     }
 
-    /// Calls an operation off the reactor.
-    fn start<T: Send + 'static>(
-        &self,
-        name: String,
-        arguments: Map<String, Value>,
-        then: fn(Envelope) -> T,
-    ) -> JoinHandle<T> {
-        let app = Arc::clone(&self.app);
-        tokio::task::spawn_blocking(move || then(app.call(&name, arguments)))
-    }
-
     /// Calls a reading operation and waits for its answer.
     async fn read(&self, name: &str, arguments: Value) -> Result<Envelope, ErrorData> {
         let Value::Object(arguments) = arguments else {
             unreachable!("arguments are an object, got {arguments}");
         };
-        let running = self.start(name.to_owned(), arguments, |envelope| envelope);
+        let (app, name) = (Arc::clone(&self.app), name.to_owned());
+        let running = tokio::task::spawn_blocking(move || app.call(&name, arguments));
         running.await.map_err(|error| broken(&error))
     }
 
@@ -186,9 +176,12 @@ impl Backend for AppBackend {
         call: Call,
     ) -> Answer<'_, CallToolResponse> {
         Box::pin(async move {
-            let arguments = request.arguments.unwrap_or_default();
-            let answer = |envelope: Envelope| tool_result(&envelope);
-            let running = self.start(request.name.into_owned(), arguments, answer);
+            let (app, held) = (Arc::clone(&self.app), call.clone());
+            let running = tokio::task::spawn_blocking(move || {
+                let answer = app.call(&request.name, request.arguments.unwrap_or_default());
+                drop(held);
+                tool_result(&answer)
+            });
             let beat = |seconds| call.report(f64::from(seconds), None, "still working");
             Ok(with_heartbeat(running, beat).await?.into())
         })

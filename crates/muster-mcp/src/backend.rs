@@ -5,7 +5,7 @@
 
 #![expect(deprecated, reason = "revisions before 2026-07-28 have log levels")]
 
-use std::pin::Pin;
+use std::{pin::Pin, sync::Arc};
 
 use muster_api::Toolset;
 use rmcp::{
@@ -18,20 +18,29 @@ use rmcp::{
     },
     service::{RequestContext, SubscriptionContext},
 };
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 /// A boxed answer: a result, or a JSON-RPC error for what is not a refusal (MCP-TOOL-4).
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ErrorData>> + Send + 'a>>;
 
 /// The request a backend is answering: its metadata, its client, its cancellation.
+///
+/// A clone keeps the request's place among the calls of its connection, so work that goes on after
+/// a cancellation holds one and no later call overtakes it.
 #[derive(Clone, Debug)]
 pub struct Call {
     context: RequestContext<RoleServer>,
+    place: Option<Arc<OwnedSemaphorePermit>>,
 }
 
 impl Call {
     pub(crate) fn new(context: RequestContext<RoleServer>) -> Self {
-        Self { context }
+        Self { context, place: None }
+    }
+
+    pub(crate) fn in_place(mut self, place: Option<OwnedSemaphorePermit>) -> Self {
+        self.place = place.map(Arc::new);
+        self
     }
 
     /// The SDK's view of the request.

@@ -22,13 +22,13 @@ use crate::{Answer, Backend, Call};
 #[derive(Default)]
 pub(super) struct Fixture {
     /// Names of finished `append` calls and values that `tally` saw, in order.
-    pub(super) journal: Mutex<Vec<String>>,
-    /// Told when a `wait` call has begun.
+    pub(super) journal: Arc<Mutex<Vec<String>>>,
+    /// Told when a `wait` or `linger` call has begun.
     pub(super) waiting: Notify,
     /// Told when a `wait` call was given up.
     pub(super) given_up: Arc<Notify>,
-    /// Lets one `wait` call finish.
-    pub(super) released: Notify,
+    /// Lets one `wait` or `linger` call finish.
+    pub(super) released: Arc<Notify>,
 }
 
 struct GivenUp(Arc<Notify>);
@@ -53,6 +53,7 @@ impl Fixture {
             (Toolset::Daily, tool("tally", true)),
             (Toolset::Full, tool("refuse", false)),
             (Toolset::Full, tool("wait", true)),
+            (Toolset::Full, tool("linger", false)),
         ]
     }
 
@@ -79,6 +80,19 @@ impl Fixture {
                 self.released.notified().await;
                 std::mem::forget(guard);
                 answer(json!({"waited": true}), false)
+            }
+            "linger" => {
+                // Work that a cancellation does not stop.
+                let (journal, released) = (Arc::clone(&self.journal), Arc::clone(&self.released));
+                let held = call.clone();
+                let work = tokio::spawn(async move {
+                    released.notified().await;
+                    journal.lock().expect("journal").push("lingered".to_owned());
+                    drop(held);
+                });
+                self.waiting.notify_one();
+                work.await.expect("no panic");
+                answer(json!({"lingered": true}), false)
             }
             _ => answer(json!({"arguments": arguments}), false),
         }

@@ -108,7 +108,11 @@ async fn the_listing_follows_the_parameter_then_the_url_then_the_default() {
     let cases: [(&str, Value, &[&str]); 5] = [
         ("/mcp", json!({}), &["echo", "append", "tally"]),
         ("/mcp?toolset=core", json!({}), &["echo"]),
-        ("/mcp?x=1&toolset=full", json!({}), &["echo", "append", "tally", "refuse", "wait"]),
+        (
+            "/mcp?x=1&toolset=full",
+            json!({}),
+            &["echo", "append", "tally", "refuse", "wait", "linger"],
+        ),
         ("/mcp?toolset=full", json!({"toolset": "core"}), &["echo"]),
         ("/mcp?toolset=core", json!({"toolset": null}), &["echo"]),
     ];
@@ -133,7 +137,7 @@ async fn a_session_lists_by_its_url_too() {
     assert_eq!(names(&read(listed).await.1), ["echo"]);
     let listing = post("/mcp?toolset=core", &request(3, "tools/list", json!({"toolset": "full"})));
     let listed = answer(&endpoint, with_session(listing, &session)).await;
-    assert_eq!(names(&read(listed).await.1).len(), 5);
+    assert_eq!(names(&read(listed).await.1).len(), 6);
 }
 
 #[tokio::test]

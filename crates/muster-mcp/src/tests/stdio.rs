@@ -119,7 +119,7 @@ async fn missing_and_null_arguments_mean_none() {
 async fn the_listing_follows_its_toolset_parameter_and_keeps_its_order() {
     let mut wire = wire();
     let daily = ["echo", "append", "tally"];
-    let full = ["echo", "append", "tally", "refuse", "wait"];
+    let full = ["echo", "append", "tally", "refuse", "wait", "linger"];
     let cases: [(Value, &[&str]); 5] = [
         (json!({}), &daily),
         (json!({"toolset": null}), &daily),
@@ -195,6 +195,26 @@ async fn a_cancelled_writer_in_the_queue_never_runs() {
     ids.sort_unstable();
     assert_eq!(ids, [Some(1), Some(3)]);
     assert_eq!(*fixture.journal.lock().expect("journal"), ["kept"]);
+}
+
+#[tokio::test]
+async fn nothing_overtakes_a_cancelled_writer_that_still_runs() {
+    let fixture = Arc::new(Fixture::default());
+    let mut wire = Wire::to(fixture.clone());
+    wire.send(call(1, "linger", json!({}))).await;
+    timeout(PATIENCE, fixture.waiting.notified()).await.expect("the call began");
+    let params = json!({"requestId": 1});
+    wire.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
+        .await;
+    wire.send(call(2, "append", json!({"text": "later"}))).await;
+    for id in 3..100 {
+        // Round trips in which the later call would have run and been answered.
+        assert_eq!(wire.ask(request(id, "ping", json!({}))).await["id"], id);
+    }
+    fixture.released.notify_one();
+    let ids: Vec<_> = wire.finish().await.iter().map(|answer| answer["id"].as_u64()).collect();
+    assert_eq!(ids, [Some(2)]);
+    assert_eq!(*fixture.journal.lock().expect("journal"), ["lingered", "later"]);
 }
 
 #[tokio::test]
