@@ -5,6 +5,7 @@ mod full_disk;
 mod migrations;
 mod plans;
 mod processes;
+mod speed;
 
 use std::{
     fs,

@@ -1,0 +1,152 @@
+//! Measurements against the disk itself, in one run, because machines differ. Not part of the tests:
+//! `cargo test --release -p muster-store -- --ignored --nocapture speed`.
+
+use std::{
+    borrow::Cow,
+    fs::File,
+    os::unix::fs::FileExt as _,
+    path::Path,
+    sync::mpsc::{self, Receiver, Sender},
+    thread,
+    time::{Duration, Instant},
+};
+
+use muster_core::{Address, Index, ListOrder, ListQuery, Subject, Timestamp};
+
+use super::{STREAM, open};
+use crate::{Append, DocumentChange, DocumentRow, EventRow, SqliteStore, Store as _, Transaction};
+
+const ROUNDS: usize = 2_000;
+const CALLERS: usize = 8;
+/// Commits taken into one group at most.
+const GROUP_MAX: usize = 256;
+
+/// One event and the document that it changes, of the usual size.
+fn append(transaction: &mut dyn Transaction, task: u64) {
+    let head = transaction.head(STREAM).unwrap();
+    let global = head.global + 1;
+    let name = format!("TASK-{task}");
+    let event = EventRow {
+        global,
+        seq: head.seq + 1,
+        at: Timestamp(0),
+        kind: "step_done".to_owned(),
+        subject: Some(Subject { entity: name.clone(), scope: "PLAN-1".to_owned() }),
+        body: "x".repeat(300),
+    };
+    let index = Index {
+        ord: task,
+        parent: "PLAN-1".to_owned(),
+        status: Cow::Borrowed("TODO"),
+        rank: Some(u32::try_from(task % 7).unwrap()),
+        marks: 0,
+    };
+    let document = DocumentRow {
+        address: Address { kind: Cow::Borrowed("task"), name },
+        index,
+        version: global,
+        body: "y".repeat(600),
+    };
+    let documents = [DocumentChange::Put(document)];
+    transaction
+        .append(&Append { stream: STREAM, events: &[event], documents: &documents })
+        .unwrap();
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort_unstable();
+    times[times.len() / 2].as_secs_f64() * 1e6
+}
+
+fn timed(rounds: usize, mut work: impl FnMut(usize)) -> f64 {
+    let times = (0..rounds).map(|round| {
+        let started = Instant::now();
+        work(round);
+        started.elapsed()
+    });
+    median(times.collect())
+}
+
+/// One sync of 4 KiB on the same disk.
+fn raw_sync(directory: &Path) -> f64 {
+    let file = File::create(directory.join("raw")).unwrap();
+    file.write_all_at(&vec![0; 4096 * ROUNDS], 0).unwrap();
+    file.sync_all().unwrap();
+    timed(ROUNDS, |round| {
+        file.write_all_at(&[1; 4096], 4096 * round as u64).unwrap();
+        file.sync_data().unwrap();
+    })
+}
+
+/// A writer that commits everything waiting as one group.
+fn write_groups(store: &SqliteStore, requests: &Receiver<(u64, Sender<()>)>) {
+    while let Ok(first) = requests.recv() {
+        let mut transaction = store.begin().unwrap();
+        let mut waiting = Vec::new();
+        for (task, done) in std::iter::once(first).chain(requests.try_iter()).take(GROUP_MAX) {
+            append(&mut *transaction, task);
+            waiting.push(done);
+        }
+        transaction.commit().unwrap();
+        waiting.into_iter().for_each(|done| done.send(()).unwrap());
+    }
+}
+
+/// Writes per second of several callers of one writer.
+fn grouped(store: &SqliteStore, callers: usize) -> f64 {
+    let (sender, receiver) = mpsc::channel();
+    let started = Instant::now();
+    thread::scope(|scope| {
+        scope.spawn(move || write_groups(store, &receiver));
+        for caller in 0..callers {
+            let sender = sender.clone();
+            scope.spawn(move || {
+                let (done, finished) = mpsc::channel();
+                for round in 0..ROUNDS {
+                    sender.send(((caller * ROUNDS + round) as u64 % 500, done.clone())).unwrap();
+                    finished.recv().unwrap();
+                }
+            });
+        }
+        drop(sender);
+    });
+    (callers * ROUNDS) as f64 / started.elapsed().as_secs_f64()
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn writes_against_the_disk() {
+    let home = tempfile::tempdir().unwrap();
+    let opened = timed(200, |_| drop(open(home.path())));
+    let store = open(home.path());
+    let sync = raw_sync(home.path());
+    let single = timed(ROUNDS, |round| {
+        let mut transaction = store.begin().unwrap();
+        append(&mut *transaction, round as u64 % 500);
+        transaction.commit().unwrap();
+    });
+    let again = raw_sync(home.path());
+    println!("raw sync of 4 KiB p50 {sync:.0} us, afterwards {again:.0} us");
+    println!("event and document, one caller p50 {single:.0} us, {:.2} x sync", single / sync);
+    let one = grouped(&store, 1);
+    let many = grouped(&store, CALLERS);
+    println!("grouped: 1 caller {one:.0}/s, {CALLERS} callers {many:.0}/s, {:.1} x", many / one);
+    println!("opening an existing store and closing it p50 {opened:.0} us");
+    let snapshot = timed(ROUNDS, |_| drop(store.snapshot().unwrap()));
+    let mut view = store.snapshot().unwrap();
+    let open_tasks = ListQuery {
+        parent: Some("PLAN-1".to_owned()),
+        statuses: vec!["TODO", "ACTIVE"],
+        limit: Some(50),
+        ..ListQuery::of("task")
+    };
+    let ranked = ListQuery { statuses: vec![], order: ListOrder::Rank, ..open_tasks.clone() };
+    let listed = timed(ROUNDS, |_| drop(view.list(STREAM, &open_tasks).unwrap()));
+    let by_rank = timed(ROUNDS, |_| drop(view.list(STREAM, &ranked).unwrap()));
+    let tail = timed(ROUNDS, |_| drop(view.tail(STREAM, 1_000, 50).unwrap()));
+    let polled = timed(ROUNDS, |_| drop(store.position().unwrap()));
+    println!(
+        "snapshot {snapshot:.1} us, position {polled:.1} us, 50 documents by two statuses \
+              {listed:.0} us, by rank {by_rank:.0} us, 50 events {tail:.0} us"
+    );
+}
