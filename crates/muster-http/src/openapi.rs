@@ -5,6 +5,16 @@ use serde_json::{Map, Value, json};
 
 use crate::refusal::Kind;
 
+/// What a refused operation answers with: name of the response, status, meaning.
+const REFUSALS: [(&str, &str, &str); 6] = [
+    ("InvalidInput", "400", "An argument is malformed, unknown, contradictory or out of range."),
+    ("UnknownId", "404", "UNKNOWN_ID or UNKNOWN_TOOL: an id, path or name does not exist."),
+    ("Conflict", "409", "REVISION_MISMATCH or IDEMPOTENCY_CONFLICT."),
+    ("GateClosed", "422", "Checkpoints, proof, children or a block keep a gate closed."),
+    ("StoreError", "500", "The store failed."),
+    ("StoreBusy", "503", "Try again after the seconds in Retry-After."),
+];
+
 /// Describes every route of the server, one path per operation.
 pub fn document(registry: &Registry) -> Value {
     let mut schemas = Map::new();
@@ -29,7 +39,7 @@ pub fn document(registry: &Registry) -> Value {
         "paths": paths,
         "components": {
             "schemas": schemas,
-            "responses": {"HttpError": json_content("The request was refused.", &http_error())},
+            "responses": responses(),
             "securitySchemes": {
                 "token": {
                     "type": "http",
@@ -47,11 +57,23 @@ pub fn document(registry: &Registry) -> Value {
     })
 }
 
+fn responses() -> Map<String, Value> {
+    let answer = json!({"$ref": "#/components/schemas/Answer"});
+    let http_error = json!({"$ref": "#/components/schemas/HttpError"});
+    let refused = REFUSALS.map(|(name, _, meaning)| (name, json_content(meaning, &answer)));
+    let outside = [("HttpError", json_content("The request was refused.", &http_error))];
+    refused.into_iter().chain(outside).map(|(name, content)| (name.to_owned(), content)).collect()
+}
+
 fn operation_path(row: &Row, schemas: &mut Map<String, Value>) -> Value {
     let input = hoisted(row, &row.input_schema, schemas);
-    let output = hoisted(row, &row.output_schema, schemas);
-    let mut done = output.clone();
-    done["properties"]["result"] = hoisted(row, &row.result_schema, schemas);
+    let result = hoisted(row, &row.result_schema, schemas);
+    // Every operation answers with the same envelope; only the result differs.
+    let answer = hoisted(row, &row.output_schema, schemas);
+    schemas.entry("Answer").or_insert(answer);
+    let done = json!({
+        "allOf": [{"$ref": "#/components/schemas/Answer"}, {"properties": {"result": result}}],
+    });
     let mut operation = json!({
         "operationId": row.name,
         "summary": row.title,
@@ -62,17 +84,9 @@ fn operation_path(row: &Row, schemas: &mut Map<String, Value>) -> Value {
         "requestBody": {"required": true, "content": {"application/json": {"schema": input}}},
         "responses": {"200": json_content("Done.", &done)},
     });
-    let answers = [
-        ("400", "INVALID_INPUT: an argument is malformed, unknown, contradictory or out of range."),
-        ("404", "UNKNOWN_ID: an id, path or name does not exist."),
-        ("409", "REVISION_MISMATCH or IDEMPOTENCY_CONFLICT."),
-        ("422", "A gate is closed: checkpoints, proof, children or a block."),
-        ("500", "STORE_ERROR: the store failed."),
-        ("503", "STORE_BUSY: try again after the seconds in Retry-After."),
-    ];
     let responses = &mut operation["responses"];
-    for (status, meaning) in answers {
-        responses[status] = json_content(meaning, &output);
+    for (name, status, _) in REFUSALS {
+        responses[status] = json!({"$ref": format!("#/components/responses/{name}")});
     }
     add_refusals(responses, &["401", "403", "408", "413", "415", "421"]);
     json!({"post": operation})
@@ -141,10 +155,6 @@ fn add_refusals(responses: &mut Value, statuses: &[&str]) {
 
 fn json_content(description: &str, schema: &Value) -> Value {
     json!({"description": description, "content": {"application/json": {"schema": schema}}})
-}
-
-fn http_error() -> Value {
-    json!({"$ref": "#/components/schemas/HttpError"})
 }
 
 fn health_schema() -> Value {

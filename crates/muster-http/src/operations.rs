@@ -106,7 +106,52 @@ fn status_of(code: ErrorCode) -> StatusCode {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_arguments;
+    use axum::http::header;
+    use muster_api::{ApiError, Envelope, ErrorCode};
+    use serde_json::{Map, json};
+
+    use super::{envelope_response, parse_arguments};
+
+    fn refused(code: ErrorCode) -> Envelope {
+        Envelope {
+            success: false,
+            intent: "create".to_owned(),
+            result: json!({}),
+            warnings: Vec::new(),
+            suggestions: Vec::new(),
+            context: Map::new(),
+            error: Some(ApiError {
+                code,
+                message: "no".to_owned(),
+                recovery: "later".to_owned(),
+                details: Map::new(),
+            }),
+            timestamp: "2031-04-02T09:15:07.250Z".to_owned(),
+        }
+    }
+
+    #[test]
+    fn every_error_code_has_its_status() {
+        let statuses = [
+            (ErrorCode::InvalidInput, 400),
+            (ErrorCode::UnknownId, 404),
+            (ErrorCode::UnknownTool, 404),
+            (ErrorCode::RevisionMismatch, 409),
+            (ErrorCode::IdempotencyConflict, 409),
+            (ErrorCode::CheckpointsNotConfirmed, 422),
+            (ErrorCode::ProofRequired, 422),
+            (ErrorCode::ChildrenOpen, 422),
+            (ErrorCode::StepBlocked, 422),
+            (ErrorCode::StoreBusy, 503),
+            (ErrorCode::StoreError, 500),
+        ];
+        for (code, status) in statuses {
+            let response = envelope_response(&refused(code));
+            assert_eq!(response.status(), status, "{code:?}");
+            let busy = code == ErrorCode::StoreBusy;
+            assert_eq!(response.headers().contains_key(header::RETRY_AFTER), busy, "{code:?}");
+        }
+    }
 
     #[test]
     fn no_body_and_null_mean_no_arguments() {

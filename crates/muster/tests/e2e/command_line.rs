@@ -1,6 +1,6 @@
 //! The command line as people and scripts meet it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -222,15 +222,53 @@ fn a_reader_that_leaves_early_is_no_error() {
 }
 
 #[test]
-fn doctor_finds_a_sound_store_sound_and_a_damaged_one_damaged() {
+fn doctor_tells_a_sound_store_from_a_damaged_one() {
     let directory = tempfile::tempdir().unwrap();
     let storage_dir = directory.path().to_str().unwrap();
-    call(directory.path(), &["tasks_create", "--workspace", "w", "--kind", "plan", "--title", "A"]);
+    let create = ["tasks_create", "--workspace", "w", "--kind", "plan", "--title", "As written"];
+    call(directory.path(), &create);
     let sound = run(&["doctor", "--storage-dir", storage_dir]);
     assert_eq!(sound.status.code(), Some(0), "{}{}", stdout(&sound), stderr(&sound));
     assert!(stdout(&sound).contains("sound"), "{}", stdout(&sound));
     let report = answer(&run(&["doctor", "--json", "--storage-dir", storage_dir]));
-    assert_eq!(report["damage"], json!([]), "{report}");
+    assert_eq!((&report["sound"], &report["damage"]), (&json!(true), &json!([])), "{report}");
+
+    // One of the two places that hold the title: the log or the document.
+    let file = database(directory.path());
+    let mut bytes = std::fs::read(&file).unwrap();
+    let title = b"As written";
+    let at = bytes.windows(title.len()).position(|window| window == title).unwrap();
+    bytes[at..at + title.len()].copy_from_slice(b"Falsified!");
+    std::fs::write(&file, bytes).unwrap();
+    let damaged = run(&["doctor", "--storage-dir", storage_dir]);
+    assert_eq!(damaged.status.code(), Some(1), "{}", stdout(&damaged));
+    assert!(stdout(&damaged).contains("PLAN-001"), "{}", stdout(&damaged));
+    let report = answer(&run(&["doctor", "--json", "--storage-dir", storage_dir]));
+    assert_eq!(report["sound"], false, "{report}");
+    assert!(!report["damage"].as_array().unwrap().is_empty(), "{report}");
+}
+
+#[test]
+fn a_folder_without_a_store_is_neither_sound_nor_copied() {
+    let directory = tempfile::tempdir().unwrap();
+    let nowhere = directory.path().join("nowhere");
+    let storage_dir = nowhere.to_str().unwrap();
+    let copy = directory.path().join("copy");
+    for command in [&["doctor"][..], &["backup", copy.to_str().unwrap()]] {
+        let output = run(&[command, &["--storage-dir", storage_dir]].concat());
+        assert_eq!(output.status.code(), Some(1), "{command:?}");
+        assert!(stderr(&output).contains("there is no store"), "{}", stderr(&output));
+    }
+    assert!(!nowhere.exists() && !copy.exists());
+}
+
+/// The file in a storage directory that is a database.
+fn database(storage_dir: &Path) -> PathBuf {
+    let mut files = std::fs::read_dir(storage_dir).unwrap().map(|entry| entry.unwrap().path());
+    let is_database = |path: &PathBuf| {
+        std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"SQLite format 3"))
+    };
+    files.find(is_database).unwrap()
 }
 
 #[test]
@@ -238,11 +276,7 @@ fn a_backup_is_a_whole_store() {
     let directory = tempfile::tempdir().unwrap();
     let storage_dir = directory.path().join("store");
     call(&storage_dir, &["tasks_create", "--workspace", "w", "--kind", "plan", "--title", "Kept"]);
-    let original = std::fs::read_dir(&storage_dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .find(|path| std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"SQLite format 3")))
-        .unwrap();
+    let original = database(&storage_dir);
     let copy_dir = directory.path().join("copy");
     std::fs::create_dir(&copy_dir).unwrap();
     let copy = copy_dir.join(original.file_name().unwrap());

@@ -12,5 +12,6 @@ mod hostile_input;
 mod lifecycle;
 mod processes;
 mod program;
+mod rest;
 mod security;
 mod status_page;
