@@ -13,17 +13,16 @@ use crate::{
     refusal::{Kind, Refusal},
 };
 
-/// A body must be declared as JSON, and so must every request that changes something.
+/// A body must be declared as JSON, and so must every POST, even without one.
 ///
 /// No page can send this content type to another origin without asking first, and nobody is
-/// answered who asks.
+/// answered who asks. The other methods that change something have to ask in any case.
 pub(super) fn check_content_type(
     method: &Method,
     headers: &HeaderMap,
     has_body: bool,
 ) -> Result<(), Refusal> {
-    let changes = [Method::POST, Method::PUT, Method::PATCH].contains(method);
-    if !changes && !has_body {
+    if method != Method::POST && !has_body {
         return Ok(());
     }
     let declared = only_value(headers, &header::CONTENT_TYPE).unwrap_or_default();
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_and_changes_need_the_json_content_type() {
+    fn bodies_and_posts_need_the_json_content_type() {
         let accepted = |method: Method, content_type: Option<&str>, has_body: bool| {
             let mut headers = HeaderMap::new();
             if let Some(value) = content_type {
@@ -164,10 +163,12 @@ mod tests {
         };
         assert!(accepted(Method::GET, None, false));
         assert!(accepted(Method::DELETE, None, false));
+        assert!(accepted(Method::PUT, None, false));
         assert!(accepted(Method::POST, Some("application/json"), true));
         assert!(accepted(Method::POST, Some("Application/JSON; charset=utf-8"), true));
         assert!(!accepted(Method::POST, None, false));
         assert!(!accepted(Method::GET, None, true));
+        assert!(!accepted(Method::PUT, None, true));
         assert!(!accepted(Method::POST, Some("text/plain"), true));
         assert!(!accepted(Method::POST, Some("application/x-www-form-urlencoded"), true));
         assert!(!accepted(Method::POST, Some("text/plain; application/json"), true));
