@@ -197,7 +197,7 @@ impl ServerHandler for Adapter {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.followed.add(&*self.backend, &request.uri, context.peer)
+        self.followed.add(&*self.backend, request.uri, context.peer).await
     }
 
     async fn unsubscribe(

@@ -21,8 +21,9 @@ use serde_json::Value;
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use crate::{
-    backend::{Answer, Backend, Call},
-    changes, guidance, prompts,
+    backend::{Answer, Backend, Call, Following},
+    changes::Place,
+    guidance, prompts,
     resources::{self, ResourceAddress},
 };
 
@@ -245,10 +246,13 @@ impl Backend for AppBackend {
         Some(SubscriptionFilter::builder().resource_subscriptions(known).build())
     }
 
-    fn follow(&self, uri: &str, changed: mpsc::Sender<String>) -> Option<Answer<'static, ()>> {
-        let address = ResourceAddress::parse(uri)?;
-        let app = Arc::clone(&self.app);
-        Some(Box::pin(changes::follow(app, address, uri.to_owned(), changed)))
+    fn follow(&self, uri: String, changed: mpsc::Sender<String>) -> Answer<'_, Following> {
+        Box::pin(async move {
+            let address = ResourceAddress::parse(&uri).ok_or_else(|| resources::not_found(&uri))?;
+            let place = Place::now(Arc::clone(&self.app), address).await?;
+            let following: Following = Box::pin(place.follow(uri, changed));
+            Ok(following)
+        })
     }
 
     fn prompts(&self) -> Vec<Prompt> {

@@ -18,10 +18,14 @@ use rmcp::{
     },
     service::{RequestContext, SubscriptionContext},
 };
+use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 /// A boxed answer: a result, or a JSON-RPC error for what is not a refusal (MCP-TOOL-4).
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ErrorData>> + Send + 'a>>;
+
+/// A resource that is being followed; see [`Backend::follow`].
+pub type Following = Answer<'static, ()>;
 
 /// The request a backend is answering: its metadata, its client, its cancellation.
 ///
@@ -128,11 +132,13 @@ pub trait Backend: Send + Sync + 'static {
         })
     }
 
-    /// Follows a resource: the answer sends its URI after each change, for as long as it is polled.
-    /// `None` when the URI names nothing that can be followed.
-    fn follow(&self, uri: &str, changed: mpsc::Sender<String>) -> Option<Answer<'static, ()>> {
-        let _unused = (uri, changed);
-        None
+    /// Follows a resource. Once the outer answer is there, no change is missed; the inner one sends
+    /// the URI after each change, for as long as it is polled.
+    fn follow(&self, uri: String, changed: mpsc::Sender<String>) -> Answer<'_, Following> {
+        let _unused = changed;
+        let facts = Some(json!({"uri": uri}));
+        let refusal = ErrorData::resource_not_found("this resource cannot be followed", facts);
+        Box::pin(std::future::ready(Err(refusal)))
     }
 
     /// Sets the log level of the connection (revisions before 2026-07-28); `None` refuses.

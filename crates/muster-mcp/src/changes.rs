@@ -12,38 +12,50 @@ use tokio::sync::mpsc;
 
 use crate::resources::ResourceAddress;
 
-/// Sends the URI after each change of the resource, until nobody listens.
-pub(crate) async fn follow(
+/// A place in the history of one resource.
+pub(crate) struct Place {
     app: Arc<App>,
     address: ResourceAddress,
-    uri: String,
-    changed: mpsc::Sender<String>,
-) -> Result<(), ErrorData> {
-    let stream = format!("workspace/{}", address.workspace());
-    let (seen, mut since) = ends(&app, stream.clone()).await?;
-    let mut signal = app.engine().subscribe(stream, seen);
-    loop {
-        tokio::select! {
-            woken = signal.next() => woken.map_err(|error| broken(&error))?,
-            () = changed.closed() => return Ok(()),
-        };
-        let Some(newest) = newest_change(&app, address.news_since(since)).await? else { continue };
-        since = newest;
-        if changed.send(uri.clone()).await.is_err() {
-            return Ok(());
-        }
-    }
+    stream: String,
+    /// Number of the newest event of the stream.
+    seen: u64,
+    /// Position of the newest event of the whole log.
+    since: u64,
 }
 
-/// Where the stream and the whole log end now.
-async fn ends(app: &Arc<App>, stream: String) -> Result<(u64, u64), ErrorData> {
-    let app = Arc::clone(app);
-    let read = tokio::task::spawn_blocking(move || -> Result<_, StoreError> {
-        let store = app.engine().store();
-        let seen = store.snapshot()?.head(&stream)?.seq;
-        Ok((seen, store.position()?))
-    });
-    read.await.map_err(|error| broken(&error))?.map_err(|error| broken(&error))
+impl Place {
+    /// Where the resource stands now.
+    pub(crate) async fn now(app: Arc<App>, address: ResourceAddress) -> Result<Self, ErrorData> {
+        let read = tokio::task::spawn_blocking(move || -> Result<_, StoreError> {
+            let stream = format!("workspace/{}", address.workspace());
+            let store = app.engine().store();
+            let seen = store.snapshot()?.head(&stream)?.seq;
+            let since = store.position()?;
+            Ok(Self { app, address, stream, seen, since })
+        });
+        read.await.map_err(|error| broken(&error))?.map_err(|error| broken(&error))
+    }
+
+    /// Sends the URI after each change from here on, until nobody listens.
+    pub(crate) async fn follow(
+        mut self,
+        uri: String,
+        changed: mpsc::Sender<String>,
+    ) -> Result<(), ErrorData> {
+        let mut signal = self.app.engine().subscribe(self.stream, self.seen);
+        loop {
+            tokio::select! {
+                woken = signal.next() => woken.map_err(|error| broken(&error))?,
+                () = changed.closed() => return Ok(()),
+            };
+            let question = self.address.news_since(self.since);
+            let Some(newest) = newest_change(&self.app, question).await? else { continue };
+            self.since = newest;
+            if changed.send(uri.clone()).await.is_err() {
+                return Ok(());
+            }
+        }
+    }
 }
 
 /// The number of the newest event that a `tasks_delta` call shows.

@@ -10,7 +10,6 @@ use rmcp::{
     model::ResourceUpdatedNotificationParam,
     service::{Peer, SubscriptionSink},
 };
-use serde_json::json;
 use tokio::{
     sync::mpsc,
     task::{AbortHandle, JoinSet},
@@ -30,23 +29,14 @@ pub(crate) struct Followed(Mutex<HashMap<String, AbortHandle>>);
 
 impl Followed {
     /// Follows one more resource.
-    pub(crate) fn add(
+    pub(crate) async fn add(
         &self,
         backend: &dyn Backend,
-        uri: &str,
+        uri: String,
         peer: Peer<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let mut followed = self.lock();
-        if followed.len() >= FOLLOWED_MAX && !followed.contains_key(uri) {
-            return Err(too_many());
-        }
         let (changed, mut changes) = mpsc::channel(CHANGES_WAITING_MAX);
-        let Some(following) = backend.follow(uri, changed) else {
-            return Err(ErrorData::resource_not_found(
-                "no such resource",
-                Some(json!({"uri": uri})),
-            ));
-        };
+        let following = backend.follow(uri.clone(), changed).await?;
         let telling = async move {
             while let Some(uri) = changes.recv().await {
                 let notice = ResourceUpdatedNotificationParam::new(uri);
@@ -55,13 +45,17 @@ impl Followed {
                 }
             }
         };
+        let mut followed = self.lock();
+        if followed.len() >= FOLLOWED_MAX && !followed.contains_key(&uri) {
+            return Err(too_many());
+        }
         let task = tokio::spawn(async move {
             tokio::select! {
                 _ended = following => {}
                 () = telling => {}
             }
         });
-        if let Some(earlier) = followed.insert(uri.to_owned(), task.abort_handle()) {
+        if let Some(earlier) = followed.insert(uri, task.abort_handle()) {
             earlier.abort();
         }
         Ok(())
@@ -96,15 +90,17 @@ pub(crate) async fn listen(
     if uris.len() > FOLLOWED_MAX {
         return Err(too_many());
     }
+    // This sender stays, so that a subscription without resources waits for its lists.
     let (changed, mut changes) = mpsc::channel(CHANGES_WAITING_MAX);
     let mut following = JoinSet::new();
     for uri in uris {
-        if let Some(follow) = backend.follow(uri, changed.clone()) {
-            following.spawn(follow);
+        following.spawn(backend.follow(uri.clone(), changed.clone()).await?);
+        // The subscription was acknowledged before it got here: what changed in between is not
+        // known, so the client is told to look once.
+        if sink.notify_resource_updated(uri).await.is_err() {
+            return Ok(());
         }
     }
-    // Kept open, so that a subscription without resources waits for its lists.
-    let _open = changed;
     while let Some(uri) = changes.recv().await {
         if sink.notify_resource_updated(uri).await.is_err() {
             break;

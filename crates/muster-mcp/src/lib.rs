@@ -34,6 +34,6 @@ mod tests;
 
 pub use adapter::Adapter;
 pub use app_backend::AppBackend;
-pub use backend::{Answer, Backend, Call};
+pub use backend::{Answer, Backend, Call, Following};
 pub use http_endpoint::{HttpEndpoint, HttpOptions, http_endpoint};
 pub use stdio::{ServeError, serve_stdio};

@@ -13,7 +13,7 @@ mod resources;
 mod tools;
 
 use muster_api::Toolset;
-use muster_mcp::{Answer, Backend, Call};
+use muster_mcp::{Answer, Backend, Call, Following};
 use rmcp::{
     ErrorData,
     model::{
@@ -183,12 +183,13 @@ impl Backend for Fixtures {
         })
     }
 
-    fn follow(&self, _uri: &str, changed: mpsc::Sender<String>) -> Option<Answer<'static, ()>> {
+    fn follow(&self, _uri: String, changed: mpsc::Sender<String>) -> Answer<'_, Following> {
         // Nothing here ever changes.
-        Some(Box::pin(async move {
+        let following: Following = Box::pin(async move {
             changed.closed().await;
             Ok(())
-        }))
+        });
+        Box::pin(std::future::ready(Ok(following)))
     }
 
     fn set_log_level(&self, _level: LoggingLevel) -> Option<()> {

@@ -278,8 +278,11 @@ async fn a_subscription_of_the_stateless_revision_tells_of_changes() {
     assert_eq!(accepted["method"], "notifications/subscriptions/acknowledged");
     let granted = json!({"resourceSubscriptions": [TASK]});
     assert_eq!(accepted["params"]["notifications"], granted);
-    wire.send(note(10, "TASK-001")).await;
-    let notice = next_update(&mut wire).await;
-    assert_eq!(notice["uri"], TASK);
-    assert_eq!(notice["_meta"]["io.modelcontextprotocol/subscriptionId"], 9);
+    // The first notice says that the server listens now, the second that something changed.
+    for id in [10, 11] {
+        let notice = next_update(&mut wire).await;
+        assert_eq!(notice["uri"], TASK);
+        assert_eq!(notice["_meta"]["io.modelcontextprotocol/subscriptionId"], 9);
+        wire.send(note(id, "TASK-001")).await;
+    }
 }
