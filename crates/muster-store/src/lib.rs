@@ -1,10 +1,12 @@
 //! The event log and the current-state documents.
 //!
-//! This is the only crate with SQL in it. It knows streams, events, documents and the columns that lists
-//! filter by; it does not know what any of them mean. Bodies are text that the caller encoded.
+//! This is the only crate with SQL in it. It knows streams, events, documents and the columns that
+//! lists filter by; it does not know what any of them mean. Bodies are text that the caller
+//! encoded.
 //!
-//! What is deliberately not here: decisions, retries of business work, threads. The one writer per process
-//! and the grouping of commits live in the runtime, which drives [`Store::begin`].
+//! What is deliberately not here: decisions, retries of business work, a thread that writes. The one
+//! writer per process and the grouping of commits live in the runtime, which drives
+//! [`Store::begin`].
 
 mod delegate;
 mod error;
@@ -83,7 +85,8 @@ pub trait Transaction: Snapshot {
     /// The events' positions must continue the log; anything else is refused as damage.
     fn append(&mut self, append: &Append<'_>) -> Result<(), StoreError>;
 
-    /// Makes everything durable. After an error nothing of it counts, and the store has to be asked anew.
+    /// Makes everything durable. After an error nothing of it counts, and the store has to be asked
+    /// anew.
     fn commit(self: Box<Self>) -> Result<(), StoreError>;
 }
 

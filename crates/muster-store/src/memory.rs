@@ -1,7 +1,7 @@
 //! A store that lives in memory and dies with the process.
 //!
-//! It is the reference for what the trait promises: plain maps, linear filters, no index. Tests of the
-//! layers above use it; it is deliberately not fast and not durable.
+//! It is the reference for what the trait promises: plain maps, linear filters, no index. Tests of
+//! the layers above use it; it is deliberately not fast and not durable.
 
 use std::{
     collections::BTreeMap,

@@ -5,7 +5,8 @@
 //!   snapshot ── pooled reader ── BEGIN
 //! ```
 //!
-//! Connections are opened when first needed, so that opening a store costs about as much as opening a file.
+//! Connections are opened when first needed, so that opening a store costs about as much as opening
+//! a file.
 
 mod check;
 mod layout;
@@ -73,7 +74,8 @@ impl Default for SqliteOptions {
 pub enum Synchronous {
     /// Once it is on the disk.
     Full,
-    /// Once the operating system has it. Loses writes with the power: only for proving that tests notice.
+    /// Once the operating system has it. Loses writes with the power: only for proving that tests
+    /// notice.
     Normal,
 }
 
@@ -151,8 +153,8 @@ impl SqliteStore {
         }
     }
 
-    /// Refuses a database file that has lost its content: the engine would take it for a new one, and delete
-    /// what is left of its log.
+    /// Refuses a database file that has lost its content: the engine would take it for a new one,
+    /// and delete what is left of its log.
     fn refuse_emptied(&self) -> Result<(), StoreError> {
         let bytes = self.bytes("");
         let rest = self.bytes("-wal").unwrap_or(0);

@@ -6,9 +6,10 @@
 //!                                                      file: what is cached, what is durable
 //! ```
 //!
-//! It lives in memory and is driven by one seed, so that a failure can be played again. Power can be cut
-//! after any number of changes: what was not synced is then kept, dropped or torn, sector by sector. Single
-//! calls can fail the way disks and kernels fail. What it deliberately does not do: corrupt what was synced.
+//! It lives in memory and is driven by one seed, so that a failure can be played again. Power can
+//! be cut after any number of changes: what was not synced is then kept, dropped or torn, sector by
+//! sector. Single calls can fail the way disks and kernels fail. What it deliberately does not do:
+//! corrupt what was synced.
 
 mod chance;
 mod file;
@@ -18,7 +19,7 @@ mod machine;
 mod tests;
 #[expect(
     unsafe_code,
-    reason = "a file system for SQLite is a table of C functions; there is no safe way to register one"
+    reason = "a file system for SQLite is a table of C functions; none can be registered safely"
 )]
 mod vfs;
 

@@ -1,7 +1,8 @@
 //! The SQL of list and event queries.
 //!
-//! Every query names the index that answers it, so its cost is fixed here and not by the planner's guess.
-//! One index cannot give several statuses in sort order; such a list is a merge of one range per status:
+//! Every query names the index that answers it, so its cost is fixed here and not by the planner's
+//! guess. One index cannot give several statuses in sort order; such a list is a merge of one range
+//! per status:
 //!
 //! ```text
 //!   status = ACTIVE, by ord ──┐
@@ -9,8 +10,8 @@
 //!   status = TODO,   by ord ──┘
 //! ```
 //!
-//! A list by mark, or by rank with a status, filters the marked or ranked documents, which are the few that
-//! need attention, not the whole kind.
+//! A list by mark, or by rank with a status, filters the marked or ranked documents, which are the
+//! few that need attention, not the whole kind.
 
 use muster_core::{EventOrder, EventQuery, ListOrder, ListQuery, Mark};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
@@ -38,10 +39,22 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Columns of a listed document; the last before the body is the one that breaks ties.
-pub(super) const DOCUMENT_COLUMNS: &str = "name, version, ord, parent, status, rank, marks, body";
-/// Columns of an event.
-pub(super) const EVENT_COLUMNS: &str = "global, seq, at, kind, entity, scope, body";
+/// Columns of a document, in the order in which a row is read.
+macro_rules! document_columns {
+    () => {
+        "name, version, ord, parent, status, rank, marks, body"
+    };
+}
+
+/// Columns of an event, in the order in which a row is read.
+macro_rules! event_columns {
+    () => {
+        "global, seq, at, kind, entity, scope, body"
+    };
+}
+
+pub(super) use document_columns;
+pub(super) use event_columns;
 
 /// The statement that answers a list query.
 pub(super) fn documents<'a>(stream: i64, query: &'a ListQuery) -> Question<'a> {
@@ -51,8 +64,8 @@ pub(super) fn documents<'a>(stream: i64, query: &'a ListQuery) -> Question<'a> {
     statuses.dedup();
     let shared = shared_conditions(&mut question, stream, query);
     let index = index_name(query, !statuses.is_empty());
-    let select =
-        format!("SELECT {DOCUMENT_COLUMNS}, id FROM document INDEXED BY {index} WHERE {shared}");
+    let columns = document_columns!();
+    let select = format!("SELECT {columns}, id FROM document INDEXED BY {index} WHERE {shared}");
     let conditions: Vec<String> =
         statuses.into_iter().map(|status| question.text(status)).collect();
     if ranges_by_status(query) && !conditions.is_empty() {
@@ -133,8 +146,9 @@ pub(super) fn events<'a>(stream: i64, query: &'a EventQuery) -> Question<'a> {
         (None, None) => "event_with_subject",
     };
     let stream = question.integer(stream);
+    let columns = event_columns!();
     let mut sql = format!(
-        "SELECT {EVENT_COLUMNS} FROM event INDEXED BY {index} \
+        "SELECT {columns} FROM event INDEXED BY {index} \
          WHERE stream = {stream} AND entity IS NOT NULL"
     );
     if let Some(entity) = &query.entity {

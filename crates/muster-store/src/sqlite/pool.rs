@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{SqliteOptions, StoreError};
 
-/// How long a caller waits for a reader before it gets one beyond the pool's size. Reads are short, so
-/// waiting is cheaper than opening; the bound is for callers that hold several views at once.
+/// How long a caller waits for a reader before it gets one beyond the pool's size. Reads are short,
+/// so waiting is cheaper than opening; the bound is for callers that hold several views at once.
 const READER_WAIT_MAX: Duration = Duration::from_millis(20);
 
 /// The readers of one store.
@@ -96,7 +96,8 @@ impl Drop for Reader<'_> {
         let Some(link) = self.link.take() else { return };
         let ended = link.connection.prepare_cached("ROLLBACK").and_then(|mut end| end.execute([]));
         let mut state = self.pool.state();
-        // A connection that cannot end its transaction is closed; the next caller opens a fresh one.
+        // A connection that cannot end its transaction is closed; the next caller opens a fresh
+        // one.
         if ended.is_ok() && state.open <= self.pool.options.readers {
             state.idle.push(link);
             self.pool.returned.notify_one();

@@ -1,8 +1,8 @@
 //! The queue in which writers of several processes stand.
 //!
-//! SQLite's own busy handler polls, so under load whoever polls at the lucky moment wins and others starve.
-//! Here a writer blocks in the kernel instead. One lock file would still let the process that just wrote
-//! take the lock again before the one that waits has woken up, so there are two:
+//! SQLite's own busy handler polls, so under load whoever polls at the lucky moment wins and others
+//! starve. Here a writer blocks in the kernel instead. One lock file would still let the process
+//! that just wrote take the lock again before the one that waits has woken up, so there are two:
 //!
 //! ```text
 //!   door   held while being next in line      a writer that comes back finds the door taken
@@ -60,8 +60,9 @@ impl Queue {
             return Ok(Place { queue: self, locks: Some(locks) });
         }
         let (sender, receiver) = mpsc::sync_channel(1);
-        // Waiting in the kernel cannot be given up, so it is done aside. Should the bound pass first, the
-        // receiver is gone by then and the locks are dropped, and with it released, as soon as they are had.
+        // Waiting in the kernel cannot be given up, so it is done aside. Should the bound pass
+        // first, the receiver is gone by then and the locks are dropped, and with it released, as
+        // soon as they are had.
         let waiting = move || drop(sender.send(locks.stand_in_line(at_door)));
         let spawned = thread::Builder::new().name("muster-queue".to_owned()).spawn(waiting);
         spawned.map_err(|error| self.failed(&error))?;
@@ -105,8 +106,8 @@ impl Queue {
 }
 
 impl Place<'_> {
-    /// Leaves a mark that the store is in use, by which a database file that lost its content can be told
-    /// from one that was never filled.
+    /// Leaves a mark that the store is in use, by which a database file that lost its content can
+    /// be told from one that was never filled.
     pub(super) fn mark_used(&self) -> Result<(), StoreError> {
         let Some(Locks { desk, .. }) = &self.locks else { return Ok(()) };
         let marked = desk.metadata().and_then(|file| match file.len() {

@@ -127,8 +127,11 @@ impl<L: Deref<Target = Link>> Snapshot for View<L> {
         address: &Address,
     ) -> Result<Option<DocumentRow>, StoreError> {
         let Some(stream) = self.stream(stream)? else { return Ok(None) };
-        let sql = "SELECT name, version, ord, parent, status, rank, marks, body \
-                   FROM document WHERE stream = ?1 AND kind = ?2 AND name = ?3";
+        let sql = concat!(
+            "SELECT ",
+            document_columns!(),
+            " FROM document WHERE stream = ?1 AND kind = ?2 AND name = ?3"
+        );
         let parameters = params![stream, address.kind, address.name];
         self.one("read a document", sql, parameters, |row| document(address.kind.clone(), row))
     }
@@ -144,8 +147,11 @@ impl<L: Deref<Target = Link>> Snapshot for View<L> {
 
     fn documents(&mut self, stream: &str) -> Result<Vec<DocumentRow>, StoreError> {
         let Some(stream) = self.stream(stream)? else { return Ok(Vec::new()) };
-        let sql = "SELECT name, version, ord, parent, status, rank, marks, body, kind \
-                   FROM document INDEXED BY document_by_name WHERE stream = ?1 ORDER BY kind, name";
+        let sql = concat!(
+            "SELECT ",
+            document_columns!(),
+            ", kind FROM document INDEXED BY document_by_name WHERE stream = ?1 ORDER BY kind, name"
+        );
         self.many("read all documents", sql, [stream], |row| document(Cow::Owned(row.get(8)?), row))
     }
 
@@ -158,8 +164,11 @@ impl<L: Deref<Target = Link>> Snapshot for View<L> {
 
     fn tail(&mut self, stream: &str, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError> {
         let Some(stream) = self.stream(stream)? else { return Ok(Vec::new()) };
-        let sql = "SELECT global, seq, at, kind, entity, scope, body FROM event \
-                   WHERE stream = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+        let sql = concat!(
+            "SELECT ",
+            event_columns!(),
+            " FROM event WHERE stream = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"
+        );
         let parameters = params![stream, listing::above(Some(after)), limit];
         self.many("read a stream's tail", sql, parameters, event)
     }

@@ -1,7 +1,7 @@
 //! Writing: one connection per process, one transaction at a time.
 //!
-//! After any error of the engine the connection is closed and the next transaction opens a new one: what a
-//! failed write or sync left in memory is not trusted, and a COMMIT is never tried twice.
+//! After any error of the engine the connection is closed and the next transaction opens a new one:
+//! what a failed write or sync left in memory is not trusted, and a COMMIT is never tried twice.
 
 use std::{
     ops::Deref,
@@ -29,7 +29,8 @@ use crate::{
 
 /// A write-ahead log of this many pages (32 MiB) is folded back after a commit.
 const CHECKPOINT_PAGES: u32 = 8_000;
-/// How much further the log must grow before folding is tried again, when readers kept it from a reset.
+/// How much further the log must grow before folding is tried again, when readers kept it from a
+/// reset.
 const CHECKPOINT_AGAIN_PAGES: u32 = 2_000;
 /// Beyond this many pages (128 MiB) the writer waits for readers, so that the log can start over.
 const RESTART_PAGES: u32 = 32_000;
@@ -139,8 +140,9 @@ impl Turn<'_> {
         self.writer.slot().suspect = true;
     }
 
-    /// Starts the log anew after a failure. What a failed sync left in it may look whole in memory and never
-    /// reach the disk; a recovery that took it for committed would put later commits on top of a hole.
+    /// Starts the log anew after a failure. What a failed sync left in it may look whole in memory
+    /// and never reach the disk; a recovery that took it for committed would put later commits on
+    /// top of a hole.
     fn clear_suspicion(&mut self) -> Result<(), StoreError> {
         if self.writer.slot().suspect {
             self.checkpoint("TRUNCATE", Duration::ZERO).inspect_err(|_| self.link = None)?;

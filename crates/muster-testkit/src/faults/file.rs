@@ -72,8 +72,8 @@ impl File {
         self.durable.resize(self.cached.len(), 0);
     }
 
-    /// A sync that fails: some sectors arrive, and the others are never written unless they change again,
-    /// because the operating system now believes that they are clean.
+    /// A sync that fails: some sectors arrive, and the others are never written unless they change
+    /// again, because the operating system now believes that they are clean.
     pub(super) fn fail_sync(&mut self, chance: &mut Chance) {
         for sector in std::mem::take(&mut self.dirty) {
             if chance.one_in(2) {
@@ -82,8 +82,8 @@ impl File {
         }
     }
 
-    /// The power fails: whatever was not synced is kept, dropped or torn. Answers whether the file is still
-    /// there.
+    /// The power fails: whatever was not synced is kept, dropped or torn. Answers whether the file
+    /// is still there.
     pub(super) fn lose_power(&mut self, chance: &mut Chance) -> bool {
         if !self.named && chance.one_in(2) {
             return false;

@@ -1,5 +1,5 @@
-//! The locks of one database file, as SQLite asks for them: five levels on the file, and shared or exclusive
-//! slots on its shared memory.
+//! The locks of one database file, as SQLite asks for them: five levels on the file, and shared or
+//! exclusive slots on its shared memory.
 
 use std::collections::BTreeMap;
 

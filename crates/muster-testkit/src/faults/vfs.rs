@@ -1,8 +1,9 @@
 //! The C side: a table of functions that SQLite calls, each one a thin step to the machine.
 //!
-//! Safety rests on three facts. SQLite passes back the file it was given by `open`, and closes it once. The
-//! table and the machine outlive every file, because [`FaultDisk`] gives them up only when no file is open.
-//! Shared memory is handed out as raw regions that are freed after the last handle has unmapped them.
+//! Safety rests on three facts. SQLite passes back the file it was given by `open`, and closes it
+//! once. The table and the machine outlive every file, because [`FaultDisk`] gives them up only
+//! when no file is open. Shared memory is handed out as raw regions that are freed after the last
+//! handle has unmapped them.
 
 mod handle;
 
@@ -73,14 +74,14 @@ impl FaultDisk {
         self.machine.fired()
     }
 
-    /// Undoes a cut without any loss. A store that was dropped in between has been stopped in the middle of
-    /// whatever it did, as if its process had been killed.
+    /// Undoes a cut without any loss. A store that was dropped in between has been stopped in the
+    /// middle of whatever it did, as if its process had been killed.
     pub fn restore_power(&self) {
         self.machine.restore_power();
     }
 
-    /// Turns the power off and on: what was not synced is kept, dropped or torn, and faults are over. All
-    /// stores on the disk must have been dropped.
+    /// Turns the power off and on: what was not synced is kept, dropped or torn, and faults are
+    /// over. All stores on the disk must have been dropped.
     pub fn cycle_power(&self) {
         self.machine.cycle_power();
     }
@@ -95,8 +96,8 @@ impl Drop for FaultDisk {
     fn drop(&mut self) {
         // SAFETY: registered by `new`, and unregistered only here.
         unsafe { ffi::sqlite3_vfs_unregister(self.table) };
-        // One reference is ours, one the table's; any other belongs to a file that is still open and needs
-        // the table, which is left to it then.
+        // One reference is ours, one the table's; any other belongs to a file that is still open
+        // and needs the table, which is left to it then.
         if Arc::strong_count(&self.machine) > 2 {
             return;
         }
@@ -150,7 +151,8 @@ unsafe fn machine<'a>(vfs: *mut ffi::sqlite3_vfs) -> &'a Machine {
 /// # Safety
 /// The table must be one made by [`table`].
 unsafe fn shared_machine(vfs: *mut ffi::sqlite3_vfs) -> Arc<Machine> {
-    // SAFETY: the pointer comes from `Arc::into_raw`, and the count is raised for the new reference.
+    // SAFETY: the pointer comes from `Arc::into_raw`, and the count is raised for the new
+    // reference.
     unsafe {
         let machine = (*vfs).pAppData.cast::<Machine>().cast_const();
         Arc::increment_strong_count(machine);

@@ -9,7 +9,8 @@ CREATE TABLE stream (
     seq  INTEGER NOT NULL
 ) STRICT;
 
--- The row id is the global position, so every index below ends with it and can be read as a range of positions.
+-- The row id is the global position, so every index below ends with it and can be read as a range
+-- of positions.
 CREATE TABLE event (
     global INTEGER PRIMARY KEY,
     stream INTEGER NOT NULL REFERENCES stream (id),

@@ -1,4 +1,5 @@
-//! Files that were cut, overwritten or emptied: reported, never repaired by surprise, never a panic.
+//! Files that were cut, overwritten or emptied: reported, never repaired by surprise, never a
+//! panic.
 
 use std::{
     fs::{self, OpenOptions},

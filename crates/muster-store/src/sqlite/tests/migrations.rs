@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{DocumentRow, EventRow, Store as _, StoreError};
 
-/// A file of each layout version as SQL text, oldest first; written once at its release, never edited.
+/// A file of each layout version as SQL text, oldest first; written once at its release, never
+/// edited.
 const FIXTURES: &[&str] = &[include_str!("../layout/fixtures/1.sql")];
 
 fn make(directory: &Path, sql: &str) {

@@ -1,6 +1,7 @@
 //! Several processes on one file: everybody gets a turn, nobody an error, nothing is lost.
 //!
-//! The processes are this test binary, started again with the name of the one test that is their work.
+//! The processes are this test binary, started again with the name of the one test that is their
+//! work.
 
 use std::{
     env,

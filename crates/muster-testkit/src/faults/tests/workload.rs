@@ -1,7 +1,7 @@
 //! What the store is put through, and the ledger of what it promised.
 //!
-//! Every event says which attempt wrote it and what it did to which document, so that afterwards the log
-//! can be held against the promises, and the documents against the log.
+//! Every event says which attempt wrote it and what it did to which document, so that afterwards
+//! the log can be held against the promises, and the documents against the log.
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
@@ -162,8 +162,8 @@ impl Bench {
         (event, DocumentChange::Put(DocumentRow { address, index, version: global, body }))
     }
 
-    /// Opens the store on a disk that works again and holds it against the ledger; what is there is the
-    /// ledger from then on.
+    /// Opens the store on a disk that works again and holds it against the ledger; what is there is
+    /// the ledger from then on.
     pub(super) fn verify(&mut self) {
         self.tally.verified += 1;
         let store = self.open().unwrap();

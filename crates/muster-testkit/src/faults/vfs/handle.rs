@@ -181,8 +181,8 @@ unsafe extern "C" fn sector_size(_file: *mut ffi::sqlite3_file) -> c_int {
     SECTOR_BYTES
 }
 
-/// The same promise as that of the real file system on Linux: writing a part of a sector does not endanger
-/// the rest of it.
+/// The same promise as that of the real file system on Linux: writing a part of a sector does not
+/// endanger the rest of it.
 unsafe extern "C" fn device_characteristics(_file: *mut ffi::sqlite3_file) -> c_int {
     ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE
 }
