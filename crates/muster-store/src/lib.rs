@@ -4,8 +4,8 @@
 //! lists filter by; it does not know what any of them mean. Bodies are text that the caller
 //! encoded.
 //!
-//! What is deliberately not here: decisions, retries of business work, a thread that writes. The one
-//! writer per process and the grouping of commits live in the runtime, which drives
+//! What is deliberately not here: decisions, retries of business work, a thread that writes. The
+//! one writer per process and the grouping of commits live in the runtime, which drives
 //! [`Store::begin`].
 
 mod delegate;

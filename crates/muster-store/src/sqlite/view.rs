@@ -5,7 +5,10 @@ use std::{borrow::Cow, ops::Deref};
 use muster_core::{Address, EventQuery, Head, Index, ListQuery, Subject, Timestamp};
 use rusqlite::{OptionalExtension as _, Params, Row, params, params_from_iter};
 
-use super::{link::Link, listing};
+use super::{
+    link::Link,
+    listing::{self, document_columns, event_columns},
+};
 use crate::{DocumentRow, EventRow, Snapshot, StoreError, StreamRow};
 
 /// Reads through a connection that is inside a transaction.
