@@ -1,4 +1,8 @@
 //! What the outside checks need, installed once for each state of its lock file.
+//!
+//! The Node packages bring their own Node, because the suite and the Inspector need a newer one than
+//! many machines have. No install script runs, and what only the Inspector's web page needs (its
+//! bundler) is overridden with an empty package.
 
 use std::{
     env, fs, io,
