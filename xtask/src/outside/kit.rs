@@ -1,8 +1,8 @@
 //! What the outside checks need, installed once for each state of its lock file.
 //!
-//! The Node packages bring their own Node, because the suite and the Inspector need a newer one than
-//! many machines have. No install script runs, and what only the Inspector's web page needs (its
-//! bundler) is overridden with an empty package.
+//! The Node packages bring their own Node, because the suite and the Inspector need a newer one
+//! than many machines have. No install script runs, and what only the Inspector's web page needs
+//! (its bundler) is overridden with an empty package.
 
 use std::{
     env, fs, io,
@@ -129,7 +129,33 @@ fn finished(command: &mut Command) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<_> = complaint.lines().filter(|line| !line.trim().is_empty()).take(3).collect();
-    Err(format!("{program} ended with {}: {}", output.status, lines.join(" | ")))
+    let complaint = reason(&String::from_utf8_lossy(&output.stderr));
+    Err(format!("{program} ended with {}: {complaint}", output.status))
+}
+
+/// The lines of a complaint that say why: those marked as errors, else the last one.
+fn reason(complaint: &str) -> String {
+    let lines = || complaint.lines().map(str::trim).filter(|line| !line.is_empty());
+    let errors: Vec<_> = lines().filter(|line| line.to_lowercase().contains("error")).collect();
+    let marked = errors.iter().filter(|line| !line.starts_with("WARNING")).take(2);
+    let marked = marked.copied().collect::<Vec<_>>().join(" | ");
+    if marked.is_empty() { lines().next_back().unwrap_or_default().to_owned() } else { marked }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_what_is_marked_as_an_error() {
+        let complaint =
+            "WARNING: Retrying after NewConnectionError\n\nERROR: no matching package\n";
+        assert_eq!(reason(complaint), "ERROR: no matching package");
+        assert_eq!(
+            reason("npm error code A\nnpm error B\nnpm error C"),
+            "npm error code A | npm error B"
+        );
+        assert_eq!(reason("first\nlast\n"), "last");
+        assert_eq!(reason(""), "");
+    }
 }
