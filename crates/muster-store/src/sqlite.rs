@@ -17,6 +17,7 @@ mod pool;
 mod queue;
 #[cfg(test)]
 mod tests;
+mod transaction;
 mod view;
 mod writer;
 
@@ -31,11 +32,8 @@ use std::{
 use rusqlite::{Connection, backup::Backup};
 
 use self::{
-    layout::Layout,
-    link::Link,
-    pool::Pool,
-    queue::Queue,
-    writer::{SqliteTransaction, Writer},
+    layout::Layout, link::Link, pool::Pool, queue::Queue, transaction::SqliteTransaction,
+    writer::Writer,
 };
 use crate::{Damage, Description, Snapshot, Store, StoreError, Transaction};
 
@@ -218,9 +216,7 @@ impl Store for SqliteStore {
     }
 
     fn rest(&self) -> Result<(), StoreError> {
-        let Some(mut turn) = self.writer.idle_turn()? else { return Ok(()) };
-        turn.link()?;
-        turn.checkpoint("TRUNCATE", Duration::ZERO).inspect_err(|_| turn.discard())
+        self.writer.idle_turn()?.map_or(Ok(()), |mut turn| turn.rest())
     }
 
     fn backup(&self, target: &Path) -> Result<(), StoreError> {

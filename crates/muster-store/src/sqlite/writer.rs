@@ -1,11 +1,10 @@
-//! Writing: one connection per process, one transaction at a time.
-//!
-//! After any error of the engine the connection is closed and the next transaction opens a new one:
-//! what a failed write or sync left in memory is not trusted, and a COMMIT is never tried twice.
+//! The writing side: one connection per process, one turn at a time, and the care of the log.
 
 use std::{
+    fs::{self, OpenOptions},
+    io::{self, Read as _},
     ops::Deref,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -13,19 +12,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use muster_core::Address;
-use rusqlite::{Params, params};
-
 use super::{
     layout,
     link::{Link, Role, milliseconds},
     queue::{Place, Queue},
-    view::View,
 };
-use crate::{
-    Append, DocumentChange, DocumentRow, EventRow, Snapshot as _, SqliteOptions, StoreError,
-    Transaction, position,
-};
+use crate::{SqliteOptions, StoreError};
 
 /// A write-ahead log of this many pages (32 MiB) is folded back after a commit.
 const CHECKPOINT_PAGES: u32 = 8_000;
@@ -34,8 +26,13 @@ const CHECKPOINT_PAGES: u32 = 8_000;
 const CHECKPOINT_AGAIN_PAGES: u32 = 2_000;
 /// Beyond this many pages (128 MiB) the writer waits for readers, so that the log can start over.
 const RESTART_PAGES: u32 = 32_000;
-/// How long it waits for them.
+/// How long the writer waits for them.
 const RESTART_WAIT_MAX: Duration = Duration::from_millis(100);
+
+/// A log that has grown beyond this, because readers kept it from a reset, is cut at rest.
+const LOG_KEPT_BYTES_MAX: u64 = 40 * 1024 * 1024;
+/// Room that the log is given at rest: about a hundred writes.
+const LOG_ROOM_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The writing side of one store.
 pub(super) struct Writer {
@@ -151,7 +148,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    fn mark_used(&self) -> Result<(), StoreError> {
+    /// Leaves the mark of use, if this process has not done so.
+    pub(super) fn mark_used(&self) -> Result<(), StoreError> {
         if !self.writer.marked.load(Ordering::Relaxed) {
             self.place.as_ref().map_or(Ok(()), Place::mark_used)?;
             self.writer.marked.store(true, Ordering::Relaxed);
@@ -159,13 +157,14 @@ impl Turn<'_> {
         Ok(())
     }
 
-    fn run(&self, action: &'static str, sql: &str) -> Result<(), StoreError> {
+    /// Runs a statement without parameters.
+    pub(super) fn run(&self, action: &'static str, sql: &str) -> Result<(), StoreError> {
         let ran = self.connection.prepare_cached(sql).and_then(|mut s| s.execute([]));
         ran.map(drop).map_err(|error| self.failed(action, &error))
     }
 
     /// Folds the log back once it has grown; a failure does not touch what was committed.
-    fn checkpoint_if_grown(&mut self) {
+    pub(super) fn checkpoint_if_grown(&mut self) {
         let pages = self.wal_pages();
         let mut slot = self.writer.slot();
         if pages < CHECKPOINT_PAGES {
@@ -189,8 +188,24 @@ impl Turn<'_> {
         }
     }
 
+    /// Folds the log back and makes the file ready for what comes next.
+    pub(super) fn rest(&mut self) -> Result<(), StoreError> {
+        self.link()?;
+        let log = log_path(&self.writer.path);
+        let bytes = fs::metadata(&log).map_or(0, |file| file.len());
+        let mode = if bytes > LOG_KEPT_BYTES_MAX { "TRUNCATE" } else { "RESTART" };
+        self.checkpoint(mode, Duration::ZERO).inspect_err(|_| self.discard())?;
+        if self.writer.options.vfs.is_none() {
+            // Only a matter of speed: without room the log grows as it is written.
+            if let Err(error) = make_room(&log) {
+                tracing::debug!(%error, "the write-ahead log could not be given room");
+            }
+        }
+        Ok(())
+    }
+
     /// Copies the log into the database file as far as readers allow.
-    pub(super) fn checkpoint(&self, mode: &str, wait: Duration) -> Result<(), StoreError> {
+    fn checkpoint(&self, mode: &str, wait: Duration) -> Result<(), StoreError> {
         let connection = &self.connection;
         let run = || {
             connection.busy_timeout(wait)?;
@@ -224,156 +239,24 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// A write transaction.
-pub(super) struct SqliteTransaction<'a> {
-    view: View<Turn<'a>>,
-    /// The error after which the transaction no longer counts.
-    broken: Option<StoreError>,
+/// Where the write-ahead log of a database file is.
+fn log_path(database: &Path) -> PathBuf {
+    let mut path = database.to_owned().into_os_string();
+    path.push("-wal");
+    PathBuf::from(path)
 }
 
-crate::delegate::reads!(SqliteTransaction<'_>, view);
-
-impl<'a> SqliteTransaction<'a> {
-    pub(super) fn begin(mut turn: Turn<'a>) -> Result<Self, StoreError> {
-        turn.link()?;
-        turn.mark_used()?;
-        if let Err(error) = turn.run("began to write", "BEGIN IMMEDIATE") {
-            turn.discard();
-            return Err(error);
-        }
-        Ok(Self { view: View::new(turn)?, broken: None })
+/// Fills the log's file up with zeros. Syncing what overwrites a file costs little more than half of
+/// syncing what makes it longer, since the file system has nothing of its own to write down. The
+/// engine takes zeros for the end of the log.
+///
+/// To be called in a turn, when nobody writes.
+fn make_room(log: &Path) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).open(log)?;
+    let missing = LOG_ROOM_BYTES.saturating_sub(file.metadata()?.len());
+    if missing > 0 {
+        io::copy(&mut io::repeat(0).take(missing), &mut file)?;
+        file.sync_data()?;
     }
-
-    fn write(&mut self, append: &Append<'_>, seq: u64) -> Result<(), StoreError> {
-        let stream = match self.view.stream(append.stream)? {
-            Some(stream) => {
-                if !append.events.is_empty() {
-                    self.run("moved a head", UPDATE_STREAM, params![stream, seq])?;
-                }
-                stream
-            }
-            None => {
-                self.run("added a stream", INSERT_STREAM, params![append.stream, seq])?;
-                self.view.link().connection.last_insert_rowid()
-            }
-        };
-        for event in append.events {
-            self.insert_event(stream, event)?;
-        }
-        for change in append.documents {
-            match change {
-                DocumentChange::Put(row) => self.put(stream, row)?,
-                DocumentChange::Remove(address) => self.remove(stream, address)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn insert_event(&self, stream: i64, event: &EventRow) -> Result<(), StoreError> {
-        let entity = event.subject.as_ref().map(|subject| &subject.entity);
-        let scope = event.subject.as_ref().map(|subject| &subject.scope);
-        let parameters = params![
-            event.global,
-            stream,
-            event.seq,
-            event.at.0,
-            event.kind,
-            entity,
-            scope,
-            event.body
-        ];
-        self.run("appended an event", INSERT_EVENT, parameters).map(drop)
-    }
-
-    fn put(&self, stream: i64, row: &DocumentRow) -> Result<(), StoreError> {
-        let index = &row.index;
-        let parameters = params![
-            stream,
-            row.address.kind,
-            row.address.name,
-            row.version,
-            index.ord,
-            index.parent,
-            index.status,
-            index.rank,
-            index.marks,
-            row.body
-        ];
-        // Most changes leave the listed columns alone; then no index has to be touched.
-        if self.run("changed a document", UPDATE_BODY, parameters)? == 0 {
-            self.run("wrote a document", PUT_DOCUMENT, parameters)?;
-        }
-        Ok(())
-    }
-
-    fn remove(&self, stream: i64, address: &Address) -> Result<(), StoreError> {
-        let parameters = params![stream, address.kind, address.name];
-        self.run("removed a document", REMOVE_DOCUMENT, parameters).map(drop)
-    }
-
-    fn run(
-        &self,
-        action: &'static str,
-        sql: &str,
-        parameters: impl Params,
-    ) -> Result<usize, StoreError> {
-        let link = self.view.link();
-        let ran = link.connection.prepare_cached(sql).and_then(|mut s| s.execute(parameters));
-        ran.map_err(|error| link.failed(action, &error))
-    }
-}
-
-const UPDATE_STREAM: &str = "UPDATE stream SET seq = ?2 WHERE id = ?1";
-const INSERT_STREAM: &str = "INSERT INTO stream (name, seq) VALUES (?1, ?2)";
-const INSERT_EVENT: &str = "\
-    INSERT INTO event (global, stream, seq, at, kind, entity, scope, body) \
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-const UPDATE_BODY: &str = "\
-    UPDATE document INDEXED BY document_by_name SET version = ?4, body = ?10 \
-    WHERE stream = ?1 AND kind = ?2 AND name = ?3 \
-    AND ord = ?5 AND parent = ?6 AND status = ?7 AND rank IS ?8 AND marks = ?9";
-const PUT_DOCUMENT: &str = "\
-    INSERT INTO document (stream, kind, name, version, ord, parent, status, rank, marks, body) \
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
-    ON CONFLICT (stream, kind, name) DO UPDATE SET version = excluded.version, \
-    ord = excluded.ord, parent = excluded.parent, status = excluded.status, \
-    rank = excluded.rank, marks = excluded.marks, body = excluded.body";
-const REMOVE_DOCUMENT: &str = "DELETE FROM document WHERE stream = ?1 AND kind = ?2 AND name = ?3";
-
-impl Transaction for SqliteTransaction<'_> {
-    fn append(&mut self, append: &Append<'_>) -> Result<(), StoreError> {
-        if let Some(error) = &self.broken {
-            return Err(error.clone());
-        }
-        let head = self.view.head(append.stream)?;
-        let head = position::advance(head, append.stream, append.events)?;
-        self.write(append, head.seq).inspect_err(|error| self.broken = Some(error.clone()))?;
-        self.view.advance(head.global);
-        Ok(())
-    }
-
-    fn commit(mut self: Box<Self>) -> Result<(), StoreError> {
-        if let Some(error) = &self.broken {
-            return Err(error.clone());
-        }
-        let committed = self.view.source().run("committed", "COMMIT");
-        match &committed {
-            Ok(()) => self.view.source().checkpoint_if_grown(),
-            Err(error) => self.broken = Some(error.clone()),
-        }
-        committed
-    }
-}
-
-impl Drop for SqliteTransaction<'_> {
-    fn drop(&mut self) {
-        if self.broken.is_some() {
-            let turn = self.view.source();
-            turn.discard();
-            // At once, so that no other process ever has to judge what is left in the log.
-            if let Err(error) = turn.link() {
-                tracing::warn!(%error, "the write-ahead log could not be started anew");
-            }
-        }
-    }
+    Ok(())
 }

@@ -67,15 +67,48 @@ fn timed(rounds: usize, mut work: impl FnMut(usize)) -> f64 {
     median(times.collect())
 }
 
-/// One sync of 4 KiB on the same disk.
-fn raw_sync(directory: &Path) -> f64 {
-    let file = File::create(directory.join("raw")).unwrap();
-    file.write_all_at(&vec![0; 4096 * ROUNDS], 0).unwrap();
-    file.sync_all().unwrap();
-    timed(ROUNDS, |round| {
-        file.write_all_at(&[1; 4096], 4096 * round as u64).unwrap();
-        file.sync_data().unwrap();
-    })
+/// A file whose content is overwritten and synced, 4 KiB at a time.
+struct Raw(File);
+
+impl Raw {
+    fn new(directory: &Path) -> Self {
+        let file = File::create(directory.join("raw")).unwrap();
+        file.write_all_at(&vec![0; 4096 * ROUNDS], 0).unwrap();
+        file.sync_all().unwrap();
+        Self(file)
+    }
+
+    fn sync(&self, round: usize) {
+        self.0.write_all_at(&[1; 4096], 4096 * round as u64).unwrap();
+        self.0.sync_data().unwrap();
+    }
+}
+
+fn write(store: &SqliteStore, round: usize) {
+    let mut transaction = store.begin().unwrap();
+    append(&mut *transaction, round as u64 % 500);
+    transaction.commit().unwrap();
+}
+
+/// One caller against the disk, in turns, so that both meet the same load.
+fn single(directory: &Path) -> [f64; 3] {
+    let raw = Raw::new(directory);
+    let growing = open(&directory.join("growing"));
+    let rested = open(&directory.join("rested"));
+    let mut times: [Vec<Duration>; 3] = Default::default();
+    for round in 0..ROUNDS {
+        if round.is_multiple_of(100) {
+            rested.rest().unwrap();
+        }
+        let works: [&dyn Fn(); 3] =
+            [&|| raw.sync(round), &|| write(&growing, round), &|| write(&rested, round)];
+        for (work, times) in works.into_iter().zip(&mut times) {
+            let started = Instant::now();
+            work();
+            times.push(started.elapsed());
+        }
+    }
+    times.map(median)
 }
 
 /// A writer that commits everything waiting as one group.
@@ -119,15 +152,13 @@ fn writes_against_the_disk() {
     let home = tempfile::tempdir().unwrap();
     let opened = timed(200, |_| drop(open(home.path())));
     let store = open(home.path());
-    let sync = raw_sync(home.path());
-    let single = timed(ROUNDS, |round| {
-        let mut transaction = store.begin().unwrap();
-        append(&mut *transaction, round as u64 % 500);
-        transaction.commit().unwrap();
-    });
-    let again = raw_sync(home.path());
-    println!("raw sync of 4 KiB p50 {sync:.0} us, afterwards {again:.0} us");
-    println!("event and document, one caller p50 {single:.0} us, {:.2} x sync", single / sync);
+    let [sync, growing, rested] = single(home.path());
+    println!("raw sync of 4 KiB p50 {sync:.0} us");
+    println!(
+        "event and document, one caller, growing log {growing:.0} us, {:.2} x",
+        growing / sync
+    );
+    println!("event and document, one caller, rested log {rested:.0} us, {:.2} x", rested / sync);
     let one = grouped(&store, 1);
     let many = grouped(&store, CALLERS);
     println!("grouped: 1 caller {one:.0}/s, {CALLERS} callers {many:.0}/s, {:.1} x", many / one);

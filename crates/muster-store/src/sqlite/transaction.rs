@@ -1,0 +1,166 @@
+//! A write transaction: positions are checked, then events and documents are written.
+//!
+//! After any error of the engine the connection is closed and another one opened: what a failed
+//! write or sync left in memory is not trusted, and a COMMIT is never tried twice.
+
+use muster_core::Address;
+use rusqlite::{Params, params};
+
+use super::{view::View, writer::Turn};
+use crate::{
+    Append, DocumentChange, DocumentRow, EventRow, Snapshot as _, StoreError, Transaction, position,
+};
+
+/// A write transaction.
+pub(super) struct SqliteTransaction<'a> {
+    view: View<Turn<'a>>,
+    /// The error after which the transaction no longer counts.
+    broken: Option<StoreError>,
+}
+
+crate::delegate::reads!(SqliteTransaction<'_>, view);
+
+impl<'a> SqliteTransaction<'a> {
+    pub(super) fn begin(mut turn: Turn<'a>) -> Result<Self, StoreError> {
+        turn.link()?;
+        turn.mark_used()?;
+        if let Err(error) = turn.run("began to write", "BEGIN IMMEDIATE") {
+            turn.discard();
+            return Err(error);
+        }
+        Ok(Self { view: View::new(turn)?, broken: None })
+    }
+
+    fn write(&mut self, append: &Append<'_>, seq: u64) -> Result<(), StoreError> {
+        let stream = match self.view.stream(append.stream)? {
+            Some(stream) => {
+                if !append.events.is_empty() {
+                    self.run("moved a head", UPDATE_STREAM, params![stream, seq])?;
+                }
+                stream
+            }
+            None => {
+                self.run("added a stream", INSERT_STREAM, params![append.stream, seq])?;
+                self.view.link().connection.last_insert_rowid()
+            }
+        };
+        for event in append.events {
+            self.insert_event(stream, event)?;
+        }
+        for change in append.documents {
+            match change {
+                DocumentChange::Put(row) => self.put(stream, row)?,
+                DocumentChange::Remove(address) => self.remove(stream, address)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn insert_event(&self, stream: i64, event: &EventRow) -> Result<(), StoreError> {
+        let entity = event.subject.as_ref().map(|subject| &subject.entity);
+        let scope = event.subject.as_ref().map(|subject| &subject.scope);
+        let parameters = params![
+            event.global,
+            stream,
+            event.seq,
+            event.at.0,
+            event.kind,
+            entity,
+            scope,
+            event.body
+        ];
+        self.run("appended an event", INSERT_EVENT, parameters).map(drop)
+    }
+
+    fn put(&self, stream: i64, row: &DocumentRow) -> Result<(), StoreError> {
+        let index = &row.index;
+        let parameters = params![
+            stream,
+            row.address.kind,
+            row.address.name,
+            row.version,
+            index.ord,
+            index.parent,
+            index.status,
+            index.rank,
+            index.marks,
+            row.body
+        ];
+        // Most changes leave the listed columns alone; then no index has to be touched.
+        if self.run("changed a document", UPDATE_BODY, parameters)? == 0 {
+            self.run("wrote a document", PUT_DOCUMENT, parameters)?;
+        }
+        Ok(())
+    }
+
+    fn remove(&self, stream: i64, address: &Address) -> Result<(), StoreError> {
+        let parameters = params![stream, address.kind, address.name];
+        self.run("removed a document", REMOVE_DOCUMENT, parameters).map(drop)
+    }
+
+    fn run(
+        &self,
+        action: &'static str,
+        sql: &str,
+        parameters: impl Params,
+    ) -> Result<usize, StoreError> {
+        let link = self.view.link();
+        let ran = link.connection.prepare_cached(sql).and_then(|mut s| s.execute(parameters));
+        ran.map_err(|error| link.failed(action, &error))
+    }
+}
+
+const UPDATE_STREAM: &str = "UPDATE stream SET seq = ?2 WHERE id = ?1";
+const INSERT_STREAM: &str = "INSERT INTO stream (name, seq) VALUES (?1, ?2)";
+const INSERT_EVENT: &str = "\
+    INSERT INTO event (global, stream, seq, at, kind, entity, scope, body) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+const UPDATE_BODY: &str = "\
+    UPDATE document INDEXED BY document_by_name SET version = ?4, body = ?10 \
+    WHERE stream = ?1 AND kind = ?2 AND name = ?3 \
+    AND ord = ?5 AND parent = ?6 AND status = ?7 AND rank IS ?8 AND marks = ?9";
+const PUT_DOCUMENT: &str = "\
+    INSERT INTO document (stream, kind, name, version, ord, parent, status, rank, marks, body) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
+    ON CONFLICT (stream, kind, name) DO UPDATE SET version = excluded.version, \
+    ord = excluded.ord, parent = excluded.parent, status = excluded.status, \
+    rank = excluded.rank, marks = excluded.marks, body = excluded.body";
+const REMOVE_DOCUMENT: &str = "DELETE FROM document WHERE stream = ?1 AND kind = ?2 AND name = ?3";
+
+impl Transaction for SqliteTransaction<'_> {
+    fn append(&mut self, append: &Append<'_>) -> Result<(), StoreError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        let head = self.view.head(append.stream)?;
+        let head = position::advance(head, append.stream, append.events)?;
+        self.write(append, head.seq).inspect_err(|error| self.broken = Some(error.clone()))?;
+        self.view.advance(head.global);
+        Ok(())
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<(), StoreError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        let committed = self.view.source().run("committed", "COMMIT");
+        match &committed {
+            Ok(()) => self.view.source().checkpoint_if_grown(),
+            Err(error) => self.broken = Some(error.clone()),
+        }
+        committed
+    }
+}
+
+impl Drop for SqliteTransaction<'_> {
+    fn drop(&mut self) {
+        if self.broken.is_some() {
+            let turn = self.view.source();
+            turn.discard();
+            // At once, so that no other process ever has to judge what is left in the log.
+            if let Err(error) = turn.link() {
+                tracing::warn!(%error, "the write-ahead log could not be started anew");
+            }
+        }
+    }
+}
