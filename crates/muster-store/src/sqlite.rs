@@ -22,7 +22,7 @@ mod view;
 mod writer;
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
@@ -128,6 +128,9 @@ impl SqliteStore {
             }
         }
         let mut turn = self.writer.turn()?;
+        if self.writer.is_on_disk() {
+            place::create_database(&self.path)?;
+        }
         let link = turn.link()?;
         let from = self.version(link)?.unwrap_or(0);
         if from == SCHEMA_VERSION {
@@ -224,7 +227,7 @@ impl Store for SqliteStore {
             path: target.to_owned(),
             cause: error.to_string(),
         };
-        let reserved = OpenOptions::new().write(true).create_new(true).open(target);
+        let reserved = place::private_file().write(true).create_new(true).open(target);
         drop(reserved.map_err(|error| refuse(&error))?);
         let copied = self.copy(target).and_then(|()| synced(target).map_err(|e| refuse(&e)));
         copied.inspect_err(|_| drop(fs::remove_file(target)))

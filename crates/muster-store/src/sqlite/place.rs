@@ -1,7 +1,8 @@
 //! The storage directory: made private, and refused where SQLite's locks do not hold.
 
 use std::{
-    fs, io,
+    fs::{self, OpenOptions},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -57,6 +58,25 @@ fn create_private(directory: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn create_private(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)
+}
+
+/// How a file is opened that nobody else may read.
+pub(super) fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Creates the database file empty and private; the files that SQLite puts beside it follow it.
+pub(super) fn create_database(path: &Path) -> Result<(), StoreError> {
+    match private_file().write(true).create_new(true).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => {
+            Err(StoreError::Directory { path: path.to_owned(), cause: error.to_string() })
+        }
+    }
 }
 
 /// The kind of network file system that the path is on, according to a `mountinfo` table.

@@ -10,7 +10,7 @@
 //! ```
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError, mpsc},
@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::link::milliseconds;
+use super::{link::milliseconds, place::private_file};
 use crate::StoreError;
 
 /// What a used store's lock file says.
@@ -92,7 +92,7 @@ impl Queue {
         match idle {
             Some(locks) => Ok(locks),
             None => {
-                let open = |path| OpenOptions::new().create(true).append(true).open(path);
+                let open = |path| private_file().create(true).append(true).open(path);
                 let door = open(&self.door).map_err(|error| self.failed(&error))?;
                 let desk = open(&self.desk).map_err(|error| self.failed(&error))?;
                 Ok(Locks { door, desk })

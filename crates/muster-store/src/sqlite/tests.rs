@@ -70,6 +70,12 @@ fn the_directory_is_private_and_holds_the_file() {
     let store = open(&directory);
     let mode = fs::metadata(&directory).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
+    append(&store, 10).unwrap();
+    for entry in fs::read_dir(&directory).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", entry.path().display());
+    }
     let description = store.describe();
     let file = directory.join("muster.db");
     assert_eq!(description.location, Some(file.display().to_string()));

@@ -107,6 +107,11 @@ impl Writer {
         Ok(turn.place.is_some().then_some(turn))
     }
 
+    /// Whether the files are the platform's own, which can be looked at without the engine.
+    pub(super) fn is_on_disk(&self) -> bool {
+        self.options.vfs.is_none()
+    }
+
     /// Whether anything was ever written to the store.
     pub(super) fn was_used(&self) -> bool {
         self.queue.was_used()
@@ -195,7 +200,7 @@ impl Turn<'_> {
         let bytes = fs::metadata(&log).map_or(0, |file| file.len());
         let mode = if bytes > LOG_KEPT_BYTES_MAX { "TRUNCATE" } else { "RESTART" };
         self.checkpoint(mode, Duration::ZERO).inspect_err(|_| self.discard())?;
-        if self.writer.options.vfs.is_none() {
+        if self.writer.is_on_disk() {
             // Only a matter of speed: without room the log grows as it is written.
             if let Err(error) = make_room(&log) {
                 tracing::debug!(%error, "the write-ahead log could not be given room");
@@ -246,8 +251,8 @@ fn log_path(database: &Path) -> PathBuf {
     PathBuf::from(path)
 }
 
-/// Fills the log's file up with zeros. Syncing what overwrites a file costs little more than half of
-/// syncing what makes it longer, since the file system has nothing of its own to write down. The
+/// Fills the log's file up with zeros. Syncing what overwrites a file costs little more than half
+/// of syncing what makes it longer, since the file system has nothing of its own to write down. The
 /// engine takes zeros for the end of the log.
 ///
 /// To be called in a turn, when nobody writes.
