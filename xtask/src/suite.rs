@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::{
@@ -30,16 +30,21 @@ pub(crate) fn doctests(workspace: &Workspace) -> Result<Tally> {
 }
 
 fn nextest(workspace: &Workspace) -> Result<Tally> {
-    let report = workspace.target().join("nextest/default/junit.xml");
+    let report = workspace.target().join("nextest/counted/junit.xml");
     if report.exists() {
         // A report of an earlier run must not be counted when this one does not come that far.
         fs::remove_file(&report).context("remove the earlier test report")?;
     }
-    let passed = run(&mut workspace.cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]))?;
+    let everything = ["run", "--workspace", "--no-fail-fast", "--profile", "counted"];
+    let passed = run(workspace.cargo(&["nextest"]).args(everything))?;
     let listing = ["nextest", "list", "--workspace", "--message-format", "json"];
     let listing: Value = serde_json::from_str(&output(&mut workspace.cargo(&listing))?)?;
     let report = fs::read_to_string(&report).context("read the test report")?;
     let tally = Tally { skipped: ignored(&listing), ..reported(&report)? };
+    let (ran, listed) = (tally.passed + tally.failed + tally.skipped, &listing["test-count"]);
+    if *listed != ran {
+        bail!("the report is about {ran} tests, but there are {listed}");
+    }
     // An end that the report does not show, such as a failed set-up, is a failure too.
     Ok(if !passed && tally.failed == 0 { tally + Tally::one(false) } else { tally })
 }
