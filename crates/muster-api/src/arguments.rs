@@ -209,6 +209,10 @@ fn check_value(
     let Some(branch) = branch_for(schema, value) else {
         return Err(invalid(place.name(), Reason::WrongType, &expectation(schema)));
     };
+    if let (Value::Object(object), Some(_)) = (&mut *value, fixed_properties(branch)) {
+        // TASKS-ARG-1: before sizes are looked at, so that an object of nulls is an empty one.
+        object.retain(|_, value| !value.is_null());
+    }
     check_bounds(branch, value, place)?;
     match value {
         Value::Object(object) => check_object(branch, object, place),
@@ -223,7 +227,6 @@ fn check_object(
     place: &Place<'_>,
 ) -> Result<(), Failure> {
     let Some(properties) = fixed_properties(schema) else { return Ok(()) };
-    object.retain(|_, value| !value.is_null());
     for (key, value) in object.iter_mut() {
         if let Some(Value::Object(property)) = properties.get(key) {
             let path = join(place.path, key);

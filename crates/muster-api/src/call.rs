@@ -176,8 +176,17 @@ impl Scene {
     }
 }
 
-/// The envelope of a refusal.
-pub(crate) fn failed(app: &App, name: &str, failure: Failure) -> Envelope {
+/// The envelope of a refusal. It may quote an argument, which may hold a secret (TASKS-RED-1).
+pub(crate) fn failed(app: &App, name: &str, mut failure: Failure) -> Envelope {
+    let error = &mut *failure.error;
+    for text in [&mut error.message, &mut error.recovery] {
+        if let Some(clean) = redact::text(text) {
+            *text = clean;
+        }
+    }
+    for value in error.details.values_mut() {
+        redact::value(value);
+    }
     let suggestions = app.registry().fit_suggestions(failure.suggestions, app.toolset());
     Envelope {
         success: false,
@@ -226,16 +235,57 @@ fn prepare<'a, O: Operation>(
     Ok((operation, Call { app, scene: Scene { tool: row.name, digest, warnings } }))
 }
 
+/// Reads the typed request. What a schema cannot say about a text is found here, and the workspace
+/// is looked at after all other arguments (TASKS-ARG-7).
 fn parse<O: Operation>(arguments: Map<String, Value>) -> Result<O, Failure> {
-    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
+    let mut arguments = Value::Object(arguments);
+    let fault = match read_request::<O>(&arguments) {
+        Ok(operation) => return Ok(operation),
+        Err(fault) => fault,
+    };
+    if fault.argument == "workspace" {
+        arguments["workspace"] = json!("another");
+        if let Err(other) = read_request::<O>(&arguments) {
+            return Err(other.into());
+        }
+    }
+    Err(fault.into())
+}
+
+/// An argument that is not what it should be.
+struct Fault {
+    argument: String,
+    cause: String,
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        let expected = fault.cause.strip_prefix("expected ").unwrap_or(&fault.cause);
+        arguments::invalid(&fault.argument, Reason::BadFormat, expected)
+    }
+}
+
+fn read_request<O: Operation>(arguments: &Value) -> Result<O, Fault> {
+    serde_path_to_error::deserialize(arguments).map_err(|error| {
+        let cause = error.inner().to_string();
         let argument = match error.path().to_string() {
-            root if root == "." => "arguments".to_owned(),
+            root if root == "." => culprit::<O>(arguments, &cause),
             path => path,
         };
-        let cause = error.inner().to_string();
-        let expected = cause.strip_prefix("expected ").unwrap_or(&cause);
-        arguments::invalid(&argument, Reason::BadFormat, expected)
+        Fault { argument, cause }
     })
+}
+
+/// The argument of a shared group that causes an error: without it, that error is gone.
+fn culprit<O: Operation>(arguments: &Value, cause: &str) -> String {
+    let Value::Object(map) = arguments else { unreachable!("arguments are an object") };
+    let is_cause = |name: &&String| {
+        let mut others = map.clone();
+        others.shift_remove(name.as_str());
+        O::deserialize(Value::Object(others))
+            .map_or_else(|other| other.to_string() != cause, |_| true)
+    };
+    map.keys().find(is_cause).map_or("arguments", String::as_str).to_owned()
 }
 
 /// Replaces secrets in free text and names the arguments that held one.

@@ -59,3 +59,76 @@ fn a_task_goes_from_creation_to_a_closed_step() {
     assert_eq!(plan["rollup"]["next_task"], json!("TASK-001"));
     assert!(app.doctor().unwrap().damage.is_empty());
 }
+
+/// TASKS-ERR-2: also an argument that many operations share is named when it is refused.
+#[test]
+fn a_refused_argument_is_named_whatever_group_it_is_of() {
+    let app = app();
+    let cases = [
+        ("tasks_radar", json!({"task": "nonsense"}), "task"),
+        ("tasks_radar", json!({"target": {"id": "TASK-001", "kind": "plan"}}), "target"),
+        ("tasks_note", json!({"task": "TASK-001", "path": "s:00", "note": "n"}), "path"),
+        ("tasks_note", json!({"task": "TASK-001", "step_id": "S", "note": "n"}), "step_id"),
+        ("tasks_create", json!({"parent": "PLAN", "title": "T"}), "parent"),
+    ];
+    for (name, arguments, argument) in cases {
+        let refused = call(&app, name, arguments);
+        assert_eq!(refused["error"]["details"]["argument"], json!(argument), "{refused:#}");
+    }
+}
+
+/// TASKS-ARG-7: the workspace is looked at after all other arguments.
+#[test]
+fn other_arguments_are_refused_before_the_workspace() {
+    let app = app();
+    let refused = call(&app, "tasks_create", json!({"workspace": "no good", "title": " "}));
+    assert_eq!(refused["error"]["details"]["argument"], json!("title"));
+    let refused = call(&app, "tasks_create", json!({"workspace": "no good", "title": "T"}));
+    assert_eq!(refused["error"]["details"]["argument"], json!("workspace"));
+}
+
+/// TASKS-ARG-1, TASKS-GATE-8: nulls are absent, so what is left is an empty object.
+#[test]
+fn checkpoints_that_are_all_null_are_refused() {
+    let checkpoints = json!({"criteria": null});
+    let arguments = json!({"task": "TASK-001", "path": "s:0", "checkpoints": checkpoints});
+    let refused = call(&app(), "tasks_verify", arguments);
+    assert_eq!(refused["error"]["details"]["argument"], json!("checkpoints"), "{refused:#}");
+}
+
+/// TASKS-CTX-1: filters combine.
+#[test]
+fn a_task_and_another_plan_have_no_rows_in_common() {
+    let app = app();
+    ok(&app, "tasks_create", json!({"title": "One"}));
+    ok(&app, "tasks_create", json!({"title": "Two"}));
+    ok(&app, "tasks_create", json!({"parent": "PLAN-001", "title": "Task"}));
+    let rows = |plan: &str| {
+        ok(&app, "tasks_context", json!({"task": "TASK-001", "plan": plan}))["counts"].clone()
+    };
+    assert_eq!(rows("PLAN-001"), json!({"plans": 1, "tasks": 1}));
+    assert_eq!(rows("PLAN-002"), json!({"plans": 0, "tasks": 0}));
+}
+
+/// TASKS-RED-1: a refusal quotes what was given, but no secret and no flood.
+#[test]
+fn a_refusal_repeats_neither_secrets_nor_long_texts() {
+    let app = app();
+    let secret = "ghp_abcdefghijklmnop0123";
+    let refused = call(&app, "tasks_radar", json!({"task": secret})).to_string();
+    assert!(refused.contains("<redacted>") && !refused.contains(secret), "{refused}");
+    let refused = call(&app, "tasks_radar", json!({"task": "x".repeat(100_000)})).to_string();
+    assert!(refused.len() < 2_000, "{} characters", refused.len());
+}
+
+/// The event of a note shows its first 160 characters, no more and no less.
+#[test]
+fn the_event_of_a_note_shows_its_beginning() {
+    let app = app();
+    ok(&app, "tasks_create", json!({"title": "Plan"}));
+    let steps = json!([{"title": "One", "success_criteria": []}]);
+    ok(&app, "tasks_create", json!({"parent": "PLAN-001", "title": "Task", "steps": steps}));
+    let note = "ä".repeat(161);
+    let noted = ok(&app, "tasks_note", json!({"task": "TASK-001", "path": "s:0", "note": note}));
+    assert_eq!(noted["event"]["payload"]["summary"], json!("ä".repeat(160)));
+}

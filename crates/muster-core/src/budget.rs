@@ -53,9 +53,10 @@ pub fn fit(view: Map<String, Value>, shedding: &Shedding, max_chars: u64) -> Fit
         used = action.apply(&mut root, used, effective as usize);
         if used != before {
             minimal |= is_minimal;
-            let field = action.field();
-            if !cut.contains(&field) {
-                cut.push(field);
+            for field in action.fields() {
+                if !cut.contains(&field) {
+                    cut.push(field);
+                }
             }
         }
     }

@@ -225,6 +225,14 @@ impl<A: Aggregate> Documents<A> {
         self.current.insert(key, Some(Arc::new(document)));
     }
 
+    /// Sets a document that did not exist before, so that its absence need not be looked up.
+    pub fn create(&mut self, key: A::Key, document: A::Document) {
+        if !self.earlier.contains_key(&key) {
+            self.loaded.entry(key.clone()).or_insert(None);
+        }
+        self.put(key, document);
+    }
+
     /// Removes a document.
     pub fn remove(&mut self, key: A::Key) {
         self.current.insert(key, None);
@@ -305,7 +313,8 @@ impl<A: Aggregate> Documents<A> {
 
     /// Ends a call: what it changed becomes the state that the next one starts from.
     pub(crate) fn seal(&mut self) {
-        self.earlier.append(&mut self.current);
+        // One by one: appending whole maps would walk through everything that was changed before.
+        self.earlier.extend(std::mem::take(&mut self.current));
     }
 
     /// Forgets what the call under way changed.

@@ -21,6 +21,7 @@ pub type Page = Box<dyn Fn(&mut Map<String, Value>, Option<&Value>, usize) -> is
 /// One action. Paths are dotted; `*` means every element of a list.
 pub struct Action {
     at: &'static str,
+    also_at: Option<&'static str>,
     change: Change,
 }
 
@@ -46,58 +47,73 @@ enum Change {
 impl Action {
     /// Keeps the first `max - 1` characters and `…` of a longer text.
     pub fn cut(at: &'static str, max: usize) -> Self {
-        Self { at, change: Change::Cut(max) }
+        Self { at, also_at: None, change: Change::Cut(max) }
     }
 
     /// Removes the key at the end of the path.
     pub fn drop(at: &'static str) -> Self {
-        Self { at, change: Change::Drop }
+        Self { at, also_at: None, change: Change::Drop }
     }
 
     /// Removes several keys of the object at the path, as one action.
     pub fn drop_keys(at: &'static str, keys: &'static [&'static str]) -> Self {
-        Self { at, change: Change::DropKeys(keys) }
+        Self { at, also_at: None, change: Change::DropKeys(keys) }
     }
 
     /// Leaves only the named keys of the object at the path.
     pub fn keep(at: &'static str, keys: &'static [&'static str]) -> Self {
-        Self { at, change: Change::Keep(keys) }
+        Self { at, also_at: None, change: Change::Keep(keys) }
     }
 
     /// Removes the entries of the object at the path that satisfy the test.
     pub fn prune(at: &'static str, test: fn(&str, &Value) -> bool) -> Self {
-        Self { at, change: Change::Prune(test) }
+        Self { at, also_at: None, change: Change::Prune(test) }
     }
 
     /// Removes elements of the list at the path, one action each, until `keep` are left.
     pub fn pop(at: &'static str, end: End, keep: usize) -> Self {
-        Self { at, change: Change::Pop { end, keep, page: None } }
+        Self { at, also_at: None, change: Change::Pop { end, keep, page: None } }
     }
 
     /// The same for a top-level list with pagination beside it.
     pub fn pop_page(at: &'static str, keep: usize, page: Page) -> Self {
-        Self { at, change: Change::Pop { end: End::Last, keep, page: Some(page) } }
+        Self { at, also_at: None, change: Change::Pop { end: End::Last, keep, page: Some(page) } }
     }
 
     /// A change of the value at the path that answers how many characters it saved.
     pub fn other(at: &'static str, change: fn(&mut Value) -> isize) -> Self {
-        Self { at, change: Change::Other(change) }
+        Self { at, also_at: None, change: Change::Other(change) }
     }
 
     /// Removes several keys of the view itself, as one action.
     pub fn drop_root(keys: &'static [&'static str]) -> Self {
-        Self { at: keys.first().copied().unwrap_or_default(), change: Change::DropRoot(keys) }
+        let at = keys.first().copied().unwrap_or_default();
+        Self { at, also_at: None, change: Change::DropRoot(keys) }
     }
 
-    /// The field it cuts: the first two components, or just the first inside `target` and `steps`
+    /// The same action in a second place: both count as one.
+    #[must_use]
+    pub fn also(self, at: &'static str) -> Self {
+        Self { also_at: Some(at), ..self }
+    }
+
+    /// The fields it cuts: the first two components, or just the first inside `target` and `steps`
     /// (TASKS-BUD-4).
-    pub fn field(&self) -> String {
-        let mut parts = self.at.split('.').filter(|part| *part != "*");
-        let first = parts.next().unwrap_or_default();
-        match parts.next() {
-            Some(second) if first != "target" && first != "steps" => format!("{first}.{second}"),
-            Some(_) | None => first.to_owned(),
-        }
+    pub fn fields(&self) -> impl Iterator<Item = String> {
+        self.places().map(|at| {
+            let mut parts = at.split('.').filter(|part| *part != "*");
+            let first = parts.next().unwrap_or_default();
+            match parts.next() {
+                Some(second) if first != "target" && first != "steps" => {
+                    format!("{first}.{second}")
+                }
+                Some(_) | None => first.to_owned(),
+            }
+        })
+    }
+
+    fn places(&self) -> impl Iterator<Item = &'static str> {
+        [self.at].into_iter().chain(self.also_at)
     }
 
     /// Applies it and answers the new size; popping stops as soon as the view fits.
@@ -110,7 +126,9 @@ impl Action {
             return used.saturating_add_signed(-saved);
         }
         let mut saved = 0;
-        visit(root, self.at, &mut |place| saved += self.change.apply(place));
+        for at in self.places() {
+            visit(root, at, &mut |place| saved += self.change.apply(place));
+        }
         used.saturating_add_signed(-saved)
     }
 }

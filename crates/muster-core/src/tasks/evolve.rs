@@ -64,7 +64,7 @@ fn plan_created(docs: &mut Docs, created: &PlanCreated, at: Timestamp) -> Applie
         checklist: Default::default(),
         sums: PlanSums::default(),
     };
-    docs.put(Key::Plan(created.id), Document::Plan(plan));
+    docs.create(Key::Plan(created.id), Document::Plan(plan));
     change_workspace(docs, |workspace| {
         workspace.last_plan = created.id.0;
         *workspace.plans.slot(Status::Todo) += 1;
@@ -83,7 +83,7 @@ fn task_created(docs: &mut Docs, created: &TaskCreated, at: Timestamp) -> Applie
         steps: StepTree::default(),
     };
     let tally = task.tally();
-    docs.put(Key::Task(created.id), Document::Task(task));
+    docs.create(Key::Task(created.id), Document::Task(task));
     change_plan(docs, created.parent, |plan| plan.sums.add(&tally))?;
     apply_plan_move(docs, &created.derived, at)?;
     change_workspace(docs, |workspace| {

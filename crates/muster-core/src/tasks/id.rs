@@ -64,7 +64,10 @@ macro_rules! text_form {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(deserializer)?;
-                text.parse().map_err(|error| D::Error::custom(format!("{error}, got {text:?}")))
+                text.parse().map_err(|error| {
+                    let got = $crate::text::cut(&text, $crate::tasks::limits::ECHO_CHARS_MAX);
+                    D::Error::custom(format!("{error}, got {got:?}"))
+                })
             }
         }
 

@@ -74,11 +74,15 @@ impl FromStr for StepPath {
     }
 }
 
-/// `s:<n>` with `n` written the one canonical way.
+/// `s:<n>` with `n` written the one canonical way. A number beyond all ordinals is well-formed too: no step
+/// has it (TASKS-PATH-1).
 fn ordinal(part: &str) -> Result<u32, BadPath> {
     let digits = part.strip_prefix("s:").ok_or(BadPath)?;
-    let number: u32 = digits.parse().map_err(|_| BadPath)?;
-    if number.to_string() == digits { Ok(number) } else { Err(BadPath) }
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number || (digits.len() > 1 && digits.starts_with('0')) {
+        return Err(BadPath);
+    }
+    Ok(digits.parse().unwrap_or(u32::MAX))
 }
 
 text_form!(StepPath, "a step path such as s:0");
@@ -105,6 +109,11 @@ mod tests {
         for text in ["", "S:0", "s:00", "s:+1", "s:0.", ".s:0", "s: 0", "s:0.t:1", "s:", "s:-1"] {
             assert!(text.parse::<StepPath>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_path_beyond_all_ordinals_is_a_path() {
+        assert!("s:4294967296.s:99999999999999999999".parse::<StepPath>().is_ok());
     }
 
     #[test]

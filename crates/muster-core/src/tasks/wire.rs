@@ -9,7 +9,7 @@ use super::{
     event::{Derived, MetaPatch, StepRef},
     id::{EntityId, PlanId},
 };
-use crate::{Recorded, text};
+use crate::Recorded;
 
 /// Characters of a note that its event shows.
 const NOTE_SUMMARY_CHARS: usize = 160;
@@ -148,7 +148,7 @@ fn payload(event: &Event) -> Map<String, Value> {
             &noted.step,
             json!({
                 "note_seq": noted.note_seq,
-                "summary": text::cut(&noted.note, NOTE_SUMMARY_CHARS),
+                "summary": noted.note.chars().take(NOTE_SUMMARY_CHARS).collect::<String>(),
             }),
             &Derived::default(),
         ),

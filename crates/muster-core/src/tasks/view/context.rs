@@ -217,15 +217,21 @@ impl ContextView {
         query: &ContextQuery,
         cursor: CursorOf<'_>,
     ) -> Result<Self, Refusal<Tasks>> {
-        let plan = match query.task {
+        let parent = match query.task {
             Some(task) => Some(lookup::task(docs, task)?.parent),
-            None => query.plan,
+            None => None,
         };
-        if let Some(plan) = plan {
+        if let Some(plan) = query.plan {
             lookup::plan(docs, plan)?;
         }
-        let plans = list_plans(docs, plan, query)?;
-        let tasks = list_tasks(docs, plan, query)?;
+        // TASKS-CTX-1: filters combine, so a task of another plan leaves nothing.
+        let (plans, tasks) = match (parent, query.plan) {
+            (Some(parent), Some(plan)) if parent != plan => (Listing::empty(), Listing::empty()),
+            (parent, plan) => {
+                let plan = parent.or(plan);
+                (list_plans(docs, plan, query)?, list_tasks(docs, plan, query)?)
+            }
+        };
         Ok(Self {
             workspace: workspace.to_string(),
             counts: Counts { plans: plans.counts.total(), tasks: tasks.counts.total() },
@@ -251,6 +257,10 @@ struct Listing<'a, T> {
 }
 
 impl<T> Listing<'_, T> {
+    fn empty() -> Self {
+        Self { counts: StatusCounts::default(), rows: Vec::new(), has_more: false, last: 0 }
+    }
+
     fn pagination(&self, page: PageRequest, cursor: CursorOf<'_>) -> Pagination {
         Pagination {
             cursor: page.after.map(cursor),

@@ -42,13 +42,14 @@ pub fn context(start: (u64, u64), cursor: &CursorWriter) -> Shedding {
             fields.into_iter().map(|(key, value)| replace(page, key, value)).sum()
         })
     };
-    let both = |action: fn(&'static str) -> Action| [action("plans.*"), action("tasks.*")];
-    let mut ordinary = Vec::new();
-    ordinary.extend(both(|rows| Action::drop_keys(rows, ROW_DETAILS)));
-    ordinary.extend([Action::cut("plans.*.title", 80), Action::cut("tasks.*.title", 80)]);
-    ordinary.extend(both(|rows| Action::keep(rows, ROW_CORE)));
-    ordinary.push(Action::pop_page("tasks", 0, page("tasks_pagination", start.1)));
-    ordinary.push(Action::pop_page("plans", 0, page("plans_pagination", start.0)));
+    // Rows of both lists lose their fields together, so that a list is never finer than the other.
+    let mut ordinary = vec![
+        Action::drop_keys("plans.*", ROW_DETAILS).also("tasks.*"),
+        Action::cut("plans.*.title", 80).also("tasks.*.title"),
+        Action::keep("plans.*", ROW_CORE).also("tasks.*"),
+        Action::pop_page("tasks", 0, page("tasks_pagination", start.1)),
+        Action::pop_page("plans", 0, page("plans_pagination", start.0)),
+    ];
     let drops = ["by_status", "tasks_pagination", "plans_pagination", "tasks", "plans"];
     ordinary.extend(drops.map(Action::drop));
     Shedding { ordinary, minimal: vec![Action::drop("counts"), Action::drop("workspace")] }
