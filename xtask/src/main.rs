@@ -1,9 +1,10 @@
-//! Development commands: `cargo xtask test`, `check`, `tidy`, `gen`.
+//! Development commands: `cargo xtask test`, `check`, `tidy`, `gen`, `bench`.
 //!
 //! A new command is one module, one variant of [`Job`] and one arm in [`perform`].
 
 #![expect(clippy::print_stdout, reason = "these commands speak to a person at a terminal")]
 
+mod bench;
 mod generate;
 mod outside;
 mod stages;
@@ -43,6 +44,12 @@ enum Job {
         #[arg(long)]
         check: bool,
     },
+    /// Measure the release build against the limits, as ratios inside one run.
+    Bench {
+        /// Fewer repetitions.
+        #[arg(long)]
+        quick: bool,
+    },
 }
 
 fn main() -> Result<ExitCode> {
@@ -57,6 +64,7 @@ fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
         Job::Tidy => Ok(tidy(workspace)?.failed == 0),
         Job::Gen { check: true } => Ok(generate::build_and_compare(workspace)?.failed == 0),
         Job::Gen { check: false } => generate::write(workspace).map(|()| true),
+        Job::Bench { quick } => bench::bench(workspace, *quick),
     }
 }
 

@@ -1,0 +1,136 @@
+//! `cargo xtask bench`: how fast the program is, as ratios inside one run.
+//!
+//! Machines differ and are shared, so no time is judged by itself: a call is compared with the round trip of
+//! an empty one on the same transport (*echo*), a durable one also with a sync of one page on the same disk
+//! (*sync*), and a large store with a small one. The program is the release build, started as users start it.
+
+mod calls;
+mod latency;
+mod report;
+mod series;
+mod start;
+mod store;
+mod throughput;
+mod wire;
+
+use std::{env, fs, path::PathBuf, time::Duration};
+
+use anyhow::{Context, Result, ensure};
+
+use self::{
+    calls::Targets,
+    latency::{Disk, Subject},
+    report::{Limit, Line},
+    store::Filled,
+    wire::{Agent, Server, Wire},
+};
+use crate::workspace::{Workspace, run};
+
+/// Tasks in the two stores that are compared; each has five steps.
+const SIZES: [u64; 2] = [1_000, 100_000];
+/// Memory that an agent's server may hold on each.
+const MEMORY_MIB_MAX: [f64; 2] = [25.0, 60.0];
+
+/// How often things are repeated.
+struct Effort {
+    rounds: usize,
+    starts: usize,
+    slices: usize,
+    slice: Duration,
+}
+
+const THOROUGH: Effort =
+    Effort { rounds: 400, starts: 60, slices: 5, slice: Duration::from_secs(1) };
+const QUICK: Effort =
+    Effort { rounds: 100, starts: 20, slices: 3, slice: Duration::from_millis(400) };
+
+/// Measures, prints the table, writes the file; whether every limit holds.
+pub(crate) fn bench(workspace: &Workspace, quick: bool) -> Result<bool> {
+    let build = ["build", "--release", "--package", "muster", "--package", "muster-testkit"];
+    ensure!(run(workspace.cargo(&build).arg("--bins"))?, "the release build failed");
+    let lines = measure(workspace, if quick { &QUICK } else { &THOROUGH })?;
+    println!("\n{}", report::table(&lines));
+    let name = if quick { "quick.json" } else { "bench.json" };
+    let path = store::folder(workspace).join(name);
+    let text = serde_json::to_string_pretty(&report::file(&lines, quick))?;
+    fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+    let missed = lines.iter().filter(|line| !line.passed()).count();
+    println!(
+        "{} of {} limits hold; written to {}",
+        lines.len() - missed,
+        lines.len(),
+        path.display()
+    );
+    Ok(missed == 0)
+}
+
+fn measure(workspace: &Workspace, effort: &Effort) -> Result<Vec<Line>> {
+    let program = release(workspace, "muster");
+    let mut lines = Vec::new();
+    let mut folders = Vec::new();
+    for tasks in SIZES {
+        let filled = Filled::ensure(workspace, tasks)?;
+        lines.push(fill_line(&filled, tasks));
+        folders.push(filled.copy()?);
+    }
+    let [small, large] = [&folders[0], &folders[1]];
+    let mut disk = Disk::open(&store::folder(workspace))?;
+    let mut targets = SIZES.map(|tasks| Targets::new(tasks, 1));
+
+    println!("measuring over stdio");
+    let mut agents = [Agent::start(&program, small)?, Agent::start(&program, large)?];
+    agents.iter_mut().try_for_each(Agent::greet)?;
+    lines.extend(latencies("stdio", &mut agents, &mut targets, &mut disk, effort.rounds)?);
+    for ((agent, tasks), limit) in agents.iter().zip(SIZES).zip(MEMORY_MIB_MAX) {
+        lines.push(start::memory(agent, tasks, limit)?);
+    }
+    drop(agents);
+
+    println!("measuring over HTTP");
+    let servers = [Server::start(&program, small)?, Server::start(&program, large)?];
+    let mut clients = [servers[0].connect()?, servers[1].connect()?];
+    lines.extend(latencies("http", &mut clients, &mut targets, &mut disk, effort.rounds)?);
+    for (server, tasks) in servers.iter().zip(SIZES) {
+        lines.push(throughput::measure(server, tasks, effort.slices, effort.slice)?);
+    }
+    drop(servers);
+
+    println!("measuring starts");
+    for (folder, tasks) in folders.iter().zip(SIZES) {
+        lines.push(start::measure(&program, folder, tasks, effort.starts)?);
+    }
+    Ok(lines)
+}
+
+fn latencies<W: Wire>(
+    place: &'static str,
+    wires: &mut [W; 2],
+    targets: &mut [Targets; 2],
+    disk: &mut Disk,
+    rounds: usize,
+) -> Result<Vec<Line>> {
+    let [small, large] = wires;
+    let [small_targets, large_targets] = targets;
+    let mut subjects = [
+        Subject { tasks: SIZES[0], wire: small, targets: small_targets },
+        Subject { tasks: SIZES[1], wire: large, targets: large_targets },
+    ];
+    latency::measure(place, &mut subjects, disk, rounds)
+}
+
+fn fill_line(filled: &Filled, tasks: u64) -> Line {
+    Line {
+        what: "fill".to_owned(),
+        place: "engine",
+        tasks,
+        value: format!("{:.1} s", filled.took.as_secs_f64()),
+        base: "seconds".to_owned(),
+        ratio: filled.took.as_secs_f64(),
+        limit: Limit::AtMost(store::FILL_TIME_MAX.as_secs_f64()),
+    }
+}
+
+/// A program of the release build.
+fn release(workspace: &Workspace, name: &str) -> PathBuf {
+    workspace.target().join("release").join(format!("{name}{}", env::consts::EXE_SUFFIX))
+}

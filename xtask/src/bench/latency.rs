@@ -1,0 +1,140 @@
+//! One caller: how long each kind of call takes, beside an empty one and a sync of the disk.
+//!
+//! Everything that is compared is measured in turn, call by call, so that whatever else the machine does
+//! falls on all of it alike.
+
+use std::{
+    collections::BTreeMap,
+    fs::{File, OpenOptions},
+    os::unix::fs::FileExt as _,
+    path::Path,
+};
+
+use anyhow::{Context, Result};
+
+use super::{
+    calls::{Kind, Targets},
+    report::{Limit, Line, micros, times},
+    series::Series,
+    wire::Wire,
+};
+
+/// Calls of each kind before any is timed.
+const WARM_UP_ROUNDS: usize = 20;
+/// How much slower a call may be in the larger store.
+const GROWTH_MAX: f64 = 1.5;
+/// Size of a page, and how many of them the file for syncs has.
+const PAGE_BYTES: usize = 4_096;
+const PAGES: u64 = 1_024;
+
+/// Writes of one page that wait for the disk, as the floor under every durable call.
+pub(crate) struct Disk {
+    file: File,
+    page: u64,
+}
+
+impl Disk {
+    /// A file on the same disk as the stores, written once so that its pages exist.
+    pub(crate) fn open(folder: &Path) -> Result<Self> {
+        let path = folder.join("sync");
+        let mut options = OpenOptions::new();
+        let file = options.create(true).truncate(true).write(true).open(path);
+        let file = file.context("open a file to sync")?;
+        file.write_all_at(&vec![1; PAGE_BYTES * PAGES as usize], 0)?;
+        file.sync_all()?;
+        Ok(Self { file, page: 0 })
+    }
+
+    fn sync(&mut self, series: &mut Series) -> Result<()> {
+        self.page = (self.page + 1) % PAGES;
+        series.time(|| {
+            self.file.write_all_at(&[2; PAGE_BYTES], self.page * PAGE_BYTES as u64)?;
+            Ok(self.file.sync_data()?)
+        })
+    }
+}
+
+/// One store behind one transport.
+pub(crate) struct Subject<'a> {
+    /// Tasks in the store.
+    pub(crate) tasks: u64,
+    /// The way to it.
+    pub(crate) wire: &'a mut dyn Wire,
+    /// What to call on it.
+    pub(crate) targets: &'a mut Targets,
+}
+
+#[derive(Default)]
+struct Times {
+    echo: Series,
+    sync: Series,
+    calls: BTreeMap<Kind, Series>,
+}
+
+/// Times all kinds of calls on a small and on a large store.
+pub(crate) fn measure(
+    place: &'static str,
+    subjects: &mut [Subject<'_>; 2],
+    disk: &mut Disk,
+    rounds: usize,
+) -> Result<Vec<Line>> {
+    let mut warm_up = [Times::default(), Times::default()];
+    for _ in 0..WARM_UP_ROUNDS.min(rounds) {
+        round(subjects, disk, &mut warm_up)?;
+    }
+    let mut times = [Times::default(), Times::default()];
+    for _ in 0..rounds {
+        round(subjects, disk, &mut times)?;
+    }
+    let tasks = [subjects[0].tasks, subjects[1].tasks];
+    Ok(Kind::ALL.into_iter().flat_map(|kind| lines(place, kind, tasks, &times)).collect())
+}
+
+fn round(subjects: &mut [Subject<'_>; 2], disk: &mut Disk, times: &mut [Times; 2]) -> Result<()> {
+    for kind in Kind::ALL {
+        for (subject, times) in subjects.iter_mut().zip(times.iter_mut()) {
+            subject.wire.echo(&mut times.echo)?;
+            if kind.is_durable() {
+                disk.sync(&mut times.sync)?;
+            }
+            let arguments = subject.targets.arguments(kind);
+            let series = times.calls.entry(kind).or_default();
+            subject.wire.call(kind.operation(), &arguments, series)?;
+        }
+    }
+    Ok(())
+}
+
+fn lines(place: &'static str, kind: Kind, tasks: [u64; 2], times: &[Times; 2]) -> [Line; 2] {
+    let [small, large] = times;
+    let none = Series::default();
+    let calls = times.each_ref().map(|times| times.calls.get(&kind).unwrap_or(&none));
+    let value = |series: &Series| {
+        format!("{}, p99 {}", micros(series.median()), micros(series.percentile(99)))
+    };
+    let line = |at: usize, base: String, ratio: f64, limit: f64| Line {
+        what: kind.label().to_owned(),
+        place,
+        tasks: tasks[at],
+        value: value(calls[at]),
+        base,
+        ratio,
+        limit: Limit::AtMost(limit),
+    };
+    let (echo, sync) = (small.echo.median(), small.sync.median());
+    let (base, floor) = if kind.is_durable() {
+        (format!("echo {} + sync {}", micros(echo), micros(sync)), echo + sync)
+    } else {
+        (format!("echo {}", micros(echo)), echo)
+    };
+    let smaller = calls[0].median();
+    let beside = format!("{} (echo {})", micros(smaller), micros(large.echo.median()));
+    [
+        line(0, base, times_of(calls[0], floor), kind.limit()),
+        line(1, beside, times_of(calls[1], smaller), GROWTH_MAX),
+    ]
+}
+
+fn times_of(series: &Series, base: std::time::Duration) -> f64 {
+    times(series.median(), base)
+}

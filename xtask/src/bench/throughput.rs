@@ -1,0 +1,83 @@
+//! Eight callers at once against one: how much the writer's group commit gathers.
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result};
+
+use super::{
+    calls::{Kind, Targets},
+    report::{Limit, Line},
+    series::Series,
+    wire::{Client, Server, Wire as _},
+};
+
+const CALLERS: u64 = 8;
+/// Eight callers must get at least so many times the writes of one.
+const GAIN_MIN: f64 = 4.0;
+
+/// Durable writes per second of one caller and of eight, in turn.
+pub(crate) fn measure(server: &Server, tasks: u64, rounds: usize, slice: Duration) -> Result<Line> {
+    let mut alone = Vec::with_capacity(rounds);
+    let mut together = Vec::with_capacity(rounds);
+    for round in 0..=rounds as u64 {
+        let one = writes_per_second(server, tasks, 1, round, slice)?;
+        let all = writes_per_second(server, tasks, CALLERS, round, slice)?;
+        // The first round only warms up.
+        if round > 0 {
+            alone.push(one);
+            together.push(all);
+        }
+    }
+    let (one, all) = (median(alone), median(together));
+    Ok(Line {
+        what: format!("{CALLERS} callers"),
+        place: "http",
+        tasks,
+        value: format!("{all:.0} writes/s"),
+        base: format!("one caller {one:.0} writes/s"),
+        ratio: all / one,
+        limit: Limit::AtLeast(GAIN_MIN),
+    })
+}
+
+fn writes_per_second(
+    server: &Server,
+    tasks: u64,
+    callers: u64,
+    round: u64,
+    slice: Duration,
+) -> Result<f64> {
+    let (stop, count) = (AtomicBool::new(false), AtomicU64::new(0));
+    let clients: Vec<Client> = (0..callers).map(|_| server.connect()).collect::<Result<_>>()?;
+    let started = Instant::now();
+    thread::scope(|scope| {
+        let (stop, count) = (&stop, &count);
+        let write = |(number, mut client): (u64, Client)| {
+            let mut targets = Targets::new(tasks, round * 1_000 + callers * 100 + number);
+            scope.spawn(move || -> Result<()> {
+                while !stop.load(Ordering::Relaxed) {
+                    let arguments = targets.arguments(Kind::Note);
+                    client.call(Kind::Note.operation(), &arguments, &mut Series::default())?;
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+                Ok(())
+            })
+        };
+        let writers: Vec<_> = (0..).zip(clients).map(write).collect();
+        thread::sleep(slice);
+        stop.store(true, Ordering::Relaxed);
+        writers
+            .into_iter()
+            .try_for_each(|writer| writer.join().ok().context("a caller panicked")?)
+    })?;
+    Ok(count.into_inner() as f64 / started.elapsed().as_secs_f64())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}

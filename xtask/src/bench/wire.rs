@@ -1,0 +1,244 @@
+//! The two ways to the program under measurement: an agent's pipes and a kept HTTP connection.
+//!
+//! What is timed is the way of the bytes: a request is written before the clock starts, and an answer is read
+//! as JSON after it has stopped.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::Path,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use super::series::Series;
+
+/// How long an answer is waited for.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A way to send calls and get answers.
+pub(crate) trait Wire {
+    /// Times the round trip of an operation that does nothing.
+    fn echo(&mut self, series: &mut Series) -> Result<()>;
+
+    /// Times the round trip of an operation; answers its result.
+    fn call(&mut self, operation: &str, arguments: &Value, series: &mut Series) -> Result<Value>;
+}
+
+/// The program, away from the settings of whoever measures.
+pub(crate) fn program(path: &Path, storage_dir: &Path) -> Command {
+    let mut command = Command::new(path);
+    command.env_remove("MUSTER_STORAGE_DIR").env_remove("MUSTER_WORKSPACE");
+    command.env_remove("BRANCHMIND_WORKSPACE").env("MUSTER_LOG", "warn");
+    command.env("MUSTER_STORAGE_DIR", storage_dir);
+    command
+}
+
+/// A `muster mcp` process.
+pub(crate) struct Agent {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    line: String,
+    last_id: u64,
+}
+
+impl Agent {
+    /// Starts the process; it has answered nothing yet.
+    pub(crate) fn start(path: &Path, storage_dir: &Path) -> Result<Self> {
+        let mut child = program(path, storage_dir)
+            .arg("mcp")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("start muster mcp")?;
+        let stdin = child.stdin.take().context("the agent has no stdin")?;
+        let stdout = BufReader::new(child.stdout.take().context("the agent has no stdout")?);
+        Ok(Self { child, stdin, stdout, line: String::new(), last_id: 0 })
+    }
+
+    /// Opens the conversation as clients do; the first answer of the process.
+    pub(crate) fn greet(&mut self) -> Result<()> {
+        let greeting = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "bench", "version": "0"},
+        });
+        let answer = self.request("initialize", &greeting, &mut Series::default())?;
+        ensure!(answer["result"]["serverInfo"]["name"] == "muster", "no greeting: {answer}");
+        Ok(())
+    }
+
+    /// Memory that the process holds now, and at most so far, in bytes.
+    pub(crate) fn memory(&self) -> Result<(u64, u64)> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))
+            .context("memory is read from /proc")?;
+        let field = |name: &str| -> Result<u64> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            let number = line.and_then(|line| line.split_whitespace().next());
+            Ok(number.context("memory of a process")?.parse::<u64>()? * 1024)
+        };
+        Ok((field("VmRSS:")?, field("VmHWM:")?))
+    }
+
+    fn request(&mut self, method: &str, params: &Value, series: &mut Series) -> Result<Value> {
+        self.last_id += 1;
+        let id = self.last_id;
+        let mut request =
+            json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
+        request.push('\n');
+        self.line.clear();
+        series.time(|| {
+            self.stdin.write_all(request.as_bytes())?;
+            Ok(self.stdout.read_line(&mut self.line)?)
+        })?;
+        let answer: Value = serde_json::from_str(&self.line).context("an answer of the agent")?;
+        ensure!(answer["id"] == json!(id), "the answer to another request: {answer}");
+        Ok(answer)
+    }
+}
+
+impl Wire for Agent {
+    fn echo(&mut self, series: &mut Series) -> Result<()> {
+        let answer = self.request("ping", &json!({}), series)?;
+        ensure!(answer["result"].is_object(), "no echo: {answer}");
+        Ok(())
+    }
+
+    fn call(&mut self, operation: &str, arguments: &Value, series: &mut Series) -> Result<Value> {
+        let params = json!({"name": operation, "arguments": arguments});
+        let mut answer = self.request("tools/call", &params, series)?;
+        result_of(operation, answer["result"]["structuredContent"].take())
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+/// A `muster serve` process.
+pub(crate) struct Server {
+    child: Child,
+    address: String,
+    token: String,
+}
+
+impl Server {
+    /// Starts the process on a free port and waits until it listens.
+    pub(crate) fn start(path: &Path, storage_dir: &Path) -> Result<Self> {
+        let mut child = program(path, storage_dir)
+            .args(["serve", "--addr", "127.0.0.1:0"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("start muster serve")?;
+        let stdout = child.stdout.take().context("the server has no stdout")?;
+        let mut server = Self { child, address: String::new(), token: String::new() };
+        let mut lines = BufReader::new(stdout).lines();
+        for line in &mut lines {
+            if let Some((_, address)) = line?.split_once("listens on http://") {
+                server.address = address.trim().to_owned();
+                break;
+            }
+        }
+        ensure!(!server.address.is_empty(), "the server did not say where it listens");
+        // The rest of the announcement is small enough for the pipe.
+        let token = fs::read_to_string(storage_dir.join("token")).context("read the token")?;
+        server.token = token.trim().to_owned();
+        Ok(server)
+    }
+
+    /// A connection that is kept.
+    pub(crate) fn connect(&self) -> Result<Client> {
+        let stream = TcpStream::connect(&self.address).context("connect to the server")?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+        let head = format!(
+            "Host: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n",
+            self.address, self.token
+        );
+        Ok(Client { stream: BufReader::new(stream), head })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+/// A kept connection to a server.
+pub(crate) struct Client {
+    stream: BufReader<TcpStream>,
+    head: String,
+}
+
+impl Client {
+    fn exchange(&mut self, request: &str, series: &mut Series) -> Result<Vec<u8>> {
+        let (status, body) = series.time(|| {
+            self.stream.get_mut().write_all(request.as_bytes())?;
+            self.read_answer()
+        })?;
+        if !status.contains(" 200 ") {
+            bail!("{status}: {}", String::from_utf8_lossy(&body));
+        }
+        Ok(body)
+    }
+
+    fn read_answer(&mut self) -> Result<(String, Vec<u8>)> {
+        let mut status = String::new();
+        self.stream.read_line(&mut status)?;
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            ensure!(self.stream.read_line(&mut line)? > 0, "the connection was closed");
+            if line == "\r\n" {
+                break;
+            }
+            if let Some((name, value)) = line.split_once(':')
+                && name.eq_ignore_ascii_case("content-length")
+            {
+                length = value.trim().parse()?;
+            }
+        }
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body)?;
+        Ok((status, body))
+    }
+}
+
+impl Wire for Client {
+    fn echo(&mut self, series: &mut Series) -> Result<()> {
+        let request = format!("GET /health HTTP/1.1\r\n{}\r\n", self.head);
+        self.exchange(&request, series).map(drop)
+    }
+
+    fn call(&mut self, operation: &str, arguments: &Value, series: &mut Series) -> Result<Value> {
+        let body = arguments.to_string();
+        let request = format!(
+            "POST /api/ops/{operation} HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{body}",
+            self.head,
+            body.len()
+        );
+        let answer = self.exchange(&request, series)?;
+        result_of(operation, serde_json::from_slice(&answer)?)
+    }
+}
+
+fn result_of(operation: &str, mut envelope: Value) -> Result<Value> {
+    ensure!(envelope["success"] == true, "{operation} was refused: {envelope}");
+    Ok(envelope["result"].take())
+}
+
+/// Ends a process of ours; a failure leaves it to the system.
+fn end(child: &mut Child) {
+    if child.kill().is_ok() {
+        child.wait().map_or_else(|error| println!("a process did not end: {error}"), drop);
+    }
+}
