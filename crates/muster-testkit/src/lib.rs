@@ -4,3 +4,4 @@ pub mod conformance;
 pub mod faults;
 pub mod generate;
 pub mod server;
+pub mod vectors;

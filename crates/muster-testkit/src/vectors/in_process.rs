@@ -1,0 +1,65 @@
+//! Operations called in this process, on any store.
+
+use std::{path::Path, sync::Arc};
+
+use muster_api::{App, AppOptions, Toolset};
+use muster_runtime::SystemClock;
+use muster_store::MemoryStore;
+use serde_json::{Map, Value};
+
+use super::{Answer, Invocation, Surface};
+
+/// An application in this process.
+pub struct InProcess {
+    name: &'static str,
+    app: App,
+}
+
+impl InProcess {
+    /// Over a store in memory.
+    pub fn over_memory() -> Self {
+        let options = AppOptions { toolset: Toolset::Full, ..AppOptions::default() };
+        let app = App::over(Arc::new(MemoryStore::new()), Arc::new(SystemClock), options);
+        Self { name: "in process over memory", app }
+    }
+
+    /// Over SQLite in a directory.
+    pub fn over_sqlite(directory: &Path) -> Result<Self, String> {
+        let options = AppOptions {
+            storage_dir: directory.to_owned(),
+            toolset: Toolset::Full,
+            ..AppOptions::default()
+        };
+        let app = App::open(options).map_err(|error| error.to_string())?;
+        Ok(Self { name: "in process over SQLite", app })
+    }
+
+    /// The application.
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+}
+
+impl Surface for InProcess {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn call(&self, invocation: &Invocation) -> Result<Answer, String> {
+        let arguments = match &invocation.arguments {
+            Value::Null => Map::new(),
+            Value::Object(map) => map.clone(),
+            other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+                return Err(format!("arguments are an object, not {other}"));
+            }
+        };
+        Ok(Answer::Envelope(self.app.call(&invocation.tool, arguments).to_json()))
+    }
+
+    fn written(&self) -> Result<Option<u64>, String> {
+        let mut snapshot =
+            self.app.engine().store().snapshot().map_err(|error| error.to_string())?;
+        let streams = snapshot.streams("").map_err(|error| error.to_string())?;
+        Ok(Some(streams.iter().map(|stream| stream.seq).sum()))
+    }
+}
