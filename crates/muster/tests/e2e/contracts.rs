@@ -1,0 +1,78 @@
+//! The contract of the task surface: its vectors on every surface, and what vectors cannot say.
+
+mod budgets;
+mod protocol;
+mod rules;
+
+use std::path::PathBuf;
+
+use muster_testkit::vectors::{self, InProcess, McpHttp, McpStdio, Rest, Surface};
+
+use super::program;
+
+/// Where the vectors are.
+fn folder() -> PathBuf {
+    repository().join("tests/contracts/tasks")
+}
+
+fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Plays one topic on every surface, each with a fresh store, and compares the answers.
+fn hold(name: &str) {
+    let topic = vectors::load(&folder(), name).unwrap();
+    let directories: Vec<_> = (0..4).map(|_| tempfile::tempdir().unwrap()).collect();
+    let path = |at: usize| directories[at].path();
+    let memory = InProcess::over_memory();
+    let sqlite = InProcess::over_sqlite(path(0)).unwrap();
+    let stdio = McpStdio::start(program::path(), path(1), &["--toolset", "full"]).unwrap();
+    let rest = Rest::start(program::path(), path(2)).unwrap();
+    let http = McpHttp::start(program::path(), path(3)).unwrap();
+    let surfaces: [&dyn Surface; 5] = [&memory, &sqlite, &stdio, &rest, &http];
+    let faults = vectors::hold_on_all(name, &topic, &surfaces);
+    assert!(faults.is_empty(), "{} fault(s)\n\n{}", faults.len(), faults.join("\n\n"));
+    assert!(sqlite.app().doctor().unwrap().damage.is_empty(), "documents equal the log");
+}
+
+/// One test per topic, so that each can be run alone.
+macro_rules! topics {
+    ($($topic:ident),* $(,)?) => {
+        mod on_every_surface {
+            $(
+                #[test]
+                fn $topic() {
+                    super::hold(stringify!($topic));
+                }
+            )*
+        }
+
+        const TOPICS: &[&str] = &[$(stringify!($topic)),*];
+    };
+}
+
+topics![
+    arguments,
+    budgets,
+    context,
+    create,
+    delta,
+    edit,
+    envelope,
+    focus,
+    gates,
+    idempotency,
+    ids,
+    limits,
+    radar,
+    redaction,
+    revisions,
+    states,
+    steps,
+    targets
+];
+
+#[test]
+fn every_file_of_vectors_is_played() {
+    assert_eq!(vectors::topics(&folder()).unwrap(), TOPICS);
+}

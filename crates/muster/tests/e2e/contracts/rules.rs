@@ -1,0 +1,14 @@
+//! Every rule of the contract has a vector or a test, or waits for an operation by name.
+
+use muster_testkit::vectors::Coverage;
+
+/// How many rules wait, in whole or in part. It only goes down.
+const PENDING_RULES: usize = 122;
+
+#[test]
+fn every_rule_has_a_vector_or_waits_for_an_operation() {
+    let coverage = Coverage::read(&super::folder()).unwrap();
+    let faults = coverage.faults(&super::repository());
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert_eq!(coverage.pending.len(), PENDING_RULES, "the list only shrinks: lower the number");
+}
