@@ -7,10 +7,14 @@ mod decide;
 pub mod entity;
 pub mod event;
 mod evolve;
+pub mod fields;
 pub mod gate;
+pub mod history;
 pub mod id;
 pub mod limits;
 pub mod lookup;
+pub mod memory;
+mod optional;
 pub mod path;
 pub mod rejection;
 pub mod step;
@@ -29,7 +33,9 @@ use crate::{
     Address, Aggregate, Documents, Env, Index, Mark, Recorded, Refusal, Subject, Unloaded,
 };
 use entity::{KeptAnswer, Plan, Status, Task, Workspace};
-use id::{EntityId, PlanId, TaskId};
+use history::{Operation, OperationState};
+use id::{CardId, EntityId, EvidenceId, PlanId, TaskId};
+use memory::{Card, Evidence, MemoryCounts, NoteEntry, TraceEntry};
 
 /// The room itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -46,6 +52,18 @@ pub enum Key {
     Task(TaskId),
     /// The answer kept for an idempotency key.
     Answer(String),
+    /// A record of evidence.
+    Evidence(EvidenceId),
+    /// A card.
+    Card(CardId),
+    /// An entry of the notes document, by position.
+    Note(u64),
+    /// A card's commit in the trace document, by position.
+    Trace(u64),
+    /// How much a plan's or task's memory holds.
+    Memory(EntityId),
+    /// An operation of the history, by position.
+    Operation(u64),
 }
 
 impl From<EntityId> for Key {
@@ -68,6 +86,18 @@ pub enum Document {
     Answer(KeptAnswer),
     /// The workspace's own document.
     Workspace(Workspace),
+    /// A record of evidence.
+    Evidence(Evidence),
+    /// A card.
+    Card(Card),
+    /// An entry of the notes document.
+    Note(NoteEntry),
+    /// A card's commit in the trace document.
+    Trace(TraceEntry),
+    /// How much a memory holds.
+    Memory(MemoryCounts),
+    /// An operation of the history.
+    Operation(Operation),
 }
 
 impl Document {
@@ -81,7 +111,14 @@ impl Document {
         match self {
             Self::Plan(plan) => Some(&plan.meta),
             Self::Task(task) => Some(&task.meta),
-            Self::Answer(_) | Self::Workspace(_) => None,
+            Self::Answer(_)
+            | Self::Workspace(_)
+            | Self::Evidence(_)
+            | Self::Card(_)
+            | Self::Note(_)
+            | Self::Trace(_)
+            | Self::Memory(_)
+            | Self::Operation(_) => None,
         }
     }
 
@@ -106,6 +143,12 @@ impl Aggregate for Tasks {
             Key::Plan(id) => ("plan", id.to_string()),
             Key::Task(id) => ("task", id.to_string()),
             Key::Answer(key) => ("answer", key.clone()),
+            Key::Evidence(id) => ("evidence", id.to_string()),
+            Key::Card(id) => ("card", id.to_string()),
+            Key::Note(seq) => ("note", seq.to_string()),
+            Key::Trace(seq) => ("trace", seq.to_string()),
+            Key::Memory(id) => ("memory", id.to_string()),
+            Key::Operation(seq) => ("operation", seq.to_string()),
         };
         Address { kind: kind.into(), name }
     }
@@ -116,6 +159,12 @@ impl Aggregate for Tasks {
             "plan" => address.name.parse().ok().map(Key::Plan),
             "task" => address.name.parse().ok().map(Key::Task),
             "answer" => Some(Key::Answer(address.name.clone())),
+            "evidence" => address.name.parse().ok().map(Key::Evidence),
+            "card" => address.name.parse().ok().map(Key::Card),
+            "note" => address.name.parse().ok().map(Key::Note),
+            "trace" => address.name.parse().ok().map(Key::Trace),
+            "memory" => address.name.parse().ok().map(Key::Memory),
+            "operation" => address.name.parse().ok().map(Key::Operation),
             _ => None,
         }
     }
@@ -126,6 +175,12 @@ impl Aggregate for Tasks {
             Document::Plan(plan) => serde_json::to_string(plan),
             Document::Task(task) => serde_json::to_string(task),
             Document::Answer(kept) => serde_json::to_string(kept),
+            Document::Operation(operation) => serde_json::to_string(operation),
+            Document::Memory(memory) => serde_json::to_string(memory),
+            Document::Trace(trace) => serde_json::to_string(trace),
+            Document::Note(note) => serde_json::to_string(note),
+            Document::Card(card) => serde_json::to_string(card),
+            Document::Evidence(evidence) => serde_json::to_string(evidence),
         }
     }
 
@@ -135,12 +190,23 @@ impl Aggregate for Tasks {
             Key::Plan(_) => serde_json::from_str(body).map(Document::Plan),
             Key::Task(_) => serde_json::from_str(body).map(Document::Task),
             Key::Answer(_) => serde_json::from_str(body).map(Document::Answer),
+            Key::Operation(_) => serde_json::from_str(body).map(Document::Operation),
+            Key::Memory(_) => serde_json::from_str(body).map(Document::Memory),
+            Key::Trace(_) => serde_json::from_str(body).map(Document::Trace),
+            Key::Note(_) => serde_json::from_str(body).map(Document::Note),
+            Key::Card(_) => serde_json::from_str(body).map(Document::Card),
+            Key::Evidence(_) => serde_json::from_str(body).map(Document::Evidence),
         }
     }
 
     fn index(document: &Document) -> Index {
         match document {
-            Document::Workspace(_) | Document::Answer(_) => Index::default(),
+            Document::Workspace(_) | Document::Answer(_) | Document::Memory(_) => Index::default(),
+            Document::Evidence(evidence) => child_index(evidence.entity, evidence.id.0, ""),
+            Document::Card(card) => child_index(card.entity, card.last_seq, card.kind.name()),
+            Document::Note(note) => child_index(note.entity, note.seq, ""),
+            Document::Trace(entry) => child_index(entry.entity, entry.seq, ""),
+            Document::Operation(operation) => operation_index(operation),
             Document::Plan(plan) => {
                 Index { ord: plan.id.0, status: plan.meta.status.name().into(), ..Index::default() }
             }
@@ -175,6 +241,17 @@ impl Aggregate for Tasks {
     ) -> Result<(), Unloaded<Self>> {
         evolve::evolve(documents, event)
     }
+}
+
+fn child_index(entity: EntityId, ord: u64, status: &'static str) -> Index {
+    Index { ord, parent: entity.to_string(), status: status.into(), ..Index::default() }
+}
+
+/// Columns of an operation: of those that can be redone, the one undone last ranks first.
+fn operation_index(operation: &Operation) -> Index {
+    let age = u32::try_from(operation.undone_at).unwrap_or(u32::MAX);
+    let rank = (operation.state == OperationState::Redoable).then_some(u32::MAX - age);
+    Index { rank, ..child_index(operation.entity, operation.seq, operation.state.name()) }
 }
 
 /// Columns of a task: open ones are ranked as TASKS-VIEW-4 picks the next task.

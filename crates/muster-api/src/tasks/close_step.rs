@@ -66,7 +66,8 @@ impl Operation for TasksCloseStep {
             refuse_closed(draft.documents(), &step)?;
             let confirmations = checkpoints.0.clone();
             draft.apply(&Command::VerifyStep { step: step.clone(), confirmations })?;
-            let close = Command::CloseStep { step: step.clone(), named: checkpoints.named() };
+            let close =
+                Command::CloseStep { step: step.clone(), named: checkpoints.named(), force: None };
             let changed = step_changed(draft.apply(&close)?);
             let closed = Closed {
                 task: changed.task,

@@ -41,7 +41,8 @@ impl Operation for TasksDone {
         call.write(&self.workspace, idempotency_key, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let step = StepTarget { task, selector: selector.clone() };
-            let close = Command::CloseStep { step: step.clone(), named: Checkpoints::new() };
+            let close =
+                Command::CloseStep { step: step.clone(), named: Checkpoints::new(), force: None };
             let changed = step_changed(draft.apply(&close)?);
             let mut reply = Reply::new(&changed).about(target);
             weak_proof(draft.documents(), &step, &mut reply)?;

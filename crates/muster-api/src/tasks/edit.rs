@@ -2,9 +2,9 @@
 
 use muster_core::tasks::{
     Command,
-    command::{Edit, OwnPatch},
+    command::Edit,
     entity::Urgency,
-    event::MetaPatch,
+    event::{Manner, MetaPatch, OwnPatch},
     id::{EntityId, EntityKind, WorkspaceId},
     lookup,
     wire::EventView,
@@ -82,7 +82,8 @@ impl Operation for TasksEdit {
         let (meta, own) = self.patches()?;
         call.write(&workspace, key, move |draft| {
             let target = guarded_target(draft.documents(), named, expected)?;
-            let edit = Edit { id: target.id, meta: meta.clone(), own: own.clone() };
+            let edit =
+                Edit { id: target.id, meta: meta.clone(), own: own.clone(), manner: Manner::Edit };
             let event = shown(first(draft.apply(&Command::Edit(edit))?));
             let edited = Edited {
                 id: target.id.to_string(),
@@ -107,8 +108,9 @@ impl TasksEdit {
         };
         let own = OwnPatch {
             contract: self.contract.map(Prose::stored),
-            contract_data: self.contract_data.map(|object| object.0),
+            contract_data: self.contract_data.map(|object| Some(object.0)),
             domain: self.new_domain.map(Prose::stored),
+            ..OwnPatch::default()
         };
         if meta == MetaPatch::default() && own == OwnPatch::default() {
             return Err(invalid("title", Reason::Missing, "at least one field to change"));

@@ -4,11 +4,13 @@
 use serde_json::{Map, Value};
 
 use super::{
-    entity::KeptAnswer,
-    event::{MetaPatch, StepFields},
-    id::{EntityId, PlanId, StepId, TaskId},
-    path::StepPath,
-    step::{Checkpoint, Checkpoints, ProofMode},
+    entity::{KeptAnswer, Status},
+    event::{Manner, MetaPatch, OwnPatch, StepFields},
+    history::Operation,
+    id::{CardId, EntityId, NodeId, PlanId, StepId, TaskId},
+    memory::{CardType, NoteEntry},
+    path::{NodePath, StepPath},
+    step::{Checkpoint, Checkpoints, NodeFields, ProofMode},
 };
 
 /// A request to change a workspace.
@@ -38,12 +40,105 @@ pub enum Command {
         /// Checkpoints and their new value.
         confirmations: Vec<(Checkpoint, bool)>,
     },
-    /// Close a step whose gate is met.
+    /// Close a step whose gate is met, or by force.
     CloseStep {
         /// The step.
         step: StepTarget,
         /// Checkpoints that the closing call named: they are required for it (TASKS-GATE-2).
         named: Checkpoints,
+        /// Present to skip the gates that can be skipped.
+        force: Option<Force>,
+    },
+    /// Open a closed step again.
+    ReopenStep {
+        /// The step.
+        step: StepTarget,
+    },
+    /// Block or unblock a step.
+    BlockStep {
+        /// The step.
+        step: StepTarget,
+        /// Whether it shall be blocked.
+        blocked: bool,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Delete a step and everything below it.
+    DeleteStep {
+        /// The step.
+        step: StepTarget,
+    },
+    /// Delete a plan with its tasks, or a task.
+    Delete {
+        /// The plan or task.
+        id: EntityId,
+    },
+    /// Set the status of a plan or task.
+    SetStatus {
+        /// The plan or task.
+        id: EntityId,
+        /// The status.
+        to: Status,
+    },
+    /// Change a plan's checklist.
+    SetChecklist(SetChecklist),
+    /// Change a plan's contract.
+    SetContract(SetContract),
+    /// Add a node to a step's sub-plan.
+    AddNode {
+        /// The step.
+        step: StepTarget,
+        /// Its title.
+        title: String,
+        /// Its other fields.
+        fields: NodeFields,
+    },
+    /// Change fields of a node.
+    DefineNode {
+        /// The node.
+        node: NodeTarget,
+        /// The fields.
+        fields: NodeFields,
+        /// Their names.
+        given: Vec<String>,
+    },
+    /// Delete a node.
+    DeleteNode {
+        /// The node.
+        node: NodeTarget,
+    },
+    /// Attach evidence.
+    CaptureEvidence(CaptureEvidence),
+    /// Commit a card to the reasoning memory.
+    CommitCard(CommitCard),
+    /// Commit a note to the reasoning memory.
+    CommitNote(NoteEntry),
+    /// Tell that cards were committed.
+    AnnounceCards {
+        /// The plan or task.
+        id: EntityId,
+        /// The cards.
+        cards: Vec<(CardId, CardType)>,
+        /// Position of the decision's note.
+        decision_note_seq: Option<u64>,
+    },
+    /// Tell that a note was committed.
+    AnnounceNote {
+        /// The plan or task.
+        id: EntityId,
+        /// Position of the note.
+        seq: u64,
+        /// Its title.
+        title: Option<String>,
+    },
+    /// Add an operation to the history.
+    RecordOperation(Operation),
+    /// Undo or redo an operation.
+    Restore {
+        /// Position of the operation.
+        op_seq: u64,
+        /// True for undo, false for redo.
+        undo: bool,
     },
     /// Move or clear focus.
     MoveFocus {
@@ -92,17 +187,83 @@ pub struct Edit {
     pub meta: MetaPatch,
     /// Fields that only one of them has.
     pub own: OwnPatch,
+    /// How it was asked for.
+    pub manner: Manner,
 }
 
-/// Fields that only plans or only tasks have.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct OwnPatch {
-    /// Plan: new contract.
+/// Skips the gates that force can skip.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Force {
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// A plan's checklist to change; absent means unchanged.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SetChecklist {
+    /// The plan.
+    pub plan: PlanId,
+    /// All points from now on.
+    pub steps: Option<Vec<String>>,
+    /// Points done.
+    pub current: Option<u32>,
+    /// Free text about it.
+    pub doc: Option<Option<String>>,
+    /// Whether to go one point on.
+    pub advance: bool,
+}
+
+/// A plan's contract to change; absent means unchanged.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SetContract {
+    /// The plan.
+    pub plan: PlanId,
+    /// New text.
     pub contract: Option<Option<String>>,
-    /// Plan: new structured contract.
+    /// New structured form.
     pub contract_data: Option<Map<String, Value>>,
-    /// Task: new domain.
-    pub domain: Option<Option<String>>,
+    /// Whether to remove both.
+    pub clear: bool,
+}
+
+/// Evidence to attach.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CaptureEvidence {
+    /// The plan or task.
+    pub id: EntityId,
+    /// The step, unless it goes to the root.
+    pub step: Option<StepSelector>,
+    /// Checkpoints it is linked to.
+    pub checkpoints: Checkpoints,
+    /// Artifacts.
+    pub items: Vec<Map<String, Value>>,
+    /// Check lines.
+    pub checks: Vec<String>,
+    /// Links and file names.
+    pub attachments: Vec<String>,
+}
+
+/// A card to commit: new, or an update of an existing one.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CommitCard {
+    /// The plan or task.
+    pub entity: EntityId,
+    /// The card to update.
+    pub id: Option<CardId>,
+    /// What it is.
+    pub kind: Option<CardType>,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its text.
+    pub text: Option<String>,
+    /// Its status.
+    pub status: Option<String>,
+    /// Its labels.
+    pub tags: Option<Vec<String>>,
+    /// Its facts.
+    pub meta: Option<Map<String, Value>>,
+    /// Cards it supports.
+    pub supports: Vec<CardId>,
 }
 
 /// Steps to add.
@@ -149,6 +310,17 @@ pub struct StepTarget {
     pub task: TaskId,
     /// The step.
     pub selector: StepSelector,
+}
+
+/// A node of a task, in the caller's words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NodeTarget {
+    /// The task.
+    pub task: TaskId,
+    /// By path.
+    pub path: Option<NodePath>,
+    /// By id.
+    pub id: Option<NodeId>,
 }
 
 /// How a step was named. With both, both must mean the same step (TASKS-TGT-4).

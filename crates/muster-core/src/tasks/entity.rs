@@ -1,13 +1,13 @@
 //! Plans and tasks as documents.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    id::{EntityId, PlanId, TaskId},
+    id::{CardId, EntityId, PlanId, TaskId},
     step::{Checkpoint, Step},
     tree::StepTree,
 };
@@ -88,6 +88,15 @@ pub struct Meta {
     /// Who depends on this one: the reverse of `depends_on`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub dependents: BTreeSet<EntityId>,
+    /// Open cards that stand in the way, by card: the line a view shows.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub blocker_cards: BTreeMap<CardId, String>,
+    /// Whether an undone operation can be redone.
+    #[serde(default)]
+    pub redoable: bool,
+    /// Position of the event that created it.
+    #[serde(default)]
+    pub created_seq: u64,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it was changed last.
@@ -108,6 +117,9 @@ impl Meta {
             depends_on: Vec::new(),
             waiting_on: BTreeSet::new(),
             dependents: BTreeSet::new(),
+            blocker_cards: BTreeMap::new(),
+            redoable: false,
+            created_seq: 0,
             created_at: at,
             updated_at: at,
         }
@@ -202,13 +214,14 @@ impl Task {
         let step_lines: usize =
             open().map(|step| usize::from(step.block.is_some()) + step.blockers.len()).sum();
         let node_lines: usize =
-            nodes().map(|node| usize::from(node.blocked) + node.blockers.len()).sum();
+            nodes().map(|node| usize::from(node.blocked) + node.lists.blockers.len()).sum();
+        let others = self.meta.waiting_on.len() + self.meta.blocker_cards.len();
         TaskTally {
             status: self.meta.status,
             steps_total: total as u64,
             steps_completed: closed as u64,
             blocked: open().any(|step| step.block.is_some()),
-            blocker_lines: (step_lines + node_lines + self.meta.waiting_on.len()) as u64,
+            blocker_lines: (step_lines + node_lines + others) as u64,
             waiting: self.meta.is_waiting(),
             unconfirmed: self.is_unconfirmed(),
         }
@@ -331,6 +344,12 @@ pub struct Workspace {
     pub last_task: u64,
     /// Number of the newest step.
     pub last_step: u64,
+    /// Number of the newest node.
+    pub last_node: u64,
+    /// Number of the newest record of evidence.
+    pub last_evidence: u64,
+    /// Number of the newest card.
+    pub last_card: u64,
     /// The plan or task that calls without a target mean.
     pub focus: Option<EntityId>,
     /// Plans by status.

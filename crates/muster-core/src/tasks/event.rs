@@ -1,13 +1,23 @@
 //! What happened. Events carry everything replay needs; what callers see of them is in `wire`.
 
+mod memory;
+mod step;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use memory::{CardKept, CardsCommitted, EvidenceCaptured, NoteCommitted, NoteKept};
+pub use step::{
+    AddedStep, NodeAdded, NodeDefined, NodeDeleted, StepBlockSet, StepDefined, StepDeleted,
+    StepDone, StepFields, StepNoted, StepRef, StepReopened, StepVerified, StepsAdded, TaskRef,
+};
+
 use super::{
-    entity::{KeptAnswer, Status, Urgency},
-    id::{EntityId, PlanId, StepId, TaskId},
+    entity::{Checklist, KeptAnswer, Status, Urgency},
+    history::{Fields, Operation},
+    id::{EntityId, PlanId, TaskId},
+    optional,
     path::StepPath,
-    step::{Checkpoint, ProofModes},
 };
 
 /// A fact about a workspace.
@@ -18,10 +28,16 @@ pub enum Event {
     PlanCreated(PlanCreated),
     /// A task came to be.
     TaskCreated(TaskCreated),
-    /// Fields of a plan changed.
-    PlanEdited(PlanEdited),
-    /// Fields of a task changed.
-    TaskEdited(TaskEdited),
+    /// Fields of a plan or task changed.
+    Edited(Edited),
+    /// A plan or task got another status.
+    StatusSet(StatusSet),
+    /// A plan or task was deleted.
+    Deleted(Deleted),
+    /// A plan's checklist changed.
+    ChecklistSet(ChecklistSet),
+    /// A plan's contract changed.
+    ContractSet(ContractSet),
     /// Steps were added to a task.
     StepsAdded(StepsAdded),
     /// Fields of a step changed.
@@ -32,6 +48,32 @@ pub enum Event {
     StepVerified(StepVerified),
     /// A step was closed.
     StepDone(StepDone),
+    /// A step was opened again.
+    StepReopened(StepReopened),
+    /// A step was blocked or unblocked.
+    StepBlockSet(StepBlockSet),
+    /// A step and everything below it was deleted.
+    StepDeleted(StepDeleted),
+    /// A node was added to a step's sub-plan.
+    NodeAdded(NodeAdded),
+    /// Fields of a node changed.
+    NodeDefined(NodeDefined),
+    /// A node was deleted.
+    NodeDeleted(NodeDeleted),
+    /// Evidence was attached.
+    EvidenceCaptured(EvidenceCaptured),
+    /// Cards were committed to the reasoning memory.
+    CardsCommitted(CardsCommitted),
+    /// A note was committed to the reasoning memory.
+    NoteCommitted(NoteCommitted),
+    /// An operation was undone or redone.
+    Restored(Restored),
+    /// A card as it now is; seen by nobody but replay.
+    CardKept(CardKept),
+    /// An entry of the notes document; seen by nobody but replay.
+    NoteKept(NoteKept),
+    /// An operation for the history; seen by nobody but replay.
+    OperationRecorded(Operation),
     /// Focus moved; seen by nobody but replay.
     FocusMoved {
         /// Where it is now.
@@ -54,15 +96,42 @@ impl Event {
             Self::StepNoted(noted) => Some(&noted.step),
             Self::StepVerified(verified) => Some(&verified.step),
             Self::StepDone(done) => Some(&done.step),
+            Self::StepReopened(reopened) => Some(&reopened.step),
+            Self::StepBlockSet(set) => Some(&set.step),
+            Self::StepDeleted(deleted) => Some(&deleted.step),
+            Self::NodeAdded(added) => Some(&added.step),
+            Self::NodeDefined(defined) => Some(&defined.step),
+            Self::NodeDeleted(deleted) => Some(&deleted.step),
             Self::PlanCreated(_)
             | Self::TaskCreated(_)
-            | Self::PlanEdited(_)
-            | Self::TaskEdited(_)
+            | Self::Edited(_)
+            | Self::StatusSet(_)
+            | Self::Deleted(_)
+            | Self::ChecklistSet(_)
+            | Self::ContractSet(_)
             | Self::StepsAdded(_)
+            | Self::EvidenceCaptured(_)
+            | Self::CardsCommitted(_)
+            | Self::NoteCommitted(_)
+            | Self::Restored(_)
+            | Self::CardKept(_)
+            | Self::NoteKept(_)
+            | Self::OperationRecorded(_)
             | Self::FocusMoved { .. }
             | Self::AnswerKept { .. } => None,
         }
     }
+}
+
+/// A plan or task, the plan whose timeline shows it, and its revision after the event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct EntityRef {
+    /// The plan or task.
+    pub id: EntityId,
+    /// Its plan; of a plan, itself.
+    pub plan: PlanId,
+    /// Its revision afterwards.
+    pub revision: u64,
 }
 
 /// A plan came to be.
@@ -100,37 +169,27 @@ pub struct TaskCreated {
     pub derived: Derived,
 }
 
-/// Fields of a plan changed.
+/// Fields of a plan or task changed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct PlanEdited {
-    /// The plan.
-    pub id: PlanId,
-    /// Its revision afterwards.
-    pub revision: u64,
+pub struct Edited {
+    /// The plan or task.
+    pub subject: EntityRef,
     /// Common fields that changed.
     pub meta: MetaPatch,
-    /// New contract, `Some(None)` when cleared.
-    #[serde(default, with = "double_option", skip_serializing_if = "Option::is_none")]
-    pub contract: Option<Option<String>>,
-    /// New structured contract.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contract_data: Option<Map<String, Value>>,
+    /// Fields of the kind that changed.
+    pub own: OwnPatch,
+    /// Whether it was edited as a whole or field by field.
+    pub manner: Manner,
 }
 
-/// Fields of a task changed.
+/// How fields of a plan or task were changed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct TaskEdited {
-    /// The task.
-    pub id: TaskId,
-    /// Its plan.
-    pub parent: PlanId,
-    /// Its revision afterwards.
-    pub revision: u64,
-    /// Common fields that changed.
-    pub meta: MetaPatch,
-    /// New domain, `Some(None)` when cleared.
-    #[serde(default, with = "double_option", skip_serializing_if = "Option::is_none")]
-    pub domain: Option<Option<String>>,
+#[serde(rename_all = "snake_case")]
+pub enum Manner {
+    /// By `tasks_edit`.
+    Edit,
+    /// By a patch that named these fields.
+    Patch(Vec<String>),
 }
 
 /// Changed fields that plans and tasks share.
@@ -140,10 +199,10 @@ pub struct MetaPatch {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// New description, `Some(None)` when cleared.
-    #[serde(default, with = "double_option", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub description: Option<Option<String>>,
     /// New context, `Some(None)` when cleared.
-    #[serde(default, with = "double_option", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub context: Option<Option<String>>,
     /// New urgency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,120 +215,98 @@ pub struct MetaPatch {
     pub depends_on: Option<Vec<EntityId>>,
 }
 
-/// Steps were added to a task.
+/// Changed fields that only plans or only tasks have; `Some(None)` clears.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct OwnPatch {
+    /// Plan: new contract.
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
+    pub contract: Option<Option<String>>,
+    /// Plan: new structured contract.
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
+    pub contract_data: Option<Option<Map<String, Value>>>,
+    /// Task: new domain.
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
+    pub domain: Option<Option<String>>,
+    /// Task: new phase.
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Option<String>>,
+    /// Task: new component.
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
+    pub component: Option<Option<String>>,
+    /// Task: new assignee.
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<Option<String>>,
+}
+
+/// A plan or task got another status.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct StepsAdded {
-    /// The step's place.
-    pub task: TaskRef,
-    /// Step below which they were added; `None` at the task root.
-    pub parent_path: Option<StepPath>,
-    /// The steps, in path order.
-    pub steps: Vec<AddedStep>,
+pub struct StatusSet {
+    /// The plan or task.
+    pub subject: EntityRef,
+    /// Before and after.
+    #[serde(rename = "move")]
+    pub moved: StatusMove,
     /// What followed from it.
     #[serde(default, skip_serializing_if = "Derived::is_empty")]
     pub derived: Derived,
 }
 
-/// A task, its plan, and the task's revision after the event.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct TaskRef {
-    /// The task.
-    pub task: TaskId,
-    /// Its plan.
-    pub parent: PlanId,
-    /// Its revision afterwards.
-    pub revision: u64,
-}
-
-/// One new step.
+/// A plan or task was deleted.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct AddedStep {
-    /// Its id.
-    pub id: StepId,
-    /// Its path.
-    pub path: StepPath,
+pub struct Deleted {
+    /// The plan or task.
+    pub id: EntityId,
+    /// Its plan; of a plan, itself.
+    pub plan: PlanId,
     /// Its title.
     pub title: String,
-    /// Its lists and proof modes.
-    pub fields: StepFields,
 }
 
-/// The parts of a step that a definition sets; absent means unchanged.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct StepFields {
-    /// New criteria.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub success_criteria: Option<Vec<String>>,
-    /// New tests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tests: Option<Vec<String>>,
-    /// New blockers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub blockers: Option<Vec<String>>,
-    /// New proof modes, all four.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub proof_modes: Option<ProofModes>,
-}
-
-/// A step: where it is and whose it is.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct StepRef {
-    /// Its task.
-    pub task: TaskRef,
-    /// Its id.
-    pub step_id: StepId,
-    /// Its path.
-    pub path: StepPath,
-}
-
-/// Fields of a step changed.
+/// A plan's checklist changed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct StepDefined {
-    /// The step.
-    pub step: StepRef,
-    /// New title.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// New lists and proof modes.
-    pub fields: StepFields,
-    /// Names of the fields that were given.
+pub struct ChecklistSet {
+    /// The plan.
+    pub plan: PlanId,
+    /// Its revision afterwards.
+    pub revision: u64,
+    /// The checklist afterwards.
+    pub checklist: Checklist,
+    /// Names of what was given: `steps`, `doc`, `advance`.
     pub given: Vec<String>,
-    /// Confirmations that a changed list cleared (TASKS-STATE-7).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cleared: Vec<Checkpoint>,
-    /// What followed from it.
-    #[serde(default, skip_serializing_if = "Derived::is_empty")]
-    pub derived: Derived,
 }
 
-/// A note was written on a step.
+/// A plan's contract changed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct StepNoted {
-    /// The step.
-    pub step: StepRef,
-    /// Number of the note on this step, from 1.
-    pub note_seq: u32,
-    /// The whole note.
-    pub note: String,
+pub struct ContractSet {
+    /// The plan.
+    pub plan: PlanId,
+    /// Its revision afterwards.
+    pub revision: u64,
+    /// The contract afterwards.
+    pub contract: Option<String>,
+    /// The structured contract afterwards.
+    pub contract_data: Option<Map<String, Value>>,
+    /// Whether it was cleared.
+    pub clear: bool,
 }
 
-/// Checkpoints were confirmed or un-confirmed.
+/// An operation was undone or redone.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct StepVerified {
-    /// The step.
-    pub step: StepRef,
-    /// The checkpoints given and their new value.
-    pub confirmations: Vec<(Checkpoint, bool)>,
-    /// What followed from it.
-    #[serde(default, skip_serializing_if = "Derived::is_empty")]
-    pub derived: Derived,
-}
-
-/// A step was closed.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct StepDone {
-    /// The step.
-    pub step: StepRef,
+pub struct Restored {
+    /// The plan or task.
+    pub subject: EntityRef,
+    /// Position of the operation in the history.
+    pub op_seq: u64,
+    /// Its intent.
+    pub intent: String,
+    /// True for undo, false for redo.
+    pub undo: bool,
+    /// Step that was written, if it was one.
+    pub path: Option<StepPath>,
+    /// Node that was written, if it was one.
+    pub node: Option<u32>,
+    /// The values written.
+    pub fields: Fields,
     /// What followed from it.
     #[serde(default, skip_serializing_if = "Derived::is_empty")]
     pub derived: Derived,
@@ -316,22 +353,4 @@ pub struct PlanMove {
     pub to: Status,
     /// Its revision afterwards.
     pub revision: u64,
-}
-
-/// Keeps "absent" and "set to nothing" apart: absent is `None`, JSON null is `Some(None)`.
-mod double_option {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        value: &Option<Option<String>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        value.as_ref().and_then(Option::as_ref).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Option<String>>, D::Error> {
-        Option::<String>::deserialize(deserializer).map(Some)
-    }
 }

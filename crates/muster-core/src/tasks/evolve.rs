@@ -3,251 +3,72 @@
 //! Sums are kept in one place: `change_task` and `change_plan` compare an entity before and after and pass
 //! the difference on to its plan, to the workspace and to those who wait for it.
 
-use std::collections::BTreeSet;
+mod entity;
+mod memory;
+mod step;
 
 use super::{
     Document, Event, Key, Tasks,
-    entity::{KeptAnswer, Meta, Plan, PlanSums, Status, Task, Workspace},
-    event::{
-        Derived, MetaPatch, PlanCreated, PlanEdited, StepDefined, StepFields, StepRef, StepsAdded,
-        TaskCreated, TaskEdited,
-    },
+    entity::{Meta, Plan, Status, Task, Workspace},
+    event::Derived,
     id::{EntityId, PlanId, TaskId},
     lookup,
-    step::{Checkpoint, Step},
-    tree::StepTree,
 };
 use crate::{Documents, Recorded, Timestamp, Unloaded};
 
 type Docs = Documents<Tasks>;
 type Applied = Result<(), Unloaded<Tasks>>;
 
+/// When and where in the log an event stands.
+#[derive(Clone, Copy)]
+struct Moment {
+    at: Timestamp,
+    seq: u64,
+}
+
 /// Applies one event.
 pub(super) fn evolve(docs: &mut Docs, recorded: &Recorded<Event>) -> Applied {
-    let at = recorded.at;
+    let moment = Moment { at: recorded.at, seq: recorded.global };
     match &recorded.event {
-        Event::PlanCreated(created) => plan_created(docs, created, at),
-        Event::TaskCreated(created) => task_created(docs, created, at),
-        Event::PlanEdited(edited) => plan_edited(docs, edited, at),
-        Event::TaskEdited(edited) => task_edited(docs, edited, at),
-        Event::StepsAdded(added) => steps_added(docs, added, at),
-        Event::StepDefined(defined) => step_defined(docs, defined, at),
-        Event::StepNoted(noted) => {
-            change_step(docs, &noted.step, &Derived::default(), at, |step| {
-                step.notes = noted.note_seq;
-            })
-        }
-        Event::StepVerified(verified) => {
-            change_step(docs, &verified.step, &verified.derived, at, |step| {
-                for (checkpoint, confirmed) in &verified.confirmations {
-                    set_confirmed(step, *checkpoint, *confirmed);
-                }
-            })
-        }
-        Event::StepDone(done) => change_step(docs, &done.step, &done.derived, at, |step| {
-            step.completed_at = Some(at);
-        }),
+        Event::PlanCreated(created) => entity::plan_created(docs, created, moment),
+        Event::TaskCreated(created) => entity::task_created(docs, created, moment),
+        Event::Edited(edited) => entity::edited(docs, edited, moment),
+        Event::StatusSet(set) => entity::status_set(docs, set, moment),
+        Event::Deleted(deleted) => entity::deleted(docs, deleted),
+        Event::ChecklistSet(set) => entity::checklist_set(docs, set, moment),
+        Event::ContractSet(set) => entity::contract_set(docs, set, moment),
+        Event::StepsAdded(added) => step::added(docs, added, moment),
+        Event::StepDefined(defined) => step::defined(docs, defined, moment),
+        Event::StepNoted(noted) => step::noted(docs, noted, moment),
+        Event::StepVerified(verified) => step::verified(docs, verified, moment),
+        Event::StepDone(done) => step::done(docs, done, moment),
+        Event::StepReopened(reopened) => step::reopened(docs, reopened, moment),
+        Event::StepBlockSet(set) => step::block_set(docs, set, moment),
+        Event::StepDeleted(deleted) => step::deleted(docs, deleted, moment),
+        Event::NodeAdded(added) => step::node_added(docs, added, moment),
+        Event::NodeDefined(defined) => step::node_defined(docs, defined, moment),
+        Event::NodeDeleted(deleted) => step::node_deleted(docs, deleted, moment),
+        Event::EvidenceCaptured(captured) => memory::evidence_captured(docs, captured, moment),
+        Event::CardKept(kept) => memory::card_kept(docs, kept, moment),
+        Event::NoteKept(kept) => memory::note_kept(docs, kept, moment),
+        Event::OperationRecorded(operation) => memory::recorded(docs, operation, moment),
+        Event::Restored(restored) => memory::restored(docs, restored, moment),
+        Event::CardsCommitted(_) | Event::NoteCommitted(_) => Ok(()),
         Event::FocusMoved { to } => change_workspace(docs, |workspace| workspace.focus = *to),
         Event::AnswerKept { key, kept } => {
-            keep_answer(docs, key, kept);
+            docs.put(Key::Answer(key.clone()), Document::Answer(kept.clone()));
             Ok(())
         }
     }
 }
 
-fn plan_created(docs: &mut Docs, created: &PlanCreated, at: Timestamp) -> Applied {
-    let plan = Plan {
-        id: created.id,
-        meta: Meta::new(created.title.clone(), created.description.clone(), at),
-        contract: created.contract.clone(),
-        contract_data: created.contract_data.clone(),
-        checklist: Default::default(),
-        sums: PlanSums::default(),
-    };
-    docs.create(Key::Plan(created.id), Document::Plan(plan));
-    change_workspace(docs, |workspace| {
-        workspace.last_plan = created.id.0;
-        *workspace.plans.slot(Status::Todo) += 1;
-    })
-}
-
-fn task_created(docs: &mut Docs, created: &TaskCreated, at: Timestamp) -> Applied {
-    let task = Task {
-        id: created.id,
-        parent: created.parent,
-        meta: Meta::new(created.title.clone(), created.description.clone(), at),
-        domain: None,
-        phase: None,
-        component: None,
-        assignee: None,
-        steps: StepTree::default(),
-    };
-    let tally = task.tally();
-    docs.create(Key::Task(created.id), Document::Task(task));
-    change_plan(docs, created.parent, |plan| plan.sums.add(&tally))?;
-    apply_plan_move(docs, &created.derived, at)?;
-    change_workspace(docs, |workspace| {
-        workspace.last_task = created.id.0;
-        *workspace.tasks.slot(Status::Todo) += 1;
-    })
-}
-
-fn plan_edited(docs: &mut Docs, edited: &PlanEdited, at: Timestamp) -> Applied {
-    link_dependencies(docs, edited.id.into(), &edited.meta)?;
-    change_plan(docs, edited.id, |plan| {
-        apply_meta(&mut plan.meta, &edited.meta);
-        plan.meta.revision = edited.revision;
-        plan.meta.updated_at = at;
-        if let Some(contract) = &edited.contract {
-            plan.contract.clone_from(contract);
-        }
-        if let Some(contract_data) = &edited.contract_data {
-            plan.contract_data = Some(contract_data.clone());
-        }
-    })
-}
-
-fn task_edited(docs: &mut Docs, edited: &TaskEdited, at: Timestamp) -> Applied {
-    link_dependencies(docs, edited.id.into(), &edited.meta)?;
-    change_task(docs, edited.id, |task| {
-        apply_meta(&mut task.meta, &edited.meta);
-        task.meta.revision = edited.revision;
-        task.meta.updated_at = at;
-        if let Some(domain) = &edited.domain {
-            task.domain.clone_from(domain);
-        }
-    })
-}
-
-fn apply_meta(meta: &mut Meta, patch: &MetaPatch) {
-    if let Some(title) = &patch.title {
-        meta.title.clone_from(title);
-    }
-    if let Some(description) = &patch.description {
-        meta.description.clone_from(description);
-    }
-    if let Some(context) = &patch.context {
-        meta.context.clone_from(context);
-    }
-    if let Some(priority) = patch.priority {
-        meta.priority = priority;
-    }
-    if let Some(tags) = &patch.tags {
-        meta.tags.clone_from(tags);
-    }
-    if let Some(depends_on) = &patch.depends_on {
-        meta.depends_on.clone_from(depends_on);
-    }
-}
-
-/// Keeps both directions of dependencies: who waits for whom, and who has to be told.
-fn link_dependencies(docs: &mut Docs, id: EntityId, patch: &MetaPatch) -> Applied {
-    let Some(depends_on) = &patch.depends_on else { return Ok(()) };
-    let new: BTreeSet<EntityId> = depends_on.iter().copied().collect();
-    let meta = docs.get(&id.into())?.and_then(Document::meta);
-    let old: BTreeSet<EntityId> =
-        meta.map(|meta| meta.depends_on.iter().copied().collect()).unwrap_or_default();
-    for dropped in old.difference(&new) {
-        change_meta(docs, *dropped, |meta| {
-            meta.dependents.remove(&id);
-        })?;
-    }
-    for added in new.difference(&old) {
-        change_meta(docs, *added, |meta| {
-            meta.dependents.insert(id);
-        })?;
-    }
-    let mut waiting_on = BTreeSet::new();
-    for dependency in &new {
-        if lookup::status(docs, *dependency)?.is_some_and(|status| status != Status::Done) {
-            waiting_on.insert(*dependency);
-        }
-    }
-    change_meta(docs, id, |meta| meta.waiting_on = waiting_on)
-}
-
-fn steps_added(docs: &mut Docs, added: &StepsAdded, at: Timestamp) -> Applied {
-    change_task(docs, added.task.task, |task| {
-        for new in &added.steps {
-            let mut step = Step::new(new.id, new.path.clone(), new.title.clone(), at);
-            apply_fields(&mut step, &new.fields);
-            task.steps.insert(step);
-        }
-        task.meta.revision = added.task.revision;
-        task.meta.updated_at = at;
-        apply_derived(task, &added.derived);
-    })?;
-    apply_plan_move(docs, &added.derived, at)?;
-    change_workspace(docs, |workspace| {
-        if let Some(last) = added.steps.last() {
-            workspace.last_step = last.id.0;
-        }
-    })
-}
-
-fn step_defined(docs: &mut Docs, defined: &StepDefined, at: Timestamp) -> Applied {
-    change_step(docs, &defined.step, &defined.derived, at, |step| {
-        if let Some(title) = &defined.title {
-            step.title.clone_from(title);
-        }
-        apply_fields(step, &defined.fields);
-        for checkpoint in &defined.cleared {
-            set_confirmed(step, *checkpoint, false);
-        }
-    })
-}
-
-fn apply_fields(step: &mut Step, fields: &StepFields) {
-    if let Some(criteria) = &fields.success_criteria {
-        step.success_criteria.clone_from(criteria);
-    }
-    if let Some(tests) = &fields.tests {
-        step.tests.clone_from(tests);
-    }
-    if let Some(blockers) = &fields.blockers {
-        step.blockers.clone_from(blockers);
-    }
-    if let Some(modes) = fields.proof_modes {
-        step.proof_modes = modes;
-    }
-}
-
-fn set_confirmed(step: &mut Step, checkpoint: Checkpoint, confirmed: bool) {
-    if confirmed {
-        step.confirmed.insert(checkpoint);
-    } else {
-        step.confirmed.remove(&checkpoint);
-    }
-}
-
-fn keep_answer(docs: &mut Docs, key: &str, kept: &KeptAnswer) {
-    docs.put(Key::Answer(key.to_owned()), Document::Answer(kept.clone()));
-}
-
-/// Changes one step and its task, then what follows from it.
-fn change_step(
-    docs: &mut Docs,
-    place: &StepRef,
-    derived: &Derived,
-    at: Timestamp,
-    change: impl FnOnce(&mut Step),
-) -> Applied {
-    change_task(docs, place.task.task, |task| {
-        if let Some(step) = task.steps.at_mut(&place.path) {
-            change(step);
-            step.updated_at = at;
-        }
-        task.meta.revision = place.task.revision;
-        task.meta.updated_at = at;
-        apply_derived(task, derived);
-    })?;
-    apply_plan_move(docs, derived, at)
-}
-
-fn apply_derived(task: &mut Task, derived: &Derived) {
+/// Applies what follows from an event to its task.
+fn apply_derived(task: &mut Task, derived: &Derived, moment: Moment) {
     for path in &derived.reopened {
         if let Some(step) = task.steps.at_mut(path) {
             step.reopen();
+            step.graph_seq = moment.seq;
+            step.updated_at = moment.at;
         }
     }
     if let Some(status) = derived.status {
@@ -255,12 +76,13 @@ fn apply_derived(task: &mut Task, derived: &Derived) {
     }
 }
 
-fn apply_plan_move(docs: &mut Docs, derived: &Derived, at: Timestamp) -> Applied {
+/// Applies what follows from an event to the plan.
+fn apply_plan_move(docs: &mut Docs, derived: &Derived, moment: Moment) -> Applied {
     let Some(moved) = derived.plan else { return Ok(()) };
     change_plan(docs, moved.id, |plan| {
         plan.meta.status = moved.to;
         plan.meta.revision = moved.revision;
-        plan.meta.updated_at = at;
+        plan.meta.updated_at = moment.at;
     })
 }
 

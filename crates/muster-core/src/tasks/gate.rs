@@ -28,8 +28,15 @@ impl GateReport {
             open_nodes: step.open_nodes().map(|node| step.node_path(node)).collect(),
             blocked: step.block.is_some(),
             block_reason: step.block.as_ref().and_then(|block| block.reason.clone()),
+            closed: step.is_closed(),
+            steps: Vec::new(),
             required_optional: required.into_iter().filter(optional).collect(),
         }
+    }
+
+    /// Whether a child step or a sub-plan node is open.
+    pub fn has_open_children(&self) -> bool {
+        !self.open_children.is_empty() || !self.open_nodes.is_empty()
     }
 
     /// The first gate in order that says no (TASKS-GATE-1).
@@ -38,7 +45,7 @@ impl GateReport {
             Some(Gate::Checkpoints)
         } else if !self.missing_proofs.is_empty() {
             Some(Gate::Proof)
-        } else if !self.open_children.is_empty() || !self.open_nodes.is_empty() {
+        } else if self.has_open_children() {
             Some(Gate::Children)
         } else if self.blocked {
             Some(Gate::Blocked)

@@ -107,6 +107,15 @@ id!(
     NodeId, "NODE-", "NODE-{:08X}", hexadecimal, 8, "a node id such as NODE-00000001"
 );
 
+id!(
+    /// A record of evidence: `EVID-00000001`.
+    EvidenceId, "EVID-", "EVID-{:08X}", hexadecimal, 8, "an evidence id such as EVID-00000001"
+);
+id!(
+    /// A card of the reasoning memory: `CARD-1`.
+    CardId, "CARD-", "CARD-{}", str::parse, 1, "a card id such as CARD-1"
+);
+
 /// A plan or a task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum EntityId {

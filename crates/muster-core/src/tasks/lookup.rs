@@ -2,11 +2,12 @@
 
 use super::{
     Document, Key, Rejection, Tasks,
-    command::{StepSelector, StepTarget},
+    command::{NodeTarget, StepSelector, StepTarget},
     entity::{Plan, Status, Task, Workspace},
-    id::{EntityId, EntityKind, PlanId, TaskId},
+    id::{EntityId, EntityKind, NodeId, PlanId, TaskId},
+    path::NodePath,
     rejection::Candidates,
-    step::Step,
+    step::{Node, Step},
 };
 use crate::{Documents, ListOrder, ListQuery, Refusal, Unloaded};
 
@@ -46,12 +47,9 @@ pub enum Accepts {
 
 /// The workspace document; an unknown workspace reads like an empty one (TASKS-WS-1).
 pub fn workspace(docs: &Docs) -> Lookup<Workspace> {
-    Ok(match docs.get(&Key::Workspace)? {
-        Some(Document::Workspace(workspace)) => workspace.clone(),
-        Some(Document::Plan(_) | Document::Task(_) | Document::Answer(_)) | None => {
-            Workspace::default()
-        }
-    })
+    let document = docs.get(&Key::Workspace)?;
+    let Some(Document::Workspace(workspace)) = document else { return Ok(Workspace::default()) };
+    Ok(workspace.clone())
 }
 
 /// The plan, if there is one.
@@ -92,6 +90,14 @@ pub fn status(docs: &Docs, id: EntityId) -> Lookup<Option<Status>> {
         EntityId::Plan(id) => find_plan(docs, id)?.map(|plan| plan.meta.status),
         EntityId::Task(id) => find_task(docs, id)?.map(|task| task.meta.status),
     })
+}
+
+/// The plan whose timeline shows a plan or task: its plan, or itself.
+pub fn plan_of(docs: &Docs, id: EntityId) -> Found<PlanId> {
+    match id {
+        EntityId::Plan(id) => plan(docs, id).map(|plan| plan.id),
+        EntityId::Task(id) => task(docs, id).map(|task| task.parent),
+    }
 }
 
 /// Revision of a plan or task, or the rejection that names it.
@@ -174,6 +180,36 @@ pub fn task_and_step<'a>(docs: &'a Docs, target: &StepTarget) -> Found<(&'a Task
     let task = task(docs, target.task)?;
     let step = step(task, &target.selector).map_err(Refusal::Rejected)?;
     Ok((task, step))
+}
+
+/// The task, step and node that a node target names.
+pub fn task_step_and_node<'a>(
+    docs: &'a Docs,
+    target: &NodeTarget,
+) -> Found<(&'a Task, &'a Step, &'a Node)> {
+    let task = task(docs, target.task)?;
+    let name = match (&target.path, target.id) {
+        (Some(path), _) => path.to_string(),
+        (None, Some(id)) => id.to_string(),
+        (None, None) => String::new(),
+    };
+    let unknown =
+        || Refusal::rejected(Rejection::UnknownNode { task: task.id, name: name.clone() });
+    let nodes = || task.steps.iter().flat_map(|step| step.nodes.iter().map(move |n| (step, n)));
+    let at = |path: &NodePath| {
+        nodes().find(|(step, node)| step.path == path.step && node.ordinal == path.ordinal)
+    };
+    let by_path = target.path.as_ref().map(|path| at(path).ok_or_else(unknown)).transpose()?;
+    let with = |id: NodeId| nodes().find(|(_, node)| node.id == id).ok_or_else(unknown);
+    let by_id = target.id.map(with).transpose()?;
+    match (by_path, by_id, &target.path) {
+        (Some((_, one)), Some((_, other)), Some(path)) if one.id != other.id => {
+            let (path, node_id) = (path.clone(), other.id);
+            Err(Refusal::rejected(Rejection::NodesDisagree { path, node_id }))
+        }
+        (Some((step, node)), _, _) | (None, Some((step, node)), _) => Ok((task, step, node)),
+        (None, None, _) => Err(unknown()),
+    }
 }
 
 /// What a call without a usable target could mean: open tasks, ACTIVE first; else the newest task; else a plan.

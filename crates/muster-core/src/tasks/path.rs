@@ -87,6 +87,46 @@ fn ordinal(part: &str) -> Result<u32, BadPath> {
 
 text_form!(StepPath, "a step path such as s:0");
 
+/// Place of a node in a step's sub-plan: `s:0.t:1`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct NodePath {
+    /// The step.
+    pub step: StepPath,
+    /// Ordinal inside the step.
+    pub ordinal: u32,
+}
+
+impl fmt::Display for NodePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.t:{}", self.step, self.ordinal)
+    }
+}
+
+impl FromStr for NodePath {
+    type Err = BadNodePath;
+
+    fn from_str(text: &str) -> Result<Self, BadNodePath> {
+        let (step, node) = text.rsplit_once(".t:").ok_or(BadNodePath)?;
+        let ordinal: u32 = node.parse().map_err(|_| BadNodePath)?;
+        if ordinal.to_string() != node {
+            return Err(BadNodePath);
+        }
+        Ok(Self { step: step.parse().map_err(|_| BadNodePath)?, ordinal })
+    }
+}
+
+/// Text that is not a node path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadNodePath;
+
+impl fmt::Display for BadNodePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected a node path such as s:0.t:1")
+    }
+}
+
+text_form!(NodePath, "a node path such as s:0.t:1");
+
 #[cfg(test)]
 mod tests {
     use super::StepPath;

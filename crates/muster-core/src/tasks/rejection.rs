@@ -1,9 +1,11 @@
 //! The rules that say no, with their facts. Words for people are put to them in the api crate.
 
+use serde_json::Value;
+
 use super::{
     command::StepSelector,
-    id::{EntityId, EntityKind, PlanId, StepId, TaskId},
-    path::StepPath,
+    id::{CardId, EntityId, EntityKind, NodeId, PlanId, StepId, TaskId},
+    path::{NodePath, StepPath},
     step::Checkpoint,
 };
 
@@ -76,6 +78,80 @@ pub enum Rejection {
         /// The whole state of the gate.
         report: GateReport,
     },
+    /// The step is open, so it cannot be opened again.
+    NotClosed {
+        /// Its id.
+        step_id: StepId,
+        /// Its path.
+        path: StepPath,
+    },
+    /// Completing a task with open steps or without steps.
+    StepsOpen {
+        /// The task.
+        task: TaskId,
+        /// All its steps.
+        total: usize,
+        /// Open ones.
+        open: Vec<(StepId, StepPath)>,
+    },
+    /// Completing a plan with tasks that are not done.
+    TasksOpen {
+        /// The plan.
+        plan: PlanId,
+        /// Open ones.
+        open: Vec<TaskId>,
+    },
+    /// Completing while a dependency is open.
+    DependenciesOpen {
+        /// The plan or task.
+        id: EntityId,
+        /// Open dependencies.
+        waiting_on: Vec<EntityId>,
+    },
+    /// The checklist has no such position.
+    ChecklistPosition {
+        /// Which argument asked for it.
+        argument: &'static str,
+        /// Points on the list.
+        points: usize,
+    },
+    /// No such node in the task.
+    UnknownNode {
+        /// The task.
+        task: TaskId,
+        /// How it was named.
+        name: String,
+    },
+    /// Path and id name different nodes.
+    NodesDisagree {
+        /// The path given.
+        path: NodePath,
+        /// The id given.
+        node_id: NodeId,
+    },
+    /// No such card in this memory.
+    UnknownCard {
+        /// The plan or task.
+        entity: EntityId,
+        /// The card.
+        card: CardId,
+    },
+    /// A new card needs a title or a text.
+    EmptyCard,
+    /// There is nothing to undo or redo.
+    NothingToRestore {
+        /// True for undo.
+        undo: bool,
+    },
+    /// What undo or redo would overwrite has changed since.
+    RestoreConflict {
+        /// Position of the operation.
+        op_seq: u64,
+        /// Fields that differ: name, expected, actual.
+        fields: Vec<(String, Value, Value)>,
+        /// The gate that keeps a step from closing again.
+        unmet: Option<(Gate, GateReport)>,
+    },
     /// The tree would become too deep.
     TooDeep,
     /// A field was given that this kind of entity does not have.
@@ -131,6 +207,10 @@ pub struct GateReport {
     pub blocked: bool,
     /// Why.
     pub block_reason: Option<String>,
+    /// Whether the step is closed.
+    pub closed: bool,
+    /// All failing steps, when the whole task was to be completed.
+    pub steps: Vec<StepPath>,
     /// Optional checkpoints that are required here, for the retry a caller can fill in.
     pub required_optional: Vec<Checkpoint>,
 }

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    entity::Status,
+    entity::{Status, Urgency},
     id::{NodeId, StepId},
+    optional,
     path::StepPath,
 };
 use crate::Timestamp;
@@ -154,6 +155,18 @@ pub struct Step {
     /// How many notes it has.
     #[serde(default)]
     pub notes: u32,
+    /// How many records of evidence it has.
+    #[serde(default)]
+    pub evidence: u32,
+    /// Ordinal of the next node; never goes back.
+    #[serde(default)]
+    pub next_node: u32,
+    /// Position of the event that added it.
+    #[serde(default)]
+    pub added_seq: u64,
+    /// Position of the event that changed its title or closing last.
+    #[serde(default)]
+    pub graph_seq: u64,
     /// Ordinal of the next child step; never goes back.
     #[serde(default)]
     pub next_child: u32,
@@ -192,12 +205,74 @@ pub struct Node {
     pub title: String,
     /// How far it is.
     pub status: Status,
+    /// Kept and shown, without effect.
+    #[serde(default)]
+    pub status_manual: bool,
+    /// How urgent it is.
+    #[serde(default)]
+    pub priority: Urgency,
     /// Whether something stands in the way.
     #[serde(default)]
     pub blocked: bool,
-    /// What stands in the way, in words.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its background.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// Its lists.
+    #[serde(default)]
+    pub lists: NodeLists,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+/// The lists of a node.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct NodeLists {
     pub blockers: Vec<String>,
+    pub dependencies: Vec<String>,
+    pub next_steps: Vec<String>,
+    pub problems: Vec<String>,
+    pub risks: Vec<String>,
+    pub success_criteria: Vec<String>,
+}
+
+/// Fields of a node to change; absent means unchanged, `Some(None)` clears.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct NodeFields {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status_manual: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Urgency>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<bool>,
+    #[serde(with = "optional", skip_serializing_if = "Option::is_none")]
+    pub description: Option<Option<String>>,
+    #[serde(with = "optional", skip_serializing_if = "Option::is_none")]
+    pub context: Option<Option<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blockers: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_steps: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problems: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub risks: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub success_criteria: Option<Vec<String>>,
 }
 
 impl Step {
@@ -218,6 +293,10 @@ impl Step {
             block: None,
             nodes: Vec::new(),
             notes: 0,
+            evidence: 0,
+            next_node: 0,
+            added_seq: 0,
+            graph_seq: 0,
             next_child: 0,
             created_at: at,
             updated_at: at,

@@ -89,7 +89,7 @@ impl Room {
         let step = step(1, path);
         self.call(&[
             Command::VerifyStep { step: step.clone(), confirmations: gate() },
-            Command::CloseStep { step, named: Checkpoints::new() },
+            Command::CloseStep { step, named: Checkpoints::new(), force: None },
         ])
         .unwrap();
     }
@@ -125,7 +125,7 @@ fn verify(path: &str, confirmations: &[(Checkpoint, bool)]) -> Command {
 }
 
 fn close(path: &str) -> Command {
-    Command::CloseStep { step: step(1, path), named: Checkpoints::new() }
+    Command::CloseStep { step: step(1, path), named: Checkpoints::new(), force: None }
 }
 
 fn gate() -> Vec<(Checkpoint, bool)> {

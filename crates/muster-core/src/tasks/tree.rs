@@ -68,6 +68,18 @@ impl StepTree {
         }
     }
 
+    /// Removes a step and everything below it; answers how many went.
+    pub fn remove(&mut self, path: &StepPath) -> usize {
+        let before = self.steps.len();
+        self.steps.retain(|step| step.path != *path && !step.path.is_below(path));
+        before - self.steps.len()
+    }
+
+    /// Steps at and below a path, in order.
+    pub fn subtree<'a>(&'a self, path: &'a StepPath) -> impl Iterator<Item = &'a Step> {
+        self.steps.iter().filter(move |step| step.path == *path || step.path.is_below(path))
+    }
+
     /// Open direct children of a step.
     pub fn open_children<'a>(&'a self, parent: &'a StepPath) -> impl Iterator<Item = &'a Step> {
         let below = match self.position(parent) {

@@ -1,18 +1,18 @@
 //! Events as callers see them: one shape everywhere, one table of names and payloads.
 
+mod payload;
+
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     Event,
-    event::{Derived, MetaPatch, StepRef},
-    id::{EntityId, PlanId},
+    entity::Status,
+    event::Manner,
+    id::{EntityId, EntityKind, PlanId},
 };
 use crate::Recorded;
-
-/// Characters of a note that its event shows.
-const NOTE_SUMMARY_CHARS: usize = 160;
 
 /// An event in an answer.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
@@ -62,39 +62,88 @@ pub fn show(recorded: &Recorded<Event>) -> Option<EventView> {
         task: entity.to_string(),
         path: path(&recorded.event),
         kind: event_type(&recorded.event),
-        payload: payload(&recorded.event),
+        payload: payload::of(&recorded.event),
     })
 }
 
 /// The event's name.
 pub fn event_type(event: &Event) -> &'static str {
+    let by_kind = |kind: EntityKind, plan: &'static str, task: &'static str| match kind {
+        EntityKind::Plan => plan,
+        EntityKind::Task => task,
+    };
     match event {
         Event::PlanCreated(_) => "plan_created",
         Event::TaskCreated(_) => "task_created",
-        Event::PlanEdited(_) => "plan_edited",
-        Event::TaskEdited(_) => "task_edited",
+        Event::Edited(edited) => match edited.manner {
+            Manner::Edit => by_kind(edited.subject.id.kind(), "plan_edited", "task_edited"),
+            Manner::Patch(_) => "task_patched",
+        },
+        Event::StatusSet(set) => {
+            let kind = set.subject.id.kind();
+            match set.moved.to {
+                Status::Done => by_kind(kind, "plan_completed", "task_completed"),
+                Status::Todo | Status::Active => {
+                    by_kind(kind, "plan_status_set", "task_status_set")
+                }
+            }
+        }
+        Event::Deleted(deleted) => by_kind(deleted.id.kind(), "plan_deleted", "task_deleted"),
+        Event::ChecklistSet(_) => "plan_updated",
+        Event::ContractSet(_) => "contract_updated",
         Event::StepsAdded(_) => "steps_added",
         Event::StepDefined(_) => "step_defined",
         Event::StepNoted(_) => "step_noted",
         Event::StepVerified(_) => "step_verified",
         Event::StepDone(_) => "step_done",
+        Event::StepReopened(_) => "step_reopened",
+        Event::StepBlockSet(set) if set.blocked => "step_blocked",
+        Event::StepBlockSet(_) => "step_unblocked",
+        Event::StepDeleted(_) => "step_deleted",
+        Event::NodeAdded(_) => "task_node_added",
+        Event::NodeDefined(_) => "task_node_defined",
+        Event::NodeDeleted(_) => "task_node_deleted",
+        Event::EvidenceCaptured(_) => "evidence_captured",
+        Event::CardsCommitted(_) => "cards_committed",
+        Event::NoteCommitted(_) => "note_committed",
+        Event::Restored(restored) if restored.undo => "undo_applied",
+        Event::Restored(_) => "redo_applied",
+        Event::CardKept(_) => "card_kept",
+        Event::NoteKept(_) => "note_kept",
+        Event::OperationRecorded(_) => "operation_recorded",
         Event::FocusMoved { .. } => "focus_moved",
         Event::AnswerKept { .. } => "answer_kept",
     }
 }
 
-/// The entity an event is about and the plan whose timeline shows it.
+/// The entity an event is about and the plan whose timeline shows it; `None` for those only replay sees.
 pub fn subject(event: &Event) -> Option<(EntityId, PlanId)> {
     match event {
         Event::PlanCreated(created) => Some((created.id.into(), created.id)),
         Event::TaskCreated(created) => Some((created.id.into(), created.parent)),
-        Event::PlanEdited(edited) => Some((edited.id.into(), edited.id)),
-        Event::TaskEdited(edited) => Some((edited.id.into(), edited.parent)),
+        Event::Edited(edited) => Some((edited.subject.id, edited.subject.plan)),
+        Event::StatusSet(set) => Some((set.subject.id, set.subject.plan)),
+        Event::Deleted(deleted) => Some((deleted.id, deleted.plan)),
+        Event::ChecklistSet(set) => Some((set.plan.into(), set.plan)),
+        Event::ContractSet(set) => Some((set.plan.into(), set.plan)),
         Event::StepsAdded(added) => Some((added.task.task.into(), added.task.parent)),
+        Event::EvidenceCaptured(captured) => Some((captured.subject.id, captured.subject.plan)),
+        Event::CardsCommitted(committed) => Some((committed.id, committed.plan)),
+        Event::NoteCommitted(committed) => Some((committed.id, committed.plan)),
+        Event::Restored(restored) => Some((restored.subject.id, restored.subject.plan)),
         Event::StepDefined(_)
         | Event::StepNoted(_)
         | Event::StepVerified(_)
         | Event::StepDone(_)
+        | Event::StepReopened(_)
+        | Event::StepBlockSet(_)
+        | Event::StepDeleted(_)
+        | Event::NodeAdded(_)
+        | Event::NodeDefined(_)
+        | Event::NodeDeleted(_)
+        | Event::CardKept(_)
+        | Event::NoteKept(_)
+        | Event::OperationRecorded(_)
         | Event::FocusMoved { .. }
         | Event::AnswerKept { .. } => {
             event.step().map(|step| (step.task.task.into(), step.task.parent))
@@ -102,95 +151,41 @@ pub fn subject(event: &Event) -> Option<(EntityId, PlanId)> {
     }
 }
 
+/// Path of the step or node that an event is about.
 fn path(event: &Event) -> Option<String> {
-    if let Event::StepsAdded(added) = event {
-        return added.parent_path.as_ref().map(ToString::to_string);
-    }
-    event.step().map(|step| step.path.to_string())
-}
-
-/// What each type shows of itself, derived changes included (TASKS-STATE-6).
-fn payload(event: &Event) -> Map<String, Value> {
+    let node = |ordinal: u32| event.step().map(|step| format!("{}.t:{ordinal}", step.path));
     match event {
-        Event::PlanCreated(created) => {
-            object(json!({"kind": "plan", "title": created.title, "parent": null}))
+        Event::StepsAdded(added) => added.parent_path.as_ref().map(ToString::to_string),
+        Event::EvidenceCaptured(captured) => {
+            captured.evidence.step.as_ref().map(|(_, path)| path.to_string())
         }
-        Event::TaskCreated(created) => with_derived(
-            json!({"kind": "task", "title": created.title, "parent": created.parent}),
-            &created.derived,
-        ),
-        Event::PlanEdited(edited) => {
-            let mut patch = patch_object(&edited.meta);
-            insert_given(&mut patch, "contract", edited.contract.as_ref());
-            insert_given(&mut patch, "contract_data", edited.contract_data.as_ref());
-            object(json!({"kind": "plan", "patch": patch}))
-        }
-        Event::TaskEdited(edited) => {
-            let mut patch = patch_object(&edited.meta);
-            insert_given(&mut patch, "domain", edited.domain.as_ref());
-            object(json!({"kind": "task", "patch": patch}))
-        }
-        Event::StepsAdded(added) => {
-            let steps: Vec<Value> = added
-                .steps
-                .iter()
-                .map(|step| json!({"step_id": step.id, "path": step.path}))
-                .collect();
-            with_derived(
-                json!({"task": added.task.task, "parent_path": added.parent_path, "steps": steps}),
-                &added.derived,
-            )
-        }
-        Event::StepDefined(defined) => {
-            step_payload(&defined.step, json!({"fields": defined.given}), &defined.derived)
-        }
-        Event::StepNoted(noted) => step_payload(
-            &noted.step,
-            json!({
-                "note_seq": noted.note_seq,
-                "summary": noted.note.chars().take(NOTE_SUMMARY_CHARS).collect::<String>(),
-            }),
-            &Derived::default(),
-        ),
-        Event::StepVerified(verified) => {
-            let mut confirmed = Map::new();
-            for (checkpoint, value) in &verified.confirmations {
-                confirmed.insert(format!("{}_confirmed", checkpoint.name()), json!(value));
-            }
-            step_payload(&verified.step, Value::Object(confirmed), &verified.derived)
-        }
-        Event::StepDone(done) => step_payload(&done.step, json!({"forced": false}), &done.derived),
-        Event::FocusMoved { .. } | Event::AnswerKept { .. } => Map::new(),
+        Event::Restored(restored) => restored.path.as_ref().map(|path| match restored.node {
+            Some(ordinal) => format!("{path}.t:{ordinal}"),
+            None => path.to_string(),
+        }),
+        Event::NodeAdded(added) => node(added.node.ordinal),
+        Event::NodeDefined(defined) => node(defined.ordinal),
+        Event::NodeDeleted(deleted) => node(deleted.ordinal),
+        Event::PlanCreated(_)
+        | Event::TaskCreated(_)
+        | Event::Edited(_)
+        | Event::StatusSet(_)
+        | Event::Deleted(_)
+        | Event::ChecklistSet(_)
+        | Event::ContractSet(_)
+        | Event::StepDefined(_)
+        | Event::StepNoted(_)
+        | Event::StepVerified(_)
+        | Event::StepDone(_)
+        | Event::StepReopened(_)
+        | Event::StepBlockSet(_)
+        | Event::StepDeleted(_)
+        | Event::CardsCommitted(_)
+        | Event::NoteCommitted(_)
+        | Event::CardKept(_)
+        | Event::NoteKept(_)
+        | Event::OperationRecorded(_)
+        | Event::FocusMoved { .. }
+        | Event::AnswerKept { .. } => event.step().map(|step| step.path.to_string()),
     }
-}
-
-fn step_payload(step: &StepRef, more: Value, derived: &Derived) -> Map<String, Value> {
-    let mut payload = object(json!({
-        "task": step.task.task, "step_id": step.step_id, "path": step.path,
-    }));
-    payload.extend(object(more));
-    with_derived(Value::Object(payload), derived)
-}
-
-fn with_derived(payload: Value, derived: &Derived) -> Map<String, Value> {
-    let mut payload = object(payload);
-    if !derived.is_empty() {
-        payload.insert("derived".to_owned(), json!(derived));
-    }
-    payload
-}
-
-fn patch_object(patch: &MetaPatch) -> Map<String, Value> {
-    object(json!(patch))
-}
-
-fn insert_given<T: Serialize>(patch: &mut Map<String, Value>, name: &str, value: Option<&T>) {
-    if let Some(value) = value {
-        patch.insert(name.to_owned(), json!(value));
-    }
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    let Value::Object(map) = value else { unreachable!("payloads are objects, got {value}") };
-    map
 }

@@ -49,7 +49,8 @@ pub(super) fn step_opens(docs: &Docs, task: &Task, path: &StepPath) -> Consequen
     Ok(Derived { reopened, ..task_is_open(docs, task)? })
 }
 
-fn task_is_open(docs: &Docs, task: &Task) -> Consequence {
+/// The task is open again: DONE becomes ACTIVE.
+pub(super) fn task_is_open(docs: &Docs, task: &Task) -> Consequence {
     match task.meta.status {
         Status::Done => task_moves(docs, task, Status::Active),
         Status::Todo | Status::Active => Ok(nothing()),
@@ -67,15 +68,19 @@ fn closed_upwards(task: &Task, path: Option<StepPath>) -> Vec<StepPath> {
 
 fn task_moves(docs: &Docs, task: &Task, to: Status) -> Consequence {
     let status = Some(StatusMove { from: task.meta.status, to });
+    Ok(Derived { status, ..plan_follows(docs, task, to)? })
+}
+
+/// A task's status moves: leaving TODO wakes a TODO plan, an open task wakes a DONE one (TASKS-STATE-5).
+pub(super) fn plan_follows(docs: &Docs, task: &Task, to: Status) -> Consequence {
     let plan = lookup::plan(docs, task.parent)?;
-    // TASKS-STATE-5: leaving TODO wakes a TODO plan, reopening wakes a DONE one.
     let wakes = match plan.meta.status {
         Status::Todo => task.meta.status == Status::Todo,
-        Status::Done => true,
+        Status::Done => to != Status::Done,
         Status::Active => false,
     };
     let plan = if wakes { Some(plan_moves(docs, plan, Status::Active)?) } else { None };
-    Ok(Derived { status, plan, ..nothing() })
+    Ok(Derived { plan, ..nothing() })
 }
 
 fn plan_moves(docs: &Docs, plan: &Plan, to: Status) -> Result<PlanMove, Refusal<Tasks>> {

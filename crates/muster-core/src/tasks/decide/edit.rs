@@ -2,15 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{Decision, Docs, next_revision, reject};
+use super::{Decision, Docs, entity_ref, reject};
 use crate::{
     Refusal,
     tasks::{
-        Event, Key, Rejection, Tasks,
-        command::Edit,
-        entity::Meta,
-        event::{PlanEdited, TaskEdited},
-        id::EntityId,
+        Event, Key, Rejection, Tasks, command::Edit, entity::Meta, event::Edited, id::EntityId,
         lookup,
     },
 };
@@ -22,33 +18,29 @@ pub(super) fn edit(docs: &Docs, edit: &Edit) -> Decision {
     if let Some(depends_on) = &edit.meta.depends_on {
         check_dependencies(docs, edit.id, depends_on)?;
     }
-    let revision = next_revision(docs, &edit.id.into())?;
-    let event = match edit.id {
-        EntityId::Plan(id) => Event::PlanEdited(PlanEdited {
-            id,
-            revision,
-            meta: edit.meta.clone(),
-            contract: edit.own.contract.clone(),
-            contract_data: edit.own.contract_data.clone(),
-        }),
-        EntityId::Task(id) => Event::TaskEdited(TaskEdited {
-            id,
-            parent: lookup::task(docs, id)?.parent,
-            revision,
-            meta: edit.meta.clone(),
-            domain: edit.own.domain.clone(),
-        }),
-    };
-    Ok(vec![event])
+    let subject = entity_ref(docs, edit.id)?;
+    let (meta, own) = (edit.meta.clone(), edit.own.clone());
+    Ok(vec![Event::Edited(Edited { subject, meta, own, manner: edit.manner.clone() })])
 }
 
 /// A given field that entities of this kind do not have (TASKS-EDIT-2).
 fn foreign_field(edit: &Edit) -> Option<&'static str> {
-    match edit.id {
-        EntityId::Plan(_) => edit.own.domain.is_some().then_some("new_domain"),
-        EntityId::Task(_) if edit.own.contract.is_some() => Some("contract"),
-        EntityId::Task(_) => edit.own.contract_data.is_some().then_some("contract_data"),
-    }
+    let own = &edit.own;
+    let foreign = match edit.id {
+        EntityId::Plan(_) => [
+            ("new_domain", own.domain.is_some()),
+            ("phase", own.phase.is_some()),
+            ("component", own.component.is_some()),
+            ("assignee", own.assignee.is_some()),
+        ],
+        EntityId::Task(_) => [
+            ("contract", own.contract.is_some()),
+            ("contract_data", own.contract_data.is_some()),
+            ("", false),
+            ("", false),
+        ],
+    };
+    foreign.into_iter().find(|(_, given)| *given).map(|(field, _)| field)
 }
 
 /// TASKS-EDIT-3: dependencies exist, and following them never leads back.

@@ -8,9 +8,9 @@ use super::{Command, Document, Key, Rejection, Room, StepTarget, Tasks, plan, st
 use crate::{
     Aggregate, Replay,
     tasks::{
-        command::{DefineStep, Edit, OwnPatch},
+        command::{DefineStep, Edit},
         entity::{PlanSums, Status, StatusCounts},
-        event::MetaPatch,
+        event::{Manner, MetaPatch, OwnPatch},
         id::{EntityId, PlanId, TaskId},
         step::{Checkpoint, Checkpoints, ProofMode},
     },
@@ -227,6 +227,7 @@ fn close(
     let close = Command::CloseStep {
         step: target(number, &path),
         named: named.iter().copied().collect::<Checkpoints>(),
+        force: None,
     };
     let outcome = room.call(&[close]);
     prop_assert_eq!(outcome.is_ok(), known.may_close(&path, named), "{:?}", outcome);
@@ -316,7 +317,8 @@ fn depend(
     let on: BTreeSet<u64> = on.iter().copied().collect();
     let ids: Vec<EntityId> = on.iter().map(|number| TaskId(*number).into()).collect();
     let meta = MetaPatch { depends_on: Some(ids), ..MetaPatch::default() };
-    let edit = Edit { id: TaskId(number).into(), meta, own: OwnPatch::default() };
+    let edit =
+        Edit { id: TaskId(number).into(), meta, own: OwnPatch::default(), manner: Manner::Edit };
     let accepted = room.call(&[Command::Edit(edit)]).is_ok();
     let known = model.tasks.contains_key(&number);
     if !known || on.contains(&number) || on.iter().any(|n| !model.tasks.contains_key(n)) {

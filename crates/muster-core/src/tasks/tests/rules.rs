@@ -3,9 +3,9 @@
 use super::{Room, close, gate, plan, step, steps, task, verify};
 use crate::tasks::{
     Command, Event, Rejection,
-    command::{AddSteps, DefineStep, Edit, NewStep, OwnPatch, StepSelector, StepTarget},
+    command::{AddSteps, DefineStep, Edit, NewStep, StepSelector, StepTarget},
     entity::Status,
-    event::{Derived, MetaPatch, PlanMove, StatusMove, StepFields},
+    event::{Derived, Manner, MetaPatch, OwnPatch, PlanMove, StatusMove, StepFields},
     id::{EntityId, PlanId, StepId, TaskId},
     path::STEP_DEPTH_MAX,
     rejection::Gate,
@@ -25,7 +25,7 @@ fn define(path: &str) -> DefineStep {
 
 fn depends(id: impl Into<EntityId>, on: &[EntityId]) -> Command {
     let meta = MetaPatch { depends_on: Some(on.to_vec()), ..MetaPatch::default() };
-    Command::Edit(Edit { id: id.into(), meta, own: OwnPatch::default() })
+    Command::Edit(Edit { id: id.into(), meta, own: OwnPatch::default(), manner: Manner::Edit })
 }
 
 fn derived(events: &[Event]) -> Derived {
@@ -83,7 +83,7 @@ fn a_checkpoint_named_by_the_closing_call_is_required() {
     let mut room = Room::with_task();
     room.accept(verify("s:0", &gate()));
     let named = Checkpoints::from([Checkpoint::Docs]);
-    let rejection = room.refuse(Command::CloseStep { step: step(1, "s:0"), named });
+    let rejection = room.refuse(Command::CloseStep { step: step(1, "s:0"), named, force: None });
     let Rejection::GateOpen { report, .. } = rejection else { panic!() };
     assert_eq!(report.missing_checkpoints, [Checkpoint::Docs]);
 }
@@ -249,7 +249,7 @@ fn fields_of_the_other_kind_are_refused() {
     let mut room = Room::with_task();
     let domain = Some(Some("d".to_owned()));
     let own = OwnPatch { domain, ..OwnPatch::default() };
-    let edit = Edit { id: PlanId(1).into(), meta: MetaPatch::default(), own };
+    let edit = Edit { id: PlanId(1).into(), meta: MetaPatch::default(), own, manner: Manner::Edit };
     assert!(matches!(room.refuse(Command::Edit(edit)), Rejection::ForeignField { .. }));
 }
 

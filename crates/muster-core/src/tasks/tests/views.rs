@@ -8,9 +8,9 @@ use super::{Command, Room, gate, plan, step, steps, task, verify};
 use crate::{
     budget::{self, Shedding},
     tasks::{
-        command::{DefineStep, Edit, OwnPatch},
+        command::{DefineStep, Edit},
         entity::Urgency,
-        event::MetaPatch,
+        event::{Manner, MetaPatch, OwnPatch},
         id::{EntityId, PlanId, TaskId, WorkspaceId},
         step::{Checkpoint, ProofMode},
         view::{
@@ -32,7 +32,7 @@ fn radar(room: &Room, id: impl Into<EntityId>) -> Value {
 }
 
 fn edit(id: impl Into<EntityId>, meta: MetaPatch, own: OwnPatch) -> Command {
-    Command::Edit(Edit { id: id.into(), meta, own })
+    Command::Edit(Edit { id: id.into(), meta, own, manner: Manner::Edit })
 }
 
 /// A plan and tasks with everything that a view can show.

@@ -60,12 +60,12 @@ impl RowFilter {
 
     /// Whether a document passes.
     pub fn admits(&self, document: &Document) -> bool {
-        let (id, meta, domain) = match document {
-            Document::Plan(plan) => (EntityId::Plan(plan.id), &plan.meta, None),
-            Document::Task(task) => {
-                (EntityId::Task(task.id), &task.meta, Some(task.domain.as_deref()))
-            }
-            Document::Answer(_) | Document::Workspace(_) => return false,
+        let (id, meta, domain) = if let Some(task) = document.as_task() {
+            (EntityId::Task(task.id), &task.meta, Some(task.domain.as_deref()))
+        } else if let Some(plan) = document.as_plan() {
+            (EntityId::Plan(plan.id), &plan.meta, None)
+        } else {
+            return false;
         };
         let in_domain = match (&self.domain, domain) {
             (Some(wanted), Some(domain)) => domain == Some(wanted),
@@ -404,11 +404,8 @@ fn only(counts: &StatusCounts, status: Status) -> StatusCounts {
 }
 
 fn number(document: &Document) -> u64 {
-    match document {
-        Document::Plan(plan) => plan.id.0,
-        Document::Task(task) => task.id.0,
-        Document::Answer(_) | Document::Workspace(_) => 0,
-    }
+    let task = document.as_task().map(|task| task.id.0);
+    task.or_else(|| document.as_plan().map(|plan| plan.id.0)).unwrap_or(0)
 }
 
 impl PlanRow {

@@ -135,10 +135,11 @@ pub(super) fn blockers(docs: &Documents<Tasks>, task: &Task) -> Result<Vec<Line>
             if node.blocked {
                 lines.push(format!("{path} blocked"));
             }
-            lines.extend(node.blockers.iter().map(|blocker| format!("{path}: {blocker}")));
+            lines.extend(node.lists.blockers.iter().map(|blocker| format!("{path}: {blocker}")));
         }
     }
     lines.extend(waits(docs, &task.meta)?);
+    lines.extend(task.meta.blocker_cards.values().cloned());
     Ok(lines.iter().map(|line| text::cut(line, BLOCKER_CHARS_MAX)).collect())
 }
 

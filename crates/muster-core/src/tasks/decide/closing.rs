@@ -1,0 +1,78 @@
+//! Closing, reopening and blocking a step.
+
+use super::{Decision, Docs, derive, reject, step_ref};
+use crate::Timestamp;
+use crate::tasks::{
+    Event, Rejection,
+    command::{Force, StepTarget},
+    event::{Derived, StepBlockSet, StepDone, StepReopened},
+    lookup,
+    rejection::{Gate, GateReport},
+    step::{Checkpoint, Checkpoints, Step, Waiver},
+};
+
+pub(super) fn close(
+    docs: &Docs,
+    target: &StepTarget,
+    named: &Checkpoints,
+    force: Option<&Force>,
+) -> Decision {
+    let (task, step) = lookup::task_and_step(docs, target)?;
+    if step.is_closed() {
+        return reject(closed_already(step));
+    }
+    let report = GateReport::of(task, step, named);
+    let waiver = match (report.first_open(), force) {
+        (None, _) => None,
+        // TASKS-GATE-4: force never skips open children.
+        (Some(_), Some(force)) if !report.has_open_children() => Some(waive(&report, force)),
+        (Some(_), Some(_)) => return reject(Rejection::GateOpen { gate: Gate::Children, report }),
+        (Some(gate), None) => return reject(Rejection::GateOpen { gate, report }),
+    };
+    Ok(vec![Event::StepDone(StepDone {
+        step: step_ref(docs, task, step)?,
+        waiver,
+        derived: derive::work_begins(docs, task)?,
+    })])
+}
+
+fn closed_already(step: &Step) -> Rejection {
+    Rejection::AlreadyClosed { step_id: step.id, path: step.path.clone() }
+}
+
+/// What was skipped, in words that stay readable: `tests`, `proof:tests`, `blocked`.
+fn waive(report: &GateReport, force: &Force) -> Waiver {
+    let name = |checkpoint: &Checkpoint| checkpoint.name().to_owned();
+    let mut skipped: Vec<String> = report.missing_checkpoints.iter().map(name).collect();
+    skipped.extend(report.missing_proofs.iter().map(|cp| format!("proof:{}", cp.name())));
+    if report.blocked {
+        skipped.push("blocked".to_owned());
+    }
+    Waiver { reason: force.reason.clone(), at: Timestamp::default(), skipped }
+}
+
+pub(super) fn reopen(docs: &Docs, target: &StepTarget) -> Decision {
+    let (task, step) = lookup::task_and_step(docs, target)?;
+    if !step.is_closed() {
+        let (step_id, path) = (step.id, step.path.clone());
+        return reject(Rejection::NotClosed { step_id, path });
+    }
+    let derived: Derived = derive::step_opens(docs, task, &step.path)?;
+    let step = step_ref(docs, task, step)?;
+    Ok(vec![Event::StepReopened(StepReopened { step, derived })])
+}
+
+pub(super) fn block(
+    docs: &Docs,
+    target: &StepTarget,
+    blocked: bool,
+    reason: Option<&str>,
+) -> Decision {
+    let (task, step) = lookup::task_and_step(docs, target)?;
+    if blocked && step.is_closed() {
+        return reject(closed_already(step));
+    }
+    let reason = reason.filter(|_| blocked).map(str::to_owned);
+    let step = step_ref(docs, task, step)?;
+    Ok(vec![Event::StepBlockSet(StepBlockSet { step, blocked, reason })])
+}

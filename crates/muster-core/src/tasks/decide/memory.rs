@@ -1,0 +1,106 @@
+//! Evidence and reasoning memory.
+
+use super::{Decision, Docs, entity_ref, reject};
+use crate::{
+    Refusal, Timestamp,
+    tasks::{
+        Document, Event, Key, Rejection, Tasks,
+        command::{CaptureEvidence, CommitCard},
+        event::{CardKept, CardsCommitted, EvidenceCaptured, NoteCommitted, NoteKept},
+        id::{CardId, EntityId, EvidenceId},
+        lookup,
+        memory::{Card, CardType, Evidence, NoteEntry},
+    },
+};
+
+pub(super) fn capture(docs: &Docs, capture: &CaptureEvidence) -> Decision {
+    let step = match (&capture.step, capture.id) {
+        (Some(selector), EntityId::Task(id)) => {
+            let step = lookup::step(lookup::task(docs, id)?, selector);
+            let step = step.map_err(Refusal::Rejected)?;
+            Some((step.id, step.path.clone()))
+        }
+        (Some(_), EntityId::Plan(_)) | (None, _) => None,
+    };
+    let evidence = Evidence {
+        id: EvidenceId(lookup::workspace(docs)?.last_evidence + 1),
+        entity: capture.id,
+        step,
+        checkpoints: capture.checkpoints.clone(),
+        items: capture.items.clone(),
+        checks: capture.checks.clone(),
+        attachments: capture.attachments.clone(),
+        seq: 0,
+        at: Timestamp::default(),
+    };
+    let subject = entity_ref(docs, capture.id)?;
+    Ok(vec![Event::EvidenceCaptured(EvidenceCaptured { subject, evidence })])
+}
+
+/// TASKS-CARD-1.
+pub(super) fn card(docs: &Docs, commit: &CommitCard) -> Decision {
+    for supported in &commit.supports {
+        existing(docs, commit.entity, *supported)?;
+    }
+    let mut card = match commit.id {
+        Some(id) => existing(docs, commit.entity, id)?.clone(),
+        None if commit.title.is_none() && commit.text.is_none() => {
+            return reject(Rejection::EmptyCard);
+        }
+        None => blank(docs, commit.entity)?,
+    };
+    card.kind = commit.kind.unwrap_or(card.kind);
+    card.title = commit.title.clone().or(card.title);
+    card.text = commit.text.clone().or(card.text);
+    card.status = commit.status.clone().unwrap_or(card.status);
+    card.tags = commit.tags.clone().unwrap_or(card.tags);
+    card.meta = commit.meta.clone().unwrap_or(card.meta);
+    for supported in &commit.supports {
+        card.supports.entry(*supported).or_insert(0);
+    }
+    Ok(vec![Event::CardKept(CardKept { id: commit.entity, card })])
+}
+
+fn existing(docs: &Docs, entity: EntityId, id: CardId) -> Result<&Card, Refusal<Tasks>> {
+    match docs.get(&Key::Card(id))? {
+        Some(Document::Card(card)) if card.entity == entity => Ok(card),
+        Some(_) | None => reject(Rejection::UnknownCard { entity, card: id }),
+    }
+}
+
+fn blank(docs: &Docs, entity: EntityId) -> Result<Card, Refusal<Tasks>> {
+    Ok(Card {
+        id: CardId(lookup::workspace(docs)?.last_card + 1),
+        entity,
+        kind: CardType::Note,
+        title: None,
+        text: None,
+        status: "open".to_owned(),
+        tags: Vec::new(),
+        meta: serde_json::Map::new(),
+        supports: std::collections::BTreeMap::new(),
+        first_seq: 0,
+        last_seq: 0,
+        last_at: Timestamp::default(),
+    })
+}
+
+pub(super) fn note(docs: &Docs, note: &NoteEntry) -> Decision {
+    lookup::revision(docs, note.entity)?;
+    Ok(vec![Event::NoteKept(NoteKept { id: note.entity, note: note.clone() })])
+}
+
+pub(super) fn announce_cards(
+    docs: &Docs,
+    id: EntityId,
+    cards: &[(CardId, CardType)],
+    decision_note_seq: Option<u64>,
+) -> Decision {
+    let (plan, cards) = (lookup::plan_of(docs, id)?, cards.to_vec());
+    Ok(vec![Event::CardsCommitted(CardsCommitted { id, plan, cards, decision_note_seq })])
+}
+
+pub(super) fn announce_note(docs: &Docs, id: EntityId, seq: u64, title: Option<&str>) -> Decision {
+    let (plan, title) = (lookup::plan_of(docs, id)?, title.map(str::to_owned));
+    Ok(vec![Event::NoteCommitted(NoteCommitted { id, plan, seq, title })])
+}

@@ -1,0 +1,205 @@
+//! Facts about steps and their sub-plans.
+
+use serde::{Deserialize, Serialize};
+
+use super::Derived;
+use crate::tasks::{
+    id::{NodeId, PlanId, StepId, TaskId},
+    path::StepPath,
+    step::{Checkpoint, Node, NodeFields, ProofModes, Waiver},
+};
+
+/// Steps were added to a task.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StepsAdded {
+    /// The step's place.
+    pub task: TaskRef,
+    /// Step below which they were added; `None` at the task root.
+    pub parent_path: Option<StepPath>,
+    /// The steps, in path order.
+    pub steps: Vec<AddedStep>,
+    /// What followed from it.
+    #[serde(default, skip_serializing_if = "Derived::is_empty")]
+    pub derived: Derived,
+}
+
+/// A task, its plan, and the task's revision after the event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TaskRef {
+    /// The task.
+    pub task: TaskId,
+    /// Its plan.
+    pub parent: PlanId,
+    /// Its revision afterwards.
+    pub revision: u64,
+}
+
+/// One new step.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct AddedStep {
+    /// Its id.
+    pub id: StepId,
+    /// Its path.
+    pub path: StepPath,
+    /// Its title.
+    pub title: String,
+    /// Its lists and proof modes.
+    pub fields: StepFields,
+}
+
+/// The parts of a step that a definition sets; absent means unchanged.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct StepFields {
+    /// New criteria.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub success_criteria: Option<Vec<String>>,
+    /// New tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Vec<String>>,
+    /// New blockers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blockers: Option<Vec<String>>,
+    /// New proof modes, all four.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof_modes: Option<ProofModes>,
+}
+
+/// A step: where it is and whose it is.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct StepRef {
+    /// Its task.
+    pub task: TaskRef,
+    /// Its id.
+    pub step_id: StepId,
+    /// Its path.
+    pub path: StepPath,
+}
+
+/// Fields of a step changed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StepDefined {
+    /// The step.
+    pub step: StepRef,
+    /// New title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// New lists and proof modes.
+    pub fields: StepFields,
+    /// Names of the fields that were given.
+    pub given: Vec<String>,
+    /// Confirmations that a changed list cleared (TASKS-STATE-7).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cleared: Vec<Checkpoint>,
+    /// What followed from it.
+    #[serde(default, skip_serializing_if = "Derived::is_empty")]
+    pub derived: Derived,
+}
+
+/// A note was written on a step.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StepNoted {
+    /// The step.
+    pub step: StepRef,
+    /// Number of the note on this step, from 1.
+    pub note_seq: u32,
+    /// The whole note.
+    pub note: String,
+}
+
+/// Checkpoints were confirmed or un-confirmed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StepVerified {
+    /// The step.
+    pub step: StepRef,
+    /// The checkpoints given and their new value.
+    pub confirmations: Vec<(Checkpoint, bool)>,
+    /// What followed from it.
+    #[serde(default, skip_serializing_if = "Derived::is_empty")]
+    pub derived: Derived,
+}
+
+/// A step was closed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StepDone {
+    /// The step.
+    pub step: StepRef,
+    /// Present when gates were skipped by force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiver: Option<Waiver>,
+    /// What followed from it.
+    #[serde(default, skip_serializing_if = "Derived::is_empty")]
+    pub derived: Derived,
+}
+
+/// A step was opened again.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StepReopened {
+    /// The step.
+    pub step: StepRef,
+    /// What followed from it, the step itself included.
+    pub derived: Derived,
+}
+
+/// A step was blocked or unblocked.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StepBlockSet {
+    /// The step.
+    pub step: StepRef,
+    /// Whether it is blocked now.
+    pub blocked: bool,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// A step and everything below it was deleted.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StepDeleted {
+    /// The step.
+    pub step: StepRef,
+    /// How many steps went, itself included.
+    pub deleted_steps: u64,
+    /// What followed from it.
+    #[serde(default, skip_serializing_if = "Derived::is_empty")]
+    pub derived: Derived,
+}
+
+/// A node was added to a step's sub-plan.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct NodeAdded {
+    /// The step.
+    pub step: StepRef,
+    /// The node.
+    pub node: Node,
+    /// What followed from it.
+    #[serde(default, skip_serializing_if = "Derived::is_empty")]
+    pub derived: Derived,
+}
+
+/// Fields of a node changed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct NodeDefined {
+    /// The step.
+    pub step: StepRef,
+    /// The node's id.
+    pub node_id: NodeId,
+    /// The node's ordinal.
+    pub ordinal: u32,
+    /// What changed.
+    pub fields: NodeFields,
+    /// Names of the fields that were given.
+    pub given: Vec<String>,
+    /// What followed from it.
+    #[serde(default, skip_serializing_if = "Derived::is_empty")]
+    pub derived: Derived,
+}
+
+/// A node was deleted.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct NodeDeleted {
+    /// The step.
+    pub step: StepRef,
+    /// The node's id.
+    pub node_id: NodeId,
+    /// The node's ordinal.
+    pub ordinal: u32,
+}

@@ -1,0 +1,224 @@
+//! Plans and tasks as wholes.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Applied, Docs, Moment, apply_plan_move, change_meta, change_plan, change_task,
+    change_workspace, tell_dependents,
+};
+use crate::{
+    ListQuery,
+    tasks::{
+        Document, Key,
+        entity::{Checklist, Meta, Plan, PlanSums, Status, Task},
+        event::{
+            ChecklistSet, ContractSet, Deleted, Edited, MetaPatch, OwnPatch, PlanCreated,
+            StatusSet, TaskCreated,
+        },
+        history::OperationState,
+        id::EntityId,
+        lookup,
+        tree::StepTree,
+    },
+};
+
+pub(super) fn plan_created(docs: &mut Docs, created: &PlanCreated, moment: Moment) -> Applied {
+    let mut plan = Plan {
+        id: created.id,
+        meta: Meta::new(created.title.clone(), created.description.clone(), moment.at),
+        contract: created.contract.clone(),
+        contract_data: created.contract_data.clone(),
+        checklist: Checklist::default(),
+        sums: PlanSums::default(),
+    };
+    plan.meta.created_seq = moment.seq;
+    docs.create(Key::Plan(created.id), Document::Plan(plan));
+    change_workspace(docs, |workspace| {
+        workspace.last_plan = created.id.0;
+        *workspace.plans.slot(Status::Todo) += 1;
+    })
+}
+
+pub(super) fn task_created(docs: &mut Docs, created: &TaskCreated, moment: Moment) -> Applied {
+    let mut task = Task {
+        id: created.id,
+        parent: created.parent,
+        meta: Meta::new(created.title.clone(), created.description.clone(), moment.at),
+        domain: None,
+        phase: None,
+        component: None,
+        assignee: None,
+        steps: StepTree::default(),
+    };
+    task.meta.created_seq = moment.seq;
+    let tally = task.tally();
+    docs.create(Key::Task(created.id), Document::Task(task));
+    change_plan(docs, created.parent, |plan| plan.sums.add(&tally))?;
+    apply_plan_move(docs, &created.derived, moment)?;
+    change_workspace(docs, |workspace| {
+        workspace.last_task = created.id.0;
+        *workspace.tasks.slot(Status::Todo) += 1;
+    })
+}
+
+pub(super) fn edited(docs: &mut Docs, edited: &Edited, moment: Moment) -> Applied {
+    if let Some(depends_on) = &edited.meta.depends_on {
+        link_dependencies(docs, edited.subject.id, depends_on)?;
+    }
+    let revision = edited.subject.revision;
+    match edited.subject.id {
+        EntityId::Plan(id) => change_plan(docs, id, |plan| {
+            apply_meta(&mut plan.meta, &edited.meta, revision, moment);
+            apply_plan_fields(plan, &edited.own);
+        }),
+        EntityId::Task(id) => change_task(docs, id, |task| {
+            apply_meta(&mut task.meta, &edited.meta, revision, moment);
+            apply_task_fields(task, &edited.own);
+        }),
+    }
+}
+
+fn apply_meta(meta: &mut Meta, patch: &MetaPatch, revision: u64, moment: Moment) {
+    set(&mut meta.title, patch.title.as_ref());
+    set(&mut meta.description, patch.description.as_ref());
+    set(&mut meta.context, patch.context.as_ref());
+    set(&mut meta.priority, patch.priority.as_ref());
+    set(&mut meta.tags, patch.tags.as_ref());
+    set(&mut meta.depends_on, patch.depends_on.as_ref());
+    meta.revision = revision;
+    meta.updated_at = moment.at;
+}
+
+fn apply_plan_fields(plan: &mut Plan, own: &OwnPatch) {
+    set(&mut plan.contract, own.contract.as_ref());
+    set(&mut plan.contract_data, own.contract_data.as_ref());
+}
+
+fn apply_task_fields(task: &mut Task, own: &OwnPatch) {
+    set(&mut task.domain, own.domain.as_ref());
+    set(&mut task.phase, own.phase.as_ref());
+    set(&mut task.component, own.component.as_ref());
+    set(&mut task.assignee, own.assignee.as_ref());
+}
+
+/// Sets a value that was given.
+fn set<T: Clone>(slot: &mut T, given: Option<&T>) {
+    if let Some(value) = given {
+        slot.clone_from(value);
+    }
+}
+
+/// Keeps both directions of dependencies: who waits for whom, and who has to be told.
+pub(super) fn link_dependencies(docs: &mut Docs, id: EntityId, depends_on: &[EntityId]) -> Applied {
+    let new: BTreeSet<EntityId> = depends_on.iter().copied().collect();
+    let meta = docs.get(&id.into())?.and_then(Document::meta);
+    let old: BTreeSet<EntityId> =
+        meta.map(|meta| meta.depends_on.iter().copied().collect()).unwrap_or_default();
+    for dropped in old.difference(&new) {
+        change_meta(docs, *dropped, |meta| {
+            meta.dependents.remove(&id);
+        })?;
+    }
+    for added in new.difference(&old) {
+        change_meta(docs, *added, |meta| {
+            meta.dependents.insert(id);
+        })?;
+    }
+    let mut waiting_on = BTreeSet::new();
+    for dependency in &new {
+        if lookup::status(docs, *dependency)?.is_some_and(|status| status != Status::Done) {
+            waiting_on.insert(*dependency);
+        }
+    }
+    change_meta(docs, id, |meta| meta.waiting_on = waiting_on)
+}
+
+pub(super) fn status_set(docs: &mut Docs, set: &StatusSet, moment: Moment) -> Applied {
+    let (to, revision) = (set.moved.to, set.subject.revision);
+    let apply = |meta: &mut Meta| {
+        meta.status = to;
+        meta.revision = revision;
+        meta.updated_at = moment.at;
+    };
+    change_meta(docs, set.subject.id, apply)?;
+    apply_plan_move(docs, &set.derived, moment)
+}
+
+/// Removes a plan or task with everything that hangs on it; what was written before stays in the log.
+pub(super) fn deleted(docs: &mut Docs, deleted: &Deleted) -> Applied {
+    let id = deleted.id;
+    link_dependencies(docs, id, &[])?;
+    let Some(document) = docs.get(&id.into())? else { return Ok(()) };
+    let status = document.meta().map(|meta| meta.status).unwrap_or_default();
+    let tally = document.as_task().map(Task::tally);
+    // What is gone blocks nobody, as if it were done (TASKS-EDIT-3).
+    tell_dependents(docs, id, status, Status::Done)?;
+    if let Some(tally) = tally {
+        change_plan(docs, deleted.plan, |plan| plan.sums.subtract(&tally))?;
+    }
+    change_workspace(docs, |workspace| {
+        let counts = match id {
+            EntityId::Plan(_) => &mut workspace.plans,
+            EntityId::Task(_) => &mut workspace.tasks,
+        };
+        *counts.slot(status) -= 1;
+        if workspace.focus == Some(id) {
+            workspace.focus = None;
+        }
+    })?;
+    remove_attached(docs, id)?;
+    docs.remove(id.into());
+    Ok(())
+}
+
+/// TASKS-DEL-2, TASKS-UNDO-4: evidence and cards go, operations leave the stacks.
+fn remove_attached(docs: &mut Docs, id: EntityId) -> Applied {
+    let attached = |kind| ListQuery { parent: Some(id.to_string()), ..ListQuery::of(kind) };
+    let mut keys = Vec::new();
+    for document in docs.list(&attached("evidence"))? {
+        if let Document::Evidence(evidence) = document {
+            keys.push(Key::Evidence(evidence.id));
+        }
+    }
+    for document in docs.list(&attached("card"))? {
+        if let Document::Card(card) = document {
+            keys.push(Key::Card(card.id));
+        }
+    }
+    let stacked = [OperationState::Undoable.name(), OperationState::Redoable.name()];
+    let operations = ListQuery { statuses: stacked.to_vec(), ..attached("operation") };
+    let mut stacked = Vec::new();
+    for document in docs.list(&operations)? {
+        if let Document::Operation(operation) = document {
+            stacked.push(operation.seq);
+        }
+    }
+    for seq in stacked {
+        if let Some(Document::Operation(operation)) = docs.edit(&Key::Operation(seq))? {
+            operation.state = match operation.state {
+                OperationState::Redoable | OperationState::Undone => OperationState::Undone,
+                OperationState::Undoable | OperationState::Final => OperationState::Final,
+            };
+        }
+    }
+    keys.into_iter().for_each(|key| docs.remove(key));
+    docs.remove(Key::Memory(id));
+    Ok(())
+}
+
+pub(super) fn checklist_set(docs: &mut Docs, set: &ChecklistSet, moment: Moment) -> Applied {
+    change_plan(docs, set.plan, |plan| {
+        plan.checklist = set.checklist.clone();
+        plan.meta.revision = set.revision;
+        plan.meta.updated_at = moment.at;
+    })
+}
+
+pub(super) fn contract_set(docs: &mut Docs, set: &ContractSet, moment: Moment) -> Applied {
+    change_plan(docs, set.plan, |plan| {
+        plan.contract.clone_from(&set.contract);
+        plan.contract_data.clone_from(&set.contract_data);
+        plan.meta.revision = set.revision;
+        plan.meta.updated_at = moment.at;
+    })
+}

@@ -1,0 +1,242 @@
+//! Evidence, reasoning memory and the history of operations.
+
+use serde_json::{Value, json};
+
+use super::{
+    Applied, Docs, Moment, apply_derived, apply_plan_move, change_meta, change_plan, change_task,
+    change_workspace, entity::link_dependencies,
+};
+use crate::{
+    ListQuery,
+    tasks::{
+        Document, Key,
+        entity::Meta,
+        event::{CardKept, EvidenceCaptured, NoteKept, Restored},
+        fields,
+        history::{Operation, OperationState},
+        id::EntityId,
+        memory::{Card, Evidence, MemoryCounts, NoteEntry, TraceEntry},
+        wire,
+    },
+    text,
+};
+
+/// Characters of a blocker card's line.
+const BLOCKER_CHARS_MAX: usize = 200;
+
+fn change_counts(docs: &mut Docs, id: EntityId, change: impl FnOnce(&mut MemoryCounts)) -> Applied {
+    let key = Key::Memory(id);
+    let mut counts = match docs.get(&key)? {
+        Some(Document::Memory(counts)) => counts.clone(),
+        Some(_) | None => MemoryCounts::default(),
+    };
+    change(&mut counts);
+    docs.put(key, Document::Memory(counts));
+    Ok(())
+}
+
+pub(super) fn evidence_captured(
+    docs: &mut Docs,
+    captured: &EvidenceCaptured,
+    moment: Moment,
+) -> Applied {
+    let evidence = Evidence { seq: moment.seq, at: moment.at, ..captured.evidence.clone() };
+    let (subject, linked) = (captured.subject, evidence.checkpoints.clone());
+    let touch = |meta: &mut Meta| {
+        meta.revision = subject.revision;
+        meta.updated_at = moment.at;
+    };
+    match (subject.id, &evidence.step) {
+        (EntityId::Task(id), Some((_, path))) => change_task(docs, id, |task| {
+            if let Some(step) = task.steps.at_mut(path) {
+                step.proven.extend(linked);
+                step.evidence += 1;
+                step.updated_at = moment.at;
+            }
+            touch(&mut task.meta);
+        })?,
+        (id, _) => change_meta(docs, id, touch)?,
+    }
+    change_workspace(docs, |workspace| workspace.last_evidence = evidence.id.0)?;
+    change_counts(docs, subject.id, |counts| counts.captures += 1)?;
+    mirror_evidence(docs, &evidence, moment)?;
+    docs.put(Key::Evidence(evidence.id), Document::Evidence(evidence));
+    Ok(())
+}
+
+/// TASKS-CAP-3: counts and checkpoints, no bodies.
+fn mirror_evidence(docs: &mut Docs, evidence: &Evidence, moment: Moment) -> Applied {
+    let names: Vec<&str> = evidence.checkpoints.iter().map(|cp| cp.name()).collect();
+    let linked =
+        if names.is_empty() { String::new() } else { format!(" for {}", names.join(", ")) };
+    let content = format!("Evidence {}: {}{linked}", evidence.id, evidence.summary());
+    let step = evidence.step.as_ref();
+    let meta = json!({
+        "source": "tasks_evidence", "evidence_id": evidence.id,
+        "step_id": step.map(|(id, _)| id), "path": step.map(|(_, path)| path),
+        "event_id": wire::event_id(moment.seq),
+    });
+    mirror_note(docs, evidence.entity, &content, meta, moment)
+}
+
+/// Adds an entry to the notes document for something that was written elsewhere.
+pub(super) fn mirror_note(
+    docs: &mut Docs,
+    entity: EntityId,
+    content: &str,
+    meta: Value,
+    moment: Moment,
+) -> Applied {
+    let Value::Object(meta) = meta else { unreachable!("facts of a note are an object") };
+    let note = NoteEntry {
+        entity,
+        title: None,
+        format: Some("text".to_owned()),
+        meta,
+        content: content.to_owned(),
+        seq: moment.seq,
+        at: moment.at,
+    };
+    docs.put(Key::Note(moment.seq), Document::Note(note));
+    change_counts(docs, entity, |counts| counts.notes += 1)
+}
+
+pub(super) fn card_kept(docs: &mut Docs, kept: &CardKept, moment: Moment) -> Applied {
+    let id = kept.card.id;
+    let before = match docs.get(&Key::Card(id))? {
+        Some(Document::Card(card)) => Some(card.clone()),
+        Some(_) | None => None,
+    };
+    let mut card = Card { last_seq: moment.seq, last_at: moment.at, ..kept.card.clone() };
+    card.first_seq = before.as_ref().map_or(moment.seq, |before| before.first_seq);
+    for (supported, edge) in &mut card.supports {
+        let known = before.as_ref().and_then(|before| before.supports.get(supported));
+        *edge = known.copied().unwrap_or(moment.seq);
+    }
+    change_counts(docs, kept.id, |counts| {
+        if let Some(before) = &before {
+            *counts.cards.entry(before.kind).or_default() -= 1;
+        }
+        *counts.cards.entry(card.kind).or_default() += 1;
+        counts.cards.retain(|_, count| *count > 0);
+    })?;
+    change_meta(docs, kept.id, |meta| {
+        if card.blocks() {
+            let line = format!("{}: {}", card.id, card.label());
+            meta.blocker_cards.insert(card.id, text::cut(&line, BLOCKER_CHARS_MAX));
+        } else {
+            meta.blocker_cards.remove(&card.id);
+        }
+    })?;
+    change_workspace(docs, |workspace| workspace.last_card = workspace.last_card.max(id.0))?;
+    let entry = TraceEntry { entity: kept.id, card: card.clone(), seq: moment.seq, at: moment.at };
+    docs.put(Key::Trace(moment.seq), Document::Trace(entry));
+    docs.put(Key::Card(id), Document::Card(card));
+    Ok(())
+}
+
+pub(super) fn note_kept(docs: &mut Docs, kept: &NoteKept, moment: Moment) -> Applied {
+    let note = NoteEntry { seq: moment.seq, at: moment.at, ..kept.note.clone() };
+    docs.put(Key::Note(moment.seq), Document::Note(note));
+    change_counts(docs, kept.id, |counts| counts.notes += 1)
+}
+
+/// Adds an operation to the history; new work takes the chance to redo what was undone before it
+/// (TASKS-REDO-1).
+pub(super) fn recorded(docs: &mut Docs, operation: &Operation, moment: Moment) -> Applied {
+    let id = operation.entity;
+    let redoable = docs.get(&id.into())?.and_then(Document::meta).is_some_and(|m| m.redoable);
+    if redoable {
+        forget_redo(docs, id)?;
+    }
+    let state = match operation.change {
+        Some(_) => OperationState::Undoable,
+        None => OperationState::Final,
+    };
+    let operation = Operation { state, seq: moment.seq, at: moment.at, ..operation.clone() };
+    docs.put(Key::Operation(moment.seq), Document::Operation(operation));
+    Ok(())
+}
+
+fn forget_redo(docs: &mut Docs, id: EntityId) -> Applied {
+    let query = ListQuery {
+        parent: Some(id.to_string()),
+        statuses: vec![OperationState::Redoable.name()],
+        ..ListQuery::of("operation")
+    };
+    let mut positions = Vec::new();
+    for document in docs.list(&query)? {
+        if let Document::Operation(operation) = document {
+            positions.push(operation.seq);
+        }
+    }
+    for seq in positions {
+        if let Some(Document::Operation(operation)) = docs.edit(&Key::Operation(seq))? {
+            operation.state = OperationState::Undone;
+        }
+    }
+    change_meta(docs, id, |meta| meta.redoable = false)
+}
+
+/// Writes the fields of an undone or redone operation and moves it between the stacks.
+pub(super) fn restored(docs: &mut Docs, restored: &Restored, moment: Moment) -> Applied {
+    write_fields(docs, restored, moment)?;
+    apply_plan_move(docs, &restored.derived, moment)?;
+    if let Some(Document::Operation(operation)) = docs.edit(&Key::Operation(restored.op_seq))? {
+        operation.state =
+            if restored.undo { OperationState::Redoable } else { OperationState::Undoable };
+        operation.undone_at = if restored.undo { moment.seq } else { 0 };
+    }
+    let left = redo_left(docs, restored.subject.id)?;
+    change_meta(docs, restored.subject.id, |meta| meta.redoable = left)
+}
+
+fn redo_left(docs: &Docs, id: EntityId) -> Result<bool, crate::Unloaded<crate::tasks::Tasks>> {
+    let query = ListQuery {
+        parent: Some(id.to_string()),
+        statuses: vec![OperationState::Redoable.name()],
+        limit: Some(1),
+        ..ListQuery::of("operation")
+    };
+    Ok(!docs.list(&query)?.is_empty())
+}
+
+fn write_fields(docs: &mut Docs, restored: &Restored, moment: Moment) -> Applied {
+    let values = &restored.fields;
+    let (subject, derived) = (restored.subject, &restored.derived);
+    let touch = |meta: &mut Meta| {
+        meta.revision = subject.revision;
+        meta.updated_at = moment.at;
+    };
+    if values.contains_key("depends_on") && restored.path.is_none() {
+        let mut depends_on = Vec::new();
+        fields::read(values, "depends_on", &mut depends_on);
+        link_dependencies(docs, subject.id, &depends_on)?;
+    }
+    match (subject.id, &restored.path) {
+        (EntityId::Plan(id), _) => change_plan(docs, id, |plan| {
+            fields::write_plan(plan, values);
+            touch(&mut plan.meta);
+        }),
+        (EntityId::Task(id), None) => change_task(docs, id, |task| {
+            fields::write_task(task, values);
+            touch(&mut task.meta);
+        }),
+        (EntityId::Task(id), Some(path)) => change_task(docs, id, |task| {
+            if let Some(step) = task.steps.at_mut(path) {
+                let node = restored.node;
+                match node.and_then(|at| step.nodes.iter_mut().find(|node| node.ordinal == at)) {
+                    Some(node) => {
+                        fields::write_node(node, values);
+                        node.updated_at = moment.at;
+                    }
+                    None => fields::write_step(step, values),
+                }
+                step.updated_at = moment.at;
+                step.graph_seq = moment.seq;
+            }
+            touch(&mut task.meta);
+            apply_derived(task, derived, moment);
+        }),
+    }
+}

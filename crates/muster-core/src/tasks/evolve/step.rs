@@ -1,0 +1,203 @@
+//! Steps and the nodes of their sub-plans.
+
+use super::{Applied, Docs, Moment, apply_derived, apply_plan_move, change_task, change_workspace};
+use serde_json::json;
+
+use super::memory::mirror_note;
+use crate::{
+    ListQuery,
+    tasks::{
+        Document, Key,
+        event::{
+            Derived, NodeAdded, NodeDefined, NodeDeleted, StepBlockSet, StepDefined, StepDeleted,
+            StepDone, StepFields, StepNoted, StepRef, StepReopened, StepVerified, StepsAdded,
+        },
+        id::EntityId,
+        step::{Block, Checkpoint, Node, NodeFields, Step, Waiver},
+        wire,
+    },
+};
+
+pub(super) fn added(docs: &mut Docs, added: &StepsAdded, moment: Moment) -> Applied {
+    change_task(docs, added.task.task, |task| {
+        for new in &added.steps {
+            let mut step = Step::new(new.id, new.path.clone(), new.title.clone(), moment.at);
+            step.added_seq = moment.seq;
+            step.graph_seq = moment.seq;
+            apply_fields(&mut step, &new.fields);
+            task.steps.insert(step);
+        }
+        task.meta.revision = added.task.revision;
+        task.meta.updated_at = moment.at;
+        apply_derived(task, &added.derived, moment);
+    })?;
+    apply_plan_move(docs, &added.derived, moment)?;
+    change_workspace(docs, |workspace| {
+        if let Some(last) = added.steps.last() {
+            workspace.last_step = last.id.0;
+        }
+    })
+}
+
+pub(super) fn defined(docs: &mut Docs, defined: &StepDefined, moment: Moment) -> Applied {
+    change_step(docs, &defined.step, &defined.derived, moment, |step| {
+        if let Some(title) = &defined.title {
+            step.title.clone_from(title);
+            step.graph_seq = moment.seq;
+        }
+        apply_fields(step, &defined.fields);
+        for checkpoint in &defined.cleared {
+            set_confirmed(step, *checkpoint, false);
+        }
+    })
+}
+
+fn apply_fields(step: &mut Step, fields: &StepFields) {
+    if let Some(criteria) = &fields.success_criteria {
+        step.success_criteria.clone_from(criteria);
+    }
+    if let Some(tests) = &fields.tests {
+        step.tests.clone_from(tests);
+    }
+    if let Some(blockers) = &fields.blockers {
+        step.blockers.clone_from(blockers);
+    }
+    if let Some(modes) = fields.proof_modes {
+        step.proof_modes = modes;
+    }
+}
+
+pub(super) fn noted(docs: &mut Docs, noted: &StepNoted, moment: Moment) -> Applied {
+    change_step(docs, &noted.step, &Derived::default(), moment, |step| {
+        step.notes = noted.note_seq;
+    })?;
+    // TASKS-NOTE-1: the whole note is readable in the notes document too.
+    let StepRef { task, step_id, path } = &noted.step;
+    let meta = json!({
+        "source": "tasks_note", "task_id": task.task, "step_id": step_id, "path": path,
+        "note_seq": noted.note_seq, "event_id": wire::event_id(moment.seq),
+    });
+    mirror_note(docs, task.task.into(), &noted.note, meta, moment)
+}
+
+pub(super) fn verified(docs: &mut Docs, verified: &StepVerified, moment: Moment) -> Applied {
+    change_step(docs, &verified.step, &verified.derived, moment, |step| {
+        for (checkpoint, confirmed) in &verified.confirmations {
+            set_confirmed(step, *checkpoint, *confirmed);
+        }
+    })
+}
+
+fn set_confirmed(step: &mut Step, checkpoint: Checkpoint, confirmed: bool) {
+    if confirmed {
+        step.confirmed.insert(checkpoint);
+    } else {
+        step.confirmed.remove(&checkpoint);
+    }
+}
+
+pub(super) fn done(docs: &mut Docs, done: &StepDone, moment: Moment) -> Applied {
+    change_step(docs, &done.step, &done.derived, moment, |step| {
+        step.completed_at = Some(moment.at);
+        step.waiver = done.waiver.clone().map(|waiver| Waiver { at: moment.at, ..waiver });
+        step.graph_seq = moment.seq;
+    })
+}
+
+pub(super) fn reopened(docs: &mut Docs, reopened: &StepReopened, moment: Moment) -> Applied {
+    change_step(docs, &reopened.step, &reopened.derived, moment, |_| {})
+}
+
+pub(super) fn block_set(docs: &mut Docs, set: &StepBlockSet, moment: Moment) -> Applied {
+    change_step(docs, &set.step, &Derived::default(), moment, |step| {
+        step.block = set.blocked.then(|| Block { reason: set.reason.clone() });
+    })
+}
+
+pub(super) fn deleted(docs: &mut Docs, deleted: &StepDeleted, moment: Moment) -> Applied {
+    let place = &deleted.step;
+    let task_id = EntityId::Task(place.task.task);
+    let query = ListQuery { parent: Some(task_id.to_string()), ..ListQuery::of("evidence") };
+    let mut gone = Vec::new();
+    for document in docs.list(&query)? {
+        let Document::Evidence(evidence) = document else { continue };
+        let below = evidence.step.as_ref();
+        if below.is_some_and(|(_, path)| *path == place.path || path.is_below(&place.path)) {
+            gone.push(Key::Evidence(evidence.id));
+        }
+    }
+    gone.into_iter().for_each(|key| docs.remove(key));
+    change_task(docs, place.task.task, |task| {
+        task.steps.remove(&place.path);
+        task.meta.revision = place.task.revision;
+        task.meta.updated_at = moment.at;
+        apply_derived(task, &deleted.derived, moment);
+    })?;
+    apply_plan_move(docs, &deleted.derived, moment)
+}
+
+pub(super) fn node_added(docs: &mut Docs, added: &NodeAdded, moment: Moment) -> Applied {
+    let node = Node { created_at: moment.at, updated_at: moment.at, ..added.node.clone() };
+    change_step(docs, &added.step, &added.derived, moment, |step| {
+        step.next_node = node.ordinal + 1;
+        step.nodes.push(node);
+    })?;
+    change_workspace(docs, |workspace| workspace.last_node = added.node.id.0)
+}
+
+pub(super) fn node_defined(docs: &mut Docs, defined: &NodeDefined, moment: Moment) -> Applied {
+    change_step(docs, &defined.step, &defined.derived, moment, |step| {
+        let node = step.nodes.iter_mut().find(|node| node.ordinal == defined.ordinal);
+        if let Some(node) = node {
+            apply_node_fields(node, &defined.fields);
+            node.updated_at = moment.at;
+        }
+    })
+}
+
+fn apply_node_fields(node: &mut Node, fields: &NodeFields) {
+    fn set<T: Clone>(slot: &mut T, given: Option<&T>) {
+        if let Some(value) = given {
+            slot.clone_from(value);
+        }
+    }
+    set(&mut node.title, fields.title.as_ref());
+    set(&mut node.status, fields.status.as_ref());
+    set(&mut node.status_manual, fields.status_manual.as_ref());
+    set(&mut node.priority, fields.priority.as_ref());
+    set(&mut node.blocked, fields.blocked.as_ref());
+    set(&mut node.description, fields.description.as_ref());
+    set(&mut node.context, fields.context.as_ref());
+    set(&mut node.lists.blockers, fields.blockers.as_ref());
+    set(&mut node.lists.dependencies, fields.dependencies.as_ref());
+    set(&mut node.lists.next_steps, fields.next_steps.as_ref());
+    set(&mut node.lists.problems, fields.problems.as_ref());
+    set(&mut node.lists.risks, fields.risks.as_ref());
+    set(&mut node.lists.success_criteria, fields.success_criteria.as_ref());
+}
+
+pub(super) fn node_deleted(docs: &mut Docs, deleted: &NodeDeleted, moment: Moment) -> Applied {
+    change_step(docs, &deleted.step, &Derived::default(), moment, |step| {
+        step.nodes.retain(|node| node.ordinal != deleted.ordinal);
+    })
+}
+
+/// Changes one step and its task, then what follows from it.
+pub(super) fn change_step(
+    docs: &mut Docs,
+    place: &StepRef,
+    derived: &Derived,
+    moment: Moment,
+    change: impl FnOnce(&mut Step),
+) -> Applied {
+    change_task(docs, place.task.task, |task| {
+        if let Some(step) = task.steps.at_mut(&place.path) {
+            change(step);
+            step.updated_at = moment.at;
+        }
+        task.meta.revision = place.task.revision;
+        task.meta.updated_at = moment.at;
+        apply_derived(task, derived, moment);
+    })?;
+    apply_plan_move(docs, derived, moment)
+}

@@ -1,0 +1,184 @@
+//! Fields of plans, tasks, steps and nodes by name, for history: what changed, and writing it back.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+use super::{
+    entity::{Plan, Task},
+    history::Fields,
+    step::{Block, Checkpoint, Node, Step},
+};
+
+/// Patchable fields of a plan.
+pub fn of_plan(plan: &Plan) -> Fields {
+    let meta = &plan.meta;
+    named([
+        ("title", json!(meta.title)),
+        ("description", json!(meta.description)),
+        ("context", json!(meta.context)),
+        ("priority", json!(meta.priority)),
+        ("tags", json!(meta.tags)),
+        ("depends_on", json!(meta.depends_on)),
+        ("contract", json!(plan.contract)),
+        ("contract_data", json!(plan.contract_data)),
+    ])
+}
+
+/// Patchable fields of a task.
+pub fn of_task(task: &Task) -> Fields {
+    let meta = &task.meta;
+    named([
+        ("title", json!(meta.title)),
+        ("description", json!(meta.description)),
+        ("context", json!(meta.context)),
+        ("priority", json!(meta.priority)),
+        ("tags", json!(meta.tags)),
+        ("depends_on", json!(meta.depends_on)),
+        ("domain", json!(task.domain)),
+        ("phase", json!(task.phase)),
+        ("component", json!(task.component)),
+        ("assignee", json!(task.assignee)),
+    ])
+}
+
+/// Fields of a step that operations change, its gate included.
+pub fn of_step(step: &Step) -> Fields {
+    let mut fields = named([
+        ("title", json!(step.title)),
+        ("success_criteria", json!(step.success_criteria)),
+        ("tests", json!(step.tests)),
+        ("blockers", json!(step.blockers)),
+        ("completed", json!(step.is_closed())),
+        ("completed_at_ms", json!(step.completed_at)),
+        ("waiver", json!(step.waiver)),
+        ("blocked", json!(step.block.is_some())),
+        ("block_reason", json!(step.block.as_ref().and_then(|block| block.reason.as_ref()))),
+    ]);
+    for checkpoint in Checkpoint::ALL {
+        let confirmed = step.confirmed.contains(&checkpoint);
+        fields.insert(format!("{}_confirmed", checkpoint.name()), json!(confirmed));
+    }
+    for checkpoint in Checkpoint::PROVABLE {
+        let mode = step.proof_modes.get(checkpoint);
+        fields.insert(format!("proof_{}_mode", checkpoint.name()), json!(mode));
+    }
+    fields
+}
+
+/// Fields of a node.
+pub fn of_node(node: &Node) -> Fields {
+    named([
+        ("title", json!(node.title)),
+        ("status", json!(node.status)),
+        ("status_manual", json!(node.status_manual)),
+        ("priority", json!(node.priority)),
+        ("blocked", json!(node.blocked)),
+        ("description", json!(node.description)),
+        ("context", json!(node.context)),
+        ("blockers", json!(node.lists.blockers)),
+        ("dependencies", json!(node.lists.dependencies)),
+        ("next_steps", json!(node.lists.next_steps)),
+        ("problems", json!(node.lists.problems)),
+        ("risks", json!(node.lists.risks)),
+        ("success_criteria", json!(node.lists.success_criteria)),
+    ])
+}
+
+/// The fields that differ, before and after.
+pub fn difference(before: &Fields, after: &Fields) -> (Fields, Fields) {
+    let changed = |(name, value): &(&String, &Value)| before.get(*name) != Some(*value);
+    let names: Vec<&String> = after.iter().filter(changed).map(|(name, _)| name).collect();
+    let pick = |fields: &Fields| -> Fields {
+        names
+            .iter()
+            .filter_map(|name| Some(((*name).clone(), fields.get(*name)?.clone())))
+            .collect()
+    };
+    (pick(before), pick(after))
+}
+
+/// Writes fields of a step back.
+pub(super) fn write_step(step: &mut Step, fields: &Fields) {
+    read(fields, "title", &mut step.title);
+    read(fields, "success_criteria", &mut step.success_criteria);
+    read(fields, "tests", &mut step.tests);
+    read(fields, "blockers", &mut step.blockers);
+    read(fields, "completed_at_ms", &mut step.completed_at);
+    read(fields, "waiver", &mut step.waiver);
+    let (mut blocked, mut reason) =
+        (step.block.is_some(), step.block.take().and_then(|block| block.reason));
+    read(fields, "blocked", &mut blocked);
+    read(fields, "block_reason", &mut reason);
+    step.block = blocked.then_some(Block { reason });
+    for checkpoint in Checkpoint::ALL {
+        match fields.get(&format!("{}_confirmed", checkpoint.name())) {
+            Some(Value::Bool(true)) => {
+                step.confirmed.insert(checkpoint);
+            }
+            Some(_) => {
+                step.confirmed.remove(&checkpoint);
+            }
+            None => {}
+        }
+        let mut mode = step.proof_modes.get(checkpoint);
+        read(fields, &format!("proof_{}_mode", checkpoint.name()), &mut mode);
+        step.proof_modes.set(checkpoint, mode);
+    }
+}
+
+/// Writes fields of a node back.
+pub(super) fn write_node(node: &mut Node, fields: &Fields) {
+    read(fields, "title", &mut node.title);
+    read(fields, "status", &mut node.status);
+    read(fields, "status_manual", &mut node.status_manual);
+    read(fields, "priority", &mut node.priority);
+    read(fields, "blocked", &mut node.blocked);
+    read(fields, "description", &mut node.description);
+    read(fields, "context", &mut node.context);
+    read(fields, "blockers", &mut node.lists.blockers);
+    read(fields, "dependencies", &mut node.lists.dependencies);
+    read(fields, "next_steps", &mut node.lists.next_steps);
+    read(fields, "problems", &mut node.lists.problems);
+    read(fields, "risks", &mut node.lists.risks);
+    read(fields, "success_criteria", &mut node.lists.success_criteria);
+}
+
+/// Writes fields of a task back; dependencies are linked by the caller.
+pub(super) fn write_task(task: &mut Task, fields: &Fields) {
+    write_meta(&mut task.meta, fields);
+    read(fields, "domain", &mut task.domain);
+    read(fields, "phase", &mut task.phase);
+    read(fields, "component", &mut task.component);
+    read(fields, "assignee", &mut task.assignee);
+}
+
+/// Writes fields of a plan back; dependencies are linked by the caller.
+pub(super) fn write_plan(plan: &mut Plan, fields: &Fields) {
+    write_meta(&mut plan.meta, fields);
+    read(fields, "contract", &mut plan.contract);
+    read(fields, "contract_data", &mut plan.contract_data);
+}
+
+fn write_meta(meta: &mut super::entity::Meta, fields: &Fields) {
+    read(fields, "title", &mut meta.title);
+    read(fields, "description", &mut meta.description);
+    read(fields, "context", &mut meta.context);
+    read(fields, "priority", &mut meta.priority);
+    read(fields, "tags", &mut meta.tags);
+    read(fields, "depends_on", &mut meta.depends_on);
+}
+
+/// Sets a value from the field of that name, if it is there.
+pub(super) fn read<T: DeserializeOwned + Serialize>(fields: &Fields, name: &str, slot: &mut T) {
+    let Some(value) = fields.get(name) else { return };
+    match serde_json::from_value(value.clone()) {
+        Ok(read) => *slot = read,
+        Err(error) => unreachable!("{name} was written by this room: {error}"),
+    }
+}
+
+fn named<const N: usize>(fields: [(&str, Value); N]) -> Fields {
+    BTreeMap::from(fields.map(|(name, value)| (name.to_owned(), value)))
+}

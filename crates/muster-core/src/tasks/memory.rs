@@ -1,0 +1,179 @@
+//! Evidence and reasoning memory: what was proven, noted and thought about a plan or task.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    id::{CardId, EntityId, EvidenceId, StepId},
+    path::StepPath,
+    step::Checkpoints,
+};
+use crate::Timestamp;
+
+/// A record attached to a step or to the root of a plan or task.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Its id.
+    pub id: EvidenceId,
+    /// The plan or task.
+    pub entity: EntityId,
+    /// The step, unless it hangs at the root.
+    pub step: Option<(StepId, StepPath)>,
+    /// Checkpoints it is linked to.
+    pub checkpoints: Checkpoints,
+    /// Artifacts, as given.
+    pub items: Vec<Map<String, Value>>,
+    /// Check lines, receipts among them.
+    pub checks: Vec<String>,
+    /// Links and file names.
+    pub attachments: Vec<String>,
+    /// Position of the capture; zero until it is recorded.
+    #[serde(default)]
+    pub seq: u64,
+    /// When it was captured.
+    #[serde(default)]
+    pub at: Timestamp,
+}
+
+impl Evidence {
+    /// Counts in words.
+    pub fn summary(&self) -> String {
+        let count = |count: usize, one: &str| match count {
+            1 => format!("1 {one}"),
+            n => format!("{n} {one}s"),
+        };
+        let (items, checks) = (self.items.len(), self.checks.len());
+        let attachments = self.attachments.len();
+        format!(
+            "{}, {}, {}",
+            count(items, "item"),
+            count(checks, "check"),
+            count(attachments, "attachment")
+        )
+    }
+}
+
+/// What a card is.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the names are the contract's")]
+pub enum CardType {
+    Frame,
+    Hypothesis,
+    Question,
+    Test,
+    Evidence,
+    Decision,
+    Note,
+    Update,
+}
+
+impl CardType {
+    /// The word in arguments and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Frame => "frame",
+            Self::Hypothesis => "hypothesis",
+            Self::Question => "question",
+            Self::Test => "test",
+            Self::Evidence => "evidence",
+            Self::Decision => "decision",
+            Self::Note => "note",
+            Self::Update => "update",
+        }
+    }
+}
+
+/// A piece of reasoning.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Card {
+    /// Its id.
+    pub id: CardId,
+    /// Whose memory it is in.
+    pub entity: EntityId,
+    /// What it is.
+    #[serde(rename = "type")]
+    pub kind: CardType,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its text.
+    pub text: Option<String>,
+    /// Free word, `open` at first.
+    pub status: String,
+    /// Free labels.
+    pub tags: Vec<String>,
+    /// Free facts.
+    pub meta: Map<String, Value>,
+    /// Cards it supports, with the position of each edge.
+    pub supports: BTreeMap<CardId, u64>,
+    /// Position of the first commit.
+    pub first_seq: u64,
+    /// Position of the newest commit.
+    pub last_seq: u64,
+    /// When it was committed last.
+    pub last_at: Timestamp,
+}
+
+impl Card {
+    /// Title, else text.
+    pub fn label(&self) -> &str {
+        self.title.as_deref().or(self.text.as_deref()).unwrap_or_default()
+    }
+
+    /// Whether it stands in the way: open and tagged as a blocker.
+    pub fn blocks(&self) -> bool {
+        self.status == "open" && self.tags.iter().any(|tag| tag == "blocker")
+    }
+}
+
+/// An entry of the notes document.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct NoteEntry {
+    /// Whose memory it is in.
+    pub entity: EntityId,
+    /// Its title.
+    pub title: Option<String>,
+    /// What form the content has.
+    pub format: Option<String>,
+    /// Free facts, its source among them.
+    pub meta: Map<String, Value>,
+    /// The note itself.
+    pub content: String,
+    /// Position; zero until it is recorded.
+    #[serde(default)]
+    pub seq: u64,
+    /// When it was written.
+    #[serde(default)]
+    pub at: Timestamp,
+}
+
+/// A card's commit in the trace document.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TraceEntry {
+    /// Whose memory it is in.
+    pub entity: EntityId,
+    /// The card as it was committed.
+    pub card: Card,
+    /// Position.
+    pub seq: u64,
+    /// When it was committed.
+    pub at: Timestamp,
+}
+
+/// How much a plan's or task's memory holds, so that no view has to count.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MemoryCounts {
+    /// Notes.
+    pub notes: u64,
+    /// Cards by type.
+    pub cards: BTreeMap<CardType, u64>,
+    /// Captured evidence.
+    pub captures: u64,
+}
