@@ -23,6 +23,12 @@ pub(crate) enum Reason {
     NoTarget,
     WrongKind,
     AlreadyCompleted,
+    NotCompleted,
+    NoChange,
+    NothingToUndo,
+    NothingToRedo,
+    EmptyEvidence,
+    NotAllowed,
 }
 
 impl Reason {
@@ -37,22 +43,22 @@ impl Reason {
             Self::NoTarget => "no_target",
             Self::WrongKind => "wrong_kind",
             Self::AlreadyCompleted => "already_completed",
+            Self::NotCompleted => "not_completed",
+            Self::NoChange => "no_change",
+            Self::NothingToUndo => "nothing_to_undo",
+            Self::NothingToRedo => "nothing_to_redo",
+            Self::EmptyEvidence => "empty_evidence",
+            Self::NotAllowed => "not_allowed",
         }
     }
 }
 
 /// An `INVALID_INPUT` about one argument.
 pub(crate) fn invalid(argument: &str, reason: Reason, expected: &str) -> Failure {
-    let message = match reason {
-        Reason::Missing => format!("{argument} is missing: expected {expected}"),
-        Reason::UnknownArgument
-        | Reason::WrongType
-        | Reason::OutOfRange
-        | Reason::BadFormat
-        | Reason::Conflict
-        | Reason::NoTarget
-        | Reason::WrongKind
-        | Reason::AlreadyCompleted => format!("{argument}: expected {expected}"),
+    let message = if reason == Reason::Missing {
+        format!("{argument} is missing: expected {expected}")
+    } else {
+        format!("{argument}: expected {expected}")
     };
     let recovery = format!("Call again with {argument} as {expected}.");
     invalid_with(argument, reason, expected, message, recovery)

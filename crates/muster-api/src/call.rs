@@ -156,6 +156,11 @@ fn shown(result: &impl Serialize) -> Value {
 }
 
 impl Scene {
+    /// The operation's name without its family prefix.
+    pub(crate) fn intent(&self) -> &'static str {
+        intent(self.tool)
+    }
+
     /// The envelope of an answer.
     pub(crate) fn success(&self, workspace: &str, at: Timestamp, reply: Reply) -> Envelope {
         let mut warnings = reply.warnings;
@@ -165,7 +170,7 @@ impl Scene {
         context.extend(reply.context);
         Envelope {
             success: true,
-            intent: intent(self.tool),
+            intent: self.intent().to_owned(),
             result: reply.result,
             warnings,
             suggestions: Vec::new(),
@@ -190,7 +195,7 @@ pub(crate) fn failed(app: &App, name: &str, mut failure: Failure) -> Envelope {
     let suggestions = app.registry().fit_suggestions(failure.suggestions, app.toolset());
     Envelope {
         success: false,
-        intent: intent(name),
+        intent: intent(name).to_owned(),
         result: json!({}),
         warnings: Vec::new(),
         suggestions,
@@ -200,8 +205,8 @@ pub(crate) fn failed(app: &App, name: &str, mut failure: Failure) -> Envelope {
     }
 }
 
-fn intent(name: &str) -> String {
-    name.strip_prefix("tasks_").unwrap_or(name).to_owned()
+fn intent(name: &str) -> &str {
+    name.strip_prefix("tasks_").unwrap_or(name)
 }
 
 /// Runs one operation: checks and parses its arguments, then lets it answer.

@@ -116,6 +116,16 @@ pub enum ErrorCode {
     ChildrenOpen,
     /// The step is blocked.
     StepBlocked,
+    /// Completing a task with open steps or none.
+    StepsOpen,
+    /// Completing a plan with open tasks.
+    TasksOpen,
+    /// Completing while a dependency is open.
+    DependenciesOpen,
+    /// What undo or redo would overwrite has changed.
+    UndoConflict,
+    /// An operation of an atomic batch failed.
+    BatchFailed,
     /// The write lock was not free in time.
     StoreBusy,
     /// The store failed.
@@ -136,6 +146,20 @@ pub enum WarningCode {
     SecretRedacted,
     /// Proof lacks a receipt.
     ProofWeak,
+    /// A step was closed by force.
+    ForcedClose,
+    /// It was DONE already; nothing was written.
+    AlreadyDone,
+    /// It had that status already; nothing was written.
+    StatusUnchanged,
+    /// A note or proof was given to a call that wrote nothing.
+    NoteIgnored,
+    /// The task was created, its reasoning seed was not.
+    ThinkPipelineFailed,
+    /// Some operations of a batch failed.
+    BatchPartial,
+    /// There is no base to compare a graph with.
+    GraphDiffUnavailable,
 }
 
 impl Envelope {

@@ -6,9 +6,11 @@ use muster_core::{
         Command, Document, Event, Key, Rejection, Tasks,
         command::StepTarget,
         entity::KeptAnswer,
+        history::Addressed,
         id::{EntityId, EntityKind, TaskId, WorkspaceId},
         lookup::{self, Accepts, Target},
         step::Checkpoint,
+        wire,
     },
 };
 use muster_runtime::{ExecuteError, StoreFailure};
@@ -56,6 +58,7 @@ impl Call<'_> {
                 return Ok(answer);
             }
             let reply = work(draft)?;
+            record_operations(draft, scene.intent())?;
             let envelope = scene.success(&name, draft.env().now, reply);
             if let Some(key) = &key {
                 draft.apply(&keep(&scene, key, &envelope))?;
@@ -64,6 +67,35 @@ impl Call<'_> {
         });
         outcome.map_err(|error| failure(workspace, error))
     }
+}
+
+/// Adds what the call did to the history, once per plan or task; undoable operations have done so
+/// themselves (TASKS-HIST-1).
+fn record_operations(draft: &mut Draft<'_, Tasks>, intent: &str) -> Drafted<()> {
+    let mut recorded: Vec<EntityId> = Vec::new();
+    let mut missing: Vec<Addressed> = Vec::new();
+    for Recorded { event, .. } in draft.events() {
+        if let Event::OperationRecorded(operation) = event {
+            recorded.push(operation.entity);
+        } else if let Some(addressed) = mutated(event)
+            && missing.iter().all(|known| known.entity != addressed.entity)
+        {
+            missing.push(addressed);
+        }
+    }
+    for addressed in missing.iter().filter(|addressed| !recorded.contains(&addressed.entity)) {
+        draft.apply(&Command::RecordOperation(addressed.plain(intent)))?;
+    }
+    Ok(())
+}
+
+/// What a public event changed; notes, cards, undo and redo are no operations of their own.
+fn mutated(event: &Event) -> Option<Addressed> {
+    let aside =
+        matches!(event, Event::CardsCommitted(_) | Event::NoteCommitted(_) | Event::Restored(_));
+    let (entity, _) = wire::subject(event).filter(|_| !aside)?;
+    let path = event.step().map(|step| step.path.clone());
+    Some(Addressed { entity, path, node: None })
 }
 
 /// The answer that an earlier call left for the key, marked as replayed.

@@ -123,6 +123,41 @@ impl Event {
     }
 }
 
+impl Event {
+    /// What followed from the event, if it can have consequences.
+    pub fn derived(&self) -> Option<&Derived> {
+        match self {
+            Self::TaskCreated(created) => Some(&created.derived),
+            Self::StatusSet(set) => Some(&set.derived),
+            Self::StepsAdded(added) => Some(&added.derived),
+            Self::StepDefined(defined) => Some(&defined.derived),
+            Self::StepVerified(verified) => Some(&verified.derived),
+            Self::StepDone(done) => Some(&done.derived),
+            Self::StepReopened(reopened) => Some(&reopened.derived),
+            Self::StepDeleted(deleted) => Some(&deleted.derived),
+            Self::NodeAdded(added) => Some(&added.derived),
+            Self::NodeDefined(defined) => Some(&defined.derived),
+            Self::Restored(restored) => Some(&restored.derived),
+            Self::PlanCreated(_)
+            | Self::Edited(_)
+            | Self::Deleted(_)
+            | Self::ChecklistSet(_)
+            | Self::ContractSet(_)
+            | Self::StepNoted(_)
+            | Self::StepBlockSet(_)
+            | Self::NodeDeleted(_)
+            | Self::EvidenceCaptured(_)
+            | Self::CardsCommitted(_)
+            | Self::NoteCommitted(_)
+            | Self::CardKept(_)
+            | Self::NoteKept(_)
+            | Self::OperationRecorded(_)
+            | Self::FocusMoved { .. }
+            | Self::AnswerKept { .. } => None,
+        }
+    }
+}
+
 /// A plan or task, the plan whose timeline shows it, and its revision after the event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct EntityRef {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{id::EntityId, path::StepPath};
-use crate::Timestamp;
+use super::{Event, Tasks, entity::Status, fields, id::EntityId, lookup, path::StepPath};
+use crate::{Documents, Recorded, Refusal, Timestamp};
 
 /// Values of fields by name.
 pub type Fields = BTreeMap<String, Value>;
@@ -39,6 +39,13 @@ pub struct Operation {
     /// Position of the undo that took it back last.
     #[serde(default)]
     pub undone_at: u64,
+}
+
+impl Operation {
+    /// What it was about.
+    pub fn addressed(&self) -> Addressed {
+        Addressed { entity: self.entity, path: self.path.clone(), node: self.node }
+    }
 }
 
 /// What an undoable operation changed.
@@ -95,5 +102,95 @@ impl OperationState {
             Self::Redoable => "redoable",
             Self::Undone => "undone",
         }
+    }
+}
+
+/// The part of a plan, task or step tree that an operation addresses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Addressed {
+    /// The plan or task.
+    pub entity: EntityId,
+    /// The step, if it is one.
+    pub path: Option<StepPath>,
+    /// Ordinal of the node inside the step, if it is one.
+    pub node: Option<u32>,
+}
+
+impl Addressed {
+    /// Its fields as they are now.
+    pub fn fields(&self, docs: &Documents<Tasks>) -> Result<Fields, Refusal<Tasks>> {
+        match (self.entity, &self.path) {
+            (EntityId::Plan(id), _) => Ok(fields::of_plan(lookup::plan(docs, id)?)),
+            (EntityId::Task(id), None) => Ok(fields::of_task(lookup::task(docs, id)?)),
+            (EntityId::Task(id), Some(path)) => {
+                let step = lookup::task(docs, id)?.steps.at(path);
+                let nodes = step.map(|step| step.nodes.as_slice()).unwrap_or_default();
+                Ok(match self.node {
+                    Some(at) => nodes.iter().find(|node| node.ordinal == at).map(fields::of_node),
+                    None => step.map(fields::of_step),
+                }
+                .unwrap_or_default())
+            }
+        }
+    }
+
+    /// The undoable operation that led from `before` to what is there now.
+    pub fn operation(
+        &self,
+        docs: &Documents<Tasks>,
+        intent: &str,
+        before: &Fields,
+        events: &[Recorded<Event>],
+    ) -> Result<Operation, Refusal<Tasks>> {
+        let (before, after) = fields::difference(before, &self.fields(docs)?);
+        let forced = |recorded: &Recorded<Event>| matches!(&recorded.event, Event::StepDone(done) if done.waiver.is_some());
+        let change = Change {
+            before,
+            after,
+            derived: events.iter().flat_map(|recorded| self.derived(&recorded.event)).collect(),
+            forced: events.iter().any(forced),
+        };
+        Ok(Operation { change: Some(change), ..self.plain(intent) })
+    }
+
+    /// An operation that cannot be undone.
+    pub fn plain(&self, intent: &str) -> Operation {
+        Operation {
+            entity: self.entity,
+            path: self.path.clone(),
+            node: self.node,
+            intent: intent.to_owned(),
+            change: None,
+            state: OperationState::Final,
+            seq: 0,
+            at: Timestamp::default(),
+            undone_at: 0,
+        }
+    }
+
+    /// Changes of other steps, of the task's status and of the plan's status (TASKS-HIST-2).
+    fn derived(&self, event: &Event) -> Vec<DerivedChange> {
+        let Some(derived) = event.derived() else { return Vec::new() };
+        let mut changes = Vec::new();
+        let others = derived.reopened.iter();
+        for path in others.filter(|path| self.node.is_some() || Some(*path) != self.path.as_ref()) {
+            changes.push(DerivedChange {
+                id: self.entity,
+                path: Some(path.clone()),
+                field: "completed".to_owned(),
+                before: json!(true),
+                after: json!(false),
+            });
+        }
+        let status = |id: EntityId, before: Status, after: Status| DerivedChange {
+            id,
+            path: None,
+            field: "status".to_owned(),
+            before: json!(before),
+            after: json!(after),
+        };
+        changes.extend(derived.status.map(|moved| status(self.entity, moved.from, moved.to)));
+        changes.extend(derived.plan.map(|plan| status(plan.id.into(), plan.from, plan.to)));
+        changes
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn restore(docs: &Docs, op_seq: u64, undo: bool) -> Decision {
     };
     let (found, written) =
         if undo { (&change.after, &change.before) } else { (&change.before, &change.after) };
-    let conflicts = differing(&current_fields(docs, operation)?, found);
+    let conflicts = differing(&operation.addressed().fields(docs)?, found);
     if !conflicts.is_empty() {
         return reject(Rejection::RestoreConflict { op_seq, fields: conflicts, unmet: None });
     }
@@ -42,25 +42,6 @@ pub(super) fn restore(docs: &Docs, op_seq: u64, undo: bool) -> Decision {
         fields: written.clone(),
         derived: consequences(docs, operation, written)?,
     })])
-}
-
-/// The fields of whatever the operation addressed, as they are now.
-fn current_fields(docs: &Docs, operation: &Operation) -> Result<Fields, Refusal<Tasks>> {
-    match (operation.entity, &operation.path) {
-        (EntityId::Plan(id), _) => Ok(fields::of_plan(lookup::plan(docs, id)?)),
-        (EntityId::Task(id), None) => Ok(fields::of_task(lookup::task(docs, id)?)),
-        (EntityId::Task(id), Some(path)) => {
-            let Some(step) = lookup::task(docs, id)?.steps.at(path) else {
-                return Ok(Fields::new());
-            };
-            let node = operation.node.map(|at| step.nodes.iter().find(|node| node.ordinal == at));
-            Ok(match node {
-                Some(Some(node)) => fields::of_node(node),
-                Some(None) => Fields::new(),
-                None => fields::of_step(step),
-            })
-        }
-    }
 }
 
 fn differing(current: &Fields, expected: &Fields) -> Vec<(String, Value, Value)> {
@@ -120,8 +101,8 @@ fn consequences(
 ) -> Result<Derived, Refusal<Tasks>> {
     let Some((task, step)) = addressed_step(docs, operation)? else { return Ok(derive::nothing()) };
     let opens_step = written.get("completed") == Some(&Value::Bool(false));
-    let opens_node = operation.node.is_some()
-        && written.get("status").is_some_and(|status| *status != Value::from("DONE"));
+    let opens_node =
+        operation.node.is_some() && written.get("status").is_some_and(|status| status != "DONE");
     let closes = written.get("completed") == Some(&Value::Bool(true));
     if opens_step || (opens_node && step.is_closed()) {
         derive::step_opens(docs, task, &step.path)

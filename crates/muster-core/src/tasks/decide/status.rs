@@ -75,11 +75,13 @@ fn check_steps(task: &Task) -> Result<(), Refusal<Tasks>> {
     if task.steps.is_empty() {
         return reject(steps_open(task));
     }
-    let misses = |step: &&Step| Checkpoint::ALL.into_iter().any(|cp| step.misses(cp));
-    let unproven = |step: &&Step| Checkpoint::ALL.into_iter().any(|cp| step.misses_proof(cp));
-    let gates: [(Gate, &dyn Fn(&&Step) -> bool); 2] =
-        [(Gate::Checkpoints, &misses), (Gate::Proof, &unproven)];
-    for (gate, fails) in gates {
+    for gate in [Gate::Checkpoints, Gate::Proof] {
+        let fails = |step: &&Step| match gate {
+            Gate::Proof => Checkpoint::ALL.into_iter().any(|cp| step.misses_proof(cp)),
+            Gate::Checkpoints | Gate::Children | Gate::Blocked => {
+                Checkpoint::ALL.into_iter().any(|cp| step.misses(cp))
+            }
+        };
         let failing: Vec<&Step> = task.steps.iter().filter(fails).collect();
         if let Some(first) = failing.first() {
             let mut report = GateReport::of(task, first, &Checkpoints::new());

@@ -1,0 +1,79 @@
+//! Refusals that are only words: arguments that contradict each other or the state.
+
+use muster_core::tasks::{
+    id::{EntityId, NodeId, StepId},
+    path::{NodePath, StepPath},
+};
+
+use crate::{
+    arguments::{self, Reason},
+    call::Failure,
+};
+
+fn conflict(argument: &str, message: String, recovery: &str) -> Failure {
+    let expected = "arguments that agree";
+    arguments::invalid_with(argument, Reason::Conflict, expected, message, recovery.to_owned())
+}
+
+pub(super) fn parent_missing() -> Failure {
+    arguments::invalid_with(
+        "parent",
+        Reason::Missing,
+        "a plan id such as PLAN-001",
+        "a task needs a plan: parent is missing and no plan or task is focused".to_owned(),
+        "Call again with parent as a PLAN id, or create a plan first.".to_owned(),
+    )
+}
+
+pub(super) fn steps_disagree(path: &StepPath, id: StepId) -> Failure {
+    let message = format!("path {path} and step_id {id} name different steps");
+    conflict("step_id", message, "Call again with step_id only.")
+}
+
+pub(super) fn nodes_disagree(path: &NodePath, id: NodeId) -> Failure {
+    let message = format!("path {path} and task_node_id {id} name different nodes");
+    conflict("task_node_id", message, "Call again with task_node_id only.")
+}
+
+pub(super) fn already_closed(id: StepId, path: &StepPath) -> Failure {
+    arguments::invalid_with(
+        "step_id",
+        Reason::AlreadyCompleted,
+        "an open step",
+        format!("step {id} at {path} is closed already"),
+        "Go on with the next open step; tasks_radar names it.".to_owned(),
+    )
+}
+
+pub(super) fn not_closed(id: StepId, path: &StepPath) -> Failure {
+    arguments::invalid_with(
+        "step_id",
+        Reason::NotCompleted,
+        "a closed step",
+        format!("step {id} at {path} is open"),
+        "Only a closed step can be reopened.".to_owned(),
+    )
+}
+
+pub(super) fn too_deep() -> Failure {
+    let expected = "a step at most 15 levels deep, so that its children stay within 16";
+    arguments::invalid("parent", Reason::OutOfRange, expected)
+}
+
+pub(super) fn foreign_field(field: &str, id: EntityId) -> Failure {
+    let message = format!("{id} is a {}, which has no {field}", id.kind().name());
+    conflict(field, message, &format!("Leave {field} out."))
+}
+
+pub(super) fn depends_on_itself(id: EntityId) -> Failure {
+    let message = format!("{id} cannot depend on itself");
+    conflict("depends_on", message, "Leave it out of depends_on.")
+}
+
+pub(super) fn dependency_circle(through: EntityId) -> Failure {
+    conflict(
+        "depends_on",
+        format!("{through} already leads back here: dependencies would form a circle"),
+        "Leave it out of depends_on, or remove the dependency on the other side first.",
+    )
+}
