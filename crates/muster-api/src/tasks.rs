@@ -1,19 +1,26 @@
 //! The task operations, one file each, and what they share.
 
+mod block;
 mod close_step;
+mod complete;
 mod context;
 mod create;
 mod decompose;
 mod define;
+mod delete;
 mod delta;
 mod done;
 mod edit;
 mod focus;
 mod groups;
+mod node;
 mod note;
+mod plan;
+mod progress;
 mod radar;
 mod respond;
 mod steps;
+mod undoable;
 mod verify;
 mod work;
 
@@ -36,5 +43,14 @@ pub(crate) fn rows() -> Vec<Row> {
         Row::of::<done::TasksDone>(),
         Row::of::<close_step::TasksCloseStep>(),
         Row::of::<delta::TasksDelta>(),
+        Row::of::<complete::TasksComplete>(),
+        Row::of::<progress::TasksProgress>(),
+        Row::of::<block::TasksBlock>(),
+        Row::of::<delete::TasksDelete>(),
+        Row::of::<plan::TasksPlan>(),
+        Row::of::<plan::TasksContract>(),
+        Row::of::<node::TasksTaskAdd>(),
+        Row::of::<node::TasksTaskDefine>(),
+        Row::of::<node::TasksTaskDelete>(),
     ]
 }

@@ -94,11 +94,17 @@ fn status_of(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::InvalidInput => StatusCode::BAD_REQUEST,
         ErrorCode::UnknownId | ErrorCode::UnknownTool => StatusCode::NOT_FOUND,
-        ErrorCode::RevisionMismatch | ErrorCode::IdempotencyConflict => StatusCode::CONFLICT,
+        ErrorCode::RevisionMismatch | ErrorCode::IdempotencyConflict | ErrorCode::UndoConflict => {
+            StatusCode::CONFLICT
+        }
         ErrorCode::CheckpointsNotConfirmed
         | ErrorCode::ProofRequired
         | ErrorCode::ChildrenOpen
-        | ErrorCode::StepBlocked => StatusCode::UNPROCESSABLE_ENTITY,
+        | ErrorCode::StepBlocked
+        | ErrorCode::StepsOpen
+        | ErrorCode::TasksOpen
+        | ErrorCode::DependenciesOpen
+        | ErrorCode::BatchFailed => StatusCode::UNPROCESSABLE_ENTITY,
         ErrorCode::StoreBusy => StatusCode::SERVICE_UNAVAILABLE,
         ErrorCode::StoreError => StatusCode::INTERNAL_SERVER_ERROR,
     }

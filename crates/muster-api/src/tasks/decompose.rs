@@ -40,7 +40,7 @@ pub(crate) struct TasksDecompose {
 
 /// A step named by one word: its path or its id.
 #[derive(Clone, Debug)]
-struct StepWord(StepSelector);
+pub(crate) struct StepWord(pub(crate) StepSelector);
 
 impl<'de> Deserialize<'de> for StepWord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

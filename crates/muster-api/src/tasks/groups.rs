@@ -111,6 +111,22 @@ impl TaskOrPlan {
     }
 }
 
+/// Selects one plan.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct OnePlan {
+    /// Plan id; default: the focused plan.
+    plan: Option<EntityId>,
+    /// Same as plan.
+    target: Option<TargetName>,
+}
+
+impl OnePlan {
+    /// The entity named, if any.
+    pub(crate) fn named(&self) -> Result<Option<EntityId>, Failure> {
+        agree(&[("plan", self.plan), ("target", self.target.map(|target| target.0))])
+    }
+}
+
 /// Selects the plan that a new task goes under.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ParentPlan {
@@ -170,13 +186,17 @@ pub(crate) struct OneStep {
 impl OneStep {
     /// The selector; one of the two is required.
     pub(crate) fn selector(self) -> Result<StepSelector, Failure> {
+        let expected = "a step id, or path as a step path";
+        self.optional().ok_or_else(|| invalid("step_id", Reason::Missing, expected))
+    }
+
+    /// The selector, if one was given.
+    pub(crate) fn optional(self) -> Option<StepSelector> {
         match (self.path, self.step_id) {
-            (Some(path), Some(id)) => Ok(StepSelector::Both(path, id)),
-            (Some(path), None) => Ok(StepSelector::Path(path)),
-            (None, Some(id)) => Ok(StepSelector::Id(id)),
-            (None, None) => {
-                Err(invalid("step_id", Reason::Missing, "a step id, or path as a step path"))
-            }
+            (Some(path), Some(id)) => Some(StepSelector::Both(path, id)),
+            (Some(path), None) => Some(StepSelector::Path(path)),
+            (None, Some(id)) => Some(StepSelector::Id(id)),
+            (None, None) => None,
         }
     }
 }

@@ -15,7 +15,7 @@ pub use step::{
 use super::{
     entity::{Checklist, KeptAnswer, Status, Urgency},
     history::{Fields, Operation},
-    id::{EntityId, PlanId, TaskId},
+    id::{EntityId, NodeId, PlanId, TaskId},
     optional,
     path::StepPath,
 };
@@ -124,6 +124,19 @@ impl Event {
 }
 
 impl Event {
+    /// The one node the event is about, if it is about one.
+    pub fn node_id(&self) -> Option<NodeId> {
+        if let Self::NodeAdded(added) = self {
+            Some(added.node.id)
+        } else if let Self::NodeDefined(defined) = self {
+            Some(defined.node_id)
+        } else if let Self::NodeDeleted(deleted) = self {
+            Some(deleted.node_id)
+        } else {
+            None
+        }
+    }
+
     /// What followed from the event, if it can have consequences.
     pub fn derived(&self) -> Option<&Derived> {
         match self {

@@ -1,0 +1,69 @@
+//! `tasks_block`.
+
+use muster_core::tasks::{Command, command::StepTarget, id::WorkspaceId, wording::Prose};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    groups::{Guarded, OneStep, OneTask},
+    respond::StepChanged,
+    undoable::{step_place, undoable},
+    work::{guarded_task, step_changed},
+};
+use crate::{
+    Effect, Envelope,
+    call::{Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Blocks a step with a reason, or unblocks it. A blocked step does not close. Can be undone.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksBlock {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: OneTask,
+    #[serde(flatten)]
+    step: OneStep,
+    /// true blocks, false unblocks; default true.
+    blocked: Option<bool>,
+    /// What it waits for.
+    reason: Option<Prose>,
+    #[serde(flatten)]
+    guarded: Guarded,
+}
+
+/// A step that was blocked or unblocked.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Blocked {
+    #[serde(flatten)]
+    changed: StepChanged,
+    /// Whether it is blocked now.
+    blocked: bool,
+    /// Why.
+    reason: Option<String>,
+}
+
+impl Operation for TasksBlock {
+    const NAME: &'static str = "tasks_block";
+    const TITLE: &'static str = "Block or unblock a step";
+    const EFFECT: Effect = Effect::Set;
+    type Response = Blocked;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        let named = self.selection.named()?;
+        let selector = self.step.selector()?;
+        let blocked = self.blocked.unwrap_or(true);
+        let reason = self.reason.and_then(Prose::stored);
+        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        call.write(&self.workspace, idempotency_key, move |draft| {
+            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
+            let step = StepTarget { task, selector: selector.clone() };
+            let place = step_place(draft.documents(), &step)?;
+            let command = Command::BlockStep { step, blocked, reason: reason.clone() };
+            let changed = step_changed(&undoable(draft, &place, "step_block_set", &command)?);
+            let reason = reason.clone().filter(|_| blocked);
+            Ok(Reply::new(&Blocked { changed, blocked, reason }).about(target))
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! `tasks_complete`.
+
+use muster_core::{
+    Documents, Draft, Refusal,
+    tasks::{
+        Command, Tasks,
+        entity::Status,
+        id::{EntityId, EntityKind, WorkspaceId},
+        lookup,
+        wire::EventView,
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    groups::{Guarded, TaskOrPlan},
+    respond::shown,
+    work::guarded_target,
+};
+use crate::{
+    Effect, Envelope, WarningCode,
+    call::{Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Sets the status of a plan or task, DONE by default. DONE is refused while steps are open, checkpoints are
+/// unconfirmed, proof is missing or dependencies are open.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksComplete {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    /// TODO, ACTIVE or DONE; default DONE.
+    status: Option<Status>,
+    #[serde(flatten)]
+    guarded: Guarded,
+}
+
+/// A plan or task with its status.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct StatusChanged {
+    /// The task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<EntityLine>,
+    /// The plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<EntityLine>,
+    /// What happened; null when nothing had to.
+    event: Option<EventView>,
+}
+
+/// A plan or task in one line.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct EntityLine {
+    /// Its id.
+    pub(crate) id: String,
+    /// Plan or task.
+    pub(crate) kind: EntityKind,
+    /// Its title.
+    pub(crate) title: String,
+    /// Its revision now.
+    pub(crate) revision: u64,
+    /// Its status now.
+    pub(crate) status: Status,
+    /// Of a plan: its place in the checklist.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) plan_progress: Option<String>,
+}
+
+impl EntityLine {
+    /// The line of a plan or task.
+    pub(crate) fn of(docs: &Documents<Tasks>, id: EntityId) -> Result<Self, Refusal<Tasks>> {
+        let (meta, plan_progress) = match id {
+            EntityId::Plan(id) => {
+                let plan = lookup::plan(docs, id)?;
+                (&plan.meta, Some(plan.checklist.progress()))
+            }
+            EntityId::Task(id) => (&lookup::task(docs, id)?.meta, None),
+        };
+        Ok(Self {
+            id: id.to_string(),
+            kind: id.kind(),
+            title: meta.title.clone(),
+            revision: meta.revision,
+            status: meta.status,
+            plan_progress,
+        })
+    }
+}
+
+impl Operation for TasksComplete {
+    const NAME: &'static str = "tasks_complete";
+    const TITLE: &'static str = "Finish a plan or task";
+    const EFFECT: Effect = Effect::Set;
+    type Response = StatusChanged;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        let named = self.selection.named()?;
+        let to = self.status.unwrap_or(Status::Done);
+        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        call.write(&self.workspace, idempotency_key, move |draft| {
+            let target = guarded_target(draft.documents(), named, expected_revision)?;
+            let (changed, unchanged) = set_status(draft, target.id, to)?;
+            let mut reply = Reply::new(&changed).about(target);
+            if unchanged {
+                warn_unchanged(&mut reply, target.id, to);
+            }
+            Ok(reply)
+        })
+    }
+}
+
+/// Sets the status; answers what came of it and whether nothing had to be done.
+pub(crate) fn set_status(
+    draft: &mut Draft<'_, Tasks>,
+    id: EntityId,
+    to: Status,
+) -> Result<(StatusChanged, bool), Refusal<Tasks>> {
+    let event = draft.apply(&Command::SetStatus { id, to })?.first().map(shown);
+    let line = EntityLine::of(draft.documents(), id)?;
+    let unchanged = event.is_none();
+    let (task, plan) = match id.kind() {
+        EntityKind::Task => (Some(line), None),
+        EntityKind::Plan => (None, Some(line)),
+    };
+    Ok((StatusChanged { task, plan, event }, unchanged))
+}
+
+/// TASKS-COMP-1.
+pub(crate) fn warn_unchanged(reply: &mut Reply, id: EntityId, to: Status) {
+    let code = match to {
+        Status::Done => WarningCode::AlreadyDone,
+        Status::Todo | Status::Active => WarningCode::StatusUnchanged,
+    };
+    let message = format!("{id} is {} already; nothing was written", to.name());
+    reply.warn(code, message, "Nothing to do.");
+}

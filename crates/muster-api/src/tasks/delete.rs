@@ -1,0 +1,151 @@
+//! `tasks_delete`.
+
+use muster_core::ListQuery;
+use muster_core::{
+    Documents, Draft, Refusal,
+    tasks::{
+        Command, Document, Event, Tasks,
+        command::{StepSelector, StepTarget},
+        id::{EntityId, EntityKind, WorkspaceId},
+        lookup::{self, Target},
+        wire::EventView,
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    groups::{Guarded, OneStep, TaskOrPlan},
+    respond::{StepChanged, first, shown},
+    work::{guarded_target, guarded_task, step_changed},
+};
+use crate::{
+    Effect, Envelope,
+    call::{Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Deletes a plan with its tasks, a task, or a step with everything below it. Cannot be undone; events and
+/// notes written before stay readable.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksDelete {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    #[serde(flatten)]
+    step: OneStep,
+    #[serde(flatten)]
+    guarded: Guarded,
+}
+
+/// What was deleted: a step, or a whole plan or task.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Removed {
+    /// A step.
+    Step {
+        #[serde(flatten)]
+        changed: StepChanged,
+        /// Steps that went.
+        deleted_steps: u64,
+    },
+    /// A plan or task.
+    Root {
+        /// Its id.
+        id: String,
+        /// Plan or task.
+        kind: EntityKind,
+        /// How much went.
+        deleted: RemovedCounts,
+        /// Whether focus was on it.
+        focus_cleared: bool,
+        /// The deletion itself.
+        event: EventView,
+        /// All deletions.
+        events: Vec<EventView>,
+    },
+}
+
+/// How much was deleted.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct RemovedCounts {
+    /// Tasks.
+    tasks: usize,
+    /// Steps.
+    steps: usize,
+    /// Nodes.
+    nodes: usize,
+}
+
+impl Operation for TasksDelete {
+    const NAME: &'static str = "tasks_delete";
+    const TITLE: &'static str = "Delete a plan, task or step";
+    const EFFECT: Effect = Effect::Destroy;
+    type Response = Removed;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        let named = self.selection.named()?;
+        let selector = self.step.optional();
+        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        call.write(&self.workspace, idempotency_key, move |draft| match &selector {
+            Some(selector) => delete_step(draft, named, expected_revision, selector),
+            None => {
+                let target = guarded_target(draft.documents(), named, expected_revision)?;
+                delete_root(draft, target)
+            }
+        })
+    }
+}
+
+fn delete_step(
+    draft: &mut Draft<'_, Tasks>,
+    named: Option<EntityId>,
+    expected_revision: Option<u64>,
+    selector: &StepSelector,
+) -> Result<Reply, Refusal<Tasks>> {
+    let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
+    let step = StepTarget { task, selector: selector.clone() };
+    let events = draft.apply(&Command::DeleteStep { step })?;
+    let Event::StepDeleted(deleted) = &first(events).event else {
+        unreachable!("deleting a step causes {events:?}")
+    };
+    let deleted_steps = deleted.deleted_steps;
+    let removed = Removed::Step { changed: step_changed(events), deleted_steps };
+    Ok(Reply::new(&removed).about(target))
+}
+
+fn delete_root(draft: &mut Draft<'_, Tasks>, target: Target) -> Result<Reply, Refusal<Tasks>> {
+    let deleted = count(draft.documents(), target.id)?;
+    let before = lookup::workspace(draft.documents())?.focus;
+    let events: Vec<EventView> =
+        draft.apply(&Command::Delete { id: target.id })?.iter().map(shown).collect();
+    let after = lookup::workspace(draft.documents())?.focus;
+    let Some(event) = events.last().cloned() else { unreachable!("a deletion causes an event") };
+    let removed = Removed::Root {
+        id: target.id.to_string(),
+        kind: target.id.kind(),
+        deleted,
+        focus_cleared: before.is_some() && after.is_none(),
+        event,
+        events,
+    };
+    Ok(Reply::new(&removed).about(target))
+}
+
+fn count(docs: &Documents<Tasks>, id: EntityId) -> Result<RemovedCounts, Refusal<Tasks>> {
+    let mut counts = RemovedCounts::default();
+    let mut add = |task: &muster_core::tasks::entity::Task| {
+        counts.tasks += 1;
+        counts.steps += task.steps.len();
+        counts.nodes += task.steps.iter().map(|step| step.nodes.len()).sum::<usize>();
+    };
+    match id {
+        EntityId::Task(id) => add(lookup::task(docs, id)?),
+        EntityId::Plan(id) => {
+            let query = ListQuery { parent: Some(id.to_string()), ..ListQuery::of("task") };
+            docs.list(&query)?.into_iter().filter_map(Document::as_task).for_each(add);
+        }
+    }
+    Ok(counts)
+}

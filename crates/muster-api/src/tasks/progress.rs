@@ -1,0 +1,122 @@
+//! `tasks_progress`.
+
+use muster_core::{
+    Documents, Refusal,
+    tasks::{
+        Command, Tasks,
+        command::{Force, StepTarget},
+        id::WorkspaceId,
+        lookup,
+        step::Checkpoints,
+        wording::Prose,
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    groups::{Guarded, OneStep, OneTask},
+    respond::StepChanged,
+    undoable::{step_place, undoable},
+    work::{guarded_task, step_changed, weak_proof},
+};
+use crate::{
+    Effect, Envelope, WarningCode,
+    arguments::{Reason, invalid_with},
+    call::{Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Closes a step whose gate is met, or reopens a closed one. force closes it with a waiver that stays
+/// visible and does not count as confirmation. Can be undone.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksProgress {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: OneTask,
+    #[serde(flatten)]
+    step: OneStep,
+    /// true closes, false reopens; default true.
+    completed: Option<bool>,
+    /// Skip checkpoints, proof and blocking; only with completed=true.
+    force: Option<bool>,
+    /// Why it is forced; only with force.
+    reason: Option<Prose>,
+    #[serde(flatten)]
+    guarded: Guarded,
+}
+
+/// A step that was closed or reopened.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Progressed {
+    #[serde(flatten)]
+    changed: StepChanged,
+    /// Whether it is closed now.
+    completed: bool,
+    /// Whether gates were skipped.
+    forced: bool,
+}
+
+impl Operation for TasksProgress {
+    const NAME: &'static str = "tasks_progress";
+    const TITLE: &'static str = "Close or reopen a step";
+    const EFFECT: Effect = Effect::Set;
+    type Response = Progressed;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        let named = self.selection.named()?;
+        let selector = self.step.selector()?;
+        let completed = self.completed.unwrap_or(true);
+        let forces = self.force.unwrap_or(false);
+        if forces && !completed {
+            return Err(only_with("force", "completed=true"));
+        }
+        if self.reason.is_some() && !forces {
+            return Err(only_with("reason", "force=true"));
+        }
+        let reason = self.reason.and_then(Prose::stored);
+        let force = forces.then_some(Force { reason });
+        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        call.write(&self.workspace, idempotency_key, move |draft| {
+            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
+            let step = StepTarget { task, selector: selector.clone() };
+            let command = if completed {
+                let named = Checkpoints::new();
+                Command::CloseStep { step: step.clone(), named, force: force.clone() }
+            } else {
+                Command::ReopenStep { step: step.clone() }
+            };
+            let place = step_place(draft.documents(), &step)?;
+            let changed = step_changed(&undoable(draft, &place, "step_progress", &command)?);
+            let skipped = skipped(draft.documents(), &step)?;
+            let forced = !skipped.is_empty();
+            let mut reply = Reply::new(&Progressed { changed, completed, forced }).about(target);
+            if completed {
+                weak_proof(draft.documents(), &step, &mut reply)?;
+            }
+            if forced {
+                let message = format!("closed by force, skipping {}", skipped.join(", "));
+                let recovery = "Confirm and prove what was skipped before the task is finished.";
+                reply.warn(WarningCode::ForcedClose, message, recovery);
+            }
+            Ok(reply)
+        })
+    }
+}
+
+fn only_with(argument: &str, other: &str) -> Failure {
+    invalid_with(
+        argument,
+        Reason::Conflict,
+        &format!("{argument} only with {other}"),
+        format!("{argument} goes only with {other}"),
+        format!("Leave {argument} out, or call with {other}."),
+    )
+}
+
+/// What the waiver of the step says was skipped.
+fn skipped(docs: &Documents<Tasks>, target: &StepTarget) -> Result<Vec<String>, Refusal<Tasks>> {
+    let (_, step) = lookup::task_and_step(docs, target)?;
+    Ok(step.waiver.as_ref().map(|waiver| waiver.skipped.clone()).unwrap_or_default())
+}
