@@ -65,6 +65,7 @@ pub(crate) fn explain(workspace: &WorkspaceId, rejection: Rejection) -> Failure 
             arguments::invalid(argument, Reason::OutOfRange, &expected)
         }
         Rejection::UnknownCard { .. }
+        | Rejection::UnknownEvidence { .. }
         | Rejection::EmptyCard
         | Rejection::NothingToRestore { .. }
         | Rejection::RestoreConflict { .. } => memory::explain(workspace, rejection),

@@ -11,6 +11,7 @@ mod delete;
 mod delta;
 mod done;
 mod edit;
+mod evidence;
 mod focus;
 mod groups;
 mod node;
@@ -49,6 +50,8 @@ pub(crate) fn rows() -> Vec<Row> {
         Row::of::<delete::TasksDelete>(),
         Row::of::<plan::TasksPlan>(),
         Row::of::<plan::TasksContract>(),
+        Row::of::<evidence::TasksEvidenceCapture>(),
+        Row::of::<evidence::TasksEvidenceGet>(),
         Row::of::<node::TasksTaskAdd>(),
         Row::of::<node::TasksTaskDefine>(),
         Row::of::<node::TasksTaskDelete>(),

@@ -6,6 +6,7 @@ pub mod command;
 mod decide;
 pub mod entity;
 pub mod event;
+pub mod evidence;
 mod evolve;
 pub mod fields;
 pub mod gate;

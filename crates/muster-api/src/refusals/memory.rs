@@ -23,6 +23,18 @@ pub(super) fn explain(workspace: &WorkspaceId, rejection: Rejection) -> Failure 
         let look = Suggestion::call("tasks_resume_super", "see its cards", Priority::High, params);
         return Failure { error: Box::new(error), suggestions: vec![look] };
     }
+    if let Rejection::UnknownEvidence { entity, id } = rejection {
+        let error = ApiError {
+            code: ErrorCode::UnknownId,
+            message: format!("there is no {id} on {entity}"),
+            recovery: "List the evidence of this plan or task.".to_owned(),
+            details: Map::from_iter([("evidence_id".to_owned(), json!(id))]),
+        };
+        let params = json!({"workspace": workspace, "target": entity});
+        let look =
+            Suggestion::call("tasks_evidence_get", "see its evidence", Priority::High, params);
+        return Failure { error: Box::new(error), suggestions: vec![look] };
+    }
     if let Rejection::NothingToRestore { undo } = rejection {
         let (reason, word) =
             if undo { (Reason::NothingToUndo, "undo") } else { (Reason::NothingToRedo, "redo") };

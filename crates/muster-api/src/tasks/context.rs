@@ -123,6 +123,7 @@ impl TasksContext {
                 tags: self.tags.as_ref().map(|tags| tags.0.clone()).unwrap_or_default(),
                 domain: self.domain.clone(),
                 query: self.query.as_ref().map(|query| query.to_lowercase()),
+                evidence: None,
             },
             plans: page(self.plans_limit, &self.plans_cursor, "plans_cursor")?,
             tasks: page(self.tasks_limit, &self.tasks_cursor, "tasks_cursor")?,

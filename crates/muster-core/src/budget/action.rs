@@ -42,6 +42,8 @@ enum Change {
     Other(fn(&mut Value) -> isize),
     /// Remove keys of the view itself.
     DropRoot(&'static [&'static str]),
+    /// Change the elements of a list, one action each.
+    Each { end: End, change: fn(&mut Value) -> isize },
 }
 
 impl Action {
@@ -85,6 +87,16 @@ impl Action {
         Self { at, also_at: None, change: Change::Other(change) }
     }
 
+    /// A change of each element of a list, last element first, one action each.
+    pub fn each_last(at: &'static str, change: fn(&mut Value) -> isize) -> Self {
+        Self { at, change: Change::Each { end: End::Last, change } }
+    }
+
+    /// A change of each element of a list, first element first, one action each.
+    pub fn each_oldest(at: &'static str, change: fn(&mut Value) -> isize) -> Self {
+        Self { at, change: Change::Each { end: End::Oldest, change } }
+    }
+
     /// Removes several keys of the view itself, as one action.
     pub fn drop_root(keys: &'static [&'static str]) -> Self {
         let at = keys.first().copied().unwrap_or_default();
@@ -120,6 +132,9 @@ impl Action {
     pub(super) fn apply(&self, root: &mut Value, used: usize, max: usize) -> usize {
         if let Change::Pop { end, keep, page } = &self.change {
             return pop(root, self.at, &Popping { end: *end, keep: *keep, page, max }, used);
+        }
+        if let Change::Each { end, change } = self.change {
+            return change_each(root, self.at, end, change, (used, max));
         }
         if let (Change::DropRoot(keys), Value::Object(map)) = (&self.change, &mut *root) {
             let saved: isize = keys.iter().map(|key| drop_key(map, key)).sum();
@@ -233,6 +248,30 @@ fn pop(root: &mut Value, at: &str, popping: &Popping<'_>, used: usize) -> usize 
     visit(root, at, &mut |place| {
         if let Some(slot) = place.parent.get_mut(place.key) {
             *slot = Value::Array(std::mem::take(&mut items));
+        }
+    });
+    used
+}
+
+/// Changes elements one by one from the given end until the view fits.
+fn change_each(
+    root: &mut Value,
+    at: &str,
+    end: End,
+    change: fn(&mut Value) -> isize,
+    (used, max): (usize, usize),
+) -> usize {
+    let mut used = used;
+    visit(root, at, &mut |place| {
+        let Some(Value::Array(items)) = place.parent.get_mut(place.key) else { return };
+        let mut act = |item: &mut Value| {
+            if used > max {
+                used = used.saturating_add_signed(-change(item));
+            }
+        };
+        match end {
+            End::Oldest => items.iter_mut().for_each(&mut act),
+            End::Last => items.iter_mut().rev().for_each(&mut act),
         }
     });
     used

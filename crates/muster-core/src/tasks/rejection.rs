@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     command::StepSelector,
-    id::{CardId, EntityId, EntityKind, NodeId, PlanId, StepId, TaskId},
+    id::{CardId, EntityId, EntityKind, EvidenceId, NodeId, PlanId, StepId, TaskId},
     path::{NodePath, StepPath},
     step::Checkpoint,
 };
@@ -135,6 +135,13 @@ pub enum Rejection {
         entity: EntityId,
         /// The card.
         card: CardId,
+    },
+    /// No such evidence on this plan or task.
+    UnknownEvidence {
+        /// The plan or task.
+        entity: EntityId,
+        /// The record.
+        id: EvidenceId,
     },
     /// A new card needs a title or a text.
     EmptyCard,

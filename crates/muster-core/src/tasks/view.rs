@@ -4,6 +4,7 @@
 
 pub mod context;
 pub mod delta;
+pub mod evidence;
 mod lines;
 pub mod radar;
 mod rollup;

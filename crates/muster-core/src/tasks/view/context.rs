@@ -4,14 +4,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::percent;
+use super::{evidence, percent};
 use crate::{
     Documents, ListQuery, Refusal, Survey, Unloaded,
     tasks::{
         Document, Tasks,
         entity::{Meta, Plan, Status, StatusCounts, Task, Urgency},
-        id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
+        id::{EntityId, EntityKind, EvidenceId, PlanId, StepId, TaskId, WorkspaceId},
         lookup,
+        step::Checkpoint,
     },
 };
 
@@ -43,7 +44,12 @@ pub struct RowFilter {
     pub domain: Option<String>,
     /// Rows whose id, title, description or context contains this, in lower case.
     pub query: Option<String>,
+    /// Evidence: only this record, only this step's, only linked to this checkpoint.
+    pub evidence: Option<EvidenceTests>,
 }
+
+/// Tests of a record of evidence.
+pub type EvidenceTests = (Option<EvidenceId>, Option<StepId>, Option<Checkpoint>);
 
 impl RowFilter {
     fn is_empty(&self) -> bool {
@@ -60,6 +66,9 @@ impl RowFilter {
 
     /// Whether a document passes.
     pub fn admits(&self, document: &Document) -> bool {
+        if let (Some(tests), Document::Evidence(record)) = (self.evidence, document) {
+            return evidence::admits(record, tests);
+        }
         let (id, meta, domain) = if let Some(task) = document.as_task() {
             (EntityId::Task(task.id), &task.meta, Some(task.domain.as_deref()))
         } else if let Some(plan) = document.as_plan() {

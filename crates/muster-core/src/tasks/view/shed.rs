@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::context::{cut_pagination, row_number};
 use crate::{
     budget::{self, Action, End, Shedding, replace},
-    tasks::wire,
+    tasks::{id::EvidenceId, wire},
+    text,
 };
 
 /// Row keys that go first from the lists.
@@ -73,6 +74,58 @@ pub fn delta(since: Option<u64>) -> Shedding {
         Action::drop("has_more"),
     ];
     Shedding { ordinary, minimal: vec![Action::drop("cursor")] }
+}
+
+/// Order of evidence: bodies from the last record on, then records.
+pub fn evidence(after: u64) -> Shedding {
+    let page: budget::Page = Box::new(move |view, last, count| {
+        let Some(Value::Object(page)) = view.get_mut("pagination") else { return 0 };
+        let number = last.and_then(|row| row.get("evidence_id")).and_then(Value::as_str);
+        let number = number.and_then(|id| id.parse::<EvidenceId>().ok()).map_or(after, |id| id.0);
+        let fields = [
+            ("next_cursor", json!(super::evidence::cursor(number))),
+            ("has_more", json!(true)),
+            ("count", json!(count)),
+        ];
+        fields.into_iter().map(|(key, value)| replace(page, key, value)).sum()
+    });
+    let mut ordinary = vec![
+        Action::each_last("evidence", |row| cut_items(row, 2_000)),
+        Action::each_last("evidence", |row| cut_items(row, 200)),
+        Action::each_last("evidence", |row| drop_from(row, "items")),
+        Action::each_last("evidence", |row| drop_from(row, "attachments")),
+        Action::pop_page("evidence", 0, page),
+    ];
+    ordinary.extend(["step", "workspace", "evidence", "pagination"].map(Action::drop));
+    Shedding { ordinary, minimal: vec![Action::drop("target")] }
+}
+
+/// Cuts every text inside a value; answers the characters saved.
+fn cut_texts(value: &mut Value, max: usize) -> isize {
+    match value {
+        Value::String(string) => {
+            let before = budget::size(&Value::String(string.clone()));
+            *string = text::cut(string, max);
+            before as isize - budget::size(&Value::String(string.clone())) as isize
+        }
+        Value::Array(items) => items.iter_mut().map(|item| cut_texts(item, max)).sum(),
+        Value::Object(map) => map.values_mut().map(|item| cut_texts(item, max)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}
+
+/// Cuts the texts of a record's items.
+fn cut_items(row: &mut Value, max: usize) -> isize {
+    row.get_mut("items").map_or(0, |items| cut_texts(items, max))
+}
+
+/// Drops a key of an object; answers the characters saved.
+fn drop_from(row: &mut Value, key: &str) -> isize {
+    let before = budget::size(row);
+    if let Value::Object(map) = row {
+        map.shift_remove(key);
+    }
+    before as isize - budget::size(row) as isize
 }
 
 /// Removes an event's payload and says so.

@@ -1,0 +1,336 @@
+//! `tasks_evidence_capture` and `tasks_evidence_get`.
+
+use muster_core::{
+    Documents, Draft, Refusal,
+    tasks::{
+        Command, Event, Tasks,
+        command::{CaptureEvidence, StepSelector},
+        evidence::{Given, Sifted},
+        id::{EntityId, EntityKind, EvidenceId, WorkspaceId},
+        lookup::{self, Accepts},
+        step::{Checkpoint, Checkpoints},
+        view::{
+            evidence::{EvidencePage, EvidenceQuery},
+            shed,
+        },
+        wire::EventView,
+    },
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::{Map, Value};
+
+use super::{
+    groups::{Budgeted, Guarded, OneStep, TaskOrPlan},
+    respond::{StepName, first, shown},
+};
+use crate::{
+    Effect, Envelope, WarningCode,
+    arguments::{Reason, invalid, invalid_with},
+    call::{Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Items of one capture.
+const ITEMS_MAX: usize = 20;
+/// Bytes of one item as compact JSON.
+const ITEM_BYTES_MAX: usize = 256_000;
+/// Records of an answer when no limit is given.
+const RECORDS_DEFAULT: u32 = 20;
+
+/// One checkpoint or several, sorted and without duplicates.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Links(pub(crate) Checkpoints);
+
+impl<'de> Deserialize<'de> for Links {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let list = if value.is_array() { value } else { Value::Array(vec![value]) };
+        let names: Vec<Checkpoint> = Vec::deserialize(list).map_err(D::Error::custom)?;
+        Ok(Self(names.into_iter().collect()))
+    }
+}
+
+impl JsonSchema for Links {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Links".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let name = json_schema!({
+            "type": "string", "enum": ["criteria", "tests", "security", "perf", "docs"],
+        });
+        json_schema!({"anyOf": [name, {"type": "array", "items": name}]})
+    }
+}
+
+/// What evidence consists of.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub(crate) struct EvidenceInput {
+    /// Artifacts, at most 20 of 256000 bytes: kind, title, command, stdout, stderr, exit_code, diff, content, url, meta.
+    items: Option<Vec<Map<String, Value>>>,
+    /// Same as items.
+    artifacts: Option<Vec<Map<String, Value>>>,
+    /// Check lines, at most 100; receipts start with CMD: or LINK:.
+    #[schemars(length(max = 100), inner(length(max = 8192)))]
+    checks: Option<Vec<String>>,
+    /// Links or file names, at most 100.
+    #[schemars(length(max = 100), inner(length(max = 8192)))]
+    attachments: Option<Vec<String>>,
+    /// Checkpoint or checkpoints it proves: criteria, tests, security, perf, docs.
+    checkpoint: Option<Links>,
+}
+
+impl EvidenceInput {
+    /// The parts, checked against the limits.
+    pub(crate) fn given(self, bounds: &Bounds) -> Result<(Given, Option<Checkpoints>), Failure> {
+        if self.items.is_some() && self.artifacts.is_some() {
+            return Err(invalid_with(
+                "artifacts",
+                Reason::Conflict,
+                "items or artifacts",
+                "items and artifacts mean the same".to_owned(),
+                "Call again with items only.".to_owned(),
+            ));
+        }
+        let items = self.items.or(self.artifacts).unwrap_or_default();
+        if items.len() > bounds.items {
+            let expected = format!("at most {} items", bounds.items);
+            return Err(invalid("items", Reason::OutOfRange, &expected));
+        }
+        for (at, item) in items.iter().enumerate() {
+            if Value::Object(item.clone()).to_string().len() > bounds.bytes {
+                let expected = format!("at most {} bytes of JSON", bounds.bytes);
+                return Err(invalid(&format!("items[{at}]"), Reason::OutOfRange, &expected));
+            }
+        }
+        let given = Given {
+            items,
+            checks: self.checks.unwrap_or_default(),
+            attachments: self.attachments.unwrap_or_default(),
+        };
+        Ok((given, self.checkpoint.map(|links| links.0)))
+    }
+}
+
+/// Limits of one capture; a call may only tighten them.
+pub(crate) struct Bounds {
+    items: usize,
+    bytes: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { items: ITEMS_MAX, bytes: ITEM_BYTES_MAX }
+    }
+}
+
+/// Attaches evidence (command output, checks, links) to a step, or to the task or plan itself. Linking it to
+/// a checkpoint makes it proof; it never closes or confirms anything by itself.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksEvidenceCapture {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    #[serde(flatten)]
+    step: OneStep,
+    #[serde(flatten)]
+    input: EvidenceInput,
+    /// Tighter bound on items.
+    #[schemars(range(max = 20))]
+    max_items: Option<u32>,
+    /// Tighter bound on bytes per item.
+    #[schemars(range(max = 256_000))]
+    max_artifact_bytes: Option<u32>,
+    #[serde(flatten)]
+    guarded: Guarded,
+}
+
+/// Evidence that was attached.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Captured {
+    /// The plan or task.
+    task: String,
+    /// Its revision now.
+    revision: u64,
+    /// The step, or null at the root.
+    step: Option<StepName>,
+    /// Id of the record.
+    evidence_id: String,
+    /// Checkpoints it is linked to.
+    checkpoints: Checkpoints,
+    /// What happened.
+    event: EventView,
+}
+
+impl Operation for TasksEvidenceCapture {
+    const NAME: &'static str = "tasks_evidence_capture";
+    const TITLE: &'static str = "Attach evidence";
+    const EFFECT: Effect = Effect::Write;
+    type Response = Captured;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        let named = self.selection.named()?;
+        let selector = self.step.optional();
+        let bound = |given: Option<u32>, most: usize| given.map_or(most, |n| n as usize).min(most);
+        let bounds = Bounds {
+            items: bound(self.max_items, ITEMS_MAX),
+            bytes: bound(self.max_artifact_bytes, ITEM_BYTES_MAX),
+        };
+        let (given, linked) = self.input.given(&bounds)?;
+        let linked = linked.unwrap_or_default();
+        let Some(sifted) = given.sift() else { return Err(empty_evidence()) };
+        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        call.write(&self.workspace, idempotency_key, move |draft| {
+            let docs = draft.documents();
+            let target = lookup::target(docs, named, accepts(selector.as_ref()))?;
+            lookup::expect_revision(docs, target.id, expected_revision)?;
+            let captured = capture(draft, target.id, selector.as_ref(), &linked, &sifted.kept)?;
+            let mut reply = Reply::new(&captured).about(target);
+            if !linked.is_empty() {
+                warn_weak(&mut reply, &sifted);
+            }
+            Ok(reply)
+        })
+    }
+}
+
+/// Only a task has steps.
+fn accepts(selector: Option<&StepSelector>) -> Accepts {
+    match selector {
+        Some(_) => Accepts::Only(EntityKind::Task),
+        None => Accepts::Any,
+    }
+}
+
+/// TASKS-EVD-1.
+pub(crate) fn empty_evidence() -> Failure {
+    invalid_with(
+        "checks",
+        Reason::EmptyEvidence,
+        "a real item, check or attachment",
+        "there is nothing substantive in this evidence".to_owned(),
+        "Give the command that ran (CMD: …) and where its output is (LINK: …).".to_owned(),
+    )
+}
+
+/// Attaches evidence inside a draft.
+pub(crate) fn capture(
+    draft: &mut Draft<'_, Tasks>,
+    id: EntityId,
+    selector: Option<&StepSelector>,
+    linked: &Checkpoints,
+    given: &Given,
+) -> Result<Captured, Refusal<Tasks>> {
+    let command = Command::CaptureEvidence(CaptureEvidence {
+        id,
+        step: selector.cloned(),
+        checkpoints: linked.clone(),
+        items: given.items.clone(),
+        checks: given.checks.clone(),
+        attachments: given.attachments.clone(),
+    });
+    let events = draft.apply(&command)?;
+    let recorded = first(events);
+    let Event::EvidenceCaptured(captured) = &recorded.event else {
+        unreachable!("a capture causes {events:?}")
+    };
+    let step = captured.evidence.step.as_ref();
+    Ok(Captured {
+        task: id.to_string(),
+        revision: captured.subject.revision,
+        step: step.map(|(id, path)| StepName { step_id: id.to_string(), path: path.to_string() }),
+        evidence_id: captured.evidence.id.to_string(),
+        checkpoints: linked.clone(),
+        event: shown(recorded),
+    })
+}
+
+impl Captured {
+    /// The event of the capture.
+    pub(crate) fn into_event(self) -> EventView {
+        self.event
+    }
+}
+
+/// TASKS-EVD-3: proof should name a command and a place to look.
+pub(crate) fn warn_weak(reply: &mut Reply, sifted: &Sifted) {
+    let mut lacks = Vec::new();
+    if !sifted.kept.has_command() {
+        lacks.push("a CMD receipt");
+    }
+    if !sifted.kept.has_link() {
+        lacks.push("a LINK receipt");
+    }
+    if sifted.held_placeholder {
+        lacks.push("real text in place of a placeholder");
+    }
+    if !lacks.is_empty() {
+        let message = format!("the proof lacks {}", lacks.join(" and "));
+        let recovery = "Add CMD: with the command that ran and LINK: with its output.";
+        reply.warn(WarningCode::ProofWeak, message, recovery);
+    }
+}
+
+/// Reads evidence back, oldest first, with its bodies.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksEvidenceGet {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    #[serde(flatten)]
+    step: OneStep,
+    /// Only this record.
+    evidence_id: Option<EvidenceId>,
+    /// Only evidence linked to this checkpoint.
+    checkpoint: Option<Checkpoint>,
+    /// false gives counts in place of bodies; default true.
+    bodies: Option<bool>,
+    /// Records at most, 0 to 1000; default 20.
+    #[schemars(range(max = 1000))]
+    limit: Option<u32>,
+    /// next_cursor of the page before.
+    cursor: Option<String>,
+    #[serde(flatten)]
+    budgeted: Budgeted,
+}
+
+impl Operation for TasksEvidenceGet {
+    const NAME: &'static str = "tasks_evidence_get";
+    const TITLE: &'static str = "Read evidence";
+    const EFFECT: Effect = Effect::Read;
+    type Response = EvidencePage;
+
+    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+        let named = self.selection.named()?;
+        let after = read_cursor(self.cursor.as_deref())?;
+        let selector = self.step.optional();
+        let max_chars = self.budgeted.max_chars;
+        call.read(&self.workspace, |docs: &Documents<Tasks>| {
+            let target = lookup::target(docs, named, accepts(selector.as_ref()))?;
+            let query = EvidenceQuery {
+                id: target.id,
+                step: selector.clone(),
+                evidence: self.evidence_id,
+                checkpoint: self.checkpoint,
+                bodies: self.bodies.unwrap_or(true),
+                after,
+                limit: self.limit.unwrap_or(RECORDS_DEFAULT),
+            };
+            let page = EvidencePage::of(docs, &self.workspace, &query)?;
+            Ok(Reply::view(&page, max_chars, || shed::evidence(after)).about(target))
+        })
+    }
+}
+
+fn read_cursor(cursor: Option<&str>) -> Result<u64, Failure> {
+    let Some(cursor) = cursor else { return Ok(0) };
+    let after = cursor.strip_prefix('e').and_then(|digits| digits.parse().ok());
+    after.ok_or_else(|| invalid("cursor", Reason::BadFormat, "a next_cursor of this tool"))
+}

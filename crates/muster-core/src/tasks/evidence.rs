@@ -1,0 +1,153 @@
+//! What counts as evidence: receipts, placeholders, substance (TASKS-EVD).
+
+use serde_json::{Map, Value};
+
+/// Tags of receipts.
+const CMD: &str = "CMD:";
+const LINK: &str = "LINK:";
+/// Item keys that say nothing by themselves.
+const SILENT_KEYS: [&str; 4] = ["kind", "title", "meta", "exit_code"];
+/// Starts of a bare address.
+const SCHEMES: [&str; 3] = ["http://", "https://", "file://"];
+
+/// What was given as evidence.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Given {
+    /// Artifacts.
+    pub items: Vec<Map<String, Value>>,
+    /// Check lines.
+    pub checks: Vec<String>,
+    /// Links and file names.
+    pub attachments: Vec<String>,
+}
+
+/// Evidence without its placeholders.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sifted {
+    /// What is left.
+    pub kept: Given,
+    /// Whether placeholders were dropped.
+    pub held_placeholder: bool,
+}
+
+impl Given {
+    /// Drops placeholders and blanks beside substantive entries; `None` when nothing substantive is left
+    /// (TASKS-EVD-1).
+    pub fn sift(self) -> Option<Sifted> {
+        let count = self.checks.len() + self.attachments.len();
+        let keep = |lines: Vec<String>| -> Vec<String> {
+            lines.into_iter().filter(|line| is_substantive(line)).collect()
+        };
+        let (checks, attachments) = (keep(self.checks), keep(self.attachments));
+        let held_placeholder = checks.len() + attachments.len() < count;
+        let any_item = self.items.iter().any(item_is_substantive);
+        if !any_item && checks.is_empty() && attachments.is_empty() {
+            return None;
+        }
+        let kept = Given { items: self.items, checks, attachments };
+        Some(Sifted { kept, held_placeholder })
+    }
+
+    /// Whether a command is on record (TASKS-EVD-3).
+    pub fn has_command(&self) -> bool {
+        self.checks.iter().any(|check| check.starts_with(CMD)) || self.items_have("command")
+    }
+
+    /// Whether a link is on record.
+    pub fn has_link(&self) -> bool {
+        self.checks.iter().any(|check| check.starts_with(LINK))
+            || self.items_have("url")
+            || self.attachments.iter().any(|attachment| starts_with_scheme(attachment))
+    }
+
+    fn items_have(&self, key: &str) -> bool {
+        self.items.iter().any(|item| item.get(key).is_some_and(value_is_substantive))
+    }
+}
+
+/// Lines of a proof shorthand as receipts (TASKS-EVD-4).
+pub fn receipts(lines: &[String]) -> Vec<String> {
+    let lines = lines.iter().flat_map(|text| text.lines()).map(str::trim);
+    let receipt = |line: &str| {
+        if line.starts_with(CMD) || line.starts_with(LINK) {
+            line.to_owned()
+        } else if starts_with_scheme(line) && !line.contains(char::is_whitespace) {
+            format!("{LINK} {line}")
+        } else {
+            format!("{CMD} {line}")
+        }
+    };
+    lines.filter(|line| !line.is_empty()).map(receipt).collect()
+}
+
+fn starts_with_scheme(line: &str) -> bool {
+    SCHEMES.iter().any(|scheme| line.starts_with(scheme))
+}
+
+/// Whether a check or attachment says something: not blank, not a placeholder.
+fn is_substantive(line: &str) -> bool {
+    let body = line.strip_prefix(CMD).or_else(|| line.strip_prefix(LINK)).unwrap_or(line);
+    let lower = body.to_lowercase();
+    let placeholder = lower.find("<fill:").is_some_and(|at| lower[at..].contains('>'));
+    !body.trim().is_empty() && !placeholder
+}
+
+fn item_is_substantive(item: &Map<String, Value>) -> bool {
+    let speaks = |(key, value): (&String, &Value)| {
+        !SILENT_KEYS.contains(&key.as_str()) && value_is_substantive(value)
+    };
+    item.iter().any(speaks)
+}
+
+fn value_is_substantive(value: &Value) -> bool {
+    match value {
+        Value::String(text) => is_substantive(text),
+        Value::Number(_) => true,
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+        Value::Null | Value::Bool(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Given, receipts};
+
+    fn checks(lines: &[&str]) -> Given {
+        let checks = lines.iter().map(|line| (*line).to_owned()).collect();
+        Given { checks, ..Given::default() }
+    }
+
+    #[test]
+    fn placeholders_and_blanks_never_count() {
+        for lines in [&["CMD: <fill: command>"][..], &["LINK: <FILL: x> "], &["", "CMD:  "], &[]] {
+            assert_eq!(checks(lines).sift(), None, "{lines:?}");
+        }
+        let sifted = checks(&["CMD: make", "LINK: <fill: page>"]).sift().unwrap();
+        assert!(sifted.held_placeholder);
+        assert_eq!(sifted.kept.checks, ["CMD: make"]);
+        assert!(sifted.kept.has_command() && !sifted.kept.has_link());
+    }
+
+    #[test]
+    fn an_item_speaks_by_its_content_only() {
+        let item = |value: serde_json::Value| Given {
+            items: vec![value.as_object().unwrap().clone()],
+            ..Given::default()
+        };
+        assert_eq!(item(json!({"kind": "log", "title": "t", "exit_code": 0})).sift(), None);
+        assert_eq!(item(json!({"stdout": "<fill: output>"})).sift(), None);
+        assert!(item(json!({"stdout": "ok"})).sift().is_some());
+        assert!(item(json!({"lines": 3})).sift().is_some());
+    }
+
+    #[test]
+    fn proof_lines_become_receipts() {
+        let given = ["make check\n\nhttps://ci.example/7".to_owned(), "LINK: x".to_owned()];
+        let lines = receipts(&given);
+        assert_eq!(lines, ["CMD: make check", "LINK: https://ci.example/7", "LINK: x"]);
+        assert_eq!(receipts(&["see https://x.example".to_owned()]), ["CMD: see https://x.example"]);
+    }
+}
