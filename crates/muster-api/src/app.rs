@@ -92,10 +92,11 @@ impl App {
 
     /// Calls an operation by name. Blocks until the answer is durable.
     pub fn call(&self, name: &str, arguments: Map<String, Value>) -> Envelope {
-        match self.registry.get(name) {
-            Some(row) => (row.call)(self, arguments),
-            None => call::failed(self, name, refusals::unknown_tool(&self.registry, name)),
-        }
+        let answer = match self.registry.get(name) {
+            Some(row) => (row.prepare)(self, arguments).and_then(|prepared| prepared.perform(self)),
+            None => Err(refusals::unknown_tool(&self.registry, name)),
+        };
+        answer.unwrap_or_else(|failure| call::failed(self, name, failure))
     }
 
     /// What this server works on.

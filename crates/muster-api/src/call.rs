@@ -9,31 +9,10 @@ use muster_core::{
 use muster_store::StoreError;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::{
-    ApiError, App, Envelope, ErrorCode, Row, Suggestion, Warning, WarningCode,
-    arguments::{self, Reason},
-    registry::Operation,
+    ApiError, App, Envelope, ErrorCode, Suggestion, Warning, WarningCode, suggest, tasks::Write,
 };
-
-/// Arguments that hold ids, cursors and keys rather than free text; they are stored as given.
-const NOT_FREE_TEXT: [&str; 14] = [
-    "workspace",
-    "task",
-    "plan",
-    "target",
-    "parent",
-    "tasks_parent",
-    "path",
-    "step_id",
-    "since",
-    "cursor",
-    "plans_cursor",
-    "tasks_cursor",
-    "idempotency_key",
-    "kind",
-];
 
 /// A call after its arguments were found to be in order.
 pub(crate) struct Call<'a> {
@@ -181,8 +160,15 @@ impl Scene {
     }
 }
 
-/// The envelope of a refusal. It may quote an argument, which may hold a secret (TASKS-RED-1).
-pub(crate) fn failed(app: &App, name: &str, mut failure: Failure) -> Envelope {
+/// The envelope of a refusal, with suggestions that fit the application's toolset.
+pub(crate) fn failed(app: &App, name: &str, failure: Failure) -> Envelope {
+    let (listed, known) = app.registry().names(app.toolset());
+    let suggestions = suggest::fit(failure.suggestions, &listed, &known);
+    failure_envelope(name, Failure { suggestions, ..failure }, app.now())
+}
+
+/// The envelope of a refusal as it is. It may quote an argument, which may hold a secret (TASKS-RED-1).
+pub(crate) fn failure_envelope(name: &str, mut failure: Failure, at: Timestamp) -> Envelope {
     let error = &mut *failure.error;
     for text in [&mut error.message, &mut error.recovery] {
         if let Some(clean) = redact::text(text) {
@@ -192,16 +178,15 @@ pub(crate) fn failed(app: &App, name: &str, mut failure: Failure) -> Envelope {
     for value in error.details.values_mut() {
         redact::value(value);
     }
-    let suggestions = app.registry().fit_suggestions(failure.suggestions, app.toolset());
     Envelope {
         success: false,
         intent: intent(name).to_owned(),
         result: json!({}),
         warnings: Vec::new(),
-        suggestions,
+        suggestions: failure.suggestions,
         context: Map::new(),
         error: Some(*failure.error),
-        timestamp: app.now().rfc3339(),
+        timestamp: at.rfc3339(),
     }
 }
 
@@ -209,108 +194,28 @@ fn intent(name: &str) -> &str {
     name.strip_prefix("tasks_").unwrap_or(name)
 }
 
-/// Runs one operation: checks and parses its arguments, then lets it answer.
-pub(crate) fn invoke<O: Operation>(app: &App, arguments: Map<String, Value>) -> Envelope {
-    let Some(row) = app.registry().get(O::NAME) else {
-        unreachable!("operations are called through their row")
-    };
-    match prepare::<O>(app, row, arguments).and_then(|(operation, call)| operation.run(&call)) {
-        Ok(envelope) => envelope,
-        Err(failure) => failed(app, O::NAME, failure),
-    }
+/// A call that is ready: answered already, or with what it would write.
+pub(crate) struct Prepared {
+    /// What is known about the call.
+    pub scene: Scene,
+    /// What there is to do.
+    pub action: Action,
 }
 
-fn prepare<'a, O: Operation>(
-    app: &'a App,
-    row: &'a Row,
-    mut arguments: Map<String, Value>,
-) -> Result<(O, Call<'a>), Failure> {
-    arguments::check(&row.input_schema, &mut arguments)?;
-    let digest = digest(&arguments);
-    let redacted = redact_arguments(&mut arguments);
-    let operation = parse::<O>(arguments)?;
-    let mut warnings = Vec::new();
-    if !redacted.is_empty() && row.effect != crate::Effect::Read {
-        warnings.push(Warning {
-            code: WarningCode::SecretRedacted,
-            message: format!("replaced what looks like a secret in {}", redacted.join(", ")),
-            recovery: "Refer to secrets by name; rotate one that was sent by mistake.".to_owned(),
-        });
-    }
-    Ok((operation, Call { app, scene: Scene { tool: row.name, digest, warnings } }))
+/// What an operation comes to.
+pub(crate) enum Action {
+    /// It has read its answer.
+    Answered(Box<Envelope>),
+    /// It is a piece of work for one transaction.
+    Write(Write),
 }
 
-/// Reads the typed request. What a schema cannot say about a text is found here, and the workspace
-/// is looked at after all other arguments (TASKS-ARG-7).
-fn parse<O: Operation>(arguments: Map<String, Value>) -> Result<O, Failure> {
-    let mut arguments = Value::Object(arguments);
-    let fault = match read_request::<O>(&arguments) {
-        Ok(operation) => return Ok(operation),
-        Err(fault) => fault,
-    };
-    if fault.argument == "workspace" {
-        arguments["workspace"] = json!("another");
-        if let Err(other) = read_request::<O>(&arguments) {
-            return Err(other.into());
+impl Prepared {
+    /// Does what there is to do.
+    pub(crate) fn perform(self, app: &App) -> Result<Envelope, Failure> {
+        match self.action {
+            Action::Answered(envelope) => Ok(*envelope),
+            Action::Write(write) => write.perform(app, self.scene),
         }
     }
-    Err(fault.into())
-}
-
-/// An argument that is not what it should be.
-struct Fault {
-    argument: String,
-    cause: String,
-}
-
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
-        let expected = fault.cause.strip_prefix("expected ").unwrap_or(&fault.cause);
-        arguments::invalid(&fault.argument, Reason::BadFormat, expected)
-    }
-}
-
-fn read_request<O: Operation>(arguments: &Value) -> Result<O, Fault> {
-    serde_path_to_error::deserialize(arguments).map_err(|error| {
-        let cause = error.inner().to_string();
-        let argument = match error.path().to_string() {
-            root if root == "." => culprit::<O>(arguments, &cause),
-            path => path,
-        };
-        Fault { argument, cause }
-    })
-}
-
-/// The argument of a shared group that causes an error: without it, that error is gone.
-fn culprit<O: Operation>(arguments: &Value, cause: &str) -> String {
-    let Value::Object(map) = arguments else { unreachable!("arguments are an object") };
-    let is_cause = |name: &&String| {
-        let mut others = map.clone();
-        others.shift_remove(name.as_str());
-        O::deserialize(Value::Object(others))
-            .map_or_else(|other| other.to_string() != cause, |_| true)
-    };
-    map.keys().find(is_cause).map_or("arguments", String::as_str).to_owned()
-}
-
-/// Replaces secrets in free text and names the arguments that held one.
-fn redact_arguments(arguments: &mut Map<String, Value>) -> Vec<String> {
-    let mut redacted = Vec::new();
-    for (name, value) in arguments.iter_mut() {
-        if !NOT_FREE_TEXT.contains(&name.as_str()) && redact::value(value) {
-            redacted.push(name.clone());
-        }
-    }
-    redacted
-}
-
-/// SHA-256 of the arguments with sorted keys and without the key itself (TASKS-IDEM-1).
-fn digest(arguments: &Map<String, Value>) -> String {
-    let mut canonical = Value::Object(arguments.clone());
-    if let Value::Object(map) = &mut canonical {
-        map.shift_remove("idempotency_key");
-    }
-    canonical.sort_all_objects();
-    let hash = Sha256::digest(canonical.to_string().as_bytes());
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }

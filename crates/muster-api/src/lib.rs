@@ -10,6 +10,7 @@ mod envelope;
 pub mod reference;
 mod refusals;
 mod registry;
+mod request;
 mod schema;
 mod suggest;
 mod tasks;

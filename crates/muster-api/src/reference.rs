@@ -113,7 +113,7 @@ mod tests {
             input_schema,
             output_schema: serde_json::Map::new(),
             result_schema: serde_json::Map::new(),
-            call: |_, _| unreachable!("the page calls nothing"),
+            prepare: |_, _| unreachable!("the page calls nothing"),
         }
     }
 

@@ -69,6 +69,9 @@ pub(crate) fn explain(workspace: &WorkspaceId, rejection: Rejection) -> Failure 
         | Rejection::EmptyCard
         | Rejection::NothingToRestore { .. }
         | Rejection::RestoreConflict { .. } => memory::explain(workspace, rejection),
+        Rejection::BadField { field, fault, expected } => {
+            words::bad_field(&field, fault, &expected)
+        }
         Rejection::TooDeep => words::too_deep(),
         Rejection::ForeignField { field, id } => words::foreign_field(field, id),
         Rejection::DependsOnItself { id } => words::depends_on_itself(id),

@@ -7,9 +7,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    App, Envelope, Toolset,
-    call::{self, Call, Failure},
-    schema,
+    App, Toolset,
+    call::{Action, Call, Failure, Prepared},
+    request, schema,
 };
 
 /// What a call can do to the state; becomes the four MCP annotations and the HTTP docs.
@@ -41,8 +41,8 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema {
     /// What a successful answer holds as `result`.
     type Response: Serialize + JsonSchema;
 
-    /// Answers the call.
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure>;
+    /// Answers the call, or says what it would write.
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure>;
 }
 
 /// One operation, ready for every surface.
@@ -64,7 +64,7 @@ pub struct Row {
     pub output_schema: Map<String, Value>,
     /// JSON schema of `result` in a successful answer.
     pub result_schema: Map<String, Value>,
-    pub(crate) call: fn(&App, Map<String, Value>) -> Envelope,
+    pub(crate) prepare: fn(&App, Map<String, Value>) -> Result<Prepared, Failure>,
 }
 
 impl Row {
@@ -84,7 +84,7 @@ impl Row {
             input_schema,
             output_schema: envelope_schema(),
             result_schema: schema::output::<O::Response>(),
-            call: call::invoke::<O>,
+            prepare: request::prepare::<O>,
         }
     }
 }

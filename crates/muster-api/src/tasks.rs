@@ -1,7 +1,9 @@
 //! The task operations, one file each, and what they share.
 
+mod batch;
 mod block;
 mod close_step;
+mod close_task;
 mod complete;
 mod context;
 mod create;
@@ -14,8 +16,10 @@ mod edit;
 mod evidence;
 mod focus;
 mod groups;
+mod history;
 mod node;
 mod note;
+mod patch;
 mod plan;
 mod progress;
 mod radar;
@@ -24,6 +28,8 @@ mod steps;
 mod undoable;
 mod verify;
 mod work;
+
+pub(crate) use work::Write;
 
 use crate::Row;
 
@@ -48,6 +54,12 @@ pub(crate) fn rows() -> Vec<Row> {
         Row::of::<progress::TasksProgress>(),
         Row::of::<block::TasksBlock>(),
         Row::of::<delete::TasksDelete>(),
+        Row::of::<patch::TasksPatch>(),
+        Row::of::<close_task::TasksCloseTask>(),
+        Row::of::<batch::TasksBatch>(),
+        Row::of::<history::TasksHistory>(),
+        Row::of::<history::TasksUndo>(),
+        Row::of::<history::TasksRedo>(),
         Row::of::<plan::TasksPlan>(),
         Row::of::<plan::TasksContract>(),
         Row::of::<evidence::TasksEvidenceCapture>(),

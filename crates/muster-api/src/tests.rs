@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{App, AppOptions, Toolset};
 
+mod lifecycle;
+
 fn app() -> App {
     let clock = FixedClock::at(Timestamp(1_900_000_000_000));
     let options = AppOptions { toolset: Toolset::Full, ..AppOptions::default() };

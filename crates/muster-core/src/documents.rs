@@ -240,10 +240,11 @@ impl<A: Aggregate> Documents<A> {
 
     /// The documents of a list as they stand now, changes of this work included.
     pub fn list(&self, query: &ListQuery) -> Result<Vec<&A::Document>, Unloaded<A>> {
-        let stored: Vec<&A::Key> = match self.lists.get(query) {
+        let padded = self.padded(query);
+        let stored: Vec<&A::Key> = match self.lists.get(&padded) {
             Some(keys) => keys.iter().collect(),
             None if self.complete => self.loaded.keys().collect(),
-            None => return Err(unloaded(Need::List(query.clone()))),
+            None => return Err(unloaded(Need::List(padded))),
         };
         let mut rows: Vec<((u64, u64), &A::Document)> = Vec::new();
         let changed =
@@ -265,6 +266,15 @@ impl<A: Aggregate> Documents<A> {
         rows.sort_by_key(|(sort_key, _)| *sort_key);
         let limit = query.limit.map_or(usize::MAX, |limit| limit as usize);
         Ok(rows.into_iter().take(limit).map(|(_, document)| document).collect())
+    }
+
+    /// The list to load: longer by as many documents as this work may have taken out of it.
+    fn padded(&self, query: &ListQuery) -> ListQuery {
+        let changed = self.changes().filter(|(key, _)| A::address(key).kind == query.kind).count();
+        let padding = if changed == 0 { 0 } else { changed.next_power_of_two() };
+        let padding = u32::try_from(padding).unwrap_or(u32::MAX);
+        let limit = query.limit.map(|limit| limit.saturating_add(padding));
+        ListQuery { limit, ..query.clone() }
     }
 
     /// A page of a filtered list as the store holds it.

@@ -64,6 +64,18 @@ impl<'a, A: Aggregate> Draft<'a, A> {
         &self.events
     }
 
+    /// Events of the call under way.
+    pub fn call_events(&self) -> &[Recorded<A::Event>] {
+        &self.events[self.sealed..]
+    }
+
+    /// Drops everything: nothing of the draft will be stored.
+    pub fn clear(&mut self) {
+        self.documents.reset();
+        self.events.clear();
+        self.sealed = 0;
+    }
+
     /// Whether the draft would change anything.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty() && self.documents.changed_len() == 0

@@ -16,6 +16,7 @@ pub mod limits;
 pub mod lookup;
 pub mod memory;
 mod optional;
+pub mod patch;
 pub mod path;
 pub mod rejection;
 pub mod step;

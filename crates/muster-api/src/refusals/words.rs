@@ -3,6 +3,7 @@
 use muster_core::tasks::{
     id::{EntityId, NodeId, StepId},
     path::{NodePath, StepPath},
+    rejection::FieldFault,
 };
 
 use crate::{
@@ -58,6 +59,17 @@ pub(super) fn not_closed(id: StepId, path: &StepPath) -> Failure {
 pub(super) fn too_deep() -> Failure {
     let expected = "a step at most 15 levels deep, so that its children stay within 16";
     arguments::invalid("parent", Reason::OutOfRange, expected)
+}
+
+pub(super) fn bad_field(field: &str, fault: FieldFault, expected: &str) -> Failure {
+    let reason = match fault {
+        FieldFault::Unknown => Reason::UnknownArgument,
+        FieldFault::NotAllowed => Reason::NotAllowed,
+        FieldFault::Missing => Reason::Missing,
+        FieldFault::BadValue => Reason::WrongType,
+        FieldFault::OutOfRange => Reason::OutOfRange,
+    };
+    arguments::invalid(field, reason, expected)
 }
 
 pub(super) fn foreign_field(field: &str, id: EntityId) -> Failure {

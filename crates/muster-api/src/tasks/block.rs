@@ -11,8 +11,8 @@ use super::{
     work::{guarded_task, step_changed},
 };
 use crate::{
-    Effect, Envelope,
-    call::{Call, Failure, Reply},
+    Effect,
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -50,7 +50,7 @@ impl Operation for TasksBlock {
     const EFFECT: Effect = Effect::Set;
     type Response = Blocked;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let selector = self.step.selector()?;
         let blocked = self.blocked.unwrap_or(true);

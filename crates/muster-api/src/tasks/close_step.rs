@@ -11,9 +11,9 @@ use super::{
     work::{guarded_task, refuse_closed, step_changed, weak_proof},
 };
 use crate::{
-    Effect, Envelope,
+    Effect,
     arguments::{Reason, invalid},
-    call::{Call, Failure, Reply},
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -51,7 +51,7 @@ impl Operation for TasksCloseStep {
     const EFFECT: Effect = Effect::Write;
     type Response = Closed;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let selector = self.step.selector()?;
         let checkpoints = self.checkpoints;
@@ -73,7 +73,7 @@ impl Operation for TasksCloseStep {
                 task: changed.task,
                 revision: changed.revision,
                 step: changed.step,
-                events: draft.events().iter().map(shown).collect(),
+                events: draft.call_events().iter().map(shown).collect(),
             };
             let mut reply = Reply::new(&closed).about(target);
             weak_proof(draft.documents(), &step, &mut reply)?;

@@ -19,8 +19,8 @@ use super::{
     work::guarded_target,
 };
 use crate::{
-    Effect, Envelope, WarningCode,
-    call::{Call, Failure, Reply},
+    Effect, WarningCode,
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -96,7 +96,7 @@ impl Operation for TasksComplete {
     const EFFECT: Effect = Effect::Set;
     type Response = StatusChanged;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let to = self.status.unwrap_or(Status::Done);
         let Guarded { expected_revision, idempotency_key } = self.guarded;

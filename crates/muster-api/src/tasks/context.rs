@@ -17,9 +17,9 @@ use sha2::{Digest, Sha256};
 
 use super::groups::{Budgeted, TargetName, agree, plan_kind};
 use crate::{
-    Effect, Envelope, Toolset,
+    Effect, Toolset,
     arguments::{Reason, invalid},
-    call::{Call, Failure, Reply},
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -77,7 +77,7 @@ impl Operation for TasksContext {
     const EFFECT: Effect = Effect::Read;
     type Response = ContextView;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let binding = self.binding();
         let query = self.query(&binding)?;
         let start = (query.plans.after.unwrap_or(0), query.tasks.after.unwrap_or(0));

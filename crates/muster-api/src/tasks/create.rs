@@ -20,9 +20,9 @@ use super::{
     steps::{ProofModeChanges, StepInput},
 };
 use crate::{
-    Effect, Envelope,
+    Effect,
     arguments::{Reason, invalid_with},
-    call::{Call, Failure, Reply},
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -77,7 +77,7 @@ impl Operation for TasksCreate {
     const EFFECT: Effect = Effect::Write;
     type Response = Created;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let parent = self.parent.named()?;
         let kind = self.kind.unwrap_or(match parent {
             Some(_) => EntityKind::Task,
@@ -177,7 +177,7 @@ fn create_task(
         created.steps = Some(Vec::new());
     }
     if new.steps.is_some() {
-        created.events = Some(draft.events().iter().map(shown).collect());
+        created.events = Some(draft.call_events().iter().map(shown).collect());
     }
     Ok(Reply::new(&created))
 }

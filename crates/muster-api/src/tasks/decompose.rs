@@ -17,8 +17,8 @@ use super::{
     work::guarded_task,
 };
 use crate::{
-    Effect, Envelope,
-    call::{Call, Failure, Reply},
+    Effect,
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -85,7 +85,7 @@ impl Operation for TasksDecompose {
     const EFFECT: Effect = Effect::Write;
     type Response = Decomposed;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let parent = self.parent.map(|word| word.0);
         let steps: Vec<_> = self.steps.into_iter().map(StepInput::whole).collect();

@@ -16,9 +16,9 @@ use super::{
     work::change_step,
 };
 use crate::{
-    Effect, Envelope,
+    Effect,
     arguments::{Reason, invalid},
-    call::{Call, Failure},
+    call::{Action, Call, Failure},
     registry::Operation,
 };
 
@@ -52,7 +52,7 @@ impl Operation for TasksDefine {
     const EFFECT: Effect = Effect::Set;
     type Response = StepChanged;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let selector = self.step.selector()?;
         let title = self.title.map(|title| title.0);

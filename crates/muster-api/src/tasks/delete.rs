@@ -20,8 +20,8 @@ use super::{
     work::{guarded_target, guarded_task, step_changed},
 };
 use crate::{
-    Effect, Envelope,
-    call::{Call, Failure, Reply},
+    Effect,
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -84,7 +84,7 @@ impl Operation for TasksDelete {
     const EFFECT: Effect = Effect::Destroy;
     type Response = Removed;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let selector = self.step.optional();
         let Guarded { expected_revision, idempotency_key } = self.guarded;

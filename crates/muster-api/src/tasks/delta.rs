@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::groups::{Budgeted, TaskOrPlan};
 use crate::{
-    Effect, Envelope,
-    call::{Call, Failure, Reply},
+    Effect,
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -71,7 +71,7 @@ impl Operation for TasksDelta {
     const EFFECT: Effect = Effect::Read;
     type Response = DeltaView;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let query = DeltaQuery {
             since: self.since.map(|position| position.0),
             limit: self.limit.unwrap_or(EVENTS_DEFAULT),

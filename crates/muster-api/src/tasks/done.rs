@@ -10,8 +10,8 @@ use super::{
     work::{guarded_task, step_changed, weak_proof},
 };
 use crate::{
-    Effect, Envelope,
-    call::{Call, Failure, Reply},
+    Effect,
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -34,7 +34,7 @@ impl Operation for TasksDone {
     const EFFECT: Effect = Effect::Write;
     type Response = StepChanged;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let selector = self.step.selector()?;
         let Guarded { expected_revision, idempotency_key } = self.guarded;

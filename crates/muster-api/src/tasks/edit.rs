@@ -1,14 +1,16 @@
 //! `tasks_edit`.
 
-use muster_core::tasks::{
-    Command,
-    command::Edit,
-    entity::Urgency,
-    event::{Manner, MetaPatch, OwnPatch},
-    id::{EntityId, EntityKind, WorkspaceId},
-    lookup,
-    wire::EventView,
-    wording::{FreeObject, Prose, Tags, Title},
+use muster_core::{
+    Recorded,
+    tasks::{
+        Command, Event,
+        command::Edit,
+        entity::Urgency,
+        event::{Manner, MetaPatch, OwnPatch},
+        id::{EntityId, EntityKind, WorkspaceId},
+        wire::EventView,
+        wording::{FreeObject, Prose, Tags, Title},
+    },
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,9 +21,9 @@ use super::{
     work::guarded_target,
 };
 use crate::{
-    Effect, Envelope,
+    Effect,
     arguments::{Reason, invalid},
-    call::{Call, Failure, Reply},
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -74,7 +76,7 @@ impl Operation for TasksEdit {
     const EFFECT: Effect = Effect::Set;
     type Response = Edited;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let expected = self.guarded.expected_revision;
         let key = self.guarded.idempotency_key.clone();
@@ -84,15 +86,25 @@ impl Operation for TasksEdit {
             let target = guarded_target(draft.documents(), named, expected)?;
             let edit =
                 Edit { id: target.id, meta: meta.clone(), own: own.clone(), manner: Manner::Edit };
-            let event = shown(first(draft.apply(&Command::Edit(edit))?));
-            let edited = Edited {
-                id: target.id.to_string(),
-                kind: target.id.kind(),
-                revision: lookup::revision(draft.documents(), target.id)?,
-                event,
-            };
+            let edited = Edited::of(first(draft.apply(&Command::Edit(edit))?));
             Ok(Reply::new(&edited).about(target))
         })
+    }
+}
+
+impl Edited {
+    /// What an edit answers.
+    pub(crate) fn of(recorded: &Recorded<Event>) -> Self {
+        let Event::Edited(edited) = &recorded.event else {
+            unreachable!("an edit causes {recorded:?}")
+        };
+        let subject = edited.subject;
+        Self {
+            id: subject.id.to_string(),
+            kind: subject.id.kind(),
+            revision: subject.revision,
+            event: shown(recorded),
+        }
     }
 }
 

@@ -25,9 +25,9 @@ use super::{
     respond::{StepName, first, shown},
 };
 use crate::{
-    Effect, Envelope, WarningCode,
+    Effect, WarningCode,
     arguments::{Reason, invalid, invalid_with},
-    call::{Call, Failure, Reply},
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -174,7 +174,7 @@ impl Operation for TasksEvidenceCapture {
     const EFFECT: Effect = Effect::Write;
     type Response = Captured;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let selector = self.step.optional();
         let bound = |given: Option<u32>, most: usize| given.map_or(most, |n| n as usize).min(most);
@@ -251,13 +251,6 @@ pub(crate) fn capture(
     })
 }
 
-impl Captured {
-    /// The event of the capture.
-    pub(crate) fn into_event(self) -> EventView {
-        self.event
-    }
-}
-
 /// TASKS-EVD-3: proof should name a command and a place to look.
 pub(crate) fn warn_weak(reply: &mut Reply, sifted: &Sifted) {
     let mut lacks = Vec::new();
@@ -307,7 +300,7 @@ impl Operation for TasksEvidenceGet {
     const EFFECT: Effect = Effect::Read;
     type Response = EvidencePage;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let after = read_cursor(self.cursor.as_deref())?;
         let selector = self.step.optional();

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::groups::{Repeatable, TaskOrPlan};
 use crate::{
-    Effect, Envelope,
+    Effect,
     arguments::{Reason, invalid},
-    call::{Call, Failure, Reply},
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -38,7 +38,7 @@ impl Operation for TasksFocusGet {
     const EFFECT: Effect = Effect::Read;
     type Response = Focus;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         call.read(&self.workspace, |docs| {
             let focus = lookup::workspace(docs)?.focus;
             Ok(Reply::new(&Focus { workspace: self.workspace.to_string(), focus }))
@@ -74,7 +74,7 @@ impl Operation for TasksFocusSet {
     const EFFECT: Effect = Effect::Set;
     type Response = FocusMove;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         // TASKS-FSET-1: focus itself is no selector here.
         let Some(id) = self.selection.named()? else {
             return Err(invalid("task", Reason::Missing, "a task or plan id"));
@@ -116,7 +116,7 @@ impl Operation for TasksFocusClear {
     const EFFECT: Effect = Effect::Set;
     type Response = FocusCleared;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let name = self.workspace.to_string();
         call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
             let previous = lookup::workspace(draft.documents())?.focus;

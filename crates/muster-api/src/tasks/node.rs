@@ -24,9 +24,9 @@ use super::{
     work::guarded_task,
 };
 use crate::{
-    Effect, Envelope,
+    Effect,
     arguments::{Reason, invalid},
-    call::{Call, Failure, Reply},
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -160,7 +160,7 @@ impl Operation for TasksTaskAdd {
     const EFFECT: Effect = Effect::Write;
     type Response = NodeChanged;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let (title, fields) = (self.title.0, self.input.fields());
         let selector = self.parent_step.0;
@@ -217,7 +217,7 @@ impl Operation for TasksTaskDefine {
     const EFFECT: Effect = Effect::Set;
     type Response = NodeChanged;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         self.node.check()?;
         let title = self.title.map(|title| title.0);
@@ -259,7 +259,7 @@ impl Operation for TasksTaskDelete {
     const EFFECT: Effect = Effect::Destroy;
     type Response = NodeChanged;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         self.node.check()?;
         let (path, id) = (self.node.path, self.node.task_node_id);

@@ -10,8 +10,8 @@ use super::{
     work::{guarded_task, step_changed},
 };
 use crate::{
-    Effect, Envelope,
-    call::{Call, Failure, Reply},
+    Effect,
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -45,7 +45,7 @@ impl Operation for TasksNote {
     const EFFECT: Effect = Effect::Write;
     type Response = Noted;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let selector = self.step.selector()?;
         let note = self.note.0;

@@ -20,9 +20,9 @@ use super::{
     respond::{first, shown},
 };
 use crate::{
-    Effect, Envelope,
+    Effect,
     arguments::{Reason, invalid_with},
-    call::{Call, Failure, Reply},
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -62,7 +62,7 @@ impl Operation for TasksPlan {
     const EFFECT: Effect = Effect::Write;
     type Response = Planned;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let advance = self.advance.unwrap_or(false);
         if advance && self.current.is_some() {
@@ -125,7 +125,7 @@ impl Operation for TasksContract {
     const EFFECT: Effect = Effect::Set;
     type Response = Contracted;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let clear = self.clear.unwrap_or(false);
         let given = self.current.is_some() || self.contract_data.is_some();

@@ -21,9 +21,9 @@ use super::{
     work::{guarded_task, step_changed, weak_proof},
 };
 use crate::{
-    Effect, Envelope, WarningCode,
+    Effect, WarningCode,
     arguments::{Reason, invalid_with},
-    call::{Call, Failure, Reply},
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -64,7 +64,7 @@ impl Operation for TasksProgress {
     const EFFECT: Effect = Effect::Set;
     type Response = Progressed;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let selector = self.step.selector()?;
         let completed = self.completed.unwrap_or(true);

@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use super::groups::{Budgeted, TaskOrPlan};
 use crate::{
-    Effect, Envelope, Toolset,
-    call::{Call, Failure, Reply},
+    Effect, Toolset,
+    call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
 
@@ -37,7 +37,7 @@ impl Operation for TasksRadar {
     const EFFECT: Effect = Effect::Read;
     type Response = RadarView;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let requested = self.selection.requested();
         call.read(&self.workspace, |docs| {

@@ -11,8 +11,8 @@ use super::{
     work::change_step,
 };
 use crate::{
-    Effect, Envelope,
-    call::{Call, Failure},
+    Effect,
+    call::{Action, Call, Failure},
     registry::Operation,
 };
 
@@ -38,7 +38,7 @@ impl Operation for TasksVerify {
     const EFFECT: Effect = Effect::Set;
     type Response = StepChanged;
 
-    fn run(self, call: &Call<'_>) -> Result<Envelope, Failure> {
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
         let selector = self.step.selector()?;
         let confirmations = self.checkpoints.0;

@@ -21,12 +21,22 @@ use super::{
     respond::{StepChanged, first, shown},
 };
 use crate::{
-    Envelope, WarningCode,
-    call::{Call, Failure, Reply, Scene},
+    App, Envelope, WarningCode,
+    call::{Action, Call, Failure, Reply, Scene},
     refusals,
 };
 
 type Drafted<T> = Result<T, Refusal<Tasks>>;
+
+/// Pure work on a draft that answers, or refuses in the caller's words.
+type Work = Box<dyn Fn(&mut Draft<'_, Tasks>) -> Drafted<Result<Reply, Failure>> + Send>;
+
+/// A piece of work for one transaction.
+pub(crate) struct Write {
+    workspace: WorkspaceId,
+    key: Option<String>,
+    work: Work,
+}
 
 impl Call<'_> {
     /// Answers from one consistent moment of a workspace.
@@ -34,38 +44,78 @@ impl Call<'_> {
         &self,
         workspace: &WorkspaceId,
         view: impl Fn(&Documents<Tasks>) -> Drafted<Reply>,
-    ) -> Result<Envelope, Failure> {
+    ) -> Result<Action, Failure> {
         let reply = self.app.engine().read::<Tasks, _>(&workspace.stream(), view);
         let reply = reply.map_err(|error| failure(workspace, error))?;
-        Ok(self.scene.success(workspace.as_str(), self.app.now(), reply))
+        let envelope = self.scene.success(workspace.as_str(), self.app.now(), reply);
+        Ok(Action::Answered(Box::new(envelope)))
     }
 
-    /// Changes a workspace as one transaction and answers when it is durable.
-    ///
-    /// With an idempotency key the answer is kept in the same transaction, and a repetition of the call is
-    /// answered from there before anything else is looked at (TASKS-IDEM-2).
+    /// Changes a workspace as one transaction.
     pub(crate) fn write(
         &self,
         workspace: &WorkspaceId,
         key: Option<String>,
         work: impl Fn(&mut Draft<'_, Tasks>) -> Drafted<Reply> + Send + 'static,
-    ) -> Result<Envelope, Failure> {
-        let (scene, name) = (self.scene.clone(), workspace.to_string());
-        let outcome = self.app.engine().execute::<Tasks, _>(workspace.stream(), move |draft| {
-            if let Some(key) = &key
-                && let Some(answer) = kept_answer(draft.documents(), &scene, key)?
-            {
-                return Ok(answer);
+    ) -> Result<Action, Failure> {
+        self.write_or_refuse(workspace, key, move |draft| work(draft).map(Ok))
+    }
+
+    /// The same for work that can refuse in the caller's words; then nothing of it is kept.
+    pub(crate) fn write_or_refuse(
+        &self,
+        workspace: &WorkspaceId,
+        key: Option<String>,
+        work: impl Fn(&mut Draft<'_, Tasks>) -> Drafted<Result<Reply, Failure>> + Send + 'static,
+    ) -> Result<Action, Failure> {
+        let (workspace, work) = (workspace.clone(), Box::new(work));
+        Ok(Action::Write(Write { workspace, key, work }))
+    }
+}
+
+impl Write {
+    /// The workspace it changes.
+    pub(crate) fn workspace(&self) -> &WorkspaceId {
+        &self.workspace
+    }
+
+    /// Does the work as a transaction of its own and answers when it is durable.
+    pub(crate) fn perform(self, app: &App, scene: Scene) -> Result<Envelope, Failure> {
+        let workspace = self.workspace.clone();
+        let outcome = app.engine().execute::<Tasks, _>(workspace.stream(), move |draft| {
+            let answer = self.inside(draft, &scene)?;
+            if answer.is_err() {
+                draft.clear();
             }
-            let reply = work(draft)?;
-            record_operations(draft, scene.intent())?;
-            let envelope = scene.success(&name, draft.env().now, reply);
-            if let Some(key) = &key {
-                draft.apply(&keep(&scene, key, &envelope))?;
-            }
-            Ok(envelope)
+            Ok(answer)
         });
-        outcome.map_err(|error| failure(workspace, error))
+        outcome.unwrap_or_else(|error| Err(failure(&workspace, error)))
+    }
+
+    /// Does the work as one call of a draft.
+    ///
+    /// With an idempotency key the answer is kept in the same transaction, and a repetition of the call is
+    /// answered from there before anything else is looked at (TASKS-IDEM-2).
+    pub(crate) fn inside(
+        &self,
+        draft: &mut Draft<'_, Tasks>,
+        scene: &Scene,
+    ) -> Drafted<Result<Envelope, Failure>> {
+        if let Some(key) = &self.key
+            && let Some(answer) = kept_answer(draft.documents(), scene, key)?
+        {
+            return Ok(Ok(answer));
+        }
+        let reply = match (self.work)(draft)? {
+            Ok(reply) => reply,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        record_operations(draft, scene.intent())?;
+        let envelope = scene.success(self.workspace.as_str(), draft.env().now, reply);
+        if let Some(key) = &self.key {
+            draft.apply(&keep(scene, key, &envelope))?;
+        }
+        Ok(Ok(envelope))
     }
 }
 
@@ -74,7 +124,7 @@ impl Call<'_> {
 fn record_operations(draft: &mut Draft<'_, Tasks>, intent: &str) -> Drafted<()> {
     let mut recorded: Vec<EntityId> = Vec::new();
     let mut missing: Vec<Addressed> = Vec::new();
-    for Recorded { event, .. } in draft.events() {
+    for Recorded { event, .. } in draft.call_events() {
         if let Event::OperationRecorded(operation) = event {
             recorded.push(operation.entity);
         } else if let Some(addressed) = mutated(event)
@@ -122,7 +172,7 @@ fn keep(scene: &Scene, key: &str, envelope: &Envelope) -> Command {
     Command::KeepAnswer { key: key.to_owned(), kept }
 }
 
-fn failure(workspace: &WorkspaceId, error: ExecuteError<Rejection>) -> Failure {
+pub(crate) fn failure(workspace: &WorkspaceId, error: ExecuteError<Rejection>) -> Failure {
     match error {
         ExecuteError::Rejected(rejection) => refusals::explain(workspace, *rejection),
         ExecuteError::Store(StoreFailure(error)) => error.into(),
@@ -161,7 +211,7 @@ pub(crate) fn change_step(
     named: Option<EntityId>,
     guarded: Guarded,
     command: impl Fn(TaskId) -> Command + Send + 'static,
-) -> Result<Envelope, Failure> {
+) -> Result<Action, Failure> {
     let Guarded { expected_revision, idempotency_key } = guarded;
     call.write(workspace, idempotency_key, move |draft| {
         let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;

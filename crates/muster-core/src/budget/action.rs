@@ -89,12 +89,12 @@ impl Action {
 
     /// A change of each element of a list, last element first, one action each.
     pub fn each_last(at: &'static str, change: fn(&mut Value) -> isize) -> Self {
-        Self { at, change: Change::Each { end: End::Last, change } }
+        Self { at, also_at: None, change: Change::Each { end: End::Last, change } }
     }
 
     /// A change of each element of a list, first element first, one action each.
     pub fn each_oldest(at: &'static str, change: fn(&mut Value) -> isize) -> Self {
-        Self { at, change: Change::Each { end: End::Oldest, change } }
+        Self { at, also_at: None, change: Change::Each { end: End::Oldest, change } }
     }
 
     /// Removes several keys of the view itself, as one action.

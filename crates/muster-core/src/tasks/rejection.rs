@@ -145,6 +145,15 @@ pub enum Rejection {
     },
     /// A new card needs a title or a text.
     EmptyCard,
+    /// A patch names a field or a value that does not fit.
+    BadField {
+        /// The field, by its stored name.
+        field: String,
+        /// What is wrong with it.
+        fault: FieldFault,
+        /// What would fit.
+        expected: String,
+    },
     /// There is nothing to undo or redo.
     NothingToRestore {
         /// True for undo.
@@ -178,6 +187,21 @@ pub enum Rejection {
         /// The dependency that leads back.
         through: EntityId,
     },
+}
+
+/// What is wrong with a field of a patch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FieldFault {
+    /// There is no such field.
+    Unknown,
+    /// The field does not take this operation.
+    NotAllowed,
+    /// A value is needed.
+    Missing,
+    /// The value is of the wrong type or form.
+    BadValue,
+    /// The value is too large.
+    OutOfRange,
 }
 
 /// The gates of a step in the order they are checked (TASKS-GATE-1).

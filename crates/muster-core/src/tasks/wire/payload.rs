@@ -3,17 +3,14 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::{
-    tasks::{
-        Event,
-        event::{
-            CardsCommitted, ChecklistSet, Derived, Edited, EvidenceCaptured, Manner, Restored,
-            StepDone, StepRef, StepVerified, StepsAdded,
-        },
-        id::{EntityId, EntityKind},
-        step::Checkpoint,
+use crate::tasks::{
+    Event,
+    event::{
+        CardsCommitted, ChecklistSet, Derived, Edited, EvidenceCaptured, Manner, Restored,
+        StepDone, StepRef, StepVerified, StepsAdded,
     },
-    text,
+    id::{EntityId, EntityKind},
+    step::Checkpoint,
 };
 
 /// Characters of a note that its event shows.

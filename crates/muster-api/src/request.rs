@@ -1,0 +1,130 @@
+//! From JSON arguments to a typed request: checked, redacted, parsed.
+
+use muster_core::redact;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    App, Effect, Warning, WarningCode,
+    arguments::{self, Reason},
+    call::{Call, Failure, Prepared, Scene},
+    registry::Operation,
+};
+
+/// Arguments that hold ids, cursors and keys rather than free text; they are stored as given.
+const NOT_FREE_TEXT: [&str; 14] = [
+    "workspace",
+    "task",
+    "plan",
+    "target",
+    "parent",
+    "tasks_parent",
+    "path",
+    "step_id",
+    "since",
+    "cursor",
+    "plans_cursor",
+    "tasks_cursor",
+    "idempotency_key",
+    "kind",
+];
+
+/// Checks and parses the arguments of one operation and lets it say what there is to do.
+pub(crate) fn prepare<O: Operation>(
+    app: &App,
+    mut arguments: Map<String, Value>,
+) -> Result<Prepared, Failure> {
+    let Some(row) = app.registry().get(O::NAME) else {
+        unreachable!("operations are called through their row")
+    };
+    arguments::check(&row.input_schema, &mut arguments)?;
+    let digest = digest(&arguments);
+    let redacted = redact_arguments(&mut arguments);
+    let operation = parse::<O>(arguments)?;
+    let mut warnings = Vec::new();
+    if !redacted.is_empty() && row.effect != Effect::Read {
+        warnings.push(Warning {
+            code: WarningCode::SecretRedacted,
+            message: format!("replaced what looks like a secret in {}", redacted.join(", ")),
+            recovery: "Refer to secrets by name; rotate one that was sent by mistake.".to_owned(),
+        });
+    }
+    let call = Call { app, scene: Scene { tool: row.name, digest, warnings } };
+    let action = operation.run(&call)?;
+    Ok(Prepared { scene: call.scene, action })
+}
+
+/// Reads the typed request. What a schema cannot say about a text is found here, and the workspace
+/// is looked at after all other arguments (TASKS-ARG-7).
+fn parse<O: Operation>(arguments: Map<String, Value>) -> Result<O, Failure> {
+    let mut arguments = Value::Object(arguments);
+    let fault = match read_request::<O>(&arguments) {
+        Ok(operation) => return Ok(operation),
+        Err(fault) => fault,
+    };
+    if fault.argument == "workspace" {
+        arguments["workspace"] = json!("another");
+        if let Err(other) = read_request::<O>(&arguments) {
+            return Err(other.into());
+        }
+    }
+    Err(fault.into())
+}
+
+/// An argument that is not what it should be.
+struct Fault {
+    argument: String,
+    cause: String,
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        let expected = fault.cause.strip_prefix("expected ").unwrap_or(&fault.cause);
+        arguments::invalid(&fault.argument, Reason::BadFormat, expected)
+    }
+}
+
+fn read_request<O: Operation>(arguments: &Value) -> Result<O, Fault> {
+    serde_path_to_error::deserialize(arguments).map_err(|error| {
+        let cause = error.inner().to_string();
+        let argument = match error.path().to_string() {
+            root if root == "." => culprit::<O>(arguments, &cause),
+            path => path,
+        };
+        Fault { argument, cause }
+    })
+}
+
+/// The argument of a shared group that causes an error: without it, that error is gone.
+fn culprit<O: Operation>(arguments: &Value, cause: &str) -> String {
+    let Value::Object(map) = arguments else { unreachable!("arguments are an object") };
+    let is_cause = |name: &&String| {
+        let mut others = map.clone();
+        others.shift_remove(name.as_str());
+        O::deserialize(Value::Object(others))
+            .map_or_else(|other| other.to_string() != cause, |_| true)
+    };
+    map.keys().find(is_cause).map_or("arguments", String::as_str).to_owned()
+}
+
+/// Replaces secrets in free text and names the arguments that held one.
+fn redact_arguments(arguments: &mut Map<String, Value>) -> Vec<String> {
+    let mut redacted = Vec::new();
+    for (name, value) in arguments.iter_mut() {
+        if !NOT_FREE_TEXT.contains(&name.as_str()) && redact::value(value) {
+            redacted.push(name.clone());
+        }
+    }
+    redacted
+}
+
+/// SHA-256 of the arguments with sorted keys and without the key itself (TASKS-IDEM-1).
+fn digest(arguments: &Map<String, Value>) -> String {
+    let mut canonical = Value::Object(arguments.clone());
+    if let Value::Object(map) = &mut canonical {
+        map.shift_remove("idempotency_key");
+    }
+    canonical.sort_all_objects();
+    let hash = Sha256::digest(canonical.to_string().as_bytes());
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,219 @@
+//! `tasks_close_task`.
+
+use muster_core::{
+    Draft, Refusal,
+    tasks::{
+        Command, Tasks,
+        entity::Status,
+        history::{Addressed, Operation as Entry},
+        id::{EntityId, TaskId, WorkspaceId},
+        lookup,
+        patch::Patch,
+        wire::{self, EventView},
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    complete::warn_unchanged,
+    groups::{Guarded, OneTask},
+    patch::{CheckedPatch, PatchInput},
+    work::guarded_task,
+};
+use crate::{
+    Effect,
+    call::{Action, Call, Failure, Reply},
+    refusals,
+    registry::Operation,
+};
+
+/// Patches and finishes a task in one transaction. Without apply=true it only shows what would change and which gates
+/// would refuse.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksCloseTask {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: OneTask,
+    /// true writes, false only shows; default false.
+    apply: Option<bool>,
+    /// Patches to apply first, as in tasks_patch.
+    #[schemars(length(max = 200))]
+    patches: Option<Vec<ClosedPatch>>,
+    #[serde(flatten)]
+    guarded: Guarded,
+}
+
+/// A patch in a list.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[schemars(inline, extend("additionalProperties" = false))]
+struct ClosedPatch {
+    #[serde(flatten)]
+    patch: PatchInput,
+}
+
+/// What closing a task changes or would change.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ClosedTask {
+    /// The task.
+    task: String,
+    /// Its revision now.
+    revision: u64,
+    /// Whether it was written.
+    applied: bool,
+    /// Whether nothing refuses.
+    ok: bool,
+    /// Gates that refuse.
+    unmet: Vec<Value>,
+    /// Fields that change.
+    diff: Vec<Difference>,
+    /// What happened.
+    events: Vec<EventView>,
+}
+
+/// One field that changes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Difference {
+    entity: &'static str,
+    id: String,
+    path: Option<String>,
+    field: String,
+    before: Value,
+    after: Value,
+}
+
+impl Operation for TasksCloseTask {
+    const NAME: &'static str = "tasks_close_task";
+    const TITLE: &'static str = "Patch and finish a task";
+    const EFFECT: Effect = Effect::Write;
+    type Response = ClosedTask;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let named = self.selection.named()?;
+        let apply = self.apply.unwrap_or(false);
+        let patches = self.patches.unwrap_or_default().into_iter();
+        let patches: Vec<CheckedPatch> =
+            patches.map(|closed| closed.patch.check()).collect::<Result<_, _>>()?;
+        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let workspace = self.workspace.clone();
+        // A dry run writes nothing, so it keeps no answer either.
+        let key = idempotency_key.filter(|_| apply);
+        call.write(&self.workspace, key, move |draft| {
+            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
+            let current = lookup::revision(draft.documents(), target.id)?;
+            let before = lookup::task(draft.documents(), task)?.meta.status;
+            let mut diff = apply_patches(draft, task, &patches)?;
+            let done = before == Status::Done && patches.is_empty();
+            let unmet = match finish(draft, task, &mut diff)? {
+                Some(rejection) if apply => return Err(rejection),
+                Some(rejection) => unmet(&workspace, rejection)?,
+                None => Vec::new(),
+            };
+            let events = draft.call_events().iter().filter_map(wire::show);
+            let events: Vec<EventView> = events.collect();
+            let revision = lookup::revision(draft.documents(), target.id)?;
+            if !apply {
+                draft.abandon_call();
+            }
+            let closed = ClosedTask {
+                task: task.to_string(),
+                revision: if apply { revision } else { current },
+                applied: apply,
+                ok: unmet.is_empty(),
+                unmet,
+                diff,
+                events: if apply { events } else { Vec::new() },
+            };
+            let mut reply = Reply::new(&closed).about(target);
+            if done {
+                warn_unchanged(&mut reply, target.id, Status::Done);
+            }
+            Ok(reply)
+        })
+    }
+}
+
+fn apply_patches(
+    draft: &mut Draft<'_, Tasks>,
+    task: TaskId,
+    patches: &[CheckedPatch],
+) -> Result<Vec<Difference>, Refusal<Tasks>> {
+    let mut diff = Vec::new();
+    for patch in patches {
+        let Patch { addressed, intent, command } = patch.plan(draft, task.into())?;
+        let before = addressed.fields(draft.documents())?;
+        let events = draft.apply(&command)?.to_vec();
+        let entry = addressed.operation(draft.documents(), intent, &before, &events)?;
+        diff.extend(differences(&addressed, &entry));
+    }
+    Ok(diff)
+}
+
+fn differences(addressed: &Addressed, entry: &Entry) -> Vec<Difference> {
+    let Some(change) = &entry.change else { return Vec::new() };
+    let path = addressed.path.as_ref().map(|path| match addressed.node {
+        Some(ordinal) => format!("{path}.t:{ordinal}"),
+        None => path.to_string(),
+    });
+    let entity = match (&addressed.path, addressed.node) {
+        (Some(_), Some(_)) => "node",
+        (Some(_), None) => "step",
+        (None, _) => addressed.entity.kind().name(),
+    };
+    let own = change.after.iter().map(|(field, after)| Difference {
+        entity,
+        id: addressed.entity.to_string(),
+        path: path.clone(),
+        field: field.clone(),
+        before: change.before.get(field).cloned().unwrap_or(Value::Null),
+        after: after.clone(),
+    });
+    let derived = change.derived.iter().map(|derived| Difference {
+        entity: if derived.path.is_some() { "step" } else { derived.id.kind().name() },
+        id: derived.id.to_string(),
+        path: derived.path.as_ref().map(ToString::to_string),
+        field: derived.field.clone(),
+        before: derived.before.clone(),
+        after: derived.after.clone(),
+    });
+    own.chain(derived).collect()
+}
+
+/// Finishes the task in the draft; answers the refusal instead when a gate is open.
+fn finish(
+    draft: &mut Draft<'_, Tasks>,
+    task: TaskId,
+    diff: &mut Vec<Difference>,
+) -> Result<Option<Refusal<Tasks>>, Refusal<Tasks>> {
+    let id = EntityId::Task(task);
+    let before = lookup::task(draft.documents(), task)?.meta.status;
+    match draft.apply(&Command::SetStatus { id, to: Status::Done }) {
+        Ok(events) => {
+            if !events.is_empty() {
+                diff.push(Difference {
+                    entity: "task",
+                    id: task.to_string(),
+                    path: None,
+                    field: "status".to_owned(),
+                    before: json!(before),
+                    after: json!(Status::Done),
+                });
+            }
+            Ok(None)
+        }
+        Err(rejected @ Refusal::Rejected(_)) => Ok(Some(rejected)),
+        Err(unloaded @ Refusal::Unloaded(_)) => Err(unloaded),
+    }
+}
+
+fn unmet(workspace: &WorkspaceId, refusal: Refusal<Tasks>) -> Result<Vec<Value>, Refusal<Tasks>> {
+    match refusal {
+        Refusal::Rejected(rejection) => {
+            let error = refusals::explain(workspace, *rejection).error;
+            Ok(vec![json!({"code": error.code, "details": error.details})])
+        }
+        unloaded @ Refusal::Unloaded(_) => Err(unloaded),
+    }
+}

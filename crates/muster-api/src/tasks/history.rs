@@ -1,0 +1,294 @@
+//! `tasks_history`, `tasks_undo`, `tasks_redo`.
+
+use muster_core::{
+    Documents, ListOrder, ListQuery, Refusal,
+    tasks::{
+        Command, Document, Rejection, Tasks,
+        history::{Change, DerivedChange, Fields, Operation as Entry, OperationState},
+        id::{EntityId, WorkspaceId},
+        lookup::{self, Target, TargetSource},
+        wire::EventView,
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    groups::{Guarded, TaskOrPlan},
+    respond::{first, shown},
+};
+use crate::{
+    Effect,
+    arguments::{Reason, invalid},
+    call::{Action, Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Operations of an answer when no limit is given.
+const OPERATIONS_DEFAULT: u32 = 50;
+
+/// Lists operations newest first: what changed, from what to what, and what can be undone.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksHistory {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    /// Operations at most, 0 to 1000; default 50.
+    #[schemars(range(max = 1000))]
+    limit: Option<u32>,
+    /// Only operations older than this seq.
+    cursor: Option<u64>,
+}
+
+/// A page of the history.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct History {
+    /// The workspace.
+    workspace: String,
+    /// Operations, newest first.
+    operations: Vec<OperationView>,
+    /// Where the page is.
+    pagination: HistoryPage,
+}
+
+/// Where a page of the history is.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct HistoryPage {
+    cursor: Option<u64>,
+    next_cursor: Option<u64>,
+    has_more: bool,
+    limit: u32,
+    count: usize,
+}
+
+/// One operation.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct OperationView {
+    seq: u64,
+    ts: String,
+    ts_ms: i64,
+    task: String,
+    path: Option<String>,
+    intent: String,
+    payload: Value,
+    before: Option<Fields>,
+    after: Option<Fields>,
+    derived: Vec<DerivedView>,
+    undoable: bool,
+    undone: bool,
+}
+
+/// A change that followed on another entity.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DerivedView {
+    id: EntityId,
+    path: Option<String>,
+    field: String,
+    before: Value,
+    after: Value,
+}
+
+impl OperationView {
+    fn of(entry: &Entry) -> Self {
+        let path = entry.path.as_ref().map(|path| match entry.node {
+            Some(ordinal) => format!("{path}.t:{ordinal}"),
+            None => path.to_string(),
+        });
+        let change: Option<&Change> = entry.change.as_ref();
+        let fields: Vec<&String> = change.map(|c| c.after.keys().collect()).unwrap_or_default();
+        let derived = |derived: &DerivedChange| DerivedView {
+            id: derived.id,
+            path: derived.path.as_ref().map(ToString::to_string),
+            field: derived.field.clone(),
+            before: derived.before.clone(),
+            after: derived.after.clone(),
+        };
+        Self {
+            seq: entry.seq,
+            ts: entry.at.rfc3339(),
+            ts_ms: entry.at.0,
+            task: entry.entity.to_string(),
+            path,
+            intent: entry.intent.clone(),
+            payload: if change.is_some() { json!({"fields": fields}) } else { json!({}) },
+            before: change.map(|change| change.before.clone()),
+            after: change.map(|change| change.after.clone()),
+            derived: change.map(|c| c.derived.iter().map(derived).collect()).unwrap_or_default(),
+            undoable: change.is_some(),
+            undone: matches!(entry.state, OperationState::Redoable | OperationState::Undone),
+        }
+    }
+}
+
+fn operations(id: Option<EntityId>) -> ListQuery {
+    ListQuery { parent: id.map(|id| id.to_string()), ..ListQuery::of("operation") }
+}
+
+impl Operation for TasksHistory {
+    const NAME: &'static str = "tasks_history";
+    const TITLE: &'static str = "List operations";
+    const EFFECT: Effect = Effect::Read;
+    type Response = History;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let named = self.selection.named()?;
+        let limit = self.limit.unwrap_or(OPERATIONS_DEFAULT);
+        call.read(&self.workspace, |docs| {
+            if let Some(id) = named {
+                lookup::revision(docs, id)?;
+            }
+            let query = ListQuery {
+                order: ListOrder::Descending,
+                after: Some(self.cursor.unwrap_or(i64::MAX.unsigned_abs())),
+                limit: Some(limit + 1),
+                ..operations(named)
+            };
+            let rows = docs.list(&query)?;
+            let has_more = rows.len() > limit as usize;
+            let shown: Vec<OperationView> = rows
+                .into_iter()
+                .take(limit as usize)
+                .filter_map(as_operation)
+                .map(OperationView::of)
+                .collect();
+            let next_cursor = shown.last().filter(|_| has_more).map(|entry| entry.seq);
+            let pagination = HistoryPage {
+                cursor: self.cursor,
+                next_cursor,
+                has_more,
+                limit,
+                count: shown.len(),
+            };
+            let workspace = self.workspace.to_string();
+            Ok(Reply::new(&History { workspace, operations: shown, pagination }))
+        })
+    }
+}
+
+fn as_operation(document: &Document) -> Option<&Entry> {
+    if let Document::Operation(operation) = document { Some(operation) } else { None }
+}
+
+/// What was undone or redone.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RestoredView {
+    /// The workspace.
+    workspace: String,
+    /// The operation, as it stands now.
+    operation: OperationView,
+    /// The plan or task.
+    id: String,
+    /// Its revision now.
+    revision: u64,
+    /// What happened.
+    event: EventView,
+}
+
+/// Reverts the newest operation that can be undone, of one plan or task or of the workspace. Refused when what it
+/// would overwrite changed since.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksUndo {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    #[serde(flatten)]
+    guarded: Guarded,
+}
+
+impl Operation for TasksUndo {
+    const NAME: &'static str = "tasks_undo";
+    const TITLE: &'static str = "Undo an operation";
+    const EFFECT: Effect = Effect::Write;
+    type Response = RestoredView;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        restore(call, &self.workspace, &self.selection, self.guarded, true)
+    }
+}
+
+/// Replays the operation that was undone last, of one plan or task or of the workspace. New work on it takes
+/// the chance away.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksRedo {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    #[serde(flatten)]
+    guarded: Guarded,
+}
+
+impl Operation for TasksRedo {
+    const NAME: &'static str = "tasks_redo";
+    const TITLE: &'static str = "Redo an operation";
+    const EFFECT: Effect = Effect::Write;
+    type Response = RestoredView;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        restore(call, &self.workspace, &self.selection, self.guarded, false)
+    }
+}
+
+fn restore(
+    call: &Call<'_>,
+    workspace: &WorkspaceId,
+    selection: &TaskOrPlan,
+    guarded: Guarded,
+    undo: bool,
+) -> Result<Action, Failure> {
+    let named = selection.named()?;
+    let Guarded { expected_revision, idempotency_key } = guarded;
+    if expected_revision.is_some() && named.is_none() {
+        let expected = "a task or plan whenever expected_revision is given";
+        return Err(invalid("task", Reason::Missing, expected));
+    }
+    let name = workspace.to_string();
+    call.write(workspace, idempotency_key, move |draft| {
+        if let Some(id) = named {
+            lookup::expect_revision(draft.documents(), id, expected_revision)?;
+        }
+        let op_seq = newest(draft.documents(), named, undo)?;
+        let event = shown(first(draft.apply(&Command::Restore { op_seq, undo })?));
+        let entry = operation(draft.documents(), op_seq, undo)?;
+        let restored = RestoredView {
+            workspace: name.clone(),
+            id: entry.entity.to_string(),
+            revision: lookup::revision(draft.documents(), entry.entity)?,
+            operation: OperationView::of(entry),
+            event,
+        };
+        let reply = Reply::new(&restored);
+        Ok(match named {
+            Some(id) => reply.about(Target { id, source: TargetSource::Explicit }),
+            None => reply,
+        })
+    })
+}
+
+/// The operation on top of the stack: newest to undo, undone last to redo (TASKS-UNDO-1, TASKS-REDO-1).
+fn newest(
+    docs: &Documents<Tasks>,
+    named: Option<EntityId>,
+    undo: bool,
+) -> Result<u64, Refusal<Tasks>> {
+    let (state, order) = if undo {
+        (OperationState::Undoable, ListOrder::Descending)
+    } else {
+        (OperationState::Redoable, ListOrder::Rank)
+    };
+    let query =
+        ListQuery { statuses: vec![state.name()], order, limit: Some(1), ..operations(named) };
+    let top = docs.list(&query)?.into_iter().find_map(as_operation);
+    top.map(|entry| entry.seq)
+        .ok_or_else(|| Refusal::rejected(Rejection::NothingToRestore { undo }))
+}
+
+fn operation(docs: &Documents<Tasks>, seq: u64, undo: bool) -> Result<&Entry, Refusal<Tasks>> {
+    let document = docs.get(&muster_core::tasks::Key::Operation(seq))?;
+    document
+        .and_then(as_operation)
+        .ok_or_else(|| Refusal::rejected(Rejection::NothingToRestore { undo }))
+}
