@@ -124,7 +124,11 @@ fn work_on(draft: &mut Draft<'_, Tasks>, task: TaskId, steps: u32) -> Drafted {
 fn close(draft: &mut Draft<'_, Tasks>, step: StepTarget) -> Drafted {
     let confirmations = Checkpoint::GATE.map(|checkpoint| (checkpoint, true)).to_vec();
     draft.apply(&Command::VerifyStep { step: step.clone(), confirmations })?;
-    draft.apply(&Command::CloseStep { step, named: Checkpoints::from(Checkpoint::GATE) })?;
+    draft.apply(&Command::CloseStep {
+        step,
+        named: Checkpoints::from(Checkpoint::GATE),
+        force: None,
+    })?;
     Ok(())
 }
 
