@@ -7,6 +7,7 @@ mod app;
 mod arguments;
 mod call;
 mod envelope;
+pub mod explain;
 pub mod reference;
 mod refusals;
 mod registry;

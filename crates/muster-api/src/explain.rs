@@ -1,0 +1,338 @@
+//! What each error and warning code means, when it comes, and what to do about it.
+
+use muster_core::text;
+use serde::Serialize;
+
+use crate::{ErrorCode, WarningCode};
+
+/// A code in words for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// The code as it stands in answers.
+    pub code: String,
+    /// Whether the call failed or was merely remarked upon.
+    pub kind: CodeKind,
+    /// What it means, in one sentence.
+    pub meaning: &'static str,
+    /// When it comes.
+    pub when: &'static str,
+    /// What to do.
+    pub remedy: &'static str,
+}
+
+/// Which list a code is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CodeKind {
+    /// The call failed and changed nothing.
+    Error,
+    /// The call succeeded, with something worth knowing.
+    Warning,
+}
+
+/// Meaning, occasion and remedy of a code.
+type Words = [&'static str; 3];
+
+/// All codes: errors, then warnings, each in the order of its list.
+pub fn all() -> Vec<Explanation> {
+    let errors = ERRORS.iter().map(|(code, words)| explanation(code, CodeKind::Error, *words));
+    let warnings =
+        WARNINGS.iter().map(|(code, words)| explanation(code, CodeKind::Warning, *words));
+    errors.chain(warnings).collect()
+}
+
+/// The code of this name in any letter case, or the nearest name there is.
+pub fn find(name: &str) -> Result<Explanation, String> {
+    let wanted = name.trim().to_uppercase().replace(['-', ' '], "_");
+    let mut known = all();
+    if let Some(at) = known.iter().position(|explanation| explanation.code == wanted) {
+        return Ok(known.swap_remove(at));
+    }
+    let names = known.iter().map(|explanation| explanation.code.as_str());
+    Err(text::nearest(&wanted, names).unwrap_or_default().to_owned())
+}
+
+fn explanation(code: &impl Serialize, kind: CodeKind, words: Words) -> Explanation {
+    let Ok(serde_json::Value::String(code)) = serde_json::to_value(code) else {
+        unreachable!("codes serialise as text")
+    };
+    let [meaning, when, remedy] = words;
+    Explanation { code, kind, meaning, when, remedy }
+}
+
+const ERRORS: [(ErrorCode, Words); 16] = [
+    (
+        ErrorCode::InvalidInput,
+        [
+            "An argument is wrong, or the call makes no sense in the present state.",
+            "Unknown, missing, malformed, contradictory or out-of-range arguments; no target and \
+            no focus; a step that is closed already; nothing to undo. details.reason tells which.",
+            "details.argument and details.expected say what to send instead; nothing was written.",
+        ],
+    ),
+    (
+        ErrorCode::UnknownId,
+        [
+            "The id, path or name is well formed, but nothing in this workspace has it.",
+            "It was deleted, belongs to another workspace, or was mistyped.",
+            "List what exists: `muster tasks`, or tasks_context; tasks_mirror for steps.",
+        ],
+    ),
+    (
+        ErrorCode::UnknownTool,
+        [
+            "There is no operation of that name.",
+            "A mistyped name in `muster call`, over HTTP or inside tasks_batch.",
+            "Use the name that the message suggests; `muster call --help` lists all.",
+        ],
+    ),
+    (
+        ErrorCode::RevisionMismatch,
+        [
+            "Somebody else changed the plan or task in between.",
+            "expected_revision is not the current revision; details holds both.",
+            "Read it again, see whether your change still makes sense, and send it with the actual \
+            revision.",
+        ],
+    ),
+    (
+        ErrorCode::IdempotencyConflict,
+        [
+            "The idempotency key was used before, for a different call.",
+            "The same key came with another tool or with other arguments.",
+            "Take a fresh key for each new call; repeat a key only with the very same call.",
+        ],
+    ),
+    (
+        ErrorCode::CheckpointsNotConfirmed,
+        [
+            "A checkpoint that the step needs is not confirmed.",
+            "A step was to be closed, or a task finished. criteria and tests are always needed; \
+            security, perf and docs once evidence or a proof mode asks for them.",
+            "Do the work, then confirm what is true with tasks_verify; details.missing_checkpoints \
+            lists what is left.",
+        ],
+    ),
+    (
+        ErrorCode::ProofRequired,
+        [
+            "The step demands proof, and none is attached.",
+            "A proof mode of the step is `require` and no evidence on that step is linked to its \
+            checkpoint.",
+            "Attach real receipts: tasks_macro_close_step with proof lines such as `CMD: cargo \
+            test` and `LINK: https://…`, or tasks_evidence_capture.",
+        ],
+    ),
+    (
+        ErrorCode::ChildrenOpen,
+        [
+            "The step still has open child steps or sub-tasks.",
+            "A parent step was to be closed; not even force skips this.",
+            "Close what details.open_children and details.open_nodes list, then the parent.",
+        ],
+    ),
+    (
+        ErrorCode::StepBlocked,
+        [
+            "The step is blocked.",
+            "A blocked step was to be closed; details.block_reason says what stands in the way.",
+            "Resolve the reason, lift the block with tasks_block blocked=false, then close the step.",
+        ],
+    ),
+    (
+        ErrorCode::StepsOpen,
+        [
+            "The task still has open steps, or it has no steps at all.",
+            "A task was to become DONE. details.open lists up to 20 open steps.",
+            "Close the listed steps one by one; give a task without steps its first one with \
+            tasks_decompose.",
+        ],
+    ),
+    (
+        ErrorCode::TasksOpen,
+        [
+            "The plan still has tasks that are not DONE.",
+            "A plan was to become DONE. details.open lists up to 20 of its tasks.",
+            "Finish those tasks, or delete the ones that are no longer wanted.",
+        ],
+    ),
+    (
+        ErrorCode::DependenciesOpen,
+        [
+            "Something that this plan or task depends on is not DONE.",
+            "It was to become DONE while waiting_on still names a dependency.",
+            "Finish the dependencies first, or take them out with tasks_edit depends_on.",
+        ],
+    ),
+    (
+        ErrorCode::UndoConflict,
+        [
+            "What the undo or redo would overwrite has changed since.",
+            "tasks_undo or tasks_redo; details.fields holds the expected and the actual values.",
+            "Look at tasks_history and edit by hand what should be different.",
+        ],
+    ),
+    (
+        ErrorCode::BatchFailed,
+        [
+            "One operation of an atomic batch was refused, so none was applied.",
+            "tasks_batch with atomic; details names the operation by index and carries its error.",
+            "Mend that operation and send the whole batch again.",
+        ],
+    ),
+    (
+        ErrorCode::StoreBusy,
+        [
+            "Another process held the store's write lock for too long.",
+            "Any write, after 30 seconds of waiting. Nothing was written.",
+            "Call again. If it stays, look for a process that hangs on the same storage folder.",
+        ],
+    ),
+    (
+        ErrorCode::StoreError,
+        [
+            "The store could not be read or written.",
+            "A full disk, missing rights, a damaged or newer file. Never because of an argument.",
+            "Read the message, look at the storage folder, then run `muster doctor`.",
+        ],
+    ),
+];
+
+const WARNINGS: [(WarningCode, Words); 12] = [
+    (
+        WarningCode::BudgetTruncated,
+        [
+            "Parts of the view were left out to fit max_chars.",
+            "The whole view is larger than the budget; the message lists the cut fields.",
+            "Ask again with a larger max_chars, or follow the cursors.",
+        ],
+    ),
+    (
+        WarningCode::BudgetMinimal,
+        [
+            "The budget was so small that only the target or the next line is left.",
+            "max_chars is far below the size of the view.",
+            "Ask again with a larger max_chars; 400 keeps a radar useful.",
+        ],
+    ),
+    (
+        WarningCode::BudgetMinClamped,
+        [
+            "The budget was raised to the smallest one there is.",
+            "max_chars was 0 or 1.",
+            "Ask for at least 2 characters.",
+        ],
+    ),
+    (
+        WarningCode::SecretRedacted,
+        [
+            "Something that looks like a secret was replaced before it was stored.",
+            "A text held a token, a key or a private key block; the message names the field.",
+            "Keep secrets out of tasks; if it was a real one, change it.",
+        ],
+    ),
+    (
+        WarningCode::ProofWeak,
+        [
+            "The proof is thin: a receipt is missing, or a placeholder was sent.",
+            "Evidence for a checkpoint without a CMD or without a LINK receipt, or proof mode \
+            `warn` without any.",
+            "Add the command that was run and a link to its log.",
+        ],
+    ),
+    (
+        WarningCode::ForcedClose,
+        [
+            "A step was closed by force, without what its gate asks for.",
+            "tasks_progress with force; the message lists what was skipped.",
+            "The waiver stays visible until the checkpoints are confirmed and the proofs attached; \
+            the task cannot be finished before.",
+        ],
+    ),
+    (
+        WarningCode::AlreadyDone,
+        [
+            "It was DONE before; nothing was written.",
+            "A plan or task that is DONE was completed again.",
+            "Nothing is left to do.",
+        ],
+    ),
+    (
+        WarningCode::StatusUnchanged,
+        [
+            "It had that status before; nothing was written.",
+            "A plan or task was set to the status that it has.",
+            "Nothing is left to do.",
+        ],
+    ),
+    (
+        WarningCode::NoteIgnored,
+        [
+            "The note or proof was not kept.",
+            "It came with a call that wrote nothing, because there was nothing to change.",
+            "Write it with tasks_note or tasks_evidence_capture.",
+        ],
+    ),
+    (
+        WarningCode::ThinkPipelineFailed,
+        [
+            "The task exists, but its reasoning seed does not.",
+            "The think argument of a macro was refused.",
+            "Seed the reasoning memory with think_pipeline.",
+        ],
+    ),
+    (
+        WarningCode::BatchPartial,
+        [
+            "Some operations of the batch were refused; the others are in effect.",
+            "tasks_batch without atomic.",
+            "Look at the results, mend the failed operations and send only those again.",
+        ],
+    ),
+    (
+        WarningCode::GraphDiffUnavailable,
+        [
+            "There is nothing to compare the reasoning graph with.",
+            "A graph difference was asked for and the branch has no base.",
+            "Read the graph itself instead.",
+        ],
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde::{Deserialize, de::value};
+
+    use super::*;
+
+    /// Every name that a set of codes has, as its parser lists them to whoever sends another.
+    fn names<'a, T: Deserialize<'a> + std::fmt::Debug>() -> BTreeSet<String> {
+        let unknown = value::StrDeserializer::<value::Error>::new("");
+        let message = T::deserialize(unknown).unwrap_err().to_string();
+        message.split('`').filter(|part| part.contains('_')).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_code_is_explained_once() {
+        for (kind, expected) in
+            [(CodeKind::Error, names::<ErrorCode>()), (CodeKind::Warning, names::<WarningCode>())]
+        {
+            let codes: Vec<String> = all()
+                .into_iter()
+                .filter(|explanation| explanation.kind == kind)
+                .map(|explanation| explanation.code)
+                .collect();
+            assert_eq!(codes.len(), expected.len());
+            assert_eq!(codes.into_iter().collect::<BTreeSet<_>>(), expected);
+        }
+    }
+
+    #[test]
+    fn a_code_is_found_as_people_write_it() {
+        assert_eq!(find("proof-required").unwrap().code, "PROOF_REQUIRED");
+        assert_eq!(find(" Step blocked ").unwrap().code, "STEP_BLOCKED");
+        assert_eq!(find("PROOF_REQIRED").unwrap_err(), "PROOF_REQUIRED");
+    }
+}
