@@ -3,7 +3,7 @@
 //! An append-only log cannot forget, so this runs first. Only whole shapes match: a word such as `token`
 //! or `bearer` alone never does.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What stands in place of a secret.
 pub const REDACTED: &str = "<redacted>";
@@ -54,9 +54,22 @@ pub fn value(value: &mut Value) -> bool {
         Value::Array(items) => {
             items.iter_mut().fold(false, |found, item| self::value(item) | found)
         }
-        Value::Object(map) => map.values_mut().fold(false, |found, item| self::value(item) | found),
+        Value::Object(map) => {
+            let found = map.values_mut().fold(false, |found, item| self::value(item) | found);
+            keys(map) | found
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
+}
+
+/// Replaces secrets in the keys of an object; of keys that become the same the last one stays.
+fn keys(map: &mut Map<String, Value>) -> bool {
+    if !map.keys().any(|key| text(key).is_some()) {
+        return false;
+    }
+    let entries = std::mem::take(map).into_iter();
+    map.extend(entries.map(|(key, value)| (text(&key).unwrap_or(key), value)));
+    true
 }
 
 /// The next place where a secret could begin: after a character that is not part of a word.
@@ -153,7 +166,9 @@ fn private_key(rest: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::text;
+    use serde_json::json;
+
+    use super::{text, value};
 
     #[test]
     fn secrets_are_replaced_where_they_stand() {
@@ -175,6 +190,15 @@ mod tests {
         for (given, clean) in cases {
             assert_eq!(text(given).as_deref(), Some(clean), "{given}");
         }
+    }
+
+    #[test]
+    fn keys_of_objects_are_text_too() {
+        let secrets = ("ghp_abcdefghijklmnop0123", "sk-proj-abcdefgh12345678");
+        let mut object = json!({"a": {secrets.0: 1, "b": [secrets.1]}});
+        assert!(value(&mut object));
+        assert_eq!(object, json!({"a": {"<redacted>": 1, "b": ["<redacted>"]}}));
+        assert!(!value(&mut object), "once is enough");
     }
 
     #[test]
