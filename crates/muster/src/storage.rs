@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use muster_api::{App, AppOptions, WorkspaceId};
+use muster_api::{App, AppOptions, Toolset, WorkspaceId};
 
 use crate::arguments::Shared;
 
@@ -51,6 +51,8 @@ pub(crate) fn open(shared: &Shared) -> anyhow::Result<App> {
     let options = AppOptions {
         storage_dir: directory(shared)?,
         default_workspace: default_workspace(None)?,
+        // The command line lists every tool, so nothing has to stay inside a smaller set.
+        toolset: Toolset::Full,
         ..AppOptions::default()
     };
     Ok(App::open(options)?)
