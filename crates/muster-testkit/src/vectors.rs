@@ -3,6 +3,7 @@
 //! `tests/contracts/README.md` says how they are written. This room reads them, plays them on a
 //! [`Surface`], checks what holds for every answer, and compares surfaces with each other.
 
+mod command_line;
 mod envelope;
 mod fill;
 mod in_process;
@@ -19,6 +20,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+pub use command_line::CommandLine;
 pub use in_process::InProcess;
 pub use mcp::{McpHttp, McpStdio};
 pub use play::hold_on_all;

@@ -11,7 +11,14 @@ use super::{
 };
 
 /// Operations that write nothing, whatever they answer.
-const READS: [&str; 4] = ["tasks_context", "tasks_focus_get", "tasks_radar", "tasks_delta"];
+const READS: [&str; 6] = [
+    "tasks_context",
+    "tasks_delta",
+    "tasks_evidence_get",
+    "tasks_focus_get",
+    "tasks_history",
+    "tasks_radar",
+];
 
 /// Plays every case on every surface, and every suggestion on a store of its own; answers what went
 /// wrong.

@@ -6,7 +6,7 @@ mod rules;
 
 use std::path::PathBuf;
 
-use muster_testkit::vectors::{self, InProcess, McpHttp, McpStdio, Rest, Surface};
+use muster_testkit::vectors::{self, CommandLine, InProcess, McpHttp, McpStdio, Rest, Surface};
 
 use super::program;
 
@@ -19,17 +19,24 @@ fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// Topics that are also played as commands; a process per call is too slow for all of them.
+const ON_THE_COMMAND_LINE: [&str; 2] = ["edit", "envelope"];
+
 /// Plays one topic on every surface, each with a fresh store, and compares the answers.
 fn hold(name: &str) {
     let topic = vectors::load(&folder(), name).unwrap();
-    let directories: Vec<_> = (0..4).map(|_| tempfile::tempdir().unwrap()).collect();
+    let directories: Vec<_> = (0..5).map(|_| tempfile::tempdir().unwrap()).collect();
     let path = |at: usize| directories[at].path();
     let memory = InProcess::over_memory();
     let sqlite = InProcess::over_sqlite(path(0)).unwrap();
     let stdio = McpStdio::start(program::path(), path(1), &["--toolset", "full"]).unwrap();
     let rest = Rest::start(program::path(), path(2)).unwrap();
     let http = McpHttp::start(program::path(), path(3)).unwrap();
-    let surfaces: [&dyn Surface; 5] = [&memory, &sqlite, &stdio, &rest, &http];
+    let command_line = CommandLine::on(program::path(), path(4));
+    let mut surfaces: Vec<&dyn Surface> = vec![&memory, &sqlite, &stdio, &rest, &http];
+    if ON_THE_COMMAND_LINE.contains(&name) {
+        surfaces.push(&command_line);
+    }
     let faults = vectors::hold_on_all(name, &topic, &surfaces);
     assert!(faults.is_empty(), "{} fault(s)\n\n{}", faults.len(), faults.join("\n\n"));
     assert!(sqlite.app().doctor().unwrap().damage.is_empty(), "documents equal the log");
