@@ -4,7 +4,10 @@ use muster_core::{
     Timestamp,
     budget::{self, Fitted, Shedding},
     redact,
-    tasks::lookup::{Target, TargetSource},
+    tasks::{
+        id::EntityId,
+        lookup::{Target, TargetSource},
+    },
 };
 use muster_store::StoreError;
 use serde::Serialize;
@@ -122,6 +125,13 @@ impl Reply {
         };
         self.context.insert("target".to_owned(), json!(target.id));
         self.context.insert("target_source".to_owned(), json!(source));
+        self
+    }
+
+    /// Says that the call moved the focus (TASKS-ENV-5).
+    pub(crate) fn moved_focus(mut self, from: Option<EntityId>) -> Self {
+        self.context.insert("focus_restored".to_owned(), json!(true));
+        self.context.insert("focus_previous".to_owned(), json!(from));
         self
     }
 }

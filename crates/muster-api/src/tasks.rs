@@ -6,6 +6,7 @@ mod close_step;
 mod close_task;
 mod complete;
 mod context;
+mod context_pack;
 mod create;
 mod decompose;
 mod define;
@@ -17,13 +18,16 @@ mod evidence;
 mod focus;
 mod groups;
 mod history;
+mod mirror;
 mod node;
 mod note;
 mod patch;
 mod plan;
 mod progress;
 mod radar;
+mod refocus;
 mod respond;
+mod resume;
 mod steps;
 mod undoable;
 mod verify;
@@ -38,6 +42,9 @@ pub(crate) fn rows() -> Vec<Row> {
     vec![
         Row::of::<radar::TasksRadar>(),
         Row::of::<context::TasksContext>(),
+        Row::of::<context_pack::TasksContextPack>(),
+        Row::of::<mirror::TasksMirror>(),
+        Row::of::<resume::TasksResume>(),
         Row::of::<create::TasksCreate>(),
         Row::of::<edit::TasksEdit>(),
         Row::of::<focus::TasksFocusGet>(),

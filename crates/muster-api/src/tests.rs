@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::{App, AppOptions, Toolset};
 
 mod lifecycle;
+mod views;
 
 fn app() -> App {
     let clock = FixedClock::at(Timestamp(1_900_000_000_000));

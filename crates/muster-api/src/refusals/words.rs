@@ -67,6 +67,7 @@ pub(super) fn bad_field(field: &str, fault: FieldFault, expected: &str) -> Failu
         FieldFault::NotAllowed => Reason::NotAllowed,
         FieldFault::Missing => Reason::Missing,
         FieldFault::BadValue => Reason::WrongType,
+        FieldFault::BadFormat => Reason::BadFormat,
         FieldFault::OutOfRange => Reason::OutOfRange,
     };
     arguments::invalid(field, reason, expected)

@@ -4,7 +4,10 @@ use muster_core::tasks::{
     command::StepSelector,
     id::{EntityId, EntityKind, PlanId, StepId},
     path::StepPath,
-    view::Requested,
+    view::{
+        Requested,
+        page::{BadCursor, PageQuery},
+    },
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -224,4 +227,16 @@ pub(crate) struct Repeatable {
 pub(crate) struct Budgeted {
     /// Largest size of the result in characters of JSON; less important parts go first.
     pub(crate) max_chars: Option<u64>,
+}
+
+/// Reads the arguments of a page inside one plan or task.
+pub(crate) fn page(
+    argument: &'static str,
+    cursor: Option<&str>,
+    limit: u32,
+) -> Result<PageQuery, Failure> {
+    let cursor = cursor.map(str::parse).transpose();
+    let cursor = cursor
+        .map_err(|BadCursor| invalid(argument, Reason::BadFormat, "a next_cursor of this tool"))?;
+    Ok(PageQuery { argument, cursor, limit })
 }

@@ -200,6 +200,8 @@ pub enum FieldFault {
     Missing,
     /// The value is of the wrong type or form.
     BadValue,
+    /// The value has the right type but does not fit this call.
+    BadFormat,
     /// The value is too large.
     OutOfRange,
 }

@@ -3,14 +3,21 @@
 //! Each view is one typed struct. Cutting to a budget happens afterwards, by the lists in `shed`.
 
 pub mod context;
+pub mod context_pack;
 pub mod delta;
 pub mod evidence;
+pub mod focus;
 mod lines;
+pub mod mirror;
+pub mod page;
 pub mod radar;
+pub mod resume;
 mod rollup;
 pub mod shed;
+pub mod step_object;
 mod steps;
 mod target;
+pub mod timeline;
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,5 +1,7 @@
 //! In which order each view may lose content when it has to fit a budget (TASKS-BUD-3).
 
+mod pack;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -10,6 +12,8 @@ use crate::{
     tasks::{id::EvidenceId, wire},
     text,
 };
+
+pub use pack::context_pack;
 
 /// Row keys that go first from the lists.
 const ROW_DETAILS: &[&str] =
@@ -23,13 +27,19 @@ pub type CursorWriter = Arc<dyn Fn(u64) -> String>;
 
 /// Order of the radar view.
 pub fn radar() -> Shedding {
-    let mut ordinary = thin();
-    ordinary.push(Action::cut("radar.why", 256));
-    ordinary.push(Action::pop("rollup.tasks", End::Last, 0));
-    ordinary.extend(meta());
-    ordinary.extend(zero());
+    let mut ordinary = before_core();
     ordinary.extend(core());
     Shedding { ordinary, minimal: tail() }
+}
+
+/// What views with a radar lose before their core.
+fn before_core() -> Vec<Action> {
+    let mut actions = thin();
+    actions.push(Action::cut("radar.why", 256));
+    actions.push(Action::pop("rollup.tasks", End::Last, 0));
+    actions.extend(meta());
+    actions.extend(zero());
+    actions
 }
 
 /// Order of the lists.

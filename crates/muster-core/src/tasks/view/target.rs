@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::percent;
 use crate::{
@@ -121,6 +121,27 @@ impl TargetView {
         let progress = percent(plan.sums.tasks.done, plan.sums.tasks.total());
         let common = Self::common(workspace, plan.id.into(), &plan.meta, progress);
         Self { plan: Some(part), omitted, ..common }
+    }
+
+    /// A task, its texts complete.
+    pub fn whole_task(workspace: &WorkspaceId, task: &Task) -> Self {
+        Self::task(workspace, task).with_texts(&task.meta)
+    }
+
+    /// A plan, its texts complete.
+    pub fn whole_plan(workspace: &WorkspaceId, plan: &Plan) -> Self {
+        let mut whole = Self::plan(workspace, plan).with_texts(&plan.meta);
+        if let Some(part) = &mut whole.plan {
+            part.contract.clone_from(&plan.contract);
+            part.contract_data = Some(json!(plan.contract_data));
+        }
+        whole.omitted.clear();
+        whole
+    }
+
+    fn with_texts(self, meta: &Meta) -> Self {
+        let (description, context) = (meta.description.clone(), meta.context.clone());
+        Self { description, context, ..self }
     }
 
     fn common(workspace: &WorkspaceId, id: EntityId, meta: &Meta, progress: u64) -> Self {

@@ -1,0 +1,54 @@
+//! `tasks_context_pack`.
+
+use muster_core::tasks::{
+    id::WorkspaceId,
+    lookup::{self, Accepts},
+    view::{context_pack::ContextPack, shed},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::groups::{Budgeted, TaskOrPlan};
+use crate::{
+    Effect,
+    call::{Action, Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Events of an answer when no limit is given.
+const EVENTS_DEFAULT: u32 = 50;
+
+/// Shows the radar of a plan or task together with its newest events. Use it to catch up on work that others
+/// did; tasks_radar is the same without events.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksContextPack {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    /// Newest events at most, 0 to 1000; default 50.
+    #[schemars(range(max = 1000))]
+    delta_limit: Option<u32>,
+    #[serde(flatten)]
+    budgeted: Budgeted,
+    /// Accepted for symmetry: this view never writes.
+    #[serde(default, rename = "read_only")]
+    _read_only: bool,
+}
+
+impl Operation for TasksContextPack {
+    const NAME: &'static str = "tasks_context_pack";
+    const TITLE: &'static str = "Show where work stands and what happened";
+    const EFFECT: Effect = Effect::Read;
+    type Response = ContextPack;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let named = self.selection.named()?;
+        let limit = self.delta_limit.unwrap_or(EVENTS_DEFAULT);
+        call.read(&self.workspace, |docs| {
+            let target = lookup::target(docs, named, Accepts::Any)?;
+            let pack = ContextPack::of(docs, &self.workspace, target.id, limit)?;
+            Ok(Reply::view(&pack, self.budgeted.max_chars, shed::context_pack).about(target))
+        })
+    }
+}

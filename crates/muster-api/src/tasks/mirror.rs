@@ -1,0 +1,59 @@
+//! `tasks_mirror`.
+
+use muster_core::tasks::{
+    id::{EntityKind, WorkspaceId},
+    lookup::{self, Accepts},
+    path::StepPath,
+    view::mirror::{MirrorQuery, MirrorView},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::groups::{TaskOrPlan, page};
+use crate::{
+    Effect,
+    call::{Action, Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Rows of an answer when no limit is given.
+const ROWS_DEFAULT: u32 = 50;
+
+/// Lists the steps of a task (ids, paths, confirmations, blocks, sub-plans) or the tasks of a plan, page by page.
+/// Use it to find step ids or to copy the state into another program.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksMirror {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    /// Of a task: only this step and what is below it.
+    path: Option<StepPath>,
+    /// Steps or tasks at most, 0 to 1000; default 50.
+    #[schemars(range(max = 1000))]
+    limit: Option<u32>,
+    /// next_cursor of the page before.
+    cursor: Option<String>,
+}
+
+impl Operation for TasksMirror {
+    const NAME: &'static str = "tasks_mirror";
+    const TITLE: &'static str = "List steps or tasks for other programs";
+    const EFFECT: Effect = Effect::Read;
+    type Response = MirrorView;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let named = self.selection.named()?;
+        let page = page("cursor", self.cursor.as_deref(), self.limit.unwrap_or(ROWS_DEFAULT))?;
+        // Only tasks have steps.
+        let accepts =
+            if self.path.is_some() { Accepts::Only(EntityKind::Task) } else { Accepts::Any };
+        call.read(&self.workspace, |docs| {
+            let target = lookup::target(docs, named, accepts)?;
+            let (path, page) = (self.path.clone(), page.clone());
+            let query = MirrorQuery { id: target.id, path, page };
+            let view = MirrorView::of(docs, &self.workspace, &query)?;
+            Ok(Reply::new(&view).about(target))
+        })
+    }
+}

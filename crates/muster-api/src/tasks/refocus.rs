@@ -1,0 +1,74 @@
+//! Views that move the focus to what they show (TASKS-FOC-1).
+
+use muster_core::{
+    Documents, Refusal,
+    tasks::{
+        Command, Tasks,
+        id::{EntityId, WorkspaceId},
+        lookup::{self, Accepts, Target},
+        view::focus::FocusRestored,
+    },
+};
+
+use super::work::failure;
+use crate::call::{Action, Call, Failure, Reply};
+
+/// What a view is asked to show.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Showing {
+    /// The plan or task named, if any.
+    pub(crate) named: Option<EntityId>,
+    /// Whether focus has to stay where it is.
+    pub(crate) read_only: bool,
+}
+
+impl Showing {
+    /// Whether showing it would move the focus, and to where.
+    fn destination(
+        self,
+        docs: &Documents<Tasks>,
+    ) -> Result<Option<EntityId>, muster_core::Unloaded<Tasks>> {
+        match self.named {
+            Some(id) if !self.read_only && lookup::workspace(docs)?.focus != Some(id) => {
+                Ok(Some(id))
+            }
+            Some(_) | None => Ok(None),
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Answers with a view. It is a plain read unless the focus has to move; then view and move are one
+    /// transaction, and the view gets to know where the focus was.
+    pub(crate) fn show(
+        &self,
+        workspace: &WorkspaceId,
+        showing: Showing,
+        view: impl Fn(&Documents<Tasks>, Target, Option<FocusRestored>) -> Result<Reply, Refusal<Tasks>>
+        + Send
+        + 'static,
+    ) -> Result<Action, Failure> {
+        let read = self.app.engine().read::<Tasks, _>(&workspace.stream(), |docs| {
+            if showing.destination(docs)?.is_some() {
+                return Ok(None);
+            }
+            let target = lookup::target(docs, showing.named, Accepts::Any)?;
+            Ok(Some(view(docs, target, None)?.about(target)))
+        });
+        if let Some(reply) = read.map_err(|error| failure(workspace, error))? {
+            let envelope = self.scene.success(workspace.as_str(), self.app.now(), reply);
+            return Ok(Action::Answered(Box::new(envelope)));
+        }
+        self.write(workspace, None, move |draft| {
+            // Focus moves only after the target was found (TASKS-FOC-2).
+            let target = lookup::target(draft.documents(), showing.named, Accepts::Any)?;
+            let Some(to) = showing.destination(draft.documents())? else {
+                return Ok(view(draft.documents(), target, None)?.about(target));
+            };
+            let from = lookup::workspace(draft.documents())?.focus;
+            draft.apply(&Command::MoveFocus { to: Some(to) })?;
+            let reply = view(draft.documents(), target, Some(FocusRestored::away_from(from)))?;
+            Ok(reply.about(target).moved_focus(from))
+        })
+    }
+}

@@ -1,0 +1,310 @@
+//! A compact slice of a plan or task for other programs (view 4.8).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Line,
+    context::Pagination,
+    lines,
+    page::{self, PageQuery},
+    percent,
+};
+use crate::{
+    Documents, Refusal,
+    tasks::{
+        Tasks,
+        command::StepSelector,
+        entity::{Checklist, Plan, Status, Task},
+        id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
+        lookup,
+        path::StepPath,
+        step::{Checkpoint, Node, Step},
+    },
+};
+
+/// What to mirror.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MirrorQuery {
+    /// The plan or task.
+    pub id: EntityId,
+    /// Of a task: only this step and what is below it.
+    pub path: Option<StepPath>,
+    /// Page of steps; of a plan, page of tasks.
+    pub page: PageQuery,
+}
+
+/// The slice.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum MirrorView {
+    /// Of a task.
+    Task(TaskMirror),
+    /// Of a plan.
+    Plan(PlanMirror),
+}
+
+/// A task and a page of its steps.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct TaskMirror {
+    /// The workspace.
+    pub workspace: String,
+    /// What is mirrored.
+    pub scope: Scope,
+    /// The task.
+    pub task: MirrorTask,
+    /// Steps in path order.
+    pub steps: Vec<MirrorStep>,
+    /// Which of the steps are shown.
+    pub pagination: Pagination,
+}
+
+/// A plan and a page of its tasks.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct PlanMirror {
+    /// The workspace.
+    pub workspace: String,
+    /// What is mirrored.
+    pub scope: Scope,
+    /// The plan.
+    pub plan: MirrorPlan,
+    /// Its points.
+    pub checklist: Checklist,
+    /// What it promises.
+    pub contract: Option<String>,
+    /// Tasks by id number.
+    pub tasks: Vec<MirrorRow>,
+    /// Which of the tasks are shown.
+    pub pagination: Pagination,
+}
+
+/// What is mirrored.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct Scope {
+    /// Plan or task.
+    pub kind: EntityKind,
+    /// Its id.
+    pub id: String,
+    /// The step whose subtree it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// A task in short.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct MirrorTask {
+    pub id: String,
+    pub title: String,
+    pub status: Status,
+    pub revision: u64,
+    pub parent: String,
+    pub progress: u64,
+    pub waiting_on: Vec<EntityId>,
+}
+
+/// A plan in short.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct MirrorPlan {
+    pub id: String,
+    pub title: String,
+    pub revision: u64,
+    pub status: Status,
+    pub progress: u64,
+    pub plan_progress: String,
+}
+
+/// A step in short.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct MirrorStep {
+    pub step_id: String,
+    pub path: String,
+    pub title: String,
+    pub completed: bool,
+    pub forced: bool,
+    pub criteria_confirmed: bool,
+    pub tests_confirmed: bool,
+    pub security_confirmed: bool,
+    pub perf_confirmed: bool,
+    pub docs_confirmed: bool,
+    pub blocked: bool,
+    pub block_reason: Option<String>,
+    pub nodes: Vec<MirrorNode>,
+}
+
+/// A node in short.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct MirrorNode {
+    pub node_id: String,
+    pub path: String,
+    pub title: String,
+    pub status: Status,
+    pub blocked: bool,
+}
+
+/// A task of a plan in short.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct MirrorRow {
+    pub id: String,
+    pub title: String,
+    pub status: Status,
+    pub revision: u64,
+    pub progress: u64,
+    pub steps_count: u64,
+    pub steps_open: u64,
+    pub waiting_on: Vec<EntityId>,
+    pub blockers: Vec<Line>,
+    pub next: Option<Line>,
+}
+
+impl MirrorView {
+    /// The slice of a plan or task.
+    pub fn of(
+        docs: &Documents<Tasks>,
+        workspace: &WorkspaceId,
+        query: &MirrorQuery,
+    ) -> Result<Self, Refusal<Tasks>> {
+        match query.id {
+            EntityId::Task(id) => TaskMirror::of(docs, workspace, id, query).map(Self::Task),
+            EntityId::Plan(id) => PlanMirror::of(docs, workspace, id, query).map(Self::Plan),
+        }
+    }
+}
+
+impl TaskMirror {
+    fn of(
+        docs: &Documents<Tasks>,
+        workspace: &WorkspaceId,
+        id: TaskId,
+        query: &MirrorQuery,
+    ) -> Result<Self, Refusal<Tasks>> {
+        let task = lookup::task(docs, id)?;
+        let (steps, pagination) = match &query.path {
+            Some(path) => {
+                let selector = StepSelector::Path(path.clone());
+                lookup::step(task, &selector).map_err(Refusal::Rejected)?;
+                page::steps(task.steps.subtree(path), &format!("{id}/{path}"), &query.page)?
+            }
+            None => page::steps(task.steps.iter(), &id.to_string(), &query.page)?,
+        };
+        Ok(Self {
+            workspace: workspace.to_string(),
+            scope: Scope {
+                kind: EntityKind::Task,
+                id: id.to_string(),
+                path: query.path.as_ref().map(ToString::to_string),
+            },
+            task: MirrorTask::of(task),
+            steps: steps.into_iter().map(MirrorStep::of).collect(),
+            pagination,
+        })
+    }
+}
+
+impl PlanMirror {
+    fn of(
+        docs: &Documents<Tasks>,
+        workspace: &WorkspaceId,
+        id: PlanId,
+        query: &MirrorQuery,
+    ) -> Result<Self, Refusal<Tasks>> {
+        let plan = lookup::plan(docs, id)?;
+        let (tasks, pagination) = page::tasks(docs, plan, &query.page)?;
+        let mut rows = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            rows.push(MirrorRow::of(task, lines::blockers(docs, task)?));
+        }
+        Ok(Self {
+            workspace: workspace.to_string(),
+            scope: Scope { kind: EntityKind::Plan, id: id.to_string(), path: None },
+            plan: MirrorPlan::of(plan),
+            checklist: plan.checklist.clone(),
+            contract: plan.contract.clone(),
+            tasks: rows,
+            pagination,
+        })
+    }
+}
+
+impl MirrorTask {
+    fn of(task: &Task) -> Self {
+        let (closed, total) = task.closed_of_total();
+        Self {
+            id: task.id.to_string(),
+            title: task.meta.title.clone(),
+            status: task.meta.status,
+            revision: task.meta.revision,
+            parent: task.parent.to_string(),
+            progress: percent(closed as u64, total as u64),
+            waiting_on: task.meta.waits(),
+        }
+    }
+}
+
+impl MirrorPlan {
+    fn of(plan: &Plan) -> Self {
+        Self {
+            id: plan.id.to_string(),
+            title: plan.meta.title.clone(),
+            revision: plan.meta.revision,
+            status: plan.meta.status,
+            progress: percent(plan.sums.tasks.done, plan.sums.tasks.total()),
+            plan_progress: plan.checklist.progress(),
+        }
+    }
+}
+
+impl MirrorStep {
+    fn of(step: &Step) -> Self {
+        let confirmed = |checkpoint| step.confirmed.contains(&checkpoint);
+        Self {
+            step_id: step.id.to_string(),
+            path: step.path.to_string(),
+            title: step.title.clone(),
+            completed: step.is_closed(),
+            forced: step.waiver.is_some(),
+            criteria_confirmed: confirmed(Checkpoint::Criteria),
+            tests_confirmed: confirmed(Checkpoint::Tests),
+            security_confirmed: confirmed(Checkpoint::Security),
+            perf_confirmed: confirmed(Checkpoint::Perf),
+            docs_confirmed: confirmed(Checkpoint::Docs),
+            blocked: step.block.is_some(),
+            block_reason: step.block.as_ref().and_then(|block| block.reason.clone()),
+            nodes: step.nodes.iter().map(|node| MirrorNode::of(step, node)).collect(),
+        }
+    }
+}
+
+impl MirrorNode {
+    fn of(step: &Step, node: &Node) -> Self {
+        Self {
+            node_id: node.id.to_string(),
+            path: step.node_path(node),
+            title: node.title.clone(),
+            status: node.status,
+            blocked: node.blocked,
+        }
+    }
+}
+
+impl MirrorRow {
+    fn of(task: &Task, blockers: Vec<Line>) -> Self {
+        let tally = task.tally();
+        Self {
+            id: task.id.to_string(),
+            title: task.meta.title.clone(),
+            status: task.meta.status,
+            revision: task.meta.revision,
+            progress: percent(tally.steps_completed, tally.steps_total),
+            steps_count: tally.steps_total,
+            steps_open: tally.steps_total - tally.steps_completed,
+            waiting_on: task.meta.waits(),
+            blockers,
+            next: lines::next(task).into_iter().next(),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Pages of the steps of a task and of the tasks of a plan.
+//!
+//! A cursor names the list it belongs to and the last element shown, so that what is added or deleted between
+//! two pages makes no other element skipped or repeated.
+
+use std::{fmt, str::FromStr};
+
+use super::context::Pagination;
+use crate::{
+    Documents, ListQuery, Refusal,
+    tasks::{
+        Document, Rejection, Tasks,
+        entity::{Plan, Task},
+        path::StepPath,
+        rejection::FieldFault,
+        step::Step,
+    },
+};
+
+type Paged<'a, T> = Result<(Vec<&'a T>, Pagination), Refusal<Tasks>>;
+
+/// Which page is asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PageQuery {
+    /// Name of the argument that holds the cursor.
+    pub argument: &'static str,
+    /// Where it starts; `None` is the beginning.
+    pub cursor: Option<Cursor>,
+    /// How many elements it can hold.
+    pub limit: u32,
+}
+
+/// A place in a list; opaque to callers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cursor {
+    list: String,
+    after: String,
+}
+
+/// Text that is not a cursor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BadCursor;
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.list, self.after)
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = BadCursor;
+
+    fn from_str(text: &str) -> Result<Self, BadCursor> {
+        let (list, after) = text.split_once('@').ok_or(BadCursor)?;
+        Ok(Self { list: list.to_owned(), after: after.to_owned() })
+    }
+}
+
+impl PageQuery {
+    /// The element behind which the page of this list starts.
+    fn after<T: FromStr>(&self, list: &str) -> Result<Option<T>, Refusal<Tasks>> {
+        let Some(cursor) = &self.cursor else { return Ok(None) };
+        // A page that could hold nothing goes on where it began: at no element.
+        if cursor.list == list && cursor.after.is_empty() {
+            return Ok(None);
+        }
+        let after = (cursor.list == list).then(|| cursor.after.parse().ok()).flatten();
+        after.map(Some).ok_or_else(|| {
+            Refusal::rejected(Rejection::BadField {
+                field: self.argument.to_owned(),
+                fault: FieldFault::BadFormat,
+                expected: format!("a next_cursor of {list}"),
+            })
+        })
+    }
+
+    fn pagination(&self, list: &str, page: &Page) -> Pagination {
+        let next = || Cursor { list: list.to_owned(), after: page.last.clone() }.to_string();
+        Pagination {
+            cursor: self.cursor.as_ref().map(ToString::to_string),
+            next_cursor: page.has_more.then(next),
+            has_more: page.has_more,
+            total: page.total,
+            count: page.count,
+            limit: self.limit,
+        }
+    }
+}
+
+/// What came out of cutting a page.
+struct Page {
+    total: u64,
+    count: usize,
+    has_more: bool,
+    /// The last element shown, else the one the page started behind.
+    last: String,
+}
+
+/// A page of steps in path order; `list` names the task or the part of it.
+pub(super) fn steps<'a>(
+    all: impl Iterator<Item = &'a Step>,
+    list: &str,
+    query: &PageQuery,
+) -> Paged<'a, Step> {
+    let after: Option<StepPath> = query.after(list)?;
+    let mut total = 0;
+    let mut behind = 0;
+    let mut shown: Vec<&Step> = Vec::new();
+    for step in all {
+        total += 1;
+        if after.as_ref().is_some_and(|after| step.path <= *after) {
+            continue;
+        }
+        behind += 1;
+        if shown.len() < query.limit as usize {
+            shown.push(step);
+        }
+    }
+    let last = shown.last().map(|step| &step.path).or(after.as_ref());
+    let page = Page {
+        total,
+        count: shown.len(),
+        has_more: behind > shown.len(),
+        last: last.map(ToString::to_string).unwrap_or_default(),
+    };
+    Ok((shown, query.pagination(list, &page)))
+}
+
+/// A page of the tasks of a plan, by id number.
+pub(super) fn tasks<'a>(
+    docs: &'a Documents<Tasks>,
+    plan: &Plan,
+    query: &PageQuery,
+) -> Paged<'a, Task> {
+    let list = plan.id.to_string();
+    let after: Option<u64> = query.after(&list)?;
+    let documents = docs.list(&ListQuery {
+        parent: Some(list.clone()),
+        after,
+        limit: Some(query.limit + 1),
+        ..ListQuery::of("task")
+    })?;
+    let mut shown: Vec<&Task> = documents.into_iter().filter_map(Document::as_task).collect();
+    let has_more = shown.len() > query.limit as usize;
+    shown.truncate(query.limit as usize);
+    let last = shown.last().map(|task| task.id.0).or(after);
+    let page = Page {
+        total: plan.sums.tasks.total(),
+        count: shown.len(),
+        has_more,
+        last: last.map(|number| number.to_string()).unwrap_or_default(),
+    };
+    Ok((shown, query.pagination(&list, &page)))
+}

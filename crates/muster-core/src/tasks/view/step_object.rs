@@ -1,0 +1,169 @@
+//! A step and a node of its sub-plan in full, as views that leave nothing out show them.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::tasks::{
+    entity::{Status, Urgency},
+    step::{Checkpoint, Node, ProofMode, Step, Waiver},
+};
+
+/// A step with everything it holds.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct StepObject {
+    pub step_id: String,
+    pub path: String,
+    pub title: String,
+    pub success_criteria: Vec<String>,
+    pub tests: Vec<String>,
+    pub blockers: Vec<String>,
+    pub criteria_confirmed: bool,
+    pub tests_confirmed: bool,
+    pub security_confirmed: bool,
+    pub perf_confirmed: bool,
+    pub docs_confirmed: bool,
+    pub require_security: bool,
+    pub require_perf: bool,
+    pub require_docs: bool,
+    pub proof_tests_mode: ProofMode,
+    pub proof_security_mode: ProofMode,
+    pub proof_perf_mode: ProofMode,
+    pub proof_docs_mode: ProofMode,
+    pub proof_tests_present: bool,
+    pub proof_security_present: bool,
+    pub proof_perf_present: bool,
+    pub proof_docs_present: bool,
+    pub completed: bool,
+    pub completed_at_ms: Option<i64>,
+    pub forced: bool,
+    pub waiver: Option<WaiverObject>,
+    pub blocked: bool,
+    pub block_reason: Option<String>,
+    pub notes_count: u32,
+    pub evidence_count: u32,
+    pub nodes: Vec<NodeObject>,
+    pub created_at_ms: i64,
+    pub updated_at_ms: i64,
+}
+
+/// Why a step was closed although its gate was open.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct WaiverObject {
+    /// Reason as given.
+    pub reason: Option<String>,
+    /// When.
+    pub at_ms: i64,
+    /// What was skipped.
+    pub skipped: Vec<String>,
+    /// Whether everything required has been confirmed and proven since.
+    pub settled: bool,
+}
+
+/// A node of a sub-plan with everything it holds.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct NodeObject {
+    pub node_id: String,
+    pub path: String,
+    pub title: String,
+    pub status: Status,
+    pub status_manual: bool,
+    pub priority: Urgency,
+    pub blocked: bool,
+    pub description: Option<String>,
+    pub context: Option<String>,
+    pub blockers: Vec<String>,
+    pub dependencies: Vec<String>,
+    pub next_steps: Vec<String>,
+    pub problems: Vec<String>,
+    pub risks: Vec<String>,
+    pub success_criteria: Vec<String>,
+    pub created_at_ms: i64,
+    pub updated_at_ms: i64,
+}
+
+impl StepObject {
+    /// The step in full.
+    pub fn of(step: &Step) -> Self {
+        let confirmed = |checkpoint| step.confirmed.contains(&checkpoint);
+        let present = |checkpoint| step.proven.contains(&checkpoint);
+        Self {
+            step_id: step.id.to_string(),
+            path: step.path.to_string(),
+            title: step.title.clone(),
+            success_criteria: step.success_criteria.clone(),
+            tests: step.tests.clone(),
+            blockers: step.blockers.clone(),
+            criteria_confirmed: confirmed(Checkpoint::Criteria),
+            tests_confirmed: confirmed(Checkpoint::Tests),
+            security_confirmed: confirmed(Checkpoint::Security),
+            perf_confirmed: confirmed(Checkpoint::Perf),
+            docs_confirmed: confirmed(Checkpoint::Docs),
+            require_security: step.requires(Checkpoint::Security),
+            require_perf: step.requires(Checkpoint::Perf),
+            require_docs: step.requires(Checkpoint::Docs),
+            proof_tests_mode: step.proof_modes.tests,
+            proof_security_mode: step.proof_modes.security,
+            proof_perf_mode: step.proof_modes.perf,
+            proof_docs_mode: step.proof_modes.docs,
+            proof_tests_present: present(Checkpoint::Tests),
+            proof_security_present: present(Checkpoint::Security),
+            proof_perf_present: present(Checkpoint::Perf),
+            proof_docs_present: present(Checkpoint::Docs),
+            completed: step.is_closed(),
+            completed_at_ms: step.completed_at.map(|at| at.0),
+            forced: step.waiver.is_some(),
+            waiver: step.waiver.as_ref().map(|waiver| WaiverObject::of(step, waiver)),
+            blocked: step.block.is_some(),
+            block_reason: step.block.as_ref().and_then(|block| block.reason.clone()),
+            notes_count: step.notes,
+            evidence_count: step.evidence,
+            nodes: step.nodes.iter().map(|node| NodeObject::of(step, node)).collect(),
+            created_at_ms: step.created_at.0,
+            updated_at_ms: step.updated_at.0,
+        }
+    }
+}
+
+impl WaiverObject {
+    fn of(step: &Step, waiver: &Waiver) -> Self {
+        Self {
+            reason: waiver.reason.clone(),
+            at_ms: waiver.at.0,
+            skipped: waiver.skipped.clone(),
+            settled: is_settled(step),
+        }
+    }
+}
+
+/// Whether every required checkpoint is confirmed and every required proof is present.
+pub(super) fn is_settled(step: &Step) -> bool {
+    !Checkpoint::ALL.into_iter().any(|cp| step.misses(cp) || step.misses_proof(cp))
+}
+
+impl NodeObject {
+    /// A node of this step in full.
+    pub fn of(step: &Step, node: &Node) -> Self {
+        let lists = node.lists.clone();
+        Self {
+            node_id: node.id.to_string(),
+            path: step.node_path(node),
+            title: node.title.clone(),
+            status: node.status,
+            status_manual: node.status_manual,
+            priority: node.priority,
+            blocked: node.blocked,
+            description: node.description.clone(),
+            context: node.context.clone(),
+            blockers: lists.blockers,
+            dependencies: lists.dependencies,
+            next_steps: lists.next_steps,
+            problems: lists.problems,
+            risks: lists.risks,
+            success_criteria: lists.success_criteria,
+            created_at_ms: node.created_at.0,
+            updated_at_ms: node.updated_at.0,
+        }
+    }
+}
