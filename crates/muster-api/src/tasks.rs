@@ -18,6 +18,7 @@ mod evidence;
 mod focus;
 mod groups;
 mod history;
+mod lint;
 mod mirror;
 mod node;
 mod note;
@@ -43,6 +44,7 @@ pub(crate) fn rows() -> Vec<Row> {
         Row::of::<radar::TasksRadar>(),
         Row::of::<context::TasksContext>(),
         Row::of::<context_pack::TasksContextPack>(),
+        Row::of::<lint::TasksLint>(),
         Row::of::<mirror::TasksMirror>(),
         Row::of::<resume::TasksResume>(),
         Row::of::<create::TasksCreate>(),

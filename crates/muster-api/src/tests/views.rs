@@ -175,3 +175,30 @@ fn a_context_pack_holds_the_newest_events_and_loses_the_oldest_first() {
     }
     assert_eq!(last, full as u64);
 }
+
+/// The fix of an issue succeeds verbatim, and applying fixes leads to a state without any.
+#[test]
+fn fixes_of_lint_work_when_called_verbatim() {
+    let app = with_steps();
+    ok(&app, "tasks_create", json!({"parent": "PLAN-001", "title": "Gone"}));
+    ok(&app, "tasks_edit", json!({"task": "TASK-001", "depends_on": ["TASK-002"]}));
+    ok(&app, "tasks_delete", json!({"task": "TASK-002"}));
+    let forced = json!({"task": "TASK-001", "path": "s:3", "force": true});
+    ok(&app, "tasks_progress", forced);
+    let gate = json!({"task": "TASK-001", "path": "s:2", "checkpoints": "gate"});
+    ok(&app, "tasks_close_step", gate);
+    let evidence = json!({"task": "TASK-001", "path": "s:2", "checks": ["CMD: scan"], "checkpoint": "security"});
+    ok(&app, "tasks_evidence_capture", evidence);
+    let mut applied = Vec::new();
+    loop {
+        let view = ok(&app, "tasks_lint", json!({"task": "TASK-001"}));
+        let issues = view["issues"].as_array().unwrap();
+        let Some(issue) = issues.iter().find(|issue| issue.get("fix").is_some()) else { break };
+        applied.push(issue["code"].as_str().unwrap().to_owned());
+        ok(&app, issue["fix"]["tool"].as_str().unwrap(), issue["fix"]["args"].clone());
+        assert!(applied.len() < 20, "{applied:?}");
+    }
+    assert_eq!(applied[..3], ["CLOSED_UNCONFIRMED", "DANGLING_DEPENDENCY", "FORCED_STEPS"]);
+    assert!(applied.contains(&"MISSING_TESTS".to_owned()), "{applied:?}");
+    assert!(app.doctor().unwrap().damage.is_empty());
+}

@@ -8,6 +8,7 @@ pub mod delta;
 pub mod evidence;
 pub mod focus;
 mod lines;
+pub mod lint;
 pub mod mirror;
 pub mod page;
 pub mod radar;

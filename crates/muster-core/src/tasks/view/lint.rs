@@ -1,0 +1,245 @@
+//! Integrity checks of a plan or task, each finding with the way out (view 4.9).
+//!
+//! The codes stand in the order of every answer. Checks that change code only are in `lint/task`, `lint/plan`
+//! and `lint/links`; what the reasoning memory lacks is in `lint/health`. Nothing is ever written here: a `fix`
+//! is a call for the caller to make.
+
+mod health;
+mod links;
+mod plan;
+mod task;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+pub use health::{ContextHealth, HealthCode, HealthIssue, HealthStats};
+
+use crate::{
+    Documents, Refusal,
+    tasks::{
+        Tasks,
+        id::{EntityId, EntityKind, WorkspaceId},
+        lookup,
+        step::{Checkpoint, Step},
+    },
+};
+
+/// What is wrong with a plan or task.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct LintView {
+    /// The workspace.
+    pub workspace: String,
+    /// The plan or task.
+    pub target: LintTarget,
+    /// How many issues there are.
+    pub summary: LintSummary,
+    /// What was found, errors first.
+    pub issues: Vec<Issue>,
+    /// What the reasoning memory lacks; not counted above.
+    pub context_health: ContextHealth,
+}
+
+/// A plan or task by name.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct LintTarget {
+    /// Its id.
+    pub id: String,
+    /// Plan or task.
+    pub kind: EntityKind,
+}
+
+/// Issues by severity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct LintSummary {
+    /// States that must not be.
+    pub errors: usize,
+    /// States that somebody should look at.
+    pub warnings: usize,
+    /// Both.
+    pub total: usize,
+}
+
+/// How bad an issue is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Severity {
+    /// A state that must not be.
+    Error,
+    /// A state that somebody should look at.
+    Warning,
+}
+
+/// One finding.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct Issue {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is.
+    pub code: Code,
+    /// How many there are and where the first is.
+    pub message: String,
+    /// What to do about it, in words.
+    pub recovery: &'static str,
+    /// A call that mends it, or the first of several, when called verbatim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<Fix>,
+}
+
+/// A call that is ready to be made.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct Fix {
+    /// The tool.
+    pub tool: &'static str,
+    /// Its arguments.
+    pub args: Map<String, Value>,
+}
+
+/// What can be wrong. The order is the order of every answer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the names are the contract's; messages say what each means")]
+pub enum Code {
+    OrphanTask,
+    ClosedWithOpenChildren,
+    DoneWithOpenWork,
+    ClosedUnconfirmed,
+    ChecklistIndexOutOfRange,
+    DependencyCycle,
+    DanglingFocus,
+    DanglingDependency,
+    ForcedSteps,
+    NoSteps,
+    NoChecklist,
+    NoTasks,
+    EmptyCriteria,
+    EmptyTests,
+    MissingCriteria,
+    MissingTests,
+    MissingSecurity,
+    MissingPerf,
+    MissingDocs,
+    MissingProof,
+    BlockedSteps,
+    BlockerTexts,
+    Waiting,
+    ChecklistIncomplete,
+}
+
+impl Code {
+    /// How bad it is: what the rules forbid is an error.
+    pub fn severity(self) -> Severity {
+        if self <= Self::DanglingFocus { Severity::Error } else { Severity::Warning }
+    }
+
+    /// What to do about it.
+    fn recovery(self) -> &'static str {
+        match self {
+            Self::OrphanTask => {
+                "Create the work anew under a plan that exists, then delete this task."
+            }
+            Self::ClosedWithOpenChildren => {
+                "Reopen the step, close what is inside it, then close it again."
+            }
+            Self::DoneWithOpenWork => {
+                "Set the status to ACTIVE, finish what is open, then complete it again."
+            }
+            Self::ClosedUnconfirmed => "Check the step and confirm what is missing, or reopen it.",
+            Self::ChecklistIndexOutOfRange => "Set current to a position inside the checklist.",
+            Self::DependencyCycle => "Remove the dependency that leads back.",
+            Self::DanglingFocus => "Clear the focus, or set it to something that exists.",
+            Self::DanglingDependency => "Set depends_on to what still exists.",
+            Self::ForcedSteps => "Confirm the checkpoints and attach the proofs that were skipped.",
+            Self::NoSteps => "Add steps with tasks_decompose.",
+            Self::NoChecklist => "Write the points of the plan with tasks_plan.",
+            Self::NoTasks => "Add a task with tasks_create.",
+            Self::EmptyCriteria => "Say with tasks_define when the step counts as done.",
+            Self::EmptyTests => "Say with tasks_define how the step is checked.",
+            Self::MissingCriteria => {
+                "Check the success criteria, then confirm them with tasks_verify."
+            }
+            Self::MissingTests => "Run the tests, then confirm them with tasks_verify.",
+            Self::MissingSecurity => "Look at security, then confirm it with tasks_verify.",
+            Self::MissingPerf => "Look at speed, then confirm it with tasks_verify.",
+            Self::MissingDocs => "Look at the documentation, then confirm it with tasks_verify.",
+            Self::MissingProof => "Attach CMD: and LINK: receipts with tasks_evidence_capture.",
+            Self::BlockedSteps => "Resolve the reason, then unblock with tasks_block.",
+            Self::BlockerTexts => "Resolve the blockers, then take them off the list.",
+            Self::Waiting => "Finish the dependencies, or remove them with tasks_edit.",
+            Self::ChecklistIncomplete => {
+                "Go through the points that are left, or advance the checklist."
+            }
+        }
+    }
+
+    /// An issue of this code.
+    fn issue(self, message: String) -> Issue {
+        let (severity, recovery) = (self.severity(), self.recovery());
+        Issue { severity, code: self, message, recovery, fix: None }
+    }
+}
+
+impl Issue {
+    fn with(self, fix: Fix) -> Self {
+        Self { fix: Some(fix), ..self }
+    }
+}
+
+impl LintView {
+    /// Checks a plan or task.
+    pub fn of(
+        docs: &Documents<Tasks>,
+        workspace: &WorkspaceId,
+        id: EntityId,
+    ) -> Result<Self, Refusal<Tasks>> {
+        let subject = Subject { workspace, id };
+        let mut issues = match id {
+            EntityId::Task(id) => task::check(docs, subject, lookup::task(docs, id)?)?,
+            EntityId::Plan(id) => plan::check(docs, subject, lookup::plan(docs, id)?)?,
+        };
+        issues.extend(links::check(docs, subject)?);
+        issues.sort_by_key(|issue| issue.code);
+        let errors = issues.iter().filter(|issue| issue.severity == Severity::Error).count();
+        Ok(Self {
+            workspace: workspace.to_string(),
+            target: LintTarget { id: id.to_string(), kind: id.kind() },
+            summary: LintSummary { errors, warnings: issues.len() - errors, total: issues.len() },
+            issues,
+            context_health: ContextHealth::of(docs, id)?,
+        })
+    }
+}
+
+/// What is checked, and where fixes are to be called.
+#[derive(Clone, Copy)]
+struct Subject<'a> {
+    workspace: &'a WorkspaceId,
+    id: EntityId,
+}
+
+impl Subject<'_> {
+    /// A call on the subject itself.
+    fn call(self, tool: &'static str, more: Value) -> Fix {
+        let fix = self.call_in_workspace(tool);
+        let mut args = fix.args;
+        args.insert(self.id.kind().name().to_owned(), json!(self.id));
+        if let Value::Object(more) = more {
+            args.extend(more);
+        }
+        Fix { tool, args }
+    }
+
+    /// A call on nothing but the workspace.
+    fn call_in_workspace(self, tool: &'static str) -> Fix {
+        Fix { tool, args: Map::from_iter([("workspace".to_owned(), json!(self.workspace))]) }
+    }
+
+    /// The call that confirms checkpoints of a step.
+    fn confirm(self, step: &Step, missing: &[Checkpoint]) -> Fix {
+        let checkpoints: Map<String, Value> =
+            missing.iter().map(|checkpoint| (checkpoint.name().to_owned(), json!(true))).collect();
+        self.call("tasks_verify", json!({"step_id": step.id, "checkpoints": checkpoints}))
+    }
+}

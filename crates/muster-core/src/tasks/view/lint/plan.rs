@@ -1,0 +1,67 @@
+//! Checks of a plan: its status, its checklist, its tasks.
+
+use serde_json::json;
+
+use super::{Code, Issue, Subject};
+use crate::{
+    Documents, ListQuery, Unloaded,
+    tasks::{
+        Document, Tasks,
+        entity::{Plan, Status},
+    },
+};
+
+/// All checks of a plan but those of its links.
+pub(super) fn check(
+    docs: &Documents<Tasks>,
+    subject: Subject<'_>,
+    plan: &Plan,
+) -> Result<Vec<Issue>, Unloaded<Tasks>> {
+    let mut issues: Vec<Issue> = done_with_open_tasks(docs, subject, plan)?.into_iter().collect();
+    issues.extend(checklist(subject, plan));
+    if plan.sums.tasks.total() == 0 {
+        issues.push(Code::NoTasks.issue(format!("{} has no tasks", plan.id)));
+    }
+    Ok(issues)
+}
+
+fn done_with_open_tasks(
+    docs: &Documents<Tasks>,
+    subject: Subject<'_>,
+    plan: &Plan,
+) -> Result<Option<Issue>, Unloaded<Tasks>> {
+    let open = plan.sums.tasks.total() - plan.sums.tasks.done;
+    if plan.meta.status != Status::Done || open == 0 {
+        return Ok(None);
+    }
+    let first = docs.list(&ListQuery {
+        parent: Some(plan.id.to_string()),
+        statuses: vec![Status::Todo.name(), Status::Active.name()],
+        limit: Some(1),
+        ..ListQuery::of("task")
+    })?;
+    let first = first.into_iter().find_map(Document::as_task).map(|task| task.id.to_string());
+    let (id, first) = (plan.id, first.unwrap_or_default());
+    let message = format!("{id} is DONE with {open} open task(s), first {first}");
+    let fix = subject.call("tasks_complete", json!({"status": Status::Active}));
+    Ok(Some(Code::DoneWithOpenWork.issue(message).with(fix)))
+}
+
+fn checklist(subject: Subject<'_>, plan: &Plan) -> Option<Issue> {
+    let (current, points) = (plan.checklist.current as usize, plan.checklist.steps.len());
+    if current > points {
+        let message = format!("the checklist is at {current} of {points} point(s)");
+        let fix = subject.call("tasks_plan", json!({"current": points}));
+        return Some(Code::ChecklistIndexOutOfRange.issue(message).with(fix));
+    }
+    if points == 0 {
+        return Some(Code::NoChecklist.issue(format!("{} has no checklist", plan.id)));
+    }
+    if plan.meta.status == Status::Done && current < points {
+        let (id, left) = (plan.id, points - current);
+        let message = format!("{id} is DONE with {left} point(s) left, first {}", current + 1);
+        let fix = subject.call("tasks_plan", json!({"advance": true}));
+        return Some(Code::ChecklistIncomplete.issue(message).with(fix));
+    }
+    None
+}

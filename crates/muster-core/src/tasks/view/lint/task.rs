@@ -1,0 +1,185 @@
+//! Checks of a task and its steps.
+
+use serde_json::json;
+
+use super::{Code, Issue, Subject};
+use crate::{
+    Documents, Unloaded,
+    tasks::{
+        Tasks,
+        entity::{Status, Task},
+        lookup,
+        step::{Checkpoint, Step},
+        view::step_object::is_settled,
+    },
+    text,
+};
+
+/// Blocked steps that a message names one by one.
+const REASONS_MAX: usize = 10;
+/// Characters of a reason or a blocker in a message.
+const REASON_CHARS_MAX: usize = 200;
+
+/// All checks of a task but those of its links.
+pub(super) fn check(
+    docs: &Documents<Tasks>,
+    subject: Subject<'_>,
+    task: &Task,
+) -> Result<Vec<Issue>, Unloaded<Tasks>> {
+    let mut issues = Vec::new();
+    if lookup::find_plan(docs, task.parent)?.is_none() {
+        issues.push(Code::OrphanTask.issue(format!("the plan {} does not exist", task.parent)));
+    }
+    issues.extend(closed_with_open_children(subject, task));
+    issues.extend(done_with_open_work(subject, task));
+    issues.extend(closed_unconfirmed(subject, task));
+    issues.extend(forced(subject, task));
+    if task.steps.is_empty() {
+        issues.push(Code::NoSteps.issue(format!("{} has no steps", task.id)));
+    }
+    issues.extend(empty_lists(task));
+    issues.extend(missing(subject, task));
+    issues.extend(missing_proof(task));
+    issues.extend(blocked(task));
+    issues.extend(blocker_texts(task));
+    Ok(issues)
+}
+
+/// The steps that fail a test: how many, and the first.
+fn failing(task: &Task, test: impl Fn(&Step) -> bool) -> Option<(usize, &Step)> {
+    let mut steps = task.steps.iter().filter(|step| test(step));
+    let first = steps.next()?;
+    Some((1 + steps.count(), first))
+}
+
+fn missing_of(step: &Step) -> Vec<Checkpoint> {
+    Checkpoint::ALL.into_iter().filter(|checkpoint| step.misses(*checkpoint)).collect()
+}
+
+fn unproven(step: &Step) -> Vec<Checkpoint> {
+    Checkpoint::PROVABLE.into_iter().filter(|checkpoint| step.misses_proof(*checkpoint)).collect()
+}
+
+fn names(checkpoints: &[Checkpoint]) -> String {
+    let names: Vec<&str> = checkpoints.iter().map(|checkpoint| checkpoint.name()).collect();
+    names.join(", ")
+}
+
+fn closed_with_open_children(subject: Subject<'_>, task: &Task) -> Option<Issue> {
+    let open_inside = |step: &Step| {
+        task.steps.open_children(&step.path).next().is_some() || step.open_nodes().next().is_some()
+    };
+    let (count, first) = failing(task, |step| step.is_closed() && open_inside(step))?;
+    let message = format!("{count} closed step(s) with open work inside, first {}", first.path);
+    let reopen = json!({"step_id": first.id, "completed": false});
+    Some(Code::ClosedWithOpenChildren.issue(message).with(subject.call("tasks_progress", reopen)))
+}
+
+fn done_with_open_work(subject: Subject<'_>, task: &Task) -> Option<Issue> {
+    if task.meta.status != Status::Done {
+        return None;
+    }
+    let message = match failing(task, |step| !step.is_closed()) {
+        Some((count, first)) => {
+            format!("{} is DONE with {count} open step(s), first {}", task.id, first.path)
+        }
+        None if task.steps.is_empty() => format!("{} is DONE with 0 steps", task.id),
+        None => return None,
+    };
+    let fix = subject.call("tasks_complete", json!({"status": Status::Active}));
+    Some(Code::DoneWithOpenWork.issue(message).with(fix))
+}
+
+fn closed_unconfirmed(subject: Subject<'_>, task: &Task) -> Option<Issue> {
+    let (count, first) = failing(task, |step| {
+        step.is_closed() && step.waiver.is_none() && !missing_of(step).is_empty()
+    })?;
+    let missing = missing_of(first);
+    let (path, names) = (&first.path, names(&missing));
+    let message = format!("{count} closed step(s) unconfirmed, first {path}: {names}");
+    Some(Code::ClosedUnconfirmed.issue(message).with(subject.confirm(first, &missing)))
+}
+
+fn forced(subject: Subject<'_>, task: &Task) -> Option<Issue> {
+    let (count, first) = failing(task, |step| step.waiver.is_some() && !is_settled(step))?;
+    let reason = first.waiver.as_ref().and_then(|waiver| waiver.reason.as_deref());
+    let reason = text::cut(reason.unwrap_or("no reason given"), REASON_CHARS_MAX);
+    let message = format!("{count} step(s) closed by force, first {} ({reason})", first.path);
+    let issue = Code::ForcedSteps.issue(message);
+    // Proof has to be found first; confirmations are the caller's word.
+    let confirmable = unproven(first).is_empty();
+    Some(if confirmable { issue.with(subject.confirm(first, &missing_of(first))) } else { issue })
+}
+
+fn empty_lists(task: &Task) -> Vec<Issue> {
+    type Empty = fn(&Step) -> bool;
+    let lists: [(Code, &str, Empty); 2] = [
+        (Code::EmptyCriteria, "success criteria", |step| step.success_criteria.is_empty()),
+        (Code::EmptyTests, "tests", |step| step.tests.is_empty()),
+    ];
+    let issue = |(code, what, empty): (Code, &str, Empty)| {
+        let (count, first) = failing(task, |step| !step.is_closed() && empty(step))?;
+        Some(code.issue(format!("{count} open step(s) without {what}, first {}", first.path)))
+    };
+    lists.into_iter().filter_map(issue).collect()
+}
+
+fn missing(subject: Subject<'_>, task: &Task) -> Vec<Issue> {
+    let issue = |checkpoint: Checkpoint| {
+        let (count, first) = failing(task, |step| step.misses(checkpoint))?;
+        let code = match checkpoint {
+            Checkpoint::Criteria => Code::MissingCriteria,
+            Checkpoint::Tests => Code::MissingTests,
+            Checkpoint::Security => Code::MissingSecurity,
+            Checkpoint::Perf => Code::MissingPerf,
+            Checkpoint::Docs => Code::MissingDocs,
+        };
+        let (name, path) = (checkpoint.name(), &first.path);
+        let message = format!("{name} unconfirmed in {count} step(s), first {path}");
+        Some(code.issue(message).with(subject.confirm(first, &[checkpoint])))
+    };
+    Checkpoint::ALL.into_iter().filter_map(issue).collect()
+}
+
+fn missing_proof(task: &Task) -> Option<Issue> {
+    let (count, first) = failing(task, |step| !unproven(step).is_empty())?;
+    let (path, names) = (&first.path, names(&unproven(first)));
+    let message = format!("{count} step(s) without required proof, first {path}: {names}");
+    Some(Code::MissingProof.issue(message))
+}
+
+/// Every reason counts here (TASKS-PIT-4), so the message names steps one by one.
+fn blocked(task: &Task) -> Option<Issue> {
+    let (count, first) = failing(task, |step| step.block.is_some())?;
+    let line = |step: &Step| {
+        let reason = step.block.as_ref().and_then(|block| block.reason.as_deref());
+        let reason = text::cut(reason.unwrap_or("no reason given"), REASON_CHARS_MAX);
+        format!("{} ({reason})", step.path)
+    };
+    let steps = task.steps.iter().filter(|step| step.block.is_some());
+    let mut lines: Vec<String> = steps.take(REASONS_MAX).map(line).collect();
+    if count > lines.len() {
+        lines.push(format!("+{} more", count - lines.len()));
+    }
+    let (path, lines) = (&first.path, lines.join("; "));
+    Some(Code::BlockedSteps.issue(format!("{count} step(s) blocked, first {path}: {lines}")))
+}
+
+fn blocker_texts(task: &Task) -> Option<Issue> {
+    let mut found: Vec<(String, &str)> = Vec::new();
+    for step in task.steps.iter() {
+        if let (false, Some(first)) = (step.is_closed(), step.blockers.first()) {
+            found.push((step.path.to_string(), first));
+        }
+        for node in step.open_nodes() {
+            found.extend(node.lists.blockers.first().map(|first| {
+                let first: &str = first;
+                (step.node_path(node), first)
+            }));
+        }
+    }
+    let (path, blocker) = found.first()?;
+    let (count, blocker) = (found.len(), text::cut(blocker, REASON_CHARS_MAX));
+    let message = format!("{count} step(s) or node(s) with blockers, first {path}: {blocker}");
+    Some(Code::BlockerTexts.issue(message))
+}
