@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
 use crate::{SqliteOptions, StoreError};
 
@@ -70,6 +70,8 @@ impl Link {
         let connection = &mut self.connection;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED_MAX);
         connection.busy_timeout(options.wait_bound)?;
+        // Every query names its index; without this the engine would plan one anew for each parameter.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         let synchronous = options.synchronous.pragma();
         // Checkpoints are ours to run: the automatic one would swallow its errors.
         connection.execute_batch(&format!(
