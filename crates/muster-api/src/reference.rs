@@ -43,11 +43,11 @@ pub fn markdown(registry: &Registry) -> String {
 
 /// The part of the page about one operation.
 fn section(row: &Row) -> String {
-    let Row { name, title, description, toolset, effect, .. } = row;
+    let Row { name, title, toolset, effect, .. } = row;
     let (listed, effect) = (listed_in(*toolset), effect_in_words(*effect));
-    let mut text = format!("## {name}\n\n{}\n\n", description.trim());
+    let mut text = format!("## {name}\n\n{}\n\n", row.description().trim());
     text += &format!("{title}. Listed in {listed}. Effect: {effect}.\n\n");
-    let arguments = schema::arguments(&row.input_schema);
+    let arguments = schema::arguments(row.input_schema());
     if arguments.is_empty() {
         return text + "No arguments.\n";
     }
@@ -101,18 +101,18 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::registry::{Lazy, Request};
 
     fn row(input_schema: Value) -> Row {
-        let Value::Object(input_schema) = input_schema else { panic!("schemas are objects") };
+        let Value::Object(schema) = input_schema else { panic!("schemas are objects") };
+        let description = "Shows a row.\n".to_owned();
         Row {
             name: "tasks_sample",
             title: "Sample | task",
-            description: "Shows a row.\n".to_owned(),
             toolset: Toolset::Daily,
             effect: Effect::Set,
-            input_schema,
-            output_schema: serde_json::Map::new(),
-            result_schema: serde_json::Map::new(),
+            request: Lazy::new(Box::new(|| Request { description, schema })),
+            result_schema: Lazy::new(Box::new(serde_json::Map::new)),
             prepare: |_, _| unreachable!("the page calls nothing"),
         }
     }

@@ -1,6 +1,6 @@
 //! One row per operation. Everything a surface shows or calls comes from here.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -29,7 +29,7 @@ pub enum Effect {
 ///
 /// The doc comment of the request is the tool description that a model reads, the help of the command line
 /// and the text of the reference page.
-pub(crate) trait Operation: DeserializeOwned + JsonSchema {
+pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
     /// Name on every surface.
     const NAME: &'static str;
     /// Short title for people.
@@ -39,10 +39,20 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema {
     /// What it can do to the state.
     const EFFECT: Effect;
     /// What a successful answer holds as `result`.
-    type Response: Serialize + JsonSchema;
+    type Response: Serialize + JsonSchema + 'static;
 
     /// Answers the call, or says what it would write.
     fn run(self, call: &Call<'_>) -> Result<Action, Failure>;
+}
+
+/// Made when it is first asked for: a process that answers one call needs one schema, not all of them.
+pub(crate) type Lazy<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
+
+/// What the request type says about itself.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) description: String,
+    pub(crate) schema: Map<String, Value>,
 }
 
 /// One operation, ready for every surface.
@@ -52,40 +62,59 @@ pub struct Row {
     pub name: &'static str,
     /// Short title for people.
     pub title: &'static str,
-    /// What it does and when to use it; the first sentence starts with a verb.
-    pub description: String,
     /// Smallest toolset that lists it.
     pub toolset: Toolset,
     /// What it can do to the state.
     pub effect: Effect,
-    /// JSON schema of the arguments.
-    pub input_schema: Map<String, Value>,
-    /// JSON schema of the answer, as tools list it: the envelope, with an open result.
-    pub output_schema: Map<String, Value>,
-    /// JSON schema of `result` in a successful answer.
-    pub result_schema: Map<String, Value>,
+    pub(crate) request: Lazy<Request>,
+    pub(crate) result_schema: Lazy<Map<String, Value>>,
     pub(crate) prepare: fn(&App, Map<String, Value>) -> Result<Prepared, Failure>,
 }
 
 impl Row {
     /// The row of an operation.
     pub(crate) fn of<O: Operation>() -> Self {
-        let mut input_schema = schema::input::<O>();
-        let description = match input_schema.shift_remove("description") {
-            Some(Value::String(text)) => text,
-            Some(_) | None => O::TITLE.to_owned(),
-        };
         Self {
             name: O::NAME,
             title: O::TITLE,
-            description,
             toolset: O::TOOLSET,
             effect: O::EFFECT,
-            input_schema,
-            output_schema: envelope_schema(),
-            result_schema: schema::output::<O::Response>(),
+            request: Lazy::new(Box::new(Request::of::<O>)),
+            result_schema: Lazy::new(Box::new(schema::output::<O::Response>)),
             prepare: request::prepare::<O>,
         }
+    }
+
+    /// What it does and when to use it; the first sentence starts with a verb.
+    pub fn description(&self) -> &str {
+        &self.request.description
+    }
+
+    /// JSON schema of the arguments.
+    pub fn input_schema(&self) -> &Map<String, Value> {
+        &self.request.schema
+    }
+
+    /// JSON schema of `result` in a successful answer.
+    pub fn result_schema(&self) -> &Map<String, Value> {
+        &self.result_schema
+    }
+
+    /// JSON schema of the answer, as tools list it: the envelope, with an open result.
+    pub fn output_schema(&self) -> &'static Map<String, Value> {
+        static ENVELOPE: LazyLock<Map<String, Value>> = LazyLock::new(envelope_schema);
+        &ENVELOPE
+    }
+}
+
+impl Request {
+    fn of<O: Operation>() -> Self {
+        let mut schema = schema::input::<O>();
+        let description = match schema.shift_remove("description") {
+            Some(Value::String(text)) => text,
+            Some(_) | None => O::TITLE.to_owned(),
+        };
+        Self { description, schema }
     }
 }
 

@@ -66,10 +66,10 @@ fn responses() -> Map<String, Value> {
 }
 
 fn operation_path(row: &Row, schemas: &mut Map<String, Value>) -> Value {
-    let input = hoisted(row, &row.input_schema, schemas);
-    let result = hoisted(row, &row.result_schema, schemas);
+    let input = hoisted(row, row.input_schema(), schemas);
+    let result = hoisted(row, row.result_schema(), schemas);
     // Every operation answers with the same envelope; only the result differs.
-    let answer = hoisted(row, &row.output_schema, schemas);
+    let answer = hoisted(row, row.output_schema(), schemas);
     schemas.entry("Answer").or_insert(answer);
     let done = json!({
         "allOf": [{"$ref": "#/components/schemas/Answer"}, {"properties": {"result": result}}],
@@ -77,7 +77,7 @@ fn operation_path(row: &Row, schemas: &mut Map<String, Value>) -> Value {
     let mut operation = json!({
         "operationId": row.name,
         "summary": row.title,
-        "description": row.description,
+        "description": row.description(),
         "tags": [family(row.name)],
         "x-muster-toolset": row.toolset.name(),
         "x-muster-effect": effect_name(row.effect),

@@ -51,11 +51,11 @@ fn describe(row: &Row) -> Value {
     json!({
         "name": row.name,
         "title": row.title,
-        "description": row.description,
+        "description": row.description(),
         "toolset": row.toolset.name(),
         "effect": openapi::effect_name(row.effect),
-        "input_schema": row.input_schema,
-        "output_schema": row.output_schema,
+        "input_schema": row.input_schema(),
+        "output_schema": row.output_schema(),
     })
 }
 

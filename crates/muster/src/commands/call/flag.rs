@@ -18,7 +18,7 @@ pub(super) struct Flag {
 
 /// The flags of a tool, those that it needs first.
 pub(super) fn flags(row: &Row) -> Vec<Flag> {
-    let root = &row.input_schema;
+    let root = row.input_schema();
     let no_properties = Map::new();
     let properties = root.get("properties").and_then(Value::as_object).unwrap_or(&no_properties);
     let required = |name: &str| {

@@ -65,7 +65,7 @@ fn tool(row: &Row) -> Command {
     Command::new(row.name)
         .about(row.title)
         .override_usage(format!("muster call {}{needed} [OPTIONS]", row.name))
-        .before_help(paragraphs(&row.description))
+        .before_help(paragraphs(row.description()))
         .help_template(TOOL_HELP)
         .args(flags.iter().map(flag::Flag::arg))
         .arg(json)
