@@ -82,6 +82,9 @@ pub(crate) enum Command {
     Serve(commands::serve::Serve),
     Mcp(commands::mcp::Mcp),
     Call(commands::call::Call),
+    Tasks(commands::tasks::Tasks),
+    Explain(commands::explain::Explain),
+    Hook(commands::hook::Hook),
     Doctor(commands::doctor::Doctor),
     Backup(commands::backup::Backup),
     /// Print the OpenAPI document of the HTTP interface
@@ -98,6 +101,9 @@ impl Command {
             Self::Serve(_) => Level::INFO,
             Self::Mcp(_)
             | Self::Call(_)
+            | Self::Tasks(_)
+            | Self::Explain(_)
+            | Self::Hook(_)
             | Self::Doctor(_)
             | Self::Backup(_)
             | Self::Openapi

@@ -3,7 +3,10 @@
 pub(crate) mod backup;
 pub(crate) mod call;
 pub(crate) mod doctor;
+pub(crate) mod explain;
+pub(crate) mod hook;
 pub(crate) mod mcp;
 pub(crate) mod openapi;
 pub(crate) mod reference;
 pub(crate) mod serve;
+pub(crate) mod tasks;

@@ -7,6 +7,8 @@ mod arguments;
 mod commands;
 mod logging;
 mod output;
+mod people;
+mod screen;
 mod storage;
 
 use std::{io, process::ExitCode};
@@ -37,6 +39,9 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Serve(serve) => commands::serve::run(&shared, serve),
         Command::Mcp(mcp) => commands::mcp::run(&shared, mcp),
         Command::Call(call) => commands::call::run(&shared, call),
+        Command::Tasks(tasks) => commands::tasks::run(&shared, &tasks),
+        Command::Explain(explain) => commands::explain::run(&explain),
+        Command::Hook(hook) => commands::hook::run(&shared, &hook),
         Command::Doctor(doctor) => commands::doctor::run(&shared, &doctor),
         Command::Backup(backup) => commands::backup::run(&shared, &backup),
         Command::Openapi => commands::openapi::run(),

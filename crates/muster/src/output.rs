@@ -24,8 +24,13 @@ pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 
 /// Writes an error to stderr.
 pub(crate) fn complain(message: &str) {
+    remark(&format!("error: {message}"));
+}
+
+/// Writes a message to stderr.
+pub(crate) fn remark(message: &str) {
     // Nobody is left to tell when stderr is gone; the exit code still says it.
-    if writeln!(io::stderr().lock(), "error: {message}").is_err() {
+    if writeln!(io::stderr().lock(), "{message}").is_err() {
         tracing::debug!("stderr is closed");
     }
 }

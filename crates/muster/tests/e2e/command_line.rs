@@ -36,6 +36,11 @@ fn help_of_every_command_reads_well() {
         ("help_call", &["call", "--help"]),
         ("help_call_create", &["call", "tasks_create", "--help"]),
         ("help_call_define", &["call", "tasks_define", "--help"]),
+        ("help_tasks", &["tasks", "--help"]),
+        ("help_tasks_show", &["tasks", "show", "--help"]),
+        ("help_explain", &["explain", "--help"]),
+        ("help_hook", &["hook", "--help"]),
+        ("help_hook_stop", &["hook", "stop", "--help"]),
         ("help_doctor", &["doctor", "--help"]),
         ("help_backup", &["backup", "--help"]),
     ] {

@@ -10,6 +10,7 @@ mod contracts;
 mod crash;
 mod hostile_input;
 mod lifecycle;
+mod people;
 mod processes;
 mod program;
 mod rest;

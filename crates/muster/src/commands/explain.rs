@@ -1,0 +1,90 @@
+//! `muster explain`: what an error or warning code means.
+
+use std::{fmt::Write as _, process::ExitCode};
+
+use clap::Args;
+use muster_api::explain::{self, CodeKind, Explanation};
+use serde_json::json;
+
+use crate::{
+    USAGE, output,
+    people::Look,
+    screen::{Screen, Tone},
+};
+
+/// Say what an error or warning code means, when it comes and what to do
+///
+/// Without a code it lists all of them. Needs no store.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster explain PROOF_REQUIRED
+  muster explain proof-weak
+  muster explain                            list every code")]
+pub(crate) struct Explain {
+    /// The code, in any letter case
+    #[arg(value_name = "CODE")]
+    code: Option<String>,
+
+    #[command(flatten)]
+    look: Look,
+}
+
+/// Prints the explanation.
+pub(crate) fn run(explain: &Explain) -> anyhow::Result<ExitCode> {
+    let look = &explain.look;
+    let Some(code) = &explain.code else {
+        let all = explain::all();
+        look.print(&json!(all), |screen| list(screen, &all))?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    match explain::find(code) {
+        Ok(found) => {
+            look.print(&json!(found), |screen| one(screen, &found))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(nearest) => {
+            let complaint = format!("there is no code {code:?}: try `muster explain {nearest}`");
+            output::complain(&complaint);
+            Ok(ExitCode::from(USAGE))
+        }
+    }
+}
+
+fn tone(kind: CodeKind) -> Tone {
+    match kind {
+        CodeKind::Error => Tone::Bad,
+        CodeKind::Warning => Tone::Warning,
+    }
+}
+
+fn one(screen: Screen, found: &Explanation) -> anyhow::Result<String> {
+    let kind = match found.kind {
+        CodeKind::Error => "error: the call changed nothing",
+        CodeKind::Warning => "warning: the call went through",
+    };
+    let code = screen.paint(tone(found.kind), &found.code);
+    let mut text = format!("{code}  {}\n", screen.paint(Tone::Faint, kind));
+    for (heading, words) in
+        [("What", found.meaning), ("When", found.when), ("What to do", found.remedy)]
+    {
+        let lines = screen.wrapped(words, "  ").join("\n");
+        write!(text, "\n{}\n{lines}\n", screen.paint(Tone::Strong, heading))?;
+    }
+    Ok(text)
+}
+
+fn list(screen: Screen, all: &[Explanation]) -> anyhow::Result<String> {
+    let width = all.iter().map(|one| one.code.len()).max().unwrap_or(0);
+    let indent = " ".repeat(width + 4);
+    let mut text = String::new();
+    for (kind, heading) in [(CodeKind::Error, "Errors"), (CodeKind::Warning, "\nWarnings")] {
+        writeln!(text, "{}", screen.paint(Tone::Strong, heading))?;
+        for one in all.iter().filter(|one| one.kind == kind) {
+            let code = screen.paint(tone(kind), &format!("{:width$}", one.code));
+            let meaning = screen.wrapped(one.meaning, &indent).join("\n");
+            writeln!(text, "  {code}  {}", meaning.trim_start())?;
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,62 @@
+//! `muster hook`: what an agent's own hooks run.
+
+mod input;
+mod session_start;
+mod stop;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use crate::{
+    arguments::Shared,
+    people::{Desk, InWorkspace},
+    storage,
+};
+
+/// Commands for the hooks of an agent
+///
+/// They read the hook's JSON on stdin when there is some, and work without it.
+/// `muster setup claude` shows how they are configured.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster hook session-start --workspace my-project
+  muster hook stop --workspace my-project; echo $?")]
+pub(crate) struct Hook {
+    #[command(flatten)]
+    place: InWorkspace,
+
+    #[command(subcommand)]
+    event: Event,
+}
+
+/// What happens in the agent.
+#[derive(Subcommand)]
+enum Event {
+    /// Print what an agent has to know to go on, in under 2,000 bytes
+    ///
+    /// The lines that matter most come first: which task, what is next, how to close it. Without
+    /// any work to go on with it says so in a line.
+    SessionStart,
+    /// Fail with exit code 2 while begun work has not passed its gate
+    ///
+    /// A step is begun when it is open and has a confirmation, a note or evidence. While such a
+    /// step of the focused task lacks a checkpoint or a proof, the reason is printed on stderr and
+    /// the exit code is 2; otherwise it is 0. An agent that has been told once in a turn
+    /// (stop_hook_active in the hook's JSON) may stop.
+    Stop,
+}
+
+/// Answers the hook.
+pub(crate) fn run(shared: &Shared, hook: &Hook) -> anyhow::Result<ExitCode> {
+    let said = input::read();
+    // Hooks run in every folder: a machine without a store has no work to speak of.
+    if !storage::directory(shared)?.is_dir() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    match hook.event {
+        Event::SessionStart => session_start::run(Desk::open(shared, &hook.place)),
+        Event::Stop => stop::run(&Desk::open(shared, &hook.place)?, &said),
+    }
+}

@@ -1,0 +1,204 @@
+//! The resume capsule as a short text: what an agent needs to go on, the vital lines first.
+
+use std::process::ExitCode;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    output,
+    people::{Desk, read},
+    screen::cut,
+};
+
+/// The text stays below this many bytes.
+const CAPSULE_BYTES_MAX: usize = 2_000;
+/// Characters of one line.
+const LINE_CHARS_MAX: usize = 300;
+/// Open tasks named when none is focused.
+const TASKS_NAMED_MAX: u32 = 5;
+
+/// What is read of a capsule.
+#[derive(Deserialize)]
+struct Capsule {
+    target: Target,
+    radar: Radar,
+    handoff: Handoff,
+    action: Option<Action>,
+    last_event: Option<LastEvent>,
+}
+
+/// The plan or task.
+#[derive(Deserialize)]
+struct Target {
+    id: String,
+    revision: u64,
+}
+
+/// Where it stands.
+#[derive(Deserialize)]
+struct Radar {
+    now: String,
+    why: String,
+    verify: Vec<String>,
+    next: Vec<String>,
+    blockers: Vec<String>,
+}
+
+/// What was done, what is left, what can go wrong.
+#[derive(Default, Deserialize)]
+struct Handoff {
+    done: Vec<String>,
+    remaining: Vec<String>,
+    risks: Vec<String>,
+}
+
+/// The next call.
+#[derive(Deserialize)]
+struct Action {
+    tool: String,
+    purpose: String,
+    args: Option<Value>,
+    args_hint: Option<Value>,
+}
+
+/// What happened last.
+#[derive(Deserialize)]
+struct LastEvent {
+    ts: String,
+    #[serde(rename = "type")]
+    kind: String,
+    path: Option<String>,
+}
+
+/// Prints the capsule. A session must start whatever is wrong here, so troubles become a line too.
+pub(super) fn run(desk: anyhow::Result<Desk>) -> anyhow::Result<ExitCode> {
+    let lines = match desk {
+        Ok(desk) => lines(&desk)?,
+        Err(error) => vec![format!("Muster has no workspace to show: {error:#}")],
+    };
+    output::print(&fit(&lines))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn lines(desk: &Desk) -> anyhow::Result<Vec<String>> {
+    let focus = desk.ask("tasks_focus_get", json!({}))?;
+    if focus["focus"].is_null() {
+        return without_focus(desk);
+    }
+    let capsule = capsule(desk)?;
+    Ok(in_order(desk, &capsule))
+}
+
+fn capsule(desk: &Desk) -> anyhow::Result<Capsule> {
+    let radar = desk.ask("tasks_radar", json!({}))?;
+    let target: Target = read(&radar["target"])?;
+    let step = &radar["steps"]["first_open"]["step_id"];
+    let action = step.as_str().map(|step| Action {
+        tool: "tasks_close_step".to_owned(),
+        purpose: "close the next step".to_owned(),
+        args: Some(json!({
+            "workspace": desk.workspace().as_str(), "task": target.id, "step_id": step,
+            "checkpoints": "gate",
+        })),
+        args_hint: None,
+    });
+    Ok(Capsule {
+        target,
+        radar: read(&radar["radar"])?,
+        handoff: Handoff::default(),
+        action,
+        last_event: None,
+    })
+}
+
+/// The vital lines first: what task, what next, how to close it.
+fn in_order(desk: &Desk, capsule: &Capsule) -> Vec<String> {
+    let Capsule { target, radar, handoff, action, last_event } = capsule;
+    let workspace = desk.workspace();
+    let mut lines = vec![
+        format!("Muster, workspace {workspace}. {}", radar.now),
+        format!("Next: {}", radar.next.first().map_or("nothing is left to do", String::as_str)),
+    ];
+    lines.extend(action.as_ref().map(Action::line));
+    lines.extend(radar.blockers.iter().map(|line| format!("In the way: {line}")));
+    lines.extend(radar.next.iter().skip(1).map(|line| format!("Then: {line}")));
+    lines.extend(radar.verify.iter().map(|line| format!("To verify: {line}")));
+    if !radar.why.is_empty() {
+        lines.push(format!("Why: {}", radar.why.replace('\n', " ")));
+    }
+    lines.extend(handoff.remaining.iter().map(|line| format!("Remaining: {line}")));
+    lines.extend(handoff.done.iter().map(|line| format!("Done: {line}")));
+    let known = |risk: &&String| !radar.blockers.contains(risk) && !radar.verify.contains(risk);
+    lines.extend(handoff.risks.iter().filter(known).map(|line| format!("Risk: {line}")));
+    if let Some(LastEvent { ts, kind, path }) = last_event {
+        lines.push(format!("Last: {kind} {} at {ts}", path.as_deref().unwrap_or(&target.id)));
+    }
+    lines.push(format!(
+        "More: tasks_snapshot {} (revision {})",
+        json!({"workspace": workspace.as_str()}),
+        target.revision
+    ));
+    lines
+}
+
+impl Action {
+    fn line(&self) -> String {
+        let arguments = self.args.as_ref().or(self.args_hint.as_ref()).unwrap_or(&Value::Null);
+        format!("To {}: {} {arguments}", self.purpose, self.tool)
+    }
+}
+
+fn without_focus(desk: &Desk) -> anyhow::Result<Vec<String>> {
+    let workspace = desk.workspace();
+    let mut lines = Vec::new();
+    for status in ["ACTIVE", "TODO"] {
+        let arguments = json!({"status": status, "plans_limit": 0, "tasks_limit": TASKS_NAMED_MAX});
+        let context = desk.ask("tasks_context", arguments)?;
+        for task in context["tasks"].as_array().into_iter().flatten() {
+            let word = |name: &str| task[name].as_str().unwrap_or_default().to_owned();
+            lines.push(format!("{} ({status}): {}", word("id"), word("title")));
+        }
+    }
+    lines.truncate(TASKS_NAMED_MAX as usize);
+    let workspace = json!(workspace.as_str());
+    let first = match &lines[..] {
+        [] => format!(
+            "Muster, workspace {workspace}: no open task. Start one with tasks_macro_start \
+             {{\"workspace\":{workspace},\"task_title\":…}}"
+        ),
+        _ => format!(
+            "Muster, workspace {workspace}: no task is focused. Pick one with tasks_focus_set \
+             {{\"workspace\":{workspace},\"task\":…}}:"
+        ),
+    };
+    lines.insert(0, first);
+    Ok(lines)
+}
+
+/// As many of the lines, from the first on, as stay below the limit.
+fn fit(lines: &[String]) -> String {
+    let mut text = String::new();
+    for line in lines {
+        let line = cut(line, LINE_CHARS_MAX);
+        if text.len() + line.len() + 1 >= CAPSULE_BYTES_MAX {
+            break;
+        }
+        text += &line;
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_stays_below_its_limit_and_keeps_the_first_lines() {
+        let lines: Vec<String> = (0..50).map(|n| format!("{n} {}", "ü".repeat(400))).collect();
+        let text = fit(&lines);
+        assert!(text.len() < CAPSULE_BYTES_MAX, "{}", text.len());
+        assert!(text.starts_with("0 ü") && text.contains("\n1 ü"), "{text}");
+    }
+}

@@ -1,0 +1,59 @@
+//! Keeps an agent from stopping in the middle of a step.
+
+use std::{fmt::Write as _, process::ExitCode};
+
+use serde_json::json;
+
+use super::input::Said;
+use crate::{
+    USAGE,
+    commands::tasks::{Step, whole_task},
+    output,
+    people::{Desk, read},
+};
+
+/// Steps named in the reason.
+const STEPS_NAMED_MAX: usize = 5;
+
+/// Says whether the agent may stop.
+pub(super) fn run(desk: &Desk, said: &Said) -> anyhow::Result<ExitCode> {
+    let focus = desk.ask("tasks_focus_get", json!({}))?;
+    let Some(task) = focus["focus"].as_str().filter(|id| id.starts_with("TASK-")) else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let steps: Vec<Step> = read(&whole_task(desk, Some(task))?["steps"])?;
+    let begun: Vec<&Step> =
+        steps.iter().filter(|step| step.in_progress() && !step.missing().is_empty()).collect();
+    if begun.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let reason = reason(desk, task, &begun)?;
+    output::remark(&reason);
+    // Told once in this turn already: keeping on would never end.
+    Ok(if said.stop_hook_active { ExitCode::SUCCESS } else { ExitCode::from(USAGE) })
+}
+
+fn reason(desk: &Desk, task: &str, begun: &[&Step]) -> anyhow::Result<String> {
+    let mut text = format!("{task} has begun work that has not passed its gate:\n");
+    for step in begun.iter().take(STEPS_NAMED_MAX) {
+        let missing = step.missing().join(", ");
+        write!(text, "- {} {} needs {missing}", step.path, step.title)?;
+        if step.blocked {
+            let reason = step.block_reason.as_deref().unwrap_or("no reason given");
+            write!(text, "; blocked: {reason}")?;
+        }
+        text.push('\n');
+    }
+    if begun.len() > STEPS_NAMED_MAX {
+        writeln!(text, "- and {} more", begun.len() - STEPS_NAMED_MAX)?;
+    }
+    let first = begun.first().map(|step| step.step_id.as_str()).unwrap_or_default();
+    let target = json!({"workspace": desk.workspace().as_str(), "task": task, "step_id": first});
+    writeln!(
+        text,
+        "Finish the work, then confirm with tasks_verify and close with tasks_close_step,"
+    )?;
+    writeln!(text, "arguments {target} and checkpoints, with proof where it is asked for.")?;
+    write!(text, "If it cannot go on, say why with tasks_note or tasks_block and tell the user.")?;
+    Ok(text)
+}

@@ -1,0 +1,64 @@
+//! `muster tasks`: plans, tasks and steps for people.
+
+mod list;
+mod radar;
+mod rows;
+mod show;
+mod step;
+
+pub(crate) use show::whole as whole_task;
+pub(crate) use step::Step;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use crate::{
+    arguments::Shared,
+    people::{Desk, InWorkspace, Look},
+};
+
+/// Show plans, tasks and steps as a tree with their progress
+///
+/// The tree of a workspace, or one plan or task of it in full. Works straight on the store; no
+/// server is needed, and nothing is changed.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster tasks                              the whole workspace
+  muster tasks --status ACTIVE --steps      what is under way, step by step
+  muster tasks --plan PLAN-001 --tag io     one plan, only tasks with a tag
+  muster tasks show TASK-001                one task with checkpoints, proofs and evidence
+  muster tasks radar                        where the focused task stands and what is next
+  muster tasks --json | jq '.tasks[].id'    for programs")]
+pub(crate) struct Tasks {
+    #[command(flatten)]
+    place: InWorkspace,
+
+    #[command(flatten)]
+    look: Look,
+
+    #[command(flatten)]
+    filters: list::Filters,
+
+    #[command(subcommand)]
+    view: Option<View>,
+}
+
+/// What to show instead of the tree.
+#[derive(Subcommand)]
+enum View {
+    Show(show::Show),
+    Radar(radar::Radar),
+}
+
+/// Prints what was asked for.
+pub(crate) fn run(shared: &Shared, tasks: &Tasks) -> anyhow::Result<ExitCode> {
+    let desk = Desk::open(shared, &tasks.place)?;
+    match &tasks.view {
+        None => list::run(&desk, &tasks.look, &tasks.filters)?,
+        Some(View::Show(show)) => show::run(&desk, &tasks.look, show)?,
+        Some(View::Radar(radar)) => radar::run(&desk, &tasks.look, radar)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,66 @@
+//! What the commands read of answers: only the fields that are shown.
+
+use serde::Deserialize;
+
+/// `tasks_context`.
+#[derive(Deserialize)]
+pub(super) struct Context {
+    pub(super) counts: Counts,
+    pub(super) by_status: ByStatus,
+    pub(super) plans: Vec<PlanRow>,
+    pub(super) tasks: Vec<TaskRow>,
+}
+
+/// How many plans and tasks match.
+#[derive(Deserialize)]
+pub(super) struct Counts {
+    pub(super) plans: u64,
+    pub(super) tasks: u64,
+}
+
+/// Matching tasks by status.
+#[derive(Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) struct ByStatus {
+    pub(super) todo: u64,
+    pub(super) active: u64,
+    pub(super) done: u64,
+}
+
+/// A plan in a list.
+#[derive(Clone, Deserialize)]
+pub(super) struct PlanRow {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) status: String,
+    pub(super) priority: String,
+    pub(super) tags: Vec<String>,
+    pub(super) waiting_on: Vec<String>,
+    pub(super) plan_progress: String,
+    pub(super) tasks: Done,
+}
+
+/// How many of a plan's tasks are done.
+#[derive(Clone, Copy, Deserialize)]
+pub(super) struct Done {
+    pub(super) total: u64,
+    pub(super) done: u64,
+}
+
+/// A task in a list.
+#[derive(Deserialize)]
+pub(super) struct TaskRow {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) status: String,
+    pub(super) parent: String,
+    pub(super) progress: u64,
+    pub(super) steps_count: u64,
+    pub(super) steps_open: u64,
+    pub(super) priority: String,
+    pub(super) assignee: Option<String>,
+    pub(super) tags: Vec<String>,
+    pub(super) waiting_on: Vec<String>,
+    pub(super) blocked: u64,
+    pub(super) forced: u64,
+}

@@ -1,0 +1,121 @@
+//! What the commands for people share: their flags, the workspace they mean, and calling operations.
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+use muster_api::{ApiError, App, WorkspaceId};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{
+    arguments::Shared,
+    output,
+    screen::{Color, Screen},
+    storage,
+};
+
+/// Workspaces named in a complaint.
+const NAMED_MAX: usize = 10;
+
+/// Which workspace a command is about.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct InWorkspace {
+    /// Workspace; without it the only one there is [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
+    #[arg(long, value_name = "WORKSPACE", global = true)]
+    pub(crate) workspace: Option<String>,
+}
+
+/// How a command's answer looks.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Look {
+    /// Print the raw results as JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// When to use colours
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", global = true)]
+    pub(crate) color: Color,
+}
+
+impl Look {
+    /// The screen to write for.
+    pub(crate) fn screen(&self) -> Screen {
+        Screen::of_stdout(self.color)
+    }
+
+    /// Prints the results as they are, or as a person likes to read them.
+    pub(crate) fn print(
+        &self,
+        raw: &Value,
+        render: impl FnOnce(Screen) -> anyhow::Result<String>,
+    ) -> anyhow::Result<()> {
+        if self.json {
+            output::print_json(raw)
+        } else {
+            Ok(output::print(&render(self.screen())?)?)
+        }
+    }
+}
+
+/// A workspace of an open store.
+pub(crate) struct Desk {
+    app: App,
+    workspace: WorkspaceId,
+}
+
+impl Desk {
+    /// Opens the store that must be there, and finds out which workspace is meant.
+    pub(crate) fn open(shared: &Shared, asked: &InWorkspace) -> anyhow::Result<Self> {
+        let app = storage::open_existing(shared)?;
+        let workspace = match storage::default_workspace(asked.workspace.clone())? {
+            Some(workspace) => workspace,
+            None => only_workspace(&app)?,
+        };
+        Ok(Self { app, workspace })
+    }
+
+    /// The workspace's name.
+    pub(crate) fn workspace(&self) -> &WorkspaceId {
+        &self.workspace
+    }
+
+    /// Calls an operation in the workspace and answers its result.
+    pub(crate) fn ask(&self, operation: &str, mut arguments: Value) -> anyhow::Result<Value> {
+        arguments["workspace"] = Value::from(self.workspace.to_string());
+        let Value::Object(arguments) = arguments else {
+            unreachable!("arguments are an object");
+        };
+        let envelope = self.app.call(operation, arguments);
+        match envelope.error {
+            None => Ok(envelope.result),
+            Some(error) => Err(refused(&error)),
+        }
+    }
+}
+
+/// A result as the type that a command reads it by.
+pub(crate) fn read<T: DeserializeOwned>(result: &Value) -> anyhow::Result<T> {
+    T::deserialize(result).map_err(|error| anyhow!("an answer has an unexpected shape: {error}"))
+}
+
+/// A refusal in words, with where to read more.
+fn refused(error: &ApiError) -> anyhow::Error {
+    let code = error.code.name();
+    anyhow!("{}\n  {}\n  muster explain {code}", error.message, error.recovery)
+}
+
+fn only_workspace(app: &App) -> anyhow::Result<WorkspaceId> {
+    let workspaces = app.status()?.workspaces;
+    match &workspaces[..] {
+        [] => bail!(
+            "there is no workspace yet: the first write creates one, for example\n  \
+             muster call tasks_create --workspace my-project --title 'First plan'"
+        ),
+        [only] => only.name.parse().map_err(|_| anyhow!("{:?} is no workspace id", only.name)),
+        several => {
+            let names = several.iter().take(NAMED_MAX).map(|workspace| workspace.name.as_str());
+            let more = if several.len() > NAMED_MAX { ", …" } else { "" };
+            let names = names.collect::<Vec<_>>().join(", ");
+            bail!("which workspace? name one with --workspace or MUSTER_WORKSPACE: {names}{more}")
+        }
+    }
+}
