@@ -19,7 +19,7 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     /// Typed name of a document.
     type Key: Ord + Clone + Debug + Send + Sync;
     /// A current-state document.
-    type Document: Clone + PartialEq + Debug + Send + Sync;
+    type Document: Clone + PartialEq + Debug + Send + Sync + 'static;
     /// A fact, in the past tense, with everything replay needs.
     type Event: Clone + PartialEq + Debug + Serialize + DeserializeOwned + Send + Sync;
     /// What is asked for.

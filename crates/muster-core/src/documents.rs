@@ -312,8 +312,13 @@ impl<A: Aggregate> Documents<A> {
 
     /// Everything that was changed, newest state of each document; `None` means removed.
     pub fn changes(&self) -> impl Iterator<Item = (&A::Key, Option<&A::Document>)> {
+        self.changed().map(|(key, slot)| (key, slot.map(|document| &**document)))
+    }
+
+    /// The same, shared.
+    pub fn changed(&self) -> impl Iterator<Item = (&A::Key, Option<&Arc<A::Document>>)> {
         let before = self.earlier.iter().filter(|(key, _)| !self.current.contains_key(key));
-        before.chain(&self.current).map(|(key, slot)| (key, slot.as_deref()))
+        before.chain(&self.current).map(|(key, slot)| (key, slot.as_ref()))
     }
 
     /// How many documents were changed.

@@ -9,10 +9,12 @@ use std::{
 };
 
 use muster_core::{Aggregate, Documents, Draft, Env, Head, Refusal};
-use muster_store::{Append, Store, StoreError, Transaction};
+use muster_store::{Append, DocumentChange, Store, StoreError, Transaction};
 
 use crate::{
-    Clock, Subscription, load,
+    Clock, Subscription,
+    cache::Cache,
+    load::{self, Source},
     subscribe::Hub,
     writer::{Claim, Job, Writer},
 };
@@ -53,6 +55,7 @@ pub struct Engine {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     hub: Arc<Hub>,
+    cache: Arc<Cache>,
     writer: Writer,
 }
 
@@ -64,7 +67,7 @@ impl Engine {
         let after_commit = Arc::clone(&hub);
         let wake = move || after_commit.wake();
         let writer = Writer::start(Arc::clone(&store), keeps_house, wake);
-        Self { store, clock, hub, writer }
+        Self { store, clock, hub, cache: Arc::default(), writer }
     }
 
     /// The store underneath.
@@ -89,7 +92,16 @@ impl Engine {
         let (reply, answer) = sync_channel(1);
         let claim = Claim::default();
         let env = Env { now: self.clock.now() };
-        let job = Execution { stream, env, work, claim: claim.clone(), outcome: None, reply };
+        let job = Execution {
+            stream,
+            env,
+            work,
+            cache: Arc::clone(&self.cache),
+            claim: claim.clone(),
+            outcome: None,
+            drafted: Drafted::default(),
+            reply,
+        };
         self.writer.submit(Box::new(job))?;
         await_answer::<A, T>(&answer, &claim)
     }
@@ -112,7 +124,9 @@ impl Engine {
         let mut snapshot = self.store.snapshot()?;
         let head = snapshot.head(stream)?;
         let mut documents = Documents::default();
-        let answer = load::answer(stream, &mut documents, &mut *snapshot, |docs| view(docs))?;
+        let cache = &self.cache;
+        let mut source = Source { stream, snapshot: &mut *snapshot, cache, committed: true };
+        let answer = load::answer(&mut source, &mut documents, |docs| view(docs))?;
         answer.map(|value| (value, head)).map_err(ExecuteError::Rejected)
     }
 
@@ -145,9 +159,23 @@ struct Execution<A: Aggregate, T, W> {
     stream: String,
     env: Env,
     work: W,
+    cache: Arc<Cache>,
     claim: Claim,
     outcome: Option<Result<T, Box<A::Rejection>>>,
+    drafted: Drafted<A>,
     reply: SyncSender<Outcome<A, T>>,
+}
+
+/// What a draft came to, until it is committed.
+struct Drafted<A: Aggregate> {
+    documents: Documents<A>,
+    changes: Vec<DocumentChange>,
+}
+
+impl<A: Aggregate> Default for Drafted<A> {
+    fn default() -> Self {
+        Self { documents: Documents::default(), changes: Vec::new() }
+    }
 }
 
 impl<A, T, W> Job for Execution<A, T, W>
@@ -162,26 +190,30 @@ where
 
     fn run(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
         let head = transaction.head(&self.stream)?;
-        let mut documents = Documents::<A>::default();
+        let Drafted { documents, changes } = &mut self.drafted;
+        let (stream, cache) = (self.stream.as_str(), &*self.cache);
         let mut events = Vec::new();
-        let outcome = load::answer(&self.stream, &mut documents, transaction, |docs| {
+        let mut source = Source { stream, snapshot: transaction, cache, committed: false };
+        let outcome = load::answer(&mut source, documents, |docs| {
             let mut draft = Draft::new(docs, head, self.env);
             let value = (self.work)(&mut draft)?;
             events = draft.into_events();
             Ok(value)
         })?;
         if let (Ok(_), Some(last)) = (&outcome, events.last()) {
-            transaction.append(&Append {
-                stream: &self.stream,
-                events: &load::event_rows::<A>(&events),
-                documents: &load::document_changes(&documents, last.global),
-            })?;
+            *changes = load::document_changes(documents, last.global);
+            let events = &load::event_rows::<A>(&events);
+            transaction.append(&Append { stream, events, documents: changes })?;
         }
         self.outcome = Some(outcome);
         Ok(())
     }
 
     fn conclude(self: Box<Self>, committed: Result<(), StoreError>) {
+        if committed.is_ok() {
+            let Drafted { documents, changes } = &self.drafted;
+            load::keep_changes(&self.stream, documents, changes, &self.cache);
+        }
         let answer = match (committed, self.outcome) {
             (Ok(()), Some(outcome)) => outcome.map_err(ExecuteError::Rejected),
             (Ok(()), None) => return,

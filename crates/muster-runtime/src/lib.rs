@@ -4,6 +4,7 @@
 //! durable; [`Engine::read`] runs one against a consistent view; [`Engine::subscribe`] follows a stream.
 //! Rules are not here (core), SQL is not here (store), and no transport is known.
 
+mod cache;
 mod clock;
 pub mod doctor;
 mod engine;

@@ -2,67 +2,141 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use muster_core::{Aggregate, Documents, ListQuery, Need, Recorded, Refusal, Survey, Surveyed};
+use muster_core::{
+    Address, Aggregate, Documents, ListQuery, Need, Recorded, Refusal, Survey, Surveyed,
+};
 use muster_store::{DocumentChange, DocumentRow, EventRow, Snapshot, StoreError};
+
+use crate::cache::Cache;
 
 /// Rows read at once while a list is surveyed.
 const SURVEY_ROWS: u32 = 500;
 
+/// Where documents come from: one moment of a stream, and what is already decoded of it.
+pub(crate) struct Source<'a> {
+    /// The stream.
+    pub(crate) stream: &'a str,
+    /// The moment.
+    pub(crate) snapshot: &'a mut dyn Snapshot,
+    /// Documents decoded before.
+    pub(crate) cache: &'a Cache,
+    /// Whether the moment shows committed documents only, so that they may be kept.
+    pub(crate) committed: bool,
+}
+
 /// Runs a view until nothing is missing.
 pub(crate) fn answer<A: Aggregate, T>(
-    stream: &str,
+    source: &mut Source<'_>,
     documents: &mut Documents<A>,
-    snapshot: &mut dyn Snapshot,
     mut ask: impl FnMut(&mut Documents<A>) -> Result<T, Refusal<A>>,
 ) -> Result<Result<T, Box<A::Rejection>>, StoreError> {
     loop {
         match ask(documents) {
             Ok(value) => return Ok(Ok(value)),
             Err(Refusal::Rejected(rejection)) => return Ok(Err(rejection)),
-            Err(Refusal::Unloaded(need)) => supply(stream, documents, snapshot, *need)?,
+            Err(Refusal::Unloaded(need)) => supply(source, documents, *need)?,
         }
     }
 }
 
 fn supply<A: Aggregate>(
-    stream: &str,
+    source: &mut Source<'_>,
     documents: &mut Documents<A>,
-    snapshot: &mut dyn Snapshot,
     need: Need<A>,
 ) -> Result<(), StoreError> {
     match need {
         Need::Document(key) => {
-            let row = snapshot.document(stream, &A::address(&key))?;
-            let document = row.map(|row| decode::<A>(stream, &row)).transpose()?;
-            documents.supply(key, document.map(|(_, document)| Arc::new(document)));
+            let address = A::address(&key);
+            let version = source.snapshot.version(source.stream, &address)?;
+            let document = match version {
+                Some(version) => source.document::<A>(&address, version)?,
+                None => None,
+            };
+            documents.supply(key, document);
         }
         Need::List(query) => {
-            let rows = snapshot.list(stream, &query)?;
-            let keys = supply_rows(stream, documents, &rows)?;
+            let keys = supply_list(source, documents, &query)?;
             documents.supply_list(query, keys);
         }
         Need::Survey(survey) => {
-            let surveyed = conduct(stream, documents, snapshot, &survey)?;
+            let surveyed = conduct(source.stream, documents, source.snapshot, &survey)?;
             documents.supply_survey(survey, surveyed);
         }
         Need::Events(query) => {
-            let rows = snapshot.events(stream, &query)?;
-            let events = rows.iter().map(|row| recorded::<A>(stream, row));
+            let rows = source.snapshot.events(source.stream, &query)?;
+            let events = rows.iter().map(|row| recorded::<A>(source.stream, row));
             documents.supply_events(query, events.collect::<Result<_, _>>()?);
         }
     }
     Ok(())
 }
 
-fn supply_rows<A: Aggregate>(
-    stream: &str,
+impl Source<'_> {
+    /// The document at this version: as decoded before, or from the store.
+    fn document<A: Aggregate>(
+        &mut self,
+        address: &Address,
+        version: u64,
+    ) -> Result<Option<Arc<A::Document>>, StoreError> {
+        if let Some(document) = self.cache.get::<A>(self.stream, address, version) {
+            return Ok(Some(document));
+        }
+        let Some(row) = self.snapshot.document(self.stream, address)? else { return Ok(None) };
+        let (_, document) = self.decode::<A>(&row)?;
+        Ok(Some(document))
+    }
+
+    fn decode<A: Aggregate>(
+        &self,
+        row: &DocumentRow,
+    ) -> Result<(A::Key, Arc<A::Document>), StoreError> {
+        let (key, document) = decode::<A>(self.stream, row)?;
+        let document = Arc::new(document);
+        if self.committed {
+            self.cache.keep::<A>(self.stream, row, Arc::clone(&document));
+        }
+        Ok((key, document))
+    }
+}
+
+/// Loads a list. Where most of it is decoded already, only the rest is read; else all of it at once.
+fn supply_list<A: Aggregate>(
+    source: &mut Source<'_>,
     documents: &mut Documents<A>,
-    rows: &[DocumentRow],
+    query: &ListQuery,
 ) -> Result<Vec<A::Key>, StoreError> {
+    let listed = source.snapshot.list_versions(source.stream, query)?;
+    let get = |(address, version): &(Address, u64)| {
+        source.cache.get::<A>(source.stream, address, *version)
+    };
+    let found: Vec<Option<Arc<A::Document>>> = listed.iter().map(get).collect();
+    let missing = found.iter().filter(|document| document.is_none()).count();
+    if missing > listed.len() / 4 {
+        return supply_rows(source, documents, query);
+    }
+    let mut keys = Vec::with_capacity(listed.len());
+    for ((address, version), document) in listed.into_iter().zip(found) {
+        let document = match document {
+            Some(document) => Some(document),
+            None => source.document::<A>(&address, version)?,
+        };
+        let key = key::<A>(source.stream, &address)?;
+        documents.supply(key.clone(), document);
+        keys.push(key);
+    }
+    Ok(keys)
+}
+
+fn supply_rows<A: Aggregate>(
+    source: &mut Source<'_>,
+    documents: &mut Documents<A>,
+    query: &ListQuery,
+) -> Result<Vec<A::Key>, StoreError> {
+    let rows = source.snapshot.list(source.stream, query)?;
     let mut keys = Vec::with_capacity(rows.len());
-    for row in rows {
-        let (key, document) = decode::<A>(stream, row)?;
-        documents.supply(key.clone(), Some(Arc::new(document)));
+    for row in &rows {
+        let (key, document) = source.decode::<A>(row)?;
+        documents.supply(key.clone(), Some(document));
         keys.push(key);
     }
     Ok(keys)
@@ -102,15 +176,21 @@ fn decode<A: Aggregate>(
     stream: &str,
     row: &DocumentRow,
 ) -> Result<(A::Key, A::Document), StoreError> {
-    let place = || format!("{stream} {} {}", row.address.kind, row.address.name);
-    let Some(key) = A::key(&row.address) else {
-        let finding = "a document of an unknown kind".to_owned();
-        return Err(StoreError::Damaged { place: place(), finding });
-    };
+    let key = key::<A>(stream, &row.address)?;
     match A::decode(&key, &row.body) {
         Ok(document) => Ok((key, document)),
-        Err(error) => Err(StoreError::Damaged { place: place(), finding: error.to_string() }),
+        Err(error) => Err(damaged(stream, &row.address, error.to_string())),
     }
+}
+
+/// The key that an address stands for.
+fn key<A: Aggregate>(stream: &str, address: &Address) -> Result<A::Key, StoreError> {
+    let unknown = || damaged(stream, address, "a document of an unknown kind".to_owned());
+    A::key(address).ok_or_else(unknown)
+}
+
+fn damaged(stream: &str, address: &Address, finding: String) -> StoreError {
+    StoreError::Damaged { place: format!("{stream} {} {}", address.kind, address.name), finding }
 }
 
 /// The event that a row holds.
@@ -150,6 +230,20 @@ pub(crate) fn document_changes<A: Aggregate>(
         None => DocumentChange::Remove(A::address(key)),
     };
     documents.changes().map(change).collect()
+}
+
+/// Keeps the documents that a committed draft has changed.
+pub(crate) fn keep_changes<A: Aggregate>(
+    stream: &str,
+    documents: &Documents<A>,
+    changes: &[DocumentChange],
+    cache: &Cache,
+) {
+    for ((_, document), change) in documents.changed().zip(changes) {
+        if let (Some(document), DocumentChange::Put(row)) = (document, change) {
+            cache.keep::<A>(stream, row, Arc::clone(document));
+        }
+    }
 }
 
 /// The row that a document is kept as.

@@ -7,7 +7,13 @@ use std::{
 
 use muster_core::{
     Documents, Draft, Refusal,
-    tasks::{Command, Event, Rejection, Tasks, command::CreatePlan, id::PlanId, lookup},
+    tasks::{
+        Command, Event, Rejection, Tasks,
+        command::{CreatePlan, Edit},
+        event::{Manner, MetaPatch, OwnPatch},
+        id::PlanId,
+        lookup,
+    },
 };
 use muster_store::{
     Append, DocumentChange, DocumentRow, MemoryStore, SqliteOptions, SqliteStore, Store,
@@ -41,9 +47,42 @@ fn create(engine: &Engine, title: &str) -> Result<u64, ExecuteError<Rejection>> 
         .execute::<Tasks, u64>(STREAM.to_owned(), move |draft| Ok(draft.apply(&command)?[0].global))
 }
 
+fn rename(engine: &Engine, plan: PlanId, title: &str) {
+    let meta = MetaPatch { title: Some(title.to_owned()), ..MetaPatch::default() };
+    let (own, manner) = (OwnPatch::default(), Manner::Edit);
+    let command = Command::Edit(Edit { id: plan.into(), meta, own, manner });
+    let rename = move |draft: &mut Draft<'_, Tasks>| draft.apply(&command).map(drop);
+    engine.execute::<Tasks, ()>(STREAM.to_owned(), rename).unwrap();
+}
+
 fn plans(engine: &Engine) -> u64 {
     let read = |docs: &Documents<Tasks>| Ok(lookup::workspace(docs)?.plans.total());
     engine.read::<Tasks, u64>(STREAM, read).unwrap()
+}
+
+#[test]
+fn what_was_read_before_never_hides_what_another_process_wrote() {
+    let dir = tempfile::tempdir().unwrap();
+    let (reader, writer) = (sqlite(dir.path()), sqlite(dir.path()));
+    let titles = |engine: &Engine| {
+        let read = |docs: &Documents<Tasks>| {
+            let plans = docs.list(&muster_core::ListQuery::of("plan"))?;
+            let titles = plans.iter().filter_map(|plan| plan.as_plan());
+            Ok(titles.map(|plan| plan.meta.title.clone()).collect::<Vec<_>>())
+        };
+        engine.read::<Tasks, _>(STREAM, read).unwrap()
+    };
+    for round in 1..=5_u64 {
+        create(&writer, &format!("plan {round}")).unwrap();
+        for engine in [&reader, &writer] {
+            assert_eq!(plans(engine), round);
+            assert_eq!(titles(engine).len() as u64, round);
+        }
+        rename(&writer, PlanId(1), &format!("renamed {round}"));
+        for engine in [&reader, &writer] {
+            assert_eq!(titles(engine)[0], format!("renamed {round}"));
+        }
+    }
 }
 
 #[test]

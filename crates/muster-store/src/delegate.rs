@@ -23,6 +23,22 @@ macro_rules! reads {
                 self.$field.document(stream, address)
             }
 
+            fn version(
+                &mut self,
+                stream: &str,
+                address: &muster_core::Address,
+            ) -> Result<Option<u64>, $crate::StoreError> {
+                self.$field.version(stream, address)
+            }
+
+            fn list_versions(
+                &mut self,
+                stream: &str,
+                query: &muster_core::ListQuery,
+            ) -> Result<Vec<(muster_core::Address, u64)>, $crate::StoreError> {
+                self.$field.list_versions(stream, query)
+            }
+
             fn list(
                 &mut self,
                 stream: &str,

@@ -65,8 +65,18 @@ pub trait Snapshot {
         address: &Address,
     ) -> Result<Option<DocumentRow>, StoreError>;
 
+    /// The version of one document, without its body.
+    fn version(&mut self, stream: &str, address: &Address) -> Result<Option<u64>, StoreError>;
+
     /// A list of documents.
     fn list(&mut self, stream: &str, query: &ListQuery) -> Result<Vec<DocumentRow>, StoreError>;
+
+    /// The same list as addresses and versions, without the bodies.
+    fn list_versions(
+        &mut self,
+        stream: &str,
+        query: &ListQuery,
+    ) -> Result<Vec<(Address, u64)>, StoreError>;
 
     /// Every document of a stream, by kind and name.
     fn documents(&mut self, stream: &str) -> Result<Vec<DocumentRow>, StoreError>;

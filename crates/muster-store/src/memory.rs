@@ -182,6 +182,19 @@ impl Snapshot for State {
         Ok(document.map(|document| DocumentRow::clone(&document.row)))
     }
 
+    fn version(&mut self, stream: &str, address: &Address) -> Result<Option<u64>, StoreError> {
+        Ok(self.document(stream, address)?.map(|row| row.version))
+    }
+
+    fn list_versions(
+        &mut self,
+        stream: &str,
+        query: &ListQuery,
+    ) -> Result<Vec<(Address, u64)>, StoreError> {
+        let rows = self.list(stream, query)?;
+        Ok(rows.into_iter().map(|row| (row.address, row.version)).collect())
+    }
+
     fn list(&mut self, stream: &str, query: &ListQuery) -> Result<Vec<DocumentRow>, StoreError> {
         let Some(stream) = self.streams.get(stream) else { return Ok(Vec::new()) };
         let mut found: Vec<&Document> = stream

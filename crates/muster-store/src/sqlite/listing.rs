@@ -58,14 +58,23 @@ pub(super) use event_columns;
 
 /// The statement that answers a list query.
 pub(super) fn documents<'a>(stream: i64, query: &'a ListQuery) -> Question<'a> {
+    list(concat!(document_columns!(), ", id"), stream, query)
+}
+
+/// The statement that answers a list query with names and versions only.
+pub(super) fn versions<'a>(stream: i64, query: &'a ListQuery) -> Question<'a> {
+    list("name, version, ord, rank, id", stream, query)
+}
+
+/// The statement that lists these columns, among them those that a list can be sorted by.
+fn list<'a>(columns: &str, stream: i64, query: &'a ListQuery) -> Question<'a> {
     let mut question = Question::new();
     let mut statuses = query.statuses.clone();
     statuses.sort_unstable();
     statuses.dedup();
     let shared = shared_conditions(&mut question, stream, query);
     let index = index_name(query, !statuses.is_empty());
-    let columns = document_columns!();
-    let select = format!("SELECT {columns}, id FROM document INDEXED BY {index} WHERE {shared}");
+    let select = format!("SELECT {columns} FROM document INDEXED BY {index} WHERE {shared}");
     let conditions: Vec<String> =
         statuses.into_iter().map(|status| question.text(status)).collect();
     if ranges_by_status(query) && !conditions.is_empty() {

@@ -139,6 +139,27 @@ impl<L: Deref<Target = Link>> Snapshot for View<L> {
         self.one("read a document", sql, parameters, |row| document(address.kind.clone(), row))
     }
 
+    fn version(&mut self, stream: &str, address: &Address) -> Result<Option<u64>, StoreError> {
+        let Some(stream) = self.stream(stream)? else { return Ok(None) };
+        let sql = "SELECT version FROM document WHERE stream = ?1 AND kind = ?2 AND name = ?3";
+        let parameters = params![stream, address.kind, address.name];
+        self.one("read a document's version", sql, parameters, |row| row.get(0))
+    }
+
+    fn list_versions(
+        &mut self,
+        stream: &str,
+        query: &ListQuery,
+    ) -> Result<Vec<(Address, u64)>, StoreError> {
+        let Some(stream) = self.stream(stream)? else { return Ok(Vec::new()) };
+        let question = listing::versions(stream, query);
+        let parameters = params_from_iter(question.parameters);
+        self.many("listed versions", &question.sql, parameters, |row| {
+            let kind = Cow::Borrowed(query.kind);
+            Ok((Address { kind, name: row.get(0)? }, row.get(1)?))
+        })
+    }
+
     fn list(&mut self, stream: &str, query: &ListQuery) -> Result<Vec<DocumentRow>, StoreError> {
         let Some(stream) = self.stream(stream)? else { return Ok(Vec::new()) };
         let question = listing::documents(stream, query);

@@ -120,6 +120,12 @@ pub(super) fn lists_hold_what_they_admit_in_every_order(store: &dyn Store) {
         let mut view = store.snapshot().unwrap();
         for query in &queries {
             let listed = view.list(&stream, query).unwrap();
+            let versions: Vec<(Address, u64)> =
+                listed.iter().map(|row| (row.address.clone(), row.version)).collect();
+            assert_eq!(view.list_versions(&stream, query).unwrap(), versions);
+            for (address, version) in versions {
+                assert_eq!(view.version(&stream, &address).unwrap(), Some(version));
+            }
             assert_eq!(listed, expected(rows.clone(), query), "{query:?}");
         }
         Ok(())
