@@ -1,0 +1,152 @@
+//! Decoded documents, kept by version.
+//!
+//! Nothing here can be stale: an entry is used only when the store, asked in the same moment as everything
+//! else, names the version that was decoded. Versions are positions in the log, and a position is never used
+//! again once it is committed; so nothing of a transaction is kept here before it is committed.
+
+use std::{
+    any::Any,
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use muster_core::{Address, Aggregate};
+use muster_store::DocumentRow;
+
+/// Documents kept, measured by the length of their text.
+const KEPT_BYTES_MAX: usize = 2 * 1024 * 1024;
+
+/// The documents of one process, whatever their type.
+#[derive(Default)]
+pub(crate) struct Cache(Mutex<Generations>);
+
+/// Two halves: what was used lately, and what was used before. When the first is full it becomes the
+/// second, and what nobody has used since then is dropped.
+#[derive(Default)]
+struct Generations {
+    lately: Kept,
+    before: Kept,
+    lately_bytes: usize,
+}
+
+type Kept = HashMap<String, HashMap<Address, Entry>>;
+
+#[derive(Clone)]
+struct Entry {
+    version: u64,
+    bytes: usize,
+    document: Arc<dyn Any + Send + Sync>,
+}
+
+impl Cache {
+    /// The document as of this version, if it is kept.
+    pub(crate) fn get<A: Aggregate>(
+        &self,
+        stream: &str,
+        address: &Address,
+        version: u64,
+    ) -> Option<Arc<A::Document>> {
+        let entry = self.lock().find(stream, address, version)?;
+        entry.document.downcast().ok()
+    }
+
+    /// Keeps what a committed row was decoded to.
+    pub(crate) fn keep<A: Aggregate>(
+        &self,
+        stream: &str,
+        row: &DocumentRow,
+        document: Arc<A::Document>,
+    ) {
+        let entry = Entry { version: row.version, bytes: row.body.len(), document };
+        self.lock().insert(stream, row.address.clone(), entry);
+    }
+
+    /// Entries are moved in and out whole, so a panic elsewhere cannot leave them half changed.
+    fn lock(&self) -> MutexGuard<'_, Generations> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Generations {
+    fn find(&mut self, stream: &str, address: &Address, version: u64) -> Option<Entry> {
+        if let Some(entry) = self.lately.get(stream).and_then(|kept| kept.get(address)) {
+            return (entry.version == version).then(|| entry.clone());
+        }
+        let (address, entry) = self.before.get_mut(stream)?.remove_entry(address)?;
+        if entry.version != version {
+            return None;
+        }
+        self.insert(stream, address, entry.clone());
+        Some(entry)
+    }
+
+    fn insert(&mut self, stream: &str, address: Address, entry: Entry) {
+        if self.lately_bytes > KEPT_BYTES_MAX / 2 {
+            self.before = std::mem::take(&mut self.lately);
+            self.lately_bytes = 0;
+        }
+        self.lately_bytes += entry.bytes;
+        if !self.lately.contains_key(stream) {
+            self.lately.insert(stream.to_owned(), HashMap::new());
+        }
+        let kept = self.lately.get_mut(stream).unwrap_or_else(|| unreachable!("inserted above"));
+        if let Some(replaced) = kept.insert(address, entry) {
+            self.lately_bytes -= replaced.bytes;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use muster_core::{
+        Address, Index,
+        tasks::{Document, Tasks, entity::Workspace},
+    };
+
+    use super::{Cache, DocumentRow, KEPT_BYTES_MAX};
+
+    const STREAM: &str = "workspace/acme";
+
+    fn address(number: usize) -> Address {
+        Address { kind: "task".into(), name: format!("TASK-{number:03}") }
+    }
+
+    fn keep(cache: &Cache, number: usize, version: u64, bytes: usize) {
+        let document = Arc::new(Document::Workspace(Workspace::default()));
+        let (index, body) = (Index::default(), " ".repeat(bytes));
+        let row = DocumentRow { address: address(number), index, version, body };
+        cache.keep::<Tasks>(STREAM, &row, document);
+    }
+
+    fn has(cache: &Cache, number: usize, version: u64) -> bool {
+        cache.get::<Tasks>(STREAM, &address(number), version).is_some()
+    }
+
+    #[test]
+    fn a_document_is_found_by_its_version_only() {
+        let cache = Cache::default();
+        keep(&cache, 1, 7, 10);
+        assert!(has(&cache, 1, 7));
+        assert!(!has(&cache, 1, 6) && !has(&cache, 1, 8) && !has(&cache, 2, 7));
+        keep(&cache, 1, 8, 10);
+        assert!(has(&cache, 1, 8) && !has(&cache, 1, 7));
+        assert!(cache.get::<Tasks>("workspace/other", &address(1), 8).is_none());
+    }
+
+    #[test]
+    fn what_nobody_uses_is_dropped_when_room_is_needed() {
+        let cache = Cache::default();
+        let bytes = KEPT_BYTES_MAX / 100;
+        keep(&cache, 0, 1, bytes);
+        keep(&cache, 1, 1, bytes);
+        for number in 2..1_000 {
+            keep(&cache, number, 1, bytes);
+            assert!(has(&cache, 0, 1), "it is used all the time");
+        }
+        assert!(!has(&cache, 1, 1));
+        let kept = (0..1_000).filter(|number| has(&cache, *number, 1)).count();
+        assert!((25..=102).contains(&kept), "{kept} documents of 1 % each are kept");
+    }
+}
