@@ -215,6 +215,9 @@ fn check_value(
     let Some(branch) = branch_for(schema, value) else {
         return Err(invalid(place.name(), Reason::WrongType, &expectation(schema)));
     };
+    if constants(schema).is_some_and(|allowed| !allowed.contains(&&*value)) {
+        return Err(invalid(place.name(), Reason::BadFormat, &expectation(schema)));
+    }
     if let (Value::Object(object), Some(_)) = (&mut *value, fixed_properties(branch)) {
         // TASKS-ARG-1: before sizes are looked at, so that an object of nulls is an empty one.
         object.retain(|_, value| !value.is_null());
@@ -288,24 +291,28 @@ fn check_bounds(
     {
         return Err(invalid(place.name(), Reason::OutOfRange, &expectation(schema)));
     }
-    match schema.get("enum").and_then(Value::as_array) {
-        Some(allowed) if !allowed.contains(value) => {
-            Err(invalid(place.name(), Reason::BadFormat, &expectation(schema)))
-        }
-        Some(_) | None => Ok(()),
+    Ok(())
+}
+
+/// The values of a closed set, however its schema spells it: a list, or one alternative for each.
+fn constants(schema: &Map<String, Value>) -> Option<Vec<&Value>> {
+    if let Some(allowed) = schema.get("enum").and_then(Value::as_array) {
+        return Some(allowed.iter().collect());
     }
+    let choices = schema.get("oneOf").and_then(Value::as_array)?;
+    choices.iter().map(|choice| choice.get("const")).collect()
 }
 
 /// A schema in words, for messages.
 fn expectation(schema: &Map<String, Value>) -> String {
+    if let Some(allowed) = constants(schema) {
+        let names: Vec<String> = allowed.into_iter().map(plain).collect();
+        return format!("one of {}", names.join(", "));
+    }
     if let Some(choices) = schema.get("anyOf").or_else(|| schema.get("oneOf")) {
         let choices = choices.as_array().into_iter().flatten().filter_map(Value::as_object);
         let words: Vec<String> = choices.map(expectation).collect();
         return words.join(" or ");
-    }
-    if let Some(allowed) = schema.get("enum").and_then(Value::as_array) {
-        let names: Vec<String> = allowed.iter().map(plain).collect();
-        return format!("one of {}", names.join(", "));
     }
     let bound = |word: &str| schema.get(word).and_then(Value::as_u64);
     let range = |low: &str, high: &str, unit: &str| match (bound(low), bound(high)) {

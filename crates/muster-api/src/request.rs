@@ -95,14 +95,20 @@ fn read_request<O: Operation>(arguments: &Value) -> Result<O, Fault> {
     })
 }
 
-/// The argument of a shared group that causes an error: without it, that error is gone.
+/// The argument of a shared group that causes an error: without it, that error is gone. One that is
+/// merely missed then was not the cause.
 fn culprit<O: Operation>(arguments: &Value, cause: &str) -> String {
     let Value::Object(map) = arguments else { unreachable!("arguments are an object") };
     let is_cause = |name: &&String| {
         let mut others = map.clone();
         others.shift_remove(name.as_str());
-        O::deserialize(Value::Object(others))
-            .map_or_else(|other| other.to_string() != cause, |_| true)
+        match O::deserialize(Value::Object(others)) {
+            Ok(_) => true,
+            Err(other) => {
+                let other = other.to_string();
+                other != cause && other != format!("missing field `{name}`")
+            }
+        }
     };
     map.keys().find(is_cause).map_or("arguments", String::as_str).to_owned()
 }

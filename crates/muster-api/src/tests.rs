@@ -73,6 +73,7 @@ fn a_refused_argument_is_named_whatever_group_it_is_of() {
         ("tasks_note", json!({"task": "TASK-001", "path": "s:00", "note": "n"}), "path"),
         ("tasks_note", json!({"task": "TASK-001", "step_id": "S", "note": "n"}), "step_id"),
         ("tasks_create", json!({"parent": "PLAN", "title": "T"}), "parent"),
+        ("tasks_task_add", json!({"parent_step": "s:0", "title": "T", "status": "OPEN"}), "status"),
     ];
     for (name, arguments, argument) in cases {
         let refused = call(&app, name, arguments);
@@ -134,4 +135,41 @@ fn the_event_of_a_note_shows_its_beginning() {
     let note = "ä".repeat(161);
     let noted = ok(&app, "tasks_note", json!({"task": "TASK-001", "path": "s:0", "note": note}));
     assert_eq!(noted["event"]["payload"]["summary"], json!("ä".repeat(160)));
+}
+
+/// TASKS-ARG-3: a closed set is told as one, whether the type or the word is wrong.
+#[test]
+fn a_word_outside_a_closed_set_is_answered_with_the_set() {
+    let app = app();
+    for (status, reason) in [(json!("done"), "bad_format"), (json!(1), "wrong_type")] {
+        let refused = call(&app, "tasks_context", json!({"status": status}));
+        let expected = json!({"argument": "status", "expected": "one of TODO, ACTIVE, DONE", "reason": reason});
+        assert_eq!(refused["error"]["details"], expected);
+    }
+}
+
+/// TASKS-STATE-6 and TASKS-CAP-2, as their events show them.
+#[test]
+fn events_list_other_steps_as_derived_and_links_by_name() {
+    let app = app();
+    ok(&app, "tasks_create", json!({"title": "Plan"}));
+    let steps = json!([{"title": "One", "success_criteria": []}]);
+    ok(&app, "tasks_create", json!({"parent": "PLAN-001", "title": "Task", "steps": steps}));
+    ok(&app, "tasks_decompose", json!({"task": "TASK-001", "parent": "s:0", "steps": steps}));
+    for path in ["s:0.s:0", "s:0"] {
+        let close = json!({"task": "TASK-001", "path": path, "checkpoints": "gate"});
+        ok(&app, "tasks_close_step", close);
+    }
+    let reopen = json!({"task": "TASK-001", "path": "s:0.s:0", "completed": false});
+    let reopened = ok(&app, "tasks_progress", reopen);
+    assert_eq!(reopened["event"]["payload"]["derived"], json!({"reopened": ["s:0"]}));
+    let evidence = json!({
+        "task": "TASK-001", "path": "s:0", "checks": ["CMD: make"],
+        "checkpoint": ["tests", "security", "docs"],
+    });
+    let captured = ok(&app, "tasks_evidence_capture", evidence);
+    let links = json!(["docs", "security", "tests"]);
+    assert_eq!(captured["checkpoints"], links);
+    assert_eq!(captured["event"]["payload"]["checkpoints"], links);
+    assert!(app.doctor().unwrap().damage.is_empty());
 }

@@ -8,7 +8,7 @@ use muster_core::{
         evidence::{Given, Sifted},
         id::{EntityId, EntityKind, EvidenceId, WorkspaceId},
         lookup::{self, Accepts},
-        step::{Checkpoint, Checkpoints},
+        step::{Checkpoint, Checkpoints, links},
         view::{
             evidence::{EvidencePage, EvidenceQuery},
             shed,
@@ -163,7 +163,7 @@ pub(crate) struct Captured {
     /// Id of the record.
     evidence_id: String,
     /// Checkpoints it is linked to.
-    checkpoints: Checkpoints,
+    checkpoints: Vec<Checkpoint>,
     /// What happened.
     event: EventView,
 }
@@ -246,7 +246,7 @@ pub(crate) fn capture(
         revision: captured.subject.revision,
         step: step.map(|(id, path)| StepName { step_id: id.to_string(), path: path.to_string() }),
         evidence_id: captured.evidence.id.to_string(),
-        checkpoints: linked.clone(),
+        checkpoints: links(linked),
         event: shown(recorded),
     })
 }

@@ -56,6 +56,13 @@ impl Checkpoint {
 /// A set of checkpoints, in listing order.
 pub type Checkpoints = BTreeSet<Checkpoint>;
 
+/// The checkpoints that evidence is linked to, sorted by name (TASKS-CAP-2).
+pub fn links(checkpoints: &Checkpoints) -> Vec<Checkpoint> {
+    let mut links: Vec<Checkpoint> = checkpoints.iter().copied().collect();
+    links.sort_by_key(|checkpoint| checkpoint.name());
+    links
+}
+
 /// Whether closing a step needs proof of a checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

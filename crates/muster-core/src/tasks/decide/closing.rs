@@ -57,7 +57,9 @@ pub(super) fn reopen(docs: &Docs, target: &StepTarget) -> Decision {
         let (step_id, path) = (step.id, step.path.clone());
         return reject(Rejection::NotClosed { step_id, path });
     }
-    let derived: Derived = derive::step_opens(docs, task, &step.path)?;
+    let mut derived: Derived = derive::step_opens(docs, task, &step.path)?;
+    // TASKS-STATE-6: what was asked for is no consequence of itself.
+    derived.reopened.retain(|path| *path != step.path);
     let step = step_ref(docs, task, step)?;
     Ok(vec![Event::StepReopened(StepReopened { step, derived })])
 }

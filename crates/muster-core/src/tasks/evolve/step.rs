@@ -105,7 +105,10 @@ pub(super) fn done(docs: &mut Docs, done: &StepDone, moment: Moment) -> Applied 
 }
 
 pub(super) fn reopened(docs: &mut Docs, reopened: &StepReopened, moment: Moment) -> Applied {
-    change_step(docs, &reopened.step, &reopened.derived, moment, |_| {})
+    change_step(docs, &reopened.step, &reopened.derived, moment, |step| {
+        step.reopen();
+        step.graph_seq = moment.seq;
+    })
 }
 
 pub(super) fn block_set(docs: &mut Docs, set: &StepBlockSet, moment: Moment) -> Applied {

@@ -12,7 +12,7 @@ use crate::{
         id::{EntityId, EntityKind, EvidenceId, StepId, WorkspaceId},
         lookup,
         memory::Evidence,
-        step::{Checkpoint, Checkpoints},
+        step::{Checkpoint, links},
         view::context::RowFilter,
         wire,
     },
@@ -78,7 +78,7 @@ pub struct EvidenceView {
     pub entity_kind: &'static str,
     pub entity_id: String,
     pub path: Option<String>,
-    pub checkpoints: Checkpoints,
+    pub checkpoints: Vec<Checkpoint>,
     pub summary: String,
     #[serde(flatten)]
     pub bodies: Option<Bodies>,
@@ -202,7 +202,7 @@ impl EvidenceView {
             entity_kind,
             entity_id,
             path,
-            checkpoints: record.checkpoints.clone(),
+            checkpoints: links(&record.checkpoints),
             summary: record.summary(),
             bodies: bodies.then(|| Bodies {
                 items: record.items.clone(),

@@ -10,7 +10,7 @@ use crate::tasks::{
         StepDone, StepRef, StepVerified, StepsAdded,
     },
     id::{EntityId, EntityKind},
-    step::Checkpoint,
+    step::{Checkpoint, links},
 };
 
 /// Characters of a note that its event shows.
@@ -162,7 +162,7 @@ fn of_evidence(captured: &EvidenceCaptured) -> Map<String, Value> {
         "task": captured.subject.id, "entity_kind": kind, "entity_id": id, "path": path,
         "evidence_id": evidence.id, "artifacts": evidence.items.len(),
         "checks": evidence.checks.len(), "attachments": evidence.attachments.len(),
-        "checkpoints": evidence.checkpoints,
+        "checkpoints": links(&evidence.checkpoints),
     }))
 }
 
