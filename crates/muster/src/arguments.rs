@@ -85,6 +85,7 @@ pub(crate) enum Command {
     Tasks(commands::tasks::Tasks),
     Explain(commands::explain::Explain),
     Hook(commands::hook::Hook),
+    Setup(commands::setup::Setup),
     Doctor(commands::doctor::Doctor),
     Backup(commands::backup::Backup),
     /// Print the OpenAPI document of the HTTP interface
@@ -104,6 +105,7 @@ impl Command {
             | Self::Tasks(_)
             | Self::Explain(_)
             | Self::Hook(_)
+            | Self::Setup(_)
             | Self::Doctor(_)
             | Self::Backup(_)
             | Self::Openapi

@@ -9,4 +9,5 @@ pub(crate) mod mcp;
 pub(crate) mod openapi;
 pub(crate) mod reference;
 pub(crate) mod serve;
+pub(crate) mod setup;
 pub(crate) mod tasks;

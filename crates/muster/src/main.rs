@@ -42,6 +42,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Tasks(tasks) => commands::tasks::run(&shared, &tasks),
         Command::Explain(explain) => commands::explain::run(&explain),
         Command::Hook(hook) => commands::hook::run(&shared, &hook),
+        Command::Setup(setup) => commands::setup::run(&shared, setup),
         Command::Doctor(doctor) => commands::doctor::run(&shared, &doctor),
         Command::Backup(backup) => commands::backup::run(&shared, &backup),
         Command::Openapi => commands::openapi::run(),

@@ -98,9 +98,8 @@ impl Screen {
     pub(crate) fn bar(self, percent: u64) -> String {
         let eighths = usize::try_from(percent.min(100)).unwrap_or(100) * BAR_CELLS * 8 / 100;
         let mut filled = "█".repeat(eighths / 8);
-        if eighths % 8 > 0 {
-            filled.push(['▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8 - 1]);
-        }
+        let part = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+        filled += part[eighths % 8];
         let empty = "░".repeat(BAR_CELLS - filled.chars().count());
         let tone = if percent >= 100 { Tone::Good } else { Tone::Active };
         self.paint(tone, &filled) + &self.paint(Tone::Faint, &empty)

@@ -41,6 +41,7 @@ fn help_of_every_command_reads_well() {
         ("help_explain", &["explain", "--help"]),
         ("help_hook", &["hook", "--help"]),
         ("help_hook_stop", &["hook", "stop", "--help"]),
+        ("help_setup", &["setup", "--help"]),
         ("help_doctor", &["doctor", "--help"]),
         ("help_backup", &["backup", "--help"]),
     ] {

@@ -15,4 +15,5 @@ mod processes;
 mod program;
 mod rest;
 mod security;
+mod setup;
 mod status_page;

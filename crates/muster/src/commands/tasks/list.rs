@@ -180,7 +180,7 @@ impl<'a> Tree<'a> {
         let done = plan.tasks;
         let percent = (done.done * 100).checked_div(done.total).unwrap_or(0);
         let gauge = self.gauge(percent, done.done, done.total);
-        let line = self.entry("", &plan.status, &plan.id, &plan.title, &gauge);
+        let line = self.entry("", (&plan.status, &plan.id, &plan.title), &gauge);
         self.line(&line);
         let mut remarks = self.remarks(&plan.priority, &plan.tags, &plan.waiting_on);
         if plan.plan_progress != "0/0" {
@@ -195,7 +195,7 @@ impl<'a> Tree<'a> {
         let (branch, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
         let closed = task.steps_count - task.steps_open;
         let gauge = self.gauge(task.progress, closed, task.steps_count);
-        let line = self.entry(branch, &task.status, &task.id, &task.title, &gauge);
+        let line = self.entry(branch, (&task.status, &task.id, &task.title), &gauge);
         self.line(&line);
         let mut remarks = Vec::new();
         if task.blocked > 0 {
@@ -215,8 +215,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Glyph, id and title on the left, progress on the right.
-    fn entry(&self, branch: &str, status: &str, id: &str, title: &str, gauge: &str) -> String {
+    /// Glyph of the status, id and title on the left, progress on the right.
+    fn entry(&self, branch: &str, (status, id, title): (&str, &str, &str), gauge: &str) -> String {
         let (glyph, tone) = step::status_glyph(status);
         let here = if self.focus.as_deref() == Some(id) { " ◀" } else { "" };
         let taken = branch.chars().count() + 2 + id.len() + 1 + GAUGE_COLUMNS + 1;

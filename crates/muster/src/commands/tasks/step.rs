@@ -166,10 +166,11 @@ pub(super) fn mirrored(desk: &Desk, task: &str) -> anyhow::Result<Value> {
     loop {
         let mut page = desk.ask("tasks_mirror", arguments.clone())?;
         steps.extend(page["steps"].as_array_mut().map(std::mem::take).unwrap_or_default());
-        match page["pagination"]["next_cursor"].take() {
-            Value::Null => return Ok(Value::Array(steps)),
-            cursor => arguments["cursor"] = cursor,
+        let cursor = page["pagination"]["next_cursor"].take();
+        if cursor.is_null() {
+            return Ok(Value::Array(steps));
         }
+        arguments["cursor"] = cursor;
     }
 }
 

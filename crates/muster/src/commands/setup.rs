@@ -1,0 +1,98 @@
+//! `muster setup`: connects an agent to this installation.
+
+mod agents;
+mod file;
+mod json;
+mod toml;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+
+use self::{agents::Installation, file::Outcome};
+use crate::{
+    arguments::Shared,
+    output,
+    screen::{Color, Screen, Tone},
+    storage,
+};
+
+/// Show or write the configuration that connects an agent
+///
+/// Shows exactly what goes into which file. With --write it is put there: other settings stay as
+/// they are, the file as it was is kept beside it, and a second time changes nothing.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster setup claude                       show what would be configured for all your projects
+  muster setup claude --write               the MCP server and the hooks
+  muster setup codex --dir . --workspace my-project --write
+                                            for one project")]
+pub(crate) struct Setup {
+    /// The agent
+    #[arg(value_enum)]
+    agent: Agent,
+
+    /// Write the configuration instead of only showing it
+    #[arg(long)]
+    write: bool,
+
+    /// Configure only the project in this folder
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// Workspace of the agent's calls; for a project the name of its folder unless given
+    /// [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
+    #[arg(long, value_name = "WORKSPACE")]
+    workspace: Option<String>,
+
+    /// When to use colours
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+}
+
+/// An agent that can be configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Agent {
+    /// Claude Code: MCP server and hooks
+    Claude,
+    /// Codex CLI: MCP server
+    Codex,
+    /// Gemini CLI: MCP server
+    Gemini,
+}
+
+/// Shows the configuration, or writes it.
+pub(crate) fn run(shared: &Shared, setup: Setup) -> anyhow::Result<ExitCode> {
+    let screen = Screen::of_stdout(setup.color);
+    let project = match &setup.dir {
+        Some(dir) => Some(
+            dir.canonicalize()
+                .with_context(|| format!("cannot use the folder {}", dir.display()))?,
+        ),
+        None => None,
+    };
+    let asked = storage::default_workspace(setup.workspace)?.map(|asked| asked.to_string());
+    let installation = Installation::new(shared, asked, project)?;
+    let mut text = String::new();
+    let mut pending = false;
+    for change in installation.changes(setup.agent)? {
+        let outcome = change.outcome()?;
+        pending |= !matches!(outcome, Outcome::InPlace);
+        let state = if setup.write { change.apply(&outcome)? } else { outcome.plan().to_owned() };
+        let file = screen.paint(Tone::Strong, &change.file.display().to_string());
+        text += &format!("{file}\n  {}\n\n", screen.paint(Tone::Faint, &state));
+        for line in change.snippet.lines() {
+            text += &format!("    {line}\n");
+        }
+        text.push('\n');
+    }
+    if pending && !setup.write {
+        text += "Nothing was written: add --write to do it.\n";
+    } else if setup.write {
+        text += "Start the agent anew to use it.\n";
+    }
+    output::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

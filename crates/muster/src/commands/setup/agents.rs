@@ -1,0 +1,155 @@
+//! Which files each agent reads, and what goes into them.
+
+use std::{env, path::PathBuf};
+
+use anyhow::Context as _;
+use muster_api::WorkspaceId;
+use serde_json::{Value, json};
+
+use super::{
+    Agent,
+    file::{Change, Edit},
+    json, toml,
+};
+use crate::{arguments::Shared, storage};
+
+/// Name of the server in every configuration.
+pub(super) const SERVER: &str = "muster";
+/// Seconds that an agent waits for a hook.
+const HOOK_TIMEOUT_SECONDS: u64 = 30;
+
+/// This installation as an agent has to name it.
+pub(super) struct Installation {
+    program: String,
+    /// Flags that name the store and the workspace.
+    flags: Vec<String>,
+    project: Option<PathBuf>,
+}
+
+impl Installation {
+    /// Finds out how this program is called, and with which flags.
+    pub(super) fn new(
+        shared: &Shared,
+        workspace: Option<String>,
+        project: Option<PathBuf>,
+    ) -> anyhow::Result<Self> {
+        let mut flags = Vec::new();
+        let directory = storage::directory(shared)?;
+        if !storage::is_default(&directory) {
+            flags.extend(["--storage-dir".to_owned(), directory.display().to_string()]);
+        }
+        if let Some(workspace) = workspace.or_else(|| named_after(project.as_ref())) {
+            flags.extend(["--workspace".to_owned(), workspace]);
+        }
+        Ok(Self { program: program()?, flags, project })
+    }
+
+    /// What has to be in which file.
+    pub(super) fn changes(&self, agent: Agent) -> anyhow::Result<Vec<Change>> {
+        match agent {
+            Agent::Claude => self.claude(),
+            Agent::Codex => Ok(vec![self.codex()?]),
+            Agent::Gemini => Ok(vec![self.gemini()?]),
+        }
+    }
+
+    fn claude(&self) -> anyhow::Result<Vec<Change>> {
+        let own = |name| env::var_os(name).map(PathBuf::from);
+        let (servers, settings) = match (&self.project, own("CLAUDE_CONFIG_DIR")) {
+            (Some(project), _) => {
+                (project.join(".mcp.json"), project.join(".claude/settings.json"))
+            }
+            (None, Some(folder)) => (folder.join(".claude.json"), folder.join("settings.json")),
+            (None, None) => (home()?.join(".claude.json"), home()?.join(".claude/settings.json")),
+        };
+        let mut server = self.server();
+        server.shift_insert(0, "type".to_owned(), json!("stdio"));
+        let hooks = json!({
+            "SessionStart": self.hook("session-start"),
+            "Stop": self.hook("stop"),
+        });
+        Ok(vec![
+            json_change(servers, json!({"mcpServers": {SERVER: server}})),
+            json_change(settings, json!({"hooks": hooks})),
+        ])
+    }
+
+    fn codex(&self) -> anyhow::Result<Change> {
+        let folder = match (&self.project, env::var_os("CODEX_HOME")) {
+            (Some(project), _) => project.join(".codex"),
+            (None, Some(folder)) => PathBuf::from(folder),
+            (None, None) => home()?.join(".codex"),
+        };
+        let arguments: Vec<String> =
+            self.words("mcp").iter().map(|word| json!(word).to_string()).collect();
+        let table = toml::Table {
+            name: format!("mcp_servers.{SERVER}"),
+            command: json!(self.program).to_string(),
+            arguments: format!("[{}]", arguments.join(", ")),
+        };
+        let (file, snippet) = (folder.join("config.toml"), table.text());
+        Ok(Change { file, snippet, edit: Edit::Toml(table) })
+    }
+
+    fn gemini(&self) -> anyhow::Result<Change> {
+        let folder = self.project.clone().map_or_else(home, Ok)?;
+        let wanted = json!({"mcpServers": {SERVER: self.server()}});
+        Ok(json_change(folder.join(".gemini/settings.json"), wanted))
+    }
+
+    /// The words behind the program.
+    fn words(&self, command: &str) -> Vec<String> {
+        command.split(' ').map(str::to_owned).chain(self.flags.iter().cloned()).collect()
+    }
+
+    fn server(&self) -> serde_json::Map<String, Value> {
+        let entry = json!({"command": self.program, "args": self.words("mcp")});
+        entry.as_object().cloned().unwrap_or_default()
+    }
+
+    /// The hooks of one event: a list of groups, each with its commands.
+    fn hook(&self, event: &str) -> Value {
+        let words = self.words(&format!("hook {event}"));
+        let line = std::iter::once(&self.program).chain(&words).map(|word| shell_word(word));
+        let command = line.collect::<Vec<_>>().join(" ");
+        json!([{"hooks": [
+            {"type": "command", "command": command, "timeout": HOOK_TIMEOUT_SECONDS}
+        ]}])
+    }
+}
+
+fn json_change(file: PathBuf, wanted: Value) -> Change {
+    let snippet = json::text(&wanted);
+    Change { file, snippet, edit: Edit::Json(wanted) }
+}
+
+/// The name under which the search path has this very program, else its place.
+fn program() -> anyhow::Result<String> {
+    let own = env::current_exe().context("cannot tell where this program is")?;
+    let found = env::var_os("PATH").into_iter().flat_map(|path| {
+        env::split_paths(&path).map(|folder| folder.join(SERVER)).collect::<Vec<_>>()
+    });
+    let first = found.filter_map(|candidate| candidate.canonicalize().ok()).next();
+    let named = first.is_some() && first == own.canonicalize().ok();
+    Ok(if named { SERVER.to_owned() } else { own.display().to_string() })
+}
+
+fn home() -> anyhow::Result<PathBuf> {
+    env::home_dir().context("no home folder is known: name a project with --dir DIR")
+}
+
+/// A project's folder, when its name can be a workspace.
+fn named_after(project: Option<&PathBuf>) -> Option<String> {
+    let name = project?.file_name()?.to_str()?;
+    name.parse::<WorkspaceId>().ok().map(|workspace| workspace.to_string())
+}
+
+/// A word that a POSIX shell takes as it is.
+fn shell_word(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:@%".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

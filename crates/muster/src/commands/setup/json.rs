@@ -1,0 +1,129 @@
+//! Merges settings into a JSON file without touching the others.
+
+use anyhow::{Context as _, bail};
+use serde_json::{Map, Value, json};
+
+/// JSON as people keep it in files.
+pub(super) fn text(value: &Value) -> String {
+    serde_json::to_string_pretty(value)
+        .unwrap_or_else(|error| unreachable!("settings are plain JSON: {error}"))
+}
+
+/// The file's new text, or `None` when everything wanted is there.
+pub(super) fn merged(old: &str, wanted: &Value) -> anyhow::Result<Option<String>> {
+    let before: Value = if old.trim().is_empty() {
+        json!({})
+    } else {
+        serde_json::from_str(old).context("it is no plain JSON (comments cannot be kept)")?
+    };
+    let mut after = before.clone();
+    merge(&mut after, wanted, "the file")?;
+    Ok((after != before || old.trim().is_empty()).then(|| text(&after) + "\n"))
+}
+
+fn merge(into: &mut Value, wanted: &Value, place: &str) -> anyhow::Result<()> {
+    let Some(wanted) = wanted.as_object() else { return Ok(()) };
+    let Some(object) = into.as_object_mut() else { bail!("{place} holds no JSON object") };
+    for (key, value) in wanted {
+        match (key.as_str(), value) {
+            // Our own entry is ours as a whole, but for keys that we do not set.
+            (super::agents::SERVER, Value::Object(entry)) => own_entry(object, key, entry),
+            (_, Value::Array(groups)) => hooks(object, key, groups)?,
+            _ => {
+                let inner = object.entry(key).or_insert_with(|| json!({}));
+                merge(inner, value, key)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn own_entry(object: &mut Map<String, Value>, key: &str, entry: &Map<String, Value>) {
+    match object.get_mut(key) {
+        Some(Value::Object(present)) => {
+            for (name, value) in entry {
+                present.insert(name.clone(), value.clone());
+            }
+        }
+        Some(_) | None => {
+            object.insert(key.to_owned(), Value::Object(entry.clone()));
+        }
+    }
+}
+
+/// Adds our command to the hooks of an event, or brings it up to date where it is.
+fn hooks(object: &mut Map<String, Value>, event: &str, groups: &[Value]) -> anyhow::Result<()> {
+    let present = object.entry(event).or_insert_with(|| json!([]));
+    let Some(present) = present.as_array_mut() else { bail!("hooks of {event} are no list") };
+    for group in groups {
+        let wanted = &group["hooks"][0];
+        let known = present.iter_mut().filter_map(|group| group["hooks"].as_array_mut()).flatten();
+        match known.into_iter().find(|hook| is_same_hook(hook, wanted)) {
+            Some(hook) => *hook = wanted.clone(),
+            None => present.push(group.clone()),
+        }
+    }
+    Ok(())
+}
+
+/// Whether two commands are `muster hook` for the same event, wherever the program is.
+fn is_same_hook(one: &Value, other: &Value) -> bool {
+    let event = |hook: &Value| {
+        let command = hook["command"].as_str()?;
+        let (program, rest) = command.split_once(" hook ")?;
+        let name = program.trim_matches('\'').rsplit('/').next()?;
+        (name == super::agents::SERVER).then(|| rest.split(' ').next().map(str::to_owned))?
+    };
+    event(one).is_some() && event(one) == event(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted() -> Value {
+        json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "muster hook stop"}]}]},
+               "mcpServers": {"muster": {"command": "muster", "args": ["mcp"]}}})
+    }
+
+    #[test]
+    fn other_settings_keep_their_place() {
+        let old = r#"{"z": 1, "mcpServers": {"other": {"command": "x"}}, "a": [1.0, null]}"#;
+        let new = merged(old, &wanted()).unwrap().unwrap();
+        let keys: Vec<String> =
+            serde_json::from_str::<Map<String, Value>>(&new).unwrap().keys().cloned().collect();
+        assert_eq!(keys, ["z", "mcpServers", "a", "hooks"]);
+        assert!(new.contains("\"other\"") && new.contains("1.0"), "{new}");
+        assert_eq!(merged(&new, &wanted()).unwrap(), None, "a second time changes nothing");
+    }
+
+    #[test]
+    fn a_hook_is_brought_up_to_date_where_it_is() {
+        let old = json!({"hooks": {"Stop": [
+            {"hooks": [{"type": "command", "command": "say done"},
+                       {"type": "command", "command": "/old/muster hook stop --workspace w"}]},
+        ]}});
+        let new = merged(&old.to_string(), &wanted()).unwrap().unwrap();
+        let new: Value = serde_json::from_str(&new).unwrap();
+        let hooks = &new["hooks"]["Stop"][0]["hooks"];
+        assert_eq!(hooks[0]["command"], "say done");
+        assert_eq!(hooks[1]["command"], "muster hook stop");
+        assert_eq!(new["hooks"]["Stop"].as_array().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn keys_that_we_do_not_set_stay_in_our_entry() {
+        let old = r#"{"mcpServers": {"muster": {"command": "old", "env": {"A": "b"}}}}"#;
+        let new = merged(old, &wanted()).unwrap().unwrap();
+        let new: Value = serde_json::from_str(&new).unwrap();
+        let expected = json!({"command": "muster", "env": {"A": "b"}, "args": ["mcp"]});
+        assert_eq!(new["mcpServers"]["muster"], expected);
+    }
+
+    #[test]
+    fn what_is_no_object_is_left_alone() {
+        for old in ["[]", "{\"hooks\": []}", "{ // comment\n}", "{\"hooks\": {\"Stop\": 1}}"] {
+            assert!(merged(old, &wanted()).is_err(), "{old}");
+        }
+    }
+}
