@@ -22,6 +22,24 @@ pub struct Shedding {
     pub ordinary: Vec<Action>,
     /// Actions after which only a minimal signal is left; the last one leaves `{}`.
     pub minimal: Vec<Action>,
+    /// Writes what was cut into the view itself, for views that say so; its size counts too.
+    pub ledger: Option<Ledger>,
+}
+
+/// Notes in a view that a field was cut, and whether only a minimal signal is left; answers the characters
+/// it saved (negative: added).
+pub type Ledger = fn(&mut Map<String, Value>, &str, bool) -> isize;
+
+impl Shedding {
+    /// Ordinary actions, then those of the minimal tail.
+    pub fn new(ordinary: Vec<Action>, minimal: Vec<Action>) -> Self {
+        Self { ordinary, minimal, ledger: None }
+    }
+
+    fn actions(&self) -> impl Iterator<Item = (&Action, bool)> {
+        let ordinary = self.ordinary.iter().map(|action| (action, false));
+        ordinary.chain(self.minimal.iter().map(|action| (action, true)))
+    }
 }
 
 /// A view cut to its budget.
@@ -44,19 +62,23 @@ pub fn fit(view: Map<String, Value>, shedding: &Shedding, max_chars: u64) -> Fit
     let mut used = size(&root);
     let mut cut: Vec<String> = Vec::new();
     let mut minimal = false;
-    let tagged = shedding.ordinary.iter().map(|action| (action, false));
-    for (action, is_minimal) in tagged.chain(shedding.minimal.iter().map(|action| (action, true))) {
-        if used as u64 <= effective {
-            break;
-        }
-        let before = used;
-        used = action.apply(&mut root, used, effective as usize);
-        if used != before {
+    for (action, is_minimal) in shedding.actions() {
+        // A list loses one element after the other; each loss may have to be written down first.
+        while used as u64 > effective {
+            let before = used;
+            used = action.apply(&mut root, used, effective as usize);
+            if used == before {
+                break;
+            }
             minimal |= is_minimal;
             for field in action.fields() {
+                used = note(&mut root, used, shedding.ledger, (&field, is_minimal));
                 if !cut.contains(&field) {
                     cut.push(field);
                 }
+            }
+            if !action.is_repeated() {
+                break;
             }
         }
     }
@@ -67,6 +89,20 @@ pub fn fit(view: Map<String, Value>, shedding: &Shedding, max_chars: u64) -> Fit
         json!({"max_chars": effective, "used_chars": used, "truncated": !cut.is_empty()}),
     );
     Fitted { view, cut, minimal, clamped: effective != max_chars }
+}
+
+fn note(
+    root: &mut Value,
+    used: usize,
+    ledger: Option<Ledger>,
+    (field, minimal): (&str, bool),
+) -> usize {
+    match (ledger, root) {
+        (Some(ledger), Value::Object(view)) => {
+            used.saturating_add_signed(-ledger(view, field, minimal))
+        }
+        _ => used,
+    }
 }
 
 #[cfg(test)]
@@ -86,8 +122,8 @@ mod tests {
     }
 
     fn shedding() -> Shedding {
-        Shedding {
-            ordinary: vec![
+        Shedding::new(
+            vec![
                 Action::cut("title", 12),
                 Action::drop("rows.*.note"),
                 Action::pop("rows", End::Last, 1),
@@ -97,8 +133,8 @@ mod tests {
                 Action::drop("meta"),
                 Action::drop("title"),
             ],
-            minimal: vec![Action::drop("id")],
-        }
+            vec![Action::drop("id")],
+        )
     }
 
     fn fitted(max: u64) -> Fitted {

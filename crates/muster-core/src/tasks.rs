@@ -20,6 +20,7 @@ pub mod patch;
 pub mod path;
 pub mod rejection;
 pub mod step;
+pub mod templates;
 #[cfg(test)]
 mod tests;
 pub mod tree;
@@ -106,6 +107,11 @@ impl Document {
     /// The plan it is, if it is one.
     pub fn as_plan(&self) -> Option<&Plan> {
         if let Self::Plan(plan) = self { Some(plan) } else { None }
+    }
+
+    /// The card it is, if it is one.
+    pub fn as_card(&self) -> Option<&Card> {
+        if let Self::Card(card) = self { Some(card) } else { None }
     }
 
     /// The fields that plans and tasks share, if it is one of them.

@@ -77,6 +77,16 @@ impl Action {
         Self { at, also_at: None, change: Change::Pop { end, keep, page: None } }
     }
 
+    /// The same for a list with pagination somewhere in the view.
+    pub fn pop_with(at: &'static str, end: End, keep: usize, page: Page) -> Self {
+        Self { at, also_at: None, change: Change::Pop { end, keep, page: Some(page) } }
+    }
+
+    /// Whether it stands for one action per element of a list.
+    pub(super) fn is_repeated(&self) -> bool {
+        matches!(self.change, Change::Pop { .. } | Change::Each { .. })
+    }
+
     /// The same for a top-level list with pagination beside it.
     pub fn pop_page(at: &'static str, keep: usize, page: Page) -> Self {
         Self { at, also_at: None, change: Change::Pop { end: End::Last, keep, page: Some(page) } }

@@ -216,15 +216,30 @@ impl Task {
         let node_lines: usize =
             nodes().map(|node| usize::from(node.blocked) + node.lists.blockers.len()).sum();
         let others = self.meta.waiting_on.len() + self.meta.blocker_cards.len();
+        let blocker_lines = (step_lines + node_lines + others) as u64;
+        let forced = self.steps.iter().filter(|step| step.waiver.is_some()).count() as u64;
+        let all_nodes = self.steps.iter().flat_map(Step::open_nodes);
+        let node_risks: usize =
+            all_nodes.map(|node| node.lists.risks.len() + node.lists.problems.len()).sum();
         TaskTally {
             status: self.meta.status,
             steps_total: total as u64,
             steps_completed: closed as u64,
             blocked: open().any(|step| step.block.is_some()),
-            blocker_lines: (step_lines + node_lines + others) as u64,
+            blocker_lines,
             waiting: self.meta.is_waiting(),
             unconfirmed: self.is_unconfirmed(),
+            risk_lines: self.verify_lines() + blocker_lines + forced + node_risks as u64,
+            forced,
         }
+    }
+
+    /// Lines about missing confirmations and proofs: one per checkpoint.
+    fn verify_lines(&self) -> u64 {
+        let any = |test: &dyn Fn(&Step) -> bool| self.steps.iter().any(test);
+        let missing = Checkpoint::ALL.into_iter().filter(|cp| any(&|step| step.misses(*cp)));
+        let unproven = Checkpoint::ALL.into_iter().filter(|cp| any(&|step| step.misses_proof(*cp)));
+        (missing.count() + unproven.count()) as u64
     }
 
     fn is_unconfirmed(&self) -> bool {
@@ -251,6 +266,10 @@ pub struct TaskTally {
     pub waiting: bool,
     /// Whether a required confirmation or proof is missing.
     pub unconfirmed: bool,
+    /// How many lines its risks have.
+    pub risk_lines: u64,
+    /// Steps closed by force.
+    pub forced: u64,
 }
 
 /// Number of documents in each status.
@@ -306,6 +325,10 @@ pub struct PlanSums {
     pub tasks_unconfirmed: u64,
     /// Blocker lines of tasks not done.
     pub blocker_lines: u64,
+    /// Risk lines of tasks not done.
+    pub risk_lines: u64,
+    /// Steps closed by force in tasks that are done.
+    pub done_forced: u64,
 }
 
 impl PlanSums {
@@ -325,8 +348,10 @@ impl PlanSums {
         self.steps_total = by(self.steps_total, tally.steps_total);
         self.steps_completed = by(self.steps_completed, tally.steps_completed);
         if tally.status == Status::Done {
+            self.done_forced = by(self.done_forced, tally.forced);
             return;
         }
+        self.risk_lines = by(self.risk_lines, tally.risk_lines);
         self.tasks_blocked = by(self.tasks_blocked, u64::from(tally.blocked));
         self.tasks_waiting = by(self.tasks_waiting, u64::from(tally.waiting));
         self.tasks_unconfirmed = by(self.tasks_unconfirmed, u64::from(tally.unconfirmed));

@@ -145,6 +145,11 @@ pub enum Rejection {
     },
     /// A new card needs a title or a text.
     EmptyCard,
+    /// No template of that name, or one of the other kind.
+    UnknownTemplate {
+        /// The name.
+        name: String,
+    },
     /// A patch names a field or a value that does not fit.
     BadField {
         /// The field, by its stored name.

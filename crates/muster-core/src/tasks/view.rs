@@ -2,19 +2,26 @@
 //!
 //! Each view is one typed struct. Cutting to a budget happens afterwards, by the lists in `shed`.
 
+mod action;
+pub mod capsule;
 pub mod context;
 pub mod context_pack;
 pub mod delta;
 pub mod evidence;
 pub mod focus;
+pub mod graph;
+pub mod handoff;
 mod lines;
 pub mod lint;
+pub mod memory;
 pub mod mirror;
 pub mod page;
 pub mod radar;
 pub mod resume;
+pub mod resume_super;
 mod rollup;
 pub mod shed;
+pub mod signals;
 pub mod step_object;
 mod steps;
 mod target;

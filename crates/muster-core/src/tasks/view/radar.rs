@@ -121,7 +121,7 @@ fn of_task(
 fn of_plan(docs: &Documents<Tasks>, plan: &Plan) -> Result<Radar, Unloaded<Tasks>> {
     let meta = &plan.meta;
     let why = plan.contract.as_deref().or(meta.description.as_deref()).unwrap_or_default();
-    let (blockers, count) = plan_blockers(docs, plan)?;
+    let (blockers, count) = plan_blockers(docs, plan, BLOCKER_LINES_MAX)?;
     Ok(Radar {
         now: format!("Plan {} ({}): {}", plan.id, meta.status.name(), meta.title),
         why: text::cut(why, WHY_CHARS_MAX),
@@ -185,13 +185,32 @@ fn plan_next(docs: &Documents<Tasks>, plan: &Plan) -> Result<Vec<Line>, Unloaded
     Ok(next.iter().map(|line| text::cut(line, 160)).collect())
 }
 
+/// The first blocker lines of a plan or task and how many there are in all.
+pub(super) fn all_blockers(
+    docs: &Documents<Tasks>,
+    id: EntityId,
+    limit: usize,
+) -> Result<(Vec<Line>, u64), Refusal<Tasks>> {
+    match id {
+        EntityId::Task(id) => {
+            let lines = lines::blockers(docs, lookup::task(docs, id)?)?;
+            let count = lines.len() as u64;
+            Ok((lines, count))
+        }
+        EntityId::Plan(id) => Ok(plan_blockers(docs, lookup::plan(docs, id)?, limit)?),
+    }
+}
+
 /// Blocker lines of tasks not done by id, then the plan's own waits; and how many there are in all.
 fn plan_blockers(
     docs: &Documents<Tasks>,
     plan: &Plan,
+    limit: usize,
 ) -> Result<(Vec<Line>, u64), Unloaded<Tasks>> {
     let mut blockers = Vec::new();
-    for document in docs.list(&marked(plan, Mark::Blocked, BLOCKER_LINES_MAX as u32))? {
+    for document in
+        docs.list(&marked(plan, Mark::Blocked, u32::try_from(limit).unwrap_or(u32::MAX)))?
+    {
         let Some(task) = document.as_task() else { continue };
         for line in lines::blockers(docs, task)? {
             blockers.push(text::cut(&format!("{} {line}", task.id), 200));

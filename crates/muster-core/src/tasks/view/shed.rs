@@ -1,10 +1,13 @@
 //! In which order each view may lose content when it has to fit a budget (TASKS-BUD-3).
 
 mod pack;
+mod resume;
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+
+pub use resume::{handoff, resume_pack, resume_super};
 
 use super::context::{cut_pagination, row_number};
 use crate::{
@@ -29,7 +32,7 @@ pub type CursorWriter = Arc<dyn Fn(u64) -> String>;
 pub fn radar() -> Shedding {
     let mut ordinary = before_core();
     ordinary.extend(core());
-    Shedding { ordinary, minimal: tail() }
+    Shedding::new(ordinary, tail())
 }
 
 /// What views with a radar lose before their core.
@@ -63,7 +66,7 @@ pub fn context(start: (u64, u64), cursor: &CursorWriter) -> Shedding {
     ];
     let drops = ["by_status", "tasks_pagination", "plans_pagination", "tasks", "plans"];
     ordinary.extend(drops.map(Action::drop));
-    Shedding { ordinary, minimal: vec![Action::drop("counts"), Action::drop("workspace")] }
+    Shedding::new(ordinary, vec![Action::drop("counts"), Action::drop("workspace")])
 }
 
 /// Order of the event slice.
@@ -83,7 +86,7 @@ pub fn delta(since: Option<u64>) -> Shedding {
         Action::drop("events"),
         Action::drop("has_more"),
     ];
-    Shedding { ordinary, minimal: vec![Action::drop("cursor")] }
+    Shedding::new(ordinary, vec![Action::drop("cursor")])
 }
 
 /// Order of evidence: bodies from the last record on, then records.
@@ -107,7 +110,7 @@ pub fn evidence(after: u64) -> Shedding {
         Action::pop_page("evidence", 0, page),
     ];
     ordinary.extend(["step", "workspace", "evidence", "pagination"].map(Action::drop));
-    Shedding { ordinary, minimal: vec![Action::drop("target")] }
+    Shedding::new(ordinary, vec![Action::drop("target")])
 }
 
 /// Cuts every text inside a value; answers the characters saved.

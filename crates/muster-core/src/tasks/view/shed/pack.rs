@@ -12,5 +12,5 @@ pub fn context_pack() -> Shedding {
     ordinary.extend(before_core());
     ordinary.push(Action::drop("delta"));
     ordinary.extend(core());
-    Shedding { ordinary, minimal: tail() }
+    Shedding::new(ordinary, tail())
 }

@@ -1,0 +1,242 @@
+//! The capsule: a small, version-stable container of goal, state and next action (TASKS-VIEW-9).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{
+    Line, ReasoningRef,
+    graph::GraphDiff,
+    handoff::Handoff,
+    memory::{MemoryView, SeqPage},
+    radar::Radar,
+    signals::{SignalCounts, Signals},
+};
+use crate::{
+    Documents, Refusal,
+    tasks::{
+        Document, Tasks,
+        entity::Status,
+        id::{EntityId, EntityKind, WorkspaceId},
+        lookup,
+        wire::EventView,
+    },
+    text,
+};
+
+const TITLE_CHARS: usize = 120;
+const NOW_CHARS: usize = 140;
+const WHY_CHARS: usize = 160;
+const LINE_CHARS: usize = 120;
+const LINES: usize = 3;
+
+/// The capsule.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct Capsule {
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    pub version: u32,
+    pub toolset: &'static str,
+    pub workspace: String,
+    pub focus: Option<EntityId>,
+    pub target: CapsuleTarget,
+    pub reasoning_ref: ReasoningRef,
+    pub radar: Radar,
+    pub handoff: Handoff,
+    pub counts: CapsuleCounts,
+    pub last_event: Option<LastEvent>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub graph_diff: Option<Value>,
+    pub action: Option<NextAction>,
+    pub escalation: Option<Escalation>,
+}
+
+/// The plan or task in short.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct CapsuleTarget {
+    pub kind: EntityKind,
+    pub id: String,
+    pub qualified_id: String,
+    pub title: String,
+    pub revision: u64,
+    pub status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+}
+
+/// How much the view around the capsule shows.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct CapsuleCounts {
+    pub timeline_events: usize,
+    pub notes: PageCount,
+    pub trace: PageCount,
+    pub cards: PageCount,
+    pub signals: SignalCounts,
+}
+
+/// How much of a page is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct PageCount {
+    pub count: usize,
+    pub has_more: bool,
+}
+
+impl PageCount {
+    fn of(page: &SeqPage) -> Self {
+        Self { count: page.count, has_more: page.has_more }
+    }
+}
+
+/// The newest event in short.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct LastEvent {
+    pub event_id: String,
+    pub ts: String,
+    pub ts_ms: i64,
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    pub path: Option<String>,
+}
+
+/// The call to make next.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct NextAction {
+    /// Operation to call.
+    pub tool: &'static str,
+    /// What it is for.
+    pub purpose: &'static str,
+    /// Whether the toolset lists it.
+    pub available: bool,
+    /// Arguments that work verbatim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args: Option<Map<String, Value>>,
+    /// A template to fill in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args_hint: Option<Map<String, Value>>,
+}
+
+/// Which toolset lists the action.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct Escalation {
+    /// Always true.
+    pub required: bool,
+    /// The toolset.
+    pub toolset: &'static str,
+    /// Why.
+    pub reason: String,
+}
+
+/// What the capsule takes from the view it is part of.
+pub struct Surroundings<'a> {
+    /// The workspace.
+    pub workspace: &'a WorkspaceId,
+    /// The plan or task.
+    pub id: EntityId,
+    /// Focus after the call.
+    pub focus: Option<EntityId>,
+    /// One screen of state.
+    pub radar: &'a Radar,
+    /// The timeline.
+    pub timeline: &'a [EventView],
+    /// Signals.
+    pub signals: &'a Signals,
+    /// Memory.
+    pub memory: &'a MemoryView,
+    /// The graph's difference, if asked for.
+    pub graph_diff: Option<&'a GraphDiff>,
+    /// Name of the toolset chosen at start.
+    pub toolset: &'static str,
+    /// Whether it lists a tool.
+    pub lists: &'a dyn Fn(&str) -> bool,
+}
+
+impl Capsule {
+    /// The capsule of a view.
+    pub fn of(docs: &Documents<Tasks>, around: &Surroundings<'_>) -> Result<Self, Refusal<Tasks>> {
+        let action = super::action::next(docs, around.workspace, around.id)?;
+        let action =
+            action.map(|action| NextAction { available: (around.lists)(action.tool), ..action });
+        let escalation = action.as_ref().filter(|action| !action.available).map(|action| {
+            let reason = format!("{} is not listed in toolset {}", action.tool, around.toolset);
+            Escalation { required: true, toolset: "full", reason }
+        });
+        let last = around.timeline.last();
+        Ok(Self {
+            kind: "handoff_capsule",
+            version: 1,
+            toolset: around.toolset,
+            workspace: around.workspace.to_string(),
+            focus: around.focus,
+            target: target(docs, around)?,
+            reasoning_ref: ReasoningRef::of(around.id),
+            radar: short_radar(around.radar),
+            handoff: short_handoff(&Handoff::of(docs, around.id, LINES + 1)?),
+            counts: CapsuleCounts {
+                timeline_events: around.timeline.len(),
+                notes: PageCount::of(&around.memory.notes.pagination),
+                trace: PageCount::of(&around.memory.trace.pagination),
+                cards: PageCount::of(&around.memory.cards_pagination),
+                signals: around.signals.stats,
+            },
+            last_event: last.map(|event| LastEvent {
+                event_id: event.event_id.clone(),
+                ts: event.ts.clone(),
+                ts_ms: event.ts_ms,
+                kind: event.kind,
+                path: event.path.clone(),
+            }),
+            graph_diff: around
+                .graph_diff
+                .map(|diff| json!({"available": diff.available, "summary": diff.summary})),
+            action,
+            escalation,
+        })
+    }
+}
+
+fn target(
+    docs: &Documents<Tasks>,
+    around: &Surroundings<'_>,
+) -> Result<CapsuleTarget, Refusal<Tasks>> {
+    lookup::revision(docs, around.id)?;
+    let document = docs.get(&around.id.into())?;
+    let Some(meta) = document.and_then(Document::meta) else {
+        unreachable!("{} was just found", around.id)
+    };
+    Ok(CapsuleTarget {
+        kind: around.id.kind(),
+        id: around.id.to_string(),
+        qualified_id: format!("{}:{}", around.workspace, around.id),
+        title: text::cut(&meta.title, TITLE_CHARS),
+        revision: meta.revision,
+        status: meta.status,
+        parent: document.and_then(Document::as_task).map(|task| task.parent.to_string()),
+    })
+}
+
+fn short(lines: &[Line]) -> Vec<Line> {
+    lines.iter().take(LINES).map(|line| text::cut(line, LINE_CHARS)).collect()
+}
+
+fn short_radar(radar: &Radar) -> Radar {
+    Radar {
+        now: text::cut(&radar.now, NOW_CHARS),
+        why: text::cut(&radar.why, WHY_CHARS),
+        verify: short(&radar.verify),
+        next: short(&radar.next),
+        blockers: short(&radar.blockers),
+    }
+}
+
+fn short_handoff(handoff: &Handoff) -> Handoff {
+    Handoff {
+        done: short(&handoff.done),
+        remaining: short(&handoff.remaining),
+        risks: short(&handoff.risks),
+    }
+}

@@ -1,0 +1,229 @@
+//! Everything needed to go on, in one answer: views 4.6 and 4.7.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    ReasoningRef, Requested, Rollup, StepsSummary, TargetView,
+    capsule::{Capsule, Surroundings},
+    graph::GraphDiff,
+    memory::{MemoryQuery, MemoryView, SeqRequest},
+    radar::{Radar, RadarView},
+    signals::{SignalLimits, Signals},
+};
+use crate::{
+    Documents, EventOrder, EventQuery, Refusal, Unloaded,
+    tasks::{
+        Tasks,
+        id::{EntityId, WorkspaceId},
+        wire::{self, EventView},
+    },
+};
+
+/// The newest events of an entity, oldest first.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct Timeline {
+    /// Events at most.
+    pub limit: u32,
+    /// The events.
+    pub events: Vec<EventView>,
+}
+
+impl Timeline {
+    /// The newest events of a plan (its own and its tasks') or task (TASKS-VIEW-5).
+    pub fn of(docs: &Documents<Tasks>, id: EntityId, limit: u32) -> Result<Self, Unloaded<Tasks>> {
+        let (entity, scope) = match id {
+            EntityId::Task(id) => (Some(id.to_string()), None),
+            EntityId::Plan(id) => (None, Some(id.to_string())),
+        };
+        let slice = docs.events(&EventQuery {
+            entity,
+            scope,
+            after: None,
+            order: EventOrder::NewestFirst,
+            limit,
+        })?;
+        let mut events: Vec<EventView> = slice.iter().filter_map(wire::show).collect();
+        events.reverse();
+        Ok(Self { limit, events })
+    }
+}
+
+/// Whether the call moved focus, and from where.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FocusMove {
+    /// Where it was; `None` when the call did not move it.
+    pub from: Option<Option<EntityId>>,
+}
+
+/// What the resume views start with.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct ResumeHead {
+    pub workspace: String,
+    pub requested: Requested,
+    pub focus: Option<EntityId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focus_restored: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focus_previous: Option<Option<EntityId>>,
+    pub target: TargetView,
+    pub reasoning_ref: ReasoningRef,
+    pub radar: Radar,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<StepsSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollup: Option<Rollup>,
+}
+
+impl ResumeHead {
+    fn of(radar: RadarView, focus: FocusMove) -> Self {
+        Self {
+            workspace: radar.workspace,
+            requested: radar.requested,
+            focus: radar.focus,
+            focus_restored: focus.from.map(|_| true),
+            focus_previous: focus.from,
+            target: radar.target,
+            reasoning_ref: radar.reasoning_ref,
+            radar: radar.radar,
+            steps: radar.steps,
+            rollup: radar.rollup,
+        }
+    }
+}
+
+/// Radar, timeline and signals (view 4.6).
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct ResumePack {
+    #[serde(flatten)]
+    pub head: ResumeHead,
+    pub timeline: Timeline,
+    pub signals: Signals,
+    pub truncated: bool,
+}
+
+/// What to show about whom.
+pub struct ResumeQuery<'a> {
+    /// The workspace.
+    pub workspace: &'a WorkspaceId,
+    /// The plan or task.
+    pub id: EntityId,
+    /// Which target the caller named.
+    pub requested: Requested,
+    /// Whether the call moved focus.
+    pub focus: FocusMove,
+    /// Events on the timeline.
+    pub events: u32,
+    /// Signals.
+    pub signals: SignalLimits,
+}
+
+impl ResumePack {
+    /// The pack of a plan or task.
+    pub fn of(docs: &Documents<Tasks>, query: &ResumeQuery<'_>) -> Result<Self, Refusal<Tasks>> {
+        let radar = RadarView::of(docs, query.workspace, query.id, query.requested)?;
+        Ok(Self {
+            head: ResumeHead::of(radar, query.focus),
+            timeline: Timeline::of(docs, query.id, query.events)?,
+            signals: Signals::of(docs, query.id, query.signals)?,
+            truncated: false,
+        })
+    }
+}
+
+/// Tasks, reasoning memory and explicit signs of degradation (view 4.7).
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct ResumeSuper {
+    #[serde(flatten)]
+    pub head: ResumeHead,
+    pub timeline: Timeline,
+    pub signals: Signals,
+    pub memory: MemoryView,
+    pub degradation: Degradation,
+    pub truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub graph_diff: Option<GraphDiff>,
+    pub capsule: Capsule,
+}
+
+/// What is missing from the picture.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct Degradation {
+    /// What is thin about the context.
+    pub signals: Vec<&'static str>,
+    /// Fields that a budget cut.
+    pub truncated_fields: Vec<String>,
+    /// Whether only the minimal signal is left.
+    pub minimal: bool,
+}
+
+/// What the super view needs besides the pack.
+pub struct SuperQuery<'a> {
+    /// The pack.
+    pub resume: ResumeQuery<'a>,
+    /// Pages of memory.
+    pub memory: MemoryQuery,
+    /// Page of the graph's difference, if asked for.
+    pub graph_diff: Option<SeqRequest>,
+    /// Name of the toolset chosen at start.
+    pub toolset: &'static str,
+    /// Whether it lists a tool.
+    pub lists: &'a dyn Fn(&str) -> bool,
+}
+
+impl ResumeSuper {
+    /// The view of a plan or task.
+    pub fn of(docs: &Documents<Tasks>, query: &SuperQuery<'_>) -> Result<Self, Refusal<Tasks>> {
+        let id = query.resume.id;
+        let pack = ResumePack::of(docs, &query.resume)?;
+        let memory = MemoryView::of(docs, id, &query.memory)?;
+        let graph_diff =
+            query.graph_diff.map(|request| GraphDiff::of(docs, id, request)).transpose()?;
+        let capsule = Capsule::of(
+            docs,
+            &Surroundings {
+                workspace: query.resume.workspace,
+                id,
+                focus: pack.head.focus,
+                radar: &pack.head.radar,
+                timeline: &pack.timeline.events,
+                signals: &pack.signals,
+                memory: &memory,
+                graph_diff: graph_diff.as_ref(),
+                toolset: query.toolset,
+                lists: query.lists,
+            },
+        )?;
+        Ok(Self {
+            degradation: Degradation {
+                signals: thinness(&pack, &memory),
+                truncated_fields: Vec::new(),
+                minimal: false,
+            },
+            head: pack.head,
+            timeline: pack.timeline,
+            signals: pack.signals,
+            memory,
+            truncated: false,
+            graph_diff,
+            capsule,
+        })
+    }
+}
+
+/// TASKS 4.7: nothing but creation, or events without notes and cards.
+fn thinness(pack: &ResumePack, memory: &MemoryView) -> Vec<&'static str> {
+    let created = |event: &EventView| ["plan_created", "task_created"].contains(&event.kind);
+    let only_created = pack.timeline.events.iter().all(created);
+    let evidence = pack.signals.stats.evidence > 0;
+    if memory.is_bare() && only_created && !evidence {
+        vec!["context_empty"]
+    } else if memory.is_bare() {
+        vec!["trace_only"]
+    } else {
+        Vec::new()
+    }
+}

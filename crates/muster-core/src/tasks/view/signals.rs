@@ -1,0 +1,226 @@
+//! What stands out: blockers, decisions, evidence (part of views 4.6 and 4.7).
+
+use std::cmp::Reverse;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{Line, radar};
+use crate::{
+    Documents, ListOrder, ListQuery, Refusal, Unloaded,
+    tasks::{
+        Document, Key, Tasks,
+        id::EntityId,
+        memory::{Card, CardType, Evidence, MemoryCounts},
+        step::Checkpoints,
+    },
+};
+
+/// Blockers, decisions and evidence, with counts of all.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct Signals {
+    /// What stands in the way.
+    pub blockers: Vec<Line>,
+    /// Decisions, newest first.
+    pub decisions: Vec<CardView>,
+    /// Evidence, newest first.
+    pub evidence: Vec<EvidenceSignal>,
+    /// How many there are, before limits.
+    pub stats: SignalCounts,
+}
+
+/// How many signals there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct SignalCounts {
+    /// Blocker lines.
+    pub blockers: u64,
+    /// Decision cards.
+    pub decisions: u64,
+    /// Evidence cards and captures.
+    pub evidence: u64,
+}
+
+/// How many of each to show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SignalLimits {
+    /// Blocker lines.
+    pub blockers: u32,
+    /// Decisions.
+    pub decisions: u32,
+    /// Evidence.
+    pub evidence: u32,
+}
+
+/// A card in an answer.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct CardView {
+    pub id: String,
+    #[serde(rename = "type")]
+    pub kind: CardType,
+    pub title: Option<String>,
+    pub text: Option<String>,
+    pub status: String,
+    pub tags: Vec<String>,
+    pub meta: Map<String, Value>,
+    pub deleted: bool,
+    pub last_seq: u64,
+    pub last_ts_ms: i64,
+}
+
+impl CardView {
+    /// The card as callers see it.
+    pub fn of(card: &Card) -> Self {
+        Self {
+            id: card.id.to_string(),
+            kind: card.kind,
+            title: card.title.clone(),
+            text: card.text.clone(),
+            status: card.status.clone(),
+            tags: card.tags.clone(),
+            meta: card.meta.clone(),
+            deleted: false,
+            last_seq: card.last_seq,
+            last_ts_ms: card.last_at.0,
+        }
+    }
+}
+
+/// A piece of evidence, from a card or captured.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct EvidenceSignal {
+    pub id: String,
+    pub source: &'static str,
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    pub title: Option<String>,
+    pub text: Option<String>,
+    pub status: Option<String>,
+    pub tags: Vec<String>,
+    pub path: Option<String>,
+    pub checkpoints: Checkpoints,
+    pub last_seq: u64,
+    pub last_ts_ms: i64,
+}
+
+impl EvidenceSignal {
+    fn of_card(card: &Card) -> Self {
+        Self {
+            id: card.id.to_string(),
+            source: "card",
+            kind: "evidence",
+            title: card.title.clone(),
+            text: card.text.clone(),
+            status: Some(card.status.clone()),
+            tags: card.tags.clone(),
+            path: None,
+            checkpoints: Checkpoints::new(),
+            last_seq: card.last_seq,
+            last_ts_ms: card.last_at.0,
+        }
+    }
+
+    fn of_capture(evidence: &Evidence) -> Self {
+        Self {
+            id: evidence.id.to_string(),
+            source: "capture",
+            kind: "evidence",
+            title: None,
+            text: Some(evidence.summary()),
+            status: None,
+            tags: Vec::new(),
+            path: evidence.step.as_ref().map(|(_, path)| path.to_string()),
+            checkpoints: evidence.checkpoints.clone(),
+            last_seq: evidence.seq,
+            last_ts_ms: evidence.at.0,
+        }
+    }
+}
+
+impl Signals {
+    /// The signals of a plan or task.
+    pub fn of(
+        docs: &Documents<Tasks>,
+        id: EntityId,
+        limits: SignalLimits,
+    ) -> Result<Self, Refusal<Tasks>> {
+        let (mut blockers, count) = radar::all_blockers(docs, id, limits.blockers as usize)?;
+        blockers.truncate(limits.blockers as usize);
+        let counts = counts(docs, id)?;
+        let of_type = |kind| counts.cards.get(&kind).copied().unwrap_or(0);
+        Ok(Self {
+            blockers,
+            decisions: cards(docs, id, Some(CardType::Decision), limits.decisions)?
+                .into_iter()
+                .map(CardView::of)
+                .collect(),
+            evidence: evidence(docs, id, limits.evidence)?,
+            stats: SignalCounts {
+                blockers: count,
+                decisions: of_type(CardType::Decision),
+                evidence: of_type(CardType::Evidence) + counts.captures,
+            },
+        })
+    }
+}
+
+/// How much the memory of a plan or task holds.
+pub(super) fn counts(
+    docs: &Documents<Tasks>,
+    id: EntityId,
+) -> Result<MemoryCounts, Unloaded<Tasks>> {
+    Ok(match docs.get(&Key::Memory(id))? {
+        Some(Document::Memory(counts)) => counts.clone(),
+        Some(_) | None => MemoryCounts::default(),
+    })
+}
+
+/// Newest cards of one type, or of any.
+pub(super) fn cards(
+    docs: &Documents<Tasks>,
+    id: EntityId,
+    kind: Option<CardType>,
+    limit: u32,
+) -> Result<Vec<&Card>, Unloaded<Tasks>> {
+    let query = ListQuery {
+        statuses: kind.into_iter().map(CardType::name).collect(),
+        ..newest("card", id, None, limit)
+    };
+    Ok(docs.list(&query)?.into_iter().filter_map(Document::as_card).collect())
+}
+
+/// Newest documents of a kind that hang on a plan or task, older than a position.
+pub(super) fn newest(
+    kind: &'static str,
+    id: EntityId,
+    before: Option<u64>,
+    limit: u32,
+) -> ListQuery {
+    ListQuery {
+        parent: Some(id.to_string()),
+        after: before,
+        order: ListOrder::Descending,
+        limit: Some(limit),
+        ..ListQuery::of(kind)
+    }
+}
+
+fn evidence(
+    docs: &Documents<Tasks>,
+    id: EntityId,
+    limit: u32,
+) -> Result<Vec<EvidenceSignal>, Unloaded<Tasks>> {
+    let mut signals: Vec<EvidenceSignal> = Vec::new();
+    for document in docs.list(&newest("evidence", id, None, limit))? {
+        if let Document::Evidence(evidence) = document {
+            signals.push(EvidenceSignal::of_capture(evidence));
+        }
+    }
+    let cards = cards(docs, id, Some(CardType::Evidence), limit)?;
+    signals.extend(cards.into_iter().map(EvidenceSignal::of_card));
+    signals.sort_by_key(|signal| Reverse(signal.last_seq));
+    signals.truncate(limit as usize);
+    Ok(signals)
+}
