@@ -85,6 +85,11 @@ impl App {
         self.options.default_workspace.as_ref()
     }
 
+    /// Where the store is.
+    pub(crate) fn storage_dir(&self) -> &Path {
+        &self.options.storage_dir
+    }
+
     /// The engine, for surfaces that follow streams.
     pub fn engine(&self) -> &Engine {
         &self.engine

@@ -117,6 +117,17 @@ impl Reply {
         self.warnings.push(Warning { code, message, recovery: recovery.to_owned() });
     }
 
+    /// The result as it stands.
+    pub(crate) fn result(&self) -> &Value {
+        &self.result
+    }
+
+    /// Takes over the warnings of another answer.
+    pub(crate) fn with_warnings_of(mut self, other: &Self) -> Self {
+        self.warnings.extend(other.warnings.iter().cloned());
+        self
+    }
+
     /// Says what the call was about.
     pub(crate) fn about(mut self, target: Target) -> Self {
         let source = match target.source {

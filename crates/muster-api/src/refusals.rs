@@ -69,6 +69,7 @@ pub(crate) fn explain(workspace: &WorkspaceId, rejection: Rejection) -> Failure 
         | Rejection::EmptyCard
         | Rejection::NothingToRestore { .. }
         | Rejection::RestoreConflict { .. } => memory::explain(workspace, rejection),
+        Rejection::UnknownTemplate { name } => unknown_template(&name),
         Rejection::BadField { field, fault, expected } => {
             words::bad_field(&field, fault, &expected)
         }
@@ -77,6 +78,18 @@ pub(crate) fn explain(workspace: &WorkspaceId, rejection: Rejection) -> Failure 
         Rejection::DependsOnItself { id } => words::depends_on_itself(id),
         Rejection::DependencyCircle { through } => words::dependency_circle(through),
     }
+}
+
+pub(crate) fn unknown_template(name: &str) -> Failure {
+    let error = ApiError {
+        code: ErrorCode::UnknownId,
+        message: format!("there is no template {name:?} of that kind"),
+        recovery: "List the templates with tasks_templates_list.".to_owned(),
+        details: Map::from_iter([("template".to_owned(), json!(name))]),
+    };
+    let list =
+        Suggestion::call("tasks_templates_list", "see the templates", Priority::High, json!({}));
+    Failure { error: Box::new(error), suggestions: vec![list] }
 }
 
 fn key_taken(key: &str, first_tool: &str) -> Failure {

@@ -2,6 +2,7 @@
 
 mod batch;
 mod block;
+mod bootstrap;
 mod close_step;
 mod close_task;
 mod complete;
@@ -17,8 +18,12 @@ mod edit;
 mod evidence;
 mod focus;
 mod groups;
+mod handoff;
 mod history;
 mod lint;
+mod macro_close_step;
+mod macro_finish;
+mod macro_start;
 mod mirror;
 mod node;
 mod note;
@@ -29,7 +34,11 @@ mod radar;
 mod refocus;
 mod respond;
 mod resume;
+mod resume_super;
+mod setup;
 mod steps;
+mod storage;
+mod think;
 mod undoable;
 mod verify;
 mod work;
@@ -41,12 +50,27 @@ use crate::Row;
 /// The rows of this family.
 pub(crate) fn rows() -> Vec<Row> {
     vec![
+        Row::of::<macro_start::TasksMacroStart>(),
+        Row::of::<macro_close_step::TasksMacroCloseStep>(),
+        Row::of::<resume_super::TasksSnapshot>(),
+        Row::of::<macro_finish::TasksMacroFinish>(),
+        Row::of::<macro_finish::TasksMacroCreateDone>(),
+        Row::of::<bootstrap::TasksBootstrap>(),
+        Row::of::<bootstrap::TasksScaffold>(),
+        Row::of::<think::ThinkPipeline>(),
+        Row::of::<think::ThinkCard>(),
+        Row::of::<think::NotesCommit>(),
         Row::of::<radar::TasksRadar>(),
         Row::of::<context::TasksContext>(),
         Row::of::<context_pack::TasksContextPack>(),
         Row::of::<lint::TasksLint>(),
         Row::of::<mirror::TasksMirror>(),
         Row::of::<resume::TasksResume>(),
+        Row::of::<handoff::TasksHandoff>(),
+        Row::of::<resume_super::TasksResumePack>(),
+        Row::of::<resume_super::TasksResumeSuper>(),
+        Row::of::<storage::TasksStorage>(),
+        Row::of::<storage::TasksTemplatesList>(),
         Row::of::<create::TasksCreate>(),
         Row::of::<edit::TasksEdit>(),
         Row::of::<focus::TasksFocusGet>(),

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::{App, AppOptions, Toolset};
 
 mod lifecycle;
+mod macros;
 mod views;
 
 fn app() -> App {

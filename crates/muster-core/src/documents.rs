@@ -148,6 +148,20 @@ pub struct EventQuery {
     pub limit: u32,
 }
 
+impl EventQuery {
+    /// Whether an event belongs to the slice.
+    fn admits<A: Aggregate>(&self, recorded: &Recorded<A::Event>) -> bool {
+        let Some(subject) = A::subject(&recorded.event) else { return false };
+        let behind = self.after.is_none_or(|after| match self.order {
+            EventOrder::OldestFirst => recorded.global > after,
+            EventOrder::NewestFirst => recorded.global < after,
+        });
+        behind
+            && self.entity.as_ref().is_none_or(|entity| *entity == subject.entity)
+            && self.scope.as_ref().is_none_or(|scope| *scope == subject.scope)
+    }
+}
+
 /// Sort order of a slice of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EventOrder {
@@ -167,6 +181,7 @@ pub struct Documents<A: Aggregate> {
     lists: BTreeMap<ListQuery, Vec<A::Key>>,
     surveys: BTreeMap<Survey<A::Filter>, Surveyed<A::Key>>,
     slices: BTreeMap<EventQuery, Slice<A::Event>>,
+    drafted: Vec<Recorded<A::Event>>,
     complete: bool,
 }
 
@@ -179,6 +194,7 @@ impl<A: Aggregate> Default for Documents<A> {
             lists: BTreeMap::new(),
             surveys: BTreeMap::new(),
             slices: BTreeMap::new(),
+            drafted: Vec::new(),
             complete: false,
         }
     }
@@ -282,12 +298,33 @@ impl<A: Aggregate> Documents<A> {
         self.surveys.get(survey).ok_or_else(|| unloaded(Need::Survey(survey.clone())))
     }
 
-    /// A slice of the log as the store holds it; events of the work under way are not in it.
+    /// A slice of the log, events of the work under way included.
     pub fn events(&self, query: &EventQuery) -> Result<Slice<A::Event>, Unloaded<A>> {
-        match self.slices.get(query) {
-            Some(slice) => Ok(Arc::clone(slice)),
-            None => Err(unloaded(Need::Events(query.clone()))),
+        let Some(stored) = self.slices.get(query) else {
+            return Err(unloaded(Need::Events(query.clone())));
+        };
+        if self.drafted.is_empty() {
+            return Ok(Arc::clone(stored));
         }
+        let drafted = self.drafted.iter().filter(|recorded| query.admits::<A>(recorded)).cloned();
+        let limit = query.limit as usize;
+        Ok(match query.order {
+            EventOrder::OldestFirst => stored.iter().cloned().chain(drafted).take(limit).collect(),
+            EventOrder::NewestFirst => {
+                let newest: Vec<_> = drafted.collect();
+                newest.into_iter().rev().chain(stored.iter().cloned()).take(limit).collect()
+            }
+        })
+    }
+
+    /// Takes note of an event of the work under way.
+    pub(crate) fn record(&mut self, event: Recorded<A::Event>) {
+        self.drafted.push(event);
+    }
+
+    /// Events of the work under way.
+    pub(crate) fn drafted(&self) -> &[Recorded<A::Event>] {
+        &self.drafted
     }
 
     /// Hands over a document from the store.
@@ -333,8 +370,9 @@ impl<A: Aggregate> Documents<A> {
     }
 
     /// Forgets what the call under way changed.
-    pub(crate) fn rollback(&mut self) {
+    pub(crate) fn rollback(&mut self, events: usize) {
         self.current.clear();
+        self.drafted.truncate(events);
     }
 
     /// Takes every change as stored, as after a commit.
@@ -344,11 +382,13 @@ impl<A: Aggregate> Documents<A> {
         self.lists.clear();
         self.surveys.clear();
         self.slices.clear();
+        self.drafted.clear();
     }
 
     /// Forgets every change, so that the work can be run again.
     pub fn reset(&mut self) {
         self.earlier.clear();
         self.current.clear();
+        self.drafted.clear();
     }
 }

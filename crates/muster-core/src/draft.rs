@@ -9,7 +9,6 @@ pub struct Draft<'a, A: Aggregate> {
     documents: &'a mut Documents<A>,
     env: Env,
     head: Head,
-    events: Vec<Recorded<A::Event>>,
     sealed: usize,
 }
 
@@ -17,7 +16,7 @@ impl<'a, A: Aggregate> Draft<'a, A> {
     /// An empty draft on top of the given documents and log position.
     pub fn new(documents: &'a mut Documents<A>, head: Head, env: Env) -> Self {
         documents.reset();
-        Self { documents, env, head, events: Vec::new(), sealed: 0 }
+        Self { documents, env, head, sealed: 0 }
     }
 
     /// The documents as the draft would leave them.
@@ -32,9 +31,9 @@ impl<'a, A: Aggregate> Draft<'a, A> {
 
     /// Decides one command and applies its events; answers those events.
     pub fn apply(&mut self, command: &A::Command) -> Result<&[Recorded<A::Event>], Refusal<A>> {
-        let first = self.events.len();
+        let first = self.events().len();
         for event in A::decide(self.documents, command, &self.env)? {
-            let count = self.events.len() as u64 + 1;
+            let count = self.events().len() as u64 + 1;
             let recorded = Recorded {
                 global: self.head.global + count,
                 seq: self.head.seq + count,
@@ -42,47 +41,45 @@ impl<'a, A: Aggregate> Draft<'a, A> {
                 event,
             };
             A::evolve(self.documents, &recorded)?;
-            self.events.push(recorded);
+            self.documents.record(recorded);
         }
-        Ok(&self.events[first..])
+        Ok(&self.events()[first..])
     }
 
     /// Starts the next call of the same transaction: revisions count anew from here.
     pub fn next_call(&mut self) {
         self.documents.seal();
-        self.sealed = self.events.len();
+        self.sealed = self.events().len();
     }
 
     /// Drops what the call under way has done, keeping the calls before it.
     pub fn abandon_call(&mut self) {
-        self.documents.rollback();
-        self.events.truncate(self.sealed);
+        self.documents.rollback(self.sealed);
     }
 
     /// Events drafted so far.
     pub fn events(&self) -> &[Recorded<A::Event>] {
-        &self.events
+        self.documents.drafted()
     }
 
     /// Events of the call under way.
     pub fn call_events(&self) -> &[Recorded<A::Event>] {
-        &self.events[self.sealed..]
+        &self.events()[self.sealed..]
     }
 
     /// Drops everything: nothing of the draft will be stored.
     pub fn clear(&mut self) {
         self.documents.reset();
-        self.events.clear();
         self.sealed = 0;
     }
 
     /// Whether the draft would change anything.
     pub fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.documents.changed_len() == 0
+        self.events().is_empty() && self.documents.changed_len() == 0
     }
 
     /// Ends the draft and hands over its events; the changed documents stay in the working set.
     pub fn into_events(self) -> Vec<Recorded<A::Event>> {
-        self.events
+        self.events().to_vec()
     }
 }

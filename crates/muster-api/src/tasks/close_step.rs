@@ -36,13 +36,13 @@ pub(crate) struct TasksCloseStep {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Closed {
     /// The task.
-    task: String,
+    pub(crate) task: String,
     /// Its revision now.
-    revision: u64,
+    pub(crate) revision: u64,
     /// The step.
-    step: StepName,
+    pub(crate) step: StepName,
     /// `step_verified`, then `step_done`.
-    events: Vec<EventView>,
+    pub(crate) events: Vec<EventView>,
 }
 
 impl Operation for TasksCloseStep {

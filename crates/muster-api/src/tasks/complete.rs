@@ -48,7 +48,7 @@ pub(crate) struct StatusChanged {
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<EntityLine>,
     /// What happened; null when nothing had to.
-    event: Option<EventView>,
+    pub(crate) event: Option<EventView>,
 }
 
 /// A plan or task in one line.

@@ -183,7 +183,7 @@ fn create_task(
 }
 
 /// Adds the steps and defines what goes beyond title and criteria, one event each.
-fn add_steps(
+pub(crate) fn add_steps(
     draft: &mut Draft<'_, Tasks>,
     task: TaskId,
     steps: &[StepInput],

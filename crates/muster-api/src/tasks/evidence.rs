@@ -165,7 +165,7 @@ pub(crate) struct Captured {
     /// Checkpoints it is linked to.
     checkpoints: Vec<Checkpoint>,
     /// What happened.
-    event: EventView,
+    pub(crate) event: EventView,
 }
 
 impl Operation for TasksEvidenceCapture {

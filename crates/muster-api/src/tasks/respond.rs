@@ -69,3 +69,8 @@ pub(crate) fn shown(recorded: &Recorded<Event>) -> EventView {
 pub(crate) fn first(events: &[Recorded<Event>]) -> &Recorded<Event> {
     events.first().unwrap_or_else(|| unreachable!("an accepted command causes an event"))
 }
+
+/// The public ones among events, as callers see them.
+pub(crate) fn public(events: &[Recorded<Event>]) -> Vec<EventView> {
+    events.iter().filter_map(wire::show).collect()
+}

@@ -77,6 +77,11 @@ pub(crate) struct ProofModeChanges {
 }
 
 impl ProofModeChanges {
+    /// A mode for `tests` only.
+    pub(crate) fn tests(mode: ProofMode) -> Self {
+        Self { tests: Some(mode), security: None, perf: None, docs: None }
+    }
+
     /// The changes given.
     pub(crate) fn changes(self) -> Vec<(Checkpoint, ProofMode)> {
         let all = [

@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     App, Envelope, WarningCode,
+    arguments::{Reason, invalid},
     call::{Action, Call, Failure, Reply, Scene},
     refusals,
 };
@@ -73,6 +74,26 @@ impl Call<'_> {
     }
 }
 
+impl Call<'_> {
+    /// Answers what needs no store; `context` names the workspace if one was given.
+    pub(crate) fn answer(&self, workspace: Option<&WorkspaceId>, reply: Reply) -> Action {
+        let name = workspace.map(WorkspaceId::as_str).unwrap_or_default();
+        let mut envelope = self.scene.success(name, self.app.now(), reply);
+        if workspace.is_none() {
+            envelope.context.shift_remove("workspace");
+        }
+        Action::Answered(Box::new(envelope))
+    }
+
+    /// The workspace named, else the default one (TASKS-WS-2).
+    pub(crate) fn workspace(&self, named: Option<WorkspaceId>) -> Result<WorkspaceId, Failure> {
+        named.or_else(|| self.app.default_workspace().cloned()).ok_or_else(|| {
+            let expected = "a workspace id; this server has no default workspace";
+            invalid("workspace", Reason::Missing, expected)
+        })
+    }
+}
+
 impl Write {
     /// The workspace it changes.
     pub(crate) fn workspace(&self) -> &WorkspaceId {
@@ -121,7 +142,7 @@ impl Write {
 
 /// Adds what the call did to the history, once per plan or task; undoable operations have done so
 /// themselves (TASKS-HIST-1).
-fn record_operations(draft: &mut Draft<'_, Tasks>, intent: &str) -> Drafted<()> {
+pub(crate) fn record_operations(draft: &mut Draft<'_, Tasks>, intent: &str) -> Drafted<()> {
     let mut recorded: Vec<EntityId> = Vec::new();
     let mut missing: Vec<Addressed> = Vec::new();
     for Recorded { event, .. } in draft.call_events() {

@@ -6,7 +6,7 @@ use super::{app, call, ok};
 use crate::App;
 
 /// A plan and a task with two steps.
-fn with_task() -> App {
+pub(super) fn with_task() -> App {
     let app = app();
     ok(&app, "tasks_create", json!({"title": "Plan"}));
     let steps = json!([
@@ -17,21 +17,21 @@ fn with_task() -> App {
     app
 }
 
-fn code(answer: &Value) -> &str {
+pub(super) fn code(answer: &Value) -> &str {
     answer["error"]["code"].as_str().unwrap_or_default()
 }
 
-fn on(path: &str) -> Value {
+pub(super) fn on(path: &str) -> Value {
     json!({"task": "TASK-001", "path": path})
 }
 
-fn with(mut base: Value, more: Value) -> Value {
+pub(super) fn with(mut base: Value, more: Value) -> Value {
     let (Value::Object(base_map), Value::Object(more)) = (&mut base, more) else { panic!() };
     base_map.extend(more);
     base
 }
 
-fn clean(app: &App) {
+pub(super) fn clean(app: &App) {
     let report = app.doctor().unwrap();
     assert!(report.damage.is_empty(), "{:?}", report.damage);
 }

@@ -6,55 +6,21 @@ use serde::Serialize;
 use super::{
     ReasoningRef, Requested, Rollup, StepsSummary, TargetView,
     capsule::{Capsule, Surroundings},
+    focus::FocusRestored,
     graph::GraphDiff,
     memory::{MemoryQuery, MemoryView, SeqRequest},
     radar::{Radar, RadarView},
     signals::{SignalLimits, Signals},
+    timeline::Timeline,
 };
 use crate::{
-    Documents, EventOrder, EventQuery, Refusal, Unloaded,
+    Documents, Refusal,
     tasks::{
         Tasks,
         id::{EntityId, WorkspaceId},
-        wire::{self, EventView},
+        wire::EventView,
     },
 };
-
-/// The newest events of an entity, oldest first.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-pub struct Timeline {
-    /// Events at most.
-    pub limit: u32,
-    /// The events.
-    pub events: Vec<EventView>,
-}
-
-impl Timeline {
-    /// The newest events of a plan (its own and its tasks') or task (TASKS-VIEW-5).
-    pub fn of(docs: &Documents<Tasks>, id: EntityId, limit: u32) -> Result<Self, Unloaded<Tasks>> {
-        let (entity, scope) = match id {
-            EntityId::Task(id) => (Some(id.to_string()), None),
-            EntityId::Plan(id) => (None, Some(id.to_string())),
-        };
-        let slice = docs.events(&EventQuery {
-            entity,
-            scope,
-            after: None,
-            order: EventOrder::NewestFirst,
-            limit,
-        })?;
-        let mut events: Vec<EventView> = slice.iter().filter_map(wire::show).collect();
-        events.reverse();
-        Ok(Self { limit, events })
-    }
-}
-
-/// Whether the call moved focus, and from where.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct FocusMove {
-    /// Where it was; `None` when the call did not move it.
-    pub from: Option<Option<EntityId>>,
-}
 
 /// What the resume views start with.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
@@ -63,10 +29,8 @@ pub struct ResumeHead {
     pub workspace: String,
     pub requested: Requested,
     pub focus: Option<EntityId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub focus_restored: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub focus_previous: Option<Option<EntityId>>,
+    #[serde(flatten)]
+    pub restored: Option<FocusRestored>,
     pub target: TargetView,
     pub reasoning_ref: ReasoningRef,
     pub radar: Radar,
@@ -77,13 +41,12 @@ pub struct ResumeHead {
 }
 
 impl ResumeHead {
-    fn of(radar: RadarView, focus: FocusMove) -> Self {
+    fn of(radar: RadarView, restored: Option<FocusRestored>) -> Self {
         Self {
             workspace: radar.workspace,
             requested: radar.requested,
             focus: radar.focus,
-            focus_restored: focus.from.map(|_| true),
-            focus_previous: focus.from,
+            restored,
             target: radar.target,
             reasoning_ref: radar.reasoning_ref,
             radar: radar.radar,
@@ -112,8 +75,8 @@ pub struct ResumeQuery<'a> {
     pub id: EntityId,
     /// Which target the caller named.
     pub requested: Requested,
-    /// Whether the call moved focus.
-    pub focus: FocusMove,
+    /// Where focus was, if the call moved it.
+    pub restored: Option<FocusRestored>,
     /// Events on the timeline.
     pub events: u32,
     /// Signals.
@@ -125,7 +88,7 @@ impl ResumePack {
     pub fn of(docs: &Documents<Tasks>, query: &ResumeQuery<'_>) -> Result<Self, Refusal<Tasks>> {
         let radar = RadarView::of(docs, query.workspace, query.id, query.requested)?;
         Ok(Self {
-            head: ResumeHead::of(radar, query.focus),
+            head: ResumeHead::of(radar, query.restored),
             timeline: Timeline::of(docs, query.id, query.events)?,
             signals: Signals::of(docs, query.id, query.signals)?,
             truncated: false,

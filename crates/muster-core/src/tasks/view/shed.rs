@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-pub use resume::{handoff, resume_pack, resume_super};
+pub use resume::{PageStarts, handoff, resume_pack, resume_super};
 
 use super::context::{cut_pagination, row_number};
 use crate::{

@@ -1,0 +1,214 @@
+//! `tasks_bootstrap` and `tasks_scaffold`.
+
+use muster_core::{
+    Draft, Refusal,
+    tasks::{
+        Tasks,
+        entity::Checklist,
+        id::{EntityId, EntityKind, PlanId, WorkspaceId},
+        lookup,
+        templates::Template,
+        wire::EventView,
+        wording::{Prose, Title},
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    groups::{Repeatable, TargetName},
+    respond::{StepName, public},
+    setup::{
+        Bootstrapped, Made, MadeTask, Parent, ParentChoice, Seed, Setup, TaskInput, new_plan,
+        template_steps,
+    },
+};
+use crate::{
+    Effect,
+    arguments::{Reason, invalid},
+    call::{Action, Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Creates a plan if asked, a task, its steps and its reasoning in one call.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksBootstrap {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    parent: ParentChoice,
+    #[serde(flatten)]
+    task: TaskInput,
+    #[serde(flatten)]
+    repeatable: Repeatable,
+}
+
+impl Operation for TasksBootstrap {
+    const NAME: &'static str = "tasks_bootstrap";
+    const TITLE: &'static str = "Set up a task";
+    const EFFECT: Effect = Effect::Write;
+    type Response = Bootstrapped;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let setup = self.task.setup(self.parent, Parent::Focus, None)?;
+        let workspace = self.workspace.clone();
+        call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
+            let made = setup.make(draft, &workspace)?;
+            let view = Bootstrapped::of(draft, &workspace, made, &setup.think);
+            let mut reply = Reply::new(&view);
+            setup.think.warn(&mut reply);
+            Ok(reply)
+        })
+    }
+}
+
+/// Creates a plan with a checklist or a task with steps from a built-in template.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksScaffold {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    /// Template id, see tasks_templates_list.
+    template: String,
+    /// Title of the plan or task.
+    title: Title,
+    /// plan or task; default: the template's kind.
+    kind: Option<EntityKind>,
+    /// What it is about.
+    description: Option<Prose>,
+    /// Task only: existing plan; default the focus.
+    parent: Option<EntityId>,
+    /// Same as parent.
+    target: Option<TargetName>,
+    /// Task only: title of a new plan instead.
+    plan_title: Option<Title>,
+    #[serde(flatten)]
+    repeatable: Repeatable,
+}
+
+/// What a scaffold made.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Scaffolded {
+    workspace: String,
+    template: TemplateName,
+    plan: ScaffoldPlan,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<MadeTask>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<Vec<StepName>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checklist: Option<Checklist>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<EventView>,
+    events: Vec<EventView>,
+}
+
+/// A template in a result.
+#[derive(Debug, Serialize, JsonSchema)]
+struct TemplateName {
+    id: &'static str,
+    kind: EntityKind,
+}
+
+/// The plan of a scaffold.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ScaffoldPlan {
+    id: String,
+    qualified_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created: Option<bool>,
+}
+
+impl Operation for TasksScaffold {
+    const NAME: &'static str = "tasks_scaffold";
+    const TITLE: &'static str = "Create from a template";
+    const EFFECT: Effect = Effect::Write;
+    type Response = Scaffolded;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let Some(template) = Template::named(&self.template) else {
+            return Err(crate::refusals::unknown_template(&self.template));
+        };
+        if self.kind.is_some_and(|kind| kind != template.kind()) {
+            let expected = format!("{}, the template's kind", template.kind().name());
+            return Err(invalid("kind", Reason::Conflict, &expected));
+        }
+        let choice = ParentChoice {
+            plan: None,
+            parent: self.parent,
+            target: self.target,
+            plan_title: self.plan_title,
+        };
+        let description = self.description.and_then(Prose::stored);
+        let (workspace, title) = (self.workspace.clone(), self.title.0);
+        let key = self.repeatable.idempotency_key;
+        if template.kind() == EntityKind::Plan {
+            if choice.parent.is_some() || choice.target.is_some() || choice.plan_title.is_some() {
+                return Err(invalid("parent", Reason::Conflict, "no parent for a plan"));
+            }
+            return call.write(&self.workspace, key, move |draft| {
+                let plan = new_plan(draft, &title, description.clone(), Some(template))?;
+                Ok(Reply::new(&Scaffolded::plan(draft, &workspace, template, plan)?))
+            });
+        }
+        let parent = choice.check(None, Parent::Focus)?;
+        let steps = template_steps(template);
+        let setup = Setup { parent, title, description, steps, think: Seed::Nothing };
+        call.write(&self.workspace, key, move |draft| {
+            let made = setup.make(draft, &workspace)?;
+            Ok(Reply::new(&Scaffolded::task(draft, &workspace, template, made)))
+        })
+    }
+}
+
+impl Scaffolded {
+    fn plan(
+        draft: &Draft<'_, Tasks>,
+        workspace: &WorkspaceId,
+        template: &Template,
+        id: PlanId,
+    ) -> Result<Self, Refusal<Tasks>> {
+        let plan = lookup::plan(draft.documents(), id)?;
+        let events = public(draft.call_events());
+        Ok(Self {
+            workspace: workspace.to_string(),
+            template: TemplateName { id: template.id, kind: template.kind() },
+            plan: ScaffoldPlan {
+                id: id.to_string(),
+                qualified_id: format!("{workspace}:{id}"),
+                revision: Some(plan.meta.revision),
+                created: None,
+            },
+            task: None,
+            steps: None,
+            checklist: Some(plan.checklist.clone()),
+            event: events.first().cloned(),
+            events,
+        })
+    }
+
+    fn task(
+        draft: &Draft<'_, Tasks>,
+        workspace: &WorkspaceId,
+        template: &Template,
+        made: Made,
+    ) -> Self {
+        let made = Bootstrapped::of(draft, workspace, made, &Seed::Nothing);
+        Self {
+            workspace: made.workspace,
+            template: TemplateName { id: template.id, kind: template.kind() },
+            plan: ScaffoldPlan {
+                id: made.plan.id,
+                qualified_id: made.plan.qualified_id,
+                revision: None,
+                created: Some(made.plan.created),
+            },
+            task: Some(made.task),
+            steps: Some(made.steps),
+            checklist: None,
+            event: None,
+            events: made.events,
+        }
+    }
+}

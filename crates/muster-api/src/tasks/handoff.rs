@@ -1,0 +1,54 @@
+//! `tasks_handoff`.
+
+use muster_core::tasks::{
+    id::WorkspaceId,
+    lookup::{self, Accepts},
+    view::{handoff::HandoffView, shed},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::groups::{Budgeted, TaskOrPlan};
+use crate::{
+    Effect, Toolset,
+    call::{Action, Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Lines of a list when no limit is given.
+const LINES_DEFAULT: u32 = 10;
+
+/// Writes a shift report: done, remaining, risks and the radar core. Use it before handing work over.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksHandoff {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    /// Lines per list, 0 to 1000; default 10.
+    #[schemars(range(max = 1000))]
+    limit: Option<u32>,
+    #[serde(flatten)]
+    budgeted: Budgeted,
+    /// Accepted for symmetry: this view never writes.
+    #[serde(default, rename = "read_only")]
+    _read_only: bool,
+}
+
+impl Operation for TasksHandoff {
+    const NAME: &'static str = "tasks_handoff";
+    const TITLE: &'static str = "Write a shift report";
+    const TOOLSET: Toolset = Toolset::Daily;
+    const EFFECT: Effect = Effect::Read;
+    type Response = HandoffView;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let named = self.selection.named()?;
+        let limit = self.limit.unwrap_or(LINES_DEFAULT);
+        call.read(&self.workspace, |docs| {
+            let target = lookup::target(docs, named, Accepts::Any)?;
+            let view = HandoffView::of(docs, &self.workspace, target.id, limit)?;
+            Ok(Reply::view(&view, self.budgeted.max_chars, shed::handoff).about(target))
+        })
+    }
+}

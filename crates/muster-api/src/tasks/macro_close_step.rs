@@ -1,0 +1,298 @@
+//! `tasks_macro_close_step`.
+
+use muster_core::{
+    Draft, Refusal,
+    tasks::{
+        Command, Tasks,
+        command::{StepSelector, StepTarget},
+        entity::Status,
+        evidence::{Given, Sifted, receipts},
+        id::{TaskId, WorkspaceId},
+        lookup,
+        step::{Checkpoint, Checkpoints},
+        view::Requested,
+        wire::EventView,
+        wording::Remark,
+    },
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::{Map, Value, json};
+
+use super::{
+    complete::warn_unchanged,
+    evidence::{Bounds, EvidenceInput, capture, warn_weak},
+    groups::{Guarded, OneStep, OneTask},
+    respond::{StepName, public},
+    resume_super::SuperView,
+    steps::Confirmations,
+    think::commit_note,
+    work::{guarded_task, refuse_closed, step_changed, weak_proof},
+};
+use crate::{
+    Effect, Toolset, WarningCode,
+    arguments::{Reason, invalid},
+    call::{Action, Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Proof in short or in full (TASKS-EVD-4).
+#[derive(Clone, Debug)]
+enum ProofInput {
+    Lines(Vec<String>),
+    Evidence(Box<EvidenceInput>),
+}
+
+impl<'de> Deserialize<'de> for ProofInput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        if let Value::String(text) = value {
+            return Ok(Self::Lines(vec![text]));
+        }
+        if value.is_array() {
+            return Vec::deserialize(value).map(Self::Lines).map_err(D::Error::custom);
+        }
+        let evidence = EvidenceInput::deserialize(value).map_err(D::Error::custom)?;
+        Ok(Self::Evidence(Box::new(evidence)))
+    }
+}
+
+impl JsonSchema for ProofInput {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ProofInput".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let line = json_schema!({"type": "string", "maxLength": 8192});
+        let lines = json_schema!({"type": "array", "maxItems": 100, "items": line});
+        let items = json_schema!({"type": "array", "items": {"type": "object"}});
+        let name = json_schema!({
+            "type": "string", "enum": ["criteria", "tests", "security", "perf", "docs"],
+        });
+        json_schema!({"anyOf": [
+            {"type": "string", "maxLength": 65536},
+            lines,
+            {
+                "type": "object",
+                "properties": {
+                    "items": items, "artifacts": items, "checks": lines, "attachments": lines,
+                    "checkpoint": {"anyOf": [name, {"type": "array", "items": name}]},
+                },
+                "additionalProperties": false,
+            },
+        ]})
+    }
+}
+
+/// Proof ready to capture.
+#[derive(Clone, Debug)]
+struct Proof {
+    sifted: Option<Sifted>,
+    linked: Checkpoints,
+}
+
+impl ProofInput {
+    fn check(self) -> Result<Proof, Failure> {
+        let (given, linked) = match self {
+            Self::Lines(lines) => (Given { checks: receipts(&lines), ..Given::default() }, None),
+            Self::Evidence(input) => input.given(&Bounds::default())?,
+        };
+        let linked = linked.unwrap_or_else(|| Checkpoints::from([Checkpoint::Tests]));
+        Ok(Proof { sifted: given.sift(), linked })
+    }
+}
+
+/// Closes a step in one call: note, proof, confirmation, closing; then shows what comes next. Without a selector it takes
+/// the first open step; when none is open it finishes the task. A refused close leaves nothing behind.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksMacroCloseStep {
+    /// Workspace id; default: the server's.
+    workspace: Option<WorkspaceId>,
+    #[serde(flatten)]
+    selection: OneTask,
+    #[serde(flatten)]
+    step: OneStep,
+    /// "gate" (criteria and tests; default), "all", or an object of checkpoint: true.
+    checkpoints: Option<Confirmations>,
+    /// Progress note.
+    note: Option<Remark>,
+    /// Receipts: text, list of texts ("CMD: …", "LINK: …"), or {items, checks, attachments, checkpoint}; linked to tests by
+    /// default.
+    proof: Option<ProofInput>,
+    /// Largest size of resume in characters.
+    resume_max_chars: Option<u64>,
+    #[serde(flatten)]
+    guarded: Guarded,
+}
+
+/// A step that was closed, or a task that was finished.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct StepClosed {
+    task: String,
+    revision: u64,
+    step: Option<StepName>,
+    status: Status,
+    events: Vec<EventView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note_event: Option<EventView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence_event: Option<EventView>,
+    /// The super view of the task.
+    resume: Value,
+}
+
+impl Operation for TasksMacroCloseStep {
+    const NAME: &'static str = "tasks_macro_close_step";
+    const TITLE: &'static str = "Close a step with note and proof";
+    const TOOLSET: Toolset = Toolset::Core;
+    const EFFECT: Effect = Effect::Write;
+    type Response = StepClosed;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let workspace = call.workspace(self.workspace)?;
+        let named = self.selection.named()?;
+        let gate = || Confirmations(Checkpoint::GATE.map(|checkpoint| (checkpoint, true)).into());
+        let checkpoints = self.checkpoints.unwrap_or_else(gate);
+        if !checkpoints.names_the_gate() {
+            let expected = "\"gate\", \"all\" or an object that names criteria or tests";
+            return Err(invalid("checkpoints", Reason::Missing, expected));
+        }
+        let closing = Closing {
+            selector: self.step.optional(),
+            checkpoints,
+            note: self.note.map(|note| note.0),
+            proof: self.proof.map(ProofInput::check).transpose()?,
+        };
+        let view = SuperView::embedded(call.app, self.resume_max_chars);
+        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let scope = workspace.clone();
+        call.write(&workspace, idempotency_key, move |draft| {
+            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
+            let mut notices = Reply::new(&json!({}));
+            let outcome = closing.run(draft, task, &mut notices)?;
+            let about = (Requested::default(), None);
+            let resume = view.show(draft.documents(), &scope, target.id, about)?;
+            let meta = &lookup::task(draft.documents(), task)?.meta;
+            let closed = StepClosed {
+                task: task.to_string(),
+                revision: meta.revision,
+                status: meta.status,
+                step: outcome.step,
+                events: public(draft.call_events()),
+                note_event: outcome.note_event,
+                evidence_event: outcome.evidence_event,
+                resume: resume.result().clone(),
+            };
+            let reply = Reply::new(&closed).with_warnings_of(&resume).with_warnings_of(&notices);
+            Ok(reply.about(target))
+        })
+    }
+}
+
+/// What a closing call brings.
+struct Closing {
+    selector: Option<StepSelector>,
+    checkpoints: Confirmations,
+    note: Option<String>,
+    proof: Option<Proof>,
+}
+
+/// What came of it.
+#[derive(Default)]
+struct ClosingOutcome {
+    step: Option<StepName>,
+    note_event: Option<EventView>,
+    evidence_event: Option<EventView>,
+}
+
+impl Closing {
+    fn run(
+        &self,
+        draft: &mut Draft<'_, Tasks>,
+        task: TaskId,
+        notices: &mut Reply,
+    ) -> Result<ClosingOutcome, Refusal<Tasks>> {
+        let first_open = lookup::task(draft.documents(), task)?.steps.first_open().map(|s| s.id);
+        match (&self.selector, first_open) {
+            (Some(selector), _) => self.close(draft, task, selector, notices),
+            (None, Some(id)) => self.close(draft, task, &StepSelector::Id(id), notices),
+            (None, None) => self.finish(draft, task, notices),
+        }
+    }
+
+    fn close(
+        &self,
+        draft: &mut Draft<'_, Tasks>,
+        task: TaskId,
+        selector: &StepSelector,
+        notices: &mut Reply,
+    ) -> Result<ClosingOutcome, Refusal<Tasks>> {
+        let step = StepTarget { task, selector: selector.clone() };
+        refuse_closed(draft.documents(), &step)?;
+        let mut outcome = ClosingOutcome::default();
+        if let Some(note) = &self.note {
+            let note = Command::NoteStep { step: step.clone(), note: note.clone() };
+            outcome.note_event = Some(step_changed(draft.apply(&note)?).event);
+        }
+        outcome.evidence_event = self.prove(draft, task, Some(selector), notices)?;
+        let confirmations = self.checkpoints.0.clone();
+        draft.apply(&Command::VerifyStep { step: step.clone(), confirmations })?;
+        let named = self.checkpoints.named();
+        let close = Command::CloseStep { step: step.clone(), named, force: None };
+        outcome.step = Some(step_changed(draft.apply(&close)?).step);
+        weak_proof(draft.documents(), &step, notices)?;
+        Ok(outcome)
+    }
+
+    /// TASKS-MC-2: no open step is left, so the task itself is finished.
+    fn finish(
+        &self,
+        draft: &mut Draft<'_, Tasks>,
+        task: TaskId,
+        notices: &mut Reply,
+    ) -> Result<ClosingOutcome, Refusal<Tasks>> {
+        if lookup::task(draft.documents(), task)?.meta.status == Status::Done {
+            warn_unchanged(notices, task.into(), Status::Done);
+            if self.note.is_some() || self.proof.is_some() {
+                let message = "note and proof were not kept: nothing was written".to_owned();
+                let recovery = "Use notes_commit or tasks_evidence_capture.";
+                notices.warn(WarningCode::NoteIgnored, message, recovery);
+            }
+            return Ok(ClosingOutcome::default());
+        }
+        let mut outcome = ClosingOutcome::default();
+        if let Some(note) = &self.note {
+            let meta = Map::from_iter([("source".to_owned(), json!("tasks_macro_close_step"))]);
+            let words = (None, "text");
+            outcome.note_event =
+                Some(commit_note(draft, task.into(), words, meta, note.clone())?.1);
+        }
+        outcome.evidence_event = self.prove(draft, task, None, notices)?;
+        draft.apply(&Command::SetStatus { id: task.into(), to: Status::Done })?;
+        Ok(outcome)
+    }
+
+    /// Captures the proof given; one of placeholders only is no proof.
+    fn prove(
+        &self,
+        draft: &mut Draft<'_, Tasks>,
+        task: TaskId,
+        selector: Option<&StepSelector>,
+        notices: &mut Reply,
+    ) -> Result<Option<EventView>, Refusal<Tasks>> {
+        let Some(proof) = &self.proof else { return Ok(None) };
+        let Some(sifted) = &proof.sifted else {
+            let message = "the proof held only placeholders and was not kept".to_owned();
+            let recovery = "Add CMD: with the command that ran and LINK: with its output.";
+            notices.warn(WarningCode::ProofWeak, message, recovery);
+            return Ok(None);
+        };
+        let captured = capture(draft, task.into(), selector, &proof.linked, &sifted.kept)?;
+        warn_weak(notices, sifted);
+        Ok(Some(captured.event))
+    }
+}

@@ -1,0 +1,166 @@
+//! `tasks_macro_finish` and `tasks_macro_create_done`.
+
+use muster_core::tasks::{
+    Command,
+    command::{StepSelector, StepTarget},
+    entity::Status,
+    id::{EntityId, WorkspaceId},
+    lookup,
+    step::Checkpoint,
+    view::{handoff::HandoffView, shed},
+    wire::EventView,
+    wording::{Prose, Title},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    close_step::Closed,
+    complete::{StatusChanged, set_status, warn_unchanged},
+    groups::{Guarded, Repeatable, TaskOrPlan},
+    respond::public,
+    setup::{Bootstrapped, Parent, ParentChoice, Seed, Setup, gate_ready},
+    steps::StepInput,
+    work::{guarded_target, record_operations, step_changed},
+};
+use crate::{
+    Effect,
+    call::{Action, Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Lines of a handoff list.
+const HANDOFF_LINES: u32 = 10;
+
+/// Finishes a plan or task and writes its shift report in one call.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksMacroFinish {
+    /// Workspace id; default: the server's.
+    workspace: Option<WorkspaceId>,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    /// TODO, ACTIVE or DONE; default DONE.
+    status: Option<Status>,
+    /// Largest size of handoff in characters.
+    handoff_max_chars: Option<u64>,
+    #[serde(flatten)]
+    guarded: Guarded,
+}
+
+/// A plan or task that was finished.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Finished {
+    task: String,
+    status: Status,
+    revision: u64,
+    /// The handoff view.
+    handoff: Value,
+    event: Option<EventView>,
+}
+
+impl Operation for TasksMacroFinish {
+    const NAME: &'static str = "tasks_macro_finish";
+    const TITLE: &'static str = "Finish and hand over";
+    const EFFECT: Effect = Effect::Set;
+    type Response = Finished;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let workspace = call.workspace(self.workspace)?;
+        let named = self.selection.named()?;
+        let to = self.status.unwrap_or(Status::Done);
+        let max_chars = self.handoff_max_chars;
+        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let scope = workspace.clone();
+        call.write(&workspace, idempotency_key, move |draft| {
+            let target = guarded_target(draft.documents(), named, expected_revision)?;
+            let (changed, unchanged) = set_status(draft, target.id, to)?;
+            let view = HandoffView::of(draft.documents(), &scope, target.id, HANDOFF_LINES)?;
+            let handoff = Reply::view(&view, max_chars, shed::handoff);
+            let finished = Finished {
+                task: target.id.to_string(),
+                status: to,
+                revision: lookup::revision(draft.documents(), target.id)?,
+                handoff: handoff.result().clone(),
+                event: changed.event,
+            };
+            let mut reply = Reply::new(&finished).with_warnings_of(&handoff).about(target);
+            if unchanged {
+                warn_unchanged(&mut reply, target.id, to);
+            }
+            Ok(reply)
+        })
+    }
+}
+
+/// Creates a task of one step, closes the step and finishes the task in one call, for work that is already done.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksMacroCreateDone {
+    /// Workspace id; default: the server's.
+    workspace: Option<WorkspaceId>,
+    #[serde(flatten)]
+    parent: ParentChoice,
+    /// Title of the task.
+    task_title: Title,
+    /// What it was about.
+    description: Option<Prose>,
+    /// Exactly one step with criteria and tests.
+    #[schemars(length(min = 1, max = 1))]
+    steps: Vec<StepInput>,
+    #[serde(flatten)]
+    repeatable: Repeatable,
+}
+
+/// The three parts of the call.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CreatedDone {
+    workspace: String,
+    bootstrap: Bootstrapped,
+    close: Closed,
+    complete: StatusChanged,
+}
+
+impl Operation for TasksMacroCreateDone {
+    const NAME: &'static str = "tasks_macro_create_done";
+    const TITLE: &'static str = "Record finished work";
+    const EFFECT: Effect = Effect::Write;
+    type Response = CreatedDone;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let workspace = call.workspace(self.workspace)?;
+        gate_ready(&self.steps)?;
+        let setup = Setup {
+            parent: self.parent.check(None, Parent::Focus)?,
+            title: self.task_title.0,
+            description: self.description.and_then(Prose::stored),
+            steps: self.steps,
+            think: Seed::Nothing,
+        };
+        let (scope, intent) = (workspace.clone(), call.scene.intent());
+        call.write(&workspace, self.repeatable.idempotency_key, move |draft| {
+            let made = setup.make(draft, &scope)?;
+            let task = made.task;
+            let bootstrap = Bootstrapped::of(draft, &scope, made, &setup.think);
+            record_operations(draft, intent)?;
+            // The closing part counts as a call of its own (TASKS-REV-2).
+            draft.next_call();
+            let path = "s:0".parse();
+            let path = path.unwrap_or_else(|_| unreachable!("s:0 is a path"));
+            let step = StepTarget { task, selector: StepSelector::Path(path) };
+            let confirmations = Checkpoint::GATE.map(|checkpoint| (checkpoint, true)).to_vec();
+            draft.apply(&Command::VerifyStep { step: step.clone(), confirmations })?;
+            let named = Checkpoint::GATE.into_iter().collect();
+            let close = Command::CloseStep { step, named, force: None };
+            let changed = step_changed(draft.apply(&close)?);
+            let close = Closed {
+                task: changed.task,
+                revision: changed.revision,
+                step: changed.step,
+                events: public(draft.call_events()),
+            };
+            let (complete, _) = set_status(draft, EntityId::Task(task), Status::Done)?;
+            let workspace = scope.to_string();
+            Ok(Reply::new(&CreatedDone { workspace, bootstrap, close, complete }))
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! `tasks_macro_start`.
+
+use muster_core::tasks::{Command, id::WorkspaceId, lookup, view::Requested, wire::EventView};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    groups::Repeatable,
+    respond::StepName,
+    resume_super::SuperView,
+    setup::{Bootstrapped, EVERYDAY, Parent, ParentChoice, TaskInput, own_frame},
+    think::PipelineView,
+};
+use crate::{
+    Effect, Toolset,
+    call::{Action, Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Starts work in one call: creates the task with its steps (template basic-task by default), focuses it and shows it.
+/// Begin every piece of work with this.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksMacroStart {
+    /// Workspace id; default: the server's.
+    workspace: Option<WorkspaceId>,
+    #[serde(flatten)]
+    parent: ParentChoice,
+    #[serde(flatten)]
+    task: TaskInput,
+    /// Largest size of resume in characters.
+    resume_max_chars: Option<u64>,
+    #[serde(flatten)]
+    repeatable: Repeatable,
+}
+
+/// A task that was started.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Started {
+    task_id: String,
+    task_qualified_id: String,
+    plan_id: String,
+    plan_qualified_id: String,
+    plan_created: bool,
+    revision: u64,
+    steps: Vec<StepName>,
+    events: Vec<EventView>,
+    focus: String,
+    focus_previous: Option<String>,
+    /// The super view of the task.
+    resume: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    think_pipeline: Option<Option<PipelineView>>,
+}
+
+impl Operation for TasksMacroStart {
+    const NAME: &'static str = "tasks_macro_start";
+    const TITLE: &'static str = "Start a task";
+    const TOOLSET: Toolset = Toolset::Core;
+    const EFFECT: Effect = Effect::Write;
+    type Response = Started;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let workspace = call.workspace(self.workspace)?;
+        let frames_itself = self.task.frames_itself();
+        let mut setup = self.task.setup(self.parent, Parent::FocusOrInbox, Some(EVERYDAY))?;
+        if frames_itself {
+            setup.think = own_frame(&setup.title, setup.description.as_deref());
+        }
+        let view = SuperView::embedded(call.app, self.resume_max_chars);
+        let scope = workspace.clone();
+        call.write(&workspace, self.repeatable.idempotency_key, move |draft| {
+            let made = setup.make(draft, &scope)?;
+            let task = made.task;
+            let previous = lookup::workspace(draft.documents())?.focus;
+            let made = Bootstrapped::of(draft, &scope, made, &setup.think);
+            draft.apply(&Command::MoveFocus { to: Some(task.into()) })?;
+            let about = (Requested::default(), None);
+            let resume = view.show(draft.documents(), &scope, task.into(), about)?;
+            let started = Started {
+                focus: made.task.id.clone(),
+                task_id: made.task.id,
+                task_qualified_id: made.task.qualified_id,
+                plan_id: made.plan.id,
+                plan_qualified_id: made.plan.qualified_id,
+                plan_created: made.plan.created,
+                revision: made.task.revision,
+                steps: made.steps,
+                events: made.events,
+                focus_previous: previous.map(|id| id.to_string()),
+                resume: resume.result().clone(),
+                think_pipeline: made.think_pipeline,
+            };
+            let mut reply = Reply::new(&started).with_warnings_of(&resume).moved_focus(previous);
+            setup.think.warn(&mut reply);
+            Ok(reply)
+        })
+    }
+}

@@ -1,0 +1,287 @@
+//! `tasks_resume_pack`, `tasks_resume_super`, `tasks_snapshot`, and the view that macros embed.
+
+use std::sync::Arc;
+
+use muster_core::{
+    Documents, Refusal,
+    tasks::{
+        Tasks,
+        id::{EntityId, WorkspaceId},
+        view::{
+            Requested,
+            focus::FocusRestored,
+            memory::{MemoryQuery, SeqRequest},
+            resume_super::{ResumePack, ResumeQuery, ResumeSuper, SuperQuery},
+            shed::{self, PageStarts},
+            signals::SignalLimits,
+        },
+    },
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    groups::{Budgeted, TaskOrPlan},
+    refocus::Showing,
+};
+use crate::{
+    App, Effect, Toolset,
+    call::{Action, Call, Failure, Reply},
+    registry::Operation,
+    suggest::Names,
+};
+
+const EVENTS_DEFAULT: u32 = 20;
+const SIGNALS_DEFAULT: u32 = 5;
+const NOTES_DEFAULT: u32 = 10;
+const MEMORY_DEFAULT: u32 = 20;
+const GRAPH_DEFAULT: u32 = 50;
+
+/// Radar, timeline, decisions, evidence and blockers of a plan or task; an explicit target becomes the focus unless
+/// read_only.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksResumePack {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    /// Events, 0 to 1000; default 20.
+    #[schemars(range(max = 1000))]
+    events_limit: Option<u32>,
+    /// Decisions, 0 to 1000; default 5.
+    #[schemars(range(max = 1000))]
+    decisions_limit: Option<u32>,
+    /// Evidence, 0 to 1000; default 5.
+    #[schemars(range(max = 1000))]
+    evidence_limit: Option<u32>,
+    #[serde(flatten)]
+    budgeted: Budgeted,
+    /// true leaves focus alone; default false.
+    read_only: Option<bool>,
+}
+
+impl Operation for TasksResumePack {
+    const NAME: &'static str = "tasks_resume_pack";
+    const TITLE: &'static str = "Resume in short";
+    const EFFECT: Effect = Effect::Set;
+    type Response = ResumePack;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let (named, requested) = (self.selection.named()?, self.selection.requested());
+        let signals = SignalLimits {
+            blockers: SIGNALS_DEFAULT,
+            decisions: self.decisions_limit.unwrap_or(SIGNALS_DEFAULT),
+            evidence: self.evidence_limit.unwrap_or(SIGNALS_DEFAULT),
+        };
+        let events = self.events_limit.unwrap_or(EVENTS_DEFAULT);
+        let (workspace, max_chars) = (self.workspace.clone(), self.budgeted.max_chars);
+        let showing = Showing { named, read_only: self.read_only.unwrap_or(false) };
+        call.show(&self.workspace, showing, move |docs, target, restored| {
+            let workspace = &workspace;
+            let id = target.id;
+            let query = ResumeQuery { workspace, id, requested, restored, events, signals };
+            let view = ResumePack::of(docs, &query)?;
+            Ok(Reply::view(&view, max_chars, shed::resume_pack))
+        })
+    }
+}
+
+/// Limits and cursors of the super view.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+pub(crate) struct SuperLimits {
+    /// Events, 0 to 1000; default 20.
+    #[schemars(range(max = 1000))]
+    events_limit: Option<u32>,
+    /// Decisions, default 5.
+    #[schemars(range(max = 1000))]
+    decisions_limit: Option<u32>,
+    /// Evidence, default 5.
+    #[schemars(range(max = 1000))]
+    evidence_limit: Option<u32>,
+    /// Blockers, default 5.
+    #[schemars(range(max = 1000))]
+    blockers_limit: Option<u32>,
+    /// Notes, default 10.
+    #[schemars(range(max = 1000))]
+    notes_limit: Option<u32>,
+    /// Trace entries, default 20.
+    #[schemars(range(max = 1000))]
+    trace_limit: Option<u32>,
+    /// Cards, default 20.
+    #[schemars(range(max = 1000))]
+    cards_limit: Option<u32>,
+    /// Only notes older than this seq.
+    notes_cursor: Option<u64>,
+    /// Only trace entries older than this seq.
+    trace_cursor: Option<u64>,
+    /// Only cards older than this seq.
+    cards_cursor: Option<u64>,
+    /// Graph changes, default 50.
+    #[schemars(range(max = 1000))]
+    graph_diff_limit: Option<u32>,
+    /// Only graph changes older than this seq.
+    graph_diff_cursor: Option<u64>,
+}
+
+/// What the super view shows besides the state: pages, toolset, budget.
+#[derive(Clone)]
+pub(crate) struct SuperView {
+    limits: SuperLimits,
+    graph_diff: bool,
+    max_chars: Option<u64>,
+    toolset: Toolset,
+    listed: Arc<Names>,
+}
+
+impl SuperView {
+    /// The view as macros embed it: default pages, no graph.
+    pub(crate) fn embedded(app: &App, max_chars: Option<u64>) -> Self {
+        Self::new(app, SuperLimits::default(), false, max_chars)
+    }
+
+    fn new(app: &App, limits: SuperLimits, graph_diff: bool, max_chars: Option<u64>) -> Self {
+        let toolset = app.toolset();
+        let listed = Arc::new(app.registry().names(toolset).0);
+        Self { limits, graph_diff, max_chars, toolset, listed }
+    }
+
+    /// Shows a plan or task.
+    pub(crate) fn show(
+        &self,
+        docs: &Documents<Tasks>,
+        workspace: &WorkspaceId,
+        id: EntityId,
+        (requested, restored): (Requested, Option<FocusRestored>),
+    ) -> Result<Reply, Refusal<Tasks>> {
+        let limits = &self.limits;
+        let page = |cursor, limit: Option<u32>, default| SeqRequest {
+            cursor,
+            limit: limit.unwrap_or(default),
+        };
+        let signal = |limit: Option<u32>| limit.unwrap_or(SIGNALS_DEFAULT);
+        let lists = |tool: &str| self.listed.contains(tool);
+        let graph = page(limits.graph_diff_cursor, limits.graph_diff_limit, GRAPH_DEFAULT);
+        let view = ResumeSuper::of(
+            docs,
+            &SuperQuery {
+                resume: ResumeQuery {
+                    workspace,
+                    id,
+                    requested,
+                    restored,
+                    events: limits.events_limit.unwrap_or(EVENTS_DEFAULT),
+                    signals: SignalLimits {
+                        blockers: signal(limits.blockers_limit),
+                        decisions: signal(limits.decisions_limit),
+                        evidence: signal(limits.evidence_limit),
+                    },
+                },
+                memory: MemoryQuery {
+                    notes: page(limits.notes_cursor, limits.notes_limit, NOTES_DEFAULT),
+                    trace: page(limits.trace_cursor, limits.trace_limit, MEMORY_DEFAULT),
+                    cards: page(limits.cards_cursor, limits.cards_limit, MEMORY_DEFAULT),
+                },
+                graph_diff: self.graph_diff.then_some(graph),
+                toolset: self.toolset.name(),
+                lists: &lists,
+            },
+        )?;
+        let starts = self.starts(&view);
+        Ok(Reply::view(&view, self.max_chars, || shed::resume_super(starts)))
+    }
+
+    /// Where each page would start again if a budget emptied it.
+    fn starts(&self, view: &ResumeSuper) -> PageStarts {
+        let newest = |entries: &[serde_json::Map<String, serde_json::Value>]| {
+            entries.last().and_then(|entry| entry.get("seq")).and_then(serde_json::Value::as_u64)
+        };
+        let first_change = view.graph_diff.as_ref().and_then(|diff| diff.changes.first());
+        let graph = first_change.and_then(|change| change.get("seq")?.as_u64());
+        let after = |seq: Option<u64>| seq.map_or(0, |seq| seq + 1);
+        let limits = &self.limits;
+        PageStarts {
+            notes: limits.notes_cursor.unwrap_or(after(newest(&view.memory.notes.entries))),
+            trace: limits.trace_cursor.unwrap_or(after(newest(&view.memory.trace.entries))),
+            cards: limits
+                .cards_cursor
+                .unwrap_or(after(view.memory.cards.first().map(|card| card.last_seq))),
+            graph: limits.graph_diff_cursor.unwrap_or(after(graph)),
+        }
+    }
+}
+
+/// Everything to go on with a plan or task in one answer: radar, steps, timeline, signals, reasoning memory, and a capsule
+/// with the next call. An explicit target becomes the focus unless read_only.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksResumeSuper {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    #[serde(flatten)]
+    limits: SuperLimits,
+    /// true adds how the graph differs from its base; default false.
+    graph_diff: Option<bool>,
+    #[serde(flatten)]
+    budgeted: Budgeted,
+    /// true leaves focus alone; default false.
+    read_only: Option<bool>,
+}
+
+impl Operation for TasksResumeSuper {
+    const NAME: &'static str = "tasks_resume_super";
+    const TITLE: &'static str = "Resume with everything";
+    const EFFECT: Effect = Effect::Set;
+    type Response = ResumeSuper;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let graph_diff = self.graph_diff.unwrap_or(false);
+        let view = SuperView::new(call.app, self.limits, graph_diff, self.budgeted.max_chars);
+        show(call, &self.workspace, &self.selection, self.read_only, view)
+    }
+}
+
+/// Shows a plan or task for picking it up: state, memory, graph changes, and a capsule with the next call. Start here
+/// when you take over work.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TasksSnapshot {
+    /// Workspace id; default: the server's.
+    workspace: Option<WorkspaceId>,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    #[serde(flatten)]
+    limits: SuperLimits,
+    #[serde(flatten)]
+    budgeted: Budgeted,
+    /// true leaves focus alone; default false.
+    read_only: Option<bool>,
+}
+
+impl Operation for TasksSnapshot {
+    const NAME: &'static str = "tasks_snapshot";
+    const TITLE: &'static str = "Show a task for picking it up";
+    const TOOLSET: Toolset = Toolset::Core;
+    const EFFECT: Effect = Effect::Set;
+    type Response = ResumeSuper;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let workspace = call.workspace(self.workspace)?;
+        let view = SuperView::new(call.app, self.limits, true, self.budgeted.max_chars);
+        show(call, &workspace, &self.selection, self.read_only, view)
+    }
+}
+
+fn show(
+    call: &Call<'_>,
+    workspace: &WorkspaceId,
+    selection: &TaskOrPlan,
+    read_only: Option<bool>,
+    view: SuperView,
+) -> Result<Action, Failure> {
+    let (named, requested) = (selection.named()?, selection.requested());
+    let scope = workspace.clone();
+    let showing = Showing { named, read_only: read_only.unwrap_or(false) };
+    call.show(workspace, showing, move |docs, target, restored| {
+        view.show(docs, &scope, target.id, (requested, restored))
+    })
+}

@@ -1,0 +1,375 @@
+//! Setting up a task with everything around it: plan, steps, reasoning. Shared by bootstrap, scaffold and macros.
+
+use muster_core::{
+    Draft, ListQuery, Refusal,
+    tasks::{
+        Command, Document, Rejection, Tasks,
+        command::{CreatePlan, CreateTask, SetChecklist},
+        id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
+        lookup,
+        step::ProofMode,
+        templates::{Content, DEFAULT_TASK, PRINCIPAL_TASK, Template, TemplateStep},
+        wire::EventView,
+        wording::{Lines, Prose, Title},
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    create::add_steps,
+    groups::{TargetName, agree, plan_kind},
+    respond::{StepName, public},
+    steps::{ProofModeChanges, StepInput},
+    think::{self, CardInput, Pipeline, PipelineView, ThinkInput},
+};
+use crate::{
+    WarningCode,
+    arguments::{Reason, invalid, invalid_with},
+    call::{Failure, Reply},
+};
+
+/// Title of the plan that tasks without a plan go to.
+const INBOX: &str = "Inbox";
+
+/// Where a new task goes.
+#[derive(Clone, Debug)]
+pub(crate) enum Parent {
+    /// Under this plan.
+    Plan(PlanId),
+    /// Under a new plan, maybe with a checklist.
+    New(String, Option<&'static Template>),
+    /// Under the focused plan or the focused task's plan.
+    Focus,
+    /// The same, else under the inbox.
+    FocusOrInbox,
+}
+
+/// Selects or makes the plan of a new task.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub(crate) struct ParentChoice {
+    /// Existing plan; default: the focused plan, or the focused task's plan.
+    pub(crate) plan: Option<EntityId>,
+    /// Same as plan.
+    pub(crate) parent: Option<EntityId>,
+    /// Same as plan.
+    pub(crate) target: Option<TargetName>,
+    /// Title of a new plan instead.
+    pub(crate) plan_title: Option<Title>,
+}
+
+impl ParentChoice {
+    /// TASKS-PAR-1, TASKS-PAR-2.
+    pub(crate) fn check(
+        self,
+        plan_template: Option<&str>,
+        otherwise: Parent,
+    ) -> Result<Parent, Failure> {
+        let target = self.target.map(|target| target.0);
+        let named = agree(&[("plan", self.plan), ("parent", self.parent), ("target", target)])?;
+        let named = plan_kind("plan", named)?;
+        match (named, self.plan_title, plan_template) {
+            (Some(_), Some(_), _) => Err(invalid_with(
+                "plan_title",
+                Reason::Conflict,
+                "an existing plan or plan_title",
+                "plan_title makes a new plan, so no existing one can be named".to_owned(),
+                "Call again with one of them.".to_owned(),
+            )),
+            (None, Some(title), None) => Ok(Parent::New(title.0, None)),
+            (None, Some(title), Some(name)) => {
+                let template = template(name, EntityKind::Plan)?;
+                Ok(Parent::New(title.0, Some(template)))
+            }
+            (_, None, Some(_)) => {
+                let expected = "plan_title, as plan_template only goes with a new plan";
+                Err(invalid("plan_template", Reason::Conflict, expected))
+            }
+            (Some(plan), None, None) => Ok(Parent::Plan(plan)),
+            (None, None, None) => Ok(otherwise),
+        }
+    }
+}
+
+/// The template of that name and kind.
+pub(crate) fn template(name: &str, kind: EntityKind) -> Result<&'static Template, Failure> {
+    match Template::named(name) {
+        Some(template) if template.kind() == kind => Ok(template),
+        Some(_) => {
+            let expected = format!("a template for a {}", kind.name());
+            Err(invalid("template", Reason::WrongKind, &expected))
+        }
+        None => Err(crate::refusals::unknown_template(name)),
+    }
+}
+
+/// The steps of a task template.
+pub(crate) fn template_steps(template: &Template) -> Vec<StepInput> {
+    let lines = |items: &[&str]| Lines(items.iter().map(|item| (*item).to_owned()).collect());
+    let step = |step: &TemplateStep| StepInput {
+        title: Title(step.title.to_owned()),
+        success_criteria: lines(&step.success_criteria),
+        tests: Some(lines(&[step.test])),
+        blockers: None,
+        proof_modes: (step.proof_tests != ProofMode::Off)
+            .then(|| ProofModeChanges::tests(step.proof_tests)),
+    };
+    match template.content {
+        Content::Steps(steps) => steps.iter().map(step).collect(),
+        Content::Checklist(_) => Vec::new(),
+    }
+}
+
+/// A task to set up with everything around it.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub(crate) parent: Parent,
+    pub(crate) title: String,
+    pub(crate) description: Option<String>,
+    pub(crate) steps: Vec<StepInput>,
+    pub(crate) think: Seed,
+}
+
+/// Reasoning to seed with a task.
+#[derive(Clone, Debug)]
+pub(crate) enum Seed {
+    /// None.
+    Nothing,
+    /// This.
+    Pipeline(Pipeline),
+    /// Something was given that cannot be used: why.
+    Unusable(String),
+}
+
+impl Seed {
+    /// TASKS-BOOT-2: content that cannot be used is a warning, not an error.
+    pub(crate) fn of(think: Option<ThinkInput>) -> Self {
+        match think.map(ThinkInput::check) {
+            None => Self::Nothing,
+            Some(Ok(pipeline)) => Self::Pipeline(pipeline),
+            Some(Err(failure)) => Self::Unusable(failure.error.message),
+        }
+    }
+
+    /// Warns when the seed could not be used.
+    pub(crate) fn warn(&self, reply: &mut Reply) {
+        if let Self::Unusable(why) = self {
+            let message = format!("the task was created without its reasoning: {why}");
+            let recovery = "Commit it with think_pipeline.";
+            reply.warn(WarningCode::ThinkPipelineFailed, message, recovery);
+        }
+    }
+}
+
+/// What a setup made.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) plan: PlanId,
+    pub(crate) plan_created: bool,
+    pub(crate) task: TaskId,
+    pub(crate) steps: Vec<StepName>,
+    pub(crate) think: Option<PipelineView>,
+}
+
+impl Setup {
+    /// Makes plan, task, steps and reasoning as one call of the draft.
+    pub(crate) fn make(
+        &self,
+        draft: &mut Draft<'_, Tasks>,
+        workspace: &WorkspaceId,
+    ) -> Result<Made, Refusal<Tasks>> {
+        let (plan, plan_created) = self.parent.resolve(draft)?;
+        let (title, description) = (self.title.clone(), self.description.clone());
+        let create = CreateTask { parent: plan, title, description };
+        draft.apply(&Command::CreateTask(create))?;
+        let task = TaskId(lookup::workspace(draft.documents())?.last_task);
+        let steps = add_steps(draft, task, &self.steps)?;
+        let think = match &self.think {
+            Seed::Pipeline(pipeline) => {
+                Some(think::commit(draft, workspace, task.into(), pipeline)?)
+            }
+            Seed::Nothing | Seed::Unusable(_) => None,
+        };
+        Ok(Made { plan, plan_created, task, steps, think })
+    }
+}
+
+impl Parent {
+    fn resolve(&self, draft: &mut Draft<'_, Tasks>) -> Result<(PlanId, bool), Refusal<Tasks>> {
+        match self {
+            Self::Plan(id) => Ok((lookup::parent_plan(draft.documents(), Some(*id))?, false)),
+            Self::New(title, template) => Ok((new_plan(draft, title, None, *template)?, true)),
+            Self::Focus => Ok((lookup::parent_plan(draft.documents(), None)?, false)),
+            Self::FocusOrInbox => match lookup::parent_plan(draft.documents(), None) {
+                Ok(id) => Ok((id, false)),
+                Err(Refusal::Rejected(rejection)) if *rejection == Rejection::ParentMissing => {
+                    inbox(draft)
+                }
+                Err(refusal) => Err(refusal),
+            },
+        }
+    }
+}
+
+/// The lowest-numbered plan called Inbox, or a new one.
+fn inbox(draft: &mut Draft<'_, Tasks>) -> Result<(PlanId, bool), Refusal<Tasks>> {
+    let plans = draft.documents().list(&ListQuery::of("plan"))?;
+    let mut plans = plans.into_iter().filter_map(Document::as_plan);
+    match plans.find(|plan| plan.meta.title == INBOX).map(|plan| plan.id) {
+        Some(id) => Ok((id, false)),
+        None => Ok((new_plan(draft, INBOX, None, None)?, true)),
+    }
+}
+
+/// Creates a plan, with a template's checklist if one is given.
+pub(crate) fn new_plan(
+    draft: &mut Draft<'_, Tasks>,
+    title: &str,
+    description: Option<String>,
+    template: Option<&Template>,
+) -> Result<PlanId, Refusal<Tasks>> {
+    let title = title.to_owned();
+    let create = CreatePlan { title, description, contract: None, contract_data: None };
+    draft.apply(&Command::CreatePlan(create))?;
+    let plan = PlanId(lookup::workspace(draft.documents())?.last_plan);
+    if let Some(Template { content: Content::Checklist(points), .. }) = template {
+        let steps = Some(points.iter().map(|point| (*point).to_owned()).collect());
+        let set = SetChecklist { plan, steps, current: None, doc: None, advance: false };
+        draft.apply(&Command::SetChecklist(set))?;
+    }
+    Ok(plan)
+}
+
+/// TASKS-BOOT-1: every step has a criterion and a test.
+pub(crate) fn gate_ready(steps: &[StepInput]) -> Result<(), Failure> {
+    for (at, step) in steps.iter().enumerate() {
+        if step.success_criteria.0.is_empty() {
+            let argument = format!("steps[{at}].success_criteria");
+            return Err(invalid(&argument, Reason::Missing, "at least one criterion"));
+        }
+        if step.tests.as_ref().is_none_or(|tests| tests.0.is_empty()) {
+            let argument = format!("steps[{at}].tests");
+            return Err(invalid(&argument, Reason::Missing, "at least one test"));
+        }
+    }
+    Ok(())
+}
+
+/// A plan in a result of creation.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct MadePlan {
+    pub(crate) id: String,
+    pub(crate) qualified_id: String,
+    pub(crate) created: bool,
+}
+
+/// A task in a result of creation.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct MadeTask {
+    pub(crate) id: String,
+    pub(crate) qualified_id: String,
+    pub(crate) revision: u64,
+}
+
+/// What a bootstrap made.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Bootstrapped {
+    pub(crate) workspace: String,
+    pub(crate) plan: MadePlan,
+    pub(crate) task: MadeTask,
+    pub(crate) steps: Vec<StepName>,
+    pub(crate) events: Vec<EventView>,
+    /// Present when reasoning was given; null when it could not be seeded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) think_pipeline: Option<Option<PipelineView>>,
+}
+
+impl Bootstrapped {
+    /// The answer about a setup whose events are those of the call under way.
+    pub(crate) fn of(
+        draft: &Draft<'_, Tasks>,
+        workspace: &WorkspaceId,
+        made: Made,
+        seed: &Seed,
+    ) -> Self {
+        let plan_id = made.plan.to_string();
+        let task_id = made.task.to_string();
+        Self {
+            workspace: workspace.to_string(),
+            plan: MadePlan {
+                qualified_id: format!("{workspace}:{plan_id}"),
+                id: plan_id,
+                created: made.plan_created,
+            },
+            task: MadeTask {
+                qualified_id: format!("{workspace}:{task_id}"),
+                id: task_id,
+                revision: 0,
+            },
+            steps: made.steps,
+            events: public(draft.call_events()),
+            think_pipeline: (!matches!(seed, Seed::Nothing)).then_some(made.think),
+        }
+    }
+}
+
+/// Task and steps for a bootstrap.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub(crate) struct TaskInput {
+    /// Title of the task.
+    pub(crate) task_title: Title,
+    /// What it is about.
+    pub(crate) description: Option<Prose>,
+    /// Task template instead of steps, see tasks_templates_list.
+    pub(crate) template: Option<String>,
+    /// Steps, 1 to 200, each with criteria and tests.
+    #[schemars(length(min = 1, max = 200))]
+    pub(crate) steps: Option<Vec<StepInput>>,
+    /// Checklist template of a new plan.
+    pub(crate) plan_template: Option<String>,
+    /// Reasoning to seed: frame, hypothesis, test, evidence, decision.
+    pub(crate) think: Option<ThinkInput>,
+}
+
+impl TaskInput {
+    /// The setup; without steps and template, `default_template` decides.
+    pub(crate) fn setup(
+        self,
+        parent: ParentChoice,
+        otherwise: Parent,
+        default_template: Option<&'static str>,
+    ) -> Result<Setup, Failure> {
+        if self.steps.is_some() && self.template.is_some() {
+            let expected = "steps or template, not both";
+            return Err(invalid("template", Reason::Conflict, expected));
+        }
+        let name = self.template.as_deref().or(default_template);
+        let parent = parent.check(self.plan_template.as_deref(), otherwise)?;
+        let steps = match (self.steps, name) {
+            (Some(steps), _) => steps,
+            (None, Some(name)) => template_steps(template(name, EntityKind::Task)?),
+            (None, None) => return Err(invalid("steps", Reason::Missing, "steps or a template")),
+        };
+        gate_ready(&steps)?;
+        Ok(Setup {
+            parent,
+            title: self.task_title.0,
+            description: self.description.and_then(Prose::stored),
+            steps,
+            think: Seed::of(self.think),
+        })
+    }
+
+    /// Whether a frame card is seeded without being asked for (TASKS-MS-1).
+    pub(crate) fn frames_itself(&self) -> bool {
+        self.think.is_none() && self.template.as_deref() == Some(PRINCIPAL_TASK)
+    }
+}
+
+/// The frame card of a demanding task.
+pub(crate) fn own_frame(title: &str, description: Option<&str>) -> Seed {
+    Seed::Pipeline(Pipeline::frame(CardInput::titled(title, description)))
+}
+
+/// The template of everyday tasks.
+pub(crate) const EVERYDAY: &str = DEFAULT_TASK;
