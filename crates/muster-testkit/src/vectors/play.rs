@@ -1,7 +1,8 @@
 //! Plays cases: each on every surface, each answer checked, the surfaces compared.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
+use muster_api::{Effect, Registry};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -10,15 +11,13 @@ use super::{
     pattern, times,
 };
 
-/// Operations that write nothing, whatever they answer.
-const READS: [&str; 6] = [
-    "tasks_context",
-    "tasks_delta",
-    "tasks_evidence_get",
-    "tasks_focus_get",
-    "tasks_history",
-    "tasks_radar",
-];
+/// The registry, for what an operation does to the state.
+static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::default);
+
+/// Whether an operation writes nothing, whatever it answers.
+fn is_read(tool: &str) -> bool {
+    REGISTRY.get(tool).is_some_and(|row| row.effect == Effect::Read)
+}
 
 /// Plays every case on every surface, and every suggestion on a store of its own; answers what went
 /// wrong.
@@ -161,7 +160,7 @@ impl<'a> Player<'a> {
     fn call(&mut self, call: &CallStep) -> Result<Value, String> {
         let invocation = self.invocation(call)?;
         let fails = call.expect.contains_key("error");
-        let reads = READS.contains(&call.call.as_str());
+        let reads = is_read(&call.call);
         let before = self.surface.written()?;
         let mut answer = match self.surface.call(&invocation)? {
             Answer::Envelope(answer) => answer,

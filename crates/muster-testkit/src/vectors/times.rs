@@ -26,7 +26,7 @@ pub(super) fn is_unix_millis(number: i64) -> bool {
 /// Takes the moments out of an answer, and tells the first one that is not written as it should be.
 pub(super) fn take_out(value: &mut Value, key: &str) -> Result<(), String> {
     let is_text = matches!(key, "timestamp" | "ts");
-    let is_number = key == "ts_ms" || key.ends_with("_at_ms");
+    let is_number = matches!(key, "ts_ms" | "at_ms") || key.ends_with("_at_ms");
     match value {
         Value::String(text) if is_text => {
             if !is_rfc3339_millis(text) {

@@ -86,9 +86,18 @@ const DELTA: &[&str] = &[
     "drop cursor",
 ];
 
-fn radar() -> Vec<&'static str> {
+fn before_core() -> Vec<&'static str> {
     let between = ["cut radar.why 256", "poplast rollup.tasks 0"];
-    [THIN, &between, META, &["zero"], CORE, TAIL].concat()
+    [THIN, &between, META, &["zero"]].concat()
+}
+
+fn radar() -> Vec<&'static str> {
+    [&before_core(), CORE, TAIL].concat()
+}
+
+fn context_pack() -> Vec<&'static str> {
+    let events = ["payloads delta.events", "popold delta.events 0"];
+    [&events, &*before_core(), &["drop delta"], CORE, TAIL].concat()
 }
 
 /// Budgets up to this one are all asked for.
@@ -121,7 +130,7 @@ fn states(view: &Value, actions: &[&str], paginate: Paginate<'_>) -> Vec<State> 
                 break;
             }
             all.push(State { view, minimal });
-            if words[0] != "poplast" {
+            if !["poplast", "popold", "payloads"].contains(&words[0]) {
                 break;
             }
         }
@@ -144,6 +153,19 @@ fn apply(view: &mut Value, words: &[&str], paginate: Paginate<'_>) {
             }
         }),
         ["poplast", path, keep] => pop(view, path, keep.parse().unwrap(), paginate),
+        ["popold", path, keep] => at(view, path, &mut |map, last| {
+            if let Some(Value::Array(list)) = map.get_mut(last)
+                && list.len() > keep.parse().unwrap()
+            {
+                list.remove(0);
+            }
+        }),
+        // The oldest event that has a payload loses it.
+        ["payloads", path] => at(view, path, &mut |map, last| {
+            let events = map.get_mut(last).and_then(Value::as_array_mut).into_iter().flatten();
+            let mut payloads = events.filter_map(Value::as_object_mut);
+            drop(payloads.find_map(|event| event.shift_remove("payload")));
+        }),
         ["rows", rest @ ..] => {
             for list in ["plans", "tasks"] {
                 for row in view[list].as_array_mut().into_iter().flatten() {
@@ -345,6 +367,18 @@ fn every_budget_of_the_radar_leaves_what_its_list_says() {
     let surface = rich();
     for target in ["TASK-001", "TASK-005", "PLAN-001", "PLAN-002"] {
         sweep(&surface, "tasks_radar", &json!({"target": target}), &radar(), &|_, _, _| {});
+    }
+}
+
+#[test]
+fn every_budget_of_the_context_pack_leaves_what_its_list_says() {
+    let surface = rich();
+    for arguments in [
+        json!({"target": "TASK-001"}),
+        json!({"target": "TASK-005", "delta_limit": 4}),
+        json!({"target": "PLAN-001", "delta_limit": 7}),
+    ] {
+        sweep(&surface, "tasks_context_pack", &arguments, &context_pack(), &|_, _, _| {});
     }
 }
 

@@ -6,12 +6,15 @@ use serde_json::{Value, json};
 use super::program;
 
 /// Tools of the full listing that write nothing.
-const READS: [&str; 6] = [
+const READS: [&str; 9] = [
     "tasks_context",
+    "tasks_context_pack",
     "tasks_delta",
     "tasks_evidence_get",
     "tasks_focus_get",
     "tasks_history",
+    "tasks_lint",
+    "tasks_mirror",
     "tasks_radar",
 ];
 
