@@ -83,6 +83,7 @@ pub(crate) enum Command {
     Mcp(commands::mcp::Mcp),
     Call(commands::call::Call),
     Tasks(commands::tasks::Tasks),
+    Handoff(commands::handoff::Handoff),
     Explain(commands::explain::Explain),
     Hook(commands::hook::Hook),
     Setup(commands::setup::Setup),
@@ -103,6 +104,7 @@ impl Command {
             Self::Mcp(_)
             | Self::Call(_)
             | Self::Tasks(_)
+            | Self::Handoff(_)
             | Self::Explain(_)
             | Self::Hook(_)
             | Self::Setup(_)

@@ -4,6 +4,7 @@ pub(crate) mod backup;
 pub(crate) mod call;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod handoff;
 pub(crate) mod hook;
 pub(crate) mod mcp;
 pub(crate) mod openapi;

@@ -41,6 +41,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Call(call) => commands::call::run(&shared, call),
         Command::Tasks(tasks) => commands::tasks::run(&shared, &tasks),
         Command::Explain(explain) => commands::explain::run(&explain),
+        Command::Handoff(handoff) => commands::handoff::run(&shared, &handoff),
         Command::Hook(hook) => commands::hook::run(&shared, &hook),
         Command::Setup(setup) => commands::setup::run(&shared, setup),
         Command::Doctor(doctor) => commands::doctor::run(&shared, &doctor),

@@ -6,6 +6,7 @@ mod rows;
 mod show;
 mod step;
 
+pub(crate) use radar::{Lines, Progress, report_head, section, target};
 pub(crate) use show::whole as whole_task;
 pub(crate) use step::Step;
 

@@ -38,6 +38,7 @@ fn help_of_every_command_reads_well() {
         ("help_call_define", &["call", "tasks_define", "--help"]),
         ("help_tasks", &["tasks", "--help"]),
         ("help_tasks_show", &["tasks", "show", "--help"]),
+        ("help_handoff", &["handoff", "--help"]),
         ("help_explain", &["explain", "--help"]),
         ("help_hook", &["hook", "--help"]),
         ("help_hook_stop", &["hook", "stop", "--help"]),

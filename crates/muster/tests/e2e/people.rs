@@ -174,6 +174,27 @@ fn the_radar_says_what_is_next() {
 }
 
 #[test]
+fn a_handoff_says_what_is_done_what_remains_and_what_can_go_wrong() {
+    let desk = Desk::with_work();
+    let forced = json!({"task": "TASK-001", "path": "s:2", "completed": true, "force": true,
+                        "reason": "demo tomorrow"});
+    desk.call("tasks_progress", forced);
+    let report = desk.read(&["handoff"]);
+    for part in [
+        "Task TASK-001 (ACTIVE): Parse",
+        "✔ s:0 Read the header",
+        "✔ s:2 Name the offset (forced)",
+        "○ Next: s:1 Read the body",
+        "! Forced: s:2 (demo tomorrow)",
+    ] {
+        assert!(report.contains(part), "{part:?} is not in\n{report}");
+    }
+    let plan = desk.read(&["handoff", "PLAN-001", "--json", "--limit", "1"]);
+    let plan: Value = serde_json::from_str(&plan).unwrap();
+    assert_eq!(plan["handoff"]["done"].as_array().unwrap().len(), 1, "{plan}");
+}
+
+#[test]
 fn colours_are_for_terminals_and_for_those_who_ask() {
     let desk = Desk::with_work();
     assert!(!desk.read(&["tasks"]).contains('\x1b'));

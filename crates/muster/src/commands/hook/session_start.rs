@@ -13,8 +13,8 @@ use crate::{
 
 /// The text stays below this many bytes.
 const CAPSULE_BYTES_MAX: usize = 2_000;
-/// Characters of one line.
-const LINE_CHARS_MAX: usize = 300;
+/// Characters of a title; a capsule's own lines are shorter.
+const TITLE_CHARS_MAX: usize = 120;
 /// Open tasks named when none is focused.
 const TASKS_NAMED_MAX: u32 = 5;
 
@@ -46,7 +46,7 @@ struct Radar {
 }
 
 /// What was done, what is left, what can go wrong.
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct Handoff {
     done: Vec<String>,
     remaining: Vec<String>,
@@ -86,30 +86,8 @@ fn lines(desk: &Desk) -> anyhow::Result<Vec<String>> {
     if focus["focus"].is_null() {
         return without_focus(desk);
     }
-    let capsule = capsule(desk)?;
-    Ok(in_order(desk, &capsule))
-}
-
-fn capsule(desk: &Desk) -> anyhow::Result<Capsule> {
-    let radar = desk.ask("tasks_radar", json!({}))?;
-    let target: Target = read(&radar["target"])?;
-    let step = &radar["steps"]["first_open"]["step_id"];
-    let action = step.as_str().map(|step| Action {
-        tool: "tasks_close_step".to_owned(),
-        purpose: "close the next step".to_owned(),
-        args: Some(json!({
-            "workspace": desk.workspace().as_str(), "task": target.id, "step_id": step,
-            "checkpoints": "gate",
-        })),
-        args_hint: None,
-    });
-    Ok(Capsule {
-        target,
-        radar: read(&radar["radar"])?,
-        handoff: Handoff::default(),
-        action,
-        last_event: None,
-    })
+    let snapshot = desk.ask("tasks_snapshot", json!({"read_only": true}))?;
+    Ok(in_order(desk, &read(&snapshot["capsule"])?))
 }
 
 /// The vital lines first: what task, what next, how to close it.
@@ -157,7 +135,8 @@ fn without_focus(desk: &Desk) -> anyhow::Result<Vec<String>> {
         let context = desk.ask("tasks_context", arguments)?;
         for task in context["tasks"].as_array().into_iter().flatten() {
             let word = |name: &str| task[name].as_str().unwrap_or_default().to_owned();
-            lines.push(format!("{} ({status}): {}", word("id"), word("title")));
+            let title = cut(&word("title"), TITLE_CHARS_MAX);
+            lines.push(format!("{} ({status}): {title}", word("id")));
         }
     }
     lines.truncate(TASKS_NAMED_MAX as usize);
@@ -180,11 +159,10 @@ fn without_focus(desk: &Desk) -> anyhow::Result<Vec<String>> {
 fn fit(lines: &[String]) -> String {
     let mut text = String::new();
     for line in lines {
-        let line = cut(line, LINE_CHARS_MAX);
         if text.len() + line.len() + 1 >= CAPSULE_BYTES_MAX {
             break;
         }
-        text += &line;
+        text += line;
         text.push('\n');
     }
     text
@@ -196,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_text_stays_below_its_limit_and_keeps_the_first_lines() {
-        let lines: Vec<String> = (0..50).map(|n| format!("{n} {}", "ü".repeat(400))).collect();
+        let lines: Vec<String> = (0..50).map(|n| format!("{n} {}", "ü".repeat(160))).collect();
         let text = fit(&lines);
         assert!(text.len() < CAPSULE_BYTES_MAX, "{}", text.len());
         assert!(text.starts_with("0 ü") && text.contains("\n1 ü"), "{text}");

@@ -75,15 +75,25 @@ impl Progress {
 }
 
 /// The radar as text.
-pub(crate) fn render(screen: Screen, lines: &Lines, progress: Option<Progress>) -> String {
+fn render(screen: Screen, lines: &Lines, progress: Option<Progress>) -> String {
+    let why = match &*lines.why {
+        "" => String::new(),
+        why => paragraph(screen, why),
+    };
+    head(screen, lines, progress) + &why + &lists(screen, lines)
+}
+
+/// What it is about and how far it is, and the next thing to do.
+pub(crate) fn report_head(screen: Screen, lines: &Lines, progress: Option<Progress>) -> String {
+    head(screen, lines, progress) + &section(screen, Tone::Active, "Next", "›", &lines.next)
+}
+
+fn head(screen: Screen, lines: &Lines, progress: Option<Progress>) -> String {
     let mut text = screen.paint(Tone::Strong, &lines.now) + "\n";
     if let Some(progress) = progress {
         text += &progress.line(screen);
     }
-    if !lines.why.is_empty() {
-        text += &paragraph(screen, &lines.why);
-    }
-    text + &lists(screen, lines)
+    text
 }
 
 /// What is next, what has to be verified, what is in the way.

@@ -72,7 +72,8 @@ impl Step {
         matches!(checkpoint, "criteria" | "tests") || self.flag(&format!("require_{checkpoint}"))
     }
 
-    /// What the gate still asks for: checkpoints without confirmation, then proofs that are missing.
+    /// What the gate still asks for: checkpoints without confirmation, then proofs that are
+    /// missing.
     pub(crate) fn missing(&self) -> Vec<String> {
         let unconfirmed = |name: &&str| self.required(name) && !self.confirmed(name);
         let checkpoints = CHECKPOINTS.into_iter().filter(unconfirmed).map(str::to_owned);
