@@ -14,7 +14,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    ApiError, App, Envelope, ErrorCode, Suggestion, Warning, WarningCode, suggest, tasks::Write,
+    ApiError, App, Envelope, ErrorCode, Json, Suggestion, Warning, WarningCode, suggest,
+    tasks::Write,
 };
 
 /// A call after its arguments were found to be in order.
@@ -39,7 +40,7 @@ pub(crate) struct Scene {
 /// What came of a call that succeeded.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
-    result: Value,
+    result: Json,
     warnings: Vec<Warning>,
     context: Map<String, Value>,
 }
@@ -78,7 +79,11 @@ impl From<StoreError> for Failure {
 impl Reply {
     /// An answer with this result.
     pub(crate) fn new(result: &impl Serialize) -> Self {
-        Self { result: shown(result), warnings: Vec::new(), context: Map::new() }
+        Self::with(shown(result))
+    }
+
+    fn with(result: Json) -> Self {
+        Self { result, warnings: Vec::new(), context: Map::new() }
     }
 
     /// A view, cut to its budget when one was asked for.
@@ -87,16 +92,13 @@ impl Reply {
         max_chars: Option<u64>,
         shedding: impl FnOnce() -> Shedding,
     ) -> Self {
-        let reply = Self::new(view);
-        match (max_chars, reply.result) {
-            (Some(max), Value::Object(map)) => Self::fitted(budget::fit(map, &shedding(), max)),
-            (_, result) => Self { result, ..reply },
-        }
+        let Some(max) = max_chars else { return Self::new(view) };
+        let Value::Object(view) = cleaned(view) else { unreachable!("a view is an object") };
+        Self::fitted(&budget::fit(view, &shedding(), max))
     }
 
-    fn fitted(fitted: Fitted) -> Self {
-        let mut reply =
-            Self { result: Value::Object(fitted.view), warnings: Vec::new(), context: Map::new() };
+    fn fitted(fitted: &Fitted) -> Self {
+        let mut reply = Self::with(Json::of(&fitted.view));
         if !fitted.cut.is_empty() {
             let message = format!("cut to fit: {}", fitted.cut.join(", "));
             reply.warn(WarningCode::BudgetTruncated, message, "Ask again with a larger max_chars.");
@@ -118,8 +120,8 @@ impl Reply {
     }
 
     /// The result as it stands.
-    pub(crate) fn result(&self) -> &Value {
-        &self.result
+    pub(crate) fn result(&self) -> Value {
+        self.result.read()
     }
 
     /// Takes over the warnings of another answer.
@@ -148,7 +150,13 @@ impl Reply {
 }
 
 /// The result as JSON, without secrets that an older version may have stored (TASKS-RED-1).
-fn shown(result: &impl Serialize) -> Value {
+fn shown(result: &impl Serialize) -> Json {
+    let written = Json::of(result);
+    if redact::may_be_in(written.text()) { Json::from(cleaned(result)) } else { written }
+}
+
+/// The result as a value, without secrets.
+fn cleaned(result: &impl Serialize) -> Value {
     let mut value = serde_json::to_value(result)
         .unwrap_or_else(|error| unreachable!("results are plain JSON: {error}"));
     redact::value(&mut value);
@@ -188,7 +196,8 @@ pub(crate) fn failed(app: &App, name: &str, failure: Failure) -> Envelope {
     failure_envelope(name, Failure { suggestions, ..failure }, app.now())
 }
 
-/// The envelope of a refusal as it is. It may quote an argument, which may hold a secret (TASKS-RED-1).
+/// The envelope of a refusal as it is. It may quote an argument, which may hold a secret
+/// (TASKS-RED-1).
 pub(crate) fn failure_envelope(name: &str, mut failure: Failure, at: Timestamp) -> Envelope {
     let error = &mut *failure.error;
     for text in [&mut error.message, &mut error.recovery] {
@@ -202,7 +211,7 @@ pub(crate) fn failure_envelope(name: &str, mut failure: Failure, at: Timestamp) 
     Envelope {
         success: false,
         intent: intent(name).to_owned(),
-        result: json!({}),
+        result: json!({}).into(),
         warnings: Vec::new(),
         suggestions: failure.suggestions,
         context: Map::new(),

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::Json;
+
 /// The answer to a call: always all eight keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
@@ -11,7 +13,7 @@ pub struct Envelope {
     /// The operation's name without its family prefix.
     pub intent: String,
     /// What came of it; `{}` on failure.
-    pub result: Value,
+    pub result: Json,
     /// Things worth knowing that did not stop the call.
     pub warnings: Vec<Warning>,
     /// Calls that would work right now, verbatim.
@@ -163,6 +165,13 @@ pub enum WarningCode {
 }
 
 impl Envelope {
+    /// The answer as the text of one JSON object.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_else(|error| {
+            unreachable!("an envelope holds only JSON values: {error}");
+        })
+    }
+
     /// The answer as one JSON object.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_else(|error| {

@@ -1,13 +1,14 @@
 //! Operations: one typed request, one typed response and one registry row each.
 //!
-//! Every surface (MCP, REST, CLI) is generated from the [`Registry`]; none of them knows an operation by
-//! name. No transport is known here: a call takes JSON and answers an [`Envelope`].
+//! Every surface (MCP, REST, CLI) is generated from the [`Registry`]; none of them knows an
+//! operation by name. No transport is known here: a call takes JSON and answers an [`Envelope`].
 
 mod app;
 mod arguments;
 mod call;
 mod envelope;
 pub mod explain;
+mod json;
 pub mod reference;
 mod refusals;
 mod registry;
@@ -21,6 +22,7 @@ mod toolset;
 
 pub use app::{App, AppOptions, Status, WorkspaceStatus};
 pub use envelope::{ApiError, Envelope, ErrorCode, Priority, Suggestion, Warning, WarningCode};
+pub use json::Json;
 pub use muster_core::tasks::id::WorkspaceId;
 pub use muster_runtime::doctor::Report as DoctorReport;
 pub use muster_store::{Description, StoreError};

@@ -111,6 +111,7 @@ mod tests {
             title: "Sample | task",
             toolset: Toolset::Daily,
             effect: Effect::Set,
+            brief: |_| false,
             request: Lazy::new(Box::new(|| Request { description, schema })),
             result_schema: Lazy::new(Box::new(serde_json::Map::new)),
             prepare: |_, _| unreachable!("the page calls nothing"),

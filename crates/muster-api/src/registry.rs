@@ -27,8 +27,8 @@ pub enum Effect {
 
 /// An operation: a typed request that knows its name and how to answer.
 ///
-/// The doc comment of the request is the tool description that a model reads, the help of the command line
-/// and the text of the reference page.
+/// The doc comment of the request is the tool description that a model reads, the help of the
+/// command line and the text of the reference page.
 pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
     /// Name on every surface.
     const NAME: &'static str;
@@ -41,11 +41,19 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
     /// What a successful answer holds as `result`.
     type Response: Serialize + JsonSchema + 'static;
 
+    /// Whether these arguments ask for something that is read in well under a millisecond, whatever
+    /// the size of the store. A surface with one client may then answer without handing the call
+    /// over.
+    fn is_brief(_arguments: &Map<String, Value>) -> bool {
+        false
+    }
+
     /// Answers the call, or says what it would write.
     fn run(self, call: &Call<'_>) -> Result<Action, Failure>;
 }
 
-/// Made when it is first asked for: a process that answers one call needs one schema, not all of them.
+/// Made when it is first asked for: a process that answers one call needs one schema, not all of
+/// them.
 pub(crate) type Lazy<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
 /// What the request type says about itself.
@@ -66,6 +74,7 @@ pub struct Row {
     pub toolset: Toolset,
     /// What it can do to the state.
     pub effect: Effect,
+    pub(crate) brief: fn(&Map<String, Value>) -> bool,
     pub(crate) request: Lazy<Request>,
     pub(crate) result_schema: Lazy<Map<String, Value>>,
     pub(crate) prepare: fn(&App, Map<String, Value>) -> Result<Prepared, Failure>,
@@ -79,10 +88,16 @@ impl Row {
             title: O::TITLE,
             toolset: O::TOOLSET,
             effect: O::EFFECT,
+            brief: O::is_brief,
             request: Lazy::new(Box::new(Request::of::<O>)),
             result_schema: Lazy::new(Box::new(schema::output::<O::Response>)),
             prepare: request::prepare::<O>,
         }
+    }
+
+    /// Whether a call with these arguments reads little and waits for nobody.
+    pub fn is_brief(&self, arguments: Option<&Map<String, Value>>) -> bool {
+        arguments.is_some_and(self.brief)
     }
 
     /// What it does and when to use it; the first sentence starts with a verb.

@@ -1,7 +1,7 @@
 //! Replaces secrets in text before it is stored, and again before it is shown (TASKS-RED).
 //!
-//! An append-only log cannot forget, so this runs first. Only whole shapes match: a word such as `token`
-//! or `bearer` alone never does.
+//! An append-only log cannot forget, so this runs first. Only whole shapes match: a word such as
+//! `token` or `bearer` alone never does.
 
 use serde_json::{Map, Value};
 
@@ -39,6 +39,25 @@ pub fn text(text: &str) -> Option<String> {
     }
     clean.push_str(&text[copied..]);
     Some(clean)
+}
+
+/// Whether a secret could be in a text, or in one of the texts that it holds as JSON: escapes never
+/// touch how a secret begins. Cheap, and wrong only by saying yes.
+pub fn may_be_in(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.iter().enumerate().any(|(at, byte)| {
+        let begins = |word: &str| bytes[at..].starts_with(word.as_bytes());
+        match byte {
+            b'g' => begins("github_pat_") || GITHUB_PREFIXES.into_iter().any(begins),
+            b's' => begins("sk-"),
+            b'A' => AWS_PREFIXES.into_iter().any(begins),
+            b'-' => begins(PEM_BEGIN),
+            b'B' | b'b' => {
+                bytes.get(at..at + 6).is_some_and(|word| word.eq_ignore_ascii_case(b"bearer"))
+            }
+            _ => false,
+        }
+    })
 }
 
 /// Replaces secrets in every text inside a JSON value; answers whether any was found.
@@ -168,7 +187,7 @@ fn private_key(rest: &str) -> Option<usize> {
 mod tests {
     use serde_json::json;
 
-    use super::{text, value};
+    use super::{may_be_in, text, value};
 
     #[test]
     fn secrets_are_replaced_where_they_stand() {
@@ -199,6 +218,26 @@ mod tests {
         assert!(value(&mut object));
         assert_eq!(object, json!({"a": {"<redacted>": 1, "b": ["<redacted>"]}}));
         assert!(!value(&mut object), "once is enough");
+    }
+
+    #[test]
+    fn a_text_with_a_secret_is_never_taken_for_one_without() {
+        let secrets = [
+            "ghp_abcdefghijklmnop0123",
+            "github_pat_11ABCDEFG0_abcdefgh",
+            "sk-proj-abcdefgh12345678",
+            "ASIAIOSFODNN7EXAMPLE",
+            "bEaReR abc123def456ghi7",
+            "-----BEGIN EC PRIVATE KEY-----\nMII",
+        ];
+        for secret in secrets {
+            let around = format!("größe\n{secret}\t\"");
+            assert!(text(&around).is_some(), "{secret}");
+            assert!(may_be_in(&around), "{secret}");
+            let written = serde_json::json!({"a": [{around.as_str(): around}]}).to_string();
+            assert!(may_be_in(&written), "{secret}");
+        }
+        assert!(!may_be_in("TASK-001 of the branch, gh and sk_ and A-B"));
     }
 
     #[test]

@@ -122,7 +122,7 @@ mod tests {
         Envelope {
             success: false,
             intent: "create".to_owned(),
-            result: json!({}),
+            result: json!({}).into(),
             warnings: Vec::new(),
             suggestions: Vec::new(),
             context: Map::new(),

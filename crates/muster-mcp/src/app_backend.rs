@@ -2,6 +2,7 @@
 //! resources, workflows as prompts.
 
 use std::{
+    panic::AssertUnwindSafe,
     sync::{Arc, LazyLock},
     time::Duration,
 };
@@ -25,6 +26,7 @@ use crate::{
     changes::Place,
     guidance, prompts,
     resources::{self, ResourceAddress},
+    splice,
 };
 
 /// A call that takes longer reports progress this often (MCP-TOOL-7).
@@ -54,6 +56,12 @@ impl AppBackend {
         self.app.registry().get(tool).is_some()
     }
 
+    /// Whether a call takes less time than handing it to another thread and back.
+    fn is_brief(&self, request: &CallToolRequestParams) -> bool {
+        let row = self.app.registry().get(&request.name);
+        row.is_some_and(|row| row.is_brief(request.arguments.as_ref()))
+    }
+
     /// Calls a reading operation and waits for its answer.
     async fn read(&self, name: &str, arguments: Value) -> Result<Envelope, ErrorData> {
         let Value::Object(arguments) = arguments else {
@@ -67,7 +75,7 @@ impl AppBackend {
     /// Plans and tasks of a workspace, as `tasks_context` shows them.
     async fn rows(&self, workspace: &str) -> Result<Vec<resources::Entry>, ErrorData> {
         let answer = self.read("tasks_context", resources::listing(workspace)).await?;
-        Ok(resources::entries(workspace, &answer.result))
+        Ok(resources::entries(workspace, &answer.result.read()))
     }
 }
 
@@ -97,17 +105,30 @@ fn annotations(effect: Effect) -> ToolAnnotations {
 }
 
 /// TASKS-MCP-5: the same envelope as text and as structure, and always a verdict.
-fn tool_result(envelope: &Envelope) -> CallToolResult {
-    let structure = envelope.to_json();
-    let content = vec![ContentBlock::text(structure.to_string())];
+fn tool_result(envelope: &Envelope, on_a_line: bool) -> CallToolResult {
+    let content = vec![ContentBlock::text(envelope.to_text())];
     let mut result = if envelope.success {
         CallToolResult::success(content)
     } else {
         CallToolResult::error(content)
     };
-    result.structured_content = Some(structure);
+    if on_a_line {
+        splice::mark(&mut result);
+    } else {
+        result.structured_content = Some(envelope.to_json());
+    }
     result.is_error = Some(!envelope.success);
     result
+}
+
+/// Calls an operation here and now; a defect in it costs this answer and nothing else.
+fn in_place(app: &App, request: CallToolRequestParams) -> Result<Envelope, ErrorData> {
+    let arguments = request.arguments.unwrap_or_default();
+    let call = AssertUnwindSafe(|| app.call(&request.name, arguments));
+    std::panic::catch_unwind(call).map_err(|_| {
+        tracing::error!(tool = %request.name, "an operation did not end");
+        ErrorData::internal_error("the operation failed inside the server", None)
+    })
 }
 
 fn broken(error: &tokio::task::JoinError) -> ErrorData {
@@ -177,11 +198,15 @@ impl Backend for AppBackend {
         call: Call,
     ) -> Answer<'_, CallToolResponse> {
         Box::pin(async move {
+            let on_a_line = call.is_on_a_line();
+            if on_a_line && self.is_brief(&request) {
+                return Ok(tool_result(&in_place(&self.app, request)?, on_a_line).into());
+            }
             let (app, held) = (Arc::clone(&self.app), call.clone());
             let running = tokio::task::spawn_blocking(move || {
                 let answer = app.call(&request.name, request.arguments.unwrap_or_default());
                 drop(held);
-                tool_result(&answer)
+                tool_result(&answer, on_a_line)
             });
             let beat = |seconds| call.report(f64::from(seconds), None, "still working");
             Ok(with_heartbeat(running, beat).await?.into())

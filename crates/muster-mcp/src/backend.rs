@@ -21,6 +21,8 @@ use rmcp::{
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
+use crate::lane::Turn;
+
 /// A boxed answer: a result, or a JSON-RPC error for what is not a refusal (MCP-TOOL-4).
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ErrorData>> + Send + 'a>>;
 
@@ -45,6 +47,12 @@ impl Call {
     pub(crate) fn in_place(mut self, place: Option<OwnedSemaphorePermit>) -> Self {
         self.place = place.map(Arc::new);
         self
+    }
+
+    /// Whether it came on a line of the only client, whose transport can copy a text for a
+    /// structure and who waits for this answer anyway.
+    pub(crate) fn is_on_a_line(&self) -> bool {
+        self.context.extensions.get::<Turn>().is_some()
     }
 
     /// The SDK's view of the request.

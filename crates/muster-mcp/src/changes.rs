@@ -66,7 +66,8 @@ async fn newest_change(
     let app = Arc::clone(app);
     let call = tokio::task::spawn_blocking(move || app.call("tasks_delta", question));
     let answer = call.await.map_err(|error| broken(&error))?;
-    let newest = answer.result.get("events").and_then(Value::as_array).and_then(|all| all.last());
+    let result = answer.result.read();
+    let newest = result.get("events").and_then(Value::as_array).and_then(|all| all.last());
     Ok(newest.and_then(|event| event.get("seq")).and_then(Value::as_u64))
 }
 

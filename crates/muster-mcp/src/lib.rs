@@ -25,6 +25,7 @@ mod message;
 mod outbox;
 mod prompts;
 mod resources;
+mod splice;
 mod stdio;
 mod stdio_streams;
 mod toolset_choice;

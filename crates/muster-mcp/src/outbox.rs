@@ -17,6 +17,8 @@ use tokio::{
     sync::Notify,
 };
 
+use crate::splice;
+
 /// Bytes that may wait for a slow client before no further request is taken from it.
 pub(crate) const WAITING_BYTES_MAX: usize = 4 * 1024 * 1024;
 
@@ -41,9 +43,9 @@ impl Outbox {
         }
         let mut waiting = self.lock();
         let start = waiting.len();
-        if let Err(error) = serde_json::to_writer(&mut *waiting, message) {
+        if let Err(error) = splice::write(&mut waiting, message) {
             waiting.truncate(start);
-            return Err(error.into());
+            return Err(error);
         }
         waiting.push(b'\n');
         drop(waiting);

@@ -1,4 +1,5 @@
-//! What the commands for people share: their flags, the workspace they mean, and calling operations.
+//! What the commands for people share: their flags, the workspace they mean, and calling
+//! operations.
 
 use anyhow::{anyhow, bail};
 use clap::Args;
@@ -86,7 +87,7 @@ impl Desk {
         };
         let envelope = self.app.call(operation, arguments);
         match envelope.error {
-            None => Ok(envelope.result),
+            None => Ok(envelope.result.read()),
             Some(error) => Err(refused(&error)),
         }
     }

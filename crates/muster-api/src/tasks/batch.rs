@@ -44,8 +44,8 @@ const ALLOWED: [&str; 20] = [
 const ALLOWED_ATOMIC: [&str; 4] =
     ["tasks_patch", "tasks_task_define", "tasks_progress", "tasks_block"];
 
-/// Runs several operations in one transaction. atomic=true keeps all or none and takes only operations that
-/// can be undone; otherwise a failed one has no effect and the next goes on.
+/// Runs several operations in one transaction. atomic=true keeps all or none and takes only
+/// operations that can be undone; otherwise a failed one has no effect and the next goes on.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksBatch {
     /// Workspace id.
@@ -285,11 +285,12 @@ fn short(index: usize, tool: &str, answer: &Envelope) -> Value {
         ("tool".to_owned(), json!(tool)),
         ("success".to_owned(), json!(answer.success)),
     ]);
-    let id = answer.result.get("id").or_else(|| answer.result.get("task"));
+    let result = answer.result.read();
+    let id = result.get("id").or_else(|| result.get("task"));
     if let Some(id @ Value::String(_)) = id {
         entry.insert("id".to_owned(), id.clone());
     }
-    if let Some(revision) = answer.result.get("revision") {
+    if let Some(revision) = result.get("revision") {
         entry.insert("revision".to_owned(), revision.clone());
     }
     if let Some(error) = &answer.error {

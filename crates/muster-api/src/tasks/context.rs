@@ -13,6 +13,7 @@ use muster_core::tasks::{
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::groups::{Budgeted, TargetName, agree, plan_kind};
@@ -76,6 +77,11 @@ impl Operation for TasksContext {
     const TOOLSET: Toolset = Toolset::Daily;
     const EFFECT: Effect = Effect::Read;
     type Response = ContextView;
+
+    /// A filter that no column answers walks the whole list.
+    fn is_brief(arguments: &Map<String, Value>) -> bool {
+        ["tags", "domain", "query"].iter().all(|filter| !arguments.contains_key(*filter))
+    }
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let binding = self.binding();

@@ -10,7 +10,7 @@ use muster_core::tasks::{
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::groups::{Budgeted, TaskOrPlan};
 use crate::{
@@ -22,7 +22,8 @@ use crate::{
 /// Events of an answer when no limit is given.
 const EVENTS_DEFAULT: u32 = 50;
 
-/// Lists what happened in a workspace since a position, oldest first; pass cursor back as since to go on.
+/// Lists what happened in a workspace since a position, oldest first; pass cursor back as since to
+/// go on.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksDelta {
     /// Workspace id.
@@ -70,6 +71,10 @@ impl Operation for TasksDelta {
     const TITLE: &'static str = "List what happened";
     const EFFECT: Effect = Effect::Read;
     type Response = DeltaView;
+
+    fn is_brief(_arguments: &Map<String, Value>) -> bool {
+        true
+    }
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let query = DeltaQuery {

@@ -7,6 +7,7 @@ use muster_core::tasks::{
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::groups::{Budgeted, TaskOrPlan};
 use crate::{
@@ -15,8 +16,8 @@ use crate::{
     registry::Operation,
 };
 
-/// Shows one screen about a plan or task: now, why, verify, next, blockers. Use it to see where work stands
-/// and what to do next.
+/// Shows one screen about a plan or task: now, why, verify, next, blockers. Use it to see where
+/// work stands and what to do next.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksRadar {
     /// Workspace id.
@@ -36,6 +37,10 @@ impl Operation for TasksRadar {
     const TOOLSET: Toolset = Toolset::Daily;
     const EFFECT: Effect = Effect::Read;
     type Response = RadarView;
+
+    fn is_brief(_arguments: &Map<String, Value>) -> bool {
+        true
+    }
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;

@@ -125,7 +125,7 @@ fn envelope(result: Value, error: Option<ErrorCode>) -> Envelope {
     Envelope {
         success: error.is_none(),
         intent: "radar".to_owned(),
-        result,
+        result: result.into(),
         warnings: Vec::new(),
         suggestions: Vec::new(),
         context: Map::new(),
