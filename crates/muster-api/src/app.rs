@@ -1,6 +1,7 @@
 //! The application as the surfaces see it: the registry and what its operations work on.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -9,7 +10,10 @@ use muster_core::{
     Timestamp,
     tasks::{Tasks, id::WorkspaceId, lookup},
 };
-use muster_runtime::{Clock, Engine, SystemClock, doctor};
+use muster_runtime::{
+    Clock, Engine, SystemClock, doctor,
+    transfer::{self, TransferError},
+};
 use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreError};
 use serde_json::{Map, Value};
 
@@ -130,6 +134,25 @@ impl App {
     /// Copies the store to a new file while it stays in use.
     pub fn backup(&self, target: &Path) -> Result<(), StoreError> {
         self.engine.store().backup(target)
+    }
+
+    /// Writes every event of a workspace as one line of JSON; answers how many there are.
+    pub fn export(
+        &self,
+        workspace: &WorkspaceId,
+        write: &mut dyn FnMut(&str) -> io::Result<()>,
+    ) -> Result<u64, TransferError> {
+        transfer::export::<Tasks>(self.engine.store(), &workspace.stream(), write)
+    }
+
+    /// Puts such lines into a workspace that is empty, whole or not at all; answers how many events
+    /// it then has.
+    pub fn import<'a>(
+        &self,
+        workspace: &WorkspaceId,
+        lines: impl Iterator<Item = &'a str>,
+    ) -> Result<u64, TransferError> {
+        self.engine.import::<Tasks>(workspace.stream(), lines)
     }
 
     pub(crate) fn now(&self) -> Timestamp {

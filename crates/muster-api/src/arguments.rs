@@ -1,7 +1,8 @@
 //! Checks arguments against the very schema that clients see (TASKS-ARG).
 //!
-//! Names come first, at every depth; then nulls are dropped from objects of fixed shape; then types and
-//! ranges are checked. Nothing is coerced. What is left for the typed request is the form of texts.
+//! Names come first, at every depth; then nulls are dropped from objects of fixed shape; then types
+//! and ranges are checked. Nothing is coerced. What is left for the typed request is the form of
+//! texts.
 
 use muster_core::text;
 use serde_json::{Map, Value, json};

@@ -65,6 +65,9 @@ pub struct Suggestion {
     pub validated: bool,
     /// Arguments, complete.
     pub params: Map<String, Value>,
+    /// What serves as well where this tool is not listed; never part of an answer.
+    #[serde(skip)]
+    pub(crate) instead: Option<Box<Suggestion>>,
 }
 
 impl Suggestion {
@@ -80,7 +83,13 @@ impl Suggestion {
             priority,
             validated: true,
             params,
+            instead: None,
         }
+    }
+
+    /// The same with another call for toolsets that do not list this one (TASKS-SET-3).
+    pub(crate) fn or_else(self, instead: Self) -> Self {
+        Self { instead: Some(Box::new(instead)), ..self }
     }
 }
 

@@ -136,7 +136,7 @@ const ERRORS: [(ErrorCode, Words); 16] = [
         [
             "The step is blocked.",
             "A blocked step was to be closed; details.block_reason says what stands in the way.",
-            "Resolve the reason, lift the block with tasks_block blocked=false, then close the step.",
+            "Resolve the reason, unblock with tasks_block blocked=false, then close the step.",
         ],
     ),
     (

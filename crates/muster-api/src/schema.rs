@@ -49,7 +49,8 @@ fn clean(schema: &mut Value) {
             }
             drop_null(map);
             map.values_mut().for_each(clean);
-            // Property names are the caller's words, not schema words: a field called `title` stays.
+            // Property names are the caller's words, not schema words: a field called `title`
+            // stays.
             if let Some(Value::Object(fields)) = &mut properties {
                 fields.values_mut().for_each(clean);
             }

@@ -20,8 +20,8 @@ impl Registry {
     }
 }
 
-/// Replaces suggestions of tools that are not listed by listed ones where one serves as well, and leaves out
-/// those that nothing can serve.
+/// Replaces suggestions of tools that are not listed by listed ones where one serves as well, and
+/// leaves out those that nothing can serve.
 pub(crate) fn fit(suggestions: Vec<Suggestion>, listed: &Names, known: &Names) -> Vec<Suggestion> {
     suggestions.into_iter().filter_map(|suggestion| fit_one(suggestion, listed, known)).collect()
 }
@@ -29,6 +29,10 @@ pub(crate) fn fit(suggestions: Vec<Suggestion>, listed: &Names, known: &Names) -
 fn fit_one(mut suggestion: Suggestion, listed: &Names, known: &Names) -> Option<Suggestion> {
     if listed.contains(suggestion.target.as_str()) {
         return Some(suggestion);
+    }
+    match suggestion.instead.take() {
+        Some(instead) if listed.contains(instead.target.as_str()) => return Some(*instead),
+        Some(_) | None => {}
     }
     if let Some(replaced) = replacement(&suggestion, listed) {
         return Some(replaced);

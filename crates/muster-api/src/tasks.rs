@@ -3,6 +3,7 @@
 mod batch;
 mod block;
 mod bootstrap;
+mod card;
 mod close_step;
 mod close_task;
 mod complete;
@@ -39,6 +40,7 @@ mod setup;
 mod steps;
 mod storage;
 mod think;
+mod think_tools;
 mod undoable;
 mod verify;
 mod work;
@@ -57,9 +59,9 @@ pub(crate) fn rows() -> Vec<Row> {
         Row::of::<macro_finish::TasksMacroCreateDone>(),
         Row::of::<bootstrap::TasksBootstrap>(),
         Row::of::<bootstrap::TasksScaffold>(),
-        Row::of::<think::ThinkPipeline>(),
-        Row::of::<think::ThinkCard>(),
-        Row::of::<think::NotesCommit>(),
+        Row::of::<think_tools::ThinkPipeline>(),
+        Row::of::<think_tools::ThinkCard>(),
+        Row::of::<think_tools::NotesCommit>(),
         Row::of::<radar::TasksRadar>(),
         Row::of::<context::TasksContext>(),
         Row::of::<context_pack::TasksContextPack>(),

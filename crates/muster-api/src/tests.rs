@@ -144,7 +144,9 @@ fn a_word_outside_a_closed_set_is_answered_with_the_set() {
     let app = app();
     for (status, reason) in [(json!("done"), "bad_format"), (json!(1), "wrong_type")] {
         let refused = call(&app, "tasks_context", json!({"status": status}));
-        let expected = json!({"argument": "status", "expected": "one of TODO, ACTIVE, DONE", "reason": reason});
+        let expected = json!({
+            "argument": "status", "expected": "one of TODO, ACTIVE, DONE", "reason": reason,
+        });
         assert_eq!(refused["error"]["details"], expected);
     }
 }

@@ -46,6 +46,9 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     fn event_type(event: &Self::Event) -> &'static str;
     /// Which entity the event is about; `None` keeps it out of every event list.
     fn subject(event: &Self::Event) -> Option<Subject>;
+    /// Rewrites every position of another event that the event names, as when it moves to another
+    /// log.
+    fn relocate(event: &mut Self::Event, place: &mut dyn FnMut(u64) -> u64);
     /// Says what the command means for these documents, or which rule refuses it.
     fn decide(
         documents: &Documents<Self>,

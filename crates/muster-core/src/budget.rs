@@ -1,9 +1,9 @@
 //! Fits a view into an exact number of characters (TASKS-BUD).
 //!
-//! A view lists actions in the order in which its content may go. [`fit`] applies the fewest leading ones
-//! that make it small enough, so a larger budget never shows less. The unit is characters of compact JSON.
-//! Nothing is serialised again while cutting: each action says how much it saved, which keeps the whole fit
-//! linear in the size of the view.
+//! A view lists actions in the order in which its content may go. [`fit`] applies the fewest
+//! leading ones that make it small enough, so a larger budget never shows less. The unit is
+//! characters of compact JSON. Nothing is serialised again while cutting: each action says how much
+//! it saved, which keeps the whole fit linear in the size of the view.
 
 mod action;
 mod measure;
@@ -26,8 +26,8 @@ pub struct Shedding {
     pub ledger: Option<Ledger>,
 }
 
-/// Notes in a view that a field was cut, and whether only a minimal signal is left; answers the characters
-/// it saved (negative: added).
+/// Notes in a view that a field was cut, and whether only a minimal signal is left; answers the
+/// characters it saved (negative: added).
 pub type Ledger = fn(&mut Map<String, Value>, &str, bool) -> isize;
 
 impl Shedding {
@@ -174,7 +174,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn size_matches_serialisation(text in "\\PC*", control in "[\\x00-\\x1f\\x7f\"\\\\]*", n in any::<f64>()) {
+        fn size_matches_serialisation(
+            text in "\\PC*",
+            control in "[\\x00-\\x1f\\x7f\"\\\\]*",
+            n in any::<f64>(),
+        ) {
             let value = json!({ "a": [text, control.clone(), n], control: null });
             let written = serde_json::to_string(&value).unwrap();
             prop_assert_eq!(size(&value), written.chars().count());

@@ -6,8 +6,9 @@
 //!   loaded    as the store holds them              None: known to be absent
 //! ```
 //!
-//! Reads look from top to bottom. A key found in none of the layers is answered with [`Unloaded`]; whoever
-//! runs the work loads it and runs the work again from the start, which is safe because work is pure.
+//! Reads look from top to bottom. A key found in none of the layers is answered with [`Unloaded`];
+//! whoever runs the work loads it and runs the work again from the start, which is safe because
+//! work is pure.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -81,8 +82,8 @@ impl ListQuery {
     }
 }
 
-/// A page of a list that is filtered by more than columns. Whoever loads it walks the whole list, keeps the
-/// page and counts the rest, so that memory stays of the order of the page.
+/// A page of a list that is filtered by more than columns. Whoever loads it walks the whole list,
+/// keeps the page and counts the rest, so that memory stays of the order of the page.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Survey<F> {
     /// The list, without limit.

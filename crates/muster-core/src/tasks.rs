@@ -235,6 +235,10 @@ impl Aggregate for Tasks {
             .map(|(entity, plan)| Subject { entity: entity.to_string(), scope: plan.to_string() })
     }
 
+    fn relocate(event: &mut Event, place: &mut dyn FnMut(u64) -> u64) {
+        event.relocate(place);
+    }
+
     fn decide(
         documents: &Documents<Self>,
         command: &Command,

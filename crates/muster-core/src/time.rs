@@ -37,8 +37,8 @@ impl Timestamp {
 
 /// Turns days since 1970-01-01 into year, month and day of the Gregorian calendar.
 ///
-/// The calendar repeats every 400 years (146,097 days); counting years from March puts the leap day last,
-/// so that month lengths follow one linear formula.
+/// The calendar repeats every 400 years (146,097 days); counting years from March puts the leap day
+/// last, so that month lengths follow one linear formula.
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);

@@ -4,8 +4,8 @@
 //!   callers ──► bounded queue ──► begin ─ work ─ work ─ work ─ commit ──► answers, wake-ups
 //! ```
 //!
-//! There is no timer: while one group is being made durable, the next one gathers. Answers go out only
-//! after the commit, and all of a group fail together if it fails.
+//! There is no timer: while one group is being made durable, the next one gathers. Answers go out
+//! only after the commit, and all of a group fail together if it fails.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -56,7 +56,7 @@ impl Writer {
         match thread {
             Ok(thread) => Self { queue: Some(sender), thread: Some(thread) },
             Err(error) => {
-                tracing::error!(%error, "the writer thread did not start; every write will be refused");
+                tracing::error!(%error, "the writer did not start; writes will be refused");
                 Self { queue: None, thread: None }
             }
         }
@@ -166,7 +166,8 @@ fn run_job(job: &mut dyn Job, transaction: &mut dyn Transaction) -> Result<(), S
     })
 }
 
-/// Who may still decide over a piece of work: its caller, by giving up, or the writer, by starting it.
+/// Who may still decide over a piece of work: its caller, by giving up, or the writer, by starting
+/// it.
 #[derive(Clone, Default)]
 pub(crate) struct Claim(Arc<AtomicU8>);
 

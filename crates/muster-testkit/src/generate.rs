@@ -1,8 +1,9 @@
-//! Fills a store with plans, tasks and steps, through the real engine: for measurements and growth tests.
+//! Fills a store with plans, tasks and steps, through the real engine: for measurements and growth
+//! tests.
 //!
-//! What comes out depends on the size alone: the same call makes the same workspace. Of every ten tasks
-//! three are under way with some steps closed and a note, three have every step closed, one is blocked, and
-//! three are untouched.
+//! What comes out depends on the size alone: the same call makes the same workspace. Of every ten
+//! tasks three are under way with some steps closed and a note, three have every step closed, one
+//! is blocked, and three are untouched.
 
 use muster_core::{
     Draft, Refusal,
@@ -81,12 +82,12 @@ fn add_task(draft: &mut Draft<'_, Tasks>, parent: PlanId, task: TaskId, steps: u
         title: format!("Task {}: keep the cursor of the batch beside the rows", task.0),
         description: Some("The cursor and the rows have to be written together.".to_owned()),
     }))?;
-    let steps = (0..steps).map(|step| new_step(task, step)).collect();
+    let steps = (0..steps).map(|step| step_to_add(task, step)).collect();
     draft.apply(&Command::AddSteps(AddSteps { task, parent: None, steps }))?;
     Ok(())
 }
 
-fn new_step(task: TaskId, step: u32) -> NewStep {
+fn step_to_add(task: TaskId, step: u32) -> NewStep {
     NewStep {
         title: format!("Step {step} of {}: write, read back, compare", task.0),
         fields: StepFields {

@@ -56,15 +56,7 @@ fn words(gate: Gate, report: &GateReport) -> (ErrorCode, String, String) {
 fn suggestion(workspace: &WorkspaceId, gate: Gate, report: &GateReport) -> Suggestion {
     let task = report.task;
     match gate {
-        Gate::Checkpoints => Suggestion::call(
-            "tasks_verify",
-            "confirm the missing checkpoints",
-            Priority::High,
-            json!({
-                "workspace": workspace, "task": task, "step_id": report.step_id,
-                "checkpoints": confirmations(&report.missing_checkpoints),
-            }),
-        ),
+        Gate::Checkpoints => confirmation(workspace, report),
         Gate::Proof => Suggestion::call(
             "tasks_snapshot",
             "see what proof is missing",
@@ -78,6 +70,31 @@ fn suggestion(workspace: &WorkspaceId, gate: Gate, report: &GateReport) -> Sugge
             json!({"workspace": workspace, "task": task}),
         ),
     }
+}
+
+/// Confirming what is missing; where only that is unmet, the portal does it and closes the step.
+fn confirmation(workspace: &WorkspaceId, report: &GateReport) -> Suggestion {
+    let confirm = |tool: &str, reason: &str, checkpoints: Value| {
+        let params = json!({
+            "workspace": workspace, "task": report.task, "step_id": report.step_id,
+            "checkpoints": checkpoints,
+        });
+        Suggestion::call(tool, reason, Priority::High, params)
+    };
+    let checkpoints = confirmations(&report.missing_checkpoints);
+    let verify = confirm("tasks_verify", "confirm the missing checkpoints", checkpoints);
+    let else_met = report.missing_proofs.is_empty()
+        && report.open_children.is_empty()
+        && report.open_nodes.is_empty()
+        && !report.blocked;
+    if report.closed || !else_met {
+        return verify;
+    }
+    let named = Checkpoint::ALL.iter().filter(|checkpoint| {
+        Checkpoint::GATE.contains(checkpoint) || report.missing_checkpoints.contains(checkpoint)
+    });
+    let reason = "confirm the missing checkpoints and close the step";
+    verify.or_else(confirm("tasks_macro_close_step", reason, all_true(named)))
 }
 
 /// TASKS-GATE-6.

@@ -19,7 +19,7 @@ use super::{
     groups::{Repeatable, TargetName},
     respond::{StepName, public},
     setup::{
-        Bootstrapped, Made, MadeTask, Parent, ParentChoice, Seed, Setup, TaskInput, new_plan,
+        Bootstrapped, Made, MadeTask, Parent, ParentChoice, Seed, Setup, TaskInput, create_plan,
         template_steps,
     },
 };
@@ -148,7 +148,7 @@ impl Operation for TasksScaffold {
                 return Err(invalid("parent", Reason::Conflict, "no parent for a plan"));
             }
             return call.write(&self.workspace, key, move |draft| {
-                let plan = new_plan(draft, &title, description.clone(), Some(template))?;
+                let plan = create_plan(draft, &title, description.clone(), Some(template))?;
                 Ok(Reply::new(&Scaffolded::plan(draft, &workspace, template, plan)?))
             });
         }

@@ -29,8 +29,8 @@ use crate::{
     registry::Operation,
 };
 
-/// Patches and finishes a task in one transaction. Without apply=true it only shows what would change and which gates
-/// would refuse.
+/// Patches and finishes a task in one transaction. Without apply=true it only shows what would
+/// change and which gates would refuse.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksCloseTask {
     /// Workspace id.

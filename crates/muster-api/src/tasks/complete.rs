@@ -24,8 +24,8 @@ use crate::{
     registry::Operation,
 };
 
-/// Sets the status of a plan or task, DONE by default. DONE is refused while steps are open, checkpoints are
-/// unconfirmed, proof is missing or dependencies are open.
+/// Sets the status of a plan or task, DONE by default. DONE is refused while steps are open,
+/// checkpoints are unconfirmed, proof is missing or dependencies are open.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksComplete {
     /// Workspace id.

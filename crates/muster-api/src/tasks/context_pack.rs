@@ -18,8 +18,8 @@ use crate::{
 /// Events of an answer when no limit is given.
 const EVENTS_DEFAULT: u32 = 50;
 
-/// Shows the radar of a plan or task together with its newest events. Use it to catch up on work that others
-/// did; tasks_radar is the same without events.
+/// Shows the radar of a plan or task together with its newest events. Use it to catch up on work
+/// that others did; tasks_radar is the same without events.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksContextPack {
     /// Workspace id.

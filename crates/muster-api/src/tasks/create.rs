@@ -26,7 +26,8 @@ use crate::{
     registry::Operation,
 };
 
-/// Creates a plan, or a task under a plan with its steps. Use it to put work on record before starting it.
+/// Creates a plan, or a task under a plan with its steps. Use it to put work on record before
+/// starting it.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksCreate {
     /// Workspace id.

@@ -22,7 +22,8 @@ use crate::{
     registry::Operation,
 };
 
-/// Adds steps to a task, at its root or below a step. Adding to a finished task or closed step reopens it.
+/// Adds steps to a task, at its root or below a step. Adding to a finished task or closed step
+/// reopens it.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksDecompose {
     /// Workspace id.

@@ -22,8 +22,8 @@ use crate::{
     registry::Operation,
 };
 
-/// Redefines title, criteria, tests, blockers or proof modes of a step; given lists replace the old ones.
-/// New criteria or tests take their confirmation back and reopen a closed step.
+/// Redefines title, criteria, tests, blockers or proof modes of a step; given lists replace the old
+/// ones. New criteria or tests take their confirmation back and reopen a closed step.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksDefine {
     /// Workspace id.

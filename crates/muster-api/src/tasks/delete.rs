@@ -25,8 +25,8 @@ use crate::{
     registry::Operation,
 };
 
-/// Deletes a plan with its tasks, a task, or a step with everything below it. Cannot be undone; events and
-/// notes written before stay readable.
+/// Deletes a plan with its tasks, a task, or a step with everything below it. Cannot be undone;
+/// events and notes written before stay readable.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksDelete {
     /// Workspace id.

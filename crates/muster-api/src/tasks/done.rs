@@ -15,7 +15,8 @@ use crate::{
     registry::Operation,
 };
 
-/// Closes a step whose gate is met: checkpoints confirmed, proof present, children closed, not blocked.
+/// Closes a step whose gate is met: checkpoints confirmed, proof present, children closed, not
+/// blocked.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksDone {
     /// Workspace id.

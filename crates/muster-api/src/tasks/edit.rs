@@ -27,7 +27,8 @@ use crate::{
     registry::Operation,
 };
 
-/// Edits fields of a plan or task in one event; only the given ones change. An empty text or list clears.
+/// Edits fields of a plan or task in one event; only the given ones change. An empty text or list
+/// clears.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksEdit {
     /// Workspace id.

@@ -71,7 +71,8 @@ impl JsonSchema for Links {
 /// What evidence consists of.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct EvidenceInput {
-    /// Artifacts, at most 20 of 256000 bytes: kind, title, command, stdout, stderr, exit_code, diff, content, url, meta.
+    /// Artifacts, at most 20 of 256000 bytes: kind, title, command, stdout, stderr, exit_code,
+    /// diff, content, url, meta.
     items: Option<Vec<Map<String, Value>>>,
     /// Same as items.
     artifacts: Option<Vec<Map<String, Value>>>,
@@ -129,8 +130,8 @@ impl Default for Bounds {
     }
 }
 
-/// Attaches evidence (command output, checks, links) to a step, or to the task or plan itself. Linking it to
-/// a checkpoint makes it proof; it never closes or confirms anything by itself.
+/// Attaches evidence (command output, checks, links) to a step, or to the task or plan itself.
+/// Linking it to a checkpoint makes it proof; it never closes or confirms anything by itself.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksEvidenceCapture {
     /// Workspace id.

@@ -18,7 +18,8 @@ use crate::{
 /// Lines of a list when no limit is given.
 const LINES_DEFAULT: u32 = 10;
 
-/// Writes a shift report: done, remaining, risks and the radar core. Use it before handing work over.
+/// Writes a shift report: done, remaining, risks and the radar core. Use it before handing work
+/// over.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksHandoff {
     /// Workspace id.

@@ -186,8 +186,8 @@ pub(crate) struct RestoredView {
     event: EventView,
 }
 
-/// Reverts the newest operation that can be undone, of one plan or task or of the workspace. Refused when what it
-/// would overwrite changed since.
+/// Reverts the newest operation that can be undone, of one plan or task or of the workspace.
+/// Refused when what it would overwrite changed since.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksUndo {
     /// Workspace id.
@@ -209,8 +209,8 @@ impl Operation for TasksUndo {
     }
 }
 
-/// Replays the operation that was undone last, of one plan or task or of the workspace. New work on it takes
-/// the chance away.
+/// Replays the operation that was undone last, of one plan or task or of the workspace. New work on
+/// it takes the chance away.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksRedo {
     /// Workspace id.
@@ -268,7 +268,8 @@ fn restore(
     })
 }
 
-/// The operation on top of the stack: newest to undo, undone last to redo (TASKS-UNDO-1, TASKS-REDO-1).
+/// The operation on top of the stack: newest to undo, undone last to redo (TASKS-UNDO-1,
+/// TASKS-REDO-1).
 fn newest(
     docs: &Documents<Tasks>,
     named: Option<EntityId>,

@@ -106,8 +106,9 @@ impl ProofInput {
     }
 }
 
-/// Closes a step in one call: note, proof, confirmation, closing; then shows what comes next. Without a selector it takes
-/// the first open step; when none is open it finishes the task. A refused close leaves nothing behind.
+/// Closes a step in one call: note, proof, confirmation, closing; then shows what comes next.
+/// Without a selector it takes the first open step; when none is open it finishes the task. A
+/// refused close leaves nothing behind.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksMacroCloseStep {
     /// Workspace id; default: the server's.
@@ -120,8 +121,8 @@ pub(crate) struct TasksMacroCloseStep {
     checkpoints: Option<Confirmations>,
     /// Progress note.
     note: Option<Remark>,
-    /// Receipts: text, list of texts ("CMD: …", "LINK: …"), or {items, checks, attachments, checkpoint}; linked to tests by
-    /// default.
+    /// Receipts: text, list of texts ("CMD: …", "LINK: …"), or {items, checks, attachments,
+    /// checkpoint}; linked to tests by default.
     proof: Option<ProofInput>,
     /// Largest size of resume in characters.
     resume_max_chars: Option<u64>,
@@ -185,7 +186,7 @@ impl Operation for TasksMacroCloseStep {
                 events: public(draft.call_events()),
                 note_event: outcome.note_event,
                 evidence_event: outcome.evidence_event,
-                resume: resume.result().clone(),
+                resume: resume.result(),
             };
             let reply = Reply::new(&closed).with_warnings_of(&resume).with_warnings_of(&notices);
             Ok(reply.about(target))

@@ -81,7 +81,7 @@ impl Operation for TasksMacroFinish {
                 task: target.id.to_string(),
                 status: to,
                 revision: lookup::revision(draft.documents(), target.id)?,
-                handoff: handoff.result().clone(),
+                handoff: handoff.result(),
                 event: changed.event,
             };
             let mut reply = Reply::new(&finished).with_warnings_of(&handoff).about(target);
@@ -93,7 +93,8 @@ impl Operation for TasksMacroFinish {
     }
 }
 
-/// Creates a task of one step, closes the step and finishes the task in one call, for work that is already done.
+/// Creates a task of one step, closes the step and finishes the task in one call, for work that is
+/// already done.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksMacroCreateDone {
     /// Workspace id; default: the server's.

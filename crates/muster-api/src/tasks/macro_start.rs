@@ -18,8 +18,8 @@ use crate::{
     registry::Operation,
 };
 
-/// Starts work in one call: creates the task with its steps (template basic-task by default), focuses it and shows it.
-/// Begin every piece of work with this.
+/// Starts work in one call: creates the task with its steps (template basic-task by default),
+/// focuses it and shows it. Begin every piece of work with this.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksMacroStart {
     /// Workspace id; default: the server's.
@@ -88,7 +88,7 @@ impl Operation for TasksMacroStart {
                 steps: made.steps,
                 events: made.events,
                 focus_previous: previous.map(|id| id.to_string()),
-                resume: resume.result().clone(),
+                resume: resume.result(),
                 think_pipeline: made.think_pipeline,
             };
             let mut reply = Reply::new(&started).with_warnings_of(&resume).moved_focus(previous);

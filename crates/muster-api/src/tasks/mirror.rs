@@ -19,8 +19,8 @@ use crate::{
 /// Rows of an answer when no limit is given.
 const ROWS_DEFAULT: u32 = 50;
 
-/// Lists the steps of a task (ids, paths, confirmations, blocks, sub-plans) or the tasks of a plan, page by page.
-/// Use it to find step ids or to copy the state into another program.
+/// Lists the steps of a task (ids, paths, confirmations, blocks, sub-plans) or the tasks of a plan,
+/// page by page. Use it to find step ids or to copy the state into another program.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksMirror {
     /// Workspace id.

@@ -27,8 +27,8 @@ use crate::{
     registry::Operation,
 };
 
-/// Closes a step whose gate is met, or reopens a closed one. force closes it with a waiver that stays
-/// visible and does not count as confirmation. Can be undone.
+/// Closes a step whose gate is met, or reopens a closed one. force closes it with a waiver that
+/// stays visible and does not count as confirmation. Can be undone.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksProgress {
     /// Workspace id.

@@ -13,6 +13,8 @@ use muster_core::{
 use super::work::failure;
 use crate::call::{Action, Call, Failure, Reply};
 
+type Shown = Result<Reply, Refusal<Tasks>>;
+
 /// What a view is asked to show.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Showing {
@@ -38,15 +40,13 @@ impl Showing {
 }
 
 impl Call<'_> {
-    /// Answers with a view. It is a plain read unless the focus has to move; then view and move are one
-    /// transaction, and the view gets to know where the focus was.
+    /// Answers with a view. It is a plain read unless the focus has to move; then view and move are
+    /// one transaction, and the view gets to know where the focus was.
     pub(crate) fn show(
         &self,
         workspace: &WorkspaceId,
         showing: Showing,
-        view: impl Fn(&Documents<Tasks>, Target, Option<FocusRestored>) -> Result<Reply, Refusal<Tasks>>
-        + Send
-        + 'static,
+        view: impl Fn(&Documents<Tasks>, Target, Option<FocusRestored>) -> Shown + Send + 'static,
     ) -> Result<Action, Failure> {
         let read = self.app.engine().read::<Tasks, _>(&workspace.stream(), |docs| {
             if showing.destination(docs)?.is_some() {

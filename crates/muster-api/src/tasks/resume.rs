@@ -22,9 +22,9 @@ const EVENTS_DEFAULT: u32 = 20;
 /// Steps of an answer when no limit is given.
 const STEPS_DEFAULT: u32 = 200;
 
-/// Shows everything about a plan or task with complete texts: radar, newest events, every step with its sub-plan
-/// and waiver, or a plan's tasks. Moves the focus to a target that is named, unless read_only. For a shorter
-/// answer use tasks_radar.
+/// Shows everything about a plan or task with complete texts: radar, newest events, every step with
+/// its sub-plan and waiver, or a plan's tasks. Moves the focus to a target that is named, unless
+/// read_only. For a shorter answer use tasks_radar.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksResume {
     /// Workspace id.

@@ -37,8 +37,8 @@ const NOTES_DEFAULT: u32 = 10;
 const MEMORY_DEFAULT: u32 = 20;
 const GRAPH_DEFAULT: u32 = 50;
 
-/// Radar, timeline, decisions, evidence and blockers of a plan or task; an explicit target becomes the focus unless
-/// read_only.
+/// Radar, timeline, decisions, evidence and blockers of a plan or task; an explicit target becomes
+/// the focus unless read_only.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksResumePack {
     /// Workspace id.
@@ -210,8 +210,9 @@ impl SuperView {
     }
 }
 
-/// Everything to go on with a plan or task in one answer: radar, steps, timeline, signals, reasoning memory, and a capsule
-/// with the next call. An explicit target becomes the focus unless read_only.
+/// Everything to go on with a plan or task in one answer: radar, steps, timeline, signals,
+/// reasoning memory, and a capsule with the next call. An explicit target becomes the focus unless
+/// read_only.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksResumeSuper {
     /// Workspace id.
@@ -241,8 +242,8 @@ impl Operation for TasksResumeSuper {
     }
 }
 
-/// Shows a plan or task for picking it up: state, memory, graph changes, and a capsule with the next call. Start here
-/// when you take over work.
+/// Shows a plan or task for picking it up: state, memory, graph changes, and a capsule with the
+/// next call. Start here when you take over work.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksSnapshot {
     /// Workspace id; default: the server's.

@@ -1,4 +1,5 @@
-//! Setting up a task with everything around it: plan, steps, reasoning. Shared by bootstrap, scaffold and macros.
+//! Setting up a task with everything around it: plan, steps, reasoning. Shared by bootstrap,
+//! scaffold and macros.
 
 use muster_core::{
     Draft, ListQuery, Refusal,
@@ -17,11 +18,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    card::CardInput,
     create::add_steps,
     groups::{TargetName, agree, plan_kind},
     respond::{StepName, public},
     steps::{ProofModeChanges, StepInput},
-    think::{self, CardInput, Pipeline, PipelineView, ThinkInput},
+    think::{self, Pipeline, PipelineView, ThinkInput},
 };
 use crate::{
     WarningCode,
@@ -198,7 +200,7 @@ impl Parent {
     fn resolve(&self, draft: &mut Draft<'_, Tasks>) -> Result<(PlanId, bool), Refusal<Tasks>> {
         match self {
             Self::Plan(id) => Ok((lookup::parent_plan(draft.documents(), Some(*id))?, false)),
-            Self::New(title, template) => Ok((new_plan(draft, title, None, *template)?, true)),
+            Self::New(title, template) => Ok((create_plan(draft, title, None, *template)?, true)),
             Self::Focus => Ok((lookup::parent_plan(draft.documents(), None)?, false)),
             Self::FocusOrInbox => match lookup::parent_plan(draft.documents(), None) {
                 Ok(id) => Ok((id, false)),
@@ -217,12 +219,12 @@ fn inbox(draft: &mut Draft<'_, Tasks>) -> Result<(PlanId, bool), Refusal<Tasks>>
     let mut plans = plans.into_iter().filter_map(Document::as_plan);
     match plans.find(|plan| plan.meta.title == INBOX).map(|plan| plan.id) {
         Some(id) => Ok((id, false)),
-        None => Ok((new_plan(draft, INBOX, None, None)?, true)),
+        None => Ok((create_plan(draft, INBOX, None, None)?, true)),
     }
 }
 
 /// Creates a plan, with a template's checklist if one is given.
-pub(crate) fn new_plan(
+pub(crate) fn create_plan(
     draft: &mut Draft<'_, Tasks>,
     title: &str,
     description: Option<String>,

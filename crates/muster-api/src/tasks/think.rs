@@ -1,6 +1,4 @@
-//! `think_pipeline`, `think_card`, `notes_commit`: writing to the reasoning memory.
-
-use std::collections::BTreeMap;
+//! Lines of reasoning: up to five cards that support each other, and the note of a decision.
 
 use muster_core::{
     Draft, Refusal, Timestamp,
@@ -8,113 +6,24 @@ use muster_core::{
         Command, Event, Tasks,
         command::CommitCard,
         id::{CardId, EntityId, WorkspaceId},
-        lookup::{self, Accepts},
+        lookup,
         memory::{CardType, NoteEntry},
-        view::{ReasoningRef, memory::note_entry, signals::CardView},
+        view::{ReasoningRef, memory::note_entry},
         wire::EventView,
-        wording::{FreeObject, Remark},
     },
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    groups::{Repeatable, TaskOrPlan},
+    card::CardInput,
     respond::{first, shown},
 };
 use crate::{
-    Effect,
     arguments::{Reason, invalid},
-    call::{Action, Call, Failure, Reply},
-    registry::Operation,
+    call::Failure,
 };
-
-/// A card as given: a text, or an object.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct CardInput {
-    id: Option<CardId>,
-    kind: Option<CardType>,
-    title: Option<String>,
-    text: Option<String>,
-    status: Option<String>,
-    tags: Option<Vec<String>>,
-    meta: Option<Map<String, Value>>,
-}
-
-impl CardInput {
-    /// A card with a title and maybe a text.
-    pub(crate) fn titled(title: &str, text: Option<&str>) -> Self {
-        Self { title: Some(title.to_owned()), text: text.map(str::to_owned), ..Self::default() }
-    }
-
-    /// Whether it says something.
-    fn is_usable(&self) -> bool {
-        let speaks = |text: &Option<String>| text.as_ref().is_some_and(|t| !t.trim().is_empty());
-        self.id.is_some() || speaks(&self.title) || speaks(&self.text)
-    }
-}
-
-impl<'de> Deserialize<'de> for CardInput {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Object {
-            id: Option<CardId>,
-            #[serde(rename = "type")]
-            kind: Option<CardType>,
-            title: Option<String>,
-            text: Option<String>,
-            status: Option<String>,
-            tags: Option<Vec<String>>,
-            meta: Option<FreeObject>,
-        }
-        let value = Value::deserialize(deserializer)?;
-        if let Value::String(text) = value {
-            return Ok(Self { text: Some(text), ..Self::default() });
-        }
-        let object = Object::deserialize(value).map_err(D::Error::custom)?;
-        Ok(Self {
-            id: object.id,
-            kind: object.kind,
-            title: object.title,
-            text: object.text,
-            status: object.status,
-            tags: object.tags,
-            meta: object.meta.map(|meta| meta.0),
-        })
-    }
-}
-
-impl JsonSchema for CardInput {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "CardInput".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let kinds =
-            ["frame", "hypothesis", "question", "test", "evidence", "decision", "note", "update"];
-        json_schema!({"anyOf": [
-            {"type": "string", "maxLength": 65536},
-            {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "string"},
-                    "type": {"type": "string", "enum": kinds},
-                    "title": {"type": "string", "maxLength": 500},
-                    "text": {"type": "string", "maxLength": 65536},
-                    "status": {"type": "string", "maxLength": 500},
-                    "tags": {"type": "array", "maxItems": 50, "items": {"type": "string", "maxLength": 100}},
-                    "meta": {"type": "object", "additionalProperties": true},
-                },
-                "additionalProperties": false,
-            },
-        ]})
-    }
-}
 
 /// The stages of a pipeline, in order.
 const STAGES: [(&str, CardType); 5] = [
@@ -253,16 +162,17 @@ struct DecisionNote {
 }
 
 /// A card that was committed.
-struct Committed {
-    id: CardId,
-    kind: CardType,
+pub(crate) struct Committed {
+    pub(crate) id: CardId,
+    pub(crate) kind: CardType,
     label: String,
-    inserted: bool,
-    edges: usize,
-    seq: u64,
+    pub(crate) inserted: bool,
+    pub(crate) edges: usize,
+    pub(crate) seq: u64,
 }
 
-fn commit_card(
+/// Commits one card inside a draft.
+pub(crate) fn commit_card(
     draft: &mut Draft<'_, Tasks>,
     entity: EntityId,
     input: &CardInput,
@@ -392,201 +302,4 @@ pub(crate) fn commit_note(
     let announce = Command::AnnounceNote { id: entity, seq: entry.seq, title };
     let event = shown(first(draft.apply(&announce)?));
     Ok((note_entry(&entry), event))
-}
-
-/// Commits up to five cards (frame, hypothesis, test, evidence, decision) that support each other, and notes the
-/// decision. Use it to leave the reasoning behind a task, not only its result.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct ThinkPipeline {
-    /// Workspace id.
-    workspace: WorkspaceId,
-    #[serde(flatten)]
-    selection: TaskOrPlan,
-    #[serde(flatten)]
-    think: OpenThinkInput,
-    #[serde(flatten)]
-    repeatable: Repeatable,
-}
-
-/// The stages beside other arguments.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-pub(crate) struct OpenThinkInput {
-    /// What the problem is; a text or a card.
-    frame: Option<CardInput>,
-    /// What is supposed.
-    hypothesis: Option<CardInput>,
-    /// How it is tried.
-    test: Option<CardInput>,
-    /// What came out.
-    evidence: Option<CardInput>,
-    /// What follows.
-    decision: Option<CardInput>,
-    /// Status per stage; default open.
-    status: Option<StageStatus>,
-    /// Whether a decision is noted too; default true.
-    note_decision: Option<bool>,
-    /// Title of that note; default Decision.
-    note_title: Option<String>,
-    /// Format of that note; default text.
-    note_format: Option<String>,
-}
-
-impl From<OpenThinkInput> for ThinkInput {
-    fn from(open: OpenThinkInput) -> Self {
-        Self {
-            frame: open.frame,
-            hypothesis: open.hypothesis,
-            test: open.test,
-            evidence: open.evidence,
-            decision: open.decision,
-            status: open.status,
-            note_decision: open.note_decision,
-            note_title: open.note_title,
-            note_format: open.note_format,
-        }
-    }
-}
-
-impl Operation for ThinkPipeline {
-    const NAME: &'static str = "think_pipeline";
-    const TITLE: &'static str = "Commit a line of reasoning";
-    const EFFECT: Effect = Effect::Write;
-    type Response = PipelineView;
-
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
-        let pipeline = ThinkInput::from(self.think).check()?;
-        let workspace = self.workspace.clone();
-        call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
-            let target = lookup::target(draft.documents(), named, Accepts::Any)?;
-            let view = commit(draft, &workspace, target.id, &pipeline)?;
-            Ok(Reply::new(&view).about(target))
-        })
-    }
-}
-
-/// Commits one card to the reasoning memory of a plan or task, or updates one by its id.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct ThinkCard {
-    /// Workspace id.
-    workspace: WorkspaceId,
-    #[serde(flatten)]
-    selection: TaskOrPlan,
-    /// A text, or a card with id, type, title, text, status, tags, meta; tag blocker marks what stands in the way.
-    card: CardInput,
-    /// Cards that this one supports.
-    #[schemars(length(max = 200))]
-    supports: Option<Vec<CardId>>,
-    #[serde(flatten)]
-    repeatable: Repeatable,
-}
-
-/// A card that was committed.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct CardCommitted {
-    workspace: String,
-    branch: String,
-    card: CardView,
-    inserted: bool,
-    edges_upserted: usize,
-    last_seq: u64,
-    event: EventView,
-}
-
-impl Operation for ThinkCard {
-    const NAME: &'static str = "think_card";
-    const TITLE: &'static str = "Commit a card";
-    const EFFECT: Effect = Effect::Write;
-    type Response = CardCommitted;
-
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
-        if !self.card.is_usable() {
-            return Err(invalid("card", Reason::Missing, "a title or a text"));
-        }
-        let (card, supports) = (self.card, self.supports.unwrap_or_default());
-        let name = self.workspace.to_string();
-        call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
-            let target = lookup::target(draft.documents(), named, Accepts::Any)?;
-            let committed = commit_card(draft, target.id, &card, None, &supports)?;
-            let announce = Command::AnnounceCards {
-                id: target.id,
-                cards: vec![(committed.id, committed.kind)],
-                decision_note_seq: None,
-            };
-            let event = shown(first(draft.apply(&announce)?));
-            let key = muster_core::tasks::Key::Card(committed.id);
-            let stored = draft.documents().get(&key)?.and_then(|document| document.as_card());
-            let Some(stored) = stored else { unreachable!("{} was just committed", committed.id) };
-            let view = CardCommitted {
-                workspace: name.clone(),
-                branch: ReasoningRef::of(target.id).branch,
-                card: CardView::of(stored),
-                inserted: committed.inserted,
-                edges_upserted: committed.edges,
-                last_seq: committed.seq,
-                event,
-            };
-            Ok(Reply::new(&view).about(target))
-        })
-    }
-}
-
-/// Appends a note to the notes of a plan or task, for whoever continues.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct NotesCommit {
-    /// Workspace id.
-    workspace: WorkspaceId,
-    #[serde(flatten)]
-    selection: TaskOrPlan,
-    /// The note, not blank, at most 65536 characters.
-    content: Remark,
-    /// Its title.
-    #[schemars(length(max = 500))]
-    title: Option<String>,
-    /// What form it has; default text.
-    format: Option<String>,
-    /// Free facts; source defaults to notes_commit.
-    meta: Option<FreeObject>,
-    #[serde(flatten)]
-    repeatable: Repeatable,
-}
-
-/// A note that was committed.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct NoteView {
-    workspace: String,
-    entry: Map<String, Value>,
-    event: EventView,
-}
-
-impl Operation for NotesCommit {
-    const NAME: &'static str = "notes_commit";
-    const TITLE: &'static str = "Commit a note";
-    const EFFECT: Effect = Effect::Write;
-    type Response = NoteView;
-
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
-        let (title, content) = (self.title, self.content.0);
-        let format = self.format.unwrap_or_else(|| "text".to_owned());
-        let mut meta = self.meta.map(|meta| meta.0).unwrap_or_default();
-        meta.entry("source").or_insert_with(|| json!("notes_commit"));
-        let name = self.workspace.to_string();
-        call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
-            let target = lookup::target(draft.documents(), named, Accepts::Any)?;
-            let words = (title.clone(), format.as_str());
-            let (entry, event) =
-                commit_note(draft, target.id, words, meta.clone(), content.clone())?;
-            let place = BTreeMap::from([
-                ("branch", json!(ReasoningRef::of(target.id).branch)),
-                ("doc", json!("notes")),
-            ]);
-            let mut located: Map<String, Value> =
-                place.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-            located.extend(entry);
-            let view = NoteView { workspace: name.clone(), entry: located, event };
-            Ok(Reply::new(&view).about(target))
-        })
-    }
 }

@@ -10,7 +10,8 @@ use muster_core::{
     },
 };
 
-/// Applies one command to what is addressed and records the operation; answers the command's events.
+/// Applies one command to what is addressed and records the operation; answers the command's
+/// events.
 pub(crate) fn undoable(
     draft: &mut Draft<'_, Tasks>,
     addressed: &Addressed,

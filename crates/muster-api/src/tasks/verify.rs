@@ -16,8 +16,8 @@ use crate::{
     registry::Operation,
 };
 
-/// Confirms checkpoints of a step after they were really checked, or takes confirmations back. A step closes
-/// only when criteria, tests and every other required checkpoint are confirmed.
+/// Confirms checkpoints of a step after they were really checked, or takes confirmations back. A
+/// step closes only when criteria, tests and every other required checkpoint are confirmed.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksVerify {
     /// Workspace id.

@@ -115,8 +115,8 @@ impl Write {
 
     /// Does the work as one call of a draft.
     ///
-    /// With an idempotency key the answer is kept in the same transaction, and a repetition of the call is
-    /// answered from there before anything else is looked at (TASKS-IDEM-2).
+    /// With an idempotency key the answer is kept in the same transaction, and a repetition of the
+    /// call is answered from there before anything else is looked at (TASKS-IDEM-2).
     pub(crate) fn inside(
         &self,
         draft: &mut Draft<'_, Tasks>,
@@ -266,7 +266,8 @@ pub(crate) fn weak_proof(
     Ok(())
 }
 
-/// A closing call on a closed step is refused before its confirmations could reopen it (TASKS-GATE-1).
+/// A closing call on a closed step is refused before its confirmations could reopen it
+/// (TASKS-GATE-1).
 pub(crate) fn refuse_closed(docs: &Documents<Tasks>, target: &StepTarget) -> Drafted<()> {
     let (_, step) = lookup::task_and_step(docs, target)?;
     if step.is_closed() {

@@ -187,7 +187,9 @@ fn fixes_of_lint_work_when_called_verbatim() {
     ok(&app, "tasks_progress", forced);
     let gate = json!({"task": "TASK-001", "path": "s:2", "checkpoints": "gate"});
     ok(&app, "tasks_close_step", gate);
-    let evidence = json!({"task": "TASK-001", "path": "s:2", "checks": ["CMD: scan"], "checkpoint": "security"});
+    let evidence = json!({
+        "task": "TASK-001", "path": "s:2", "checks": ["CMD: scan"], "checkpoint": "security",
+    });
     ok(&app, "tasks_evidence_capture", evidence);
     let mut applied = Vec::new();
     loop {

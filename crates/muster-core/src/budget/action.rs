@@ -14,8 +14,8 @@ pub enum End {
     Last,
 }
 
-/// Keeps pagination true while a list loses elements (TASKS-BUD-5): gets the view's root object and the
-/// last element still shown, and answers how many characters it saved (negative: added).
+/// Keeps pagination true while a list loses elements (TASKS-BUD-5): gets the view's root object and
+/// the last element still shown, and answers how many characters it saved (negative: added).
 pub type Page = Box<dyn Fn(&mut Map<String, Value>, Option<&Value>, usize) -> isize>;
 
 /// One action. Paths are dotted; `*` means every element of a list.
@@ -205,8 +205,8 @@ fn drop_where(map: &mut Map<String, Value>, test: impl Fn(&str, &Value) -> bool)
 
 /// Calls `act` for the end of the path, once per element where the path has a `*`.
 ///
-/// A path that ends in `*` names the elements themselves, which must be objects: they are handed over one
-/// by one under the empty key, so that every change sees the same kind of place.
+/// A path that ends in `*` names the elements themselves, which must be objects: they are handed
+/// over one by one under the empty key, so that every change sees the same kind of place.
 fn visit(value: &mut Value, path: &str, act: &mut dyn FnMut(Place<'_>)) {
     let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
     match (value, rest) {
@@ -237,7 +237,8 @@ struct Popping<'a> {
     max: usize,
 }
 
-/// Pops elements until the view fits or `keep` are left; a list that loses its head is turned around once.
+/// Pops elements until the view fits or `keep` are left; a list that loses its head is turned
+/// around once.
 fn pop(root: &mut Value, at: &str, popping: &Popping<'_>, used: usize) -> usize {
     let Some(mut items) = take_list(root, at) else { return used };
     if popping.end == End::Oldest {

@@ -1,5 +1,5 @@
-//! What can be asked of a workspace. Targets are resolved by then; steps are still selected by the caller's
-//! words, because finding them belongs to the decision.
+//! What can be asked of a workspace. Targets are resolved by then; steps are still selected by the
+//! caller's words, because finding them belongs to the decision.
 
 use serde_json::{Map, Value};
 

@@ -1,11 +1,14 @@
 //! What happened. Events carry everything replay needs; what callers see of them is in `wire`.
 
+mod derived;
 mod memory;
+mod relocate;
 mod step;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use derived::{Derived, PlanMove, StatusMove};
 pub use memory::{CardKept, CardsCommitted, EvidenceCaptured, NoteCommitted, NoteKept};
 pub use step::{
     AddedStep, NodeAdded, NodeDefined, NodeDeleted, StepBlockSet, StepDefined, StepDeleted,
@@ -13,7 +16,7 @@ pub use step::{
 };
 
 use super::{
-    entity::{Checklist, KeptAnswer, Status, Urgency},
+    entity::{Checklist, KeptAnswer, Urgency},
     history::{Fields, Operation},
     id::{EntityId, NodeId, PlanId, TaskId},
     optional,
@@ -358,47 +361,4 @@ pub struct Restored {
     /// What followed from it.
     #[serde(default, skip_serializing_if = "Derived::is_empty")]
     pub derived: Derived,
-}
-
-/// Changes that follow from an event and have no event of their own (TASKS-STATE-6).
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Derived {
-    /// The task's own status moved.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<StatusMove>,
-    /// Closed steps that were opened again.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reopened: Vec<StepPath>,
-    /// The plan's status moved.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan: Option<PlanMove>,
-}
-
-impl Derived {
-    /// Whether nothing followed.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// A status before and after.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct StatusMove {
-    /// Before.
-    pub from: Status,
-    /// After.
-    pub to: Status,
-}
-
-/// A plan's status before and after.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct PlanMove {
-    /// The plan.
-    pub id: PlanId,
-    /// Before.
-    pub from: Status,
-    /// After.
-    pub to: Status,
-    /// Its revision afterwards.
-    pub revision: u64,
 }

@@ -31,8 +31,8 @@ pub struct Sifted {
 }
 
 impl Given {
-    /// Drops placeholders and blanks beside substantive entries; `None` when nothing substantive is left
-    /// (TASKS-EVD-1).
+    /// Drops placeholders and blanks beside substantive entries; `None` when nothing substantive is
+    /// left (TASKS-EVD-1).
     pub fn sift(self) -> Option<Sifted> {
         let count = self.checks.len() + self.attachments.len();
         let keep = |lines: Vec<String>| -> Vec<String> {

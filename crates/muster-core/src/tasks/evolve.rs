@@ -1,7 +1,7 @@
 //! What the documents look like after an event. Every fact applies; nothing is decided here.
 //!
-//! Sums are kept in one place: `change_task` and `change_plan` compare an entity before and after and pass
-//! the difference on to its plan, to the workspace and to those who wait for it.
+//! Sums are kept in one place: `change_task` and `change_plan` compare an entity before and after
+//! and pass the difference on to its plan, to the workspace and to those who wait for it.
 
 mod entity;
 mod memory;

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Event, Tasks, entity::Status, fields, id::EntityId, lookup, path::StepPath};
+use super::{
+    Event, Tasks, entity::Status, event::StepDone, fields, id::EntityId, lookup, path::StepPath,
+};
 use crate::{Documents, Recorded, Refusal, Timestamp};
 
 /// Values of fields by name.
@@ -143,7 +145,10 @@ impl Addressed {
         events: &[Recorded<Event>],
     ) -> Result<Operation, Refusal<Tasks>> {
         let (before, after) = fields::difference(before, &self.fields(docs)?);
-        let forced = |recorded: &Recorded<Event>| matches!(&recorded.event, Event::StepDone(done) if done.waiver.is_some());
+        let forced = |recorded: &Recorded<Event>| {
+            let waiver = |done: &StepDone| done.waiver.is_some();
+            matches!(&recorded.event, Event::StepDone(done) if waiver(done))
+        };
         let change = Change {
             before,
             after,

@@ -19,7 +19,10 @@ impl fmt::Display for BadId {
 
 /// Defines an id newtype: a number that is written as `PREFIX-` and digits.
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident, $prefix:literal, $format:literal, $read:expr, $width:literal, $expected:literal) => {
+    (
+        $(#[$doc:meta])*
+        $name:ident, $prefix:literal, $format:literal, $read:expr, $width:literal, $expected:literal
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub struct $name(pub u64);
@@ -226,7 +229,7 @@ impl FromStr for WorkspaceId {
             return Ok(Self(text.to_owned()));
         }
         Err(BadId {
-            expected: "a workspace id: 1 to 128 of [A-Za-z0-9._/-], starting with a letter or digit",
+            expected: "a workspace id: 1 to 128 of [A-Za-z0-9._/-], first a letter or digit",
         })
     }
 }

@@ -212,7 +212,8 @@ pub fn task_step_and_node<'a>(
     }
 }
 
-/// What a call without a usable target could mean: open tasks, ACTIVE first; else the newest task; else a plan.
+/// What a call without a usable target could mean: open tasks, ACTIVE first; else the newest task;
+/// else a plan.
 fn candidates(docs: &Docs, within: Option<PlanId>) -> Lookup<Candidates> {
     let tasks = |statuses: Vec<&'static str>, order, limit| ListQuery {
         parent: within.map(|id| id.to_string()),

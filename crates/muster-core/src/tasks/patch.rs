@@ -1,4 +1,5 @@
-//! Field-wise updates: turns a list of set, unset, append and remove into the one command that does it.
+//! Field-wise updates: turns a list of set, unset, append and remove into the one command that does
+//! it.
 
 mod field;
 

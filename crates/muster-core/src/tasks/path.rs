@@ -10,8 +10,8 @@ use super::id::text_form;
 /// Deepest step: a path has at most this many parts.
 pub const STEP_DEPTH_MAX: usize = 16;
 
-/// Place of a step in its task's tree. The derived order is pre-order: numbers compare as numbers and a
-/// path sorts before every path it is a prefix of.
+/// Place of a step in its task's tree. The derived order is pre-order: numbers compare as numbers
+/// and a path sorts before every path it is a prefix of.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StepPath(Vec<u32>);
 
@@ -74,8 +74,8 @@ impl FromStr for StepPath {
     }
 }
 
-/// `s:<n>` with `n` written the one canonical way. A number beyond all ordinals is well-formed too: no step
-/// has it (TASKS-PATH-1).
+/// `s:<n>` with `n` written the one canonical way. A number beyond all ordinals is well-formed too:
+/// no step has it (TASKS-PATH-1).
 fn ordinal(part: &str) -> Result<u32, BadPath> {
     let digits = part.strip_prefix("s:").ok_or(BadPath)?;
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -92,9 +92,9 @@ impl StepTree {
 
     /// The first open step, children before their parent, siblings by ordinal (TASKS-ORD-2).
     ///
-    /// In pre-order, a subtree is contiguous. Walking down from the first open root, the answer is the
-    /// first open child's answer, or the step itself when no child is open. A closed step has no open
-    /// child (TASKS-STATE-3), so only open steps need walking into.
+    /// In pre-order, a subtree is contiguous. Walking down from the first open root, the answer is
+    /// the first open child's answer, or the step itself when no child is open. A closed step has
+    /// no open child (TASKS-STATE-3), so only open steps need walking into.
     pub fn first_open(&self) -> Option<&Step> {
         let mut found = self.steps.iter().find(|step| !step.is_closed())?;
         while let Some(child) = self.open_children(&found.path).next() {

@@ -116,7 +116,8 @@ pub fn event_type(event: &Event) -> &'static str {
     }
 }
 
-/// The entity an event is about and the plan whose timeline shows it; `None` for those only replay sees.
+/// The entity an event is about and the plan whose timeline shows it; `None` for those only replay
+/// sees.
 pub fn subject(event: &Event) -> Option<(EntityId, PlanId)> {
     match event {
         Event::PlanCreated(created) => Some((created.id.into(), created.id)),

@@ -1,7 +1,8 @@
-//! Texts that callers write, checked and normalised the moment they come in (TASKS-ARG-5, TASKS-LIM-1).
+//! Texts that callers write, checked and normalised the moment they come in (TASKS-ARG-5,
+//! TASKS-LIM-1).
 //!
-//! Lengths are part of the schema and so are checked before these types are read; what is left for them is
-//! what a schema cannot say.
+//! Lengths are part of the schema and so are checked before these types are read; what is left for
+//! them is what a schema cannot say.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};

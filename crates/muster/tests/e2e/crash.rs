@@ -1,8 +1,8 @@
-//! The program is killed at random moments while it is written to. Whatever it had acknowledged is there
-//! afterwards, nothing is half done, and a call that is repeated with its key happens once.
+//! The program is killed at random moments while it is written to. Whatever it had acknowledged is
+//! there afterwards, nothing is half done, and a call that is repeated with its key happens once.
 //!
-//! `MUSTER_TEST_FULL=1` asks for many more kills. What follows from the seed is who calls what and how many
-//! calls go before a kill; the rest is up to the machine.
+//! `MUSTER_TEST_FULL=1` asks for many more kills. What follows from the seed is who calls what and
+//! how many calls go before a kill; the rest is up to the machine.
 
 mod checks;
 mod writer;
@@ -45,8 +45,8 @@ fn kills() -> u64 {
     }
 }
 
-/// Waits until so many writes are acknowledged, and then for a moment that nobody chose; false when the
-/// writes do not come.
+/// Waits until so many writes are acknowledged, and then for a moment that nobody chose; false when
+/// the writes do not come.
 #[must_use]
 fn await_moment(count: &AtomicU64, wanted: u64, chance: &mut Chance) -> bool {
     let deadline = Instant::now() + PATIENCE;
@@ -68,12 +68,13 @@ fn await_moment(count: &AtomicU64, wanted: u64, chance: &mut Chance) -> bool {
 #[derive(Default)]
 struct Reopened(Vec<Duration>);
 
+#[expect(clippy::print_stdout, reason = "the figures are what a full run is for")]
 fn report(what: &str, kills: u64, findings: &Findings, mut reopened: Reopened) {
     reopened.0.sort_unstable();
     let Findings { acknowledged, lost, doubtful, kept, replayed } = findings;
     println!(
-        "{what}: {kills} kills, {acknowledged} writes acknowledged, {} lost, {doubtful} under way at \
-         a kill of which {kept} had happened, {replayed} replayed by their key, ready again in \
+        "{what}: {kills} kills, {acknowledged} writes acknowledged, {} lost, {doubtful} under way \
+         at a kill of which {kept} had happened, {replayed} replayed by their key, ready again in \
          {:?} (median) and {:?} (longest)",
         lost.len(),
         reopened.0[reopened.0.len() / 2],

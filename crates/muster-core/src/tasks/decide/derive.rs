@@ -71,7 +71,8 @@ fn task_moves(docs: &Docs, task: &Task, to: Status) -> Consequence {
     Ok(Derived { status, ..plan_follows(docs, task, to)? })
 }
 
-/// A task's status moves: leaving TODO wakes a TODO plan, an open task wakes a DONE one (TASKS-STATE-5).
+/// A task's status moves: leaving TODO wakes a TODO plan, an open task wakes a DONE one
+/// (TASKS-STATE-5).
 pub(super) fn plan_follows(docs: &Docs, task: &Task, to: Status) -> Consequence {
     let plan = lookup::plan(docs, task.parent)?;
     let wakes = match plan.meta.status {

@@ -144,7 +144,8 @@ pub(super) fn status_set(docs: &mut Docs, set: &StatusSet, moment: Moment) -> Ap
     apply_plan_move(docs, &set.derived, moment)
 }
 
-/// Removes a plan or task with everything that hangs on it; what was written before stays in the log.
+/// Removes a plan or task with everything that hangs on it; what was written before stays in the
+/// log.
 pub(super) fn deleted(docs: &mut Docs, deleted: &Deleted) -> Applied {
     let id = deleted.id;
     link_dependencies(docs, id, &[])?;

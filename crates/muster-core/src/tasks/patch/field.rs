@@ -36,7 +36,7 @@ pub(super) enum FieldKind {
 
 type Fault = (FieldFault, String);
 
-const COMMON: [(&str, FieldKind); 6] = [
+const SHARED: [(&str, FieldKind); 6] = [
     ("title", FieldKind::Title),
     ("priority", FieldKind::Priority),
     ("description", FieldKind::Prose),
@@ -80,8 +80,8 @@ const OF_NODE: [(&str, FieldKind); 13] = [
 
 fn table(target: &PatchTarget) -> Vec<(&'static str, FieldKind)> {
     match target {
-        PatchTarget::Detail(EntityId::Plan(_)) => [&COMMON[..], &OF_PLAN].concat(),
-        PatchTarget::Detail(EntityId::Task(_)) => [&COMMON[..], &OF_TASK].concat(),
+        PatchTarget::Detail(EntityId::Plan(_)) => [&SHARED[..], &OF_PLAN].concat(),
+        PatchTarget::Detail(EntityId::Task(_)) => [&SHARED[..], &OF_TASK].concat(),
         PatchTarget::Step(_) => OF_STEP.to_vec(),
         PatchTarget::Node(_) => OF_NODE.to_vec(),
     }

@@ -226,11 +226,12 @@ fn a_plan_is_checked_against_its_tasks_and_its_checklist() {
 fn memory_is_looked_at_beside_the_issues() {
     let mut room = Room::new();
     room.accept(plan("P"));
-    room.call(&[task(1, "T"), steps(1, None, &["One"])]).unwrap();
+    room.accept(task(1, "T"));
     let health = |room: &Room| lint(room, TaskId(1))["context_health"].clone();
     let code = |room: &Room| health(room)["issues"][0]["code"].clone();
     assert_eq!(health(&room)["status"], json!("warn"));
     assert_eq!(code(&room), json!("CONTEXT_EMPTY"));
+    room.accept(steps(1, None, &["One"]));
     room.close("s:0");
     assert_eq!(code(&room), json!("TRACE_ONLY"));
     room.accept(Command::NoteStep { step: step(1, "s:0"), note: "why".to_owned() });

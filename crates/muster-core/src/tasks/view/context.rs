@@ -1,18 +1,22 @@
 //! Lists of plans and tasks (view of `tasks_context`).
 
+mod filter;
+mod rows;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{evidence, percent};
+pub use filter::{EvidenceTests, RowFilter};
+pub use rows::{PlanRow, TaskRow, TasksDone};
+
 use crate::{
     Documents, ListQuery, Refusal, Survey, Unloaded,
     tasks::{
         Document, Tasks,
-        entity::{Meta, Plan, Status, StatusCounts, Task, Urgency},
-        id::{EntityId, EntityKind, EvidenceId, PlanId, StepId, TaskId, WorkspaceId},
+        entity::{Plan, Status, StatusCounts, Task},
+        id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
         lookup,
-        step::Checkpoint,
     },
 };
 
@@ -33,65 +37,6 @@ pub struct ContextQuery {
     pub plans: PageRequest,
     /// Page of tasks.
     pub tasks: PageRequest,
-}
-
-/// Tests of rows that no column answers. An empty filter passes everything.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct RowFilter {
-    /// Rows that have all of these.
-    pub tags: Vec<String>,
-    /// Tasks of this domain; plans pass.
-    pub domain: Option<String>,
-    /// Rows whose id, title, description or context contains this, in lower case.
-    pub query: Option<String>,
-    /// Evidence: only this record, only this step's, only linked to this checkpoint.
-    pub evidence: Option<EvidenceTests>,
-}
-
-/// Tests of a record of evidence.
-pub type EvidenceTests = (Option<EvidenceId>, Option<StepId>, Option<Checkpoint>);
-
-impl RowFilter {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// Whether the filter could turn away a document of this kind.
-    fn applies_to(&self, kind: EntityKind) -> bool {
-        match kind {
-            EntityKind::Task => !self.is_empty(),
-            EntityKind::Plan => !self.tags.is_empty() || self.query.is_some(),
-        }
-    }
-
-    /// Whether a document passes.
-    pub fn admits(&self, document: &Document) -> bool {
-        if let (Some(tests), Document::Evidence(record)) = (self.evidence, document) {
-            return evidence::admits(record, tests);
-        }
-        let (id, meta, domain) = if let Some(task) = document.as_task() {
-            (EntityId::Task(task.id), &task.meta, Some(task.domain.as_deref()))
-        } else if let Some(plan) = document.as_plan() {
-            (EntityId::Plan(plan.id), &plan.meta, None)
-        } else {
-            return false;
-        };
-        let in_domain = match (&self.domain, domain) {
-            (Some(wanted), Some(domain)) => domain == Some(wanted),
-            (None, _) | (_, None) => true,
-        };
-        in_domain
-            && self.tags.iter().all(|tag| meta.tags.contains(tag))
-            && self.query.as_ref().is_none_or(|query| mentions(id, meta, query))
-    }
-}
-
-fn mentions(id: EntityId, meta: &Meta, query: &str) -> bool {
-    let contains = |text: &str| text.to_lowercase().contains(query);
-    contains(&id.to_string())
-        || contains(&meta.title)
-        || meta.description.as_deref().is_some_and(contains)
-        || meta.context.as_deref().is_some_and(contains)
 }
 
 /// A page: where it starts and how long it is.
@@ -141,61 +86,6 @@ pub struct ByStatus {
     pub active: u64,
     /// Finished.
     pub done: u64,
-}
-
-/// A plan in a list.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
-pub struct PlanRow {
-    pub id: String,
-    pub qualified_id: String,
-    pub kind: EntityKind,
-    pub title: String,
-    pub revision: u64,
-    pub status: Status,
-    pub priority: Urgency,
-    pub tags: Vec<String>,
-    pub depends_on: Vec<EntityId>,
-    pub waiting: bool,
-    pub waiting_on: Vec<EntityId>,
-    pub plan_progress: String,
-    pub tasks: TasksDone,
-    pub updated_at_ms: i64,
-}
-
-/// Tasks of a plan in a list.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-pub struct TasksDone {
-    /// All tasks.
-    pub total: u64,
-    /// Tasks done.
-    pub done: u64,
-}
-
-/// A task in a list.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
-pub struct TaskRow {
-    pub id: String,
-    pub qualified_id: String,
-    pub kind: EntityKind,
-    pub title: String,
-    pub revision: u64,
-    pub status: Status,
-    pub parent: String,
-    pub progress: u64,
-    pub steps_count: u64,
-    pub steps_open: u64,
-    pub priority: Urgency,
-    pub domain: Option<String>,
-    pub assignee: Option<String>,
-    pub tags: Vec<String>,
-    pub depends_on: Vec<EntityId>,
-    pub waiting: bool,
-    pub waiting_on: Vec<EntityId>,
-    pub blocked: usize,
-    pub forced: usize,
-    pub updated_at_ms: i64,
 }
 
 /// Where a page is and whether more follow.
@@ -415,59 +305,6 @@ fn only(counts: &StatusCounts, status: Status) -> StatusCounts {
 fn number(document: &Document) -> u64 {
     let task = document.as_task().map(|task| task.id.0);
     task.or_else(|| document.as_plan().map(|plan| plan.id.0)).unwrap_or(0)
-}
-
-impl PlanRow {
-    /// The row of a plan.
-    pub fn of(workspace: &WorkspaceId, plan: &Plan) -> Self {
-        let meta = &plan.meta;
-        Self {
-            id: plan.id.to_string(),
-            qualified_id: format!("{workspace}:{}", plan.id),
-            kind: EntityKind::Plan,
-            title: meta.title.clone(),
-            revision: meta.revision,
-            status: meta.status,
-            priority: meta.priority,
-            tags: meta.tags.clone(),
-            depends_on: meta.depends_on.clone(),
-            waiting: meta.is_waiting(),
-            waiting_on: meta.waits(),
-            plan_progress: plan.checklist.progress(),
-            tasks: TasksDone { total: plan.sums.tasks.total(), done: plan.sums.tasks.done },
-            updated_at_ms: meta.updated_at.0,
-        }
-    }
-}
-
-impl TaskRow {
-    /// The row of a task.
-    pub fn of(workspace: &WorkspaceId, task: &Task) -> Self {
-        let meta = &task.meta;
-        let tally = task.tally();
-        Self {
-            id: task.id.to_string(),
-            qualified_id: format!("{workspace}:{}", task.id),
-            kind: EntityKind::Task,
-            title: meta.title.clone(),
-            revision: meta.revision,
-            status: meta.status,
-            parent: task.parent.to_string(),
-            progress: percent(tally.steps_completed, tally.steps_total),
-            steps_count: tally.steps_total,
-            steps_open: tally.steps_total - tally.steps_completed,
-            priority: meta.priority,
-            domain: task.domain.clone(),
-            assignee: task.assignee.clone(),
-            tags: meta.tags.clone(),
-            depends_on: meta.depends_on.clone(),
-            waiting: meta.is_waiting(),
-            waiting_on: meta.waits(),
-            blocked: task.steps.iter().filter(|s| s.block.is_some() && !s.is_closed()).count(),
-            forced: task.steps.iter().filter(|step| step.waiver.is_some()).count(),
-            updated_at_ms: meta.updated_at.0,
-        }
-    }
 }
 
 /// The id number of a row as JSON, for pagination while rows are cut away.

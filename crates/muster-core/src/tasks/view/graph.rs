@@ -1,7 +1,8 @@
 //! How the graph of a plan or task differs from the base it was forked from (part of view 4.7).
 //!
-//! Nothing is ever written to the base branch, so every node and edge of the entity's own graph is an
-//! addition. Nodes and edges follow from the task and its cards; they are not stored a second time.
+//! Nothing is ever written to the base branch, so every node and edge of the entity's own graph is
+//! an addition. Nodes and edges follow from the task and its cards; they are not stored a second
+//! time.
 
 use std::cmp::Reverse;
 

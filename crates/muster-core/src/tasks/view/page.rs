@@ -1,7 +1,7 @@
 //! Pages of the steps of a task and of the tasks of a plan.
 //!
-//! A cursor names the list it belongs to and the last element shown, so that what is added or deleted between
-//! two pages makes no other element skipped or repeated.
+//! A cursor names the list it belongs to and the last element shown, so that what is added or
+//! deleted between two pages makes no other element skipped or repeated.
 
 use std::{fmt, str::FromStr};
 

@@ -106,7 +106,7 @@ impl TargetView {
             assignee: task.assignee.clone(),
         };
         let progress = percent(closed as u64, total as u64);
-        Self { task: Some(part), ..Self::common(workspace, task.id.into(), &task.meta, progress) }
+        Self { task: Some(part), ..Self::shared(workspace, task.id.into(), &task.meta, progress) }
     }
 
     /// A plan, its texts cut.
@@ -119,8 +119,8 @@ impl TargetView {
             plan_progress: plan.checklist.progress(),
         };
         let progress = percent(plan.sums.tasks.done, plan.sums.tasks.total());
-        let common = Self::common(workspace, plan.id.into(), &plan.meta, progress);
-        Self { plan: Some(part), omitted, ..common }
+        let shared = Self::shared(workspace, plan.id.into(), &plan.meta, progress);
+        Self { plan: Some(part), omitted, ..shared }
     }
 
     /// A task, its texts complete.
@@ -144,7 +144,7 @@ impl TargetView {
         Self { description, context, ..self }
     }
 
-    fn common(workspace: &WorkspaceId, id: EntityId, meta: &Meta, progress: u64) -> Self {
+    fn shared(workspace: &WorkspaceId, id: EntityId, meta: &Meta, progress: u64) -> Self {
         Self {
             id: id.to_string(),
             qualified_id: format!("{workspace}:{id}"),

@@ -1,4 +1,5 @@
-//! What each type of event shows of itself, derived changes included (TASKS-STATE-6, TASKS section 6).
+//! What each type of event shows of itself, derived changes included (TASKS-STATE-6, TASKS section
+//! 6).
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};

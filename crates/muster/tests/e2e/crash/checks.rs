@@ -70,7 +70,8 @@ fn repeat_acknowledged(writer: &Writer, caller: &mut impl Caller) -> usize {
     keyed.map(repeat).count()
 }
 
-/// A call that was under way happened or did not; repeated with its key, it has happened exactly once.
+/// A call that was under way happened or did not; repeated with its key, it has happened exactly
+/// once.
 fn repeat_doubtful(
     writer: &mut Writer,
     log: &Log,
@@ -123,10 +124,8 @@ impl Log {
     /// What is missing of an acknowledged call, if anything is.
     fn lost(&self, told: &Acknowledged) -> Option<String> {
         let result = &told.envelope["result"];
-        let events = match &result["events"] {
-            Value::Array(events) => events.clone(),
-            _ => vec![result["event"].clone()],
-        };
+        let events = result["events"].as_array().cloned();
+        let events = events.unwrap_or_else(|| vec![result["event"].clone()]);
         let missing = events.iter().find(|event| {
             let seq = event["seq"].as_u64().unwrap();
             self.0.get(&seq) != Some(event)
@@ -134,8 +133,8 @@ impl Log {
         missing.map(|event| format!("{event} of {:?}", told.sent))
     }
 
-    /// A new task has its steps, a closed step its confirmation right before: calls of several events
-    /// are there whole.
+    /// A new task has its steps, a closed step its confirmation right before: calls of several
+    /// events are there whole.
     fn holds_only_whole_calls(&self) {
         for (seq, event) in &self.0 {
             let (before, after) = (self.0.get(&(seq - 1)), self.0.get(&(seq + 1)));

@@ -125,7 +125,7 @@ impl Writer {
     fn learn(&mut self, sent: &Sent, result: &Value) {
         match (sent.operation, &mut self.task) {
             ("tasks_create", _) if result["kind"] == "plan" => {
-                self.plan = Some(text(&result["id"]))
+                self.plan = Some(text(&result["id"]));
             }
             ("tasks_create", task) => {
                 let steps = result["steps"].as_array().unwrap();

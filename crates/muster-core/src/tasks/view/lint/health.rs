@@ -93,13 +93,12 @@ impl ContextHealth {
             Some(_) | None => MemoryCounts::default(),
         };
         let (notes_present, cards_present) = (counts.notes > 0, !counts.cards.is_empty());
-        let meta = docs.get(&id.into())?.and_then(Document::meta);
-        // Every change adds to the revision, and what the creating call does keeps it at 0 (TASKS-REV-1).
-        let is_untouched = meta.is_none_or(|meta| meta.revision == 0);
+        let document = docs.get(&id.into())?;
+        let meta = document.and_then(Document::meta);
         let is_done = meta.is_some_and(|meta| meta.status == Status::Done);
         let mut codes = Vec::new();
         if !notes_present && !cards_present {
-            let is_empty = is_untouched && counts.captures == 0;
+            let is_empty = document.is_none_or(is_only_created) && counts.captures == 0;
             codes.push(if is_empty { HealthCode::ContextEmpty } else { HealthCode::TraceOnly });
         }
         let is_done_task = is_done && id.kind() == EntityKind::Task;
@@ -118,4 +117,16 @@ impl ContextHealth {
             issues: codes.into_iter().map(|code| code.issue(id)).collect(),
         })
     }
+}
+
+/// Whether nothing but its creation ever happened. Every later change adds to the revision; steps
+/// or a checklist can also have come with the creating call, which leaves it at 0 (TASKS-REV-1).
+fn is_only_created(document: &Document) -> bool {
+    let is_untouched = document.meta().is_some_and(|meta| meta.revision == 0);
+    let is_bare = match (document.as_task(), document.as_plan()) {
+        (Some(task), _) => task.steps.is_empty(),
+        (None, Some(plan)) => plan.checklist.steps.is_empty() && plan.sums.steps_total == 0,
+        (None, None) => true,
+    };
+    is_untouched && is_bare
 }

@@ -1,0 +1,222 @@
+//! `think_pipeline`, `think_card`, `notes_commit`: writing to the reasoning memory.
+
+use muster_core::tasks::{
+    Command,
+    id::{CardId, WorkspaceId},
+    lookup::{self, Accepts},
+    view::{ReasoningRef, signals::CardView},
+    wire::EventView,
+    wording::{FreeObject, Remark},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{
+    card::CardInput,
+    groups::{Repeatable, TaskOrPlan},
+    respond::{first, shown},
+    think::{PipelineView, StageStatus, ThinkInput, commit, commit_card, commit_note},
+};
+use crate::{
+    Effect,
+    arguments::{Reason, invalid},
+    call::{Action, Call, Failure, Reply},
+    registry::Operation,
+};
+
+/// Commits up to five cards (frame, hypothesis, test, evidence, decision) that support each other,
+/// and notes the decision. Use it to leave the reasoning behind a task, not only its result.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ThinkPipeline {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    #[serde(flatten)]
+    think: OpenThinkInput,
+    #[serde(flatten)]
+    repeatable: Repeatable,
+}
+
+/// The stages beside other arguments.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub(crate) struct OpenThinkInput {
+    /// What the problem is; a text or a card.
+    frame: Option<CardInput>,
+    /// What is supposed.
+    hypothesis: Option<CardInput>,
+    /// How it is tried.
+    test: Option<CardInput>,
+    /// What came out.
+    evidence: Option<CardInput>,
+    /// What follows.
+    decision: Option<CardInput>,
+    /// Status per stage; default open.
+    status: Option<StageStatus>,
+    /// Whether a decision is noted too; default true.
+    note_decision: Option<bool>,
+    /// Title of that note; default Decision.
+    note_title: Option<String>,
+    /// Format of that note; default text.
+    note_format: Option<String>,
+}
+
+impl From<OpenThinkInput> for ThinkInput {
+    fn from(open: OpenThinkInput) -> Self {
+        Self {
+            frame: open.frame,
+            hypothesis: open.hypothesis,
+            test: open.test,
+            evidence: open.evidence,
+            decision: open.decision,
+            status: open.status,
+            note_decision: open.note_decision,
+            note_title: open.note_title,
+            note_format: open.note_format,
+        }
+    }
+}
+
+impl Operation for ThinkPipeline {
+    const NAME: &'static str = "think_pipeline";
+    const TITLE: &'static str = "Commit a line of reasoning";
+    const EFFECT: Effect = Effect::Write;
+    type Response = PipelineView;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let named = self.selection.named()?;
+        let pipeline = ThinkInput::from(self.think).check()?;
+        let workspace = self.workspace.clone();
+        call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
+            let target = lookup::target(draft.documents(), named, Accepts::Any)?;
+            let view = commit(draft, &workspace, target.id, &pipeline)?;
+            Ok(Reply::new(&view).about(target))
+        })
+    }
+}
+
+/// Commits one card to the reasoning memory of a plan or task, or updates one by its id.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ThinkCard {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    /// A text, or a card with id, type, title, text, status, tags, meta; tag blocker marks what
+    /// stands in the way.
+    card: CardInput,
+    /// Cards that this one supports.
+    #[schemars(length(max = 200))]
+    supports: Option<Vec<CardId>>,
+    #[serde(flatten)]
+    repeatable: Repeatable,
+}
+
+/// A card that was committed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CardCommitted {
+    workspace: String,
+    branch: String,
+    card: CardView,
+    inserted: bool,
+    edges_upserted: usize,
+    last_seq: u64,
+    event: EventView,
+}
+
+impl Operation for ThinkCard {
+    const NAME: &'static str = "think_card";
+    const TITLE: &'static str = "Commit a card";
+    const EFFECT: Effect = Effect::Write;
+    type Response = CardCommitted;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let named = self.selection.named()?;
+        if !self.card.is_usable() {
+            return Err(invalid("card", Reason::Missing, "a title or a text"));
+        }
+        let (card, supports) = (self.card, self.supports.unwrap_or_default());
+        let name = self.workspace.to_string();
+        call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
+            let target = lookup::target(draft.documents(), named, Accepts::Any)?;
+            let committed = commit_card(draft, target.id, &card, None, &supports)?;
+            let announce = Command::AnnounceCards {
+                id: target.id,
+                cards: vec![(committed.id, committed.kind)],
+                decision_note_seq: None,
+            };
+            let event = shown(first(draft.apply(&announce)?));
+            let key = muster_core::tasks::Key::Card(committed.id);
+            let stored = draft.documents().get(&key)?.and_then(|document| document.as_card());
+            let Some(stored) = stored else { unreachable!("{} was just committed", committed.id) };
+            let view = CardCommitted {
+                workspace: name.clone(),
+                branch: ReasoningRef::of(target.id).branch,
+                card: CardView::of(stored),
+                inserted: committed.inserted,
+                edges_upserted: committed.edges,
+                last_seq: committed.seq,
+                event,
+            };
+            Ok(Reply::new(&view).about(target))
+        })
+    }
+}
+
+/// Appends a note to the notes of a plan or task, for whoever continues.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct NotesCommit {
+    /// Workspace id.
+    workspace: WorkspaceId,
+    #[serde(flatten)]
+    selection: TaskOrPlan,
+    /// The note, not blank, at most 65536 characters.
+    content: Remark,
+    /// Its title.
+    #[schemars(length(max = 500))]
+    title: Option<String>,
+    /// What form it has; default text.
+    format: Option<String>,
+    /// Free facts; source defaults to notes_commit.
+    meta: Option<FreeObject>,
+    #[serde(flatten)]
+    repeatable: Repeatable,
+}
+
+/// A note that was committed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct NoteView {
+    workspace: String,
+    entry: Map<String, Value>,
+    event: EventView,
+}
+
+impl Operation for NotesCommit {
+    const NAME: &'static str = "notes_commit";
+    const TITLE: &'static str = "Commit a note";
+    const EFFECT: Effect = Effect::Write;
+    type Response = NoteView;
+
+    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let named = self.selection.named()?;
+        let (title, content) = (self.title, self.content.0);
+        let format = self.format.unwrap_or_else(|| "text".to_owned());
+        let mut meta = self.meta.map(|meta| meta.0).unwrap_or_default();
+        meta.entry("source").or_insert_with(|| json!("notes_commit"));
+        let name = self.workspace.to_string();
+        call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
+            let target = lookup::target(draft.documents(), named, Accepts::Any)?;
+            let words = (title.clone(), format.as_str());
+            let (entry, event) =
+                commit_note(draft, target.id, words, meta.clone(), content.clone())?;
+            let mut located = Map::from_iter([
+                ("branch".to_owned(), json!(ReasoningRef::of(target.id).branch)),
+                ("doc".to_owned(), json!("notes")),
+            ]);
+            located.extend(entry);
+            let view = NoteView { workspace: name.clone(), entry: located, event };
+            Ok(Reply::new(&view).about(target))
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! Moves events to other positions of a log, so that what they say of each other stays true.
+
+use serde_json::Value;
+
+use super::Event;
+use crate::tasks::{memory::Card, wire};
+
+impl Event {
+    /// Rewrites every position of an event that this event names. Zero names none.
+    ///
+    /// Positions that `evolve` fills in itself are not looked at there; they are rewritten all the
+    /// same, so that moving an event to and fro gives the same event.
+    pub fn relocate(&mut self, place: &mut dyn FnMut(u64) -> u64) {
+        match self {
+            Self::Restored(restored) => restored.op_seq = place(restored.op_seq),
+            Self::CardsCommitted(committed) => {
+                committed.decision_note_seq = committed.decision_note_seq.map(place);
+            }
+            Self::NoteCommitted(committed) => committed.seq = place(committed.seq),
+            Self::CardKept(kept) => relocate_card(&mut kept.card, place),
+            Self::NoteKept(kept) => kept.note.seq = place(kept.note.seq),
+            Self::EvidenceCaptured(captured) => {
+                captured.evidence.seq = place(captured.evidence.seq);
+            }
+            Self::OperationRecorded(operation) => {
+                operation.seq = place(operation.seq);
+                operation.undone_at = place(operation.undone_at);
+            }
+            Self::AnswerKept { kept, .. } => relocate_answer(&mut kept.answer, place),
+            Self::PlanCreated(_)
+            | Self::TaskCreated(_)
+            | Self::Edited(_)
+            | Self::StatusSet(_)
+            | Self::Deleted(_)
+            | Self::ChecklistSet(_)
+            | Self::ContractSet(_)
+            | Self::StepsAdded(_)
+            | Self::StepDefined(_)
+            | Self::StepNoted(_)
+            | Self::StepVerified(_)
+            | Self::StepDone(_)
+            | Self::StepReopened(_)
+            | Self::StepBlockSet(_)
+            | Self::StepDeleted(_)
+            | Self::NodeAdded(_)
+            | Self::NodeDefined(_)
+            | Self::NodeDeleted(_)
+            | Self::FocusMoved { .. } => {}
+        }
+    }
+}
+
+fn relocate_card(card: &mut Card, place: &mut dyn FnMut(u64) -> u64) {
+    card.first_seq = place(card.first_seq);
+    card.last_seq = place(card.last_seq);
+    for edge in card.supports.values_mut() {
+        *edge = place(*edge);
+    }
+}
+
+/// Rewrites the events that a kept answer shows, wherever they stand in it.
+fn relocate_answer(value: &mut Value, place: &mut dyn FnMut(u64) -> u64) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| relocate_answer(item, place)),
+        Value::Object(object) => {
+            let id = object.get("event_id").and_then(Value::as_str);
+            if let Some(old) = id.and_then(wire::event_position) {
+                let new = place(old);
+                object.insert("event_id".to_owned(), wire::event_id(new).into());
+                if object.get("seq") == Some(&Value::from(old)) {
+                    object.insert("seq".to_owned(), new.into());
+                }
+            }
+            object.values_mut().for_each(|item| relocate_answer(item, place));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

@@ -1,0 +1,118 @@
+//! Plans and tasks as rows of a list.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::tasks::{
+    entity::{Plan, Status, Task, Urgency},
+    id::{EntityId, EntityKind, WorkspaceId},
+    view::percent,
+};
+
+/// A plan in a list.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct PlanRow {
+    pub id: String,
+    pub qualified_id: String,
+    pub kind: EntityKind,
+    pub title: String,
+    pub revision: u64,
+    pub status: Status,
+    pub priority: Urgency,
+    pub tags: Vec<String>,
+    pub depends_on: Vec<EntityId>,
+    pub waiting: bool,
+    pub waiting_on: Vec<EntityId>,
+    pub plan_progress: String,
+    pub tasks: TasksDone,
+    pub updated_at_ms: i64,
+}
+
+/// Tasks of a plan in a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct TasksDone {
+    /// All tasks.
+    pub total: u64,
+    /// Tasks done.
+    pub done: u64,
+}
+
+/// A task in a list.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct TaskRow {
+    pub id: String,
+    pub qualified_id: String,
+    pub kind: EntityKind,
+    pub title: String,
+    pub revision: u64,
+    pub status: Status,
+    pub parent: String,
+    pub progress: u64,
+    pub steps_count: u64,
+    pub steps_open: u64,
+    pub priority: Urgency,
+    pub domain: Option<String>,
+    pub assignee: Option<String>,
+    pub tags: Vec<String>,
+    pub depends_on: Vec<EntityId>,
+    pub waiting: bool,
+    pub waiting_on: Vec<EntityId>,
+    pub blocked: usize,
+    pub forced: usize,
+    pub updated_at_ms: i64,
+}
+
+impl PlanRow {
+    /// The row of a plan.
+    pub fn of(workspace: &WorkspaceId, plan: &Plan) -> Self {
+        let meta = &plan.meta;
+        Self {
+            id: plan.id.to_string(),
+            qualified_id: format!("{workspace}:{}", plan.id),
+            kind: EntityKind::Plan,
+            title: meta.title.clone(),
+            revision: meta.revision,
+            status: meta.status,
+            priority: meta.priority,
+            tags: meta.tags.clone(),
+            depends_on: meta.depends_on.clone(),
+            waiting: meta.is_waiting(),
+            waiting_on: meta.waits(),
+            plan_progress: plan.checklist.progress(),
+            tasks: TasksDone { total: plan.sums.tasks.total(), done: plan.sums.tasks.done },
+            updated_at_ms: meta.updated_at.0,
+        }
+    }
+}
+
+impl TaskRow {
+    /// The row of a task.
+    pub fn of(workspace: &WorkspaceId, task: &Task) -> Self {
+        let meta = &task.meta;
+        let tally = task.tally();
+        Self {
+            id: task.id.to_string(),
+            qualified_id: format!("{workspace}:{}", task.id),
+            kind: EntityKind::Task,
+            title: meta.title.clone(),
+            revision: meta.revision,
+            status: meta.status,
+            parent: task.parent.to_string(),
+            progress: percent(tally.steps_completed, tally.steps_total),
+            steps_count: tally.steps_total,
+            steps_open: tally.steps_total - tally.steps_completed,
+            priority: meta.priority,
+            domain: task.domain.clone(),
+            assignee: task.assignee.clone(),
+            tags: meta.tags.clone(),
+            depends_on: meta.depends_on.clone(),
+            waiting: meta.is_waiting(),
+            waiting_on: meta.waits(),
+            blocked: task.steps.iter().filter(|s| s.block.is_some() && !s.is_closed()).count(),
+            forced: task.steps.iter().filter(|step| step.waiver.is_some()).count(),
+            updated_at_ms: meta.updated_at.0,
+        }
+    }
+}
