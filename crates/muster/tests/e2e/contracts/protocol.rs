@@ -6,17 +6,34 @@ use serde_json::{Value, json};
 use super::program;
 
 /// Tools of the full listing that write nothing.
-const READS: [&str; 9] = [
+const READS: [&str; 12] = [
     "tasks_context",
     "tasks_context_pack",
     "tasks_delta",
     "tasks_evidence_get",
     "tasks_focus_get",
+    "tasks_handoff",
     "tasks_history",
     "tasks_lint",
     "tasks_mirror",
     "tasks_radar",
+    "tasks_storage",
+    "tasks_templates_list",
 ];
+
+/// Tools that need no workspace, because they have a default or none at all.
+const WITHOUT_WORKSPACE: [&str; 7] = [
+    "tasks_macro_close_step",
+    "tasks_macro_create_done",
+    "tasks_macro_finish",
+    "tasks_macro_start",
+    "tasks_snapshot",
+    "tasks_storage",
+    "tasks_templates_list",
+];
+
+/// The portals.
+const CORE: [&str; 3] = ["tasks_macro_start", "tasks_macro_close_step", "tasks_snapshot"];
 
 /// Tools that remove something.
 const DESTROYS: [&str; 2] = ["tasks_delete", "tasks_task_delete"];
@@ -45,7 +62,8 @@ fn every_input_schema_is_a_closed_object() {
         assert_eq!(schema["additionalProperties"], false, "{name}");
         assert!(schema["properties"].is_object() && schema["required"].is_array(), "{name}");
         let required = schema["required"].as_array().unwrap();
-        assert!(required.contains(&json!("workspace")), "{name} requires a workspace");
+        let needs_workspace = required.contains(&json!("workspace"));
+        assert_eq!(needs_workspace, !WITHOUT_WORKSPACE.contains(&name), "{name}");
         let annotations = &tool["annotations"];
         assert_eq!(annotations["readOnlyHint"], READS.contains(&name), "{name}");
         assert_eq!(annotations["destructiveHint"], DESTROYS.contains(&name), "{name}");
@@ -58,56 +76,105 @@ fn every_input_schema_is_a_closed_object() {
     };
     assert_eq!(schema_of("tasks_focus_set")["required"], json!(["workspace"]));
     assert_eq!(schema_of("tasks_create")["properties"]["steps"]["items"]["type"], "object");
+    let start = schema_of("tasks_macro_start");
+    assert_eq!(start["required"], json!(["task_title"]));
+    assert!(
+        start["properties"]["template"].is_object() && start["properties"]["think"].is_object()
+    );
+    assert_eq!(schema_of("tasks_macro_close_step")["required"], json!([]));
+    assert_eq!(schema_of("tasks_snapshot")["required"], json!([]));
 }
 
 #[test]
 fn toolsets_list_their_tools_in_order() {
-    const DAILY: [&str; 2] = ["tasks_radar", "tasks_context"];
+    const DAILY: [&str; 3] = ["tasks_radar", "tasks_context", "tasks_handoff"];
     let (client, _directory) = start(&[]);
-    assert_eq!(names(&listed(&client, json!({}))), DAILY, "daily unless said otherwise");
-    assert_eq!(names(&listed(&client, json!({"toolset": "daily"}))), DAILY);
+    let daily = listed(&client, json!({}));
+    let in_order: Vec<&str> = CORE.into_iter().chain(DAILY).collect();
+    assert_eq!(names(&daily), in_order, "daily unless said otherwise");
+    assert_eq!(listed(&client, json!({"toolset": "daily"})), daily);
+    assert_eq!(names(&listed(&client, json!({"toolset": "core"}))), CORE);
     let full = listed(&client, json!({"toolset": "full"}));
-    let (first, rest) = full.split_at(DAILY.len());
-    assert_eq!(names(first), DAILY);
+    let (first, rest) = full.split_at(daily.len());
+    assert_eq!(first, daily);
     let rest = names(rest);
     assert!(rest.is_sorted(), "{rest:?}");
-    let core = listed(&client, json!({"toolset": "core"}));
-    assert!(names(&full).starts_with(&names(&core)));
     for wrong in [json!("huge"), json!(""), json!("FULL"), json!(1)] {
         let answer = client.request("tools/list", json!({"toolset": wrong})).unwrap();
         assert_eq!(answer["error"]["code"], -32602, "{wrong}: {answer}");
     }
     let (client, _directory) = start(&["--toolset", "full"]);
     assert_eq!(listed(&client, json!({})), full, "the start value counts without a parameter");
-    assert_eq!(names(&listed(&client, json!({"toolset": "daily"}))), DAILY);
+    assert_eq!(listed(&client, json!({"toolset": "daily"})), daily);
+}
+
+/// A client with a plan and a task of one step, and how to call it.
+fn with_a_task(toolset: &str) -> (McpStdio, tempfile::TempDir) {
+    let (client, directory) = start(&["--toolset", toolset]);
+    let steps = json!([{"title": "One", "success_criteria": []}]);
+    call(&client, "tasks_create", json!({"title": "Plan"}));
+    let task = json!({"parent": "PLAN-001", "title": "Task", "steps": steps});
+    assert_eq!(call(&client, "tasks_create", task)["success"], true, "callable, listed or not");
+    (client, directory)
+}
+
+fn call(client: &McpStdio, tool: &str, mut arguments: Value) -> Value {
+    arguments["workspace"] = json!("acme");
+    match client.call(&Invocation { tool: tool.to_owned(), arguments }).unwrap() {
+        Answer::Envelope(envelope) => envelope,
+        refused @ Answer::Refused { .. } => panic!("{refused:?}"),
+    }
+}
+
+/// The first suggestion of a refused call, after it was followed with success.
+fn followed(client: &McpStdio, tool: &str, arguments: Value) -> Value {
+    let refused = call(client, tool, arguments);
+    let suggestion = refused["suggestions"][0].clone();
+    let target = suggestion["target"].as_str().unwrap_or_else(|| panic!("{refused}"));
+    let answer = call(client, target, suggestion["params"].clone());
+    assert_eq!(answer["success"], true, "{suggestion}: {answer}");
+    suggestion
 }
 
 #[test]
 fn suggestions_stay_inside_the_listed_toolset_where_they_can() {
-    let (client, _directory) = start(&["--toolset", "daily"]);
-    let call = |tool: &str, mut arguments: Value| {
-        arguments["workspace"] = json!("acme");
-        let invocation = Invocation { tool: tool.to_owned(), arguments };
-        match client.call(&invocation).unwrap() {
-            Answer::Envelope(envelope) => envelope,
-            refused @ Answer::Refused { .. } => panic!("{refused:?}"),
+    let unconfirmed = json!({"task": "TASK-001", "path": "s:0"});
+    let unknown_step = json!({"task": "TASK-001", "path": "s:7"});
+    let stale = json!({"task": "TASK-001", "title": "x", "expected_revision": 9});
+    let nothing = json!({});
+    let cases = [
+        ("full", "tasks_done", &unconfirmed, "tasks_verify"),
+        ("full", "tasks_edit", &stale, "tasks_context"),
+        ("full", "tasks_done", &unknown_step, "tasks_mirror"),
+        ("full", "tasks_radar", &nothing, "tasks_snapshot"),
+        ("daily", "tasks_done", &unconfirmed, "tasks_macro_close_step"),
+        ("daily", "tasks_edit", &stale, "tasks_context"),
+        ("daily", "tasks_done", &unknown_step, "tasks_radar"),
+        ("daily", "tasks_radar", &nothing, "tasks_snapshot"),
+        ("core", "tasks_done", &unconfirmed, "tasks_macro_close_step"),
+        ("core", "tasks_edit", &stale, "tasks_snapshot"),
+        ("core", "tasks_done", &unknown_step, "tasks_snapshot"),
+    ];
+    for (toolset, tool, arguments, target) in cases {
+        let (client, _directory) = with_a_task(toolset);
+        let suggestion = followed(&client, tool, arguments.clone());
+        assert_eq!(suggestion["target"], target, "{toolset}: {tool}");
+        assert!(!suggestion["reason"].as_str().unwrap().contains("toolset"), "{suggestion}");
+        if target == "tasks_macro_close_step" {
+            let confirmed = json!({"criteria": true, "tests": true});
+            assert_eq!(suggestion["params"]["checkpoints"], confirmed);
         }
-    };
-    call("tasks_create", json!({"title": "Plan"}));
-    let steps = json!([{"title": "One", "success_criteria": []}]);
-    call("tasks_create", json!({"parent": "PLAN-001", "title": "Task", "steps": steps}));
+    }
+}
 
-    let refused = call("tasks_done", json!({"task": "TASK-001", "path": "s:0"}));
-    let suggestion = &refused["suggestions"][0];
-    assert_eq!(suggestion["target"], "tasks_verify", "nothing listed serves as well");
+#[test]
+fn a_suggestion_that_nothing_listed_can_replace_says_where_it_is_listed() {
+    let (client, _directory) = with_a_task("daily");
+    let steps = json!([{"title": "Child", "success_criteria": []}]);
+    call(&client, "tasks_decompose", json!({"task": "TASK-001", "parent": "s:0", "steps": steps}));
+    let suggestion = followed(&client, "tasks_done", json!({"task": "TASK-001", "path": "s:0"}));
+    assert_eq!(suggestion["target"], "tasks_verify", "closing would fail: a child is open");
     assert!(suggestion["reason"].as_str().unwrap().ends_with("(listed in toolset full)"));
-    let followed = call("tasks_verify", suggestion["params"].clone());
-    assert_eq!(followed["success"], true, "every tool is callable whatever is listed");
-
-    let refused = call("tasks_done", json!({"task": "TASK-001", "path": "s:7"}));
-    let suggestion = &refused["suggestions"][0];
-    assert_eq!(suggestion["target"], "tasks_radar", "a listed view of the task: {refused}");
-    assert!(!suggestion["reason"].as_str().unwrap().contains("toolset"));
 }
 
 #[test]
