@@ -16,6 +16,7 @@ use crate::{
     cache::Cache,
     load::{self, Source},
     subscribe::Hub,
+    transfer::{Import, Load, TransferError},
     writer::{Claim, Job, Writer},
 };
 
@@ -60,8 +61,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine over a store. A process that stays (a server) keeps house: it lets the store tidy up when
-    /// idle and at the end.
+    /// An engine over a store. A process that stays (a server) keeps house: it lets the store tidy
+    /// up when idle and at the end.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, keeps_house: bool) -> Self {
         let hub = Arc::new(Hub::new(Arc::clone(&store)));
         let after_commit = Arc::clone(&hub);
@@ -82,8 +83,8 @@ impl Engine {
 
     /// Runs pure work inside a write transaction and answers when its events are durable.
     ///
-    /// The work may run several times: whenever it asks for something that is not loaded yet, it is run
-    /// again from the start with that at hand. It must therefore do nothing but look and draft.
+    /// The work may run several times: whenever it asks for something that is not loaded yet, it is
+    /// run again from the start with that at hand. It must therefore do nothing but look and draft.
     pub fn execute<A: Aggregate, T: Send + 'static>(
         &self,
         stream: String,
@@ -128,6 +129,23 @@ impl Engine {
         let mut source = Source { stream, snapshot: &mut *snapshot, cache, committed: true };
         let answer = load::answer(&mut source, &mut documents, |docs| view(docs))?;
         answer.map(|value| (value, head)).map_err(ExecuteError::Rejected)
+    }
+
+    /// Puts lines of [`crate::transfer::export`] into an empty stream, whole or not at all; answers
+    /// how many events it then has.
+    pub fn import<'a, A: Aggregate>(
+        &self,
+        stream: String,
+        lines: impl Iterator<Item = &'a str>,
+    ) -> Result<u64, TransferError> {
+        let (reply, answer) = sync_channel(1);
+        let (load, claim) = (Load::<A>::parse(lines)?, Claim::default());
+        self.writer.submit(Box::new(Import { stream, load, claim, outcome: None, reply }))?;
+        let gone = StoreError::Engine {
+            action: "imported a stream",
+            cause: "the writer thread ended".to_owned(),
+        };
+        answer.recv().unwrap_or_else(|_| Err(gone.into()))
     }
 
     /// Follows a stream behind a sequence number; take it from [`Self::read_at`] to miss nothing.

@@ -1,8 +1,8 @@
 //! The engine: the one path from a decision in the core to the durable log.
 //!
-//! [`Engine::execute`] runs a piece of pure work inside a write transaction and answers only when it is
-//! durable; [`Engine::read`] runs one against a consistent view; [`Engine::subscribe`] follows a stream.
-//! Rules are not here (core), SQL is not here (store), and no transport is known.
+//! [`Engine::execute`] runs a piece of pure work inside a write transaction and answers only when
+//! it is durable; [`Engine::read`] runs one against a consistent view; [`Engine::subscribe`]
+//! follows a stream. Rules are not here (core), SQL is not here (store), and no transport is known.
 
 mod cache;
 mod clock;
@@ -12,6 +12,7 @@ mod load;
 mod subscribe;
 #[cfg(test)]
 mod tests;
+pub mod transfer;
 mod writer;
 
 pub use clock::{Clock, FixedClock, SystemClock};

@@ -87,6 +87,8 @@ pub(crate) enum Command {
     Explain(commands::explain::Explain),
     Hook(commands::hook::Hook),
     Setup(commands::setup::Setup),
+    Export(commands::export::Export),
+    Import(commands::import::Import),
     Doctor(commands::doctor::Doctor),
     Backup(commands::backup::Backup),
     /// Print the OpenAPI document of the HTTP interface
@@ -108,6 +110,8 @@ impl Command {
             | Self::Explain(_)
             | Self::Hook(_)
             | Self::Setup(_)
+            | Self::Export(_)
+            | Self::Import(_)
             | Self::Doctor(_)
             | Self::Backup(_)
             | Self::Openapi

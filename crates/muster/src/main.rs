@@ -44,6 +44,8 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Handoff(handoff) => commands::handoff::run(&shared, &handoff),
         Command::Hook(hook) => commands::hook::run(&shared, &hook),
         Command::Setup(setup) => commands::setup::run(&shared, setup),
+        Command::Export(export) => commands::export::run(&shared, &export),
+        Command::Import(import) => commands::import::run(&shared, import),
         Command::Doctor(doctor) => commands::doctor::run(&shared, &doctor),
         Command::Backup(backup) => commands::backup::run(&shared, &backup),
         Command::Openapi => commands::openapi::run(),

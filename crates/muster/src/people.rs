@@ -79,6 +79,11 @@ impl Desk {
         &self.workspace
     }
 
+    /// The application.
+    pub(crate) fn app(&self) -> &App {
+        &self.app
+    }
+
     /// Calls an operation in the workspace and answers its result.
     pub(crate) fn ask(&self, operation: &str, mut arguments: Value) -> anyhow::Result<Value> {
         arguments["workspace"] = Value::from(self.workspace.to_string());

@@ -68,6 +68,9 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
+    /// A file: no colours, and lines of any length.
+    pub(crate) const PLAIN: Self = Self { colored: false, columns: usize::MAX };
+
     /// The screen behind stdout.
     pub(crate) fn of_stdout(color: Color) -> Self {
         let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());

@@ -7,7 +7,8 @@ mod show;
 mod step;
 
 pub(crate) use radar::{Lines, Progress, report_head, section, target};
-pub(crate) use show::whole as whole_task;
+pub(crate) use rows::{Evidence, TaskRow};
+pub(crate) use show::{resumed, whole};
 pub(crate) use step::Step;
 
 use std::process::ExitCode;

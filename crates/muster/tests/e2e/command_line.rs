@@ -43,6 +43,8 @@ fn help_of_every_command_reads_well() {
         ("help_hook", &["hook", "--help"]),
         ("help_hook_stop", &["hook", "stop", "--help"]),
         ("help_setup", &["setup", "--help"]),
+        ("help_export", &["export", "--help"]),
+        ("help_import", &["import", "--help"]),
         ("help_doctor", &["doctor", "--help"]),
         ("help_backup", &["backup", "--help"]),
     ] {

@@ -17,3 +17,4 @@ mod rest;
 mod security;
 mod setup;
 mod status_page;
+mod transfer;

@@ -20,7 +20,7 @@ impl Desk {
         let desk = Self::empty();
         desk.call("tasks_create", json!({"kind": "plan", "title": "Ship the importer"}));
         let steps = json!([
-            {"title": "Read the header", "success_criteria": ["12 fields"], "tests": ["cargo test"]},
+            {"title": "Read the header", "success_criteria": ["12 fields"], "tests": ["test"]},
             {"title": "Read the body", "success_criteria": ["bytes equal"],
              "proof_modes": {"tests": "require"}},
             {"title": "Name the offset", "success_criteria": ["in one line"]},

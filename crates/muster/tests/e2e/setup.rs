@@ -141,7 +141,8 @@ fn codex_gets_one_table_and_every_other_line_stays() {
     home.done(&["codex", "--workspace", "w", "--write"]);
     let program = Value::from(path().to_str().unwrap());
     let expected = format!(
-        "{old}\n[mcp_servers.muster]\ncommand = {program}\nargs = [\"mcp\", \"--workspace\", \"w\"]\n"
+        "{old}\n[mcp_servers.muster]\ncommand = {program}\n\
+         args = [\"mcp\", \"--workspace\", \"w\"]\n"
     );
     let written = fs::read_to_string(home.path().join(".codex/config.toml")).unwrap();
     assert_eq!(written, expected);

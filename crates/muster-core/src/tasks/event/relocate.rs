@@ -76,3 +76,45 @@ fn relocate_answer(value: &mut Value, place: &mut dyn FnMut(u64) -> u64) {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tasks::entity::KeptAnswer;
+
+    #[test]
+    fn the_events_in_a_kept_answer_move_and_nothing_else_does() {
+        let shown = |position: u64| {
+            json!({"result": {"event": {"event_id": wire::event_id(position), "seq": position},
+                              "count": 7, "title": "evt_7", "seq": 7}})
+        };
+        let answer = |position| Event::AnswerKept {
+            key: "once".to_owned(),
+            kept: KeptAnswer {
+                tool: "tasks_note".to_owned(),
+                digest: String::new(),
+                answer: shown(position),
+            },
+        };
+        let mut event = answer(7);
+        event.relocate(&mut |position| position + 100);
+        assert_eq!(event, answer(107));
+        event.relocate(&mut |position| position - 100);
+        assert_eq!(event, answer(7), "there and back is where it was");
+    }
+
+    #[test]
+    fn an_undo_follows_the_operation_that_it_took_back() {
+        let restored = |position: u64| {
+            let fact = json!({"subject": {"id": "TASK-001", "plan": "PLAN-001", "revision": 2},
+                              "op_seq": position, "intent": "step_patch", "undo": true,
+                              "path": null, "node": null, "fields": {}});
+            serde_json::from_value::<Event>(json!({"type": "restored", "fact": fact})).unwrap()
+        };
+        let mut event = restored(3);
+        event.relocate(&mut |position| position * 10);
+        assert_eq!(event, restored(30));
+    }
+}

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::input::Said;
 use crate::{
     USAGE,
-    commands::tasks::{Step, whole_task},
+    commands::tasks::{Step, resumed},
     output,
     people::{Desk, read},
 };
@@ -21,7 +21,7 @@ pub(super) fn run(desk: &Desk, said: &Said) -> anyhow::Result<ExitCode> {
     let Some(task) = focus["focus"].as_str().filter(|id| id.starts_with("TASK-")) else {
         return Ok(ExitCode::SUCCESS);
     };
-    let steps: Vec<Step> = read(&whole_task(desk, Some(task))?["steps"])?;
+    let steps: Vec<Step> = read(&resumed(desk, Some(task))?["steps"])?;
     let begun: Vec<&Step> =
         steps.iter().filter(|step| step.in_progress() && !step.missing().is_empty()).collect();
     if begun.is_empty() {

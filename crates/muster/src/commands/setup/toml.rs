@@ -221,7 +221,8 @@ mod tests {
     #[test]
     fn only_our_two_keys_are_rewritten() {
         let old = "[mcp_servers.muster]\n# ours\nargs = [\n  \"old\", # ]\n  \"mcp\",\n]\n\
-                   startup_timeout_sec = 20\ncommand = 'old'\n\n[mcp_servers.muster.env]\nA = \"b\"\n";
+                   startup_timeout_sec = 20\ncommand = 'old'\n\n\
+                   [mcp_servers.muster.env]\nA = \"b\"\n";
         let new = table().put_into(old).unwrap().unwrap();
         assert_eq!(
             new,

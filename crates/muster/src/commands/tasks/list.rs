@@ -19,6 +19,9 @@ const PAGE_ROWS: u32 = 1_000;
 /// Columns of the bar, the percentage and the count at a line's end.
 const GAUGE_COLUMNS: usize = 24;
 
+/// What a plan or task can be.
+const STATUSES: [&str; 3] = ["TODO", "ACTIVE", "DONE"];
+
 /// Which plans and tasks the tree holds.
 #[derive(Args)]
 pub(super) struct Filters {
@@ -31,7 +34,7 @@ pub(super) struct Filters {
     plan: Option<String>,
 
     /// Only in this status: TODO, ACTIVE or DONE
-    #[arg(long, value_name = "STATUS", ignore_case = true, value_parser = ["TODO", "ACTIVE", "DONE"])]
+    #[arg(long, value_name = "STATUS", ignore_case = true, value_parser = STATUSES)]
     status: Option<String>,
 
     /// Only with this tag; can be repeated

@@ -49,18 +49,43 @@ pub(super) struct Done {
 
 /// A task in a list.
 #[derive(Deserialize)]
-pub(super) struct TaskRow {
-    pub(super) id: String,
-    pub(super) title: String,
-    pub(super) status: String,
+pub(crate) struct TaskRow {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) status: String,
     pub(super) parent: String,
     pub(super) progress: u64,
-    pub(super) steps_count: u64,
-    pub(super) steps_open: u64,
+    pub(crate) steps_count: u64,
+    pub(crate) steps_open: u64,
     pub(super) priority: String,
     pub(super) assignee: Option<String>,
     pub(super) tags: Vec<String>,
     pub(super) waiting_on: Vec<String>,
     pub(super) blocked: u64,
     pub(super) forced: u64,
+}
+
+/// What is shown of evidence.
+#[derive(Deserialize)]
+pub(crate) struct Evidence {
+    pub(super) evidence_id: String,
+    pub(super) path: Option<String>,
+    pub(super) checkpoints: Vec<String>,
+    pub(super) summary: String,
+    pub(crate) checks: Vec<String>,
+    pub(crate) attachments: Vec<String>,
+}
+
+impl Evidence {
+    /// Its id, where it is, what it is for and how much it holds.
+    pub(crate) fn line(&self) -> String {
+        let linked = match &self.checkpoints[..] {
+            [] => String::new(),
+            names => format!("for {}", names.join(", ")),
+        };
+        let place = self.path.as_deref().unwrap_or_default();
+        let words = [self.evidence_id.as_str(), place, &linked, &self.summary];
+        let words = words.into_iter().filter(|word| !word.is_empty());
+        words.collect::<Vec<_>>().join("  ")
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     radar::{self, Lines, Progress, paragraph, section},
-    rows::TaskRow,
+    rows::{Evidence, TaskRow},
     step::{self, Step},
 };
 use crate::{
@@ -57,17 +57,6 @@ struct Checklist {
     steps: Vec<String>,
 }
 
-/// What is shown of evidence.
-#[derive(Deserialize)]
-struct Evidence {
-    evidence_id: String,
-    path: Option<String>,
-    checkpoints: Vec<String>,
-    summary: String,
-    checks: Vec<String>,
-    attachments: Vec<String>,
-}
-
 /// What is shown of an event.
 #[derive(Deserialize)]
 struct Event {
@@ -80,15 +69,30 @@ struct Event {
 
 /// Prints everything about it.
 pub(super) fn run(desk: &Desk, look: &Look, show: &Show) -> anyhow::Result<()> {
-    let mut raw = whole(desk, show.id.as_deref())?;
-    let id = raw["target"]["id"].clone();
-    let evidence = json!({"target": id, "limit": PAGE_ROWS});
-    raw["evidence"] = desk.ask("tasks_evidence_get", evidence)?["evidence"].take();
+    let raw = whole(desk, show.id.as_deref())?;
     look.print(&raw, |screen| Page { screen, text: String::new() }.render(&raw))
 }
 
-/// The whole answer of `tasks_resume`, with the steps of all its pages. Focus stays where it is.
+/// The answer of `tasks_resume` with the steps of all its pages, and all evidence beside it. Focus
+/// stays where it is.
 pub(crate) fn whole(desk: &Desk, id: Option<&str>) -> anyhow::Result<Value> {
+    let mut whole = resumed(desk, id)?;
+    let mut arguments = json!({"target": whole["target"]["id"], "limit": PAGE_ROWS});
+    let mut evidence = Vec::new();
+    loop {
+        let mut page = desk.ask("tasks_evidence_get", arguments.clone())?;
+        evidence.extend(page["evidence"].as_array_mut().map(std::mem::take).unwrap_or_default());
+        let cursor = page["pagination"]["next_cursor"].take();
+        if cursor.is_null() {
+            whole["evidence"] = Value::Array(evidence);
+            return Ok(whole);
+        }
+        arguments["cursor"] = cursor;
+    }
+}
+
+/// The whole answer of `tasks_resume`.
+pub(crate) fn resumed(desk: &Desk, id: Option<&str>) -> anyhow::Result<Value> {
     let mut arguments = radar::target(id);
     arguments["read_only"] = json!(true);
     arguments["events_limit"] = json!(EVENTS_SHOWN);
@@ -198,10 +202,12 @@ impl Page {
                 ("blocker", &step.blockers),
             ] {
                 for text in texts {
-                    self.labelled(&below, word, text);
+                    self.lines(&below, &format!("{word}: {text}"));
                 }
             }
-            self.trouble(&below, step);
+            for trouble in step.troubles() {
+                self.lines(&below, &trouble);
+            }
             for node in &step.nodes {
                 writeln!(self.text, "{below}{}", node.line(screen, below.len()))?;
             }
@@ -216,23 +222,10 @@ impl Page {
         Ok(())
     }
 
-    fn labelled(&mut self, indent: &str, label: &str, text: &str) {
-        for line in self.screen.wrapped(&format!("{label}: {text}"), indent) {
+    fn lines(&mut self, indent: &str, text: &str) {
+        for line in self.screen.wrapped(text, indent) {
             self.text.push_str(&line);
             self.text.push('\n');
-        }
-    }
-
-    fn trouble(&mut self, indent: &str, step: &Step) {
-        if step.blocked && !step.completed {
-            let reason = step.block_reason.as_deref().unwrap_or("no reason given");
-            self.labelled(indent, "⊘ blocked", reason);
-        }
-        if let Some(waiver) = &step.waiver {
-            let reason = waiver.reason.as_deref().unwrap_or("no reason given");
-            let settled = if waiver.settled { ", made up for since" } else { "" };
-            let text = format!("{reason} (skipped {}{settled})", waiver.skipped.join(", "));
-            self.labelled(indent, "⚑ closed by force", &text);
         }
     }
 
@@ -263,15 +256,7 @@ impl Page {
         }
         self.text += &format!("\n{}\n", self.screen.paint(Tone::Strong, "Evidence"));
         for one in evidence {
-            let place = one.path.as_deref().unwrap_or("");
-            let linked = match &one.checkpoints[..] {
-                [] => String::new(),
-                names => format!("for {}", names.join(", ")),
-            };
-            let words = [one.evidence_id.as_str(), place, &linked, &one.summary];
-            let words = words.into_iter().filter(|word| !word.is_empty());
-            let line = words.collect::<Vec<_>>().join("  ");
-            self.text += &format!("  {}\n", cut(&line, self.screen.columns() - 2));
+            self.text += &format!("  {}\n", cut(&one.line(), self.screen.columns() - 2));
             for receipt in one.checks.iter().chain(&one.attachments) {
                 self.text += &self.screen.wrapped(receipt, "      ").join("\n");
                 self.text.push('\n');

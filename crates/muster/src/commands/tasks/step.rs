@@ -54,9 +54,9 @@ pub(crate) struct Node {
 /// Why a step was closed by force, and what that skipped.
 #[derive(Deserialize)]
 pub(crate) struct Waiver {
-    pub(crate) reason: Option<String>,
-    pub(crate) skipped: Vec<String>,
-    pub(crate) settled: bool,
+    reason: Option<String>,
+    skipped: Vec<String>,
+    settled: bool,
 }
 
 impl Step {
@@ -94,7 +94,7 @@ impl Step {
     }
 
     /// How deep it stands in the tree.
-    pub(super) fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         self.path.matches('.').count()
     }
 
@@ -126,8 +126,24 @@ impl Step {
         remarks.join(" · ")
     }
 
+    /// What stands in its way, or was passed over.
+    pub(crate) fn troubles(&self) -> Vec<String> {
+        let mut troubles = Vec::new();
+        if self.blocked && !self.completed {
+            let reason = self.block_reason.as_deref().unwrap_or("no reason given");
+            troubles.push(format!("⊘ blocked: {reason}"));
+        }
+        if let Some(Waiver { reason, skipped, settled }) = &self.waiver {
+            let reason = reason.as_deref().unwrap_or("no reason given");
+            let settled = if *settled { ", made up for since" } else { "" };
+            let skipped = skipped.join(", ");
+            troubles.push(format!("⚑ closed by force: {reason} (skipped {skipped}{settled})"));
+        }
+        troubles
+    }
+
     /// Its checkpoints and proofs, those that matter.
-    pub(super) fn marks(&self, screen: Screen) -> String {
+    pub(crate) fn marks(&self, screen: Screen) -> String {
         let marks = CHECKPOINTS.into_iter().filter_map(|name| {
             let confirmed = self.confirmed(name);
             let (glyph, tone) = if confirmed { ("✔", Tone::Good) } else { ("·", Tone::Faint) };

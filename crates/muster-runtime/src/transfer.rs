@@ -1,0 +1,203 @@
+//! Takes a stream out of one store and puts it into another, event by event.
+//!
+//! Outside a store an event is placed by its number in the stream alone, and so is every event that
+//! it names. A store gives the events positions of its own, which follow each other without a gap;
+//! so the ids of events (their positions) are others than before, and everything that names one is
+//! rewritten alike.
+
+use std::{collections::BTreeSet, io, sync::mpsc::SyncSender};
+
+use muster_core::{Aggregate, Head, Recorded, Replay, Timestamp};
+use muster_store::{Append, DocumentChange, Store, StoreError, Transaction};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    load,
+    writer::{Claim, Job},
+};
+
+/// Events read at once.
+const PAGE_EVENTS: u32 = 2_000;
+
+/// Why a stream was not moved.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The lines could not be written.
+    #[error(transparent)]
+    Output(#[from] io::Error),
+    /// There is something in the stream already.
+    #[error("{stream} holds {events} events already: only an empty one can be imported into")]
+    NotEmpty {
+        /// The stream.
+        stream: String,
+        /// How many events it has.
+        events: u64,
+    },
+    /// A line does not belong there.
+    #[error("line {line}: {finding}")]
+    Line {
+        /// Its number, from 1.
+        line: u64,
+        /// What is wrong with it.
+        finding: String,
+    },
+}
+
+/// An event outside a store.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry<E> {
+    /// Number in the stream; other events are named by it.
+    seq: u64,
+    /// When it was accepted, in Unix milliseconds.
+    at_ms: Timestamp,
+    /// The fact.
+    event: E,
+}
+
+/// Writes every event of a stream as one line of JSON; answers how many there are.
+///
+/// The same stream always gives the same lines, and later events only add lines.
+pub fn export<A: Aggregate>(
+    store: &dyn Store,
+    stream: &str,
+    write: &mut dyn FnMut(&str) -> io::Result<()>,
+) -> Result<u64, TransferError> {
+    let mut snapshot = store.snapshot()?;
+    let mut positions: Vec<u64> = Vec::new();
+    loop {
+        let rows = snapshot.tail(stream, positions.len() as u64, PAGE_EVENTS)?;
+        if rows.is_empty() {
+            return Ok(positions.len() as u64);
+        }
+        for row in &rows {
+            positions.push(row.global);
+            let Recorded { seq, at, mut event, .. } = load::recorded::<A>(stream, row)?;
+            let mut strangers = BTreeSet::new();
+            A::relocate(&mut event, &mut |position| {
+                number_of(&positions, position).unwrap_or_else(|| {
+                    strangers.insert(position);
+                    position
+                })
+            });
+            if !strangers.is_empty() {
+                let place = format!("{stream} event {seq}");
+                let finding = format!("it names positions {strangers:?}, which are not before it");
+                return Err(StoreError::Damaged { place, finding }.into());
+            }
+            let entry = Entry { seq, at_ms: at, event };
+            let line = serde_json::to_string(&entry)
+                .unwrap_or_else(|error| unreachable!("domain types are plain JSON: {error}"));
+            write(&line)?;
+        }
+    }
+}
+
+/// The number in the stream of the event at a position; zero names none.
+fn number_of(positions: &[u64], position: u64) -> Option<u64> {
+    if position == 0 {
+        return Some(0);
+    }
+    positions.binary_search(&position).ok().map(|at| at as u64 + 1)
+}
+
+/// Events on their way into a store.
+pub(crate) struct Load<A: Aggregate> {
+    entries: Vec<Entry<A::Event>>,
+}
+
+impl<A: Aggregate> Load<A> {
+    /// Reads lines that [`export`] wrote.
+    pub(crate) fn parse<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Self, TransferError> {
+        let mut entries: Vec<Entry<A::Event>> = Vec::new();
+        for (line, text) in (1_u64..).zip(lines) {
+            let bad = |finding| TransferError::Line { line, finding };
+            let entry: Entry<A::Event> =
+                serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
+            if entry.seq != line {
+                return Err(bad(format!("it holds event {}, expected is {line}", entry.seq)));
+            }
+            let mut strange = false;
+            A::relocate(&mut entry.event.clone(), &mut |number| {
+                strange |= number > line;
+                number
+            });
+            if strange {
+                return Err(bad("it names an event that is not before it".to_owned()));
+            }
+            entries.push(entry);
+        }
+        Ok(Self { entries })
+    }
+
+    /// The events at the positions that follow a log's head.
+    fn placed(&self, head: Head) -> Vec<Recorded<A::Event>> {
+        let place = |number: u64| if number == 0 { 0 } else { head.global + number };
+        let placed = |entry: &Entry<A::Event>| {
+            let mut event = entry.event.clone();
+            A::relocate(&mut event, &mut |number| place(number));
+            Recorded { global: place(entry.seq), seq: entry.seq, at: entry.at_ms, event }
+        };
+        self.entries.iter().map(placed).collect()
+    }
+
+    /// Appends everything to an empty stream; answers how many events it then has.
+    fn store(
+        &self,
+        stream: &str,
+        transaction: &mut dyn Transaction,
+    ) -> Result<Result<u64, TransferError>, StoreError> {
+        let head = transaction.head(stream)?;
+        if head.seq > 0 {
+            let (stream, events) = (stream.to_owned(), head.seq);
+            return Ok(Err(TransferError::NotEmpty { stream, events }));
+        }
+        let events = self.placed(head);
+        let mut replay = Replay::<A>::default();
+        events.iter().for_each(|event| replay.apply(event));
+        let version = head.global + events.len() as u64;
+        let documents: Vec<DocumentChange> = replay
+            .documents()
+            .map(|(key, document)| {
+                DocumentChange::Put(load::document_row::<A>(key, document, version))
+            })
+            .collect();
+        let rows = load::event_rows::<A>(&events);
+        transaction.append(&Append { stream, events: &rows, documents: &documents })?;
+        Ok(Ok(events.len() as u64))
+    }
+}
+
+/// A load on its way through the writer.
+pub(crate) struct Import<A: Aggregate> {
+    pub(crate) stream: String,
+    pub(crate) load: Load<A>,
+    pub(crate) claim: Claim,
+    pub(crate) outcome: Option<Result<u64, TransferError>>,
+    pub(crate) reply: SyncSender<Result<u64, TransferError>>,
+}
+
+impl<A: Aggregate> Job for Import<A> {
+    fn claim(&self) -> bool {
+        self.claim.start()
+    }
+
+    fn run(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
+        self.outcome = Some(self.load.store(&self.stream, transaction)?);
+        Ok(())
+    }
+
+    fn conclude(self: Box<Self>, committed: Result<(), StoreError>) {
+        let answer = match (committed, self.outcome) {
+            (Ok(()), Some(outcome)) => outcome,
+            (Ok(()), None) => return,
+            (Err(error), _) => Err(error.into()),
+        };
+        if self.reply.send(answer).is_err() {
+            tracing::debug!(stream = self.stream, "the caller of an import was gone");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `muster export`: a workspace as files that people read and git compares.
+
+pub(crate) mod folder;
+mod markdown;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use self::folder::{Folder, Manifest};
+use crate::{
+    arguments::Shared,
+    commands::tasks::whole,
+    output,
+    people::{Desk, InWorkspace},
+};
+
+/// Rows of one page of plans and tasks.
+const PAGE_ROWS: u32 = 1_000;
+
+/// Write a workspace to a folder as readable files
+///
+/// log.jsonl holds every event, one a line and only ever added to: `muster import` makes the same
+/// workspace of it again. plans/*.md and tasks/*.md show each plan and task for people; they are
+/// written anew each time. The same workspace always gives the same files.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster export tasks-of-rocket             then: git add tasks-of-rocket
+  muster export DIR --workspace rocket
+  muster import DIR --storage-dir OTHER     the same workspace in another store")]
+pub(crate) struct Export {
+    /// Folder of the files; new, empty, or of an earlier export of the same workspace
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+
+    #[command(flatten)]
+    place: InWorkspace,
+}
+
+/// Writes the files.
+pub(crate) fn run(shared: &Shared, export: &Export) -> anyhow::Result<ExitCode> {
+    let desk = Desk::open(shared, &export.place)?;
+    let workspace = desk.workspace();
+    let folder = Folder::for_export(&export.dir, workspace.as_str())?;
+    let mut log = folder.open_log()?;
+    let events = desk.app().export(workspace, &mut |line| log.write_line(line))?;
+    log.finish()?;
+    let mut pages = Vec::new();
+    for id in ids(&desk)? {
+        let page = markdown::page(&whole(&desk, Some(&id))?)?;
+        pages.push((id, page));
+    }
+    folder.write_pages(&pages)?;
+    folder.write_manifest(&Manifest::new(workspace.as_str(), events))?;
+    output::print(&format!(
+        "workspace {workspace}: {events} events and {} pages are in {}\n",
+        pages.len(),
+        export.dir.display()
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every plan and task there is.
+fn ids(desk: &Desk) -> anyhow::Result<Vec<String>> {
+    let mut ids = Vec::new();
+    for (list, other) in [("plans", "tasks_limit"), ("tasks", "plans_limit")] {
+        let mut arguments = json!({other: 0});
+        arguments[format!("{list}_limit")] = json!(PAGE_ROWS);
+        loop {
+            let mut page = desk.ask("tasks_context", arguments.clone())?;
+            let rows = page[list].as_array().into_iter().flatten();
+            ids.extend(rows.filter_map(|row| row["id"].as_str().map(str::to_owned)));
+            let cursor = page[format!("{list}_pagination")]["next_cursor"].take();
+            if cursor == Value::Null {
+                break;
+            }
+            arguments[format!("{list}_cursor")] = cursor;
+        }
+    }
+    Ok(ids)
+}

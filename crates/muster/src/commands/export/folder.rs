@@ -1,0 +1,166 @@
+//! The folder of an export: what is in it, and how it is written without harming other files.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    io::{self, BufWriter, Write as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+use serde::{Deserialize, Serialize};
+
+/// Says what the folder holds.
+const MANIFEST: &str = "workspace.json";
+/// The log.
+const LOG: &str = "log.jsonl";
+/// Value of `format` in the manifest.
+const FORMAT: &str = "muster-workspace";
+/// Newest version of the format.
+const VERSION: u32 = 1;
+/// Folders of the pages, with how the names of their pages start.
+const PAGES: [(&str, &str); 2] = [("plans", "PLAN-"), ("tasks", "TASK-")];
+
+/// What is written in the manifest.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    format: String,
+    version: u32,
+    /// The workspace.
+    pub(crate) workspace: String,
+    /// How many events the log holds.
+    pub(crate) events: u64,
+}
+
+impl Manifest {
+    /// The manifest of an export.
+    pub(super) fn new(workspace: &str, events: u64) -> Self {
+        let (format, workspace) = (FORMAT.to_owned(), workspace.to_owned());
+        Self { format, version: VERSION, workspace, events }
+    }
+}
+
+/// A folder of exported files.
+pub(crate) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// A folder to write to: new, empty, or of an earlier export of the same workspace.
+    pub(super) fn for_export(path: &Path, workspace: &str) -> anyhow::Result<Self> {
+        let place = path.display();
+        fs::create_dir_all(path).with_context(|| format!("cannot create {place}"))?;
+        let folder = Self { path: path.to_owned() };
+        let unused = fs::read_dir(path).with_context(|| format!("cannot read {place}"))?;
+        if !folder.path.join(MANIFEST).exists() {
+            if unused.count() > 0 {
+                bail!("{place} holds other files: name a new folder");
+            }
+            return Ok(folder);
+        }
+        let manifest = folder.manifest()?;
+        if manifest.workspace != workspace {
+            bail!("{place} holds workspace {}: name another folder", manifest.workspace);
+        }
+        Ok(folder)
+    }
+
+    /// A folder that holds an export.
+    pub(crate) fn of_export(path: &Path) -> anyhow::Result<(Self, Manifest)> {
+        let folder = Self { path: path.to_owned() };
+        let manifest = folder.manifest()?;
+        Ok((folder, manifest))
+    }
+
+    fn manifest(&self) -> anyhow::Result<Manifest> {
+        let file = self.path.join(MANIFEST);
+        let place = file.display();
+        let text = fs::read_to_string(&file)
+            .with_context(|| format!("{} is no exported workspace", self.path.display()))?;
+        let manifest: Manifest =
+            serde_json::from_str(&text).with_context(|| format!("{place} cannot be read"))?;
+        if manifest.format != FORMAT || manifest.version > VERSION {
+            bail!(
+                "{place} has format {} version {}; this program knows {FORMAT} up to {VERSION}",
+                manifest.format,
+                manifest.version
+            );
+        }
+        Ok(manifest)
+    }
+
+    /// The whole log.
+    pub(crate) fn log(&self) -> anyhow::Result<String> {
+        let file = self.path.join(LOG);
+        fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
+    }
+
+    /// A log to write anew.
+    pub(super) fn open_log(&self) -> anyhow::Result<Log> {
+        let fresh = self.path.join(format!("{LOG}.new"));
+        let file =
+            File::create(&fresh).with_context(|| format!("cannot write {}", fresh.display()))?;
+        Ok(Log { writer: BufWriter::new(file), fresh, file: self.path.join(LOG) })
+    }
+
+    /// Writes the pages, and removes those of plans and tasks that are gone.
+    pub(super) fn write_pages(&self, pages: &[(String, String)]) -> anyhow::Result<()> {
+        for (folder, prefix) in PAGES {
+            let folder = self.path.join(folder);
+            fs::create_dir_all(&folder)
+                .with_context(|| format!("cannot create {}", folder.display()))?;
+            let mut kept = BTreeSet::new();
+            for (id, page) in pages.iter().filter(|(id, _)| id.starts_with(prefix)) {
+                let file = folder.join(format!("{id}.md"));
+                write_changed(&file, page)?;
+                kept.insert(file);
+            }
+            for entry in fs::read_dir(&folder)? {
+                let file = entry?.path();
+                let name = file.file_name().unwrap_or_default().to_string_lossy();
+                let ours = name.starts_with(prefix) && name.ends_with(".md");
+                if ours && !kept.contains(&file) {
+                    fs::remove_file(&file)
+                        .with_context(|| format!("cannot remove {}", file.display()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the manifest; it goes last, so that it never promises what is not there.
+    pub(super) fn write_manifest(&self, manifest: &Manifest) -> anyhow::Result<()> {
+        let text = serde_json::to_string_pretty(manifest)?;
+        write_changed(&self.path.join(MANIFEST), &format!("{text}\n"))
+    }
+}
+
+/// A log in the making; it takes the old one's place when it is whole.
+pub(super) struct Log {
+    writer: BufWriter<File>,
+    fresh: PathBuf,
+    file: PathBuf,
+}
+
+impl Log {
+    /// Adds a line.
+    pub(super) fn write_line(&mut self, line: &str) -> io::Result<()> {
+        self.writer.write_all(line.as_bytes())?;
+        self.writer.write_all(b"\n")
+    }
+
+    /// Puts the log in place.
+    pub(super) fn finish(mut self) -> anyhow::Result<()> {
+        let context = || format!("cannot write {}", self.file.display());
+        self.writer.flush().with_context(context)?;
+        fs::rename(&self.fresh, &self.file).with_context(context)
+    }
+}
+
+/// Writes a file unless it holds that text already.
+fn write_changed(file: &Path, text: &str) -> anyhow::Result<()> {
+    if fs::read(file).is_ok_and(|old| old == text.as_bytes()) {
+        return Ok(());
+    }
+    fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}
