@@ -1,8 +1,9 @@
 //! Decoded documents, kept by version.
 //!
-//! Nothing here can be stale: an entry is used only when the store, asked in the same moment as everything
-//! else, names the version that was decoded. Versions are positions in the log, and a position is never used
-//! again once it is committed; so nothing of a transaction is kept here before it is committed.
+//! Nothing here can be stale: an entry is used only when the store, asked in the same moment as
+//! everything else, names the version that was decoded. Versions are positions in the log, and a
+//! position is never used again once it is committed; so nothing of a transaction is kept here
+//! before it is committed.
 
 use std::{
     any::Any,
@@ -20,8 +21,8 @@ const KEPT_BYTES_MAX: usize = 2 * 1024 * 1024;
 #[derive(Default)]
 pub(crate) struct Cache(Mutex<Generations>);
 
-/// Two halves: what was used lately, and what was used before. When the first is full it becomes the
-/// second, and what nobody has used since then is dropped.
+/// Two halves: what was used lately, and what was used before. When the first is full it becomes
+/// the second, and what nobody has used since then is dropped.
 #[derive(Default)]
 struct Generations {
     lately: Kept,

@@ -1,4 +1,5 @@
-//! Replays the log and compares what it adds up to with the documents in the store. Changes nothing.
+//! Replays the log and compares what it adds up to with the documents in the store. Changes
+//! nothing.
 
 use std::collections::BTreeMap;
 

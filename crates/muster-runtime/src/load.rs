@@ -99,7 +99,8 @@ impl Source<'_> {
     }
 }
 
-/// Loads a list. Where most of it is decoded already, only the rest is read; else all of it at once.
+/// Loads a list. Where most of it is decoded already, only the rest is read; else all of it at
+/// once.
 fn supply_list<A: Aggregate>(
     source: &mut Source<'_>,
     documents: &mut Documents<A>,

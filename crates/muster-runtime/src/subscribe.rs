@@ -1,7 +1,7 @@
 //! Following a stream. The log is the truth; a wake-up is only a hint to look.
 //!
-//! A subscriber pulls from the log, so nothing is buffered for it: a slow one is simply further behind, and
-//! one that is too far behind is told to take a new snapshot.
+//! A subscriber pulls from the log, so nothing is buffered for it: a slow one is simply further
+//! behind, and one that is too far behind is told to take a new snapshot.
 
 use std::{
     sync::{Arc, Once},

@@ -1,4 +1,5 @@
-//! The engine over real stores: durability of answers, isolation inside a group, following a stream.
+//! The engine over real stores: durability of answers, isolation inside a group, following a
+//! stream.
 
 use std::{
     sync::{Arc, Barrier},

@@ -1,7 +1,7 @@
 //! One caller: how long each kind of call takes, beside an empty one and a sync of the disk.
 //!
-//! Everything that is compared is measured in turn, call by call, so that whatever else the machine does
-//! falls on all of it alike.
+//! Everything that is compared is measured in turn, call by call, so that whatever else the machine
+//! does falls on all of it alike.
 
 use std::{
     collections::BTreeMap,

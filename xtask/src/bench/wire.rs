@@ -1,7 +1,7 @@
 //! The two ways to the program under measurement: an agent's pipes and a kept HTTP connection.
 //!
-//! What is timed is the way of the bytes: a request is written before the clock starts, and an answer is read
-//! as JSON after it has stopped.
+//! What is timed is the way of the bytes: a request is written before the clock starts, and an
+//! answer is read as JSON after it has stopped.
 
 use std::{
     fs,

@@ -70,7 +70,8 @@ impl Link {
         let connection = &mut self.connection;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED_MAX);
         connection.busy_timeout(options.wait_bound)?;
-        // Every query names its index; without this the engine would plan one anew for each parameter.
+        // Every query names its index; without this the engine would plan one anew for each
+        // parameter.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         let synchronous = options.synchronous.pragma();
         // Checkpoints are ours to run: the automatic one would swallow its errors.

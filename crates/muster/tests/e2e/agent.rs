@@ -1,4 +1,5 @@
-//! Callers of the program under test: an agent on stdin and stdout, and a client that keeps its connection.
+//! Callers of the program under test: an agent on stdin and stdout, and a client that keeps its
+//! connection.
 
 use std::{
     io::{self, BufRead as _, BufReader, Write as _},

@@ -1,5 +1,5 @@
-//! Several processes on one store: everybody is served, nobody gets an error, nothing is lost, and everybody
-//! sees what the others wrote.
+//! Several processes on one store: everybody is served, nobody gets an error, nothing is lost, and
+//! everybody sees what the others wrote.
 
 use std::{
     path::Path,
@@ -171,8 +171,8 @@ fn signal(process: u32, name: &str) {
     assert!(sent.success(), "{name} was not sent");
 }
 
-/// Stops the agent again and again until it is caught while it holds the store's write lock; answers the
-/// refusal that this process then gets, and after which time.
+/// Stops the agent again and again until it is caught while it holds the store's write lock;
+/// answers the refusal that this process then gets, and after which time.
 fn stop_while_writing(process: u32, app: &App, task: &str) -> Option<(Value, Duration)> {
     let mut chance = Chance::new(7);
     let deadline = Instant::now() + PATIENCE;
