@@ -8,6 +8,7 @@ mod arguments;
 mod call;
 mod envelope;
 pub mod explain;
+mod fingerprint;
 mod json;
 pub mod reference;
 mod refusals;
@@ -22,6 +23,7 @@ mod toolset;
 
 pub use app::{App, AppOptions, Status, WorkspaceStatus};
 pub use envelope::{ApiError, Envelope, ErrorCode, Priority, Suggestion, Warning, WarningCode};
+pub use fingerprint::fingerprint;
 pub use json::Json;
 pub use muster_core::{Timestamp, tasks::id::WorkspaceId};
 pub use muster_runtime::{doctor::Report as DoctorReport, transfer::TransferError};

@@ -17,7 +17,7 @@ pub(crate) const EVERYWHERE: &str = "Common options";
 /// Keeps the work of coding agents, and lets nothing be called done without its proof.
 ///
 /// Muster keeps plans, tasks and steps with their checkpoints and evidence on your own machine.
-/// Agents reach it over MCP, programs over HTTP, you with `muster call` and the status page.
+/// Agents reach it over MCP, programs over HTTP, you with `muster tasks` and the status page.
 #[derive(Parser)]
 #[command(
     name = "muster",
@@ -26,8 +26,8 @@ pub(crate) const EVERYWHERE: &str = "Common options";
     after_help = "\
 Examples:
   muster serve                              start the server and print where it is
-  claude mcp add muster -- muster mcp --workspace my-project
-                                            connect an agent, no server needed
+  muster setup claude --write               connect an agent, no server needed
+  muster tasks --steps                      see the work
   muster call tasks_create --workspace my-project --kind plan --title 'Ship 1.0'
                                             call a tool from the shell
   muster doctor                             check the store

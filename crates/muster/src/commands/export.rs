@@ -53,7 +53,7 @@ pub(crate) fn run(shared: &Shared, export: &Export) -> anyhow::Result<ExitCode> 
         pages.push((id, page));
     }
     folder.write_pages(&pages)?;
-    folder.write_manifest(&Manifest::new(workspace.as_str(), events))?;
+    folder.write_manifest(&Manifest::new(workspace.as_str(), &folder.log()?))?;
     output::print(&format!(
         "workspace {workspace}: {events} events and {} pages are in {}\n",
         pages.len(),

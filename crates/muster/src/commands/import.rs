@@ -34,11 +34,7 @@ pub(crate) struct Import {
 pub(crate) fn run(shared: &Shared, import: Import) -> anyhow::Result<ExitCode> {
     let place = import.dir.display();
     let (folder, manifest) = Folder::of_export(&import.dir)?;
-    let log = folder.log()?;
-    let lines = log.lines().count() as u64;
-    if lines != manifest.events {
-        bail!("{place}: the log holds {lines} events, it should be {}", manifest.events);
-    }
+    let log = folder.exported_log(&manifest)?;
     let name = import.workspace.unwrap_or(manifest.workspace);
     let Ok(workspace) = name.parse::<WorkspaceId>() else {
         bail!("{name:?} is no workspace id: name one with --workspace");

@@ -200,13 +200,21 @@ fn an_import_happens_whole_or_not_at_all() {
     let lines: Vec<&str> = whole.lines().collect();
     let renamed = whole.replacen("plan_created", "plan_invented", 1);
     let swapped = [&[lines[1], lines[0]], &lines[2..]].concat().join("\n");
+    let manifest = bench.path("out").join("workspace.json");
+    let described: Value = serde_json::from_str(&fs::read_to_string(&manifest).unwrap()).unwrap();
     for (damage, hint) in [
         (lines[..lines.len() - 1].join("\n"), "it should be"),
+        (whole.replacen("noted", "added", 1), "changed after its export"),
         (renamed, "plan_invented"),
         (swapped, "line 1"),
         (whole.replace("{\"seq\":3,", "{\"seq\":3,\"more\":1,"), "line 3"),
         (whole.replace("\"op_seq\":", "\"op_seq\":9"), "not before it"),
     ] {
+        let mut forged = described.clone();
+        if !["it should be", "changed after its export"].contains(&hint) {
+            forged["log_sha256"] = json!(muster_api::fingerprint(&damage));
+        }
+        fs::write(&manifest, forged.to_string()).unwrap();
         fs::write(&log, damage).unwrap();
         let (code, said) = bench.import("second", "out");
         assert_eq!(code, Some(1), "{said}");
@@ -214,8 +222,10 @@ fn an_import_happens_whole_or_not_at_all() {
     }
     let (_, said) = bench.run("second", &["tasks"]);
     assert!(said.contains("there is no workspace yet"), "{said}");
-    fs::write(&log, whole).unwrap();
-    assert_eq!(bench.import("second", "out").0, Some(0));
+    fs::write(&manifest, described.to_string()).unwrap();
+    fs::write(&log, whole.replace('\n', "\r\n")).unwrap();
+    let (code, said) = bench.import("second", "out");
+    assert_eq!(code, Some(0), "other line ends are no change: {said}");
 }
 
 #[test]

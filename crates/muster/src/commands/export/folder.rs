@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use muster_api::fingerprint;
 use serde::{Deserialize, Serialize};
 
 /// Says what the folder holds.
@@ -29,14 +30,21 @@ pub(crate) struct Manifest {
     /// The workspace.
     pub(crate) workspace: String,
     /// How many events the log holds.
-    pub(crate) events: u64,
+    events: u64,
+    /// Fingerprint of the log.
+    log_sha256: String,
 }
 
 impl Manifest {
-    /// The manifest of an export.
-    pub(super) fn new(workspace: &str, events: u64) -> Self {
-        let (format, workspace) = (FORMAT.to_owned(), workspace.to_owned());
-        Self { format, version: VERSION, workspace, events }
+    /// The manifest of an export with this log.
+    pub(super) fn new(workspace: &str, log: &str) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            workspace: workspace.to_owned(),
+            events: log.lines().count() as u64,
+            log_sha256: fingerprint(log),
+        }
     }
 }
 
@@ -90,9 +98,26 @@ impl Folder {
     }
 
     /// The whole log.
-    pub(crate) fn log(&self) -> anyhow::Result<String> {
+    pub(super) fn log(&self) -> anyhow::Result<String> {
         let file = self.path.join(LOG);
-        fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
+        let text = fs::read_to_string(&file);
+        // Git may have given the lines other ends.
+        let text = text.with_context(|| format!("cannot read {}", file.display()))?;
+        Ok(text.replace("\r\n", "\n"))
+    }
+
+    /// The whole log, when it is the one that was exported: a log that was changed by hand adds up
+    /// to something that the rules never allowed.
+    pub(crate) fn exported_log(&self, manifest: &Manifest) -> anyhow::Result<String> {
+        let (log, place) = (self.log()?, self.path.join(LOG));
+        let (lines, expected) = (log.lines().count() as u64, manifest.events);
+        if lines != expected {
+            bail!("{} holds {lines} events, it should be {expected}", place.display());
+        }
+        if fingerprint(&log) != manifest.log_sha256 {
+            bail!("{} was changed after its export", place.display());
+        }
+        Ok(log)
     }
 
     /// A log to write anew.
