@@ -110,6 +110,16 @@ impl Row {
         &self.request.schema
     }
 
+    /// The same as agents list it: in as few words as possible. Bounds are said in descriptions.
+    pub fn listed_input_schema(&self) -> Map<String, Value> {
+        schema::listed(self.input_schema())
+    }
+
+    /// JSON schema of the answer as agents list it: what has to be read of every answer.
+    pub fn listed_output_schema(&self) -> Map<String, Value> {
+        schema::listed_output()
+    }
+
     /// JSON schema of `result` in a successful answer.
     pub fn result_schema(&self) -> &Map<String, Value> {
         &self.result_schema

@@ -81,9 +81,9 @@ impl AppBackend {
 
 impl ListedTool {
     fn of(row: &Row) -> Self {
-        let tool = Tool::new(row.name, row.description().to_owned(), row.input_schema().clone())
+        let tool = Tool::new(row.name, row.description().to_owned(), row.listed_input_schema())
             .with_title(row.title)
-            .with_raw_output_schema(Arc::new(row.output_schema().clone()))
+            .with_raw_output_schema(Arc::new(row.listed_output_schema()))
             .with_annotations(annotations(row.effect));
         Self { toolset: row.toolset, tool }
     }

@@ -180,9 +180,9 @@ pub(crate) fn agree(
 /// Selects one step of a task.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct OneStep {
-    /// Step id, the safe selector.
+    /// Step id; safer than path.
     step_id: Option<StepId>,
-    /// Step path such as s:0.s:2; with step_id both must mean the same step.
+    /// Step path such as s:0.s:2.
     path: Option<StepPath>,
 }
 
@@ -207,9 +207,9 @@ impl OneStep {
 /// Arguments of every change of an existing plan or task.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Guarded {
-    /// Refuse unless the plan or task is at this revision.
+    /// Refuse at any other revision.
     pub(crate) expected_revision: Option<u64>,
-    /// 1 to 200 characters; the same call with the same key is answered again, not done again.
+    /// Key that makes a retry safe, 1 to 200 characters.
     #[schemars(length(min = 1, max = 200))]
     pub(crate) idempotency_key: Option<String>,
 }
@@ -217,7 +217,7 @@ pub(crate) struct Guarded {
 /// Arguments of a change that has nothing to guard.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Repeatable {
-    /// 1 to 200 characters; the same call with the same key is answered again, not done again.
+    /// Key that makes a retry safe, 1 to 200 characters.
     #[schemars(length(min = 1, max = 200))]
     pub(crate) idempotency_key: Option<String>,
 }
@@ -225,7 +225,7 @@ pub(crate) struct Repeatable {
 /// Arguments of a view that can be cut to a size.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Budgeted {
-    /// Largest size of the result in characters of JSON; less important parts go first.
+    /// Largest size of the result in characters.
     pub(crate) max_chars: Option<u64>,
 }
 
