@@ -1,18 +1,20 @@
-//! The one writer of this process: a thread that commits everything waiting as one group.
+//! One writer at a time in this process, which commits everything waiting as one group.
 //!
 //! ```text
-//!   callers ──► bounded queue ──► begin ─ work ─ work ─ work ─ commit ──► answers, wake-ups
+//!   callers ──► bounded line ──► begin ─ work ─ work ─ work ─ commit ──► answers, wake-ups
 //! ```
 //!
-//! There is no timer: while one group is being made durable, the next one gathers. Answers go out
-//! only after the commit, and all of a group fail together if it fails.
+//! A caller who finds nobody writing writes the group itself: its answer waits for no other thread.
+//! Whatever has come in meanwhile goes to the writer thread, which stays at the desk until the line is
+//! empty. There is no timer: while one group is being made durable, the next one gathers. Answers go
+//! out only after the commit, and all of a group fail together if it fails.
 
 use std::{
+    collections::VecDeque,
     panic::AssertUnwindSafe,
     sync::{
-        Arc,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU8, Ordering},
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
     },
     thread::JoinHandle,
     time::Duration,
@@ -21,13 +23,13 @@ use std::{
 use muster_store::{Store, StoreError, Transaction};
 
 /// Work that may wait for the writer; one more is turned away as busy.
-const QUEUE_MAX: usize = 1_024;
+const LINE_MAX: usize = 1_024;
 /// Work committed together.
 const GROUP_MAX: usize = 256;
-/// A writer with nothing to do for this long lets the store tidy up.
+/// When nobody has written for this long, the store may tidy up.
 const IDLE_BEFORE_REST: Duration = Duration::from_secs(1);
 
-/// A piece of work for the writer thread.
+/// A piece of work for whoever writes.
 pub(crate) trait Job: Send {
     /// Claims the work for running; false when its caller has given up.
     fn claim(&self) -> bool;
@@ -37,9 +39,9 @@ pub(crate) trait Job: Send {
     fn conclude(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-/// Handle of the writer thread.
+/// The writing side of the engine.
 pub(crate) struct Writer {
-    queue: Option<SyncSender<Box<dyn Job>>>,
+    desk: Arc<Desk>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -48,34 +50,39 @@ impl Writer {
     pub(crate) fn start(
         store: Arc<dyn Store>,
         keeps_house: bool,
-        wake: impl Fn() + Send + 'static,
+        wake: impl Fn() + Send + Sync + 'static,
     ) -> Self {
-        let (sender, receiver) = sync_channel(QUEUE_MAX);
-        let run = move || Loop { store, receiver, keeps_house, wake }.run();
+        let (line, news) = (Mutex::default(), Condvar::new());
+        let desk = Arc::new(Desk { store, keeps_house, wake: Box::new(wake), line, news });
+        let at_desk = Arc::clone(&desk);
+        let run = move || at_desk.serve();
         let thread = std::thread::Builder::new().name("muster-writer".to_owned()).spawn(run);
-        match thread {
-            Ok(thread) => Self { queue: Some(sender), thread: Some(thread) },
-            Err(error) => {
-                tracing::error!(%error, "the writer did not start; writes will be refused");
-                Self { queue: None, thread: None }
-            }
-        }
+        let thread = thread.inspect_err(|error| {
+            tracing::error!(%error, "the writer did not start; writes will be refused");
+            desk.line().closed = true;
+        });
+        Self { desk, thread: thread.ok() }
     }
 
-    /// Queues work; a full queue answers busy at once.
+    /// Gets in line, and writes if nobody else does; a full line answers busy at once.
     pub(crate) fn submit(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
-        let busy = StoreError::Busy { waited_ms: 0 };
-        let Some(queue) = &self.queue else { return Err(busy) };
-        match queue.try_send(job) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => Err(busy),
+        let mut line = self.desk.line();
+        if line.closed || line.waiting.len() >= LINE_MAX {
+            return Err(StoreError::Busy { waited_ms: 0 });
         }
+        line.waiting.push_back(job);
+        if !std::mem::replace(&mut line.taken, true) {
+            drop(line);
+            Seat(&self.desk).write_group();
+        }
+        Ok(())
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        drop(self.queue.take());
+        self.desk.line().closed = true;
+        self.desk.news.notify_one();
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
@@ -84,33 +91,73 @@ impl Drop for Writer {
     }
 }
 
-struct Loop<W> {
+/// Where writing happens, and the line in front of it.
+struct Desk {
     store: Arc<dyn Store>,
-    receiver: Receiver<Box<dyn Job>>,
     keeps_house: bool,
-    wake: W,
+    wake: Box<dyn Fn() + Send + Sync>,
+    line: Mutex<Line>,
+    /// The thread is told when work is left for it and when it is over.
+    news: Condvar,
 }
 
-impl<W: Fn()> Loop<W> {
-    fn run(&self) {
-        let mut rested = true;
+#[derive(Default)]
+struct Line {
+    waiting: VecDeque<Box<dyn Job>>,
+    /// Whether somebody is writing.
+    taken: bool,
+    /// How much was written, how much of it the thread saw when it last looked, and how much when
+    /// the store last tidied up.
+    written: u64,
+    seen: u64,
+    rested: u64,
+    closed: bool,
+}
+
+impl Line {
+    /// Whether nobody has written since this was last asked, and the store has something to tidy up.
+    fn is_idle(&mut self) -> bool {
+        let quiet = std::mem::replace(&mut self.seen, self.written) == self.written;
+        quiet && !self.taken && self.rested != self.written
+    }
+}
+
+impl Desk {
+    /// The life of the writer thread.
+    fn serve(&self) {
+        let mut line = self.line();
         loop {
-            match self.receiver.recv_timeout(IDLE_BEFORE_REST) {
-                Ok(job) => {
-                    self.commit_group(job);
-                    rested = false;
-                }
-                Err(RecvTimeoutError::Timeout) if self.keeps_house && !rested => {
-                    self.rest();
-                    rested = true;
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+            if !line.taken && !line.waiting.is_empty() {
+                line.taken = true;
+                drop(line);
+                Seat(self).clear_line();
+                line = self.line();
+            } else if line.closed {
+                break;
+            } else {
+                line = self.wait(line);
             }
         }
-        if self.keeps_house && !rested {
+        if self.keeps_house && line.rested != line.written {
+            drop(line);
             self.rest();
         }
+    }
+
+    /// Waits for news; tidies up when there is none for a while.
+    fn wait<'a>(&'a self, line: MutexGuard<'a, Line>) -> MutexGuard<'a, Line> {
+        if !self.keeps_house {
+            return self.news.wait(line).unwrap_or_else(PoisonError::into_inner);
+        }
+        let waited = self.news.wait_timeout(line, IDLE_BEFORE_REST);
+        let (mut line, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() && line.is_idle() {
+            line.rested = line.written;
+            drop(line);
+            self.rest();
+            line = self.line();
+        }
+        line
     }
 
     fn rest(&self) {
@@ -119,41 +166,75 @@ impl<W: Fn()> Loop<W> {
         }
     }
 
-    fn commit_group(&self, first: Box<dyn Job>) {
+    fn next(&self) -> Option<Box<dyn Job>> {
+        let mut line = self.line();
+        line.written += 1;
+        line.waiting.pop_front()
+    }
+
+    /// Work is moved in and out whole, so a panic elsewhere cannot leave the line half changed.
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The right to write, until it is dropped: then others may, and the thread takes what is left.
+struct Seat<'a>(&'a Desk);
+
+impl Seat<'_> {
+    /// Writes group after group until nobody waits.
+    fn clear_line(&self) {
+        loop {
+            self.write_group();
+            if self.0.line().waiting.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Commits what waits and answers it.
+    fn write_group(&self) {
         let mut done: Vec<Box<dyn Job>> = Vec::new();
-        let committed = self.run_group(first, &mut done);
-        if let Err(error) = &committed {
-            tracing::error!(%error, calls = done.len(), "a group of writes was not kept");
-        } else {
-            (self.wake)();
+        let committed = self.run_group(&mut done);
+        match &committed {
+            Ok(()) => (self.0.wake)(),
+            Err(error) => {
+                tracing::error!(%error, calls = done.len(), "a group of writes was not kept");
+            }
         }
         for job in done {
             job.conclude(committed.clone());
         }
     }
 
-    fn run_group(
-        &self,
-        first: Box<dyn Job>,
-        done: &mut Vec<Box<dyn Job>>,
-    ) -> Result<(), StoreError> {
-        let mut next = Some(first);
-        let mut transaction = match self.store.begin() {
+    fn run_group(&self, done: &mut Vec<Box<dyn Job>>) -> Result<(), StoreError> {
+        let mut transaction = match self.0.store.begin() {
             Ok(transaction) => transaction,
             Err(error) => {
-                done.extend(next);
+                done.extend(self.0.next());
                 return Err(error);
             }
         };
-        while let Some(mut job) = next.take() {
+        while done.len() < GROUP_MAX
+            && let Some(mut job) = self.0.next()
+        {
             let outcome = if job.claim() { run_job(&mut *job, &mut *transaction) } else { Ok(()) };
             done.push(job);
             outcome?;
-            if done.len() < GROUP_MAX {
-                next = self.receiver.try_recv().ok();
-            }
         }
         transaction.commit()
+    }
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        let mut line = self.0.line();
+        line.taken = false;
+        let left = !line.waiting.is_empty();
+        drop(line);
+        if left {
+            self.0.news.notify_one();
+        }
     }
 }
 
