@@ -1,7 +1,9 @@
 //! What the commands for people share: their flags, the workspace they mean, and calling
 //! operations.
 
-use anyhow::{anyhow, bail};
+use std::fmt;
+
+use anyhow::anyhow;
 use clap::Args;
 use muster_api::{ApiError, App, WorkspaceId};
 use serde::de::DeserializeOwned;
@@ -109,19 +111,34 @@ fn refused(error: &ApiError) -> anyhow::Error {
     anyhow!("{}\n  {}\n  muster explain {code}", error.message, error.recovery)
 }
 
+/// Nobody said which workspace is meant, and it does not follow from what there is.
+#[derive(Debug)]
+pub(crate) struct Undecided(String);
+
+impl fmt::Display for Undecided {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Undecided {}
+
 fn only_workspace(app: &App) -> anyhow::Result<WorkspaceId> {
     let workspaces = app.status()?.workspaces;
-    match &workspaces[..] {
-        [] => bail!(
-            "there is no workspace yet: the first write creates one, for example\n  \
-             muster call tasks_create --workspace my-project --title 'First plan'"
-        ),
-        [only] => only.name.parse().map_err(|_| anyhow!("{:?} is no workspace id", only.name)),
+    let complaint = match &workspaces[..] {
+        [] => "there is no workspace yet: the first write creates one, for example\n  \
+               muster call tasks_create --workspace my-project --title 'First plan'"
+            .to_owned(),
+        [only] => {
+            let bad = |_| anyhow!("{:?} is no workspace id", only.name);
+            return only.name.parse().map_err(bad);
+        }
         several => {
             let names = several.iter().take(NAMED_MAX).map(|workspace| workspace.name.as_str());
             let more = if several.len() > NAMED_MAX { ", …" } else { "" };
             let names = names.collect::<Vec<_>>().join(", ");
-            bail!("which workspace? name one with --workspace or MUSTER_WORKSPACE: {names}{more}")
+            format!("which workspace? name one with --workspace or MUSTER_WORKSPACE: {names}{more}")
         }
-    }
+    };
+    Err(Undecided(complaint).into())
 }

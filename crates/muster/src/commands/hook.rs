@@ -10,7 +10,8 @@ use clap::{Args, Subcommand};
 
 use crate::{
     arguments::Shared,
-    people::{Desk, InWorkspace},
+    output,
+    people::{Desk, InWorkspace, Undecided},
     storage,
 };
 
@@ -55,8 +56,19 @@ pub(crate) fn run(shared: &Shared, hook: &Hook) -> anyhow::Result<ExitCode> {
     if !storage::directory(shared)?.is_dir() {
         return Ok(ExitCode::SUCCESS);
     }
+    let desk = match Desk::open(shared, &hook.place) {
+        Ok(desk) => desk,
+        // A session must start and end all the same.
+        Err(error) if error.is::<Undecided>() => {
+            if matches!(hook.event, Event::SessionStart) {
+                output::print(&format!("Muster has no workspace to show: {error}\n"))?;
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        Err(error) => return Err(error),
+    };
     match hook.event {
-        Event::SessionStart => session_start::run(Desk::open(shared, &hook.place)),
-        Event::Stop => stop::run(&Desk::open(shared, &hook.place)?, &said),
+        Event::SessionStart => session_start::run(&desk),
+        Event::Stop => stop::run(&desk, &said),
     }
 }

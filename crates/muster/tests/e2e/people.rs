@@ -294,6 +294,7 @@ fn a_session_without_focus_is_told_what_there_is() {
     assert!(hint.contains("tasks_macro_start") && hint.contains("\"fresh\""), "{hint}");
     let nameless = empty.read(&["hook", "session-start"]);
     assert!(nameless.contains("no workspace"), "{nameless}");
+    assert_eq!(empty.attempt(&["hook", "stop"], "").0, Some(0), "there is nothing to keep it for");
 }
 
 #[test]

@@ -71,13 +71,9 @@ struct LastEvent {
     path: Option<String>,
 }
 
-/// Prints the capsule. A session must start whatever is wrong here, so troubles become a line too.
-pub(super) fn run(desk: anyhow::Result<Desk>) -> anyhow::Result<ExitCode> {
-    let lines = match desk {
-        Ok(desk) => lines(&desk)?,
-        Err(error) => vec![format!("Muster has no workspace to show: {error:#}")],
-    };
-    output::print(&fit(&lines))?;
+/// Prints the capsule.
+pub(super) fn run(desk: &Desk) -> anyhow::Result<ExitCode> {
+    output::print(&fit(&lines(desk)?))?;
     Ok(ExitCode::SUCCESS)
 }
 
