@@ -121,11 +121,6 @@ impl MemoryView {
             stats: CardStats { cards: counts.cards.values().sum(), by_type: counts.cards },
         })
     }
-
-    /// Whether there is nothing but events.
-    pub fn is_bare(&self) -> bool {
-        self.stats.cards == 0 && self.notes.entries.is_empty() && !self.notes.pagination.has_more
-    }
 }
 
 fn notes(

@@ -10,15 +10,14 @@ use super::{
     graph::GraphDiff,
     memory::{MemoryQuery, MemoryView, SeqRequest},
     radar::{Radar, RadarView},
-    signals::{SignalLimits, Signals},
+    signals::{self, SignalLimits, Signals},
     timeline::Timeline,
 };
 use crate::{
-    Documents, Refusal,
+    Documents, Refusal, Unloaded,
     tasks::{
         Tasks,
         id::{EntityId, WorkspaceId},
-        wire::EventView,
     },
 };
 
@@ -162,7 +161,7 @@ impl ResumeSuper {
         )?;
         Ok(Self {
             degradation: Degradation {
-                signals: thinness(&pack, &memory),
+                signals: thinness(docs, id)?,
                 truncated_fields: Vec::new(),
                 minimal: false,
             },
@@ -177,16 +176,14 @@ impl ResumeSuper {
     }
 }
 
-/// TASKS 4.7: nothing but creation, or events without notes and cards.
-fn thinness(pack: &ResumePack, memory: &MemoryView) -> Vec<&'static str> {
-    let created = |event: &EventView| ["plan_created", "task_created"].contains(&event.kind);
-    let only_created = pack.timeline.events.iter().all(created);
-    let evidence = pack.signals.stats.evidence > 0;
-    if memory.is_bare() && only_created && !evidence {
-        vec!["context_empty"]
-    } else if memory.is_bare() {
-        vec!["trace_only"]
-    } else {
-        Vec::new()
+/// TASKS 4.7: nothing but creation, or events without notes and cards. Asks the whole memory, not
+/// the pages that are shown.
+fn thinness(docs: &Documents<Tasks>, id: EntityId) -> Result<Vec<&'static str>, Unloaded<Tasks>> {
+    let counts = signals::counts(docs, id)?;
+    if counts.notes > 0 || !counts.cards.is_empty() {
+        return Ok(Vec::new());
     }
+    let only_created = docs.get(&id.into())?.is_none_or(signals::is_only_created);
+    let is_empty = only_created && counts.captures == 0;
+    Ok(vec![if is_empty { "context_empty" } else { "trace_only" }])
 }

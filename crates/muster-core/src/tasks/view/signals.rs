@@ -224,3 +224,15 @@ fn evidence(
     signals.truncate(limit as usize);
     Ok(signals)
 }
+
+/// Whether nothing but its creation ever happened. Every later change adds to the revision; steps
+/// or a checklist can also have come with the creating call, which leaves it at 0 (TASKS-REV-1).
+pub(super) fn is_only_created(document: &Document) -> bool {
+    let is_untouched = document.meta().is_some_and(|meta| meta.revision == 0);
+    let is_bare = match (document.as_task(), document.as_plan()) {
+        (Some(task), _) => task.steps.is_empty(),
+        (None, Some(plan)) => plan.checklist.steps.is_empty() && plan.sums.steps_total == 0,
+        (None, None) => true,
+    };
+    is_untouched && is_bare
+}

@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Severity;
+use super::{super::signals, Severity};
 use crate::{
     Documents, Unloaded,
     tasks::{
-        Document, Key, Tasks,
+        Document, Tasks,
         entity::Status,
         id::{EntityId, EntityKind},
-        memory::{CardType, MemoryCounts},
+        memory::CardType,
     },
 };
 
@@ -88,17 +88,14 @@ impl HealthCode {
 
 impl ContextHealth {
     pub(super) fn of(docs: &Documents<Tasks>, id: EntityId) -> Result<Self, Unloaded<Tasks>> {
-        let counts = match docs.get(&Key::Memory(id))? {
-            Some(Document::Memory(counts)) => counts.clone(),
-            Some(_) | None => MemoryCounts::default(),
-        };
+        let counts = signals::counts(docs, id)?;
         let (notes_present, cards_present) = (counts.notes > 0, !counts.cards.is_empty());
         let document = docs.get(&id.into())?;
         let meta = document.and_then(Document::meta);
         let is_done = meta.is_some_and(|meta| meta.status == Status::Done);
         let mut codes = Vec::new();
         if !notes_present && !cards_present {
-            let is_empty = document.is_none_or(is_only_created) && counts.captures == 0;
+            let is_empty = document.is_none_or(signals::is_only_created) && counts.captures == 0;
             codes.push(if is_empty { HealthCode::ContextEmpty } else { HealthCode::TraceOnly });
         }
         let is_done_task = is_done && id.kind() == EntityKind::Task;
@@ -117,16 +114,4 @@ impl ContextHealth {
             issues: codes.into_iter().map(|code| code.issue(id)).collect(),
         })
     }
-}
-
-/// Whether nothing but its creation ever happened. Every later change adds to the revision; steps
-/// or a checklist can also have come with the creating call, which leaves it at 0 (TASKS-REV-1).
-fn is_only_created(document: &Document) -> bool {
-    let is_untouched = document.meta().is_some_and(|meta| meta.revision == 0);
-    let is_bare = match (document.as_task(), document.as_plan()) {
-        (Some(task), _) => task.steps.is_empty(),
-        (None, Some(plan)) => plan.checklist.steps.is_empty() && plan.sums.steps_total == 0,
-        (None, None) => true,
-    };
-    is_untouched && is_bare
 }
