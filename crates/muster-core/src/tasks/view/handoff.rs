@@ -104,7 +104,8 @@ fn of_task(docs: &Documents<Tasks>, task: &Task, limit: usize) -> Result<Handoff
     let (closed, total) = task.closed_of_total();
     let mut done = vec![format!("Steps closed: {closed}/{total}")];
     let mut latest: Vec<_> = task.steps.iter().filter(|step| step.is_closed()).collect();
-    latest.sort_by_key(|step| std::cmp::Reverse(step.completed_at));
+    // Closings within one millisecond are told apart by their position.
+    latest.sort_by_key(|step| std::cmp::Reverse((step.completed_at, step.graph_seq)));
     done.extend(latest.iter().map(|step| {
         let forced = if step.waiver.is_some() { " (forced)" } else { "" };
         format!("{} {}{forced}", step.path, step.title)
