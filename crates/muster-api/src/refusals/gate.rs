@@ -11,6 +11,9 @@ use crate::{ApiError, ErrorCode, Priority, Suggestion, call::Failure};
 
 pub(super) fn explain(workspace: &WorkspaceId, gate: Gate, report: &GateReport) -> Failure {
     let mut facts = details(report);
+    if report.is_undone {
+        return undone(gate, report, facts);
+    }
     if gate == Gate::Proof {
         facts.insert("retry".to_owned(), proof_retry(workspace, report));
     }
@@ -18,6 +21,14 @@ pub(super) fn explain(workspace: &WorkspaceId, gate: Gate, report: &GateReport) 
     let error = ApiError { code, message, recovery, details: facts };
     let suggestions = vec![suggestion(workspace, gate, report)];
     Failure { error: Box::new(error), suggestions }
+}
+
+/// A task that the refused call made is gone again: nothing that names it can be called.
+fn undone(gate: Gate, report: &GateReport, details: Map<String, Value>) -> Failure {
+    let (code, message, _) = words(gate, report);
+    let recovery = "Start the task with tasks_macro_start and close its step with \
+                    tasks_macro_close_step and real CMD: and LINK: receipts.";
+    ApiError { code, message, recovery: recovery.to_owned(), details }.into()
 }
 
 fn words(gate: Gate, report: &GateReport) -> (ErrorCode, String, String) {

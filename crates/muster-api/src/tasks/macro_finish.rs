@@ -1,15 +1,18 @@
 //! `tasks_macro_finish` and `tasks_macro_create_done`.
 
-use muster_core::tasks::{
-    Command,
-    command::{StepSelector, StepTarget},
-    entity::Status,
-    id::{EntityId, WorkspaceId},
-    lookup,
-    step::Checkpoint,
-    view::{handoff::HandoffView, shed},
-    wire::EventView,
-    wording::{Prose, Title},
+use muster_core::{
+    Refusal,
+    tasks::{
+        Command, Rejection, Tasks,
+        command::{StepSelector, StepTarget},
+        entity::Status,
+        id::{EntityId, WorkspaceId},
+        lookup,
+        step::Checkpoint,
+        view::{handoff::HandoffView, shed},
+        wire::EventView,
+        wording::{Prose, Title},
+    },
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +25,7 @@ use super::{
     respond::public,
     setup::{Bootstrapped, Parent, ParentChoice, Seed, Setup, gate_ready},
     steps::StepInput,
-    work::{guarded_target, record_operations, step_changed},
+    work::{guarded_target, record_operations, step_changed, weak_proof},
 };
 use crate::{
     Effect,
@@ -151,8 +154,8 @@ impl Operation for TasksMacroCreateDone {
             let confirmations = Checkpoint::GATE.map(|checkpoint| (checkpoint, true)).to_vec();
             draft.apply(&Command::VerifyStep { step: step.clone(), confirmations })?;
             let named = Checkpoint::GATE.into_iter().collect();
-            let close = Command::CloseStep { step, named, force: None };
-            let changed = step_changed(draft.apply(&close)?);
+            let close = Command::CloseStep { step: step.clone(), named, force: None };
+            let changed = step_changed(draft.apply(&close).map_err(undone)?);
             let close = Closed {
                 task: changed.task,
                 revision: changed.revision,
@@ -161,7 +164,19 @@ impl Operation for TasksMacroCreateDone {
             };
             let (complete, _) = set_status(draft, EntityId::Task(task), Status::Done)?;
             let workspace = scope.to_string();
-            Ok(Reply::new(&CreatedDone { workspace, bootstrap, close, complete }))
+            let mut reply = Reply::new(&CreatedDone { workspace, bootstrap, close, complete });
+            weak_proof(draft.documents(), &step, &mut reply)?;
+            Ok(reply)
         })
     }
+}
+
+/// A gate refuses the task together with its creation.
+fn undone(mut refusal: Refusal<Tasks>) -> Refusal<Tasks> {
+    if let Refusal::Rejected(rejection) = &mut refusal
+        && let Rejection::GateOpen { report, .. } = rejection.as_mut()
+    {
+        report.is_undone = true;
+    }
+    refusal
 }

@@ -31,6 +31,7 @@ impl GateReport {
             closed: step.is_closed(),
             steps: Vec::new(),
             required_optional: required.into_iter().filter(optional).collect(),
+            is_undone: false,
         }
     }
 

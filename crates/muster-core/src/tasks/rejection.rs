@@ -251,6 +251,8 @@ pub struct GateReport {
     pub steps: Vec<StepPath>,
     /// Optional checkpoints that are required here, for the retry a caller can fill in.
     pub required_optional: Vec<Checkpoint>,
+    /// Whether the refused call itself made the task, so that it does not exist now.
+    pub is_undone: bool,
 }
 
 /// What a call without a usable target could have meant (TASKS-TGT-6).
