@@ -110,7 +110,14 @@ fn culprit<O: Operation>(arguments: &Value, cause: &str) -> String {
             }
         }
     };
-    map.keys().find(is_cause).map_or("arguments", String::as_str).to_owned()
+    // A required text is missed without it, so it is exchanged instead.
+    let is_required_cause = |name: &&String| {
+        let mut others = map.clone();
+        others[name.as_str()] = json!("another");
+        O::deserialize(Value::Object(others)).is_ok()
+    };
+    let found = map.keys().find(is_cause).or_else(|| map.keys().find(is_required_cause));
+    found.map_or("arguments", String::as_str).to_owned()
 }
 
 /// Replaces secrets in free text and names the arguments that held one.

@@ -80,7 +80,7 @@ impl ParentChoice {
             )),
             (None, Some(title), None) => Ok(Parent::New(title.0, None)),
             (None, Some(title), Some(name)) => {
-                let template = template(name, EntityKind::Plan)?;
+                let template = template("plan_template", name, EntityKind::Plan)?;
                 Ok(Parent::New(title.0, Some(template)))
             }
             (_, None, Some(_)) => {
@@ -94,12 +94,16 @@ impl ParentChoice {
 }
 
 /// The template of that name and kind.
-pub(crate) fn template(name: &str, kind: EntityKind) -> Result<&'static Template, Failure> {
+pub(crate) fn template(
+    argument: &str,
+    name: &str,
+    kind: EntityKind,
+) -> Result<&'static Template, Failure> {
     match Template::named(name) {
         Some(template) if template.kind() == kind => Ok(template),
         Some(_) => {
             let expected = format!("a template for a {}", kind.name());
-            Err(invalid("template", Reason::WrongKind, &expected))
+            Err(invalid(argument, Reason::WrongKind, &expected))
         }
         None => Err(crate::refusals::unknown_template(name)),
     }
@@ -349,7 +353,7 @@ impl TaskInput {
         let parent = parent.check(self.plan_template.as_deref(), otherwise)?;
         let steps = match (self.steps, name) {
             (Some(steps), _) => steps,
-            (None, Some(name)) => template_steps(template(name, EntityKind::Task)?),
+            (None, Some(name)) => template_steps(template("template", name, EntityKind::Task)?),
             (None, None) => return Err(invalid("steps", Reason::Missing, "steps or a template")),
         };
         gate_ready(&steps)?;
