@@ -1,9 +1,12 @@
-//! The parts of an answer that differ from run to run because time passes.
+//! The parts of an answer that differ from run to run: moments, and where the store is.
 
 use serde_json::Value;
 
 /// What stands in place of a moment when answers are compared.
 const MOMENT: &str = "<moment>";
+
+/// What stands in place of the folder of a store when answers are compared.
+const FOLDER: &str = "<folder>";
 
 /// Earliest moment that an answer can name: 2001-09-09, where milliseconds get their 13th digit.
 const EARLIEST_MILLIS: i64 = 1_000_000_000_000;
@@ -23,11 +26,15 @@ pub(super) fn is_unix_millis(number: i64) -> bool {
     (EARLIEST_MILLIS..EARLIEST_MILLIS * 10).contains(&number)
 }
 
-/// Takes the moments out of an answer, and tells the first one that is not written as it should be.
+/// Takes moments and folders out of an answer, and tells the first one that is not written as it should be.
 pub(super) fn take_out(value: &mut Value, key: &str) -> Result<(), String> {
     let is_text = matches!(key, "timestamp" | "ts");
-    let is_number = matches!(key, "ts_ms" | "at_ms") || key.ends_with("_at_ms");
+    let is_number = matches!(key, "ts_ms" | "at_ms" | "last_ts_ms") || key.ends_with("_at_ms");
     match value {
+        Value::String(folder) if key == "storage_dir" => {
+            FOLDER.clone_into(folder);
+            return Ok(());
+        }
         Value::String(text) if is_text => {
             if !is_rfc3339_millis(text) {
                 return Err(format!("{key} is {text:?}, not RFC 3339 with milliseconds"));
@@ -60,17 +67,21 @@ mod tests {
     use super::{is_rfc3339_millis, take_out};
 
     #[test]
-    fn moments_are_taken_out_and_nothing_else() {
+    fn moments_and_folders_are_taken_out_and_nothing_else() {
         let mut answer = json!({
             "timestamp": "2031-04-02T09:15:07.250Z",
             "events": [{"ts_ms": 1_900_000_000_000_i64, "seq": 4}],
             "completed_at_ms": null,
+            "card": {"last_ts_ms": 1_900_000_000_000_i64},
+            "storage_dir": "/var/lib/store",
         });
         take_out(&mut answer, "").unwrap();
         let expected = json!({
             "timestamp": "<moment>",
             "events": [{"ts_ms": "<moment>", "seq": 4}],
             "completed_at_ms": null,
+            "card": {"last_ts_ms": "<moment>"},
+            "storage_dir": "<folder>",
         });
         assert_eq!(answer, expected);
     }

@@ -35,6 +35,60 @@ const WITHOUT_WORKSPACE: [&str; 7] = [
 /// The portals.
 const CORE: [&str; 3] = ["tasks_macro_start", "tasks_macro_close_step", "tasks_snapshot"];
 
+/// Every tool of the contract, by name.
+const CONTRACT: [&str; 50] = [
+    "notes_commit",
+    "tasks_batch",
+    "tasks_block",
+    "tasks_bootstrap",
+    "tasks_close_step",
+    "tasks_close_task",
+    "tasks_complete",
+    "tasks_context",
+    "tasks_context_pack",
+    "tasks_contract",
+    "tasks_create",
+    "tasks_decompose",
+    "tasks_define",
+    "tasks_delete",
+    "tasks_delta",
+    "tasks_done",
+    "tasks_edit",
+    "tasks_evidence_capture",
+    "tasks_evidence_get",
+    "tasks_focus_clear",
+    "tasks_focus_get",
+    "tasks_focus_set",
+    "tasks_handoff",
+    "tasks_history",
+    "tasks_lint",
+    "tasks_macro_close_step",
+    "tasks_macro_create_done",
+    "tasks_macro_finish",
+    "tasks_macro_start",
+    "tasks_mirror",
+    "tasks_note",
+    "tasks_patch",
+    "tasks_plan",
+    "tasks_progress",
+    "tasks_radar",
+    "tasks_redo",
+    "tasks_resume",
+    "tasks_resume_pack",
+    "tasks_resume_super",
+    "tasks_scaffold",
+    "tasks_snapshot",
+    "tasks_storage",
+    "tasks_task_add",
+    "tasks_task_define",
+    "tasks_task_delete",
+    "tasks_templates_list",
+    "tasks_undo",
+    "tasks_verify",
+    "think_card",
+    "think_pipeline",
+];
+
 /// Tools that remove something.
 const DESTROYS: [&str; 2] = ["tasks_delete", "tasks_task_delete"];
 
@@ -106,6 +160,43 @@ fn toolsets_list_their_tools_in_order() {
     let (client, _directory) = start(&["--toolset", "full"]);
     assert_eq!(listed(&client, json!({})), full, "the start value counts without a parameter");
     assert_eq!(listed(&client, json!({"toolset": "daily"})), daily);
+}
+
+#[test]
+fn every_tool_of_the_contract_exists() {
+    let (client, _directory) = start(&[]);
+    let full = listed(&client, json!({"toolset": "full"}));
+    let full = names(&full);
+    let missing: Vec<&str> = CONTRACT.into_iter().filter(|tool| !full.contains(tool)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn portals_fall_back_to_the_configured_workspace() {
+    let (client, _directory) = start(&["--workspace", "configured"]);
+    let ask = |tool: &str, arguments: Value| {
+        let invocation = Invocation { tool: tool.to_owned(), arguments };
+        match client.call(&invocation).unwrap() {
+            Answer::Envelope(envelope) => envelope,
+            refused @ Answer::Refused { .. } => panic!("{refused:?}"),
+        }
+    };
+    let step = json!({"title": "S", "success_criteria": ["c"], "tests": ["t"]});
+    let done = json!({"task_title": "Did", "plan": "PLAN-001", "steps": [step]});
+    for (tool, arguments) in [
+        ("tasks_macro_start", json!({"task_title": "First"})),
+        ("tasks_macro_close_step", json!({})),
+        ("tasks_macro_create_done", done),
+        ("tasks_macro_finish", json!({"task": "TASK-002"})),
+        ("tasks_snapshot", json!({"task": "TASK-002"})),
+    ] {
+        let answer = ask(tool, arguments);
+        assert_eq!(answer["context"]["workspace"], "configured", "{tool}: {answer}");
+    }
+    let missing = ask("tasks_radar", json!({}));
+    assert_eq!(missing["error"]["details"]["argument"], "workspace", "no portal: {missing}");
+    let named = ask("tasks_macro_start", json!({"task_title": "First", "workspace": "named"}));
+    assert_eq!(named["result"]["task_qualified_id"], "named:TASK-001", "what is named wins");
 }
 
 /// A client with a plan and a task of one step, and how to call it.
