@@ -123,6 +123,8 @@ pub enum Mark {
     Blocked = 1,
     /// A required confirmation or proof is missing.
     Unconfirmed = 2,
+    /// Found in lists of its whole kind; without it only in those of its parent.
+    Listed = 4,
 }
 
 /// What an event is about, for the timelines of one entity and of its container.

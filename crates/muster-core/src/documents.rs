@@ -43,7 +43,7 @@ pub type Slice<E> = Arc<[Recorded<E>]>;
 pub struct ListQuery {
     /// Kind of document.
     pub kind: &'static str,
-    /// Only documents inside this one.
+    /// Only documents inside this one; without it, those that are [`Mark::Listed`].
     pub parent: Option<String>,
     /// Only documents with one of these statuses; empty means any.
     pub statuses: Vec<&'static str>,
@@ -74,7 +74,10 @@ impl ListQuery {
     /// Whether a document with this address and index belongs to the list.
     pub fn admits(&self, address: &Address, index: &Index) -> bool {
         self.kind == address.kind
-            && self.parent.as_ref().is_none_or(|parent| *parent == index.parent)
+            && match &self.parent {
+                Some(parent) => *parent == index.parent,
+                None => index.marks & Mark::Listed as u8 != 0,
+            }
             && (self.statuses.is_empty()
                 || self.statuses.iter().any(|status| *status == index.status))
             && self.mark.is_none_or(|mark| index.marks & mark as u8 != 0)

@@ -215,9 +215,12 @@ impl Aggregate for Tasks {
             Document::Note(note) => child_index(note.entity, note.seq, ""),
             Document::Trace(entry) => child_index(entry.entity, entry.seq, ""),
             Document::Operation(operation) => operation_index(operation),
-            Document::Plan(plan) => {
-                Index { ord: plan.id.0, status: plan.meta.status.name().into(), ..Index::default() }
-            }
+            Document::Plan(plan) => Index {
+                ord: plan.id.0,
+                status: plan.meta.status.name().into(),
+                marks: Mark::Listed as u8,
+                ..Index::default()
+            },
             Document::Task(task) => task_index(task),
         }
     }
@@ -263,7 +266,8 @@ fn child_index(entity: EntityId, ord: u64, status: &'static str) -> Index {
 fn operation_index(operation: &Operation) -> Index {
     let age = u32::try_from(operation.undone_at).unwrap_or(u32::MAX);
     let rank = (operation.state == OperationState::Redoable).then_some(u32::MAX - age);
-    Index { rank, ..child_index(operation.entity, operation.seq, operation.state.name()) }
+    let marks = Mark::Listed as u8;
+    Index { rank, marks, ..child_index(operation.entity, operation.seq, operation.state.name()) }
 }
 
 /// Columns of a task: open ones are ranked as TASKS-VIEW-4 picks the next task.
@@ -280,7 +284,8 @@ fn task_index(task: &Task) -> Index {
         parent: task.parent.to_string(),
         status: task.meta.status.name().into(),
         rank: open.then_some(rank),
-        marks: u8::from(blocked) * Mark::Blocked as u8
+        marks: Mark::Listed as u8
+            + u8::from(blocked) * Mark::Blocked as u8
             + u8::from(unconfirmed) * Mark::Unconfirmed as u8,
     }
 }

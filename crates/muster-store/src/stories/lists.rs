@@ -31,7 +31,7 @@ fn address() -> impl Strategy<Value = Address> {
 
 fn index() -> impl Strategy<Value = Index> {
     let rank = prop_oneof![Just(None), (0..4_u32).prop_map(Some)];
-    (0..ORD_MAX, select(&PARENTS[..]), select(&STATUSES[..]), rank, 0..4_u8).prop_map(
+    (0..ORD_MAX, select(&PARENTS[..]), select(&STATUSES[..]), rank, 0..8_u8).prop_map(
         |(ord, parent, status, rank, marks)| Index {
             ord,
             parent: parent.to_owned(),
@@ -138,7 +138,8 @@ pub(super) fn pages_of_a_list_meet_without_gap(store: &dyn Store) {
     let changes: Vec<DocumentChange> = (0..100_u64)
         .map(|ord| {
             let status = STATUSES[usize::try_from(ord % 4).unwrap()];
-            let index = Index { ord, status: Cow::Borrowed(status), ..Index::default() };
+            let (status, marks) = (Cow::Borrowed(status), Mark::Listed as u8);
+            let index = Index { ord, status, marks, ..Index::default() };
             DocumentChange::Put(super::document(&format!("TASK-{ord}"), 1, index))
         })
         .collect();

@@ -43,10 +43,11 @@ CREATE TABLE document (
 ) STRICT;
 
 CREATE UNIQUE INDEX document_by_name ON document (stream, kind, name);
-CREATE INDEX document_by_ord ON document (stream, kind, ord);
-CREATE INDEX document_by_status ON document (stream, kind, status, ord);
+CREATE INDEX document_by_ord ON document (stream, kind, ord) WHERE (marks & 4) <> 0;
+CREATE INDEX document_by_status ON document (stream, kind, status, ord) WHERE (marks & 4) <> 0;
 CREATE INDEX document_by_parent ON document (stream, kind, parent, ord);
-CREATE INDEX document_by_parent_status ON document (stream, kind, parent, status, ord);
+CREATE INDEX document_by_parent_status ON document (stream, kind, parent, status, ord)
+    WHERE status <> '';
 CREATE INDEX document_by_rank ON document (stream, kind, rank, ord) WHERE rank IS NOT NULL;
 CREATE INDEX document_by_parent_rank ON document (stream, kind, parent, rank, ord)
     WHERE rank IS NOT NULL;

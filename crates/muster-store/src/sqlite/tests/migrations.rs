@@ -37,7 +37,7 @@ fn task() -> DocumentRow {
             parent: "PLAN-001".to_owned(),
             status: Cow::Borrowed("ACTIVE"),
             rank: Some(2),
-            marks: 3,
+            marks: 7,
         },
         version: 4,
         body: "{\"title\":\"second\"}".to_owned(),

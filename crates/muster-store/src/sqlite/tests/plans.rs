@@ -113,7 +113,7 @@ fn grow(store: &SqliteStore, count: u64) {
                 parent: parent.to_owned(),
                 status: Cow::Borrowed(if wanted { "TODO" } else { CROWD }),
                 rank: wanted.then_some(1),
-                marks: if wanted { 3 } else { 0 },
+                marks: if wanted { 7 } else { 4 },
             },
             version: global,
             body: String::new(),

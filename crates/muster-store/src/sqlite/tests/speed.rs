@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use muster_core::{Address, Index, ListOrder, ListQuery, Subject, Timestamp};
+use muster_core::{Address, Index, ListOrder, ListQuery, Mark, Subject, Timestamp};
 
 use super::{STREAM, open};
 use crate::{Append, DocumentChange, DocumentRow, EventRow, SqliteStore, Store as _, Transaction};
@@ -39,7 +39,7 @@ fn append(transaction: &mut dyn Transaction, task: u64) {
         parent: "PLAN-1".to_owned(),
         status: Cow::Borrowed("TODO"),
         rank: Some(u32::try_from(task % 7).unwrap()),
-        marks: 0,
+        marks: Mark::Listed as u8,
     };
     let document = DocumentRow {
         address: Address { kind: Cow::Borrowed("task"), name },
