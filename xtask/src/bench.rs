@@ -14,7 +14,7 @@ mod store;
 mod throughput;
 mod wire;
 
-use std::{env, fs, path::PathBuf, time::Duration};
+use std::{env, fs, path::PathBuf, thread, time::Duration};
 
 use anyhow::{Context, Result, ensure};
 
@@ -31,6 +31,9 @@ use crate::workspace::{Workspace, run};
 const SIZES: [u64; 2] = [1_000, 100_000];
 /// Memory that an agent's server may hold on each.
 const MEMORY_MIB_MAX: [f64; 2] = [25.0, 60.0];
+
+/// Programs get this long to be as they are during a session: the first quiet second is over.
+const SETTLING: Duration = Duration::from_millis(1_500);
 
 /// How often things are repeated.
 struct Effort {
@@ -81,6 +84,7 @@ fn measure(workspace: &Workspace, effort: &Effort) -> Result<Vec<Line>> {
     println!("measuring over stdio");
     let mut agents = [Agent::start(&program, small)?, Agent::start(&program, large)?];
     agents.iter_mut().try_for_each(Agent::greet)?;
+    thread::sleep(SETTLING);
     lines.extend(latencies("stdio", &mut agents, &mut targets, &mut disk, effort.rounds)?);
     for ((agent, tasks), limit) in agents.iter().zip(SIZES).zip(MEMORY_MIB_MAX) {
         lines.push(start::memory(agent, tasks, limit)?);
@@ -89,6 +93,7 @@ fn measure(workspace: &Workspace, effort: &Effort) -> Result<Vec<Line>> {
 
     println!("measuring over HTTP");
     let servers = [Server::start(&program, small)?, Server::start(&program, large)?];
+    thread::sleep(SETTLING);
     let mut clients = [servers[0].connect()?, servers[1].connect()?];
     lines.extend(latencies("http", &mut clients, &mut targets, &mut disk, effort.rounds)?);
     for (server, tasks) in servers.iter().zip(SIZES) {

@@ -61,8 +61,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine over a store. A process that stays (a server) keeps house: it lets the store tidy
-    /// up when idle and at the end.
+    /// An engine over a store. A process that stays keeps house: it lets the store tidy up in quiet
+    /// moments.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, keeps_house: bool) -> Self {
         let hub = Arc::new(Hub::new(Arc::clone(&store)));
         let after_commit = Arc::clone(&hub);

@@ -101,7 +101,6 @@ struct Desk {
     news: Condvar,
 }
 
-#[derive(Default)]
 struct Line {
     waiting: VecDeque<Box<dyn Job>>,
     /// Whether somebody is writing.
@@ -111,7 +110,24 @@ struct Line {
     written: u64,
     seen: u64,
     rested: u64,
+    /// Whether the thread sleeps until it hears that somebody has written.
+    unaware: bool,
     closed: bool,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            taken: false,
+            written: 0,
+            seen: 0,
+            // The first quiet moment is for making the store ready, even if nobody has written.
+            rested: u64::MAX,
+            unaware: false,
+            closed: false,
+        }
+    }
 }
 
 impl Line {
@@ -133,20 +149,17 @@ impl Desk {
                 Seat(self).clear_line();
                 line = self.line();
             } else if line.closed {
-                break;
+                return;
             } else {
                 line = self.wait(line);
             }
         }
-        if self.keeps_house && line.rested != line.written {
-            drop(line);
-            self.rest();
-        }
     }
 
     /// Waits for news; tidies up when there is none for a while.
-    fn wait<'a>(&'a self, line: MutexGuard<'a, Line>) -> MutexGuard<'a, Line> {
-        if !self.keeps_house {
+    fn wait<'a>(&'a self, mut line: MutexGuard<'a, Line>) -> MutexGuard<'a, Line> {
+        if !self.keeps_house || line.rested == line.written {
+            line.unaware = self.keeps_house;
             return self.news.wait(line).unwrap_or_else(PoisonError::into_inner);
         }
         let waited = self.news.wait_timeout(line, IDLE_BEFORE_REST);
@@ -230,9 +243,9 @@ impl Drop for Seat<'_> {
     fn drop(&mut self) {
         let mut line = self.0.line();
         line.taken = false;
-        let left = !line.waiting.is_empty();
+        let news = !line.waiting.is_empty() || std::mem::take(&mut line.unaware);
         drop(line);
-        if left {
+        if news {
             self.0.news.notify_one();
         }
     }

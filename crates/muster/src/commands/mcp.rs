@@ -38,7 +38,7 @@ pub(crate) fn run(shared: &Shared, mcp: Mcp) -> anyhow::Result<ExitCode> {
         storage_dir: storage::directory(shared)?,
         toolset: mcp.toolset,
         default_workspace: workspace.clone(),
-        keeps_house: false,
+        keeps_house: true,
     };
     let app = Arc::new(App::open(options)?);
     let backend = AppBackend::new(app, workspace.map(|workspace| workspace.to_string()));
