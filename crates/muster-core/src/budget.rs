@@ -66,7 +66,10 @@ pub fn fit(view: Map<String, Value>, shedding: &Shedding, max_chars: u64) -> Fit
         // A list loses one element after the other; each loss may have to be written down first.
         while used as u64 > effective {
             let before = used;
-            used = action.apply(&mut root, used, effective as usize);
+            // Writing down the first loss can make room itself, so it comes before a second one.
+            let is_first = cut.is_empty() && shedding.ledger.is_some();
+            let goal = if is_first { used - 1 } else { effective as usize };
+            used = action.apply(&mut root, used, goal);
             if used == before {
                 break;
             }
