@@ -26,7 +26,8 @@ pub(super) fn is_unix_millis(number: i64) -> bool {
     (EARLIEST_MILLIS..EARLIEST_MILLIS * 10).contains(&number)
 }
 
-/// Takes moments and folders out of an answer, and tells the first one that is not written as it should be.
+/// Takes moments and folders out of an answer, and tells the first moment that is not written as it
+/// should be.
 pub(super) fn take_out(value: &mut Value, key: &str) -> Result<(), String> {
     let is_text = matches!(key, "timestamp" | "ts");
     let is_number = matches!(key, "ts_ms" | "at_ms" | "last_ts_ms") || key.ends_with("_at_ms");

@@ -100,6 +100,36 @@ fn context_pack() -> Vec<&'static str> {
     [&events, &*before_core(), &["drop delta"], CORE, TAIL].concat()
 }
 
+fn handoff() -> Vec<&'static str> {
+    let lists = [
+        "poplast handoff.done 1",
+        "poplast handoff.risks 3",
+        "poplast handoff.remaining 2",
+        "poplast handoff.risks 0",
+        "drop handoff.done",
+        "drop handoff.risks",
+    ];
+    let (last, core) = CORE.split_last().unwrap();
+    [&*before_core(), &lists, core, &["drop handoff", *last], TAIL].concat()
+}
+
+fn resume_pack() -> Vec<&'static str> {
+    let own = [
+        "payloads timeline.events",
+        "popold timeline.events 5",
+        "texts signals.evidence 160",
+        "texts signals.decisions 160",
+        "popold timeline.events 0",
+        "poplast signals.evidence 0",
+        "poplast signals.blockers 3",
+        "poplast signals.decisions 1",
+        "drop timeline",
+        "drop signals",
+        "drop truncated",
+    ];
+    [&own, &*radar()].concat()
+}
+
 /// Budgets up to this one are all asked for.
 const EVERY_BUDGET_TO: u64 = 500;
 
@@ -136,6 +166,12 @@ fn states(view: &Value, actions: &[&str], paginate: Paginate<'_>) -> Vec<State> 
         }
     }
     assert_eq!(all.last().unwrap().view, json!({}), "the last state is empty");
+    // A view that says whether it was cut says so in every state but the first.
+    for state in &mut all[1..] {
+        if let Some(truncated) = state.view.get_mut("truncated") {
+            *truncated = json!(true);
+        }
+    }
     all
 }
 
@@ -165,6 +201,12 @@ fn apply(view: &mut Value, words: &[&str], paginate: Paginate<'_>) {
             let events = map.get_mut(last).and_then(Value::as_array_mut).into_iter().flatten();
             let mut payloads = events.filter_map(Value::as_object_mut);
             drop(payloads.find_map(|event| event.shift_remove("payload")));
+        }),
+        ["texts", path, max] => at(view, path, &mut |map, last| {
+            let entries = map.get_mut(last).and_then(Value::as_array_mut).into_iter().flatten();
+            for entry in entries.filter_map(Value::as_object_mut) {
+                cut(entry, "text", max);
+            }
         }),
         ["rows", rest @ ..] => {
             for list in ["plans", "tasks"] {
@@ -379,6 +421,31 @@ fn every_budget_of_the_context_pack_leaves_what_its_list_says() {
         json!({"target": "PLAN-001", "delta_limit": 7}),
     ] {
         sweep(&surface, "tasks_context_pack", &arguments, &context_pack(), &|_, _, _| {});
+    }
+}
+
+#[test]
+fn every_budget_of_the_handoff_leaves_what_its_list_says() {
+    let surface = rich();
+    call(&surface, "tasks_progress", json!({"path": "s:0", "force": true, "reason": "late"}));
+    for target in ["TASK-001", "TASK-005", "PLAN-001"] {
+        sweep(&surface, "tasks_handoff", &json!({"target": target}), &handoff(), &|_, _, _| {});
+    }
+}
+
+#[test]
+fn every_budget_of_the_resume_pack_leaves_what_its_list_says() {
+    let surface = rich();
+    for number in 0..4 {
+        let text = format!("card {number} {}", "größe ".repeat(number * 20));
+        for kind in ["decision", "evidence"] {
+            let card = json!({"type": kind, "title": "Card", "text": text, "tags": ["blocker"]});
+            call(&surface, "think_card", json!({"task": "TASK-005", "card": card}));
+        }
+    }
+    for target in ["TASK-001", "TASK-005", "PLAN-001"] {
+        let arguments = json!({"target": target, "read_only": true});
+        sweep(&surface, "tasks_resume_pack", &arguments, &resume_pack(), &|_, _, _| {});
     }
 }
 
