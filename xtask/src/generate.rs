@@ -80,8 +80,9 @@ fn pages(workspace: &Workspace) -> Result<Vec<Page>> {
     FILES.into_iter().map(page).collect()
 }
 
-/// Builds only the program, but as a part of the whole workspace: naming `--examples`, of which there
-/// are none, selects the features that tests select, so that nothing is compiled a second time.
+/// Builds only the program, but as a part of the whole workspace: naming `--examples`, of which
+/// there are none, selects the features that tests select, so that nothing is compiled a second
+/// time.
 fn build(workspace: &Workspace) -> Result<()> {
     let program = ["build", "--workspace", "--bin", "muster", "--examples"];
     if !run(&mut workspace.cargo(&program))? {

@@ -5,9 +5,9 @@
 //! ```
 //!
 //! A caller who finds nobody writing writes the group itself: its answer waits for no other thread.
-//! Whatever has come in meanwhile goes to the writer thread, which stays at the desk until the line is
-//! empty. There is no timer: while one group is being made durable, the next one gathers. Answers go
-//! out only after the commit, and all of a group fail together if it fails.
+//! Whatever has come in meanwhile goes to the writer thread, which stays at the desk until the line
+//! is empty. There is no timer: while one group is being made durable, the next one gathers.
+//! Answers go out only after the commit, and all of a group fail together if it fails.
 
 use std::{
     collections::VecDeque,
@@ -131,7 +131,8 @@ impl Default for Line {
 }
 
 impl Line {
-    /// Whether nobody has written since this was last asked, and the store has something to tidy up.
+    /// Whether nobody has written since this was last asked, and the store has something to tidy
+    /// up.
     fn is_idle(&mut self) -> bool {
         let quiet = std::mem::replace(&mut self.seen, self.written) == self.written;
         quiet && !self.taken && self.rested != self.written
