@@ -131,8 +131,12 @@ fn redact_arguments(arguments: &mut Map<String, Value>) -> Vec<String> {
     redacted
 }
 
-/// SHA-256 of the arguments with sorted keys and without the key itself (TASKS-IDEM-1).
+/// SHA-256 of the arguments with sorted keys and without the key itself (TASKS-IDEM-1); nobody asks
+/// for it without a key.
 fn digest(arguments: &Map<String, Value>) -> String {
+    if !arguments.contains_key("idempotency_key") {
+        return String::new();
+    }
     let mut canonical = Value::Object(arguments.clone());
     if let Value::Object(map) = &mut canonical {
         map.shift_remove("idempotency_key");

@@ -266,6 +266,10 @@ impl<A: Aggregate> Documents<A> {
             None if self.complete => self.loaded.keys().collect(),
             None => return Err(unloaded(Need::List(padded))),
         };
+        if !self.complete && self.changed_len() == 0 {
+            // As the store has sorted and cut it.
+            return stored.into_iter().filter_map(|key| self.get(key).transpose()).collect();
+        }
         let mut rows: Vec<((u64, u64), &A::Document)> = Vec::new();
         let changed =
             |key: &A::Key| self.current.contains_key(key) || self.earlier.contains_key(key);

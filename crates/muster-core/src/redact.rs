@@ -42,22 +42,26 @@ pub fn text(text: &str) -> Option<String> {
 }
 
 /// Whether a secret could be in a text, or in one of the texts that it holds as JSON: escapes never
-/// touch how a secret begins. Cheap, and wrong only by saying yes.
+/// touch how a secret begins. Wrong only by saying yes.
 pub fn may_be_in(text: &str) -> bool {
     let bytes = text.as_bytes();
-    bytes.iter().enumerate().any(|(at, byte)| {
-        let begins = |word: &str| bytes[at..].starts_with(word.as_bytes());
-        match byte {
-            b'g' => begins("github_pat_") || GITHUB_PREFIXES.into_iter().any(begins),
-            b's' => begins("sk-"),
-            b'A' => AWS_PREFIXES.into_iter().any(begins),
-            b'-' => begins(PEM_BEGIN),
-            b'B' | b'b' => {
-                bytes.get(at..at + 6).is_some_and(|word| word.eq_ignore_ascii_case(b"bearer"))
-            }
-            _ => false,
+    // Looks for the rarest byte of each beginning, and only then at what is around it.
+    bytes.iter().enumerate().any(|(at, byte)| match byte {
+        b'_' => ends_like_github(&bytes[..=at]),
+        b'-' => bytes[..at].ends_with(b"sk") || bytes[at..].starts_with(PEM_BEGIN.as_bytes()),
+        b'I' => {
+            [b"AKIA", b"ASIA"].iter().any(|word| bytes[at.saturating_sub(2)..].starts_with(*word))
         }
+        b'B' | b'b' => {
+            bytes.get(at..at + 6).is_some_and(|word| word.eq_ignore_ascii_case(b"bearer"))
+        }
+        _ => false,
     })
+}
+
+fn ends_like_github(bytes: &[u8]) -> bool {
+    bytes.ends_with(b"github_pat_")
+        || GITHUB_PREFIXES.iter().any(|prefix| bytes.ends_with(prefix.as_bytes()))
 }
 
 /// Replaces secrets in every text inside a JSON value; answers whether any was found.

@@ -34,12 +34,12 @@ const STAGES: [(&str, CardType); 5] = [
     ("decision", CardType::Decision),
 ];
 
-/// Reasoning to seed: up to five stages.
+/// Reasoning to seed: up to five stages. The schema closes it, so that it can also stand among other
+/// arguments.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
+#[schemars(inline, extend("additionalProperties" = false))]
 pub(crate) struct ThinkInput {
-    /// What the problem is.
+    /// What the problem is; a text or a card.
     pub(crate) frame: Option<CardInput>,
     /// What is supposed.
     pub(crate) hypothesis: Option<CardInput>,

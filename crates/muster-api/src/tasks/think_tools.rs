@@ -16,7 +16,7 @@ use super::{
     card::CardInput,
     groups::{Repeatable, TaskOrPlan},
     respond::{first, shown},
-    think::{PipelineView, StageStatus, ThinkInput, commit, commit_card, commit_note},
+    think::{PipelineView, ThinkInput, commit, commit_card, commit_note},
 };
 use crate::{
     Effect,
@@ -34,48 +34,9 @@ pub(crate) struct ThinkPipeline {
     #[serde(flatten)]
     selection: TaskOrPlan,
     #[serde(flatten)]
-    think: OpenThinkInput,
+    think: ThinkInput,
     #[serde(flatten)]
     repeatable: Repeatable,
-}
-
-/// The stages beside other arguments.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-pub(crate) struct OpenThinkInput {
-    /// What the problem is; a text or a card.
-    frame: Option<CardInput>,
-    /// What is supposed.
-    hypothesis: Option<CardInput>,
-    /// How it is tried.
-    test: Option<CardInput>,
-    /// What came out.
-    evidence: Option<CardInput>,
-    /// What follows.
-    decision: Option<CardInput>,
-    /// Status per stage; default open.
-    status: Option<StageStatus>,
-    /// Whether a decision is noted too; default true.
-    note_decision: Option<bool>,
-    /// Title of that note; default Decision.
-    note_title: Option<String>,
-    /// Format of that note; default text.
-    note_format: Option<String>,
-}
-
-impl From<OpenThinkInput> for ThinkInput {
-    fn from(open: OpenThinkInput) -> Self {
-        Self {
-            frame: open.frame,
-            hypothesis: open.hypothesis,
-            test: open.test,
-            evidence: open.evidence,
-            decision: open.decision,
-            status: open.status,
-            note_decision: open.note_decision,
-            note_title: open.note_title,
-            note_format: open.note_format,
-        }
-    }
 }
 
 impl Operation for ThinkPipeline {
@@ -86,7 +47,7 @@ impl Operation for ThinkPipeline {
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;
-        let pipeline = ThinkInput::from(self.think).check()?;
+        let pipeline = self.think.check()?;
         let workspace = self.workspace.clone();
         call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
             let target = lookup::target(draft.documents(), named, Accepts::Any)?;

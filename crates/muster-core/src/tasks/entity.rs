@@ -243,9 +243,7 @@ impl Task {
     }
 
     fn is_unconfirmed(&self) -> bool {
-        self.steps.iter().any(|step| {
-            Checkpoint::ALL.into_iter().any(|cp| step.misses(cp) || step.misses_proof(cp))
-        })
+        self.steps.iter().any(Step::is_unconfirmed)
     }
 }
 

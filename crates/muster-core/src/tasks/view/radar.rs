@@ -80,8 +80,8 @@ impl RadarView {
             }
             EntityId::Plan(id) => {
                 let plan = lookup::plan(docs, id)?;
-                let rollup = Rollup::of(docs, plan)?;
                 let radar = of_plan(docs, plan)?;
+                let rollup = Rollup::of(docs, plan)?;
                 (TargetView::plan(workspace, plan), radar, None, Some(rollup))
             }
         };
@@ -121,12 +121,14 @@ fn of_task(
 fn of_plan(docs: &Documents<Tasks>, plan: &Plan) -> Result<Radar, Unloaded<Tasks>> {
     let meta = &plan.meta;
     let why = plan.contract.as_deref().or(meta.description.as_deref()).unwrap_or_default();
+    // What is quick to write comes first: a view starts over until all it asks for is loaded.
+    let (verify, next) = (plan_verify(docs, plan)?, plan_next(docs, plan)?);
     let (blockers, count) = plan_blockers(docs, plan, BLOCKER_LINES_MAX)?;
     Ok(Radar {
         now: format!("Plan {} ({}): {}", plan.id, meta.status.name(), meta.title),
         why: text::cut(why, WHY_CHARS_MAX),
-        verify: plan_verify(docs, plan)?,
-        next: plan_next(docs, plan)?,
+        verify,
+        next,
         blockers: capped(blockers, count),
     })
 }
