@@ -3,8 +3,10 @@
 //! After any error of the engine the connection is closed and another one opened: what a failed
 //! write or sync left in memory is not trusted, and a COMMIT is never tried twice.
 
-use muster_core::Address;
-use rusqlite::{Params, params};
+use std::borrow::Cow;
+
+use muster_core::{Address, Index};
+use rusqlite::{OptionalExtension as _, Params, Row, ToSql, params};
 
 use super::{view::View, writer::Turn};
 use crate::{
@@ -73,24 +75,51 @@ impl<'a> SqliteTransaction<'a> {
     }
 
     fn put(&self, stream: i64, row: &DocumentRow) -> Result<(), StoreError> {
-        let index = &row.index;
-        let parameters = params![
-            stream,
-            row.address.kind,
-            row.address.name,
-            row.version,
-            index.ord,
-            index.parent,
-            index.status,
-            index.rank,
-            index.marks,
-            row.body
+        let DocumentRow { address, index, version, body } = row;
+        let Some((id, old)) = self.stored(stream, address)? else {
+            let Index { ord, parent, status, rank, marks } = index;
+            let Address { kind, name } = address;
+            let parameters =
+                params![stream, kind, name, version, ord, parent, status, rank, marks, body];
+            return self.run("wrote a document", INSERT_DOCUMENT, parameters).map(drop);
+        };
+        // Only what differs is set, so that no index is touched whose content stays the same.
+        let mut sql = "UPDATE document SET version = ?2, body = ?3".to_owned();
+        let mut values: Vec<&dyn ToSql> = vec![&id, version, body];
+        let columns: [(&str, bool, &dyn ToSql); 5] = [
+            ("ord", old.ord != index.ord, &index.ord),
+            ("parent", old.parent != index.parent, &index.parent),
+            ("status", old.status != index.status, &index.status),
+            ("rank", old.rank != index.rank, &index.rank),
+            ("marks", old.marks != index.marks, &index.marks),
         ];
-        // Most changes leave the listed columns alone; then no index has to be touched.
-        if self.run("changed a document", UPDATE_BODY, parameters)? == 0 {
-            self.run("wrote a document", PUT_DOCUMENT, parameters)?;
+        for (column, _, value) in columns.into_iter().filter(|(_, differs, _)| *differs) {
+            values.push(value);
+            sql.push_str(&format!(", {column} = ?{}", values.len()));
         }
-        Ok(())
+        sql.push_str(" WHERE id = ?1");
+        self.run("changed a document", &sql, values.as_slice()).map(drop)
+    }
+
+    /// The row id and the columns that a document has now, if it is there.
+    fn stored(&self, stream: i64, address: &Address) -> Result<Option<(i64, Index)>, StoreError> {
+        let link = self.view.link();
+        let read = || {
+            let mut statement = link.connection.prepare_cached(STORED_INDEX)?;
+            let parameters = params![stream, address.kind, address.name];
+            let read = |row: &Row<'_>| {
+                let index = Index {
+                    ord: row.get(1)?,
+                    parent: row.get(2)?,
+                    status: Cow::Owned(row.get(3)?),
+                    rank: row.get(4)?,
+                    marks: row.get(5)?,
+                };
+                Ok((row.get(0)?, index))
+            };
+            statement.query_row(parameters, read).optional()
+        };
+        read().map_err(|error| link.failed("looked up a document", &error))
     }
 
     fn remove(&self, stream: i64, address: &Address) -> Result<(), StoreError> {
@@ -115,16 +144,12 @@ const INSERT_STREAM: &str = "INSERT INTO stream (name, seq) VALUES (?1, ?2)";
 const INSERT_EVENT: &str = "\
     INSERT INTO event (global, stream, seq, at, kind, entity, scope, body) \
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-const UPDATE_BODY: &str = "\
-    UPDATE document INDEXED BY document_by_name SET version = ?4, body = ?10 \
-    WHERE stream = ?1 AND kind = ?2 AND name = ?3 \
-    AND ord = ?5 AND parent = ?6 AND status = ?7 AND rank IS ?8 AND marks = ?9";
-const PUT_DOCUMENT: &str = "\
+const STORED_INDEX: &str = "\
+    SELECT id, ord, parent, status, rank, marks FROM document \
+    WHERE stream = ?1 AND kind = ?2 AND name = ?3";
+const INSERT_DOCUMENT: &str = "\
     INSERT INTO document (stream, kind, name, version, ord, parent, status, rank, marks, body) \
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
-    ON CONFLICT (stream, kind, name) DO UPDATE SET version = excluded.version, \
-    ord = excluded.ord, parent = excluded.parent, status = excluded.status, \
-    rank = excluded.rank, marks = excluded.marks, body = excluded.body";
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 const REMOVE_DOCUMENT: &str = "DELETE FROM document WHERE stream = ?1 AND kind = ?2 AND name = ?3";
 
 impl Transaction for SqliteTransaction<'_> {
