@@ -27,7 +27,7 @@ pub enum Need<A: Aggregate> {
     Events(EventQuery),
 }
 
-/// The answer of a look-up whose document, list or slice is not at hand.
+/// What a look-up answers when something is not at hand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unloaded<A: Aggregate>(pub Box<Need<A>>);
 
@@ -266,7 +266,7 @@ impl<A: Aggregate> Documents<A> {
             None if self.complete => self.loaded.keys().collect(),
             None => return Err(unloaded(Need::List(padded))),
         };
-        if !self.complete && self.changed_len() == 0 {
+        if !self.complete && self.earlier.is_empty() && self.current.is_empty() {
             // As the store has sorted and cut it.
             return stored.into_iter().filter_map(|key| self.get(key).transpose()).collect();
         }
@@ -364,11 +364,6 @@ impl<A: Aggregate> Documents<A> {
     pub fn changed(&self) -> impl Iterator<Item = (&A::Key, Option<&Arc<A::Document>>)> {
         let before = self.earlier.iter().filter(|(key, _)| !self.current.contains_key(key));
         before.chain(&self.current).map(|(key, slot)| (key, slot.as_ref()))
-    }
-
-    /// How many documents were changed.
-    pub(crate) fn changed_len(&self) -> usize {
-        self.earlier.len() + self.current.len()
     }
 
     /// Ends a call: what it changed becomes the state that the next one starts from.

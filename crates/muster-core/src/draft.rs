@@ -73,11 +73,6 @@ impl<'a, A: Aggregate> Draft<'a, A> {
         self.sealed = 0;
     }
 
-    /// Whether the draft would change anything.
-    pub fn is_empty(&self) -> bool {
-        self.events().is_empty() && self.documents.changed_len() == 0
-    }
-
     /// Ends the draft and hands over its events; the changed documents stay in the working set.
     pub fn into_events(self) -> Vec<Recorded<A::Event>> {
         self.events().to_vec()

@@ -34,8 +34,8 @@ const STAGES: [(&str, CardType); 5] = [
     ("decision", CardType::Decision),
 ];
 
-/// Reasoning to seed: up to five stages. The schema closes it, so that it can also stand among other
-/// arguments.
+/// Reasoning to seed: up to five stages. The schema closes it, so that it can also stand among
+/// other arguments.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[schemars(inline, extend("additionalProperties" = false))]
 pub(crate) struct ThinkInput {
