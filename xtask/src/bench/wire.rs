@@ -9,7 +9,8 @@ use std::{
     net::TcpStream,
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, bail, ensure};
@@ -19,6 +20,9 @@ use super::series::Series;
 
 /// How long an answer is waited for.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a process may take to end.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A way to send calls and get answers.
 pub(crate) trait Wire {
@@ -41,7 +45,8 @@ pub(crate) fn program(path: &Path, storage_dir: &Path) -> Command {
 /// A `muster mcp` process.
 pub(crate) struct Agent {
     child: Child,
-    stdin: ChildStdin,
+    /// Closing it ends the process.
+    stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     line: String,
     last_id: u64,
@@ -58,7 +63,7 @@ impl Agent {
             .context("start muster mcp")?;
         let stdin = child.stdin.take().context("the agent has no stdin")?;
         let stdout = BufReader::new(child.stdout.take().context("the agent has no stdout")?);
-        Ok(Self { child, stdin, stdout, line: String::new(), last_id: 0 })
+        Ok(Self { child, stdin: Some(stdin), stdout, line: String::new(), last_id: 0 })
     }
 
     /// Opens the conversation as clients do; the first answer of the process.
@@ -93,7 +98,8 @@ impl Agent {
         request.push('\n');
         self.line.clear();
         series.time(|| {
-            self.stdin.write_all(request.as_bytes())?;
+            let stdin = self.stdin.as_mut().context("the agent was told to end")?;
+            stdin.write_all(request.as_bytes())?;
             Ok(self.stdout.read_line(&mut self.line)?)
         })?;
         let answer: Value = serde_json::from_str(&self.line).context("an answer of the agent")?;
@@ -118,6 +124,7 @@ impl Wire for Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
+        drop(self.stdin.take());
         end(&mut self.child);
     }
 }
@@ -169,7 +176,11 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        end(&mut self.child);
+        let process = self.child.id().to_string();
+        match Command::new("kill").args(["-TERM", &process]).status() {
+            Ok(_) => end(&mut self.child),
+            Err(error) => println!("the server was not told to end: {error}"),
+        }
     }
 }
 
@@ -236,8 +247,16 @@ fn result_of(operation: &str, mut envelope: Value) -> Result<Value> {
     Ok(envelope["result"].take())
 }
 
-/// Ends a process of ours; a failure leaves it to the system.
+/// Waits until a process that was told to end has done so, in an orderly way that leaves nothing to
+/// recover; ends it after a while.
 fn end(child: &mut Child) {
+    let deadline = Instant::now() + END_TIMEOUT;
+    while Instant::now() < deadline {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
     if child.kill().is_ok() {
         child.wait().map_or_else(|error| println!("a process did not end: {error}"), drop);
     }
