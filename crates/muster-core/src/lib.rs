@@ -14,6 +14,7 @@ mod replay;
 pub mod tasks;
 pub mod text;
 mod time;
+pub mod todo;
 
 pub use aggregate::{Address, Aggregate, Env, Head, Index, Mark, Recorded, Refusal, Subject};
 pub use documents::{

@@ -77,12 +77,15 @@ pub fn value(value: &mut Value) -> bool {
         Value::Array(items) => {
             items.iter_mut().fold(false, |found, item| self::value(item) | found)
         }
-        Value::Object(map) => {
-            let found = map.values_mut().fold(false, |found, item| self::value(item) | found);
-            keys(map) | found
-        }
+        Value::Object(map) => object(map),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
+}
+
+/// Replaces secrets in every text and key inside an object; answers whether any was found.
+pub fn object(map: &mut Map<String, Value>) -> bool {
+    let found = map.values_mut().fold(false, |found, item| value(item) | found);
+    keys(map) | found
 }
 
 /// Replaces secrets in the keys of an object; of keys that become the same the last one stays.

@@ -1,4 +1,4 @@
-//! Small questions about text: lengths in characters, cutting, the nearest name.
+//! Small questions about text: lengths in characters, cutting, whitespace, the nearest name.
 
 /// Number of Unicode scalar values.
 pub fn chars(text: &str) -> usize {
@@ -13,6 +13,40 @@ pub fn cut(text: &str, max: usize) -> String {
     let mut short: String = text.chars().take(max.saturating_sub(1)).collect();
     short.push('…');
     short
+}
+
+/// Whether a character is whitespace: Unicode's White_Space and the four information separators.
+///
+/// The separators U+001C to U+001F are what the standard library leaves out (MV-2).
+pub fn is_whitespace(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
+}
+
+/// The text without whitespace at its ends (MV-2).
+pub fn trim(text: &str) -> &str {
+    text.trim_matches(is_whitespace)
+}
+
+/// Whether nothing but whitespace is there.
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(is_whitespace)
+}
+
+/// The trimmed text with every run of whitespace made one `mark`.
+pub fn join_words(text: &str, mark: char) -> String {
+    let mut joined = String::with_capacity(text.len());
+    for word in text.split(is_whitespace).filter(|word| !word.is_empty()) {
+        if !joined.is_empty() {
+            joined.push(mark);
+        }
+        joined.push_str(word);
+    }
+    joined
+}
+
+/// The form by which a title is recognised: one space between words, lower case (MV-3).
+pub fn fold(text: &str) -> String {
+    join_words(text, ' ').to_lowercase()
 }
 
 /// The candidate with the smallest edit distance; ties go to the alphabetically first.
@@ -38,7 +72,22 @@ fn edit_distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{cut, edit_distance, nearest};
+    use super::{cut, edit_distance, fold, is_blank, join_words, nearest, trim};
+
+    #[test]
+    fn whitespace_includes_the_information_separators() {
+        assert_eq!(trim("\u{1c}\u{3000} x\u{200b}\u{a0}\u{1f}"), "x\u{200b}");
+        assert!(is_blank("\u{1c}\u{1d}\u{1e}\u{1f}\u{85}\u{2028} \t"));
+        assert!(!is_blank("\u{200b}"), "a zero width space is content");
+        assert!(!is_blank("\u{feff}"), "so is a byte order mark");
+    }
+
+    #[test]
+    fn words_are_joined_and_folded() {
+        assert_eq!(join_words("  Lane \t\u{1d} Q ", '_'), "Lane_Q");
+        assert_eq!(fold(" Ship\u{a0}\n THE  Größe "), "ship the größe");
+        assert_ne!(fold("e\u{301}"), fold("\u{e9}"), "no Unicode normalisation");
+    }
 
     #[test]
     fn cut_keeps_short_text_and_marks_long_text() {

@@ -1,0 +1,114 @@
+//! Items, patches and ids, one by one; what is not usable is left out.
+
+use serde_json::Value;
+
+use super::{
+    ID, Malformed,
+    fields::{self, Object, first, first_object, first_text},
+};
+use crate::{
+    text,
+    todo::{Entry, ItemId, Metadata, Patch, Priority, Progress, Status},
+};
+
+/// The usable items of a list. An empty list is a list; one without a usable item is not (TD-16).
+pub(super) fn items(list: &[Value]) -> Result<Vec<Entry>, Malformed> {
+    let entries: Vec<Entry> = list.iter().filter_map(Value::as_object).filter_map(item).collect();
+    if entries.is_empty() && !list.is_empty() {
+        return Err(Malformed::NoUsableItem);
+    }
+    Ok(entries)
+}
+
+/// An item; `None` without a title.
+pub(super) fn item(object: &Object) -> Option<Entry> {
+    Some(Entry {
+        id: first(object, &ID, fields::id),
+        title: title(object)?,
+        progress: progress(object).unwrap_or_default(),
+        priority: priority(object),
+        metadata: metadata(object),
+    })
+}
+
+/// The usable entries of a patch. Fields beside the operation are none (TD-20).
+pub(super) fn patches(envelope: &Object) -> Result<Vec<Patch>, Malformed> {
+    let default = first(envelope, &ID, fields::id);
+    let given = first(envelope, &["patches", "patch"], |value| match value {
+        Value::Array(list) => Some(list.as_slice()),
+        Value::Object(_) => Some(std::slice::from_ref(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    });
+    let given = given.unwrap_or_default().iter().filter_map(Value::as_object);
+    let patches: Vec<Patch> = given.filter_map(|entry| patch(entry, default.as_ref())).collect();
+    if patches.is_empty() { Err(Malformed::NoUsablePatch) } else { Ok(patches) }
+}
+
+/// One entry; an object under `patch` inside it is then the only place of its fields.
+fn patch(entry: &Object, default: Option<&ItemId>) -> Option<Patch> {
+    let nested = first_object(entry, &["patch"]);
+    let id = first(entry, &ID, fields::id)
+        .or_else(|| nested.and_then(|nested| first(nested, &ID, fields::id)))
+        .or_else(|| default.cloned())?;
+    let source = nested.unwrap_or(entry);
+    let progress = progress(source);
+    let patch = Patch {
+        id,
+        title: title(source),
+        status: progress.as_ref().map(|progress| progress.status),
+        raw_status: progress.and_then(|progress| progress.raw),
+        priority: priority(source),
+        metadata: metadata(source),
+    };
+    (!patch.is_empty()).then_some(patch)
+}
+
+/// The ids to delete (TD-22).
+pub(super) fn ids(envelope: &Object) -> Result<Vec<ItemId>, Malformed> {
+    let listed: Vec<ItemId> = match envelope.get("ids") {
+        Some(Value::Array(list)) => list.iter().filter_map(fields::id).collect(),
+        Some(one) => fields::id(one).into_iter().collect(),
+        None => Vec::new(),
+    };
+    if !listed.is_empty() {
+        return Ok(listed);
+    }
+    first(envelope, &ID, fields::id).map(|id| vec![id]).ok_or(Malformed::NoId)
+}
+
+/// The first string decides, also a blank one: then there is no title (TD-4).
+fn title(object: &Object) -> Option<String> {
+    let given = first(object, &["title", "content", "text"], Value::as_str)?;
+    let title = text::trim(given);
+    (!title.is_empty()).then(|| title.to_owned())
+}
+
+/// The status, and the word it was given as when that is another one (TD-6).
+///
+/// What the server sends has the two apart (TS-2); such a `raw_status` is taken back if it means
+/// the status that it stands beside.
+fn progress(object: &Object) -> Option<Progress> {
+    let word = first_text(object, &["status", "state"])?;
+    let status = Status::of_word(word);
+    let is_another = |word: &&str| *word != status.as_str();
+    let raw = Some(word).filter(is_another).or_else(|| {
+        let kept = first_text(object, &["raw_status"])?;
+        Some(kept).filter(is_another).filter(|kept| Status::of_word(kept) == status)
+    });
+    Some(Progress { status, raw: raw.map(str::to_owned) })
+}
+
+/// A number or a string that is not blank, as given (TD-7).
+fn priority(object: &Object) -> Option<Priority> {
+    match object.get("priority")? {
+        Value::Number(number) => Some(Priority::Number(number.clone())),
+        Value::String(given) if !text::is_blank(given) => Some(Priority::Text(given.clone())),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+            None
+        }
+    }
+}
+
+fn metadata(object: &Object) -> Option<Metadata> {
+    object.get("metadata")?.as_object().cloned()
+}

@@ -1,0 +1,241 @@
+//! A reader's copy of the lists of one session, kept up to date by its events.
+//!
+//! Total: every event, in any order and number, is handled without harm. A list never goes back
+//! to an older revision, and never becomes empty because a connection was lost (TD-28).
+
+mod handled;
+
+use std::collections::BTreeMap;
+
+pub use handled::HandledSeqs;
+
+use super::{
+    Counts, Fallback, Incoming, Item, Malformed, Op, ScopeKey, Update, read, settle::settle,
+};
+use crate::Timestamp;
+
+/// Type of the event by which the server says that it dropped events for this reader.
+const STREAM_GAP: &str = "stream.gap";
+
+/// One list as a reader knows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScopeState {
+    /// Its stable name.
+    pub key: ScopeKey,
+    /// The words shown for it.
+    pub label: String,
+    /// The last revision that was accepted, if one ever came.
+    pub revision: Option<i64>,
+    /// The list.
+    pub items: Vec<Item>,
+    /// Whether updates may be missing.
+    pub stale: bool,
+    /// Whether an update was ever accepted; `main` exists before that.
+    pub known: bool,
+    /// When the last accepted update happened, as its event says.
+    pub updated_at: Option<Timestamp>,
+    /// Highest seq of an accepted update.
+    accepted_seq: Option<u64>,
+}
+
+/// How a new connection joins on to the one before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Connection {
+    /// It continues exactly after the last event handled.
+    Gapless,
+    /// Events may be missing.
+    WithGap,
+}
+
+/// What became of an event.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Handled {
+    /// It was handled before (EN-10).
+    Redelivered,
+    /// It has no update.
+    NoUpdate,
+    /// Its update makes no sense and was counted.
+    Malformed(Malformed),
+    /// Its update came too late for this scope.
+    Ignored(ScopeKey, Ignored),
+    /// Its update was accepted, even if it changed nothing.
+    Accepted(ScopeKey),
+}
+
+/// Why an update was not applied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ignored {
+    /// Its revision is not greater than the last one (TD-13).
+    RevisionNotNewer,
+    /// It has no revision, and the scope has one (TD-14).
+    Unversioned,
+    /// It has no revision, and its event is older than the last one accepted (TD-14).
+    OlderEvent,
+}
+
+/// All lists of one session.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    fallback: Fallback,
+    scopes: Vec<ScopeState>,
+    places: BTreeMap<ScopeKey, usize>,
+    handled: HandledSeqs,
+    malformed: u64,
+    changes: u64,
+}
+
+impl Reader {
+    /// A reader that has seen nothing: `main` is there, empty.
+    pub fn new(fallback: Fallback) -> Self {
+        let main = ScopeState::unseen(ScopeKey::main());
+        Self {
+            fallback,
+            places: BTreeMap::from([(main.key.clone(), 0)]),
+            scopes: vec![main],
+            handled: HandledSeqs::default(),
+            malformed: 0,
+            changes: 0,
+        }
+    }
+
+    /// Handles an event of the session.
+    pub fn handle(&mut self, event: &Incoming<'_>) -> Handled {
+        if event.seq.is_some_and(|seq| !self.handled.insert(seq)) {
+            return Handled::Redelivered;
+        }
+        if event.kind == STREAM_GAP {
+            self.mark_stale();
+        }
+        let update = match event.body {
+            None => Ok(None),
+            Some(body) => read(event.kind, body, self.fallback),
+        };
+        match update {
+            Ok(None) => Handled::NoUpdate,
+            Ok(Some(update)) => self.update(&update, event),
+            Err(malformed) => {
+                self.malformed += 1;
+                Handled::Malformed(malformed)
+            }
+        }
+    }
+
+    /// Says that the connection was lost and how the next one joins on (TD-26).
+    pub fn reconnected(&mut self, connection: Connection) {
+        match connection {
+            Connection::Gapless => {}
+            Connection::WithGap => self.mark_stale(),
+        }
+    }
+
+    /// The scopes: `main`, then the others as they appeared.
+    pub fn scopes(&self) -> &[ScopeState] {
+        &self.scopes
+    }
+
+    /// One scope.
+    pub fn scope(&self, key: &ScopeKey) -> Option<&ScopeState> {
+        self.places.get(key).and_then(|at| self.scopes.get(*at))
+    }
+
+    /// How many updates were malformed.
+    pub fn malformed(&self) -> u64 {
+        self.malformed
+    }
+
+    /// Grows whenever something changes that can be seen; while it stays, nothing is drawn (UI-6).
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    fn mark_stale(&mut self) {
+        for scope in self.scopes.iter_mut().filter(|scope| scope.known && !scope.stale) {
+            scope.stale = true;
+            self.changes += 1;
+        }
+    }
+
+    fn update(&mut self, update: &Update, event: &Incoming<'_>) -> Handled {
+        let known = self.places.get(&update.scope).and_then(|at| self.scopes.get_mut(*at));
+        let Some(scope) = known else {
+            let mut scope = ScopeState::unseen(update.scope.clone());
+            scope.accept(update, event);
+            self.places.insert(update.scope.clone(), self.scopes.len());
+            self.scopes.push(scope);
+            self.changes += 1;
+            return Handled::Accepted(update.scope.clone());
+        };
+        let Some(reason) = scope.gate(update, event.seq) else {
+            self.changes += u64::from(scope.accept(update, event));
+            return Handled::Accepted(update.scope.clone());
+        };
+        if scope.stale && scope.is_confirmed_by(update) {
+            scope.stale = false;
+            self.changes += 1;
+        }
+        Handled::Ignored(update.scope.clone(), reason)
+    }
+}
+
+impl ScopeState {
+    fn unseen(key: ScopeKey) -> Self {
+        Self {
+            label: key.as_str().to_owned(),
+            key,
+            revision: None,
+            items: Vec::new(),
+            stale: false,
+            known: false,
+            updated_at: None,
+            accepted_seq: None,
+        }
+    }
+
+    /// How many items have which status.
+    pub fn counts(&self) -> Counts {
+        Counts::of(&self.items)
+    }
+
+    /// Why an update is not for this list any more.
+    fn gate(&self, update: &Update, seq: Option<u64>) -> Option<Ignored> {
+        match (update.revision, self.revision) {
+            (Some(given), Some(last)) => (given <= last).then_some(Ignored::RevisionNotNewer),
+            (Some(_), None) => None,
+            (None, Some(_)) => Some(Ignored::Unversioned),
+            (None, None) => {
+                let is_older = seq.zip(self.accepted_seq).is_some_and(|(seq, last)| seq <= last);
+                is_older.then_some(Ignored::OlderEvent)
+            }
+        }
+    }
+
+    /// Whether an update says that the list is whole, without changing it (TD-27).
+    fn is_confirmed_by(&self, update: &Update) -> bool {
+        update.operation.op() == Op::Replace
+            && update.revision.is_some()
+            && update.revision == self.revision
+    }
+
+    /// Applies an update that passed the gate; answers whether anything can be seen of it.
+    fn accept(&mut self, update: &Update, event: &Incoming<'_>) -> bool {
+        let change = settle(&self.items, &update.operation);
+        let mut items = self.items.clone();
+        change.apply(&mut items);
+        let after = Self {
+            label: update.label.as_ref().unwrap_or(&self.label).clone(),
+            key: self.key.clone(),
+            revision: update.revision.or(self.revision),
+            items,
+            stale: self.stale && !change.op().is_whole(),
+            known: true,
+            updated_at: event.at.or(self.updated_at),
+            accepted_seq: self.accepted_seq.max(event.seq),
+        };
+        let is_visible = after.label != self.label
+            || after.revision != self.revision
+            || after.stale != self.stale
+            || after.items != self.items;
+        *self = after;
+        is_visible
+    }
+}

@@ -1,0 +1,138 @@
+//! One list of a session as the server keeps it: it alone decides about revisions (TS-1).
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Change, Counts, Item, Published, ScopeKey, SnapshotResult, Titles, Update,
+    settle::{settle, written},
+};
+use crate::Timestamp;
+
+/// A scope as a document.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Scope {
+    /// Its stable name.
+    pub key: ScopeKey,
+    /// The words shown for it.
+    pub label: String,
+    /// Number of its last accepted update; 0 before the first.
+    pub revision: i64,
+    /// The list.
+    pub items: Vec<Item>,
+    /// Its place among the scopes of the session; `main` has 0.
+    pub order: u64,
+    /// Seq of the event that changed it last; 0 before the first.
+    pub updated_seq: u64,
+    /// When that was.
+    pub updated_at: Timestamp,
+}
+
+/// Where in the log a change stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamp {
+    /// Number of the event in its session.
+    pub seq: u64,
+    /// When it was accepted.
+    pub at: Timestamp,
+}
+
+/// The rule that says no to a change.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Rejection {
+    /// The update brings a revision that is not greater than the current one (TS-6).
+    RevisionNotNewer {
+        /// Which list.
+        scope: ScopeKey,
+        /// The revision of the update.
+        given: i64,
+        /// The revision of the list.
+        current: i64,
+    },
+    /// The list has the greatest revision there is, so no update can follow without a gap.
+    RevisionsExhausted {
+        /// Which list.
+        scope: ScopeKey,
+        /// The revision of the list.
+        current: i64,
+    },
+}
+
+impl Scope {
+    /// A scope before its first update. It is not known yet, and nothing is sent for it (TD-12).
+    pub fn unwritten(key: ScopeKey, order: u64) -> Self {
+        Self {
+            label: key.as_str().to_owned(),
+            key,
+            revision: 0,
+            items: Vec::new(),
+            order,
+            updated_seq: 0,
+            updated_at: Timestamp::default(),
+        }
+    }
+
+    /// Whether an update was ever accepted.
+    pub fn is_known(&self) -> bool {
+        self.revision > 0
+    }
+
+    /// What is sent for an update from outside: its own revision if that is newer, else the next
+    /// one (TS-6). The update's scope is this one; its key is not looked at.
+    pub fn accept(&self, update: &Update) -> Result<Published, Rejection> {
+        let revision = match update.revision {
+            None => self.next_revision()?,
+            Some(given) if given > self.revision => given,
+            Some(given) => {
+                let (scope, current) = (self.key.clone(), self.revision);
+                return Err(Rejection::RevisionNotNewer { scope, given, current });
+            }
+        };
+        let label = update.label.as_ref().unwrap_or(&self.label);
+        let change = settle(&self.items, &update.operation);
+        Ok(self.published(revision, label, change))
+    }
+
+    /// What is sent when the list becomes these titles (TT-9, TT-10).
+    pub fn write(&self, titles: &Titles) -> Result<Published, Rejection> {
+        let revision = self.next_revision()?;
+        let change = written(&self.items, titles.as_slice());
+        Ok(self.published(revision, &self.label, change))
+    }
+
+    /// The scope after what was sent. Never refuses: what was sent is a fact.
+    pub fn follow(&mut self, sent: &Published, stamp: Stamp) {
+        sent.change.apply(&mut self.items);
+        self.revision = sent.revision;
+        self.label.clone_from(&sent.scope_label);
+        self.updated_seq = stamp.seq;
+        self.updated_at = stamp.at;
+    }
+
+    /// The whole list as an update, with its current revision (TS-4).
+    pub fn snapshot(&self) -> Published {
+        let items = self.items.clone();
+        self.published(self.revision, &self.label, Change::Replace { items })
+    }
+
+    /// The same as the body of the event that a reader gets on connect (TS-5).
+    pub fn snapshot_result(&self, as_of_seq: u64) -> SnapshotResult {
+        SnapshotResult::of(self.snapshot(), as_of_seq)
+    }
+
+    /// How many items have which status.
+    pub fn counts(&self) -> Counts {
+        Counts::of(&self.items)
+    }
+
+    fn next_revision(&self) -> Result<i64, Rejection> {
+        self.revision.checked_add(1).ok_or_else(|| Rejection::RevisionsExhausted {
+            scope: self.key.clone(),
+            current: self.revision,
+        })
+    }
+
+    fn published(&self, revision: i64, label: &str, change: Change) -> Published {
+        let (scope_key, scope_label) = (self.key.clone(), label.to_owned());
+        Published { revision, scope_key, scope_label, change }
+    }
+}

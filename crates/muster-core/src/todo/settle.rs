@@ -1,0 +1,142 @@
+//! Settles what an update leaves open: ids that are missing, ids that are there twice, positions.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::{Change, Entry, Item, ItemId, Operation, Status};
+use crate::text;
+
+/// The change that an operation means for a list.
+pub(super) fn settle(present: &[Item], operation: &Operation) -> Change {
+    match operation {
+        Operation::Replace(entries) => Change::Replace { items: replaced(present, entries) },
+        Operation::Clear => Change::Clear,
+        Operation::Patch(patches) => Change::Patch { patches: patches.clone() },
+        Operation::Upsert { entry, position } => upserted(present, entry, *position),
+        Operation::Delete(ids) => Change::Delete { ids: each_once(ids) },
+    }
+}
+
+/// The list that a list of titles means: what was there keeps everything but its wording (TT-10).
+pub(super) fn written(present: &[Item], titles: &[String]) -> Change {
+    let mut naming = Naming::over(present, BTreeSet::new());
+    let item = |title: &String| match naming.take(title) {
+        Some(known) => Item { title: title.clone(), ..known.clone() },
+        None => Item {
+            id: naming.make(title),
+            title: title.clone(),
+            status: Status::Todo,
+            raw_status: None,
+            priority: None,
+            metadata: None,
+        },
+    };
+    Change::Replace { items: titles.iter().map(item).collect() }
+}
+
+/// One row per id: where it occurs first, as it occurs last (TD-18).
+fn replaced(present: &[Item], entries: &[Entry]) -> Vec<Item> {
+    let written = entries.iter().filter_map(|entry| entry.id.as_ref()).collect();
+    let mut naming = Naming::over(present, written);
+    let mut items: Vec<Item> = Vec::with_capacity(entries.len());
+    let mut places: BTreeMap<ItemId, usize> = BTreeMap::new();
+    for entry in entries {
+        let item = entry.item(naming.id_of(entry));
+        match places.get(&item.id).and_then(|at| items.get_mut(*at)) {
+            Some(earlier) => *earlier = item,
+            None => {
+                places.insert(item.id.clone(), items.len());
+                items.push(item);
+            }
+        }
+    }
+    items
+}
+
+/// The position is given only where it matters, and within the list (TD-21).
+fn upserted(present: &[Item], entry: &Entry, position: Option<i64>) -> Change {
+    let id = Naming::over(present, entry.id.iter().collect()).id_of(entry);
+    let is_known = present.iter().any(|item| item.id == id);
+    let within = |at: i64| usize::try_from(at.max(0)).unwrap_or(usize::MAX).min(present.len());
+    let position = position.filter(|_| !is_known).map(within);
+    Change::Upsert { item: entry.item(id), position }
+}
+
+fn each_once(ids: &[ItemId]) -> Vec<ItemId> {
+    let mut seen = BTreeSet::new();
+    ids.iter().filter(|id| seen.insert(*id)).cloned().collect()
+}
+
+/// Gives ids to items that come without one (TD-17).
+struct Naming<'a> {
+    /// The present list.
+    present: &'a [Item],
+    /// Ids that are written in the update.
+    reserved: BTreeSet<&'a ItemId>,
+    /// Items of the present list that can still be recognised, by folded title. Made when the
+    /// first item asks: a list that brings its ids needs none.
+    known: Option<BTreeMap<String, VecDeque<&'a Item>>>,
+    /// Ids of the present list, for the same moment.
+    used: BTreeSet<&'a ItemId>,
+    /// How many ids were tried per stem.
+    tried: BTreeMap<String, u64>,
+}
+
+impl<'a> Naming<'a> {
+    fn over(present: &'a [Item], reserved: BTreeSet<&'a ItemId>) -> Self {
+        let (used, tried) = (BTreeSet::new(), BTreeMap::new());
+        Self { present, reserved, known: None, used, tried }
+    }
+
+    fn id_of(&mut self, entry: &Entry) -> ItemId {
+        match &entry.id {
+            Some(id) => id.clone(),
+            None => match self.take(&entry.title) {
+                Some(known) => known.id.clone(),
+                None => self.make(&entry.title),
+            },
+        }
+    }
+
+    /// The first item with this title whose id is neither reserved nor taken; it is taken now.
+    fn take(&mut self, title: &str) -> Option<&'a Item> {
+        let (present, reserved) = (self.present, &self.reserved);
+        let used = &mut self.used;
+        let known = self.known.get_or_insert_with(|| {
+            let mut known: BTreeMap<String, VecDeque<&'a Item>> = BTreeMap::new();
+            for item in present {
+                used.insert(&item.id);
+                if !reserved.contains(&item.id) {
+                    known.entry(text::fold(&item.title)).or_default().push_back(item);
+                }
+            }
+            known
+        });
+        known.get_mut(&text::fold(title))?.pop_front()
+    }
+
+    /// A new id for this title, unlike every id of the present list and of the update.
+    ///
+    /// It comes from the title, so that readers who saw different parts of a history make the same
+    /// one, and is long enough that no producer writes it by accident.
+    fn make(&mut self, title: &str) -> ItemId {
+        let stem = format!("t-{:016x}", fingerprint(&text::fold(title)));
+        let tried = self.tried.entry(stem.clone()).or_default();
+        loop {
+            *tried += 1;
+            let id = ItemId::made(match *tried {
+                1 => stem.clone(),
+                another => format!("{stem}-{another}"),
+            });
+            if !self.used.contains(&id) && !self.reserved.contains(&id) {
+                return id;
+            }
+        }
+    }
+}
+
+/// FNV-1a over the bytes of a text; collisions are met by numbering.
+fn fingerprint(text: &str) -> u64 {
+    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    text.bytes().fold(BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+}

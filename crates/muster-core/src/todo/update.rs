@@ -1,0 +1,150 @@
+//! An update as it was read: typed, but ids may still be missing and a revision may not be there.
+
+use super::{Item, ItemId, Metadata, Op, Patch, Priority, ScopeKey, Status};
+use crate::redact;
+
+/// One change of one scope, as a producer asked for it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Update {
+    /// Which list.
+    pub scope: ScopeKey,
+    /// A label for the list; without one it keeps the label that it has.
+    pub label: Option<String>,
+    /// Its number inside the scope, if it came with one.
+    pub revision: Option<i64>,
+    /// What changes.
+    pub operation: Operation,
+}
+
+/// What an update does to a list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Operation {
+    /// The list becomes these entries.
+    Replace(Vec<Entry>),
+    /// The list becomes empty.
+    Clear,
+    /// Fields of items change.
+    Patch(Vec<Patch>),
+    /// One item is put in, or takes the place of the one with its id.
+    Upsert {
+        /// The item.
+        entry: Entry,
+        /// Where a new one goes; 0 is first, without one it goes to the end.
+        position: Option<i64>,
+    },
+    /// Items go.
+    Delete(Vec<ItemId>),
+}
+
+/// An item as given, perhaps without an id.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Its id, if one was written.
+    pub id: Option<ItemId>,
+    /// What is to be done; trimmed, never blank.
+    pub title: String,
+    /// How far it is.
+    pub progress: Progress,
+    /// Urgency, as given.
+    pub priority: Option<Priority>,
+    /// What its producer attached.
+    pub metadata: Option<Metadata>,
+}
+
+/// A status and the word it was given as.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Progress {
+    /// How far.
+    pub status: Status,
+    /// The word, when it is not the status itself.
+    pub raw: Option<String>,
+}
+
+impl Operation {
+    /// Its name.
+    pub fn op(&self) -> Op {
+        match self {
+            Self::Replace(_) => Op::Replace,
+            Self::Clear => Op::Clear,
+            Self::Patch(_) => Op::Patch,
+            Self::Upsert { .. } => Op::Upsert,
+            Self::Delete(_) => Op::Delete,
+        }
+    }
+}
+
+impl Entry {
+    /// The item that this entry is, under an id.
+    pub(super) fn item(&self, id: ItemId) -> Item {
+        Item {
+            id,
+            title: self.title.clone(),
+            status: self.progress.status,
+            raw_status: self.progress.raw.clone(),
+            priority: self.priority.clone(),
+            metadata: self.metadata.clone(),
+        }
+    }
+}
+
+impl Update {
+    /// Replaces secrets in all texts but keys and ids; answers whether there was one (EV-5).
+    ///
+    /// To be called before the update is accepted: titles are recognised by what is stored.
+    pub fn redact(&mut self) -> bool {
+        let label = redacted(self.label.as_mut());
+        label | self.operation.redact()
+    }
+}
+
+impl Operation {
+    fn redact(&mut self) -> bool {
+        match self {
+            Self::Replace(entries) => {
+                entries.iter_mut().fold(false, |found, entry| entry.redact() | found)
+            }
+            Self::Patch(patches) => {
+                patches.iter_mut().fold(false, |found, patch| patch.redact() | found)
+            }
+            Self::Upsert { entry, .. } => entry.redact(),
+            Self::Clear | Self::Delete(_) => false,
+        }
+    }
+}
+
+impl Entry {
+    fn redact(&mut self) -> bool {
+        redacted(Some(&mut self.title))
+            | redacted(self.progress.raw.as_mut())
+            | redacted_priority(&mut self.priority)
+            | redacted_metadata(self.metadata.as_mut())
+    }
+}
+
+impl Patch {
+    fn redact(&mut self) -> bool {
+        redacted(self.title.as_mut())
+            | redacted(self.raw_status.as_mut())
+            | redacted_priority(&mut self.priority)
+            | redacted_metadata(self.metadata.as_mut())
+    }
+}
+
+/// Replaces secrets in a text; answers whether there was one.
+pub(super) fn redacted(text: Option<&mut String>) -> bool {
+    let Some(text) = text else { return false };
+    let Some(clean) = redact::text(text) else { return false };
+    *text = clean;
+    true
+}
+
+fn redacted_priority(priority: &mut Option<Priority>) -> bool {
+    match priority {
+        Some(Priority::Text(text)) => redacted(Some(text)),
+        Some(Priority::Number(_)) | None => false,
+    }
+}
+
+fn redacted_metadata(metadata: Option<&mut Metadata>) -> bool {
+    metadata.is_some_and(redact::object)
+}

@@ -1,0 +1,66 @@
+//! The line above the rows: name, counts, how many are hidden, whether the list is stale (UI-4).
+
+use std::fmt;
+
+use super::shown;
+
+/// Label that is not shown, because it says nothing.
+const PLAIN_LABEL: &str = "main";
+
+/// The header in two parts, because only the label may be shortened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Header {
+    label: Option<String>,
+    tail: String,
+}
+
+impl Header {
+    pub(super) fn of(label: &str, done: usize, total: usize) -> Self {
+        let label = (label != PLAIN_LABEL).then(|| shown(label));
+        Self { label, tail: format!(": {done}/{total}") }
+    }
+
+    pub(super) fn with_hidden(mut self, hidden: usize) -> Self {
+        if hidden > 0 {
+            self.tail.push_str(&format!(" · +{hidden}"));
+        }
+        self
+    }
+
+    pub(super) fn with_stale(mut self, stale: bool) -> Self {
+        if stale {
+            self.tail.push_str(" · stale");
+        }
+        self
+    }
+
+    /// The line in at most so many columns: the label gives way first, counts and mark stay.
+    ///
+    /// `width` measures a text in columns. The label loses characters from its end, gets `…`, and
+    /// goes entirely when not even one would be left of it.
+    pub fn within(&self, columns: usize, width: impl Fn(&str) -> usize) -> String {
+        let whole = self.to_string();
+        let Some(label) = self.label.as_ref().filter(|_| width(&whole) > columns) else {
+            return whole;
+        };
+        let mut kept: Vec<char> = label.chars().collect();
+        while kept.pop().is_some() && !kept.is_empty() {
+            let label = Some(format!("{}…", kept.iter().collect::<String>()));
+            let line = Self { label, tail: self.tail.clone() }.to_string();
+            if width(&line) <= columns {
+                return line;
+            }
+        }
+        Self { label: None, tail: self.tail.clone() }.to_string()
+    }
+}
+
+impl fmt::Display for Header {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("TODOs")?;
+        if let Some(label) = &self.label {
+            write!(formatter, " ({label})")?;
+        }
+        formatter.write_str(&self.tail)
+    }
+}
