@@ -1,5 +1,8 @@
 //! Tests of the room, from single rules to random histories.
 
+mod arbitrary;
+mod histories;
+mod lists;
 mod pitfalls;
 mod reading;
 mod server;
