@@ -21,6 +21,8 @@ pub enum Need<A: Aggregate> {
     Document(A::Key),
     /// A list of documents.
     List(ListQuery),
+    /// Several lists that the work is going to ask for one by one.
+    Lists(Vec<ListQuery>),
     /// A page of a filtered list, with counts over the whole of it.
     Survey(Survey<A::Filter>),
     /// A slice of the log.
@@ -290,6 +292,17 @@ impl<A: Aggregate> Documents<A> {
         rows.sort_by_key(|(sort_key, _)| *sort_key);
         let limit = query.limit.map_or(usize::MAX, |limit| limit as usize);
         Ok(rows.into_iter().take(limit).map(|(_, document)| document).collect())
+    }
+
+    /// Makes sure that lists are at hand before the first of them is asked for, so that work does
+    /// not start over for each.
+    pub fn have(&self, lists: &[ListQuery]) -> Result<(), Unloaded<A>> {
+        let padded = lists.iter().map(|query| self.padded(query));
+        let missing: Vec<_> = padded.filter(|query| !self.lists.contains_key(query)).collect();
+        if self.complete || missing.is_empty() {
+            return Ok(());
+        }
+        Err(unloaded(Need::Lists(missing)))
     }
 
     /// The list to load: longer by as many documents as this work may have taken out of it.

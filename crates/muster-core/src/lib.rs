@@ -9,6 +9,7 @@ mod aggregate;
 pub mod budget;
 mod documents;
 mod draft;
+mod json;
 pub mod redact;
 mod replay;
 pub mod tasks;
@@ -22,5 +23,6 @@ pub use documents::{
     Unloaded,
 };
 pub use draft::Draft;
+pub use json::Json;
 pub use replay::Replay;
 pub use time::Timestamp;

@@ -15,6 +15,11 @@ pub fn cut(text: &str, max: usize) -> String {
     short
 }
 
+/// The first characters of a text, at most so many.
+pub fn start(text: &str, max: usize) -> &str {
+    text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])
+}
+
 /// Whether a character is whitespace: Unicode's White_Space and the four information separators.
 ///
 /// The separators U+001C to U+001F are what the standard library leaves out (MV-2).

@@ -31,7 +31,28 @@ impl Timestamp {
         let (year, month, day) = civil_from_days(days);
         let (hour, minute) = (ms / 3_600_000, ms / 60_000 % 60);
         let (second, milli) = (ms / 1_000 % 60, ms % 1_000);
-        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+        if !(0..=9_999).contains(&year) {
+            return format!(
+                "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z"
+            );
+        }
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        digits(&mut text[0..4], year);
+        digits(&mut text[5..7], month);
+        digits(&mut text[8..10], day);
+        digits(&mut text[11..13], hour);
+        digits(&mut text[14..16], minute);
+        digits(&mut text[17..19], second);
+        digits(&mut text[20..23], milli);
+        text.iter().map(|byte| char::from(*byte)).collect()
+    }
+}
+
+/// Writes a number in as many decimal digits as there are places.
+fn digits(places: &mut [u8], mut number: i64) {
+    for place in places.iter_mut().rev() {
+        *place = b'0' + u8::try_from(number % 10).unwrap_or(0);
+        number /= 10;
     }
 }
 
@@ -65,6 +86,8 @@ mod tests {
             (1_709_251_199_999, "2024-02-29T23:59:59.999Z"),
             (1_932_974_107_250, "2031-04-03T09:15:07.250Z"),
             (-1, "1969-12-31T23:59:59.999Z"),
+            (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+            (253_402_300_800_000, "10000-01-01T00:00:00.000Z"),
         ];
         for (ms, text) in cases {
             assert_eq!(Timestamp(ms).rfc3339(), text);

@@ -56,10 +56,14 @@ impl AppBackend {
         self.app.registry().get(tool).is_some()
     }
 
-    /// Whether a call takes less time than handing it to another thread and back.
+    /// Whether a call takes less time than handing it to another thread and back. A write does
+    /// unless it would have to wait for somebody.
     fn is_brief(&self, request: &CallToolRequestParams) -> bool {
-        let row = self.app.registry().get(&request.name);
-        row.is_some_and(|row| row.is_brief(request.arguments.as_ref()))
+        let Some(row) = self.app.registry().get(&request.name) else { return false };
+        match row.effect {
+            Effect::Read => row.is_brief(request.arguments.as_ref()),
+            Effect::Write | Effect::Set | Effect::Destroy => self.app.engine().is_free_to_write(),
+        }
     }
 
     /// Calls a reading operation and waits for its answer.

@@ -107,6 +107,11 @@ impl Engine {
         await_answer::<A, T>(&answer, &claim)
     }
 
+    /// Whether a write would start at once: nobody else writes, here or in another process.
+    pub fn is_free_to_write(&self) -> bool {
+        self.writer.is_free() && self.store.is_free()
+    }
+
     /// Runs a pure view over one consistent moment of a stream.
     pub fn read<A: Aggregate, T>(
         &self,

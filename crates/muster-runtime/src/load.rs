@@ -58,6 +58,11 @@ fn supply<A: Aggregate>(
             let keys = supply_list(source, documents, &query)?;
             documents.supply_list(query, keys);
         }
+        Need::Lists(queries) => {
+            for query in queries {
+                supply(source, documents, Need::List(query))?;
+            }
+        }
         Need::Survey(survey) => {
             let surveyed = conduct(source.stream, documents, source.snapshot, &survey)?;
             documents.supply_survey(survey, surveyed);

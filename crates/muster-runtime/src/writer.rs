@@ -64,6 +64,12 @@ impl Writer {
         Self { desk, thread: thread.ok() }
     }
 
+    /// Whether work that is submitted now is done at once.
+    pub(crate) fn is_free(&self) -> bool {
+        let line = self.desk.line();
+        !line.taken && line.waiting.is_empty()
+    }
+
     /// Gets in line, and writes if nobody else does; a full line answers busy at once.
     pub(crate) fn submit(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
         let mut line = self.desk.line();

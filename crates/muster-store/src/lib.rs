@@ -31,6 +31,9 @@ pub trait Store: Send + Sync + 'static {
     /// Only one transaction per process is open at a time: the runtime's writer thread holds it.
     fn begin(&self) -> Result<Box<dyn Transaction + '_>, StoreError>;
 
+    /// Whether nobody writes at this moment, so that [`Self::begin`] is not likely to wait.
+    fn is_free(&self) -> bool;
+
     /// A consistent view for reading, unaffected by commits made while it is open.
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>, StoreError>;
 

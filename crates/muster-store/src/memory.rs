@@ -74,6 +74,10 @@ impl Store for MemoryStore {
         Ok(Box::new(MemoryTransaction { store: self, state }))
     }
 
+    fn is_free(&self) -> bool {
+        !self.shared().writing
+    }
+
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>, StoreError> {
         Ok(Box::new(State::clone(&self.shared().committed)))
     }

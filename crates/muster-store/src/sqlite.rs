@@ -202,6 +202,10 @@ impl Store for SqliteStore {
         Ok(Box::new(SqliteTransaction::begin(self.writer.turn()?)?))
     }
 
+    fn is_free(&self) -> bool {
+        matches!(self.writer.idle_turn(), Ok(Some(_)))
+    }
+
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>, StoreError> {
         Ok(Box::new(self.pool.view()?))
     }

@@ -12,7 +12,7 @@ use super::{
     event::Manner,
     id::{EntityId, EntityKind, PlanId},
 };
-use crate::Recorded;
+use crate::{Json, Recorded};
 
 /// An event in an answer.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
@@ -35,7 +35,8 @@ pub struct EventView {
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// Details by type.
-    pub payload: Map<String, Value>,
+    #[schemars(with = "Map<String, Value>")]
+    pub payload: Json,
 }
 
 /// The id of the event at a position.

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Line, ReasoningRef, Requested, Rollup, StepsSummary, TargetView, lines, rollup::next_task,
+    Line, ReasoningRef, Requested, Rollup, StepsSummary, TargetView, lines,
+    rollup::{self, next_task},
 };
 use crate::{
     Documents, ListQuery, Mark, Refusal, Unloaded,
@@ -121,7 +122,9 @@ fn of_task(
 fn of_plan(docs: &Documents<Tasks>, plan: &Plan) -> Result<Radar, Unloaded<Tasks>> {
     let meta = &plan.meta;
     let why = plan.contract.as_deref().or(meta.description.as_deref()).unwrap_or_default();
-    // What is quick to write comes first: a view starts over until all it asks for is loaded.
+    let [open, next] = rollup::lists(plan);
+    let blocked = marked(plan, Mark::Blocked, BLOCKER_LINES_MAX as u32);
+    docs.have(&[open, next, blocked, marked(plan, Mark::Unconfirmed, 1)])?;
     let (verify, next) = (plan_verify(docs, plan)?, plan_next(docs, plan)?);
     let (blockers, count) = plan_blockers(docs, plan, BLOCKER_LINES_MAX)?;
     Ok(Radar {

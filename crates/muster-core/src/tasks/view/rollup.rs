@@ -105,16 +105,24 @@ fn open_tasks(plan: &Plan, limit: u32) -> ListQuery {
     }
 }
 
+fn next_tasks(plan: &Plan) -> ListQuery {
+    ListQuery {
+        parent: Some(plan.id.to_string()),
+        order: ListOrder::Rank,
+        limit: Some(1),
+        ..ListQuery::of("task")
+    }
+}
+
+/// What [`Rollup::of`] asks for.
+pub(super) fn lists(plan: &Plan) -> [ListQuery; 2] {
+    [open_tasks(plan, ROLLUP_TASKS_MAX), next_tasks(plan)]
+}
+
 /// The task to work on next: the documents' rank orders as TASKS-VIEW-4 says.
 pub(super) fn next_task<'a>(
     docs: &'a Documents<Tasks>,
     plan: &Plan,
 ) -> Result<Option<&'a Task>, Unloaded<Tasks>> {
-    let query = ListQuery {
-        parent: Some(plan.id.to_string()),
-        order: ListOrder::Rank,
-        limit: Some(1),
-        ..ListQuery::of("task")
-    };
-    Ok(docs.list(&query)?.into_iter().find_map(Document::as_task))
+    Ok(docs.list(&next_tasks(plan))?.into_iter().find_map(Document::as_task))
 }

@@ -1,205 +1,285 @@
 //! What each type of event shows of itself, derived changes included (TASKS-STATE-6, TASKS section
-//! 6).
+//! 6). Written straight to text: lists of events are long, and nobody reads payloads in between.
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde::{
+    Serialize, Serializer,
+    ser::{SerializeMap, SerializeSeq},
+};
 
-use crate::tasks::{
-    Event,
-    event::{
-        CardsCommitted, ChecklistSet, Derived, Edited, EvidenceCaptured, Manner, Restored,
-        StepDone, StepRef, StepVerified, StepsAdded,
+use crate::{
+    Json,
+    tasks::{
+        Event,
+        event::{
+            CardsCommitted, ChecklistSet, Derived, Edited, EvidenceCaptured, Manner, Restored,
+            StepDone, StepRef, StepVerified, StepsAdded,
+        },
+        id::{EntityId, EntityKind},
+        step::links,
     },
-    id::{EntityId, EntityKind},
-    step::{Checkpoint, links},
+    text,
 };
 
 /// Characters of a note that its event shows.
 const NOTE_SUMMARY_CHARS: usize = 160;
 
 /// The payload of an event.
-pub(super) fn of(event: &Event) -> Map<String, Value> {
+pub(super) fn of(event: &Event) -> Json {
+    Json::of(&Payload(event))
+}
+
+struct Payload<'a>(&'a Event);
+
+impl Serialize for Payload<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        write(&mut map, self.0)?;
+        map.end()
+    }
+}
+
+fn write<M: SerializeMap>(map: &mut M, event: &Event) -> Result<(), M::Error> {
     match event {
         Event::PlanCreated(created) => {
-            object(json!({"kind": "plan", "title": created.title, "parent": null}))
+            map.serialize_entry("kind", "plan")?;
+            map.serialize_entry("title", &created.title)?;
+            map.serialize_entry("parent", &())
         }
-        Event::TaskCreated(created) => with_derived(
-            json!({"kind": "task", "title": created.title, "parent": created.parent}),
-            &created.derived,
-        ),
-        Event::Edited(edited) => of_edited(edited),
+        Event::TaskCreated(created) => {
+            map.serialize_entry("kind", "task")?;
+            map.serialize_entry("title", &created.title)?;
+            map.serialize_entry("parent", &created.parent)?;
+            derived(map, &created.derived)
+        }
+        Event::Edited(edited) => of_edited(map, edited),
         Event::StatusSet(set) => {
-            with_derived(json!({"status": set.moved.to, "from": set.moved.from}), &set.derived)
+            map.serialize_entry("status", &set.moved.to)?;
+            map.serialize_entry("from", &set.moved.from)?;
+            derived(map, &set.derived)
         }
-        Event::Deleted(deleted) => object(json!({
-            "task": deleted.id, "kind": deleted.id.kind(), "title": deleted.title,
-        })),
-        Event::ChecklistSet(set) => of_checklist(set),
-        Event::ContractSet(set) => object(json!({
-            "clear": set.clear, "contract": set.contract, "contract_data": set.contract_data,
-        })),
-        Event::StepsAdded(added) => of_added(added),
-        Event::StepDefined(defined) => {
-            of_step(&defined.step, json!({"fields": defined.given}), &defined.derived)
+        Event::Deleted(deleted) => {
+            map.serialize_entry("task", &deleted.id)?;
+            map.serialize_entry("kind", &deleted.id.kind())?;
+            map.serialize_entry("title", &deleted.title)
         }
-        Event::StepNoted(noted) => {
-            let summary: String = noted.note.chars().take(NOTE_SUMMARY_CHARS).collect();
-            let more = json!({"note_seq": noted.note_seq, "summary": summary});
-            of_step(&noted.step, more, &Derived::default())
+        Event::ChecklistSet(set) => of_checklist(map, set),
+        Event::ContractSet(set) => {
+            map.serialize_entry("clear", &set.clear)?;
+            map.serialize_entry("contract", &set.contract)?;
+            map.serialize_entry("contract_data", &set.contract_data)
         }
-        Event::StepVerified(verified) => {
-            of_step(&verified.step, confirmations(verified), &verified.derived)
-        }
-        Event::StepDone(done) => of_step(&done.step, closing(done), &done.derived),
-        Event::StepReopened(reopened) => {
-            of_step(&reopened.step, json!({"force": false}), &reopened.derived)
-        }
-        Event::StepBlockSet(set) => {
-            let more = json!({"blocked": set.blocked, "reason": set.reason});
-            of_step(&set.step, more, &Derived::default())
-        }
-        Event::StepDeleted(deleted) => {
-            let more = json!({"deleted_steps": deleted.deleted_steps});
-            of_step(&deleted.step, more, &deleted.derived)
-        }
-        Event::NodeAdded(_) | Event::NodeDefined(_) | Event::NodeDeleted(_) => of_node(event),
-        Event::EvidenceCaptured(captured) => of_evidence(captured),
-        Event::CardsCommitted(committed) => of_cards(committed),
+        Event::StepsAdded(added) => of_added(map, added),
+        Event::StepDefined(_)
+        | Event::StepNoted(_)
+        | Event::StepVerified(_)
+        | Event::StepDone(_)
+        | Event::StepReopened(_)
+        | Event::StepBlockSet(_)
+        | Event::StepDeleted(_)
+        | Event::NodeAdded(_)
+        | Event::NodeDefined(_)
+        | Event::NodeDeleted(_) => of_step(map, event),
+        Event::EvidenceCaptured(captured) => of_evidence(map, captured),
+        Event::CardsCommitted(committed) => of_cards(map, committed),
         Event::NoteCommitted(committed) => {
-            object(json!({"doc": "notes", "seq": committed.seq, "title": committed.title}))
+            map.serialize_entry("doc", "notes")?;
+            map.serialize_entry("seq", &committed.seq)?;
+            map.serialize_entry("title", &committed.title)
         }
-        Event::Restored(restored) => of_restored(restored),
+        Event::Restored(restored) => of_restored(map, event, restored),
         Event::CardKept(_)
         | Event::NoteKept(_)
         | Event::OperationRecorded(_)
         | Event::FocusMoved { .. }
-        | Event::AnswerKept { .. } => Map::new(),
+        | Event::AnswerKept { .. } => Ok(()),
     }
 }
 
-fn of_step(step: &StepRef, more: Value, derived: &Derived) -> Map<String, Value> {
-    let mut payload = object(json!({
-        "task": step.task.task, "step_id": step.step_id, "path": step.path,
-    }));
-    payload.extend(object(more));
-    with_derived(Value::Object(payload), derived)
-}
-
-fn of_node(event: &Event) -> Map<String, Value> {
-    let nothing = Derived::default();
-    let (step, id, more, derived) = if let Event::NodeAdded(added) = event {
-        let more = json!({"parent_path": added.step.path});
-        (&added.step, added.node.id, more, &added.derived)
-    } else if let Event::NodeDefined(defined) = event {
-        (&defined.step, defined.node_id, json!({"fields": defined.given}), &defined.derived)
-    } else if let Event::NodeDeleted(deleted) = event {
-        (&deleted.step, deleted.node_id, json!({}), &nothing)
+/// Of an event about one step or node: which one, then what is its own.
+fn of_step<M: SerializeMap>(map: &mut M, event: &Event) -> Result<(), M::Error> {
+    if let Event::StepDefined(defined) = event {
+        step(map, &defined.step)?;
+        map.serialize_entry("fields", &defined.given)?;
+        derived(map, &defined.derived)
+    } else if let Event::StepNoted(noted) = event {
+        step(map, &noted.step)?;
+        map.serialize_entry("note_seq", &noted.note_seq)?;
+        map.serialize_entry("summary", text::start(&noted.note, NOTE_SUMMARY_CHARS))
+    } else if let Event::StepVerified(verified) = event {
+        step(map, &verified.step)?;
+        confirmations(map, verified)?;
+        derived(map, &verified.derived)
+    } else if let Event::StepDone(done) = event {
+        step(map, &done.step)?;
+        closing(map, done)?;
+        derived(map, &done.derived)
+    } else if let Event::StepReopened(reopened) = event {
+        step(map, &reopened.step)?;
+        map.serialize_entry("force", &false)?;
+        derived(map, &reopened.derived)
+    } else if let Event::StepBlockSet(set) = event {
+        step(map, &set.step)?;
+        map.serialize_entry("blocked", &set.blocked)?;
+        map.serialize_entry("reason", &set.reason)
+    } else if let Event::StepDeleted(deleted) = event {
+        step(map, &deleted.step)?;
+        map.serialize_entry("deleted_steps", &deleted.deleted_steps)?;
+        derived(map, &deleted.derived)
     } else {
-        return Map::new();
-    };
-    let path = super::path(event);
-    let mut payload = object(json!({"task": step.task.task, "node_id": id, "path": path}));
-    payload.extend(object(more));
-    with_derived(Value::Object(payload), derived)
-}
-
-fn confirmations(verified: &StepVerified) -> Value {
-    let entry = |(checkpoint, value): &(Checkpoint, bool)| {
-        (format!("{}_confirmed", checkpoint.name()), json!(value))
-    };
-    Value::Object(verified.confirmations.iter().map(entry).collect())
-}
-
-fn closing(done: &StepDone) -> Value {
-    match &done.waiver {
-        Some(waiver) => {
-            json!({"forced": true, "reason": waiver.reason, "skipped": waiver.skipped})
-        }
-        None => json!({"forced": false}),
+        of_node(map, event)
     }
 }
 
-fn of_edited(edited: &Edited) -> Map<String, Value> {
+fn of_node<M: SerializeMap>(map: &mut M, event: &Event) -> Result<(), M::Error> {
+    let (step, id) = if let Event::NodeAdded(added) = event {
+        (&added.step, added.node.id)
+    } else if let Event::NodeDefined(defined) = event {
+        (&defined.step, defined.node_id)
+    } else if let Event::NodeDeleted(deleted) = event {
+        (&deleted.step, deleted.node_id)
+    } else {
+        return Ok(());
+    };
+    map.serialize_entry("task", &step.task.task)?;
+    map.serialize_entry("node_id", &id)?;
+    map.serialize_entry("path", &super::path(event))?;
+    if let Event::NodeAdded(added) = event {
+        map.serialize_entry("parent_path", &step.path)?;
+        derived(map, &added.derived)
+    } else if let Event::NodeDefined(defined) = event {
+        map.serialize_entry("fields", &defined.given)?;
+        derived(map, &defined.derived)
+    } else {
+        Ok(())
+    }
+}
+
+fn step<M: SerializeMap>(map: &mut M, step: &StepRef) -> Result<(), M::Error> {
+    map.serialize_entry("task", &step.task.task)?;
+    map.serialize_entry("step_id", &step.step_id)?;
+    map.serialize_entry("path", &step.path)
+}
+
+fn confirmations<M: SerializeMap>(map: &mut M, verified: &StepVerified) -> Result<(), M::Error> {
+    for (checkpoint, value) in &verified.confirmations {
+        map.serialize_entry(&format!("{}_confirmed", checkpoint.name()), value)?;
+    }
+    Ok(())
+}
+
+fn closing<M: SerializeMap>(map: &mut M, done: &StepDone) -> Result<(), M::Error> {
+    map.serialize_entry("forced", &done.waiver.is_some())?;
+    if let Some(waiver) = &done.waiver {
+        map.serialize_entry("reason", &waiver.reason)?;
+        map.serialize_entry("skipped", &waiver.skipped)?;
+    }
+    Ok(())
+}
+
+fn of_edited<M: SerializeMap>(map: &mut M, edited: &Edited) -> Result<(), M::Error> {
+    #[derive(Serialize)]
+    struct Patch<'a, T: Serialize, U: Serialize> {
+        #[serde(flatten)]
+        meta: &'a T,
+        #[serde(flatten)]
+        own: &'a U,
+    }
     let kind = edited.subject.id.kind();
     match &edited.manner {
         Manner::Edit => {
-            let mut patch = object(json!(edited.meta));
-            patch.extend(object(json!(edited.own)));
-            object(json!({"kind": kind, "patch": patch}))
+            map.serialize_entry("kind", &kind)?;
+            map.serialize_entry("patch", &Patch { meta: &edited.meta, own: &edited.own })
         }
         Manner::Patch(fields) => {
-            object(json!({"task": edited.subject.id, "kind": kind, "fields": fields}))
+            map.serialize_entry("task", &edited.subject.id)?;
+            map.serialize_entry("kind", &kind)?;
+            map.serialize_entry("fields", fields)
         }
     }
 }
 
-fn of_checklist(set: &ChecklistSet) -> Map<String, Value> {
+fn of_checklist<M: SerializeMap>(map: &mut M, set: &ChecklistSet) -> Result<(), M::Error> {
     let given = |name: &str| set.given.iter().any(|given| given == name);
-    let mut payload = Map::new();
-    insert_if(&mut payload, "steps", given("steps").then_some(&set.checklist.steps));
-    insert_if(&mut payload, "current", Some(&set.checklist.current));
-    insert_if(&mut payload, "doc", given("doc").then_some(&set.checklist.doc));
-    insert_if(&mut payload, "advance", given("advance").then_some(&true));
-    payload
+    if given("steps") {
+        map.serialize_entry("steps", &set.checklist.steps)?;
+    }
+    map.serialize_entry("current", &set.checklist.current)?;
+    if given("doc") {
+        map.serialize_entry("doc", &set.checklist.doc)?;
+    }
+    if given("advance") {
+        map.serialize_entry("advance", &true)?;
+    }
+    Ok(())
 }
 
-fn of_added(added: &StepsAdded) -> Map<String, Value> {
-    let steps: Vec<Value> =
-        added.steps.iter().map(|step| json!({"step_id": step.id, "path": step.path})).collect();
-    with_derived(
-        json!({"task": added.task.task, "parent_path": added.parent_path, "steps": steps}),
-        &added.derived,
-    )
+fn of_added<M: SerializeMap>(map: &mut M, added: &StepsAdded) -> Result<(), M::Error> {
+    struct Steps<'a>(&'a StepsAdded);
+    impl Serialize for Steps<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut steps = serializer.serialize_seq(Some(self.0.steps.len()))?;
+            for step in &self.0.steps {
+                steps.serialize_element(&StepRow { step_id: &step.id, path: &step.path })?;
+            }
+            steps.end()
+        }
+    }
+    map.serialize_entry("task", &added.task.task)?;
+    map.serialize_entry("parent_path", &added.parent_path)?;
+    map.serialize_entry("steps", &Steps(added))?;
+    derived(map, &added.derived)
 }
 
-fn of_evidence(captured: &EvidenceCaptured) -> Map<String, Value> {
+#[derive(Serialize)]
+struct StepRow<I: Serialize, P: Serialize> {
+    step_id: I,
+    path: P,
+}
+
+fn of_evidence<M: SerializeMap>(map: &mut M, captured: &EvidenceCaptured) -> Result<(), M::Error> {
     let evidence = &captured.evidence;
     let (kind, id, path) = match (&evidence.step, captured.subject.id) {
         (Some((id, path)), _) => ("step", id.to_string(), Some(path)),
         (None, EntityId::Plan(id)) => (EntityKind::Plan.name(), id.to_string(), None),
         (None, EntityId::Task(id)) => (EntityKind::Task.name(), id.to_string(), None),
     };
-    object(json!({
-        "task": captured.subject.id, "entity_kind": kind, "entity_id": id, "path": path,
-        "evidence_id": evidence.id, "artifacts": evidence.items.len(),
-        "checks": evidence.checks.len(), "attachments": evidence.attachments.len(),
-        "checkpoints": links(&evidence.checkpoints),
-    }))
+    map.serialize_entry("task", &captured.subject.id)?;
+    map.serialize_entry("entity_kind", kind)?;
+    map.serialize_entry("entity_id", &id)?;
+    map.serialize_entry("path", &path)?;
+    map.serialize_entry("evidence_id", &evidence.id)?;
+    map.serialize_entry("artifacts", &evidence.items.len())?;
+    map.serialize_entry("checks", &evidence.checks.len())?;
+    map.serialize_entry("attachments", &evidence.attachments.len())?;
+    map.serialize_entry("checkpoints", &links(&evidence.checkpoints))
 }
 
-fn of_cards(committed: &CardsCommitted) -> Map<String, Value> {
-    let cards: Vec<Value> =
-        committed.cards.iter().map(|(id, kind)| json!({"card_id": id, "type": kind})).collect();
-    object(json!({"cards": cards, "decision_note_seq": committed.decision_note_seq}))
-}
-
-fn of_restored(restored: &Restored) -> Map<String, Value> {
-    let fields: Vec<&String> = restored.fields.keys().collect();
-    with_derived(
-        json!({
-            "op_seq": restored.op_seq, "intent": restored.intent, "undo": restored.undo,
-            "task": restored.subject.id, "path": super::path(&Event::Restored(restored.clone())),
-            "fields": fields,
-        }),
-        &restored.derived,
-    )
-}
-
-fn with_derived(payload: Value, derived: &Derived) -> Map<String, Value> {
-    let mut payload = object(payload);
-    if !derived.is_empty() {
-        payload.insert("derived".to_owned(), json!(derived));
+fn of_cards<M: SerializeMap>(map: &mut M, committed: &CardsCommitted) -> Result<(), M::Error> {
+    #[derive(Serialize)]
+    struct CardRow<I: Serialize, K: Serialize> {
+        card_id: I,
+        #[serde(rename = "type")]
+        kind: K,
     }
-    payload
+    let rows = committed.cards.iter().map(|(card_id, kind)| CardRow { card_id, kind });
+    map.serialize_entry("cards", &rows.collect::<Vec<_>>())?;
+    map.serialize_entry("decision_note_seq", &committed.decision_note_seq)
 }
 
-fn insert_if<T: Serialize>(payload: &mut Map<String, Value>, name: &str, value: Option<&T>) {
-    if let Some(value) = value {
-        payload.insert(name.to_owned(), json!(value));
-    }
+fn of_restored<M: SerializeMap>(
+    map: &mut M,
+    event: &Event,
+    restored: &Restored,
+) -> Result<(), M::Error> {
+    map.serialize_entry("op_seq", &restored.op_seq)?;
+    map.serialize_entry("intent", &restored.intent)?;
+    map.serialize_entry("undo", &restored.undo)?;
+    map.serialize_entry("task", &restored.subject.id)?;
+    map.serialize_entry("path", &super::path(event))?;
+    map.serialize_entry("fields", &restored.fields.keys().collect::<Vec<_>>())?;
+    derived(map, &restored.derived)
 }
 
-fn object(value: Value) -> Map<String, Value> {
-    let Value::Object(map) = value else { unreachable!("payloads are objects, got {value}") };
-    map
+fn derived<M: SerializeMap>(map: &mut M, derived: &Derived) -> Result<(), M::Error> {
+    if derived.is_empty() { Ok(()) } else { map.serialize_entry("derived", derived) }
 }
