@@ -115,7 +115,7 @@ impl Row {
         schema::listed(self.input_schema())
     }
 
-    /// JSON schema of the answer as agents list it: what has to be read of every answer.
+    /// JSON schema of the answer as agents list it: an object.
     pub fn listed_output_schema(&self) -> Map<String, Value> {
         schema::listed_output()
     }

@@ -71,7 +71,7 @@ pub(crate) struct TasksScaffold {
     template: String,
     /// Title of the plan or task.
     title: Title,
-    /// plan or task; default: the template's kind.
+    /// Default: the template's kind.
     kind: Option<EntityKind>,
     /// What it is about.
     description: Option<Prose>,

@@ -46,7 +46,7 @@ pub(crate) struct TasksContext {
     plan: Option<EntityId>,
     /// Only this task and its plan.
     task: Option<EntityId>,
-    /// Same as task or plan.
+    /// Same as task or parent.
     target: Option<TargetName>,
     /// Rows that have all of these tags.
     tags: Option<Tags>,

@@ -32,7 +32,7 @@ use crate::{
 pub(crate) struct TasksCreate {
     /// Workspace id.
     workspace: WorkspaceId,
-    /// plan or task; default task when parent or target is given, else plan.
+    /// Default task when parent or target is given, else plan.
     kind: Option<EntityKind>,
     #[serde(flatten)]
     parent: ParentPlan,

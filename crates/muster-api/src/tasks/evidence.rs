@@ -82,7 +82,7 @@ pub(crate) struct EvidenceInput {
     /// Links or file names, at most 100.
     #[schemars(length(max = 100), inner(length(max = 8192)))]
     attachments: Option<Vec<String>>,
-    /// Checkpoint or checkpoints it proves: criteria, tests, security, perf, docs.
+    /// Checkpoint it proves, or a list of them.
     checkpoint: Option<Links>,
 }
 

@@ -133,7 +133,7 @@ impl OnePlan {
 /// Selects the plan that a new task goes under.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ParentPlan {
-    /// Plan of the new task; default: the focused plan, or the focused task's plan.
+    /// Plan of the new task; default: the plan of the focus.
     parent: Option<EntityId>,
     /// Same as parent.
     target: Option<TargetName>,

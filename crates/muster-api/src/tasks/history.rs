@@ -38,7 +38,7 @@ pub(crate) struct TasksHistory {
     /// Operations at most, 0 to 1000; default 50.
     #[schemars(range(max = 1000))]
     limit: Option<u32>,
-    /// Only operations older than this seq.
+    /// Only older than this seq.
     cursor: Option<u64>,
 }
 

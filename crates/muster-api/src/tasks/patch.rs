@@ -88,7 +88,7 @@ impl PatchOp {
 /// A patch: what it addresses and what it does.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub(crate) struct PatchInput {
-    /// task_detail, step or task (a node); default task_detail.
+    /// task means a node; default task_detail.
     kind: Option<PatchKind>,
     /// Step path, or node path such as s:0.t:1.
     path: Option<String>,

@@ -37,21 +37,21 @@ const NOTES_DEFAULT: u32 = 10;
 const MEMORY_DEFAULT: u32 = 20;
 const GRAPH_DEFAULT: u32 = 50;
 
-/// Radar, timeline, decisions, evidence and blockers of a plan or task; an explicit target becomes
-/// the focus unless read_only.
+/// Shows radar, timeline, decisions, evidence and blockers of a plan or task; an explicit target
+/// becomes the focus unless read_only.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksResumePack {
     /// Workspace id.
     workspace: WorkspaceId,
     #[serde(flatten)]
     selection: TaskOrPlan,
-    /// Events, 0 to 1000; default 20.
+    /// 0 to 1000; default 20.
     #[schemars(range(max = 1000))]
     events_limit: Option<u32>,
-    /// Decisions, 0 to 1000; default 5.
+    /// 0 to 1000; default 5.
     #[schemars(range(max = 1000))]
     decisions_limit: Option<u32>,
-    /// Evidence, 0 to 1000; default 5.
+    /// 0 to 1000; default 5.
     #[schemars(range(max = 1000))]
     evidence_limit: Option<u32>,
     #[serde(flatten)]
@@ -89,37 +89,37 @@ impl Operation for TasksResumePack {
 /// Limits and cursors of the super view.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct SuperLimits {
-    /// Events, 0 to 1000; default 20.
+    /// 0 to 1000; default 20.
     #[schemars(range(max = 1000))]
     events_limit: Option<u32>,
-    /// Decisions, default 5.
+    /// Default 5.
     #[schemars(range(max = 1000))]
     decisions_limit: Option<u32>,
-    /// Evidence, default 5.
+    /// Default 5.
     #[schemars(range(max = 1000))]
     evidence_limit: Option<u32>,
-    /// Blockers, default 5.
+    /// Default 5.
     #[schemars(range(max = 1000))]
     blockers_limit: Option<u32>,
-    /// Notes, default 10.
+    /// Default 10.
     #[schemars(range(max = 1000))]
     notes_limit: Option<u32>,
-    /// Trace entries, default 20.
+    /// Default 20.
     #[schemars(range(max = 1000))]
     trace_limit: Option<u32>,
-    /// Cards, default 20.
+    /// Default 20.
     #[schemars(range(max = 1000))]
     cards_limit: Option<u32>,
-    /// Only notes older than this seq.
+    /// Only older than this seq.
     notes_cursor: Option<u64>,
-    /// Only trace entries older than this seq.
+    /// Only older than this seq.
     trace_cursor: Option<u64>,
-    /// Only cards older than this seq.
+    /// Only older than this seq.
     cards_cursor: Option<u64>,
-    /// Graph changes, default 50.
+    /// Default 50.
     #[schemars(range(max = 1000))]
     graph_diff_limit: Option<u32>,
-    /// Only graph changes older than this seq.
+    /// Only older than this seq.
     graph_diff_cursor: Option<u64>,
 }
 
@@ -210,7 +210,7 @@ impl SuperView {
     }
 }
 
-/// Everything to go on with a plan or task in one answer: radar, steps, timeline, signals,
+/// Shows everything to go on with a plan or task in one answer: radar, steps, timeline, signals,
 /// reasoning memory, and a capsule with the next call. An explicit target becomes the focus unless
 /// read_only.
 #[derive(Debug, Deserialize, JsonSchema)]

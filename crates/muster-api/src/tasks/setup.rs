@@ -50,7 +50,7 @@ pub(crate) enum Parent {
 /// Selects or makes the plan of a new task.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub(crate) struct ParentChoice {
-    /// Existing plan; default: the focused plan, or the focused task's plan.
+    /// Existing plan; default: the plan of the focus.
     pub(crate) plan: Option<EntityId>,
     /// Same as plan.
     pub(crate) parent: Option<EntityId>,
@@ -333,7 +333,7 @@ pub(crate) struct TaskInput {
     pub(crate) steps: Option<Vec<StepInput>>,
     /// Checklist template of a new plan.
     pub(crate) plan_template: Option<String>,
-    /// Reasoning to seed: frame, hypothesis, test, evidence, decision.
+    /// Reasoning to seed; a stage is a text or a card (id, type, title, text, status, tags, meta).
     pub(crate) think: Option<ThinkInput>,
 }
 

@@ -11,8 +11,13 @@ use crate::{AppBackend, Backend};
 
 const WORKSPACE: &str = "nova/pay";
 
-/// Longest `tools/list` of the everyday toolset, in bytes (MCP-TOOL-5).
-const DAILY_BYTES_MAX: usize = 12 * 1024;
+/// Longest `tools/list` of a toolset, in bytes (MCP-TOOL-5).
+fn bytes_max(toolset: Toolset) -> usize {
+    match toolset {
+        Toolset::Core | Toolset::Daily => 12_000,
+        Toolset::Full => 60_000,
+    }
+}
 
 struct Home {
     backend: Arc<AppBackend>,
@@ -96,11 +101,19 @@ async fn listings_are_the_registry_in_its_order_and_small() {
         let expected: Vec<_> = home.app.registry().listed(toolset).map(|row| row.name).collect();
         assert_eq!(names(&listed), expected);
         assert_eq!(listed, wire.ask(message).await, "calls before do not matter");
-        if toolset == Toolset::Daily {
-            let bytes = listed["result"].to_string().len();
-            assert!(bytes <= DAILY_BYTES_MAX, "{bytes} bytes");
-        }
+        let bytes = listed["result"].to_string().len();
+        assert!(bytes < bytes_max(toolset), "{toolset}: {bytes} bytes");
     }
+}
+
+/// MCP-TOOL-5: what a model reads of every tool, word for word.
+#[tokio::test]
+async fn the_list_of_tools_says_what_it_said() {
+    let home = Home::new();
+    let listed = home.wire().ask(request(1, "tools/list", json!({"toolset": "full"}))).await;
+    let tools = listed["result"]["tools"].as_array().expect("tools");
+    let lines: Vec<String> = tools.iter().map(Value::to_string).collect();
+    insta::assert_snapshot!("tools_list", lines.join("\n"));
 }
 
 #[tokio::test]

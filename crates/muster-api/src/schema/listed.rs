@@ -1,0 +1,302 @@
+//! A schema in as few words as a list of tools has room for.
+//!
+//! A model reads the list before it does anything else, so each thing is said once and in short. The
+//! short form takes whatever the whole one takes, and more; calls are checked against the whole one,
+//! which is also what the reference page has. Nothing here decides what is accepted.
+
+use serde_json::{Map, Value, json};
+
+use super::{object, parts};
+
+/// Words that many clients drop; descriptions say the same.
+const BOUNDS: [&str; 9] = [
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+    "minProperties",
+    "maxProperties",
+    "default",
+];
+/// An object with at most this many keys is not spelled out beside a plain value.
+const SMALL_OBJECT_KEYS: usize = 2;
+/// So many fields of one shape are said in words.
+const EQUAL_FIELDS_MIN: usize = 3;
+
+/// What arguments of many tools say about themselves, and what is left of it in the list: nothing
+/// where the name says as much.
+const SHARED_WORDS: [(&str, &str); 34] = [
+    ("Workspace id.", ""),
+    ("Workspace id; default: the server's.", "Default: the server's."),
+    ("Workspace id, repeated in the answer.", "Repeated in the answer."),
+    ("Task or plan id; default: the focus.", "Task or plan; default: the focus."),
+    ("Task id; default: the focused task.", "Default: the focused task."),
+    ("Plan id; default: the focused plan.", "Default: the focused plan."),
+    ("Plan id.", ""),
+    ("Same as task or plan.", "Same as task."),
+    ("Step path such as s:0.s:2.", "Such as s:0.s:2."),
+    ("Node path such as s:0.t:1.", "Such as s:0.t:1."),
+    ("Step id; safer than path.", "Safer than path."),
+    ("Node id, the safe selector.", "Safer than path."),
+    ("Refuse at any other revision.", "Refuse at any other."),
+    ("Largest size of resume in characters.", "Limit of its size."),
+    ("Largest size of handoff in characters.", "Limit of its size."),
+    ("Key that makes a retry safe, 1 to 200 characters.", "1-200 characters."),
+    ("Largest size of the result in characters.", "Limit of the result's size."),
+    ("Accepted for symmetry: this view never writes.", "No effect: never writes."),
+    ("TODO, ACTIVE or DONE.", ""),
+    ("TODO, ACTIVE or DONE; default DONE.", "Default DONE."),
+    ("LOW, MEDIUM, HIGH or CRITICAL.", ""),
+    ("Title of the task.", ""),
+    ("Title of the plan or task.", ""),
+    ("New title.", ""),
+    ("What it is about.", ""),
+    ("What it was about.", ""),
+    ("Its background.", ""),
+    ("When it counts as done.", ""),
+    ("What stands in the way.", ""),
+    ("Whether something stands in the way.", ""),
+    ("What it needs.", ""),
+    ("What comes next.", ""),
+    ("What went wrong.", ""),
+    ("What could go wrong.", ""),
+];
+
+/// Where a schema stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// It is the schema of an argument, or of an element or a choice of one.
+    Argument,
+    /// It belongs to a field of an argument.
+    Inside,
+}
+
+/// A schema as agents list it.
+pub(crate) fn listed(schema: &Map<String, Value>) -> Map<String, Value> {
+    let mut root = Value::Object(schema.clone());
+    drop_bounds(&mut root);
+    for_fields(&mut root, &mut |argument| {
+        shorten(argument, Place::Argument);
+        say_shortly(argument);
+    });
+    object(parts::name_repeated(root))
+}
+
+/// Removes bounds from a schema and every schema inside it; names of properties are left alone.
+fn drop_bounds(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(drop_bounds),
+        Value::Object(map) => {
+            let properties = map.shift_remove("properties");
+            map.retain(|word, _| !BOUNDS.contains(&word.as_str()));
+            map.values_mut().for_each(drop_bounds);
+            if let Some(Value::Object(mut fields)) = properties {
+                fields.values_mut().for_each(drop_bounds);
+                map.insert("properties".to_owned(), Value::Object(fields));
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Calls `act` for every choice and for the elements of a list.
+fn for_forms(schema: &mut Value, act: &mut dyn FnMut(&mut Value)) {
+    if let Some(Value::Array(choices)) = schema.get_mut("anyOf") {
+        choices.iter_mut().for_each(&mut *act);
+    }
+    if let Some(elements) = schema.get_mut("items") {
+        act(elements);
+    }
+}
+
+fn for_fields(schema: &mut Value, act: &mut dyn FnMut(&mut Value)) {
+    let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
+    fields.into_iter().flat_map(Map::values_mut).for_each(act);
+}
+
+fn fields(schema: &Value) -> Option<&Map<String, Value>> {
+    schema.get("properties").and_then(Value::as_object)
+}
+
+/// Leaves descriptions to the arguments themselves. Whether an object inside is closed goes unsaid: a
+/// refusal names the key and the nearest right one.
+fn shorten(schema: &mut Value, place: Place) {
+    join_choices(schema, place);
+    if let Value::Object(map) = schema {
+        map.shift_remove("additionalProperties");
+    }
+    if place == Place::Inside
+        && let Some(words) = in_words(schema)
+    {
+        *schema = json!({"type": "object", "description": words});
+        return;
+    }
+    let inner = |schema: &mut Value, place| {
+        if let Value::Object(map) = schema {
+            map.shift_remove("description");
+        }
+        shorten(schema, place);
+    };
+    for_forms(schema, &mut |form| inner(form, place));
+    for_fields(schema, &mut |field| inner(field, Place::Inside));
+}
+
+/// Says of an object that can stand for a plain value only that it is one: a small one anywhere, any
+/// inside an argument. Choices that say nothing but their type become a list of types.
+fn join_choices(schema: &mut Value, place: Place) {
+    let Some(Value::Array(choices)) = schema.get_mut("anyOf") else { return };
+    for choice in choices.iter_mut() {
+        let keys = fields(choice).map_or(0, Map::len);
+        if keys > 0 && (keys <= SMALL_OBJECT_KEYS || place == Place::Inside) {
+            *choice = json!({"type": "object"});
+        }
+    }
+    let types: Option<Vec<Value>> = choices.iter().map(bare_type).collect();
+    if let (Some(types), Value::Object(map)) = (types, schema) {
+        map.shift_remove("anyOf");
+        map.insert("type".to_owned(), Value::Array(types));
+    }
+}
+
+/// The type of a schema that says nothing else.
+fn bare_type(schema: &Value) -> Option<Value> {
+    let map = schema.as_object().filter(|map| map.len() == 1)?;
+    map.get("type").cloned()
+}
+
+/// The fields of an object and what they take, when all take the same.
+fn in_words(schema: &Value) -> Option<String> {
+    let fields = fields(schema).filter(|fields| fields.len() >= EQUAL_FIELDS_MIN)?;
+    let first = fields.values().next()?;
+    if fields.values().any(|field| field != first) {
+        return None;
+    }
+    let values = match first.get("enum").and_then(Value::as_array) {
+        Some(words) => words.iter().map(Value::as_str).collect::<Option<Vec<_>>>()?.join("|"),
+        None => first.get("type")?.as_str()?.to_owned(),
+    };
+    let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+    Some(format!("{}: {values}", names.join(", ")))
+}
+
+/// Says what many arguments have in common in the words of the list.
+fn say_shortly(argument: &mut Value) {
+    let Value::Object(map) = argument else { return };
+    let Some(Value::String(description)) = map.get_mut("description") else { return };
+    *description = description.replace('\n', " ");
+    let short = SHARED_WORDS.iter().find(|(whole, _)| whole == description);
+    match short {
+        Some((_, "")) => drop(map.shift_remove("description")),
+        Some((_, short)) => (*short).clone_into(description),
+        None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::{Map, Value, json};
+
+    use super::{SHARED_WORDS, listed};
+    use crate::registry::Registry;
+
+    fn argument(schema: &Value) -> Value {
+        let schema = json!({"properties": {"argument": schema}});
+        let Value::Object(schema) = schema else { unreachable!() };
+        listed(&schema)["properties"]["argument"].clone()
+    }
+
+    #[test]
+    fn a_small_object_beside_a_plain_value_is_only_named() {
+        let id = json!({"type": "object", "properties": {"id": {"type": "string"}}});
+        let target = json!({"description": "A plan.", "anyOf": [{"type": "string"}, id]});
+        let short = json!({"description": "A plan.", "type": ["string", "object"]});
+        assert_eq!(argument(&target), short);
+    }
+
+    #[test]
+    fn fields_that_take_the_same_are_said_in_words_inside_an_argument() {
+        let mode = json!({"type": "string", "enum": ["off", "warn"]});
+        let modes = json!({
+            "type": "object", "additionalProperties": false,
+            "properties": {"tests": mode, "perf": mode, "docs": mode},
+        });
+        let step = json!({"type": "object", "properties": {"modes": modes}});
+        let words = json!({"type": "object", "description": "tests, perf, docs: off|warn"});
+        assert_eq!(argument(&step)["properties"]["modes"], words);
+        let names: Vec<String> =
+            argument(&modes)["properties"].as_object().unwrap().keys().cloned().collect();
+        assert_eq!(names, ["tests", "perf", "docs"], "an argument itself is spelled out");
+    }
+
+    /// Whether a short schema takes all that a whole one takes.
+    fn covers(short: &Value, whole: &Value, definitions: &Value) -> bool {
+        if let Some(name) = short["$ref"].as_str() {
+            let name = name.trim_start_matches("#/$defs/");
+            return covers(&definitions[name], whole, definitions);
+        }
+        if let Some(choices) = whole["anyOf"].as_array() {
+            return choices.iter().all(|choice| covers(short, choice, definitions));
+        }
+        if let Some(choices) = short["anyOf"].as_array() {
+            return choices.iter().any(|choice| covers(choice, whole, definitions));
+        }
+        let types = &short["type"];
+        let types = types.as_array().cloned().unwrap_or_else(|| vec![types.clone()]);
+        let takes_type = types.contains(&whole["type"]) || types == [Value::Null];
+        let within = |inner: &Value, outer: &Value| {
+            let outer = outer.as_array().map_or(&[][..], Vec::as_slice);
+            inner.as_array().is_none_or(|inner| inner.iter().all(|one| outer.contains(one)))
+        };
+        let takes_words = short["enum"].is_null() || within(&whole["enum"], &short["enum"]);
+        let takes_items =
+            short["items"].is_null() || covers(&short["items"], &whole["items"], definitions);
+        let (inside, outside) = (short["properties"].as_object(), whole["properties"].as_object());
+        let takes_fields = inside.into_iter().flatten().all(|(name, field)| {
+            let fields = outside.and_then(|fields| fields.get(name));
+            fields.is_some_and(|whole| covers(field, whole, definitions))
+        });
+        let is_open = short["additionalProperties"] != json!(false)
+            || inside.map(Map::len) == outside.map(Map::len);
+        let needs_less = within(&short["required"], &whole["required"]);
+        takes_type && takes_words && takes_items && takes_fields && is_open && needs_less
+    }
+
+    /// A client that checks arguments before it sends them refuses nothing that is accepted.
+    #[test]
+    fn the_short_form_takes_whatever_the_whole_one_takes() {
+        for row in Registry::default().rows() {
+            let short = Value::Object(row.listed_input_schema());
+            let whole = Value::Object(row.input_schema().clone());
+            let definitions = short["$defs"].clone();
+            assert!(covers(&short, &whole, &definitions), "{}", row.name);
+            assert_eq!(short["required"], whole["required"], "{}", row.name);
+        }
+        let (text, list) = (json!({"type": "string"}), json!({"type": ["string", "array"]}));
+        assert!(covers(&list, &text, &json!({})) && !covers(&text, &list, &json!({})));
+        let small = json!({"type": "string", "enum": ["a"]});
+        assert!(covers(&text, &small, &json!({})));
+        let large = json!({"type": "string", "enum": ["a", "b"]});
+        assert!(covers(&large, &small, &json!({})) && !covers(&small, &large, &json!({})));
+    }
+
+    #[test]
+    fn no_shared_word_is_left_that_no_argument_says() {
+        let registry = Registry::default();
+        let arguments = registry
+            .rows()
+            .iter()
+            .flat_map(|row| row.input_schema()["properties"].as_object().unwrap().values());
+        let said: BTreeSet<&str> =
+            arguments.filter_map(|argument| argument["description"].as_str()).collect();
+        let unsaid: Vec<&str> = SHARED_WORDS
+            .iter()
+            .map(|(whole, _)| *whole)
+            .filter(|whole| !said.contains(whole))
+            .collect();
+        assert!(unsaid.is_empty(), "{unsaid:?}");
+    }
+}
