@@ -1,8 +1,8 @@
 //! A schema in as few words as a list of tools has room for.
 //!
-//! A model reads the list before it does anything else, so each thing is said once and in short. The
-//! short form takes whatever the whole one takes, and more; calls are checked against the whole one,
-//! which is also what the reference page has. Nothing here decides what is accepted.
+//! A model reads the list before it does anything else, so each thing is said once and in short.
+//! The short form takes whatever the whole one takes, and more; calls are checked against the whole
+//! one, which is also what the reference page has. Nothing here decides what is accepted.
 
 use serde_json::{Map, Value, json};
 
@@ -120,8 +120,8 @@ fn fields(schema: &Value) -> Option<&Map<String, Value>> {
     schema.get("properties").and_then(Value::as_object)
 }
 
-/// Leaves descriptions to the arguments themselves. Whether an object inside is closed goes unsaid: a
-/// refusal names the key and the nearest right one.
+/// Leaves descriptions to the arguments themselves. Whether an object inside is closed goes unsaid:
+/// a refusal names the key and the nearest right one.
 fn shorten(schema: &mut Value, place: Place) {
     join_choices(schema, place);
     if let Value::Object(map) = schema {
@@ -143,8 +143,8 @@ fn shorten(schema: &mut Value, place: Place) {
     for_fields(schema, &mut |field| inner(field, Place::Inside));
 }
 
-/// Says of an object that can stand for a plain value only that it is one: a small one anywhere, any
-/// inside an argument. Choices that say nothing but their type become a list of types.
+/// Says of an object that can stand for a plain value only that it is one: a small one anywhere,
+/// any inside an argument. Choices that say nothing but their type become a list of types.
 fn join_choices(schema: &mut Value, place: Place) {
     let Some(Value::Array(choices)) = schema.get_mut("anyOf") else { return };
     for choice in choices.iter_mut() {
