@@ -180,6 +180,7 @@ pub enum EventOrder {
 type Layer<A> = BTreeMap<<A as Aggregate>::Key, Option<Arc<<A as Aggregate>::Document>>>;
 
 /// The documents at hand and the changes made to them.
+#[derive(Clone)]
 pub struct Documents<A: Aggregate> {
     loaded: Layer<A>,
     earlier: Layer<A>,

@@ -12,6 +12,7 @@ mod draft;
 mod json;
 pub mod redact;
 mod replay;
+pub mod run;
 pub mod tasks;
 pub mod text;
 mod time;

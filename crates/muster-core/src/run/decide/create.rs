@@ -1,0 +1,168 @@
+//! Creating a run and changing its fields.
+
+use super::{inbox, node, phase, reject};
+use crate::run::{
+    Fact, Rejection,
+    bounds::{bad, filled, list, relative_path, text},
+    command::{CheckInput, CreateRun, RunFields, SettingsPatch},
+    event::{PhaseChanged, RunChange},
+    id::CheckId,
+    limits,
+    lookup::{self, Found},
+    record::{CONTRACT_VERSION, GlobalMode, Mode, Phase, PhaseReason, Run, RunPatch, RunStatus},
+    settings::{Budget, Check, RunSettings, Usage},
+    story::Story,
+};
+
+/// Seconds after which a check is killed unless it says otherwise.
+const CHECK_SECONDS: u32 = 600;
+/// Longest time that a check may ask for.
+const CHECK_SECONDS_MAX: u32 = 7_200;
+
+pub(super) fn run(story: &mut Story, create: &CreateRun) -> Found<()> {
+    if lookup::find_run(story.docs())?.is_some() {
+        return reject(Rejection::RunExists);
+    }
+    let mut run = blank(create, story);
+    apply(story, &mut run, &create.fields)?;
+    let whole = RunChange { run: RunPatch::whole(&run), ..RunChange::default() };
+    story.patch_run(whole)?;
+    let (phase, reason) = (Phase::Boot, PhaseReason::Created);
+    story.tell(Fact::PhaseChanged(PhaseChanged { phase, previous_phase: None, reason }))?;
+    create.nodes.iter().try_for_each(|input| node::create(story, input).map(|_| ()))
+}
+
+/// The run before anything is said about it.
+fn blank(create: &CreateRun, story: &Story) -> Run {
+    let now = story.now();
+    Run {
+        id: create.id,
+        contract_version: CONTRACT_VERSION.to_owned(),
+        name: format!("Run {}", &create.id.to_string()[..8]),
+        goal: None,
+        definition_of_done: Vec::new(),
+        status: RunStatus::Queued,
+        status_reason: None,
+        phase: Phase::Boot,
+        mode: create.mode.unwrap_or(Mode::Auto),
+        global_mode: create.global_mode.unwrap_or(GlobalMode::Implementation),
+        created_at: now,
+        updated_at: now,
+        cwd: create.cwd.clone(),
+        workspace: None,
+        plan_id: None,
+        task_id: None,
+        checks: Vec::new(),
+        docs_paths: vec!["docs".to_owned()],
+        settings: RunSettings::default(),
+        budget: Budget::default(),
+        usage: Usage::default(),
+        root_node_id: None,
+        verification: None,
+        stall: None,
+        completion: None,
+        docs_node_id: None,
+        goal_delivered: false,
+        auto_start: create.auto_start,
+        verifying: false,
+        changed: false,
+        permissions_mode: create.permissions_mode,
+        warned: Vec::new(),
+    }
+}
+
+pub(super) fn edit(story: &mut Story, fields: &RunFields) -> Found<()> {
+    let mut run = story.run()?.clone();
+    if fields.rebinds() && lookup::pulse(story.docs())?.active_turns > 0 {
+        return reject(Rejection::RunBusy);
+    }
+    let goal = run.goal.clone();
+    apply(story, &mut run, fields)?;
+    let renewed = run.goal.clone().filter(|_| run.goal != goal && run.goal_delivered);
+    story.change_run(|old| *old = run)?;
+    match (renewed, story.run()?.root_node_id) {
+        // RUNS-AUTO-1: a later goal is told as it is set.
+        (Some(goal), Some(root)) if story.run()?.status.is_active() => {
+            inbox::say(story, root, &goal)
+        }
+        (Some(_) | None, _) => phase::deliver_goal(story),
+    }
+}
+
+/// Sets what is given, if it fits.
+fn apply(story: &mut Story, run: &mut Run, fields: &RunFields) -> Found<()> {
+    if let Some(name) = &fields.name {
+        filled("name", name, limits::NAME_CHARS_MAX)?;
+        run.name.clone_from(name);
+    }
+    if let Some(goal) = &fields.goal {
+        text("goal", goal.as_deref().unwrap_or(""), limits::GOAL_CHARS_MAX)?;
+        run.goal = goal.clone().filter(|goal| !goal.trim().is_empty());
+    }
+    if let Some(lines) = &fields.definition_of_done {
+        list("definitionOfDone", lines, limits::DONE_LINES_MAX)?;
+        for line in lines {
+            filled("definitionOfDone", line, limits::DONE_LINE_CHARS_MAX)?;
+        }
+        run.definition_of_done.clone_from(lines);
+    }
+    if let Some(workspace) = &fields.workspace {
+        run.workspace.clone_from(workspace);
+    }
+    run.plan_id = fields.plan_id.unwrap_or(run.plan_id);
+    run.task_id = fields.task_id.unwrap_or(run.task_id);
+    if let Some(checks) = &fields.checks {
+        list("checks", checks, limits::CHECKS_MAX)?;
+        run.checks = checks.iter().map(|input| check(story, input)).collect::<Found<_>>()?;
+    }
+    if let Some(paths) = &fields.docs_paths {
+        list("docsPaths", paths, limits::DOCS_PATHS_MAX)?;
+        for path in paths {
+            relative_path("docsPaths", path, limits::PATH_CHARS_MAX)?;
+        }
+        run.docs_paths.clone_from(paths);
+    }
+    if let Some(patch) = &fields.settings {
+        set(&mut run.settings, patch)?;
+    }
+    if let Some(budget) = &fields.budget {
+        limit(budget)?;
+        run.budget.clone_from(budget);
+    }
+    Ok(())
+}
+
+fn set(settings: &mut RunSettings, patch: &SettingsPatch) -> Found<()> {
+    patch.apply(settings);
+    for (name, value, range) in settings.ranges() {
+        if value.is_some_and(|value| !range.contains(&value)) {
+            let expected = format!("a number from {} to {}", range.start(), range.end());
+            return bad(format!("settings.{name}"), expected);
+        }
+    }
+    Ok(())
+}
+
+/// Refuses limits that nothing could stay under.
+pub(super) fn limit(budget: &Budget) -> Found<()> {
+    if budget.is_positive() { Ok(()) } else { bad("budget", "positive numbers or null") }
+}
+
+fn check(story: &mut Story, input: &CheckInput) -> Found<Check> {
+    filled("checks.name", &input.name, limits::CHECK_NAME_CHARS_MAX)?;
+    filled("checks.command", &input.command, limits::CHECK_COMMAND_CHARS_MAX)?;
+    let cwd = input.cwd.clone().unwrap_or_else(|| ".".to_owned());
+    relative_path("checks.cwd", &cwd, limits::PATH_CHARS_MAX)?;
+    let timeout_seconds = input.timeout_seconds.unwrap_or(CHECK_SECONDS);
+    if !(1..=CHECK_SECONDS_MAX).contains(&timeout_seconds) {
+        return bad("checks.timeoutSeconds", format!("a number from 1 to {CHECK_SECONDS_MAX}"));
+    }
+    Ok(Check {
+        id: input.id.unwrap_or_else(|| CheckId(story.fresh())),
+        name: input.name.clone(),
+        command: input.command.clone(),
+        cwd,
+        timeout_seconds,
+        required: input.required.unwrap_or(true),
+    })
+}

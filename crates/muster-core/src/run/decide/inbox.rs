@@ -1,0 +1,204 @@
+//! Putting inputs into inboxes, and taking them out again.
+
+use super::reject;
+use crate::run::{
+    Fact, Rejection,
+    bounds::filled,
+    event::{HandoffSent, InboxChanged, ItemFate, MessageQueued},
+    id::{ItemId, NodeId, ToolId},
+    inbox::{Envelope, Item, ItemKind, ItemState, Message, Role},
+    limits,
+    lookup::{self, Found},
+    moment::Moment,
+    node::{Node, Queue},
+    record::{Mode, Phase},
+    story::Story,
+    turn::TurnReason,
+};
+
+/// A message to queue.
+pub(super) struct Letter<'a> {
+    /// Its receiver.
+    pub(super) node: NodeId,
+    /// What it is.
+    pub(super) kind: ItemKind,
+    /// What it says.
+    pub(super) content: &'a str,
+    /// Whether it goes first and ends the turn in flight.
+    pub(super) interrupt: bool,
+    /// The tool whose outcome it is.
+    pub(super) tool: Option<ToolId>,
+}
+
+/// What a person sends; without a receiver, the one who can only be meant (RUNS-INBOX-5).
+pub(super) fn chat(
+    story: &mut Story,
+    node: Option<NodeId>,
+    content: &str,
+    interrupt: bool,
+) -> Found<()> {
+    let run = story.run()?;
+    if !run.status.is_active() {
+        return reject(Rejection::RunNotActive { status: run.status });
+    }
+    let (root, mode, no_goal) = (run.root_node_id, run.mode, run.goal.is_none());
+    let node = match node {
+        Some(id) => story.node(id)?.id,
+        None => target(story, root)?,
+    };
+    filled("content", content, limits::MESSAGE_CHARS_MAX)?;
+    let kind = ItemKind::Message;
+    queue(story, &Letter { node, kind, content, interrupt, tool: None })?;
+    let first_goal = no_goal && mode == Mode::Auto && root == Some(node);
+    story.change_run(|run| {
+        // RUNS-AUTO-1: without a goal, the first message to the lead is the goal.
+        if first_goal {
+            run.goal = Some(crate::text::cut(content, limits::GOAL_CHARS_MAX));
+            run.goal_delivered = true;
+        }
+        let finishing = matches!(run.phase, Phase::Verify | Phase::DocsSync);
+        if let Some(completion) = run.completion.as_mut().filter(|_| finishing) {
+            completion.new_input = true;
+        }
+    })?;
+    if interrupt {
+        super::turn::interrupt_node(story, node, TurnReason::UserInterrupt)?;
+    }
+    Ok(())
+}
+
+fn target(story: &Story, root: Option<NodeId>) -> Found<NodeId> {
+    if let Some(root) = root {
+        return Ok(root);
+    }
+    match lookup::nodes(story.docs())?.as_slice() {
+        [only] => Ok(only.id),
+        _ => reject(Rejection::NoTargetNode),
+    }
+}
+
+/// Says something to a node in the user's name.
+pub(super) fn say(story: &mut Story, node: NodeId, content: &str) -> Found<()> {
+    let kind = ItemKind::Message;
+    queue(story, &Letter { node, kind, content, interrupt: false, tool: None })
+}
+
+/// Queues a message.
+pub(super) fn queue(story: &mut Story, letter: &Letter<'_>) -> Found<()> {
+    let (node, now) = (letter.node, story.now());
+    let person = letter.kind == ItemKind::Message;
+    let places = story.node(node)?.queue;
+    let message = Message {
+        id: ItemId(story.fresh()),
+        run_id: story.run()?.id,
+        node_id: Some(node),
+        role: if person { Role::User } else { Role::System },
+        content: letter.content.to_owned(),
+        interrupt: letter.interrupt,
+        created_at: now,
+    };
+    let order = if letter.interrupt { places.front } else { places.back };
+    let (kind, tool_id) = (letter.kind, letter.tool);
+    let queued = MessageQueued { message, kind, order, tool_id };
+    story.tell_of(node, Fact::MessageQueued(queued))?;
+    story.change_node(node, |node| {
+        arrive(node, now);
+        match letter.kind {
+            ItemKind::Message => {
+                node.queue.user += 1;
+                node.queue.interrupts += u32::from(letter.interrupt);
+                wake(node);
+            }
+            ItemKind::ToolResult => node.queue.waking += 1,
+            ItemKind::Handoff | ItemKind::System => node.queue.other += 1,
+        }
+        let Queue { front, back, .. } = &mut node.queue;
+        if letter.interrupt { *front -= 1 } else { *back += 1 }
+    })
+}
+
+/// Delivers a handoff (RUNS-HAND-2).
+pub(super) fn deliver(story: &mut Story, envelope: Envelope) -> Found<()> {
+    let (from, to, now) = (envelope.from_node_id, envelope.to_node_id, story.now());
+    let waking = envelope.meta.verify;
+    let order = story.node(to)?.queue.back;
+    story.tell_of(to, Fact::HandoffSent(HandoffSent { envelope, order }))?;
+    story.change_node(to, |node| {
+        arrive(node, now);
+        node.queue.back += 1;
+        if waking {
+            node.queue.waking += 1;
+        } else {
+            node.queue.other += 1;
+        }
+        hear(node, from);
+    })
+}
+
+/// An input came: whoever waits since when, and AUTO has no part in what follows (RUNS-AUTO-2).
+fn arrive(node: &mut Node, now: Moment) {
+    node.queue.since = node.queue.since.or(Some(now));
+    node.armed = false;
+}
+
+/// A person spoke: questions are answered and failures forgiven (RUNS-INBOX-6, RUNS-TURN-8).
+fn wake(node: &mut Node) {
+    node.question = None;
+    forgive(node);
+}
+
+/// A failed node may try again, with a fresh count.
+pub(super) fn forgive(node: &mut Node) {
+    node.failed = false;
+    node.failures = 0;
+    node.retry = None;
+}
+
+/// A node that somebody waits for has spoken, or will not speak.
+pub(super) fn hear(node: &mut Node, from: NodeId) {
+    if let Some(waiting) = &mut node.waiting_for
+        && waiting.node_ids.contains(&from)
+        && !waiting.heard.contains(&from)
+    {
+        waiting.heard.push(from);
+    }
+}
+
+/// Takes a queued input out again.
+pub(super) fn cancel(story: &mut Story, node: NodeId, id: ItemId) -> Found<()> {
+    story.node(node)?;
+    let item = lookup::item(story.docs(), id)?;
+    if item.node_id != node {
+        return reject(Rejection::UnknownItem { id });
+    }
+    if item.state != ItemState::Queued {
+        return reject(Rejection::ItemConsumed { id, state: item.state });
+    }
+    remove(story, node, &[id], ItemFate::Cancelled)
+}
+
+/// Takes inputs out of a queue for good.
+pub(super) fn remove(story: &mut Story, node: NodeId, ids: &[ItemId], fate: ItemFate) -> Found<()> {
+    let mut gone = Vec::new();
+    for id in ids {
+        gone.push(lookup::item(story.docs(), *id)?.clone());
+        let changed = InboxChanged { item_id: *id, state: fate };
+        story.tell_of(node, Fact::InboxChanged(changed))?;
+    }
+    story.change_node(node, |node| gone.iter().for_each(|item| leave(&mut node.queue, item)))
+}
+
+/// Takes an input off the counts.
+pub(super) fn leave(queue: &mut Queue, item: &Item) {
+    if item.kind == ItemKind::Message {
+        queue.user -= 1;
+        queue.interrupts -= u32::from(item.interrupt);
+    } else if item.is_waking() {
+        queue.waking -= 1;
+    } else {
+        queue.other -= 1;
+    }
+    if queue.is_empty() {
+        queue.since = None;
+    }
+}

@@ -1,0 +1,195 @@
+//! What happened in a run. An event is stored as it is sent: the envelope's `id`, `runId`, `seq`
+//! and `ts` follow from its place in the log, everything else is the stored text (RUNS-EV-1).
+//!
+//! The table below is the only place that joins a fact with its name on the wire. State changes
+//! travel as patches of whole fields, so that whoever replays the log, the server or a client, gets
+//! the same state in the same way (RUNS-EV-4).
+
+mod facts;
+mod turn;
+
+pub use facts::{
+    ApprovalRequested, ArtifactCreated, BudgetReached, EdgeCreated, FinalStatus, HandoffSent,
+    InboxChanged, ItemFate, LogSource, MessageQueued, ModeChanged, NodeConfigured, NodeLogged,
+    NodePatched, NodeProgressed, NodeReset, PhaseChanged, ResetMethod, RunChange, RunPatched,
+    RunStalled, Scope, SettingChange, TextFinished, TokenUsage, ToolCompleted, ToolError,
+    ToolResult, UsageReported, ViolationFound, ViolationRule,
+};
+pub use turn::{TurnEnded, TurnEnding, TurnMoved, TurnStarted, TurnStep};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    approval::Resolution,
+    edge::Actor,
+    id::{ApprovalId, EdgeId, NodeId, TurnId},
+    turn::Tool,
+};
+
+/// A fact about a run, with what it is about.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// The node that it is about; of a handoff, the receiver (RUNS-EV-6).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_id: Option<NodeId>,
+    /// The turn that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+    /// Who caused it, unless it was the runtime.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Actor>,
+    /// The fact.
+    #[serde(flatten)]
+    pub fact: Fact,
+}
+
+/// Where a type of event comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// The contract names it.
+    Contract,
+    /// Added here; consumers may pass it over.
+    Addition,
+}
+
+/// Defines the facts, their names on the wire and where those come from.
+macro_rules! facts {
+    ($($(#[$doc:meta])* $variant:ident($payload:ty) = $name:literal, $source:ident;)*) => {
+        /// A fact, in the past tense.
+        #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+        #[serde(tag = "type")]
+        pub enum Fact {
+            $($(#[$doc])* #[serde(rename = $name)] $variant($payload),)*
+        }
+
+        impl Fact {
+            /// Name on the wire.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+        }
+
+        /// Every type of event that there is.
+        pub const TYPES: &[(&str, Source)] = &[$(($name, Source::$source),)*];
+    };
+}
+
+facts! {
+    /// Fields of the run changed, or the run or a node came to be.
+    RunPatched(RunPatched) = "run.patch", Contract;
+    /// The phase changed.
+    PhaseChanged(PhaseChanged) = "run.phase", Contract;
+    /// A mode changed.
+    ModeChanged(ModeChanged) = "run.mode", Contract;
+    /// The run goes in circles.
+    RunStalled(RunStalled) = "run.stalled", Contract;
+    /// A limit is nearly or fully used up.
+    BudgetReached(BudgetReached) = "run.budget", Addition;
+    /// Fields of a node changed, or it came to be.
+    NodePatched(NodePatched) = "node.patch", Contract;
+    /// A node's status or summary changed.
+    NodeProgressed(NodeProgressed) = "node.progress", Contract;
+    /// Settings of a node changed.
+    NodeConfigured(NodeConfigured) = "node.config", Addition;
+    /// A node's context was reset.
+    NodeReset(NodeReset) = "node.reset", Addition;
+    /// A queued input was taken out, or put back.
+    InboxChanged(InboxChanged) = "node.inbox", Addition;
+    /// A node is gone.
+    NodeDeleted(NodeDeleted) = "node.deleted", Addition;
+    /// A node's program wrote a line besides its protocol.
+    NodeLogged(NodeLogged) = "node.log", Addition;
+    /// A node changed what it may not change.
+    ViolationFound(ViolationFound) = "node.violation", Addition;
+    /// A turn came further.
+    TurnMoved(TurnMoved) = "turn.status", Addition;
+    /// An edge was made or changed.
+    EdgeCreated(EdgeCreated) = "edge.created", Contract;
+    /// An edge is gone.
+    EdgeDeleted(EdgeDeleted) = "edge.deleted", Contract;
+    /// A handoff is in its receiver's inbox.
+    HandoffSent(HandoffSent) = "handoff.sent", Contract;
+    /// A message is in a node's inbox.
+    MessageQueued(MessageQueued) = "message.user", Contract;
+    /// Text came.
+    TextStreamed(Delta) = "message.assistant.delta", Contract;
+    /// The whole text of a turn.
+    TextFinished(TextFinished) = "message.assistant.final", Contract;
+    /// A thought came.
+    ThoughtStreamed(Delta) = "message.assistant.thinking.delta", Addition;
+    /// A whole thought.
+    ThoughtFinished(ThoughtFinished) = "message.assistant.thinking.final", Addition;
+    /// A tool call is known.
+    ToolProposed(ToolCall) = "tool.proposed", Contract;
+    /// A tool is being executed.
+    ToolStarted(ToolCall) = "tool.started", Contract;
+    /// A tool call has its outcome.
+    ToolCompleted(ToolCompleted) = "tool.completed", Contract;
+    /// A person has to answer.
+    ApprovalRequested(ApprovalRequested) = "approval.requested", Contract;
+    /// A person has answered, or nobody needs to any more.
+    ApprovalResolved(ApprovalResolved) = "approval.resolved", Contract;
+    /// Nothing waits for the answer any more, but it still counts.
+    ApprovalDetached(ApprovalDetached) = "approval.detached", Addition;
+    /// A file is complete.
+    ArtifactCreated(ArtifactCreated) = "artifact.created", Contract;
+    /// A provider said what it used.
+    UsageReported(UsageReported) = "telemetry.usage", Addition;
+}
+
+/// A piece of text.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Delta {
+    /// The piece.
+    pub delta: String,
+}
+
+/// A whole thought.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ThoughtFinished {
+    /// The thought.
+    pub content: String,
+}
+
+/// How many inputs went with a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct NodeDeleted {
+    /// Inputs that nobody will read.
+    pub dropped: u32,
+}
+
+/// An edge that is gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EdgeDeleted {
+    /// The edge.
+    pub edge_id: EdgeId,
+}
+
+/// A tool call.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The call.
+    pub tool: Tool,
+}
+
+/// An approval and its answer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalResolved {
+    /// The approval.
+    pub approval_id: ApprovalId,
+    /// The answer.
+    pub resolution: Resolution,
+}
+
+/// An approval that nothing waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalDetached {
+    /// The approval.
+    pub approval_id: ApprovalId,
+}

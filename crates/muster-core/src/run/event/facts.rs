@@ -1,0 +1,365 @@
+//! What the facts of a run hold.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::run::{
+    approval::ApprovalKind,
+    artifact::Artifact,
+    edge::Edge,
+    id::{ApprovalId, ItemId, NodeId, ToolId},
+    inbox::{Envelope, ItemKind, Message},
+    node::{Node, NodeConfig, NodePatch, NodeStatus, Provider},
+    record::{BudgetLevel, Evidence, GlobalMode, Mode, Phase, PhaseReason, RunPatch},
+    settings::{Metric, Usage},
+    shape::words,
+    turn::Tool,
+};
+
+/// Fields of a run that changed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RunPatched {
+    /// The fields.
+    pub patch: Box<RunChange>,
+}
+
+/// A partial run: its own fields, and entries of its maps.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RunChange {
+    /// Own fields.
+    #[serde(flatten)]
+    pub run: RunPatch,
+    /// Nodes that came to be; told a second time, for consumers of run patches (RUNS-ORD-1).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub nodes: BTreeMap<NodeId, Node>,
+    /// Settings of nodes that changed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_configs: BTreeMap<NodeId, NodeConfig>,
+}
+
+/// A phase and the one before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseChanged {
+    /// The phase now.
+    pub phase: Phase,
+    /// The phase before; none when the run came to be.
+    pub previous_phase: Option<Phase>,
+    /// Why.
+    pub reason: PhaseReason,
+}
+
+/// Both modes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModeChanged {
+    /// Who keeps the orchestrator going.
+    pub mode: Mode,
+    /// What may be written.
+    pub global_mode: GlobalMode,
+}
+
+/// What shows a stall.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RunStalled {
+    /// What shows it.
+    pub evidence: Evidence,
+}
+
+words! {
+    /// Whose limit it is.
+    Scope {
+        /// The run's.
+        Run = "run",
+        /// A node's.
+        Node = "node",
+    }
+    /// What became of a queued input.
+    ItemFate {
+        /// A person removed it.
+        Cancelled = "cancelled",
+        /// Its node was deleted.
+        Dropped = "dropped",
+        /// It was put back unsent.
+        Returned = "returned",
+    }
+    /// How a context was reset.
+    ResetMethod {
+        /// By an input that the provider understands.
+        Command = "command",
+        /// By a session of its own.
+        NewSession = "newSession",
+    }
+    /// Where a line of a log comes from.
+    LogSource {
+        /// Standard output.
+        Stdout = "stdout",
+        /// Standard error.
+        Stderr = "stderr",
+        /// Muster.
+        Runtime = "runtime",
+    }
+    /// Which right was missing.
+    ViolationRule {
+        /// PLANNING allows documentation only.
+        PlanningWrite = "planning_write",
+        /// The node has no such capability.
+        CapabilityWrite = "capability_write",
+        /// The node only passes work on.
+        DelegateOnly = "delegate_only",
+        /// DOCS_SYNC allows documentation only.
+        DocsSyncWrite = "docs_sync_write",
+    }
+    /// Whether a text is all that there was to say.
+    FinalStatus {
+        /// It is.
+        Final = "final",
+        /// The turn ended before.
+        Interrupted = "interrupted",
+    }
+}
+
+/// A limit that is nearly or fully used up.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct BudgetReached {
+    /// Whose limit it is.
+    pub scope: Scope,
+    /// What is limited.
+    pub metric: Metric,
+    /// How much is used.
+    pub used: f64,
+    /// The limit.
+    pub limit: f64,
+    /// How far.
+    pub level: BudgetLevel,
+}
+
+/// Fields of a node that changed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct NodePatched {
+    /// The fields.
+    pub patch: Box<NodePatch>,
+}
+
+/// A node's status and summary.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct NodeProgressed {
+    /// What it does now.
+    pub status: NodeStatus,
+    /// In words.
+    pub summary: String,
+}
+
+/// Settings that changed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct NodeConfigured {
+    /// One entry per setting.
+    pub changes: Vec<SettingChange>,
+}
+
+/// A setting before and after.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SettingChange {
+    /// Its name, with dots between levels.
+    pub path: String,
+    /// Before.
+    pub from: Value,
+    /// After.
+    pub to: Value,
+}
+
+/// How and why a context was reset.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct NodeReset {
+    /// How.
+    pub method: ResetMethod,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// What became of a queued input.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InboxChanged {
+    /// The input.
+    pub item_id: ItemId,
+    /// What became of it.
+    pub state: ItemFate,
+}
+
+/// A line that a program wrote.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct NodeLogged {
+    /// Where it comes from.
+    pub source: LogSource,
+    /// The line.
+    pub line: String,
+    /// Lines before it that were left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suppressed: Option<u64>,
+}
+
+/// What a node changed without the right to.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ViolationFound {
+    /// Which right was missing.
+    pub rule: ViolationRule,
+    /// What it changed.
+    pub paths: Vec<String>,
+}
+
+/// An edge that was made or changed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct EdgeCreated {
+    /// The edge, whole.
+    pub edge: Edge,
+    /// Whether it was there before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub updated: bool,
+}
+
+/// A handoff that was delivered.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct HandoffSent {
+    /// The handoff.
+    pub envelope: Envelope,
+    /// Place in the receiver's queue.
+    pub order: u64,
+}
+
+/// A message that was queued.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageQueued {
+    /// The message.
+    pub message: Message,
+    /// What it is in the inbox.
+    pub kind: ItemKind,
+    /// Place in the queue.
+    pub order: u64,
+    /// The tool whose outcome it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_id: Option<ToolId>,
+}
+
+/// The whole text of a turn.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TextFinished {
+    /// The text.
+    pub content: String,
+    /// Whether it is all that there was to say.
+    pub status: FinalStatus,
+}
+
+/// The outcome of a tool call.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCompleted {
+    /// The call.
+    pub tool_id: ToolId,
+    /// The outcome.
+    pub result: ToolResult,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ToolError>,
+}
+
+/// What a tool gave.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ToolResult {
+    /// Whether it worked.
+    pub ok: bool,
+    /// What it said: a text, or an object of a tool of Muster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// The artifact that holds all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_ref: Option<String>,
+    /// Exit code of a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// How long it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// Whether something was left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<bool>,
+}
+
+/// What went wrong.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ToolError {
+    /// In words.
+    pub message: String,
+    /// The rule that said no, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+}
+
+/// A question to a person.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalRequested {
+    /// The approval.
+    pub approval_id: ApprovalId,
+    /// The call.
+    pub tool: Tool,
+    /// What the asker says besides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// What is to be approved.
+    pub kind: ApprovalKind,
+    /// Whether other arguments are possible.
+    pub can_modify: bool,
+}
+
+/// A file that is complete.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ArtifactCreated {
+    /// The file.
+    pub artifact: Artifact,
+}
+
+/// What a provider used.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct UsageReported {
+    /// Family of program.
+    pub provider: Provider,
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How much.
+    pub usage: TokenUsage,
+}
+
+/// Tokens and cost of one report.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TokenUsage {
+    /// Tokens read.
+    pub prompt_tokens: u64,
+    /// Tokens written.
+    pub completion_tokens: u64,
+    /// Both, or what the provider says.
+    pub total_tokens: u64,
+    /// Cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+impl From<TokenUsage> for Usage {
+    fn from(tokens: TokenUsage) -> Self {
+        Self {
+            prompt_tokens: tokens.prompt_tokens,
+            completion_tokens: tokens.completion_tokens,
+            total_tokens: tokens.total_tokens,
+            cost_usd: tokens.cost_usd,
+            ..Self::default()
+        }
+    }
+}

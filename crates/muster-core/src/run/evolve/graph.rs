@@ -1,0 +1,80 @@
+//! Nodes, edges, and the journal of what happened to them.
+
+use super::{Applied, Docs, Place, change_pulse};
+use crate::run::{
+    Document, Key,
+    event::{EdgeCreated, NodeConfigured, NodePatched},
+    id::EdgeId,
+    pulse::{GraphChange, Journal},
+};
+
+/// Settings that other nodes are told of.
+const SHOWN_SETTINGS: [&str; 4] = ["label", "alias", "roleTemplate", "provider"];
+
+pub(super) fn node_patched(docs: &mut Docs, place: Place<'_>, patched: &NodePatched) -> Applied {
+    let Some(id) = place.event.node_id else { return Ok(()) };
+    let patch = (*patched.patch).clone();
+    let failed = patch.failed == Some(true);
+    if let Some(Document::Node(node)) = docs.edit(&Key::Node(id))? {
+        patch.apply(node);
+        return if failed { note(docs, place, GraphChange::Failed { node: id }) } else { Ok(()) };
+    }
+    let Some(node) = patch.into_whole() else { return Ok(()) };
+    docs.put(Key::Node(id), Document::Node(Box::new(node)));
+    change_pulse(docs, |pulse| {
+        pulse.nodes += 1;
+        pulse.living_nodes += 1;
+    })?;
+    note(docs, place, GraphChange::Added { node: id })
+}
+
+pub(super) fn node_configured(
+    docs: &mut Docs,
+    place: Place<'_>,
+    configured: &NodeConfigured,
+) -> Applied {
+    let shown = |path: &str| SHOWN_SETTINGS.contains(&path);
+    let Some(node) = place.event.node_id else { return Ok(()) };
+    if !configured.changes.iter().any(|change| shown(&change.path)) {
+        return Ok(());
+    }
+    note(docs, place, GraphChange::Changed { node })
+}
+
+pub(super) fn node_deleted(docs: &mut Docs, place: Place<'_>) -> Applied {
+    let Some(node) = place.event.node_id else { return Ok(()) };
+    let Some(Document::Node(gone)) = docs.get(&Key::Node(node))? else { return Ok(()) };
+    let label = gone.label.clone();
+    docs.remove(Key::Node(node));
+    change_pulse(docs, |pulse| pulse.living_nodes -= 1)?;
+    note(docs, place, GraphChange::Removed { node, label })
+}
+
+pub(super) fn edge_created(docs: &mut Docs, place: Place<'_>, created: &EdgeCreated) -> Applied {
+    let edge = created.edge.clone();
+    let change = GraphChange::Edge { edge: edge.id, from: edge.from, to: edge.to };
+    if !created.updated {
+        change_pulse(docs, |pulse| pulse.edges += 1)?;
+    }
+    docs.put(Key::Edge(edge.id), Document::Edge(edge));
+    note(docs, place, change)
+}
+
+pub(super) fn edge_deleted(docs: &mut Docs, place: Place<'_>, id: EdgeId) -> Applied {
+    let Some(Document::Edge(edge)) = docs.get(&Key::Edge(id))? else { return Ok(()) };
+    let change = GraphChange::Edge { edge: id, from: edge.from, to: edge.to };
+    docs.remove(Key::Edge(id));
+    note(docs, place, change)
+}
+
+fn note(docs: &mut Docs, place: Place<'_>, change: GraphChange) -> Applied {
+    match docs.edit(&Key::Journal)? {
+        Some(Document::Journal(journal)) => journal.add(place.seq, change),
+        Some(_) | None => {
+            let mut journal = Journal::default();
+            journal.add(place.seq, change);
+            docs.put(Key::Journal, Document::Journal(journal));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! Inputs that wait for a node.
+
+use super::{Applied, Docs, Place, turn};
+use crate::run::{
+    Document, Key,
+    event::{HandoffSent, InboxChanged, ItemFate, MessageQueued},
+    inbox::{Content, Item, ItemKind, ItemState},
+};
+
+pub(super) fn handoff_sent(docs: &mut Docs, place: Place<'_>, sent: &HandoffSent) -> Applied {
+    let envelope = &sent.envelope;
+    let receiver = envelope.to_node_id;
+    let own = !envelope.meta.auto;
+    turn::change(docs, place, |turn| {
+        turn.handoffs += u32::from(own);
+        if !turn.sent_to.contains(&receiver) {
+            turn.sent_to.push(receiver);
+        }
+    })?;
+    put(
+        docs,
+        Item {
+            id: envelope.id,
+            node_id: receiver,
+            kind: ItemKind::Handoff,
+            order: sent.order,
+            interrupt: false,
+            state: ItemState::Queued,
+            enqueued_at: place.at,
+            consumed_turn_id: None,
+            tool_id: None,
+            content: Content::Envelope(Box::new(envelope.clone())),
+        },
+    );
+    Ok(())
+}
+
+pub(super) fn message_queued(docs: &mut Docs, place: Place<'_>, queued: &MessageQueued) -> Applied {
+    let Some(node_id) = queued.message.node_id else { return Ok(()) };
+    put(
+        docs,
+        Item {
+            id: queued.message.id,
+            node_id,
+            kind: queued.kind,
+            order: queued.order,
+            interrupt: queued.message.interrupt,
+            state: ItemState::Queued,
+            enqueued_at: place.at,
+            consumed_turn_id: None,
+            tool_id: queued.tool_id,
+            content: Content::Message(queued.message.clone()),
+        },
+    );
+    Ok(())
+}
+
+fn put(docs: &mut Docs, item: Item) {
+    docs.create(Key::Item(item.id), Document::Item(Box::new(item)));
+}
+
+pub(super) fn changed(docs: &mut Docs, changed: &InboxChanged) -> Applied {
+    let Some(Document::Item(item)) = docs.edit(&Key::Item(changed.item_id))? else {
+        return Ok(());
+    };
+    item.state = match changed.state {
+        ItemFate::Cancelled => ItemState::Cancelled,
+        ItemFate::Dropped => ItemState::Dropped,
+        ItemFate::Returned => ItemState::Queued,
+    };
+    if changed.state == ItemFate::Returned {
+        item.consumed_turn_id = None;
+    }
+    Ok(())
+}

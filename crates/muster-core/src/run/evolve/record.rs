@@ -1,0 +1,95 @@
+//! The run itself, its approvals and its artifacts.
+
+use super::{Applied, Docs, Place, change_pulse, turn};
+use crate::run::{
+    Document, Key,
+    approval::{Approval, ApprovalStatus},
+    artifact::{Artifact, ArtifactKind},
+    event::{ApprovalRequested, ApprovalResolved, RunPatched},
+    id::ApprovalId,
+};
+
+pub(super) fn run_patched(docs: &mut Docs, patched: &RunPatched) -> Applied {
+    let patch = patched.patch.run.clone();
+    if let Some(Document::Run(run)) = docs.edit(&Key::Run)? {
+        patch.apply(run);
+    } else if let Some(run) = patch.into_whole() {
+        docs.put(Key::Run, Document::Run(Box::new(run)));
+    }
+    Ok(())
+}
+
+pub(super) fn requested(
+    docs: &mut Docs,
+    place: Place<'_>,
+    requested: &ApprovalRequested,
+) -> Applied {
+    let (Some(node_id), Some(turn_id)) = (place.event.node_id, place.event.turn_id) else {
+        return Ok(());
+    };
+    let Some(Document::Run(run)) = docs.get(&Key::Run)? else { return Ok(()) };
+    let run_id = run.id;
+    let mut number = 0;
+    change_pulse(docs, |pulse| {
+        pulse.approvals += 1;
+        pulse.pending_approvals += 1;
+        number = pulse.approvals;
+    })?;
+    let approval = Approval {
+        approval_id: requested.approval_id,
+        run_id,
+        node_id,
+        turn_id,
+        kind: requested.kind,
+        tool: requested.tool.clone(),
+        context: requested.context.clone(),
+        can_modify: requested.can_modify,
+        detached: false,
+        requested_at: place.at,
+        status: ApprovalStatus::Pending,
+        resolution: None,
+        resolved_at: None,
+        resolved_by: None,
+        number,
+    };
+    let key = Key::Approval(requested.approval_id);
+    docs.create(key, Document::Approval(Box::new(approval)));
+    turn::tool_waits(docs, turn_id, requested.tool.id, Some(requested.approval_id))
+}
+
+pub(super) fn resolved(docs: &mut Docs, place: Place<'_>, resolved: &ApprovalResolved) -> Applied {
+    let key = Key::Approval(resolved.approval_id);
+    let Some(Document::Approval(approval)) = docs.edit(&key)? else { return Ok(()) };
+    approval.status = resolved.resolution.status.into();
+    approval.resolved_at = Some(place.at);
+    approval.resolved_by = Some(resolved.resolution.by);
+    approval.resolution = Some(resolved.resolution.clone());
+    let (turn_id, tool_id) = (approval.turn_id, approval.tool.id);
+    change_pulse(docs, |pulse| pulse.pending_approvals -= 1)?;
+    turn::tool_waits(docs, turn_id, tool_id, None)
+}
+
+pub(super) fn detached(docs: &mut Docs, place: Place<'_>, id: ApprovalId) -> Applied {
+    let Some(Document::Approval(approval)) = docs.edit(&Key::Approval(id))? else { return Ok(()) };
+    approval.detached = true;
+    let tool_id = approval.tool.id;
+    turn::tool_left(docs, place, tool_id)
+}
+
+pub(super) fn artifact_created(docs: &mut Docs, place: Place<'_>, artifact: &Artifact) -> Applied {
+    change_pulse(docs, |pulse| pulse.artifacts += 1)?;
+    docs.create(Key::Artifact(artifact.id), Document::Artifact(Box::new(artifact.clone())));
+    let id = artifact.id;
+    turn::change(docs, place, |turn| {
+        let files = &mut turn.artifacts;
+        match (artifact.kind, artifact.name.as_str()) {
+            (ArtifactKind::Prompt, "prompt.full.txt") => files.prompt_full = Some(id),
+            (ArtifactKind::Prompt, _) => files.prompt_blocks = Some(id),
+            (ArtifactKind::Diff, _) => files.diff = Some(id),
+            (ArtifactKind::Transcript, "transcript.md") => files.transcript = Some(id),
+            (ArtifactKind::Log, "provider.log") => files.log = Some(id),
+            (ArtifactKind::Report, _) => turn.reports.push(id),
+            (ArtifactKind::Transcript | ArtifactKind::Log | ArtifactKind::Contextpack, _) => {}
+        }
+    })
+}

@@ -1,0 +1,232 @@
+//! Ids of the run room (RUNS-GEN-4): UUIDs, one type per thing they name.
+//!
+//! The core has no randomness. A caller that must know an id beforehand names it in its command;
+//! all others are minted from the [`Seed`] that comes with every command. The id of an event needs
+//! neither: it follows from the run and the event's number, so that a log read back has the same.
+
+use std::{fmt, str::FromStr};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::Timestamp;
+
+/// Text that is not a UUID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadId;
+
+impl fmt::Display for BadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected a UUID such as 0197a3f0-6a1c-7cc3-98c8-1f2b6c0d4e5f")
+    }
+}
+
+/// Writes 128 bits as a lower-case hyphenated UUID.
+fn write_uuid(bits: u128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let groups = [(96, 8), (80, 4), (64, 4), (48, 4), (0, 12)];
+    for (at, (shift, digits)) in groups.into_iter().enumerate() {
+        let separator = if at == 0 { "" } else { "-" };
+        let group = (bits >> shift) & ((1 << (digits * 4)) - 1);
+        write!(f, "{separator}{group:0digits$x}")?;
+    }
+    Ok(())
+}
+
+/// Reads a hyphenated UUID of any version, in either case.
+fn read_uuid(text: &str) -> Result<u128, BadId> {
+    let hyphens = [8, 13, 18, 23];
+    let fits = |(at, byte): (usize, u8)| match hyphens.contains(&at) {
+        true => byte == b'-',
+        false => byte.is_ascii_hexdigit(),
+    };
+    if text.len() != 36 || !text.bytes().enumerate().all(fits) {
+        return Err(BadId);
+    }
+    u128::from_str_radix(&text.replace('-', ""), 16).map_err(|_| BadId)
+}
+
+/// Defines an id newtype.
+macro_rules! id {
+    ($($(#[$doc:meta])* $name:ident,)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub struct $name(pub u128);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write_uuid(self.0, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadId;
+
+            fn from_str(text: &str) -> Result<Self, BadId> {
+                read_uuid(text).map(Self)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+                text.parse().map_err(D::Error::custom)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"type": "string", "format": "uuid"})
+            }
+        }
+    )*};
+}
+
+id! {
+    /// A run.
+    RunId,
+    /// A node of a run.
+    NodeId,
+    /// An edge of a run.
+    EdgeId,
+    /// One attempt of a node to answer its inputs.
+    TurnId,
+    /// A queued input: the id of the message or of the envelope that it holds.
+    ItemId,
+    /// A question that a person has to answer.
+    ApprovalId,
+    /// A file that a run produced.
+    ArtifactId,
+    /// A tool call.
+    ToolId,
+    /// A verification command.
+    CheckId,
+    /// A session of the session room.
+    SessionId,
+    /// An event of a run.
+    EventId,
+}
+
+impl NodeId {
+    /// Names the runtime itself where a node is required (RUNS-GEN-4).
+    pub const RUNTIME: Self = Self(0);
+
+    /// Whether it names the runtime.
+    pub fn is_runtime(self) -> bool {
+        self == Self::RUNTIME
+    }
+}
+
+/// Bits of a UUID that hold its version and variant.
+const FIXED_BITS: u128 = (0xF << 76) | (0b11 << 62);
+/// Version 7, variant 10.
+const FIXED_V7: u128 = (0x7 << 76) | (0b10 << 62);
+/// Bits of a UUID behind its variant.
+const TAIL_BITS: u128 = (1 << 62) - 1;
+
+/// A version 7 UUID of this moment with the given bits behind the time.
+fn v7(at: Timestamp, middle: u128, tail: u128) -> u128 {
+    let ms = u128::from(u64::try_from(at.0).unwrap_or(0)) & ((1 << 48) - 1);
+    let free = (ms << 80) | ((middle & 0xFFF) << 64) | (tail & TAIL_BITS);
+    (free & !FIXED_BITS) | FIXED_V7
+}
+
+impl EventId {
+    /// The id of a run's event: its time, its number, and the run's own random bits.
+    pub fn of(run: RunId, seq: u64, at: Timestamp) -> Self {
+        let number = u128::from(seq);
+        Self(v7(at, number, run.0 ^ number))
+    }
+}
+
+/// Fresh randomness that comes with a command: a version 7 UUID that nobody else has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seed(pub u128);
+
+impl Seed {
+    /// The ids that a decision makes, in order; the same seed gives the same ids again.
+    pub fn mint(self, now: Timestamp) -> Mint {
+        Mint { seed: self, now, count: 0 }
+    }
+}
+
+/// Makes ids out of a seed. They sort in the order in which they are made.
+#[derive(Clone, Copy, Debug)]
+pub struct Mint {
+    seed: Seed,
+    now: Timestamp,
+    count: u128,
+}
+
+impl Mint {
+    /// The next id.
+    pub fn fresh(&mut self) -> u128 {
+        self.count += 1;
+        // The counter stands between random bits; the top one is kept free for its carry.
+        let tail = (self.seed.0 & (TAIL_BITS >> 1)) + (self.count << 32);
+        v7(self.now, self.seed.0 >> 64, tail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EventId, NodeId, RunId, Seed};
+    use crate::Timestamp;
+
+    const TEXT: &str = "0197a3f0-6a1c-7cc3-98c8-1f2b6c0d4e5f";
+
+    #[test]
+    fn ids_are_lower_case_uuids() {
+        let id: NodeId = TEXT.parse().unwrap();
+        assert_eq!(id.to_string(), TEXT);
+        assert_eq!(TEXT.to_uppercase().parse::<NodeId>().unwrap(), id);
+        assert_eq!(NodeId::RUNTIME.to_string(), "00000000-0000-0000-0000-000000000000");
+        for bad in
+            ["", "x", &TEXT[1..], &TEXT.replace('-', "0"), "0197a3f0-6a1c-7cc3-98c8-1f2b6c0d4e5+"]
+        {
+            assert!(bad.parse::<NodeId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn event_ids_follow_from_run_and_number() {
+        let run: RunId = TEXT.parse().unwrap();
+        let ids: Vec<String> = (1..=3)
+            .map(|seq| EventId::of(run, seq, Timestamp(1_767_225_600_000)).to_string())
+            .collect();
+        assert_eq!(
+            ids,
+            [
+                "019b76da-a800-7001-98c8-1f2b6c0d4e5e",
+                "019b76da-a800-7002-98c8-1f2b6c0d4e5d",
+                "019b76da-a800-7003-98c8-1f2b6c0d4e5c",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_seed_mints_the_same_ids_again_and_no_two_alike() {
+        let seed = Seed(TEXT.parse::<NodeId>().unwrap().0);
+        let minted = || {
+            let mut mint = seed.mint(Timestamp(1_767_225_600_000));
+            (0..100).map(|_| NodeId(mint.fresh())).collect::<Vec<_>>()
+        };
+        let ids = minted();
+        assert_eq!(ids, minted());
+        assert!(ids.is_sorted_by(|a, b| a < b));
+        assert_eq!(&ids[0].to_string()[14..15], "7");
+    }
+}

@@ -1,0 +1,107 @@
+//! What changes with nearly every event: how far the log is, how much there is of everything, and
+//! what happened lately to the graph. Kept apart from the run, so that an event costs little.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    id::{EdgeId, NodeId},
+    limits::JOURNAL_ENTRIES_MAX,
+    moment::Moment,
+};
+
+/// How far a run's log is, and how much there is of everything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pulse {
+    /// Number of the newest event.
+    pub last_seq: u64,
+    /// Its time.
+    pub updated_at: Moment,
+    /// Nodes that there ever were.
+    pub nodes: u64,
+    /// Nodes that there are.
+    pub living_nodes: u32,
+    /// Edges that there ever were.
+    pub edges: u64,
+    /// Turns that there ever were.
+    pub turns: u64,
+    /// Turns that have not ended.
+    pub active_turns: u32,
+    /// Artifacts.
+    pub artifacts: u64,
+    /// Approvals that there ever were.
+    pub approvals: u64,
+    /// Approvals that nobody has answered.
+    pub pending_approvals: u32,
+}
+
+/// What happened lately to the graph, for prompts that tell only what is new.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Journal {
+    /// Number of the newest event that is no longer in it; zero when nothing was left out.
+    pub forgotten: u64,
+    /// Oldest first.
+    pub entries: Vec<Entry>,
+}
+
+/// A change of the graph.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// Number of its event.
+    pub seq: u64,
+    /// What happened.
+    pub change: GraphChange,
+}
+
+/// What happened to the graph.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum GraphChange {
+    /// A node came.
+    Added {
+        /// The node.
+        node: NodeId,
+    },
+    /// A node went.
+    Removed {
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        label: String,
+    },
+    /// A node has another name, role or provider.
+    Changed {
+        /// The node.
+        node: NodeId,
+    },
+    /// A node failed.
+    Failed {
+        /// The node.
+        node: NodeId,
+    },
+    /// An edge was made, changed or removed.
+    Edge {
+        /// The edge.
+        edge: EdgeId,
+        /// Where it begins.
+        from: NodeId,
+        /// Where it leads.
+        to: NodeId,
+    },
+}
+
+impl Journal {
+    /// Adds a change, and forgets the oldest beyond the limit.
+    pub(super) fn add(&mut self, seq: u64, change: GraphChange) {
+        self.entries.push(Entry { seq, change });
+        if self.entries.len() > JOURNAL_ENTRIES_MAX {
+            self.forgotten = self.entries.remove(0).seq;
+        }
+    }
+
+    /// The changes behind an event, or `None` when some of them are forgotten.
+    pub fn since(&self, seq: u64) -> Option<impl Iterator<Item = &GraphChange>> {
+        let changes = self.entries.iter().filter(move |entry| entry.seq > seq);
+        (self.forgotten <= seq).then(|| changes.map(|entry| &entry.change))
+    }
+}

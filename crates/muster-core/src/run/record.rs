@@ -1,0 +1,268 @@
+//! The run itself: what is wanted, how far it is, and why it stands where it stands.
+//!
+//! Nodes, edges, artifacts and approvals are documents of their own; a snapshot joins them.
+
+mod words;
+
+pub use words::{Declarer, GlobalMode, Mode, Phase, PhaseReason, RunStatus, StatusCode};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    id::{ArtifactId, NodeId, RunId, TurnId},
+    moment::Moment,
+    node::PermissionsMode,
+    settings::{Budget, Check, Metric, RunSettings, Usage},
+    shape::{patched, words},
+};
+use crate::tasks::id::{PlanId, TaskId};
+
+/// Version of the contract that a run is kept under (RUNS-GEN-3).
+pub const CONTRACT_VERSION: &str = "1";
+
+/// Why a run has the status it has.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusReason {
+    /// The case.
+    pub code: StatusCode,
+    /// A sentence for people.
+    pub message: String,
+    /// Since when.
+    pub at: Moment,
+    /// The node that caused it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_id: Option<NodeId>,
+    /// The limit that was reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Spending>,
+}
+
+impl StatusReason {
+    /// The plain case.
+    pub fn plain(code: StatusCode, at: Moment) -> Self {
+        Self { code, message: code.message().to_owned(), at, node_id: None, detail: None }
+    }
+}
+
+/// A limit and what is used of it.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Spending {
+    /// What is limited.
+    pub metric: Metric,
+    /// How much is used.
+    pub used: f64,
+    /// The limit.
+    pub limit: f64,
+}
+
+/// Outcome of the last verification.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verification {
+    /// Whether every required check passed.
+    pub ok: bool,
+    /// When it ended.
+    pub at: Moment,
+    /// Its report.
+    pub artifact_id: ArtifactId,
+    /// What failed, as a hash; `None` when nothing did.
+    pub failure_hash: Option<String>,
+    /// How often this came in a row.
+    pub count: u32,
+}
+
+words! {
+    /// What shows that a run goes in circles.
+    StallRule {
+        /// The same text.
+        Output = "output",
+        /// The same change.
+        Diff = "diff",
+        /// Two results in turn.
+        Oscillation = "oscillation",
+        /// The same failing checks.
+        Verification = "verification",
+        /// An agent said so.
+        Reported = "reported",
+    }
+}
+
+/// How often each sign of a stall was seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StallCounts {
+    /// Equal texts in a row.
+    pub output: u32,
+    /// Equal changes in a row.
+    pub diff: u32,
+    /// Equal failures of the checks in a row.
+    pub verification: u32,
+    /// Turns that alternate.
+    pub oscillation: u32,
+}
+
+/// What shows that a run goes in circles (RUNS-LOOP-4).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Evidence {
+    /// The rule.
+    pub rule: StallRule,
+    /// The node, if it is about one.
+    pub node_id: Option<NodeId>,
+    /// The turns, oldest first.
+    pub turn_ids: Vec<TurnId>,
+    /// Hash of the last text.
+    pub output_hash: String,
+    /// Hash of the last change, empty without one.
+    pub diff_hash: String,
+    /// Hash of the failing checks, empty without them; what an agent said when it reported a stall.
+    pub verification_failure: String,
+    /// First lines of the last texts, oldest first.
+    pub summaries: Vec<String>,
+    /// How often each sign was seen.
+    pub counts: StallCounts,
+    /// The threshold in force.
+    pub threshold: u32,
+    /// What a person could do.
+    pub suggestions: Vec<String>,
+}
+
+/// A stall that waits for a person.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stall {
+    /// Since when.
+    pub at: Moment,
+    /// The node, if it is about one.
+    pub node_id: Option<NodeId>,
+    /// The turn, if it is about one.
+    pub turn_id: Option<TurnId>,
+    /// What shows it.
+    pub evidence: Evidence,
+}
+
+/// A run declared done, from the declaration to the end.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Completion {
+    /// Who declared it.
+    pub by: Declarer,
+    /// The orchestrator, if it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_id: Option<NodeId>,
+    /// In the words of who declared it.
+    pub summary: String,
+    /// When.
+    pub at: Moment,
+    /// Whether VERIFY is wanted.
+    pub verify: bool,
+    /// Whether DOCS_SYNC is wanted.
+    pub docs_sync: bool,
+    /// Whether DOCS_SYNC has changed code and sent the run back to VERIFY.
+    pub sent_back: bool,
+    /// Whether a person said something since VERIFY began.
+    pub new_input: bool,
+}
+
+patched! {
+    /// A run.
+    Run, RunPatch {
+        /// Its id.
+        id: RunId,
+        /// Version of the contract that it is kept under.
+        contract_version: String,
+        /// Its name.
+        name: String,
+        /// What the user wants.
+        goal: Option<String>,
+        /// When it is done, line by line.
+        definition_of_done: Vec<String>,
+        /// Whether it works.
+        status: RunStatus,
+        /// Why.
+        status_reason: Option<StatusReason>,
+        /// What it works on.
+        phase: Phase,
+        /// Who keeps the orchestrator going.
+        mode: Mode,
+        /// What may be written.
+        global_mode: GlobalMode,
+        /// When it came to be.
+        created_at: Moment,
+        /// When it last changed; served as the time of the newest event.
+        updated_at: Moment,
+        /// Its directory.
+        cwd: String,
+        /// Workspace of the task store that it is bound to.
+        workspace: Option<String>,
+        /// Plan that it is bound to.
+        plan_id: Option<PlanId>,
+        /// Task that it is bound to.
+        task_id: Option<TaskId>,
+        /// Verification commands.
+        checks: Vec<Check>,
+        /// Relative paths that count as documentation.
+        docs_paths: Vec<String>,
+        /// Settings in force.
+        settings: RunSettings,
+        /// Limits.
+        budget: Budget,
+        /// What it has used.
+        usage: Usage,
+        /// The oldest living orchestrator.
+        root_node_id: Option<NodeId>,
+        /// Last outcome of VERIFY.
+        verification: Option<Verification>,
+        /// The stall that waits for a person.
+        stall: Option<Stall>,
+        /// The declaration that the run is done.
+        completion: Option<Completion>,
+        /// The node that has the documentation turn.
+        docs_node_id: Option<NodeId>,
+        /// Whether the goal was queued for the orchestrator (RUNS-AUTO-1).
+        goal_delivered: bool,
+        /// Whether BOOT shall start, or has started, by itself.
+        auto_start: bool,
+        /// Whether the checks are running.
+        verifying: bool,
+        /// Whether a turn has changed files.
+        changed: bool,
+        /// What providers of its nodes do unless a body says otherwise.
+        permissions_mode: PermissionsMode,
+        /// Limits that were already warned about: metric and level, per limit value.
+        warned: Vec<Warned>,
+    }
+}
+
+words! {
+    /// How far a limit is used up.
+    BudgetLevel {
+        /// Four fifths.
+        Warning = "warning",
+        /// All of it.
+        Exceeded = "exceeded",
+    }
+}
+
+/// A limit that was warned about, so that it happens once per limit value.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Warned {
+    /// What is limited.
+    pub metric: Metric,
+    /// The limit.
+    pub limit: f64,
+    /// How far it was used up.
+    pub level: BudgetLevel,
+}
+
+impl Run {
+    /// Whether turns may start at all (RUNS-SCH-1, RUNS-DONE-2).
+    pub fn takes_turns(&self) -> bool {
+        self.status == RunStatus::Running
+            && match self.phase {
+                Phase::Execute => self.completion.is_none(),
+                Phase::DocsSync => true,
+                Phase::Boot | Phase::Verify | Phase::Done => false,
+            }
+    }
+}

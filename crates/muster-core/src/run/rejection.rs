@@ -1,0 +1,224 @@
+//! The rules that say no, with their facts. Words and codes for callers are made elsewhere; the
+//! code that each variant stands for is in its comment.
+
+use super::{
+    approval::Resolution,
+    command::StatusWish,
+    id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId, ToolId, TurnId},
+    inbox::ItemState,
+    record::{Phase, RunStatus},
+};
+use crate::tasks::id::TaskId;
+
+/// A rule that says no.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Rejection {
+    /// The run never came to be (`UNKNOWN_RUN`).
+    UnknownRun,
+    /// The run is there already (`BAD_VALUE`).
+    RunExists,
+    /// No such node (`UNKNOWN_NODE`).
+    UnknownNode {
+        /// The id.
+        id: NodeId,
+    },
+    /// No node has this alias (`UNKNOWN_NODE`).
+    UnknownAlias {
+        /// The alias.
+        alias: String,
+    },
+    /// No such edge (`UNKNOWN_EDGE`).
+    UnknownEdge {
+        /// The id.
+        id: EdgeId,
+    },
+    /// No such turn (`UNKNOWN_TURN`).
+    UnknownTurn {
+        /// The id.
+        id: TurnId,
+    },
+    /// No such input (`UNKNOWN_ITEM`).
+    UnknownItem {
+        /// The id.
+        id: ItemId,
+    },
+    /// No such approval (`UNKNOWN_APPROVAL`).
+    UnknownApproval {
+        /// The id.
+        id: ApprovalId,
+    },
+    /// No such artifact in this run, or one of another kind (`UNKNOWN_ARTIFACT`).
+    UnknownArtifact {
+        /// The id.
+        id: ArtifactId,
+    },
+    /// A text that is no reference to an artifact (`UNKNOWN_ARTIFACT`).
+    BadReference {
+        /// The text.
+        reference: String,
+    },
+    /// No such open call (`INVALID_INPUT`).
+    UnknownTool {
+        /// The id.
+        id: ToolId,
+    },
+    /// A turn is in flight (`NODE_RUNNING`).
+    NodeRunning {
+        /// The node.
+        id: NodeId,
+    },
+    /// No turn is in flight (`NODE_NOT_RUNNING`).
+    NodeNotRunning {
+        /// The node.
+        id: NodeId,
+    },
+    /// The run has ended (`RUN_NOT_ACTIVE`).
+    RunNotActive {
+        /// How.
+        status: RunStatus,
+    },
+    /// No way leads there (`BAD_TRANSITION`).
+    BadTransition {
+        /// The status.
+        from: RunStatus,
+        /// The phase.
+        phase: Phase,
+        /// What was wished for.
+        to: StatusWish,
+    },
+    /// Somebody was faster (`ALREADY_RESOLVED`).
+    AlreadyResolved {
+        /// The approval.
+        id: ApprovalId,
+        /// The answer that counts.
+        resolution: Option<Resolution>,
+    },
+    /// Work is open (`OPEN_WORK`).
+    OpenWork {
+        /// What.
+        open: Vec<OpenWork>,
+    },
+    /// The bound task is not done (`TASK_NOT_DONE`).
+    TaskNotDone {
+        /// The task.
+        task: TaskId,
+    },
+    /// The checks are running (`VERIFY_RUNNING`).
+    VerifyRunning,
+    /// A turn is in flight (`RUN_BUSY`).
+    RunBusy,
+    /// The input no longer waits (`ITEM_CONSUMED`).
+    ItemConsumed {
+        /// The input.
+        id: ItemId,
+        /// What became of it.
+        state: ItemState,
+    },
+    /// The run is kept under a version that this program does not know (`CONTRACT_VERSION`).
+    ContractVersion {
+        /// The version.
+        version: String,
+    },
+    /// A value does not fit (`BAD_VALUE`).
+    BadValue {
+        /// The field, with dots between levels.
+        field: String,
+        /// What would fit.
+        expected: String,
+    },
+    /// A text or list is too long (`TOO_LONG`).
+    TooLong {
+        /// The field.
+        field: String,
+        /// How much fits.
+        max: usize,
+    },
+    /// A value is needed (`MISSING_FIELD`).
+    MissingField {
+        /// The field.
+        field: &'static str,
+    },
+    /// From and to are the same node (`SELF_EDGE`).
+    SelfEdge,
+    /// There are as many as there may be (`LIMIT_REACHED`).
+    LimitReached {
+        /// Of what.
+        what: Limited,
+        /// How many.
+        max: u64,
+    },
+    /// The provider cannot take other arguments (`MODIFY_UNSUPPORTED`).
+    ModifyUnsupported {
+        /// The approval.
+        id: ApprovalId,
+    },
+    /// Nobody can be meant (`NO_TARGET_NODE`).
+    NoTargetNode,
+    /// The caller may not do this (`FORBIDDEN`).
+    Forbidden {
+        /// What is missing.
+        right: Right,
+    },
+    /// A node cannot give a right that it lacks (`FORBIDDEN_CAPABILITY`).
+    ForbiddenCapability {
+        /// The rights.
+        lacking: Vec<&'static str>,
+    },
+    /// No edge leads there (`NO_EDGE`).
+    NoEdge {
+        /// The sender.
+        from: NodeId,
+        /// The receiver.
+        to: NodeId,
+    },
+    /// The node cannot begin a turn now; whoever chose it has to choose again.
+    NotRunnable {
+        /// The node.
+        id: NodeId,
+    },
+    /// The turn has ended, or belongs to another node.
+    TurnNotLive {
+        /// The turn.
+        id: TurnId,
+    },
+    /// The phase is another one by now.
+    WrongPhase {
+        /// The phase.
+        phase: Phase,
+    },
+}
+
+/// Something that has a greatest number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limited {
+    /// Nodes of a run.
+    Nodes,
+    /// Edges of a run.
+    Edges,
+    /// Tool calls open in a turn.
+    OpenTools,
+    /// Handoffs of a turn.
+    Handoffs,
+}
+
+/// A right that an agent may lack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Right {
+    /// To change the graph.
+    SpawnNodes,
+    /// To complete the run.
+    Orchestrator,
+}
+
+/// Something that keeps a run from being complete.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpenWork {
+    /// A node runs.
+    Running(NodeId),
+    /// A node will try again.
+    Retrying(NodeId),
+    /// Inputs wait for a node.
+    Queued(NodeId),
+    /// An approval is pending.
+    Approval(ApprovalId),
+}

@@ -1,0 +1,111 @@
+//! Two shapes that the state of a run is made of: words of a closed set, and objects that change by
+//! patches.
+
+use serde::{Deserialize, Deserializer};
+
+/// Defines a closed set of words: an enum that is read and written as text.
+macro_rules! words {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }
+    )*) => {$(
+        $(#[$doc])*
+        #[derive(
+            Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug,
+            serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
+        pub enum $name {
+            $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)*
+        }
+
+        impl $name {
+            /// Every word of the set, in order.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The word as it is written.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)*
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    )*};
+}
+
+/// Defines an object and the patch that leads from one state of it to another (RUNS-EV-5).
+///
+/// A patch holds the fields that differ, each of them whole; a field that was cleared is present
+/// with null. An object comes to be by a patch that holds every field.
+macro_rules! patched {
+    (
+        $(#[$doc:meta])*
+        $name:ident, $patch:ident {
+            $($(#[$field_doc:meta])* $field:ident: $type:ty,)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: $type,)*
+        }
+
+        #[doc = concat!("The fields of a [`", stringify!($name), "`] that changed.")]
+        #[derive(Clone, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "camelCase", default)]
+        pub struct $patch {
+            $(
+                $(#[$field_doc])*
+                #[serde(
+                    deserialize_with = "crate::run::shape::given",
+                    skip_serializing_if = "Option::is_none"
+                )]
+                pub $field: Option<$type>,
+            )*
+        }
+
+        impl $patch {
+            /// What leads from one state to another.
+            pub fn between(before: &$name, after: &$name) -> Self {
+                Self {
+                    $($field: (before.$field != after.$field).then(|| after.$field.clone()),)*
+                }
+            }
+
+            /// The patch that brings an object into being.
+            pub fn whole(object: &$name) -> Self {
+                Self { $($field: Some(object.$field.clone()),)* }
+            }
+
+            /// The object that a patch brings into being, if it holds every field.
+            pub fn into_whole(self) -> Option<$name> {
+                Some($name { $($field: self.$field?,)* })
+            }
+
+            /// Sets the fields that the patch holds.
+            pub fn apply(self, object: &mut $name) {
+                $(if let Some(value) = self.$field { object.$field = value; })*
+            }
+
+            /// Whether it changes nothing.
+            pub fn is_empty(&self) -> bool {
+                true $(&& self.$field.is_none())*
+            }
+        }
+    };
+}
+
+pub(super) use {patched, words};
+
+/// Reads a field that is present, null included.
+pub(super) fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}

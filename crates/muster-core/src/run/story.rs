@@ -1,0 +1,172 @@
+//! How a decision is told: step by step, each step seeing what the ones before have changed.
+//!
+//! A story holds a copy of the documents at hand. Telling an event applies it to the copy and notes
+//! it down; changing the run or a node tells the patch that leads there. In the end only the events
+//! are left, and whoever applies them gets the same documents.
+
+use super::{
+    Command, Event, Fact, Runs,
+    edge::{Actor, ActorKind},
+    event::{NodePatched, NodeProgressed, RunChange, RunPatched},
+    evolve,
+    id::{Mint, NodeId, TurnId},
+    lookup::{self, Found},
+    moment::Moment,
+    node::{Node, NodePatch},
+    record::{Run, RunPatch},
+};
+use crate::{Documents, Env, Recorded, redact};
+
+/// A decision in the making.
+pub(super) struct Story {
+    docs: Documents<Runs>,
+    events: Vec<Event>,
+    now: Moment,
+    by: Option<Actor>,
+    mint: Mint,
+    turn: Option<TurnId>,
+}
+
+impl Story {
+    /// Begins with the documents as they are.
+    pub(super) fn begin(docs: &Documents<Runs>, command: &Command, env: &Env) -> Self {
+        Self {
+            docs: docs.clone(),
+            events: Vec::new(),
+            now: env.now.into(),
+            by: (command.by.kind != ActorKind::Runtime).then_some(command.by),
+            mint: command.seed.mint(env.now),
+            turn: None,
+        }
+    }
+
+    /// The documents as the story has left them so far.
+    pub(super) fn docs(&self) -> &Documents<Runs> {
+        &self.docs
+    }
+
+    /// The moment of the command.
+    pub(super) fn now(&self) -> Moment {
+        self.now
+    }
+
+    /// The run.
+    pub(super) fn run(&self) -> Found<&Run> {
+        lookup::run(&self.docs)
+    }
+
+    /// A node.
+    pub(super) fn node(&self, id: NodeId) -> Found<&Node> {
+        lookup::node(&self.docs, id)
+    }
+
+    /// The next fresh id.
+    pub(super) fn fresh(&mut self) -> u128 {
+        self.mint.fresh()
+    }
+
+    /// What is told from here on belongs to this turn; answers the one before.
+    pub(super) fn in_turn(&mut self, turn: Option<TurnId>) -> Option<TurnId> {
+        std::mem::replace(&mut self.turn, turn)
+    }
+
+    /// The turn that is told of.
+    pub(super) fn turn(&self) -> Option<TurnId> {
+        self.turn
+    }
+
+    /// Tells a fact about the run.
+    pub(super) fn tell(&mut self, fact: Fact) -> Found<()> {
+        self.record(Event { node_id: None, turn_id: None, by: self.by, fact })
+    }
+
+    /// Tells a fact about a node, in the turn of the story.
+    pub(super) fn tell_of(&mut self, node: NodeId, fact: Fact) -> Found<()> {
+        self.record(Event { node_id: Some(node), turn_id: self.turn, by: self.by, fact })
+    }
+
+    fn record(&mut self, event: Event) -> Found<()> {
+        let event = without_secrets(event);
+        let seq = lookup::pulse(&self.docs)?.last_seq + 1;
+        let recorded = Recorded { global: 0, seq, at: self.now.0, event };
+        evolve::evolve(&mut self.docs, &recorded)?;
+        self.events.push(recorded.event);
+        Ok(())
+    }
+
+    /// Changes the run; tells nothing when nothing differs.
+    pub(super) fn change_run(&mut self, change: impl FnOnce(&mut Run)) -> Found<()> {
+        let before = self.run()?.clone();
+        let mut after = before.clone();
+        change(&mut after);
+        let run = RunPatch::between(&before, &after);
+        if run.is_empty() {
+            return Ok(());
+        }
+        self.patch_run(RunChange { run, ..RunChange::default() })
+    }
+
+    /// Tells a patch of the run, with the time that every such patch has.
+    pub(super) fn patch_run(&mut self, mut change: RunChange) -> Found<()> {
+        change.run.updated_at = Some(self.now);
+        self.tell(Fact::RunPatched(RunPatched { patch: Box::new(change) }))
+    }
+
+    /// Changes a node and what follows from it; tells nothing when nothing differs.
+    ///
+    /// A status or summary that differs is told as progress, too.
+    pub(super) fn change_node(&mut self, id: NodeId, change: impl FnOnce(&mut Node)) -> Found<()> {
+        let before = self.node(id)?.clone();
+        let mut after = before.clone();
+        change(&mut after);
+        after.settle(self.run()?, self.now);
+        let patch = NodePatch::between(&before, &after);
+        if patch.is_empty() {
+            return Ok(());
+        }
+        let progressed = patch.status.is_some() || patch.summary.is_some();
+        self.patch_node(id, patch)?;
+        if progressed {
+            self.progress(id)?;
+        }
+        Ok(())
+    }
+
+    /// Tells a patch of a node. Patches stand outside of turns.
+    pub(super) fn patch_node(&mut self, id: NodeId, patch: NodePatch) -> Found<()> {
+        let fact = Fact::NodePatched(NodePatched { patch: Box::new(patch) });
+        self.record(Event { node_id: Some(id), turn_id: None, by: self.by, fact })
+    }
+
+    fn progress(&mut self, id: NodeId) -> Found<()> {
+        let node = self.node(id)?;
+        let progress = NodeProgressed { status: node.status, summary: node.summary.clone() };
+        let fact = Fact::NodeProgressed(progress);
+        self.record(Event { node_id: Some(id), turn_id: None, by: self.by, fact })
+    }
+
+    /// Lets every node see what the run allows now.
+    pub(super) fn settle_nodes(&mut self) -> Found<()> {
+        let ids: Vec<NodeId> = lookup::nodes(&self.docs)?.iter().map(|node| node.id).collect();
+        ids.into_iter().try_for_each(|id| self.change_node(id, |_| {}))
+    }
+
+    /// The events of the story.
+    pub(super) fn end(self) -> Vec<Event> {
+        self.events
+    }
+}
+
+/// The event with every secret replaced (RUNS-SEC-6): a log cannot forget.
+fn without_secrets(event: Event) -> Event {
+    let Ok(text) = serde_json::to_string(&event) else { return event };
+    if !redact::may_be_in(&text) {
+        return event;
+    }
+    let Ok(mut value) = serde_json::from_str(&text) else { return event };
+    if !redact::value(&mut value) {
+        return event;
+    }
+    serde_json::from_value(value)
+        .unwrap_or_else(|error| unreachable!("texts stay texts when they are redacted: {error}"))
+}

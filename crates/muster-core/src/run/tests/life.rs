@@ -1,0 +1,318 @@
+//! The life of a run: status, phases, modes, goal.
+
+use super::*;
+use crate::run::{
+    command::SettingsPatch,
+    event::{PhaseChanged, TYPES},
+    record::{GlobalMode, Mode, PhaseReason, StatusCode},
+};
+
+fn reasons(events: &[Event]) -> Vec<PhaseReason> {
+    let mut reasons = Vec::new();
+    for event in events {
+        if let Fact::PhaseChanged(PhaseChanged { reason, .. }) = &event.fact {
+            reasons.push(*reason);
+        }
+    }
+    reasons
+}
+
+#[test]
+fn the_contract_types_of_events_are_all_there() {
+    let contract = [
+        "run.patch",
+        "run.phase",
+        "run.mode",
+        "run.stalled",
+        "node.patch",
+        "node.progress",
+        "edge.created",
+        "edge.deleted",
+        "handoff.sent",
+        "message.user",
+        "message.assistant.delta",
+        "message.assistant.final",
+        "tool.proposed",
+        "tool.started",
+        "tool.completed",
+        "approval.requested",
+        "approval.resolved",
+        "artifact.created",
+    ];
+    let mut named: Vec<&str> = TYPES
+        .iter()
+        .filter(|(_, source)| *source == crate::run::event::Source::Contract)
+        .map(|(name, _)| *name)
+        .collect();
+    named.sort_unstable();
+    let mut wanted = contract.to_vec();
+    wanted.sort_unstable();
+    assert_eq!(named, wanted);
+}
+
+#[test]
+fn runs_ev_4_the_first_event_is_the_whole_run() {
+    let room = Room::queued(RunFields::default());
+    let first = serde_json::to_value(&room.log[0].event).unwrap();
+    assert_eq!(first["type"], "run.patch");
+    let patch = first["patch"].as_object().unwrap();
+    let run = serde_json::to_value(room.run()).unwrap();
+    assert_eq!(patch, run.as_object().unwrap());
+    assert_eq!(patch["contractVersion"], "1");
+    assert_eq!(patch["name"], "Run 0197a3f0");
+    assert_eq!(patch["createdAt"], "2026-01-01T00:00:00.000Z");
+    assert_eq!((&patch["status"], &patch["phase"]), (&"queued".into(), &"BOOT".into()));
+    assert_eq!((&patch["mode"], &patch["globalMode"]), (&"AUTO".into(), &"IMPLEMENTATION".into()));
+    room.check_replay();
+}
+
+/// Every status and phase that a run can be in, reached by commands.
+fn every_state() -> Vec<Room> {
+    let queued = Room::queued(with_checks());
+    let mut boot_failed = Room::queued(with_checks());
+    boot_failed.boot(false);
+    let running = Room::running_with(with_checks());
+    let mut paused = Room::running_with(with_checks());
+    paused.wish(StatusWish::Paused);
+    let mut verifying = Room::running_with(with_checks());
+    verifying.wish(StatusWish::Completed);
+    let mut completed = Room::running_with(with_checks());
+    completed.wish(StatusWish::Completed);
+    completed.verify(true);
+    let mut abandoned = Room::running_with(with_checks());
+    abandoned.wish(StatusWish::Failed);
+    vec![queued, boot_failed, running, paused, verifying, completed, abandoned]
+}
+
+/// 5.2 of the rules: every state against every wish.
+#[test]
+fn runs_st_every_status_meets_every_wish() {
+    let wishes = StatusWish::ALL.iter().copied();
+    let mut table = String::new();
+    for wish in wishes {
+        for mut room in every_state() {
+            let (status, phase) = room.state();
+            let before = room.log.len();
+            let outcome = room.call(Actor::USER, Ask::SetStatus(SetStatus::to(wish)));
+            let line = match outcome {
+                Err(rejection) => {
+                    let expected = Rejection::BadTransition { from: status, phase, to: wish };
+                    assert_eq!(*rejection, expected);
+                    assert_eq!(room.log.len(), before, "RUNS-REST-6: nothing is written");
+                    "refused".to_owned()
+                }
+                Ok(events) if events.is_empty() => "nothing".to_owned(),
+                Ok(_) => {
+                    let code = room.run().status_reason.as_ref().map(|reason| reason.code);
+                    let code = code.map(|code| format!(" ({code})")).unwrap_or_default();
+                    format!("{} {}{code}", room.run().status, room.run().phase)
+                }
+            };
+            room.check_replay();
+            table.push_str(&format!("{status} {phase} -> {wish}: {line}\n"));
+        }
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn runs_ph_1_boot_leads_to_execute_or_to_failed() {
+    let mut room = Room::queued(RunFields::default());
+    let events = room.boot(true);
+    assert_eq!(kinds(&events), ["artifact.created", "run.phase", "run.patch", "run.patch"]);
+    assert_eq!(reasons(&events), [PhaseReason::BootOk]);
+    assert_eq!(room.state(), (RunStatus::Running, Phase::Execute));
+    assert!(matches!(
+        room.refuse(Ask::ReportBoot(Box::new(BootReport { ok: true, report: room_file() }))),
+        Rejection::WrongPhase { phase: Phase::Execute }
+    ));
+
+    let mut room = Room::queued(RunFields::default());
+    room.boot(false);
+    assert_eq!(room.state(), (RunStatus::Failed, Phase::Boot));
+    assert_eq!(room.run().status_reason.as_ref().unwrap().code, StatusCode::BootFailed);
+    room.wish(StatusWish::Running);
+    assert_eq!(room.state(), (RunStatus::Queued, Phase::Boot));
+    room.boot(true);
+    assert_eq!(room.state(), (RunStatus::Running, Phase::Execute));
+}
+
+fn room_file() -> WrittenFile {
+    Room::empty().file(ArtifactKind::Report, "boot.report.json")
+}
+
+#[test]
+fn runs_pit_46_a_failing_verify_returns_with_its_report_and_a_passing_one_is_the_end() {
+    let mut room = Room::running_with(with_checks());
+    let lead = room.add_node("orchestrator");
+    room.wish(StatusWish::Completed);
+    assert_eq!(room.state(), (RunStatus::Running, Phase::Verify));
+    let events = room.verify(false);
+    assert_eq!(reasons(&events), [PhaseReason::VerifyFailed]);
+    assert_eq!(room.state(), (RunStatus::Running, Phase::Execute));
+    assert_eq!(room.node(lead).inbox_count, 1);
+    assert_eq!(room.run().completion, None);
+
+    room.wish(StatusWish::Completed);
+    let events = room.verify(true);
+    assert_eq!(reasons(&events), [PhaseReason::VerifyOk, PhaseReason::NoChanges]);
+    assert_eq!(room.state(), (RunStatus::Completed, Phase::Done));
+    assert_eq!(room.run().status_reason.as_ref().unwrap().code, StatusCode::CompletedByUser);
+    room.check_replay();
+}
+
+#[test]
+fn runs_ph_3_without_anybody_to_tell_the_run_pauses() {
+    let mut room = Room::running_with(with_checks());
+    room.wish(StatusWish::Completed);
+    room.verify(false);
+    assert_eq!(room.state(), (RunStatus::Paused, Phase::Execute));
+    assert_eq!(room.run().status_reason.as_ref().unwrap().code, StatusCode::VerifyFailed);
+}
+
+#[test]
+fn runs_loop_the_same_failure_n_times_stalls() {
+    let mut room = Room::running_with(with_checks());
+    room.add_node("orchestrator");
+    for round in 1..=3 {
+        room.wish(StatusWish::Completed);
+        let events = room.verify(false);
+        assert_eq!(kinds(&events).contains(&"run.stalled"), round == 3);
+    }
+    assert_eq!(room.state(), (RunStatus::Paused, Phase::Execute));
+    let stall = room.run().stall.clone().unwrap();
+    assert_eq!(stall.evidence.counts.verification, 3);
+    assert_eq!(stall.evidence.verification_failure, "same");
+    room.wish(StatusWish::Running);
+    assert_eq!(room.run().stall, None);
+    room.wish(StatusWish::Completed);
+    room.verify(false);
+    assert_eq!(room.run().stall, None, "the count began anew");
+}
+
+#[test]
+fn a_manual_verify_has_no_consequences() {
+    let mut room = Room::running_with(with_checks());
+    let lead = room.add_node("orchestrator");
+    room.user(Ask::StartVerify);
+    assert_eq!(room.refuse(Ask::StartVerify), Rejection::VerifyRunning);
+    room.verify(false);
+    assert_eq!(room.state(), (RunStatus::Running, Phase::Execute));
+    assert_eq!(room.node(lead).inbox_count, 0);
+    let verification = room.run().verification.clone().unwrap();
+    assert_eq!((verification.ok, verification.count), (false, 0));
+}
+
+#[test]
+fn runs_st_1_a_pause_in_verify_calls_the_completion_off() {
+    let mut room = Room::running_with(with_checks());
+    room.wish(StatusWish::Completed);
+    let events = room.wish(StatusWish::Paused);
+    assert_eq!(reasons(&events), [PhaseReason::CompletionCancelled]);
+    assert_eq!(room.state(), (RunStatus::Paused, Phase::Execute));
+    assert!(!room.run().verifying);
+    assert_eq!(room.run().completion, None);
+}
+
+#[test]
+fn a_message_during_verify_brings_the_run_back_to_work() {
+    let mut room = Room::running_with(with_checks());
+    let lead = room.add_node("orchestrator");
+    room.wish(StatusWish::Completed);
+    room.say(lead, "one more thing");
+    let events = room.verify(true);
+    assert_eq!(reasons(&events), [PhaseReason::NewInput]);
+    assert_eq!(room.state(), (RunStatus::Running, Phase::Execute));
+    assert_eq!(room.node(lead).inbox_count, 1);
+}
+
+#[test]
+fn runs_done_3_verify_and_docs_can_be_skipped() {
+    let mut room = Room::running_with(with_checks());
+    let wish = SetStatus { verify: false, ..SetStatus::to(StatusWish::Completed) };
+    let events = room.user(Ask::SetStatus(wish));
+    assert_eq!(
+        reasons(&events),
+        [PhaseReason::CompletionRequested, PhaseReason::VerifyOff, PhaseReason::NoChanges]
+    );
+    assert_eq!(room.state(), (RunStatus::Completed, Phase::Done));
+}
+
+#[test]
+fn runs_auto_1_the_goal_is_queued_once_as_soon_as_it_can_be() {
+    let goal = |text: &str| RunFields { goal: Some(Some(text.to_owned())), ..RunFields::default() };
+    let mut room = Room::queued(goal("build it"));
+    let lead = room.add_node("orchestrator");
+    assert_eq!(room.node(lead).inbox_count, 0, "not before EXECUTE");
+    room.boot(true);
+    assert_eq!(room.node(lead).inbox_count, 1);
+    room.add_node("orchestrator");
+    assert_eq!(room.node(lead).inbox_count, 1, "once");
+    room.user(Ask::EditRun(Box::new(goal("build it better"))));
+    assert_eq!(room.node(lead).inbox_count, 2);
+    room.user(Ask::EditRun(Box::new(goal("build it better"))));
+    assert_eq!(room.node(lead).inbox_count, 2);
+
+    let mut room = Room::running();
+    let lead = room.add_node("orchestrator");
+    room.user(message(None, "do this", false));
+    assert_eq!(room.run().goal.as_deref(), Some("do this"));
+    room.user(message(None, "and that", false));
+    assert_eq!(room.run().goal.as_deref(), Some("do this"));
+    assert_eq!(room.node(lead).inbox_count, 2);
+    room.check_replay();
+}
+
+#[test]
+fn runs_auto_5_modes_are_told_both_and_rights_follow() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    assert!(room.node(node).effective.write_code);
+    let events = room.user(Ask::SetModes { mode: None, global_mode: Some(GlobalMode::Planning) });
+    assert_eq!(kinds(&events), ["run.mode", "run.patch", "node.patch"]);
+    let told = serde_json::to_value(&events[0]).unwrap();
+    assert_eq!((&told["mode"], &told["globalMode"]), (&"AUTO".into(), &"PLANNING".into()));
+    assert!(!room.node(node).effective.write_code);
+    let same = Ask::SetModes { mode: Some(Mode::Auto), global_mode: None };
+    assert_eq!(room.user(same), []);
+}
+
+#[test]
+fn values_out_of_range_are_refused_by_name() {
+    let mut room = Room::running();
+    let settings = SettingsPatch { stall_threshold: Some(1), ..SettingsPatch::default() };
+    let fields = RunFields { settings: Some(settings), ..RunFields::default() };
+    let rejection = room.refuse(Ask::EditRun(Box::new(fields)));
+    let expected = "a number from 2 to 50".to_owned();
+    assert_eq!(
+        rejection,
+        Rejection::BadValue { field: "settings.stallThreshold".to_owned(), expected }
+    );
+    let fields = RunFields { name: Some("x".repeat(121)), ..RunFields::default() };
+    let rejection = room.refuse(Ask::EditRun(Box::new(fields)));
+    assert_eq!(rejection, Rejection::TooLong { field: "name".to_owned(), max: 120 });
+    let fields = RunFields { docs_paths: Some(vec!["../x".to_owned()]), ..RunFields::default() };
+    assert!(matches!(room.refuse(Ask::EditRun(Box::new(fields))), Rejection::BadValue { .. }));
+}
+
+#[test]
+fn runs_gen_3_a_run_of_a_later_version_is_not_touched() {
+    let mut room = Room::running();
+    let Some(Document::Run(run)) = room.docs.edit(&Key::Run).unwrap() else { unreachable!() };
+    run.contract_version = "2".to_owned();
+    room.docs.settle();
+    let rejection = room.refuse(Ask::StartVerify);
+    assert_eq!(rejection, Rejection::ContractVersion { version: "2".to_owned() });
+}
+
+#[test]
+fn runs_sec_6_secrets_never_reach_the_log() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    room.say(node, "use ghp_abcdefghijklmnop0123 for it");
+    let log = serde_json::to_string(&room.log.last().map(|last| &last.event)).unwrap();
+    assert!(!log.contains("ghp_"));
+    let queued = lookup::queued(&room.docs, node, None).unwrap();
+    let text = serde_json::to_string(queued[0]).unwrap();
+    assert!(text.contains("use <redacted> for it"), "{text}");
+}
