@@ -6,6 +6,7 @@ mod lists;
 mod pitfalls;
 mod reading;
 mod server;
+mod staleness;
 mod views;
 
 use serde_json::{Value, json};
