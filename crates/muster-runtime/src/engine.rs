@@ -14,6 +14,7 @@ use muster_store::{Append, DocumentChange, Store, StoreError, Transaction};
 use crate::{
     Clock, Subscription,
     cache::Cache,
+    feed::{Encode, Feeds, Follower},
     load::{self, Source},
     subscribe::Hub,
     transfer::{Import, Load, TransferError},
@@ -57,6 +58,7 @@ pub struct Engine {
     clock: Arc<dyn Clock>,
     hub: Arc<Hub>,
     cache: Arc<Cache>,
+    feeds: Feeds,
     writer: Writer,
 }
 
@@ -68,7 +70,7 @@ impl Engine {
         let after_commit = Arc::clone(&hub);
         let wake = move || after_commit.wake();
         let writer = Writer::start(Arc::clone(&store), keeps_house, wake);
-        Self { store, clock, hub, cache: Arc::default(), writer }
+        Self { store, clock, hub, cache: Arc::default(), feeds: Feeds::default(), writer }
     }
 
     /// The store underneath.
@@ -156,6 +158,18 @@ impl Engine {
     /// Follows a stream behind a sequence number; take it from [`Self::read_at`] to miss nothing.
     pub fn subscribe(&self, stream: String, after: u64) -> Subscription {
         Subscription::new(Arc::clone(&self.store), &self.hub, stream, after)
+    }
+
+    /// Follows a stream behind a sequence number as one of many: every event is read and written
+    /// out once for all of them. All followers of a stream give the same `encode`. Needs an
+    /// asynchronous runtime.
+    pub fn follow(
+        &self,
+        stream: String,
+        after: u64,
+        encode: Encode,
+    ) -> Result<Follower, StoreError> {
+        self.feeds.follow((&self.store, &self.hub), (stream, after), encode)
     }
 }
 

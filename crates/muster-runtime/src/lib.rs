@@ -2,12 +2,13 @@
 //!
 //! [`Engine::execute`] runs a piece of pure work inside a write transaction and answers only when
 //! it is durable; [`Engine::read`] runs one against a consistent view; [`Engine::subscribe`]
-//! follows a stream. Rules are not here (core), SQL is not here (store), and no transport is known.
+//! follows a stream, [`Engine::follow`] does so for many at once. Rules are not here (core), SQL is not here (store), and no transport is known.
 
 mod cache;
 mod clock;
 pub mod doctor;
 mod engine;
+mod feed;
 mod load;
 mod subscribe;
 #[cfg(test)]
@@ -17,4 +18,5 @@ mod writer;
 
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use engine::{Engine, ExecuteError, StoreFailure};
+pub use feed::{Encode, Encoded, Follower, Frame, News};
 pub use subscribe::{LAG_EVENTS_MAX, Subscription, Update};

@@ -47,6 +47,13 @@ impl Hub {
         self.hints.send_modify(|count| *count = count.wrapping_add(1));
     }
 
+    /// Hears of every commit from now on, those of other processes included.
+    pub(crate) fn listen(self: &Arc<Self>) -> watch::Receiver<u64> {
+        let hints = self.hints.subscribe();
+        self.watch_others();
+        hints
+    }
+
     /// Starts looking for other processes' commits; ends when the engine is gone.
     fn watch_others(self: &Arc<Self>) {
         self.poller.call_once(|| {
@@ -91,9 +98,7 @@ pub struct Subscription {
 
 impl Subscription {
     pub(crate) fn new(store: Arc<dyn Store>, hub: &Arc<Hub>, stream: String, after: u64) -> Self {
-        let hints = hub.hints.subscribe();
-        hub.watch_others();
-        Self { store, hints, stream, after }
+        Self { store, hints: hub.listen(), stream, after }
     }
 
     /// The sequence number of the last event handed over.

@@ -1,6 +1,8 @@
 //! The engine over real stores: durability of answers, isolation inside a group, following a
 //! stream.
 
+mod feed;
+
 use std::{
     sync::{Arc, Barrier},
     time::{Duration, Instant},

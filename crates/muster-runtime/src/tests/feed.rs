@@ -1,0 +1,88 @@
+//! One feed, many followers: the same events for all, gaps only for those that do not keep up.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use muster_store::{EventRow, MemoryStore};
+use tokio::time::timeout;
+
+use super::{STREAM, create, over};
+use crate::{Encoded, Engine, Follower, News};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn encode(_stream: &str, event: &EventRow) -> Encoded {
+    Encoded::Frame(Bytes::from(event.seq.to_string()))
+}
+
+fn follow(engine: &Engine, after: u64) -> Follower {
+    engine.follow(STREAM.to_owned(), after, encode).unwrap()
+}
+
+async fn news(follower: &mut Follower) -> News {
+    timeout(PATIENCE, follower.next()).await.unwrap().unwrap()
+}
+
+/// Reads until the event with this number; answers the numbers in order.
+async fn read_to(follower: &mut Follower, last: u64) -> Vec<u64> {
+    let mut seen = Vec::new();
+    while follower.position() < last {
+        match news(follower).await {
+            News::Frames(frames) => {
+                for frame in frames {
+                    assert_eq!(frame.bytes, frame.seq.to_string());
+                    seen.push(frame.seq);
+                }
+            }
+            other @ (News::Gap { .. } | News::End) => panic!("{other:?} before {last}"),
+        }
+    }
+    seen
+}
+
+fn numbers(from: u64, to: u64) -> Vec<u64> {
+    (from..=to).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everybody_gets_every_event_once_and_in_order() {
+    let engine = Arc::new(over(MemoryStore::default()));
+    for number in 0..700 {
+        create(&engine, &format!("before {number}")).unwrap();
+    }
+    let mut early = follow(&engine, 0);
+    let mut live = follow(&engine, 700);
+    let writer = Arc::clone(&engine);
+    let writing = tokio::task::spawn_blocking(move || {
+        for number in 0..50 {
+            create(&writer, &format!("after {number}")).unwrap();
+        }
+    });
+    assert_eq!(read_to(&mut live, 750).await, numbers(701, 750));
+    writing.await.unwrap();
+    assert_eq!(read_to(&mut early, 750).await, numbers(1, 750));
+    let mut late = follow(&engine, 745);
+    assert_eq!(read_to(&mut late, 750).await, numbers(746, 750));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_follower_that_stops_reading_is_told_what_it_missed() {
+    let engine = over(MemoryStore::default());
+    create(&engine, "first").unwrap();
+    let (mut slow, mut quick) = (follow(&engine, 0), follow(&engine, 0));
+    assert_eq!(read_to(&mut slow, 1).await, [1]);
+    assert_eq!(read_to(&mut quick, 1).await, [1]);
+    // Both have seen everything, so from here on they are live.
+    assert!(timeout(Duration::from_millis(1), slow.next()).await.is_err());
+    assert!(timeout(Duration::from_millis(1), quick.next()).await.is_err());
+    for number in 2..=2_000 {
+        create(&engine, &format!("{number}")).unwrap();
+        if number % 500 == 0 {
+            let seen = read_to(&mut quick, number).await;
+            assert_eq!(seen, numbers(number.saturating_sub(499).max(2), number));
+        }
+    }
+    assert_eq!(news(&mut slow).await, News::Gap { from: 2, to: 2_000 });
+    create(&engine, "behind the gap").unwrap();
+    assert_eq!(read_to(&mut slow, 2_001).await, [2_001]);
+}
