@@ -7,6 +7,7 @@
 
 mod aggregate;
 pub mod budget;
+pub mod ctree;
 mod documents;
 mod draft;
 mod json;

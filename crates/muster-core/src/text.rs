@@ -54,6 +54,13 @@ pub fn fold(text: &str) -> String {
     join_words(text, ' ').to_lowercase()
 }
 
+/// The text on one line: trimmed, every run of whitespace (MV-2) one space.
+pub fn one_line(text: &str) -> impl Iterator<Item = char> {
+    let mut words = text.split(is_whitespace).filter(|word| !word.is_empty());
+    let first = words.next().into_iter().flat_map(str::chars);
+    first.chain(words.flat_map(|word| std::iter::once(' ').chain(word.chars())))
+}
+
 /// The candidate with the smallest edit distance; ties go to the alphabetically first.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates.into_iter().min_by_key(|candidate| (edit_distance(name, candidate), *candidate))
@@ -77,7 +84,7 @@ fn edit_distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{cut, edit_distance, fold, is_blank, join_words, nearest, trim};
+    use super::{cut, edit_distance, fold, is_blank, join_words, nearest, one_line, trim};
 
     #[test]
     fn whitespace_includes_the_information_separators() {
@@ -99,6 +106,13 @@ mod tests {
         assert_eq!(cut("größe", 5), "größe");
         assert_eq!(cut("größer", 5), "größ…");
         assert_eq!(cut("abc", 1), "…");
+    }
+
+    #[test]
+    fn a_line_has_single_spaces_and_no_ends() {
+        let line = |text| one_line(text).collect::<String>();
+        assert_eq!(line("  one\r\n\ttwo\u{1d} three "), "one two three");
+        assert_eq!(line(" \n"), "");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 mod entries;
 mod fallback;
-pub(super) mod fields;
+pub(crate) mod fields;
 
 use serde_json::{Map, Value};
 

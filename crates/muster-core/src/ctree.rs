@@ -1,0 +1,40 @@
+//! The C-Tree room: the tree of a session's context, hashed, scored and compiled into text.
+//!
+//! ```text
+//!   event ──Occurrence::read──► Occurrence ──plant──► nodes in a Grove      the session's own tree
+//! ```
+//!
+//! A [`Grove`] is whatever keeps the nodes, one document each. Planting asks it for the few
+//! documents that it needs ([`growth`]); a decision that wants to know the outcome first plants in
+//! a [`Sketch`].
+//!
+//! Not here: the session and its log, which call this room for every event; how documents are
+//! stored; who may pin what; what a screen does with a line.
+
+mod canonical;
+pub mod chain;
+mod digest;
+mod grove;
+pub mod growth;
+mod node;
+mod notice;
+mod occurrence;
+mod planting;
+mod score;
+mod sketch;
+mod task_status;
+#[cfg(test)]
+mod tests;
+
+pub use digest::{DIGEST_BYTES, Digest};
+pub use grove::{Anchor, Grove, GroveMut};
+pub use growth::{Effect, Moment, Restatement, Sprout};
+pub use node::{Body, Kind, LABEL_CHARS_MAX, Node, NodeId, Role, Status, start};
+pub use notice::{
+    Collapse, CollapsePolicy, Compiler, LastNode, NodeNotice, NoticedNode, Runner, Sections,
+    Snapshot, TaskSnapshot, last_node, snapshot, task_snapshot,
+};
+pub use occurrence::{Answer, Call, Occurrence, Proof, TakenInput, TaskChange};
+pub use planting::{Planted, TodoChange, plant, root_label};
+pub use score::Score;
+pub use sketch::Sketch;

@@ -1,0 +1,54 @@
+//! Where nodes are found and kept while a tree grows.
+//!
+//! The tree's functions never hold a tree. They ask for single documents, so that whoever keeps
+//! them may load only what is asked for: a new node in a tree of 100,000 needs its ancestors and no
+//! others.
+
+use super::node::{Body, Node, NodeId};
+use crate::todo::ScopeKey;
+
+/// Looks nodes up.
+pub trait Grove {
+    /// Why a look-up could not be answered, for example that the document must be loaded first.
+    type Error;
+
+    /// The node with this id, if there is one.
+    fn node(&self, id: &NodeId) -> Result<Option<&Node>, Self::Error>;
+
+    /// All children of a node in the order of their place. Only asked for when a child far back
+    /// changes (see [`super::chain`]).
+    fn children(&self, parent: &NodeId) -> Result<Vec<&Node>, Self::Error>;
+
+    /// The node that was anchored last under this name.
+    fn anchored(&self, anchor: &Anchor) -> Result<Option<NodeId>, Self::Error>;
+}
+
+/// Keeps nodes.
+pub trait GroveMut: Grove {
+    /// Keeps a node that did not exist before, and its text if it has any.
+    fn add(&mut self, node: Node, body: Option<Body>) -> Result<(), Self::Error>;
+
+    /// Keeps the changed form of a node.
+    fn replace(&mut self, node: Node) -> Result<(), Self::Error>;
+
+    /// Keeps the changed text of a node, or none.
+    fn replace_body(&mut self, id: &NodeId, body: Option<Body>) -> Result<(), Self::Error>;
+
+    /// Anchors a node under a name; an earlier one is forgotten.
+    fn anchor(&mut self, anchor: Anchor, id: NodeId) -> Result<(), Self::Error>;
+}
+
+/// The name under which a later event finds the node that an earlier one has made.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Anchor {
+    /// The turn with the highest number.
+    NewestTurn,
+    /// A turn, by its number.
+    Turn(u64),
+    /// A tool call, by the id that call and result share.
+    Call(String),
+    /// A task, by its id.
+    Task(String),
+    /// The newest list of a todo scope.
+    Scope(ScopeKey),
+}

@@ -1,0 +1,275 @@
+//! How a tree changes: each function hashes the changed node and its ancestors, and nothing else
+//! (CH-4).
+//!
+//! ```text
+//!   root        ◄─ hash again                reads and writes, whatever the size of the tree:
+//!    └ turn     ◄─ hash again, chain + 1       the new node, its ancestors, and the nodes
+//!       └ new   ◄─ hash                        that it points to
+//! ```
+//!
+//! Every function answers `None` when the node that it is asked to work on is not there; nothing
+//! has changed then.
+
+use super::{
+    chain::{Amended, Chain},
+    digest::Digest,
+    grove::GroveMut,
+    node::{Body, Kind, LABEL_CHARS_MAX, Node, NodeId, Role, Status},
+};
+use crate::{Timestamp, text};
+
+/// When something happened: the event's number, its time and the turn it belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Moment {
+    /// Number of the event.
+    pub seq: u64,
+    /// When it was accepted.
+    pub at: Timestamp,
+    /// Number of the turn; none outside of turns.
+    pub turn: Option<u64>,
+}
+
+/// A node in the making.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sprout {
+    /// What it stands for.
+    pub kind: Kind,
+    /// Who said it, for messages.
+    pub role: Option<Role>,
+    /// One line; longer ones are cut.
+    pub label: String,
+    /// The full text.
+    pub body: String,
+    /// How far it is.
+    pub status: Option<Status>,
+    /// What it points to.
+    pub refs: Vec<String>,
+}
+
+impl Sprout {
+    /// A node with a label and nothing else.
+    pub fn labelled(kind: Kind, label: String) -> Self {
+        Self { kind, role: None, label, body: String::new(), status: None, refs: Vec::new() }
+    }
+
+    fn into_node(self, id: NodeId, parent_id: Option<NodeId>, moment: &Moment) -> (Node, String) {
+        let mut label = self.label;
+        if let Some((cut, _)) = label.char_indices().nth(LABEL_CHARS_MAX) {
+            label.truncate(cut);
+        }
+        let mut node = Node {
+            id,
+            parent_id,
+            kind: self.kind,
+            role: self.role,
+            label,
+            body_sha256: Digest::of(&self.body),
+            body_chars: text::chars(&self.body) as u64,
+            status: self.status,
+            turn: moment.turn,
+            seq: moment.seq,
+            created_at_ms: moment.at,
+            updated_at_ms: moment.at,
+            pinned: false,
+            refs: Vec::new(),
+            hash: Digest::ZERO,
+            cited: 0,
+            place: 0,
+            size: 1,
+            newest: None,
+            children: Chain::default(),
+        };
+        node.rehash();
+        (node, self.body)
+    }
+}
+
+/// Changes of a node's own fields; `None` keeps a field as it is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Restatement {
+    /// How far it is now.
+    pub status: Option<Option<Status>>,
+    /// Its label now.
+    pub label: Option<String>,
+    /// Its text now.
+    pub body: Option<String>,
+}
+
+impl Restatement {
+    /// Only another status.
+    pub fn status(status: Status) -> Self {
+        Self { status: Some(Some(status)), ..Self::default() }
+    }
+}
+
+/// Whether a change made a difference.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Something is different now.
+    Changed,
+    /// All was so already.
+    Nothing,
+}
+
+/// Starts a tree with its root.
+pub fn plant_root<G: GroveMut>(
+    grove: &mut G,
+    label: String,
+    moment: &Moment,
+) -> Result<NodeId, G::Error> {
+    let sprout = Sprout::labelled(Kind::Root, label);
+    let outside = Moment { turn: None, ..*moment };
+    let (node, _) = sprout.into_node(NodeId::root(), None, &outside);
+    grove.add(node, None)?;
+    Ok(NodeId::root())
+}
+
+/// Adds a node as the last child of a parent; `None` if there is no such parent.
+pub fn grow<G: GroveMut>(
+    grove: &mut G,
+    parent: &NodeId,
+    mut sprout: Sprout,
+    moment: &Moment,
+) -> Result<Option<NodeId>, G::Error> {
+    let Some(root) = grove.node(&NodeId::root())? else { return Ok(None) };
+    let id = NodeId::numbered(root.size);
+    let Some(place) = grove.node(parent)?.map(|parent| parent.children.count()) else {
+        return Ok(None);
+    };
+    let refs = std::mem::take(&mut sprout.refs);
+    let (mut node, body) = sprout.into_node(id.clone(), Some(parent.clone()), moment);
+    node.place = place;
+    node.refs = refs_to_add(grove, &[], refs)?;
+    let (hash, refs) = (node.hash, node.refs.clone());
+    grove.add(node, Body::of(body))?;
+    ripple(grove, parent.clone(), Step { place, hash, grown: Some(&id) })?;
+    count_citations(grove, &refs)?;
+    Ok(Some(id))
+}
+
+/// Changes a node's status, label or text.
+pub fn restate<G: GroveMut>(
+    grove: &mut G,
+    id: &NodeId,
+    change: Restatement,
+    moment: &Moment,
+) -> Result<Option<Effect>, G::Error> {
+    let Some(found) = grove.node(id)? else { return Ok(None) };
+    let mut node = found.clone();
+    if let Some(status) = change.status {
+        node.status = status;
+    }
+    if let Some(label) = change.label {
+        node.label = label.chars().take(LABEL_CHARS_MAX).collect();
+    }
+    if let Some(body) = &change.body {
+        node.describe(body);
+    }
+    node.rehash();
+    if node.hash == found.hash {
+        return Ok(Some(Effect::Nothing));
+    }
+    if node.body_sha256 != found.body_sha256 {
+        grove.replace_body(id, change.body.and_then(Body::of))?;
+    }
+    node.updated_at_ms = moment.at;
+    let (parent, place, hash) = (node.parent_id.clone(), node.place, node.hash);
+    grove.replace(node)?;
+    if let Some(parent) = parent {
+        ripple(grove, parent, Step { place, hash, grown: None })?;
+    }
+    Ok(Some(Effect::Changed))
+}
+
+/// Lets a node point to more things. References are not hashed, so no ancestor changes.
+pub fn cite<G: GroveMut>(
+    grove: &mut G,
+    id: &NodeId,
+    refs: Vec<String>,
+    moment: &Moment,
+) -> Result<Option<Effect>, G::Error> {
+    let Some(found) = grove.node(id)? else { return Ok(None) };
+    let mut node = found.clone();
+    let added = refs_to_add(grove, &node.refs, refs)?;
+    if added.is_empty() {
+        return Ok(Some(Effect::Nothing));
+    }
+    node.refs.extend(added.iter().cloned());
+    node.updated_at_ms = moment.at;
+    grove.replace(node)?;
+    count_citations(grove, &added)?;
+    Ok(Some(Effect::Changed))
+}
+
+/// Pins a node or lets it go. Pins are not hashed, so no ancestor changes.
+pub fn pin<G: GroveMut>(
+    grove: &mut G,
+    id: &NodeId,
+    pinned: bool,
+    moment: &Moment,
+) -> Result<Option<Effect>, G::Error> {
+    let Some(found) = grove.node(id)? else { return Ok(None) };
+    if found.pinned == pinned {
+        return Ok(Some(Effect::Nothing));
+    }
+    let node = Node { pinned, updated_at_ms: moment.at, ..found.clone() };
+    grove.replace(node)?;
+    Ok(Some(Effect::Changed))
+}
+
+/// The references that are new and point somewhere, each once. The id of a node that does not exist
+/// is left out: the node that gets it one day is not the one that was meant.
+fn refs_to_add<G: GroveMut>(
+    grove: &G,
+    present: &[String],
+    refs: Vec<String>,
+) -> Result<Vec<String>, G::Error> {
+    let mut added: Vec<String> = Vec::new();
+    for reference in refs {
+        let known = present.contains(&reference) || added.contains(&reference);
+        let dangling =
+            NodeId::is_form_of(&reference) && grove.node(&NodeId::given(&reference))?.is_none();
+        if !known && !dangling {
+            added.push(reference);
+        }
+    }
+    Ok(added)
+}
+
+fn count_citations<G: GroveMut>(grove: &mut G, refs: &[String]) -> Result<(), G::Error> {
+    for reference in refs.iter().filter(|reference| NodeId::is_form_of(reference)) {
+        let Some(cited) = grove.node(&NodeId::given(reference))?.cloned() else { continue };
+        grove.replace(Node { cited: cited.cited + 1, ..cited })?;
+    }
+    Ok(())
+}
+
+/// What a parent has to know of a changed child.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    place: u64,
+    hash: Digest,
+    grown: Option<&'a NodeId>,
+}
+
+/// Carries a change from a child up to the root.
+fn ripple<G: GroveMut>(grove: &mut G, from: NodeId, change: Step<'_>) -> Result<(), G::Error> {
+    let Step { mut place, mut hash, grown } = change;
+    let mut above = Some(from);
+    while let Some(id) = above {
+        let Some(mut node) = grove.node(&id)?.cloned() else { return Ok(()) };
+        if place == node.children.count() {
+            node.children.push(hash);
+        } else if node.children.amend(place, hash) == Amended::TooOld {
+            node.children = Chain::over(grove.children(&id)?.iter().map(|child| child.hash));
+        }
+        if let Some(newest) = grown {
+            node.size += 1;
+            node.newest = Some(newest.clone());
+        }
+        node.rehash();
+        (place, hash, above) = (node.place, node.hash, node.parent_id.clone());
+        grove.replace(node)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! What a server says about a tree: the bodies of C-Tree events and of the summary (CE-1 to CE-3).
+//!
+//! Bodies of nodes are never in them. How a reader takes them in is another matter.
+
+use serde::Serialize;
+
+use super::{
+    digest::Digest,
+    grove::{Anchor, Grove},
+    node::{Kind, Node, NodeId, Status},
+    planting::newest_turn,
+    score::Score,
+};
+
+/// Bytes of JSON that a label may have in a notice. An event carries its body twice, and the whole
+/// of it stays below 1 kB; labels of plain letters are never cut by this.
+const NOTICE_LABEL_BYTES_MAX: usize = 120;
+
+/// Size and hash of a tree, or of a part of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Snapshot {
+    /// All nodes, the top one included.
+    pub node_count: u64,
+    /// Hash of the top one.
+    pub node_hash: Digest,
+}
+
+impl Snapshot {
+    /// The part of the tree from this node down.
+    pub fn of(node: &Node) -> Self {
+        Self { node_count: node.size, node_hash: node.hash }
+    }
+}
+
+/// The node made last.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct LastNode {
+    /// Its id.
+    pub id: NodeId,
+    /// How much it matters now.
+    pub score: Score,
+}
+
+/// Hashes of the three stages (CC-1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Compiler {
+    /// The whole tree.
+    pub z1: Digest,
+    /// What is left of it after dropping nodes.
+    pub z2: Digest,
+    /// The text.
+    pub z3: Digest,
+}
+
+/// What was left out (CC-4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Collapse {
+    /// The rule by which nodes are dropped.
+    pub policy: CollapsePolicy,
+    /// How many were.
+    pub dropped: u64,
+}
+
+impl Collapse {
+    /// So many nodes were dropped by the one rule that there is.
+    pub fn dropped(dropped: u64) -> Self {
+        Self { policy: CollapsePolicy::DropLowScore, dropped }
+    }
+}
+
+/// By which rule nodes are dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CollapsePolicy {
+    /// Leaves with the lowest score first.
+    DropLowScore,
+}
+
+/// Phase and status of whatever drives the session, in its own words (CC-6).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Runner {
+    /// What it is busy with.
+    pub phase: String,
+    /// How it is.
+    pub status: String,
+}
+
+/// The summary's five sections. Left out: did not change.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Sections {
+    /// Size and hash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<Snapshot>,
+    /// Hashes of the stages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compiler: Option<Compiler>,
+    /// What was left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collapse: Option<Collapse>,
+    /// What drives the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runner: Option<Runner>,
+    /// The node made last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_node: Option<LastNode>,
+}
+
+/// Body of a `ctree_node` event: a node was made (CE-1).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct NodeNotice {
+    /// The tree right after that.
+    pub snapshot: Snapshot,
+    /// The node.
+    pub node: NoticedNode,
+}
+
+/// A node without its text.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct NoticedNode {
+    /// Its id.
+    pub id: NodeId,
+    /// How much it matters now.
+    pub score: Score,
+    /// Its parent.
+    pub parent_id: Option<NodeId>,
+    /// What it stands for.
+    pub kind: Kind,
+    /// Its label, shortened where it is long in bytes.
+    pub label: String,
+    /// Its turn.
+    pub turn: Option<u64>,
+    /// How far it is.
+    pub status: Option<Status>,
+}
+
+impl NodeNotice {
+    /// The notice for a node that was made just now; `None` if it is not there.
+    pub fn of<G: Grove>(grove: &G, id: &NodeId) -> Result<Option<Self>, G::Error> {
+        let (Some(root), Some(node)) = (grove.node(&NodeId::root())?, grove.node(id)?) else {
+            return Ok(None);
+        };
+        let node = NoticedNode {
+            id: id.clone(),
+            score: score(grove, node)?,
+            parent_id: node.parent_id.clone(),
+            kind: node.kind,
+            label: shortened(&node.label).to_owned(),
+            turn: node.turn,
+            status: node.status,
+        };
+        Ok(Some(Self { snapshot: Snapshot::of(root), node }))
+    }
+}
+
+fn shortened(label: &str) -> &str {
+    let mut bytes = 0;
+    let cut = label.char_indices().find(|(_, character)| {
+        bytes += match character {
+            '"' | '\\' | '\u{8}' | '\t' | '\n' | '\u{c}' | '\r' => 2,
+            '\0'..='\u{1f}' => 6,
+            plain => plain.len_utf8(),
+        };
+        bytes > NOTICE_LABEL_BYTES_MAX
+    });
+    cut.map_or(label, |(at, _)| &label[..at])
+}
+
+/// What a `task_event` says about its part of the tree (CE-3). Size and hash stand there twice,
+/// because the contract can be read both ways.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct TaskSnapshot {
+    /// Size and hash of the task's part.
+    pub snapshot: Snapshot,
+    /// The node made last in it.
+    pub last_node: LastNode,
+    /// Size and hash once more.
+    #[serde(flatten)]
+    pub flat: Snapshot,
+}
+
+/// The node of a task and how its part of the tree stands; `None` for a task without a node.
+pub fn task_snapshot<G: Grove>(
+    grove: &G,
+    task_id: &str,
+) -> Result<Option<(NodeId, TaskSnapshot)>, G::Error> {
+    let Some(id) = grove.anchored(&Anchor::Task(task_id.to_owned()))? else { return Ok(None) };
+    let Some(node) = grove.node(&id)? else { return Ok(None) };
+    let Some(last_node) = last_node(grove, node)? else { return Ok(None) };
+    let snapshot = Snapshot::of(node);
+    Ok(Some((id, TaskSnapshot { snapshot, last_node, flat: snapshot })))
+}
+
+/// Size and hash of the whole tree; `None` before it has a root.
+pub fn snapshot<G: Grove>(grove: &G) -> Result<Option<Snapshot>, G::Error> {
+    Ok(grove.node(&NodeId::root())?.map(Snapshot::of))
+}
+
+/// The node made last below a node, or itself.
+pub fn last_node<G: Grove>(grove: &G, node: &Node) -> Result<Option<LastNode>, G::Error> {
+    let Some(newest) = grove.node(node.newest())? else { return Ok(None) };
+    Ok(Some(LastNode { id: newest.id.clone(), score: score(grove, newest)? }))
+}
+
+fn score<G: Grove>(grove: &G, node: &Node) -> Result<Score, G::Error> {
+    Ok(Score::of(node, newest_turn(grove)?.unwrap_or(0), node.cited))
+}

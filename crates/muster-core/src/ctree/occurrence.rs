@@ -1,0 +1,254 @@
+//! What a session's events mean for its tree: the typed form of the events that make or change
+//! nodes.
+//!
+//! Events of all other types, deltas and C-Tree events among them, have no such form (CT-3).
+
+use serde_json::{Map, Value};
+
+use super::{
+    canonical,
+    node::{Role, Status},
+    task_status,
+};
+use crate::todo::read::fields;
+
+/// Something that makes or changes nodes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Occurrence {
+    /// The session got a title, or lost it.
+    Titled {
+        /// The title; blank means none.
+        title: String,
+    },
+    /// A turn began.
+    TurnStarted {
+        /// Its number.
+        turn: u64,
+        /// Inputs that waited for it, oldest first.
+        taken: Vec<TakenInput>,
+    },
+    /// A turn ended.
+    TurnEnded {
+        /// Its number.
+        turn: u64,
+        /// How.
+        status: Status,
+    },
+    /// Somebody said something.
+    Said {
+        /// Who.
+        role: Role,
+        /// What.
+        text: String,
+    },
+    /// A tool was called.
+    Called(Call),
+    /// A tool answered.
+    Answered(Answer),
+    /// A task or sub-agent changed.
+    TaskChanged(TaskChange),
+    /// Work was handed to another agent.
+    HandedOff {
+        /// What was said with it.
+        message: String,
+        /// Artifacts that went along.
+        artifacts: Vec<String>,
+    },
+    /// Proof was recorded.
+    Proven(Proof),
+}
+
+/// An input that waited for its turn. It keeps the number of the event that brought it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TakenInput {
+    /// Number of its `user_message` event.
+    pub seq: u64,
+    /// What was said.
+    pub text: String,
+}
+
+/// A call of a tool.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Call {
+    /// The id that its result will have too.
+    pub call_id: Option<String>,
+    /// The tool's name, and the action if there is one.
+    pub label: String,
+    /// The arguments as compact JSON with sorted keys; empty if there are none.
+    pub arguments: String,
+}
+
+/// The result of a call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// The id of the call.
+    pub call_id: Option<String>,
+    /// Whether the tool succeeded.
+    pub success: bool,
+    /// The result as text.
+    pub body: String,
+    /// Artifacts it left.
+    pub artifacts: Vec<String>,
+}
+
+/// A change of a task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TaskChange {
+    /// The task.
+    pub task_id: String,
+    /// The task it belongs to.
+    pub parent_task_id: Option<String>,
+    /// What it is about, if the event says so.
+    pub description: Option<String>,
+    /// How far it is, if the event says so.
+    pub status: Option<Status>,
+    /// What went wrong, if the event says so; empty means that nothing is wrong any more.
+    pub error: Option<String>,
+}
+
+/// A record of proof.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Proof {
+    /// The node or task that it supports.
+    pub supports: Option<String>,
+    /// What it says.
+    pub summary: String,
+    /// What was checked, a line each.
+    pub checks: Vec<String>,
+    /// Artifacts that belong to it.
+    pub artifacts: Vec<String>,
+}
+
+impl Occurrence {
+    /// Reads an event's type and body; `None` for events that mean nothing to the tree.
+    ///
+    /// A queued input means nothing yet: the turn that takes it brings it along
+    /// ([`Occurrence::TurnStarted`]), and only whoever keeps the queue knows which one that is.
+    pub fn read(event_type: &str, body: &Map<String, Value>) -> Option<Self> {
+        match event_type {
+            "session.meta" => {
+                let title = body.get("title")?.as_str().unwrap_or_default().to_owned();
+                Some(Self::Titled { title })
+            }
+            "turn_start" => Some(Self::TurnStarted { turn: turn(body)?, taken: Vec::new() }),
+            "turn_end" => Some(Self::TurnEnded { turn: turn(body)?, status: turn_status(body) }),
+            "user_message" if body.get("queued") == Some(&Value::Bool(true)) => None,
+            "user_message" => Some(said(Role::User, body)),
+            "assistant_message" => Some(said(Role::Assistant, body)),
+            "tool_call" => Some(Self::Called(Call::read(body))),
+            "tool_result" => Some(Self::Answered(Answer::read(body))),
+            "task_event" => TaskChange::read(body).map(Self::TaskChanged),
+            "handoff" => Some(Self::HandedOff {
+                message: string(body, "message"),
+                artifacts: texts(body.get("artifacts")),
+            }),
+            "evidence" => Some(Self::Proven(Proof::read(body))),
+            _ => None,
+        }
+    }
+}
+
+fn turn(body: &Map<String, Value>) -> Option<u64> {
+    body.get("turn").and_then(fields::whole)?.try_into().ok()
+}
+
+fn turn_status(body: &Map<String, Value>) -> Status {
+    match body.get("status").and_then(Value::as_str) {
+        Some("failed") => Status::Failed,
+        Some("interrupted") => Status::Canceled,
+        _ => Status::Done,
+    }
+}
+
+fn said(role: Role, body: &Map<String, Value>) -> Occurrence {
+    Occurrence::Said { role, text: string(body, "text") }
+}
+
+impl Call {
+    fn read(body: &Map<String, Value>) -> Self {
+        let call = body.get("call").and_then(Value::as_object);
+        let name = fields::first_text(body, &["tool"]);
+        let name = name.or_else(|| fields::first_text(call?, &["name"]));
+        let action = fields::first_text(body, &["action"]);
+        let label: Vec<&str> = name.into_iter().chain(action).collect();
+        Self {
+            call_id: identity(body.get("call_id")),
+            label: label.join(" "),
+            arguments: call
+                .and_then(|call| call.get("arguments"))
+                .map(json_text)
+                .unwrap_or_default(),
+        }
+    }
+}
+
+impl Answer {
+    fn read(body: &Map<String, Value>) -> Self {
+        let failed = body.get("status").and_then(Value::as_str) == Some("error")
+            || body.get("error") == Some(&Value::Bool(true))
+            || body.get("success") == Some(&Value::Bool(false));
+        let result = body.get("result").filter(|result| !result.is_null());
+        Self {
+            call_id: identity(body.get("call_id")),
+            success: !failed,
+            body: result.map_or_else(|| string(body, "message"), plain_text),
+            artifacts: texts(body.get("artifact_ref")),
+        }
+    }
+}
+
+impl TaskChange {
+    fn read(body: &Map<String, Value>) -> Option<Self> {
+        Some(Self {
+            task_id: task_status::task_id(body)?,
+            parent_task_id: identity(body.get("parent_task_id")),
+            description: fields::first_text(body, &["description"]).map(str::to_owned),
+            status: task_status::word(body).as_deref().map(task_status::node_status),
+            error: body.get("error").map(|error| match error {
+                Value::Null | Value::Bool(_) => String::new(),
+                Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+                    plain_text(error)
+                }
+            }),
+        })
+    }
+}
+
+impl Proof {
+    fn read(body: &Map<String, Value>) -> Self {
+        Self {
+            supports: identity(body.get("supports")),
+            summary: string(body, "summary"),
+            checks: texts(body.get("checks")),
+            artifacts: texts(body.get("artifacts")),
+        }
+    }
+}
+
+/// A field's text as it is; empty if it is not a text.
+fn string(body: &Map<String, Value>, key: &str) -> String {
+    body.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// An id as its text (TD-5).
+fn identity(value: Option<&Value>) -> Option<String> {
+    value.and_then(fields::id).map(|id| id.to_string())
+}
+
+/// A text as it is, anything else as compact JSON with sorted keys.
+fn plain_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| canonical::compact(value), str::to_owned)
+}
+
+fn json_text(value: &Value) -> String {
+    if value.is_null() { String::new() } else { canonical::compact(value) }
+}
+
+/// A list, or a single value, as texts.
+fn texts(value: Option<&Value>) -> Vec<String> {
+    match value {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(items)) => items.iter().map(plain_text).collect(),
+        Some(single) => vec![plain_text(single)],
+    }
+}

@@ -1,0 +1,54 @@
+//! How much a node matters now (CS-1). Computed when it is read, never stored (CS-2).
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::node::{Kind, Node, Status};
+
+/// A score in hundredths, from 0 to 100; written as a number from 0 to 1.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Score(u8);
+
+const BASE: u64 = 50;
+const AGE_WEIGHT: u64 = 2;
+const AGE_MAX: u64 = 25;
+const OPEN_BONUS: u64 = 25;
+const CITATION_WEIGHT: u64 = 5;
+const CITATIONS_MAX: u64 = 5;
+
+impl Score {
+    /// The root's score, and that of a pinned node.
+    pub const FULL: Self = Self(100);
+
+    /// The score of a node that so many others point to, when this is the newest turn (0: none
+    /// yet).
+    pub fn of(node: &Node, newest_turn: u64, cited: u64) -> Self {
+        if node.kind == Kind::Root || node.pinned {
+            return Self::FULL;
+        }
+        let age = newest_turn.saturating_sub(node.turn.unwrap_or(0));
+        let open = if node.status == Some(Status::Open) { OPEN_BONUS } else { 0 };
+        let score = BASE - AGE_WEIGHT * age.min(AGE_MAX)
+            + open
+            + CITATION_WEIGHT * cited.min(CITATIONS_MAX);
+        Self(u8::try_from(score).unwrap_or(Self::FULL.0))
+    }
+
+    /// The score in hundredths.
+    pub fn hundredths(self) -> u8 {
+        self.0
+    }
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:02}", self.0 / 100, self.0 % 100)
+    }
+}
+
+impl Serialize for Score {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(f64::from(self.0) / 100.0)
+    }
+}

@@ -1,0 +1,47 @@
+//! How a task's events say who it is and how far it is. Readers and the tree read them alike
+//! (CM-8).
+
+use serde_json::{Map, Value};
+
+use super::node::Status;
+use crate::todo::read::fields;
+
+/// The task's id: the first usable one of its names.
+pub(super) fn task_id(body: &Map<String, Value>) -> Option<String> {
+    fields::first(body, &["task_id", "taskId", "id"], fields::id).map(|id| id.to_string())
+}
+
+/// The status in lower case: as given, else as the end of `kind` says, else nothing.
+pub(super) fn word(body: &Map<String, Value>) -> Option<String> {
+    let given = fields::first_text(body, &["status", "state"]).map(str::to_lowercase);
+    given.or_else(|| {
+        let kind = fields::first_text(body, &["kind"])?.to_lowercase();
+        let (_, word) = ENDINGS.iter().find(|(ending, _)| kind.ends_with(ending))?;
+        Some((*word).to_owned())
+    })
+}
+
+/// What the end of a kind says about the status.
+const ENDINGS: [(&str, &str); 7] = [
+    ("spawned", "running"),
+    ("started", "running"),
+    ("completed", "completed"),
+    ("finished", "completed"),
+    ("failed", "failed"),
+    ("canceled", "canceled"),
+    ("cancelled", "canceled"),
+];
+
+/// The status of a task's node. A word that ends nothing leaves the task open.
+pub(super) fn node_status(word: &str) -> Status {
+    match word {
+        "completed" | "complete" | "finished" | "done" | "succeeded" | "success" | "ok" => {
+            Status::Done
+        }
+        "failed" | "failure" | "error" | "errored" | "timed_out" | "timeout" => Status::Failed,
+        "canceled" | "cancelled" | "stopped" | "aborted" | "interrupted" | "skipped" | "killed" => {
+            Status::Canceled
+        }
+        _ => Status::Open,
+    }
+}
