@@ -2,6 +2,10 @@
 //!
 //! ```text
 //!   event ──Occurrence::read──► Occurrence ──plant──► nodes in a Grove      the session's own tree
+//!                                                          │
+//!                                                          └──► Tree ──collapse, compile──► text
+//!
+//!   C-Tree events, REST body ──merge──► Summary ──► line                    a reader's copy of it
 //! ```
 //!
 //! A [`Grove`] is whatever keeps the nodes, one document each. Planting asks it for the few
@@ -16,6 +20,7 @@ pub mod chain;
 mod digest;
 mod grove;
 pub mod growth;
+pub mod merge;
 mod node;
 mod notice;
 mod occurrence;
@@ -25,6 +30,7 @@ mod sketch;
 mod task_status;
 #[cfg(test)]
 mod tests;
+pub mod tree;
 
 pub use digest::{DIGEST_BYTES, Digest};
 pub use grove::{Anchor, Grove, GroveMut};
@@ -38,3 +44,4 @@ pub use occurrence::{Answer, Call, Occurrence, Proof, TakenInput, TaskChange};
 pub use planting::{Planted, TodoChange, plant, root_label};
 pub use score::Score;
 pub use sketch::Sketch;
+pub use tree::Tree;

@@ -4,4 +4,5 @@ pub mod conformance;
 pub mod faults;
 pub mod generate;
 pub mod server;
+pub mod sessions;
 pub mod vectors;

@@ -49,6 +49,11 @@ impl Chain {
         chain
     }
 
+    /// Only what goes into the parent's hash, for a chain that nobody will change.
+    pub fn value_over(children: impl IntoIterator<Item = Digest>) -> Digest {
+        children.into_iter().fold(Digest::ZERO, Digest::followed_by)
+    }
+
     /// How many children it covers.
     pub fn count(&self) -> u64 {
         self.count

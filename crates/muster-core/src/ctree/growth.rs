@@ -52,17 +52,19 @@ impl Sprout {
         Self { kind, role: None, label, body: String::new(), status: None, refs: Vec::new() }
     }
 
-    fn into_node(self, id: NodeId, parent_id: Option<NodeId>, moment: &Moment) -> (Node, String) {
-        let mut label = self.label;
-        if let Some((cut, _)) = label.char_indices().nth(LABEL_CHARS_MAX) {
-            label.truncate(cut);
-        }
+    /// The node that it becomes, without children, and its text.
+    pub fn into_node(
+        self,
+        id: NodeId,
+        parent_id: Option<NodeId>,
+        moment: &Moment,
+    ) -> (Node, String) {
         let mut node = Node {
             id,
             parent_id,
             kind: self.kind,
             role: self.role,
-            label,
+            label: self.label,
             body_sha256: Digest::of(&self.body),
             body_chars: text::chars(&self.body) as u64,
             status: self.status,
@@ -117,7 +119,7 @@ pub fn plant_root<G: GroveMut>(
     label: String,
     moment: &Moment,
 ) -> Result<NodeId, G::Error> {
-    let sprout = Sprout::labelled(Kind::Root, label);
+    let sprout = Sprout::labelled(Kind::Root, cut(label));
     let outside = Moment { turn: None, ..*moment };
     let (node, _) = sprout.into_node(NodeId::root(), None, &outside);
     grove.add(node, None)?;
@@ -137,6 +139,7 @@ pub fn grow<G: GroveMut>(
         return Ok(None);
     };
     let refs = std::mem::take(&mut sprout.refs);
+    sprout.label = cut(sprout.label);
     let (mut node, body) = sprout.into_node(id.clone(), Some(parent.clone()), moment);
     node.place = place;
     node.refs = refs_to_add(grove, &[], refs)?;
@@ -160,7 +163,7 @@ pub fn restate<G: GroveMut>(
         node.status = status;
     }
     if let Some(label) = change.label {
-        node.label = label.chars().take(LABEL_CHARS_MAX).collect();
+        node.label = cut(label);
     }
     if let Some(body) = &change.body {
         node.describe(body);
@@ -215,6 +218,14 @@ pub fn pin<G: GroveMut>(
     let node = Node { pinned, updated_at_ms: moment.at, ..found.clone() };
     grove.replace(node)?;
     Ok(Some(Effect::Changed))
+}
+
+/// No label is longer than [`LABEL_CHARS_MAX`].
+fn cut(mut label: String) -> String {
+    if let Some((end, _)) = label.char_indices().nth(LABEL_CHARS_MAX) {
+        label.truncate(end);
+    }
+    label
 }
 
 /// The references that are new and point somewhere, each once. The id of a node that does not exist

@@ -1,7 +1,9 @@
 //! Rules of the C-Tree room, one test each, and trees in memory to try them on.
 
 mod growing;
+mod merging;
 mod planting;
+mod reading;
 
 use std::{cell::Cell, collections::BTreeMap, convert::Infallible};
 

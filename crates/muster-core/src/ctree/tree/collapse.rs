@@ -1,0 +1,248 @@
+//! Collapse to a budget and compile into text (CC-1 to CC-4).
+//!
+//! ```text
+//!   raw tree ──drop leaves, lowest score first──► collapsed tree ──bodies──► text
+//!      z1                                              z2                     z3
+//! ```
+//!
+//! Dropping works on lengths alone, so bodies are only asked for when they are shown. The order of
+//! dropping does not depend on the budget: a larger one never shows less.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use super::{Place, Tree, line};
+use crate::ctree::{
+    chain::Chain,
+    digest::Digest,
+    node::{Node, NodeId},
+    notice::{Collapse, Compiler},
+};
+
+/// Budget of the session's own text, in characters (CC-5).
+pub const MAX_CHARS_DEFAULT: u64 = 32_000;
+
+/// What is left of a tree that had to fit a budget.
+#[derive(Debug)]
+pub struct Collapsed<'t> {
+    tree: &'t Tree,
+    max_chars: u64,
+    /// Characters of the text before it is cut.
+    chars: u64,
+    dropped: Vec<Place>,
+    kept: Vec<bool>,
+    /// Hashes of kept nodes that have lost something below them.
+    rehashed: Vec<Option<Digest>>,
+}
+
+/// A tree as text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compiled {
+    /// The budget.
+    pub max_chars: u64,
+    /// Characters of the text; never more than the budget.
+    pub used_chars: u64,
+    /// Whether the text was cut because no node could be dropped any more.
+    pub truncated: bool,
+    /// The text.
+    pub text: String,
+    /// Hashes of the stages.
+    pub compiler: Compiler,
+    /// What was left out.
+    pub collapse: Collapse,
+    /// Nodes that were left out, in the order of dropping.
+    pub dropped: Vec<NodeId>,
+}
+
+/// A leaf that may go; the least one goes first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate<'t> {
+    /// Score above, seq below: two comparisons in one.
+    rank: u128,
+    id: &'t NodeId,
+    place: Place,
+}
+
+impl Tree {
+    /// Drops the least leaves until the text has at most so many characters, or none can go.
+    pub fn collapse(&self, max_chars: u64) -> Collapsed<'_> {
+        let mut collapsed = Collapsed {
+            tree: self,
+            max_chars,
+            chars: self.chars + self.slots.len() as u64 - 1,
+            dropped: Vec::new(),
+            kept: vec![true; self.slots.len()],
+            rehashed: Vec::new(),
+        };
+        if collapsed.chars > max_chars {
+            collapsed.drop_leaves();
+            collapsed.rehash();
+        }
+        collapsed
+    }
+
+    fn candidate(&self, place: Place) -> Option<Candidate<'_>> {
+        let node = &self.slot(place).node;
+        if place == self.root || node.pinned {
+            return None;
+        }
+        let score = self.score_at(place).hundredths();
+        let rank = u128::from(score) << 64 | u128::from(node.seq);
+        Some(Candidate { rank, id: &node.id, place })
+    }
+}
+
+impl<'t> Collapsed<'t> {
+    fn drop_leaves(&mut self) {
+        let tree = self.tree;
+        let mut children: Vec<u32> = Vec::with_capacity(tree.slots.len());
+        let mut leaves = Vec::new();
+        for (place, slot) in (0..).zip(&tree.slots) {
+            children.push(slot.children.len().try_into().unwrap_or(u32::MAX));
+            if slot.children.is_empty() {
+                leaves.extend(tree.candidate(place).map(Reverse));
+            }
+        }
+        let mut leaves = BinaryHeap::from(leaves);
+        while self.chars > self.max_chars {
+            let Some(Reverse(leaf)) = leaves.pop() else { return };
+            let slot = tree.slot(leaf.place);
+            self.kept[leaf.place as usize] = false;
+            self.dropped.push(leaf.place);
+            // The line and the line feed before it.
+            self.chars -= slot.chars + 1;
+            let Some(parent) = slot.parent else { continue };
+            let left = &mut children[parent as usize];
+            *left -= 1;
+            if *left == 0 {
+                leaves.extend(tree.candidate(parent).map(Reverse));
+            }
+        }
+    }
+
+    /// Hashes again what has lost something below; subtrees that are whole keep their hash.
+    fn rehash(&mut self) {
+        let tree = self.tree;
+        let mut touched = vec![false; tree.slots.len()];
+        for place in &self.dropped {
+            let mut above = tree.slot(*place).parent;
+            while let Some(parent) = above.filter(|parent| !touched[*parent as usize]) {
+                touched[parent as usize] = true;
+                above = tree.slot(parent).parent;
+            }
+        }
+        let mut order = Vec::new();
+        let mut waiting = vec![tree.root];
+        while let Some(place) = waiting.pop().filter(|place| touched[*place as usize]) {
+            order.push(place);
+            let damaged = |child: &&Place| self.kept[**child as usize] && touched[**child as usize];
+            waiting.extend(tree.slot(place).children.iter().filter(damaged));
+        }
+        self.rehashed = vec![None; tree.slots.len()];
+        for place in order.into_iter().rev() {
+            let slot = tree.slot(place);
+            let kept = slot.children.iter().filter(|child| self.kept[**child as usize]);
+            let chain = Chain::value_over(kept.map(|child| self.hash_at(*child)));
+            self.rehashed[place as usize] = Some(slot.node.hash_over(chain));
+        }
+    }
+
+    pub(super) fn hash_at(&self, place: Place) -> Digest {
+        let rehashed = self.rehashed.get(place as usize).copied().flatten();
+        rehashed.unwrap_or_else(|| self.tree.hash_at(place))
+    }
+
+    pub(super) fn tree(&self) -> &'t Tree {
+        self.tree
+    }
+
+    pub(super) fn kept(&self) -> &[bool] {
+        &self.kept
+    }
+
+    /// Hash of the whole tree.
+    pub fn z1(&self) -> Digest {
+        self.tree.root().hash
+    }
+
+    /// Hash of what is left.
+    pub fn z2(&self) -> Digest {
+        self.hash_at(self.tree.root)
+    }
+
+    /// Nodes that were left out, in the order of dropping.
+    pub fn dropped(&self) -> impl ExactSizeIterator<Item = &'t NodeId> {
+        let tree = self.tree;
+        self.dropped.iter().map(move |place| &tree.slot(*place).node.id)
+    }
+
+    /// Whether the text has to be cut.
+    pub fn is_truncated(&self) -> bool {
+        self.chars > self.max_chars
+    }
+
+    /// Writes the text. Bodies are asked for in order, only those that are shown, and none behind
+    /// the end of a text that is cut.
+    pub fn compile<B: AsRef<str>, E>(
+        &self,
+        mut body: impl FnMut(&Node) -> Result<B, E>,
+    ) -> Result<Compiled, E> {
+        let mut text = Writing::within(self.max_chars);
+        for place in self.tree.walk_kept(&self.kept) {
+            let node = &self.tree.slot(place).node;
+            if !text.begin_line(node) {
+                break;
+            }
+            if line::shows_body(node) {
+                text.push(body(node)?.as_ref());
+            } else {
+                text.push(&node.label);
+            }
+        }
+        let text = text.text;
+        let compiler = Compiler { z1: self.z1(), z2: self.z2(), z3: Digest::of(&text) };
+        Ok(Compiled {
+            max_chars: self.max_chars,
+            used_chars: self.chars.min(self.max_chars),
+            truncated: self.is_truncated(),
+            text,
+            compiler,
+            collapse: Collapse::dropped(self.dropped.len() as u64),
+            dropped: self.dropped().cloned().collect(),
+        })
+    }
+}
+
+/// A text that grows up to a number of characters.
+struct Writing {
+    text: String,
+    left: u64,
+}
+
+impl Writing {
+    fn within(max_chars: u64) -> Self {
+        Self { text: String::new(), left: max_chars }
+    }
+
+    /// Starts a node's line; false if there is no room left.
+    fn begin_line(&mut self, node: &Node) -> bool {
+        if !self.text.is_empty() {
+            self.push("\n");
+        }
+        let mut lead = String::new();
+        line::push_lead(&mut lead, node);
+        self.push(&lead);
+        self.left > 0
+    }
+
+    fn push(&mut self, part: &str) {
+        // A text has at most as many characters as bytes.
+        let taken = if part.len() as u64 <= self.left {
+            part
+        } else {
+            let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+            part.char_indices().nth(left).map_or(part, |(end, _)| &part[..end])
+        };
+        self.text.push_str(taken);
+        self.left -= crate::text::chars(taken) as u64;
+    }
+}

@@ -1,0 +1,61 @@
+//! A node's line in the text (CC-2).
+
+use crate::{
+    ctree::node::{Kind, Node, Role, Status},
+    text,
+};
+
+/// Whether the line shows the node's text; otherwise it shows the label.
+pub(super) fn shows_body(node: &Node) -> bool {
+    !matches!(node.kind, Kind::Root | Kind::Turn) && node.body_chars > 0
+}
+
+/// Writes what stands before the text or the label.
+pub(super) fn push_lead(line: &mut String, node: &Node) {
+    match node.kind {
+        Kind::Root => line.push_str("# "),
+        Kind::Turn => line.push_str("## "),
+        Kind::Message
+        | Kind::ToolCall
+        | Kind::ToolResult
+        | Kind::Todo
+        | Kind::Task
+        | Kind::Handoff
+        | Kind::Evidence => {
+            line.push_str(tag(node));
+            if let Some(status) = node.status {
+                line.push_str(" (");
+                line.push_str(status.word());
+                line.push(')');
+            }
+            line.push_str(": ");
+        }
+    }
+}
+
+/// Characters of the whole line, without its text at hand.
+pub(super) fn chars(node: &Node) -> u64 {
+    let lead = match node.kind {
+        Kind::Root => 2,
+        Kind::Turn => 3,
+        Kind::Message
+        | Kind::ToolCall
+        | Kind::ToolResult
+        | Kind::Todo
+        | Kind::Task
+        | Kind::Handoff
+        | Kind::Evidence => {
+            let status = node.status.map_or(0, |status| Status::word(status).len() + 3);
+            tag(node).len() + status + 2
+        }
+    };
+    let rest = if shows_body(node) { node.body_chars } else { text::chars(&node.label) as u64 };
+    lead as u64 + rest
+}
+
+fn tag(node: &Node) -> &'static str {
+    match (node.kind, node.role) {
+        (Kind::Message, Some(role)) => Role::word(role),
+        (kind, _) => kind.word(),
+    }
+}

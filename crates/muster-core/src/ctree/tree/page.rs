@@ -1,0 +1,146 @@
+//! Nodes for others to read, page by page: parents first, children in the order of their seq.
+
+use serde::Serialize;
+
+use super::{Collapsed, Place, Tree, walk::Walk};
+use crate::{
+    Timestamp,
+    ctree::{
+        digest::Digest,
+        node::{Kind, Node, NodeId, Role, Status},
+        score::Score,
+    },
+};
+
+/// Characters of a preview.
+const PREVIEW_CHARS_MAX: usize = 200;
+
+/// A part of a tree's nodes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Page {
+    /// The nodes, in order.
+    pub nodes: Vec<NodeView>,
+    /// The node behind which the next page begins; none after the last page.
+    pub next: Option<NodeId>,
+}
+
+/// A node with all that is known of it. Its text is for whoever has it to fill in.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct NodeView {
+    /// Its id.
+    pub id: NodeId,
+    /// Its parent.
+    pub parent_id: Option<NodeId>,
+    /// What it stands for.
+    pub kind: Kind,
+    /// Who said it.
+    pub role: Option<Role>,
+    /// Its label.
+    pub label: String,
+    /// Digest of its text.
+    pub body_sha256: Digest,
+    /// The text, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    /// The start of the text, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+    /// How far it is.
+    pub status: Option<Status>,
+    /// Its turn.
+    pub turn: Option<u64>,
+    /// Number of the event that made it.
+    pub seq: u64,
+    /// When it was made.
+    pub created_at_ms: Timestamp,
+    /// When it changed last.
+    pub updated_at_ms: Timestamp,
+    /// Whether somebody wants it kept.
+    pub pinned: bool,
+    /// What it points to.
+    pub refs: Vec<String>,
+    /// How much it matters now.
+    pub score: Score,
+    /// Its hash in this stage.
+    pub hash: Digest,
+    /// More about it.
+    pub meta: Particulars,
+}
+
+/// What is not part of a node but good to know when one looks at it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Particulars {
+    /// Characters of the text.
+    pub body_chars: u64,
+    /// Children in the whole tree.
+    pub children: u64,
+    /// Nodes that point to it.
+    pub cited: u64,
+}
+
+/// The start of a text: its first 200 characters.
+pub fn preview(text: &str) -> String {
+    text.chars().take(PREVIEW_CHARS_MAX).collect()
+}
+
+impl Tree {
+    /// A page of the whole tree, behind the node that an earlier page named; `None` if that node is
+    /// not there.
+    pub fn page(&self, behind: Option<&NodeId>, limit: usize) -> Option<Page> {
+        let hash = |place| self.hash_at(place);
+        Some(self.cut_page(self.start(self.walk(), behind)?, limit, hash))
+    }
+
+    fn start<'t>(&self, walk: Walk<'t>, behind: Option<&NodeId>) -> Option<Walk<'t>> {
+        match behind {
+            None => Some(walk),
+            Some(id) => self.places.get(id).map(|place| walk.behind(*place)),
+        }
+    }
+
+    fn cut_page(&self, mut walk: Walk<'_>, limit: usize, hash: impl Fn(Place) -> Digest) -> Page {
+        let places: Vec<Place> = walk.by_ref().take(limit).collect();
+        let nodes: Vec<NodeView> =
+            places.into_iter().map(|place| self.view(place, hash(place))).collect();
+        let last = nodes.last().map(|node| node.id.clone());
+        Page { nodes, next: last.filter(|_| walk.next().is_some()) }
+    }
+
+    fn view(&self, place: Place, hash: Digest) -> NodeView {
+        let slot = self.slot(place);
+        let node: &Node = &slot.node;
+        NodeView {
+            id: node.id.clone(),
+            parent_id: node.parent_id.clone(),
+            kind: node.kind,
+            role: node.role,
+            label: node.label.clone(),
+            body_sha256: node.body_sha256,
+            body: None,
+            preview: None,
+            status: node.status,
+            turn: node.turn,
+            seq: node.seq,
+            created_at_ms: node.created_at_ms,
+            updated_at_ms: node.updated_at_ms,
+            pinned: node.pinned,
+            refs: node.refs.clone(),
+            score: self.score_at(place),
+            hash,
+            meta: Particulars {
+                body_chars: node.body_chars,
+                children: slot.children.len() as u64,
+                cited: slot.cited,
+            },
+        }
+    }
+}
+
+impl Collapsed<'_> {
+    /// A page of what is left, like [`Tree::page`].
+    pub fn page(&self, behind: Option<&NodeId>, limit: usize) -> Option<Page> {
+        let tree = self.tree();
+        let walk = tree.start(tree.walk_kept(self.kept()), behind)?;
+        Some(tree.cut_page(walk, limit, |place| self.hash_at(place)))
+    }
+}

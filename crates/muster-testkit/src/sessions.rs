@@ -1,0 +1,6 @@
+//! Session vectors.
+
+pub mod ctree_events;
+
+#[cfg(test)]
+mod tests;
