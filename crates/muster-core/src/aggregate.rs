@@ -125,6 +125,8 @@ pub enum Mark {
     Unconfirmed = 2,
     /// Found in lists of its whole kind; without it only in those of its parent.
     Listed = 4,
+    /// Found in the list of its kind over all streams.
+    Catalogued = 8,
 }
 
 /// What an event is about, for the timelines of one entity and of its container.

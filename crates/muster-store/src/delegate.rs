@@ -47,6 +47,13 @@ macro_rules! reads {
                 self.$field.list(stream, query)
             }
 
+            fn catalogue(
+                &mut self,
+                query: &$crate::CatalogueQuery,
+            ) -> Result<Vec<(String, $crate::DocumentRow)>, $crate::StoreError> {
+                self.$field.catalogue(query)
+            }
+
             fn documents(
                 &mut self,
                 stream: &str,

@@ -81,6 +81,13 @@ pub trait Snapshot {
         query: &ListQuery,
     ) -> Result<Vec<(Address, u64)>, StoreError>;
 
+    /// Documents of all streams that are [`muster_core::Mark::Catalogued`], each with its stream;
+    /// the highest sort number first.
+    fn catalogue(
+        &mut self,
+        query: &CatalogueQuery,
+    ) -> Result<Vec<(String, DocumentRow)>, StoreError>;
+
     /// Every document of a stream, by kind and name.
     fn documents(&mut self, stream: &str) -> Result<Vec<DocumentRow>, StoreError>;
 
@@ -97,6 +104,11 @@ pub trait Transaction: Snapshot {
     ///
     /// The events' positions must continue the log; anything else is refused as damage.
     fn append(&mut self, append: &Append<'_>) -> Result<(), StoreError>;
+
+    /// Appends the last events of a stream, at least one, and removes everything that was in it
+    /// before: events and documents. The stream stays known by its head and its last events, and
+    /// takes nothing more, so that its name is never used again.
+    fn end(&mut self, last: &Append<'_>) -> Result<(), StoreError>;
 
     /// Makes everything durable. After an error nothing of it counts, and the store has to be asked
     /// anew.
@@ -144,6 +156,17 @@ pub struct DocumentRow {
     pub body: String,
 }
 
+/// A page of the documents of one kind over all streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CatalogueQuery {
+    /// Kind of document.
+    pub kind: &'static str,
+    /// Only documents with a lower sort number.
+    pub below: Option<u64>,
+    /// At most this many; `None` means all.
+    pub limit: Option<u32>,
+}
+
 /// A document to write or to remove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DocumentChange {
@@ -160,6 +183,8 @@ pub struct StreamRow {
     pub name: String,
     /// Number of its newest event.
     pub seq: u64,
+    /// Whether it has ended: then only its last events are left of it.
+    pub ended: bool,
 }
 
 /// Damage found by [`Store::check`].

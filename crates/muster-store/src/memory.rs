@@ -9,11 +9,11 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-use muster_core::{Address, EventOrder, EventQuery, Head, ListOrder, ListQuery};
+use muster_core::{Address, EventOrder, EventQuery, Head, ListOrder, ListQuery, Mark};
 
 use crate::{
-    Append, Damage, Description, DocumentChange, DocumentRow, EventRow, SCHEMA_VERSION, Snapshot,
-    Store, StoreError, StreamRow, Transaction, position,
+    Append, CatalogueQuery, Damage, Description, DocumentChange, DocumentRow, EventRow,
+    SCHEMA_VERSION, Snapshot, Store, StoreError, StreamRow, Transaction, position,
 };
 
 /// A store in memory.
@@ -33,13 +33,15 @@ struct Shared {
 #[derive(Clone, Default)]
 struct State {
     global: u64,
+    /// Documents ever written.
+    written: u64,
     streams: BTreeMap<String, Arc<Stream>>,
 }
 
 #[derive(Clone, Default)]
 struct Stream {
     seq: u64,
-    written: u64,
+    ended: bool,
     events: Vec<Arc<EventRow>>,
     documents: BTreeMap<Address, Document>,
 }
@@ -120,16 +122,21 @@ crate::delegate::reads!(MemoryTransaction<'_>, state);
 
 impl Transaction for MemoryTransaction<'_> {
     fn append(&mut self, append: &Append<'_>) -> Result<(), StoreError> {
-        let head = self.state.head(append.stream)?;
-        let head = position::advance(head, append.stream, append.events)?;
-        let stream = self.state.streams.entry(append.stream.to_owned()).or_default();
-        let stream = Arc::make_mut(stream);
-        stream.seq = head.seq;
-        stream.events.extend(append.events.iter().cloned().map(Arc::new));
-        for change in append.documents {
-            stream.change(change);
+        self.state.advance(append)
+    }
+
+    fn end(&mut self, last: &Append<'_>) -> Result<(), StoreError> {
+        position::refuse_silent_end(last)?;
+        self.state.advance(&Append { documents: &[], ..*last })?;
+        let kept = last.events.iter().cloned().map(Arc::new).collect();
+        let stream = self.state.streams.entry(last.stream.to_owned()).or_default();
+        let seq = stream.seq;
+        let mut ended = Stream { seq, ended: true, events: kept, documents: BTreeMap::new() };
+        for change in last.documents {
+            self.state.written += 1;
+            ended.change(change, self.state.written);
         }
-        self.state.global = head.global;
+        *stream = Arc::new(ended);
         Ok(())
     }
 
@@ -146,15 +153,30 @@ impl Drop for MemoryTransaction<'_> {
     }
 }
 
+impl State {
+    fn advance(&mut self, append: &Append<'_>) -> Result<(), StoreError> {
+        let ended = self.streams.get(append.stream).is_some_and(|stream| stream.ended);
+        position::refuse_ended(ended, append.stream)?;
+        let head = self.head(append.stream)?;
+        let head = position::advance(head, append.stream, append.events)?;
+        self.global = head.global;
+        let stream = self.streams.entry(append.stream.to_owned()).or_default();
+        let stream = Arc::make_mut(stream);
+        stream.seq = head.seq;
+        stream.events.extend(append.events.iter().cloned().map(Arc::new));
+        for change in append.documents {
+            self.written += 1;
+            stream.change(change, self.written);
+        }
+        Ok(())
+    }
+}
+
 impl Stream {
-    fn change(&mut self, change: &DocumentChange) {
+    fn change(&mut self, change: &DocumentChange, now: u64) {
         match change {
             DocumentChange::Put(row) => {
-                let born = self.documents.get(&row.address).map(|document| document.born);
-                let born = born.unwrap_or_else(|| {
-                    self.written += 1;
-                    self.written
-                });
+                let born = self.documents.get(&row.address).map_or(now, |document| document.born);
                 let document = Document { born, row: Arc::new(row.clone()) };
                 self.documents.insert(row.address.clone(), document);
             }
@@ -173,7 +195,11 @@ impl Snapshot for State {
 
     fn streams(&mut self, prefix: &str) -> Result<Vec<StreamRow>, StoreError> {
         let found = self.streams.iter().filter(|(name, _)| name.starts_with(prefix));
-        Ok(found.map(|(name, stream)| StreamRow { name: name.clone(), seq: stream.seq }).collect())
+        let row = |(name, stream): (&String, &Arc<Stream>)| {
+            let (name, seq, ended) = (name.clone(), stream.seq, stream.ended);
+            StreamRow { name, seq, ended }
+        };
+        Ok(found.map(row).collect())
     }
 
     fn document(
@@ -218,6 +244,31 @@ impl Snapshot for State {
         }
         found.truncate(query.limit.map_or(usize::MAX, |limit| limit as usize));
         Ok(found.into_iter().map(|document| DocumentRow::clone(&document.row)).collect())
+    }
+
+    fn catalogue(
+        &mut self,
+        query: &CatalogueQuery,
+    ) -> Result<Vec<(String, DocumentRow)>, StoreError> {
+        let catalogued = |document: &Document| {
+            let index = &document.row.index;
+            document.row.address.kind == query.kind
+                && index.marks & Mark::Catalogued as u8 != 0
+                && query.below.is_none_or(|below| index.ord < below)
+        };
+        let mut found: Vec<(&String, &Document)> = Vec::new();
+        for (name, stream) in &self.streams {
+            found.extend(stream.documents.values().map(|document| (name, document)));
+        }
+        found.retain(|(_, document)| catalogued(document));
+        found.sort_by_key(|(_, document)| {
+            std::cmp::Reverse((document.row.index.ord, document.born))
+        });
+        found.truncate(query.limit.map_or(usize::MAX, |limit| limit as usize));
+        let row = |(name, document): (&String, &Document)| {
+            (name.clone(), DocumentRow::clone(&document.row))
+        };
+        Ok(found.into_iter().map(row).collect())
     }
 
     fn documents(&mut self, stream: &str) -> Result<Vec<DocumentRow>, StoreError> {

@@ -2,7 +2,25 @@
 
 use muster_core::Head;
 
-use crate::{EventRow, StoreError};
+use crate::{Append, EventRow, StoreError};
+
+/// Refuses what would write to a stream that has ended.
+pub(crate) fn refuse_ended(ended: bool, stream: &str) -> Result<(), StoreError> {
+    if !ended {
+        return Ok(());
+    }
+    let finding = "it has ended and takes no more events".to_owned();
+    Err(StoreError::Damaged { place: stream.to_owned(), finding })
+}
+
+/// Refuses to end a stream without a last event: its head has to stay in the log.
+pub(crate) fn refuse_silent_end(last: &Append<'_>) -> Result<(), StoreError> {
+    if !last.events.is_empty() {
+        return Ok(());
+    }
+    let finding = "it cannot end without a last event".to_owned();
+    Err(StoreError::Damaged { place: last.stream.to_owned(), finding })
+}
 
 /// Where the log stands after these events, or the refusal of the first one that does not follow.
 pub(crate) fn advance(head: Head, stream: &str, events: &[EventRow]) -> Result<Head, StoreError> {

@@ -2,6 +2,8 @@
 //!
 //! Each story takes a fresh, empty store. A new engine joins by adding a line at the bottom.
 
+mod catalogue;
+mod ending;
 mod lists;
 
 use std::{borrow::Cow, sync::mpsc, thread};
@@ -87,7 +89,7 @@ fn what_was_appended_is_read_back(store: &dyn Store) {
     assert_eq!(view.documents(STREAM).unwrap(), vec![row]);
     assert_eq!(
         view.streams("workspace/").unwrap(),
-        vec![StreamRow { name: STREAM.to_owned(), seq: 2 }]
+        vec![StreamRow { name: STREAM.to_owned(), seq: 2, ended: false }]
     );
     assert_eq!(view.streams("").unwrap().len(), 2);
     drop(view);
@@ -346,44 +348,58 @@ fn the_position_follows_other_threads(store: &dyn Store) {
 /// Every story, on one kind of store.
 macro_rules! told_on {
     ($name:ident, $fresh:expr) => {
-        told_on!(
-            $name,
-            $fresh,
-            [
-                a_document_is_replaced_and_removed,
-                a_dropped_transaction_leaves_nothing,
-                a_snapshot_stays_at_its_moment,
-                an_empty_store_has_nothing,
-                event_slices_are_read_both_ways,
-                more_snapshots_than_readers_can_be_open_at_once,
-                positions_that_do_not_continue_the_log_are_refused,
-                several_appends_share_one_transaction,
-                streams_are_found_by_prefix,
-                the_position_follows_other_threads,
-                the_tail_is_read_in_pages,
-                what_was_appended_is_read_back,
-                writers_take_turns,
-            ],
-            [lists_hold_what_they_admit_in_every_order, pages_of_a_list_meet_without_gap]
-        );
-    };
-    ($name:ident, $fresh:expr, [$($story:ident),*$(,)?], [$($list:ident),*]) => {
         mod $name {
-            $(
-                #[test]
-                fn $story() {
-                    let (_home, store) = $fresh;
-                    super::$story(&store);
-                }
-            )*
-            $(
-                #[test]
-                fn $list() {
-                    let (_home, store) = $fresh;
-                    super::lists::$list(&store);
-                }
-            )*
+            told_on!(
+                $fresh,
+                super,
+                [
+                    a_document_is_replaced_and_removed,
+                    a_dropped_transaction_leaves_nothing,
+                    a_snapshot_stays_at_its_moment,
+                    an_empty_store_has_nothing,
+                    event_slices_are_read_both_ways,
+                    more_snapshots_than_readers_can_be_open_at_once,
+                    positions_that_do_not_continue_the_log_are_refused,
+                    several_appends_share_one_transaction,
+                    streams_are_found_by_prefix,
+                    the_position_follows_other_threads,
+                    the_tail_is_read_in_pages,
+                    what_was_appended_is_read_back,
+                    writers_take_turns,
+                ]
+            );
+            told_on!(
+                $fresh,
+                super::lists,
+                [lists_hold_what_they_admit_in_every_order, pages_of_a_list_meet_without_gap]
+            );
+            told_on!(
+                $fresh,
+                super::ending,
+                [
+                    an_end_that_was_not_committed_never_was,
+                    an_ended_stream_keeps_its_last_events_and_takes_no_more,
+                    an_end_shares_a_transaction_with_other_streams,
+                    positions_go_on_behind_an_end,
+                    a_stream_can_begin_with_its_end,
+                ]
+            );
+            told_on!(
+                $fresh,
+                super::catalogue,
+                [the_catalogue_holds_what_is_marked_newest_first, an_end_leaves_the_catalogue]
+            );
         }
+    };
+    ($fresh:expr, $chapter:path, [$($story:ident),*$(,)?]) => {
+        $(
+            #[test]
+            fn $story() {
+                use $chapter as chapter;
+                let (_home, store) = $fresh;
+                chapter::$story(&store);
+            }
+        )*
     };
 }
 

@@ -16,6 +16,8 @@
 use muster_core::{EventOrder, EventQuery, ListOrder, ListQuery, Mark};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 
+use crate::CatalogueQuery;
+
 /// A statement and its parameters.
 pub(super) struct Question<'a> {
     pub(super) sql: String,
@@ -112,6 +114,8 @@ fn index_name(query: &ListQuery, by_status: bool) -> &'static str {
         (Some(Mark::Unconfirmed), _) => "document_unconfirmed",
         (Some(Mark::Listed), _) if inside => "document_by_parent",
         (Some(Mark::Listed), _) => "document_by_ord",
+        (Some(Mark::Catalogued), _) if inside => "document_by_parent",
+        (Some(Mark::Catalogued), _) => "document_by_ord",
         (None, ListOrder::Rank) if inside => "document_by_parent_rank",
         (None, ListOrder::Rank) => "document_by_rank",
         (None, ListOrder::Ascending | ListOrder::Descending) => match (inside, by_status) {
@@ -141,6 +145,7 @@ fn shared_conditions<'a>(question: &mut Question<'a>, stream: i64, query: &'a Li
     match query.mark {
         None => {}
         Some(Mark::Listed) => conditions.push_str(" AND (marks & 4) <> 0"),
+        Some(Mark::Catalogued) => conditions.push_str(" AND (marks & 8) <> 0"),
         Some(Mark::Blocked) => conditions.push_str(" AND (marks & 1) <> 0"),
         Some(Mark::Unconfirmed) => conditions.push_str(" AND (marks & 2) <> 0"),
     }
@@ -156,6 +161,22 @@ fn shared_conditions<'a>(question: &mut Question<'a>, stream: i64, query: &'a Li
         ListOrder::Rank => conditions.push_str(" AND rank IS NOT NULL"),
     }
     conditions
+}
+
+/// The statement that lists documents of all streams, each with the name of its stream.
+pub(super) fn catalogue(query: &CatalogueQuery) -> Question<'_> {
+    let mut question = Question::new();
+    let kind = question.text(query.kind);
+    let last = question.integer(below(query.below));
+    let limit = question.integer(query.limit.map_or(-1, i64::from));
+    question.sql = format!(
+        "SELECT {}, (SELECT stream.name FROM stream WHERE stream.id = document.stream) \
+         FROM document INDEXED BY document_catalogued \
+         WHERE kind = {kind} AND (marks & 8) <> 0 AND ord <= {last} \
+         ORDER BY ord DESC, id DESC LIMIT {limit}",
+        document_columns!()
+    );
+    question
 }
 
 /// The statement that answers an event query.

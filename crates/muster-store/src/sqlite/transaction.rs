@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use muster_core::{Address, Index};
+use muster_core::{Address, Head, Index};
 use rusqlite::{OptionalExtension as _, Params, Row, ToSql, params};
 
 use super::{view::View, writer::Turn};
@@ -56,6 +56,24 @@ impl<'a> SqliteTransaction<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Where the log stands after these events, if they follow and their stream takes them.
+    fn next_head(&mut self, append: &Append<'_>) -> Result<Head, StoreError> {
+        let head = self.view.head(append.stream)?;
+        position::refuse_ended(self.view.is_ended(), append.stream)?;
+        position::advance(head, append.stream, append.events)
+    }
+
+    /// Removes every event and document of a stream.
+    fn empty(&mut self, stream: &str) -> Result<(), StoreError> {
+        let Some(stream) = self.view.stream(stream)? else { return Ok(()) };
+        self.run("removed a stream's events", REMOVE_EVENTS, [stream])?;
+        self.run("removed a stream's documents", REMOVE_DOCUMENTS, [stream]).map(drop)
+    }
+
+    fn mark_ended(&self, stream: &str) -> Result<(), StoreError> {
+        self.run("ended a stream", END_STREAM, [stream]).map(drop)
     }
 
     fn insert_event(&self, stream: i64, event: &EventRow) -> Result<(), StoreError> {
@@ -141,6 +159,9 @@ impl<'a> SqliteTransaction<'a> {
 
 const UPDATE_STREAM: &str = "UPDATE stream SET seq = ?2 WHERE id = ?1";
 const INSERT_STREAM: &str = "INSERT INTO stream (name, seq) VALUES (?1, ?2)";
+const END_STREAM: &str = "UPDATE stream SET ended = 1 WHERE name = ?1";
+const REMOVE_EVENTS: &str = "DELETE FROM event INDEXED BY event_by_seq WHERE stream = ?1";
+const REMOVE_DOCUMENTS: &str = "DELETE FROM document INDEXED BY document_by_name WHERE stream = ?1";
 const INSERT_EVENT: &str = "\
     INSERT INTO event (global, stream, seq, at, kind, entity, scope, body) \
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -157,9 +178,21 @@ impl Transaction for SqliteTransaction<'_> {
         if let Some(error) = &self.broken {
             return Err(error.clone());
         }
-        let head = self.view.head(append.stream)?;
-        let head = position::advance(head, append.stream, append.events)?;
+        let head = self.next_head(append)?;
         self.write(append, head.seq).inspect_err(|error| self.broken = Some(error.clone()))?;
+        self.view.advance(head.global);
+        Ok(())
+    }
+
+    fn end(&mut self, last: &Append<'_>) -> Result<(), StoreError> {
+        position::refuse_silent_end(last)?;
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        let head = self.next_head(last)?;
+        let emptied = self.empty(last.stream).and_then(|()| self.write(last, head.seq));
+        let ended = emptied.and_then(|()| self.mark_ended(last.stream));
+        ended.inspect_err(|error| self.broken = Some(error.clone()))?;
         self.view.advance(head.global);
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::{
     link::Link,
     listing::{self, document_columns, event_columns},
 };
-use crate::{DocumentRow, EventRow, Snapshot, StoreError, StreamRow};
+use crate::{CatalogueQuery, DocumentRow, EventRow, Snapshot, StoreError, StreamRow};
 
 /// Reads through a connection that is inside a transaction.
 pub(super) struct View<L> {
@@ -17,13 +17,15 @@ pub(super) struct View<L> {
     global: u64,
     /// The stream looked up last; a stream's id never changes.
     known: Option<(String, i64)>,
+    /// Whether the stream whose head was read last has ended.
+    ended: bool,
 }
 
 impl<L: Deref<Target = Link>> View<L> {
     /// Starts reading; the connection's transaction sees this moment from now on.
     pub(super) fn new(link: L) -> Result<Self, StoreError> {
         let global = newest(&link)?;
-        Ok(Self { link, global, known: None })
+        Ok(Self { link, global, known: None, ended: false })
     }
 
     pub(super) fn link(&self) -> &Link {
@@ -33,6 +35,11 @@ impl<L: Deref<Target = Link>> View<L> {
     /// Whatever lends the connection.
     pub(super) fn source(&mut self) -> &mut L {
         &mut self.link
+    }
+
+    /// Whether the stream whose head was read last has ended.
+    pub(super) fn is_ended(&self) -> bool {
+        self.ended
     }
 
     /// Follows what the transaction itself has appended.
@@ -101,24 +108,28 @@ pub(super) fn newest(link: &Link) -> Result<u64, StoreError> {
 
 impl<L: Deref<Target = Link>> Snapshot for View<L> {
     fn head(&mut self, stream: &str) -> Result<Head, StoreError> {
-        let sql = "SELECT id, seq FROM stream WHERE name = ?1";
-        let found =
-            self.one("read a stream's head", sql, [stream], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let Some((id, seq)) = found else { return Ok(Head { global: self.global, seq: 0 }) };
+        let sql = "SELECT id, seq, ended FROM stream WHERE name = ?1";
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        self.ended = false;
+        let found = self.one("read a stream's head", sql, [stream], read)?;
+        let Some((id, seq, ended)) = found else { return Ok(Head { global: self.global, seq: 0 }) };
+        self.ended = ended;
         self.known = Some((stream.to_owned(), id));
         Ok(Head { global: self.global, seq })
     }
 
     fn streams(&mut self, prefix: &str) -> Result<Vec<StreamRow>, StoreError> {
-        let read = |row: &Row<'_>| Ok(StreamRow { name: row.get(0)?, seq: row.get(1)? });
+        let read = |row: &Row<'_>| {
+            Ok(StreamRow { name: row.get(0)?, seq: row.get(1)?, ended: row.get(2)? })
+        };
         match first_behind(prefix) {
             None => {
-                let sql = "SELECT name, seq FROM stream WHERE name >= ?1 ORDER BY name";
+                let sql = "SELECT name, seq, ended FROM stream WHERE name >= ?1 ORDER BY name";
                 self.many("listed streams", sql, [prefix], read)
             }
             Some(end) => {
-                let sql =
-                    "SELECT name, seq FROM stream WHERE name >= ?1 AND name < ?2 ORDER BY name";
+                let sql = "SELECT name, seq, ended FROM stream WHERE name >= ?1 AND name < ?2 \
+                           ORDER BY name";
                 self.many("listed streams", sql, [prefix, &end], read)
             }
         }
@@ -166,6 +177,17 @@ impl<L: Deref<Target = Link>> Snapshot for View<L> {
         let parameters = params_from_iter(question.parameters);
         self.many("listed documents", &question.sql, parameters, |row| {
             document(Cow::Borrowed(query.kind), row)
+        })
+    }
+
+    fn catalogue(
+        &mut self,
+        query: &CatalogueQuery,
+    ) -> Result<Vec<(String, DocumentRow)>, StoreError> {
+        let question = listing::catalogue(query);
+        let parameters = params_from_iter(question.parameters);
+        self.many("listed a catalogue", &question.sql, parameters, |row| {
+            Ok((row.get(8)?, document(Cow::Borrowed(query.kind), row)?))
         })
     }
 

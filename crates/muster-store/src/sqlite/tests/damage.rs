@@ -105,12 +105,17 @@ fn a_log_with_a_gap_is_reported() {
     let origin = tempfile::tempdir().unwrap();
     filled(origin.path());
     for (sql, places) in [
-        ("DELETE FROM event WHERE seq = 150", vec!["log", "stream"]),
-        ("DELETE FROM event WHERE seq = 300", vec!["stream"]),
-        ("DELETE FROM event WHERE seq = 1", vec!["log", "stream"]),
-        ("DELETE FROM event", vec!["stream"]),
-        ("UPDATE stream SET seq = 301", vec!["stream"]),
-        ("DELETE FROM stream", vec!["references"; 100]),
+        ("DELETE FROM event WHERE seq = 150", vec!["stream"]),
+        ("DELETE FROM event WHERE seq = 300", vec!["log", "stream"]),
+        ("DELETE FROM event WHERE seq = 1", vec!["stream"]),
+        ("DELETE FROM event", vec!["log", "stream"]),
+        ("UPDATE stream SET seq = 301", vec!["log", "stream"]),
+        ("UPDATE event SET global = 999 WHERE seq = 150", vec!["log"]),
+        ("DELETE FROM event WHERE seq < 300", vec!["stream"]),
+        ("DELETE FROM event WHERE seq < 300; UPDATE stream SET ended = 1", vec![]),
+        ("DELETE FROM event WHERE seq = 299; UPDATE stream SET ended = 1", vec!["stream"]),
+        ("DELETE FROM event; UPDATE stream SET ended = 1", vec!["log", "stream"]),
+        ("DELETE FROM stream", [vec!["references"; 100], vec!["log"]].concat()),
         (
             "INSERT INTO document (stream, kind, name, version, ord, parent, status, marks, body) \
              VALUES (1, 'task', 'TASK-1', 301, 1, '', '', 0, '')",
