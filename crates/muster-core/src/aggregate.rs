@@ -43,9 +43,14 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     /// Whether a document passes a filter.
     fn admits(filter: &Self::Filter, document: &Self::Document) -> bool;
     /// The event's name in the log.
-    fn event_type(event: &Self::Event) -> &'static str;
+    fn event_type(event: &Self::Event) -> &str;
     /// Which entity the event is about; `None` keeps it out of every event list.
     fn subject(event: &Self::Event) -> Option<Subject>;
+    /// Whether the event is the last of its stream: then the store keeps it and the documents that
+    /// were changed with it, and forgets everything before.
+    fn ends(_event: &Self::Event) -> bool {
+        false
+    }
     /// Rewrites every position of another event that the event names, as when it moves to another
     /// log.
     fn relocate(event: &mut Self::Event, place: &mut dyn FnMut(u64) -> u64);

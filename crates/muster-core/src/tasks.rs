@@ -229,7 +229,7 @@ impl Aggregate for Tasks {
         filter.admits(document)
     }
 
-    fn event_type(event: &Event) -> &'static str {
+    fn event_type(event: &Event) -> &str {
         wire::event_type(event)
     }
 

@@ -9,13 +9,15 @@ use std::{
 };
 
 use muster_core::{Aggregate, Documents, Draft, Env, Head, Refusal};
-use muster_store::{Append, DocumentChange, Store, StoreError, Transaction};
+use muster_store::{CatalogueQuery, Store, StoreError, Transaction};
 
 use crate::{
     Clock, Subscription,
     cache::Cache,
     feed::{Encode, Feeds, Follower},
     load::{self, Source},
+    share::{Ruled, Share},
+    sheaf::{Binding, Sheaf},
     subscribe::Hub,
     transfer::{Import, Load, TransferError},
     writer::{Claim, Job, Writer},
@@ -95,18 +97,25 @@ impl Engine {
         let (reply, answer) = sync_channel(1);
         let claim = Claim::default();
         let env = Env { now: self.clock.now() };
-        let job = Execution {
-            stream,
-            env,
-            work,
-            cache: Arc::clone(&self.cache),
-            claim: claim.clone(),
-            outcome: None,
-            drafted: Drafted::default(),
-            reply,
-        };
+        let share = Share::of(stream, Arc::clone(&self.cache));
+        let job = Execution { share, env, work, claim: claim.clone(), outcome: None, reply };
         self.writer.submit(Box::new(job))?;
-        await_answer::<A, T>(&answer, &claim)
+        await_answer(&answer, &claim).unwrap_or_else(|error| Err(error.into()))
+    }
+
+    /// Runs work that writes to several streams, of the same room or of others, in one transaction.
+    ///
+    /// Whatever the work drafts on its [`Sheaf`] is written when it answers `Ok(Ok(..))`, all of it
+    /// or nothing.
+    pub fn transact<T: Send + 'static, E: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Sheaf<'_>) -> Result<Result<T, E>, StoreError> + Send + 'static,
+    ) -> Result<Result<T, E>, StoreError> {
+        let (reply, answer) = sync_channel(1);
+        let (claim, env) = (Claim::default(), Env { now: self.clock.now() });
+        let job = Binding::of(env, Arc::clone(&self.cache), work, claim.clone(), reply);
+        self.writer.submit(Box::new(job))?;
+        await_answer(&answer, &claim)?
     }
 
     /// Whether a write would start at once: nobody else writes, here or in another process.
@@ -136,6 +145,15 @@ impl Engine {
         let mut source = Source { stream, snapshot: &mut *snapshot, cache, committed: true };
         let answer = load::answer(&mut source, &mut documents, |docs| view(docs))?;
         answer.map(|value| (value, head)).map_err(ExecuteError::Rejected)
+    }
+
+    /// Documents of one kind over all streams of a room, each with its stream; the highest sort
+    /// number first.
+    pub fn catalogue<A: Aggregate>(
+        &self,
+        query: &CatalogueQuery,
+    ) -> Result<Vec<(String, A::Document)>, StoreError> {
+        load::catalogue::<A>(&mut *self.store.snapshot()?, query)
     }
 
     /// Puts lines of [`crate::transfer::export`] into an empty stream, whole or not at all; answers
@@ -173,46 +191,32 @@ impl Engine {
     }
 }
 
-fn await_answer<A: Aggregate, T>(answer: &Receiver<Outcome<A, T>>, claim: &Claim) -> Outcome<A, T> {
+/// Waits for an answer; the error is that there was none.
+fn await_answer<T>(answer: &Receiver<T>, claim: &Claim) -> Result<T, StoreError> {
     let started = Instant::now();
     let waited = || StoreError::Busy {
         waited_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
     match answer.recv_timeout(WRITE_WAIT_MAX) {
-        Ok(outcome) => outcome,
-        Err(RecvTimeoutError::Timeout) if claim.give_up() => Err(waited().into()),
+        Ok(outcome) => Ok(outcome),
+        Err(RecvTimeoutError::Timeout) if claim.give_up() => Err(waited()),
         // It is running: only its real outcome may be told.
-        Err(RecvTimeoutError::Timeout) => answer.recv().unwrap_or_else(|_| Err(waited().into())),
+        Err(RecvTimeoutError::Timeout) => answer.recv().map_err(|_| waited()),
         Err(RecvTimeoutError::Disconnected) => Err(StoreError::Engine {
             action: "ran a write",
             cause: "the writer thread ended".to_owned(),
-        }
-        .into()),
+        }),
     }
 }
 
 /// One call of [`Engine::execute`] on its way through the writer.
 struct Execution<A: Aggregate, T, W> {
-    stream: String,
+    share: Share<A>,
     env: Env,
     work: W,
-    cache: Arc<Cache>,
     claim: Claim,
-    outcome: Option<Result<T, Box<A::Rejection>>>,
-    drafted: Drafted<A>,
+    outcome: Option<Ruled<A, T>>,
     reply: SyncSender<Outcome<A, T>>,
-}
-
-/// What a draft came to, until it is committed.
-struct Drafted<A: Aggregate> {
-    documents: Documents<A>,
-    changes: Vec<DocumentChange>,
-}
-
-impl<A: Aggregate> Default for Drafted<A> {
-    fn default() -> Self {
-        Self { documents: Documents::default(), changes: Vec::new() }
-    }
 }
 
 impl<A, T, W> Job for Execution<A, T, W>
@@ -226,21 +230,10 @@ where
     }
 
     fn run(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
-        let head = transaction.head(&self.stream)?;
-        let Drafted { documents, changes } = &mut self.drafted;
-        let (stream, cache) = (self.stream.as_str(), &*self.cache);
-        let mut events = Vec::new();
-        let mut source = Source { stream, snapshot: transaction, cache, committed: false };
-        let outcome = load::answer(&mut source, documents, |docs| {
-            let mut draft = Draft::new(docs, head, self.env);
-            let value = (self.work)(&mut draft)?;
-            events = draft.into_events();
-            Ok(value)
-        })?;
-        if let (Ok(_), Some(last)) = (&outcome, events.last()) {
-            *changes = load::document_changes(documents, last.global);
-            let events = &load::event_rows::<A>(&events);
-            transaction.append(&Append { stream, events, documents: changes })?;
+        let head = transaction.head(self.share.stream())?;
+        let outcome = self.share.draft(transaction, head, self.env, &self.work)?;
+        if outcome.is_ok() {
+            self.share.append(transaction)?;
         }
         self.outcome = Some(outcome);
         Ok(())
@@ -248,8 +241,7 @@ where
 
     fn conclude(self: Box<Self>, committed: Result<(), StoreError>) {
         if committed.is_ok() {
-            let Drafted { documents, changes } = &self.drafted;
-            load::keep_changes(&self.stream, documents, changes, &self.cache);
+            self.share.keep();
         }
         let answer = match (committed, self.outcome) {
             (Ok(()), Some(outcome)) => outcome.map_err(ExecuteError::Rejected),
@@ -258,7 +250,7 @@ where
         };
         // The caller may have given up; then nobody is left to tell.
         if self.reply.send(answer).is_err() {
-            tracing::debug!(stream = self.stream, "the caller of a write was gone");
+            tracing::debug!(stream = self.share.stream(), "the caller of a write was gone");
         }
     }
 }

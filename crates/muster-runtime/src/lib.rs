@@ -1,8 +1,9 @@
 //! The engine: the one path from a decision in the core to the durable log.
 //!
 //! [`Engine::execute`] runs a piece of pure work inside a write transaction and answers only when
-//! it is durable; [`Engine::read`] runs one against a consistent view; [`Engine::subscribe`]
-//! follows a stream, [`Engine::follow`] does so for many at once. Rules are not here (core), SQL is not here (store), and no transport is known.
+//! it is durable; [`Engine::transact`] does so over several streams; [`Engine::read`] runs one
+//! against a consistent view; [`Engine::subscribe`] follows a stream, [`Engine::follow`] does so
+//! for many at once. Rules are not here (core), SQL is not here (store), and no transport is known.
 
 mod cache;
 mod clock;
@@ -10,6 +11,8 @@ pub mod doctor;
 mod engine;
 mod feed;
 mod load;
+mod share;
+mod sheaf;
 mod subscribe;
 #[cfg(test)]
 mod tests;
@@ -19,4 +22,5 @@ mod writer;
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use engine::{Engine, ExecuteError, StoreFailure};
 pub use feed::{Encode, Encoded, Follower, Frame, News};
+pub use sheaf::Sheaf;
 pub use subscribe::{LAG_EVENTS_MAX, Subscription, Update};

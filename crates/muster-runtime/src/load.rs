@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use muster_core::{
     Address, Aggregate, Documents, ListQuery, Need, Recorded, Refusal, Survey, Surveyed,
 };
-use muster_store::{DocumentChange, DocumentRow, EventRow, Snapshot, StoreError};
+use muster_store::{CatalogueQuery, DocumentChange, DocumentRow, EventRow, Snapshot, StoreError};
 
 use crate::cache::Cache;
 
@@ -146,6 +146,19 @@ fn supply_rows<A: Aggregate>(
         keys.push(key);
     }
     Ok(keys)
+}
+
+/// Documents of one kind over all streams of a room.
+pub(crate) fn catalogue<A: Aggregate>(
+    snapshot: &mut dyn Snapshot,
+    query: &CatalogueQuery,
+) -> Result<Vec<(String, A::Document)>, StoreError> {
+    let rows = snapshot.catalogue(query)?;
+    let ours = rows.into_iter().filter(|(stream, _)| {
+        stream.strip_prefix(A::STREAM).is_some_and(|rest| rest.starts_with('/'))
+    });
+    ours.map(|(stream, row)| decode::<A>(&stream, &row).map(|(_, document)| (stream, document)))
+        .collect()
 }
 
 /// Walks a whole list in pages, counts what passes the filter and keeps one page of it.

@@ -2,6 +2,7 @@
 //! stream.
 
 mod feed;
+mod several_streams;
 
 use std::{
     sync::{Arc, Barrier},

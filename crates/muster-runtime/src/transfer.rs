@@ -36,6 +36,12 @@ pub enum TransferError {
         /// How many events it has.
         events: u64,
     },
+    /// The stream has ended, and its events are gone.
+    #[error("{stream} has ended: nothing is left of it to export")]
+    Ended {
+        /// The stream.
+        stream: String,
+    },
     /// A line does not belong there.
     #[error("line {line}: {finding}")]
     Line {
@@ -67,6 +73,9 @@ pub fn export<A: Aggregate>(
     write: &mut dyn FnMut(&str) -> io::Result<()>,
 ) -> Result<u64, TransferError> {
     let mut snapshot = store.snapshot()?;
+    if snapshot.streams(stream)?.iter().any(|row| row.name == stream && row.ended) {
+        return Err(TransferError::Ended { stream: stream.to_owned() });
+    }
     let mut positions: Vec<u64> = Vec::new();
     loop {
         let rows = snapshot.tail(stream, positions.len() as u64, PAGE_EVENTS)?;

@@ -5,10 +5,11 @@
 mod catalogue;
 mod ending;
 mod lists;
+mod slices;
 
 use std::{borrow::Cow, sync::mpsc, thread};
 
-use muster_core::{Address, EventOrder, EventQuery, Head, Index, ListQuery, Subject, Timestamp};
+use muster_core::{Address, Head, Index, ListQuery, Subject, Timestamp};
 
 use crate::{
     Append, DocumentChange, DocumentRow, EventRow, SqliteOptions, SqliteStore, Store, StoreError,
@@ -229,65 +230,6 @@ fn the_tail_is_read_in_pages(store: &dyn Store) {
     assert_eq!(view.tail(STREAM, u64::MAX, 10).unwrap(), vec![]);
 }
 
-/// Events of two streams whose subjects alternate; every fifth has none.
-fn timeline(store: &dyn Store) -> Vec<EventRow> {
-    let mut kept = Vec::new();
-    for number in 1..=40_u64 {
-        let (entity, scope) = (format!("TASK-{}", number % 3), format!("PLAN-{}", number % 2));
-        let subject = (number % 5 != 0).then_some((entity.as_str(), scope.as_str()));
-        let (stream, seq) = if number % 4 == 0 {
-            ("workspace/other", number / 4)
-        } else {
-            (STREAM, number - number / 4)
-        };
-        let row = event(number, seq, subject);
-        write(store, stream, std::slice::from_ref(&row), &[]);
-        if stream == STREAM && row.subject.is_some() {
-            kept.push(row);
-        }
-    }
-    kept
-}
-
-fn event_slices_are_read_both_ways(store: &dyn Store) {
-    let all = timeline(store);
-    let mut view = store.snapshot().unwrap();
-    let mut ask = |query: &EventQuery| {
-        assert_eq!(view.events(STREAM, query).unwrap(), slice_of(&all, query), "{query:?}");
-    };
-    let words = |words: [Option<&str>; 3]| words.map(|word| word.map(str::to_owned));
-    for entity in words([None, Some("TASK-1"), Some("TASK-9")]) {
-        for scope in words([None, Some("PLAN-0"), Some("PLAN-9")]) {
-            for after in [None, Some(0), Some(17), Some(40), Some(u64::MAX)] {
-                for order in [EventOrder::OldestFirst, EventOrder::NewestFirst] {
-                    let (entity, scope) = (entity.clone(), scope.clone());
-                    let query = EventQuery { entity, scope, after, order, limit: 100 };
-                    ask(&query);
-                    ask(&EventQuery { limit: 3, ..query });
-                }
-            }
-        }
-    }
-}
-
-fn slice_of(all: &[EventRow], query: &EventQuery) -> Vec<EventRow> {
-    let mut found: Vec<EventRow> = all.to_vec();
-    found.retain(|row| {
-        let subject = row.subject.as_ref().unwrap();
-        query.entity.as_ref().is_none_or(|entity| *entity == subject.entity)
-            && query.scope.as_ref().is_none_or(|scope| *scope == subject.scope)
-    });
-    match query.order {
-        EventOrder::OldestFirst => found.retain(|row| query.after.is_none_or(|a| row.global > a)),
-        EventOrder::NewestFirst => {
-            found.retain(|row| query.after.is_none_or(|a| row.global < a));
-            found.reverse();
-        }
-    }
-    found.truncate(query.limit as usize);
-    found
-}
-
 fn streams_are_found_by_prefix(store: &dyn Store) {
     let names =
         ["run/a", "session/a", "session/b", "session0", "sessioo/c", "workspace/\u{10FFFF}"];
@@ -357,7 +299,6 @@ macro_rules! told_on {
                     a_dropped_transaction_leaves_nothing,
                     a_snapshot_stays_at_its_moment,
                     an_empty_store_has_nothing,
-                    event_slices_are_read_both_ways,
                     more_snapshots_than_readers_can_be_open_at_once,
                     positions_that_do_not_continue_the_log_are_refused,
                     several_appends_share_one_transaction,
@@ -373,6 +314,7 @@ macro_rules! told_on {
                 super::lists,
                 [lists_hold_what_they_admit_in_every_order, pages_of_a_list_meet_without_gap]
             );
+            told_on!($fresh, super::slices, [event_slices_are_read_both_ways]);
             told_on!(
                 $fresh,
                 super::ending,

@@ -1,0 +1,81 @@
+//! One stream's share of a transaction: drafted, appended, and kept once it is committed.
+
+use std::sync::Arc;
+
+use muster_core::{Aggregate, Documents, Draft, Env, Head, Recorded, Refusal};
+use muster_store::{Append, DocumentChange, StoreError, Transaction};
+
+use crate::{
+    cache::Cache,
+    load::{self, Source},
+};
+
+/// Why a draft came to nothing: a rule said no.
+pub(crate) type Ruled<A, T> = Result<T, Box<<A as Aggregate>::Rejection>>;
+
+/// What a piece of work would do to one stream.
+pub(crate) struct Share<A: Aggregate> {
+    stream: String,
+    cache: Arc<Cache>,
+    documents: Documents<A>,
+    events: Vec<Recorded<A::Event>>,
+    changes: Vec<DocumentChange>,
+}
+
+impl<A: Aggregate> Share<A> {
+    pub(crate) fn of(stream: String, cache: Arc<Cache>) -> Self {
+        let (documents, events, changes) = (Documents::default(), Vec::new(), Vec::new());
+        Self { stream, cache, documents, events, changes }
+    }
+
+    pub(crate) fn stream(&self) -> &str {
+        &self.stream
+    }
+
+    /// Runs the work until it has what it needs; a refusal leaves nothing behind.
+    pub(crate) fn draft<T>(
+        &mut self,
+        transaction: &mut dyn Transaction,
+        head: Head,
+        env: Env,
+        work: impl Fn(&mut Draft<'_, A>) -> Result<T, Refusal<A>>,
+    ) -> Result<Ruled<A, T>, StoreError> {
+        let (stream, cache) = (self.stream.as_str(), &*self.cache);
+        let mut source = Source { stream, snapshot: transaction, cache, committed: false };
+        let mut events = Vec::new();
+        let outcome = load::answer(&mut source, &mut self.documents, |docs| {
+            let mut draft = Draft::new(docs, head, env);
+            let value = work(&mut draft)?;
+            events = draft.into_events();
+            Ok(value)
+        })?;
+        if outcome.is_ok() {
+            self.events = events;
+        }
+        Ok(outcome)
+    }
+
+    /// How many events were drafted.
+    pub(crate) fn events(&self) -> u64 {
+        self.events.len() as u64
+    }
+
+    /// Writes what was drafted.
+    pub(crate) fn append(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
+        let Some(last) = self.events.last() else { return Ok(()) };
+        self.changes = load::document_changes(&self.documents, last.global);
+        let rows = load::event_rows::<A>(&self.events);
+        let (stream, documents) = (self.stream.as_str(), self.changes.as_slice());
+        if !A::ends(&last.event) {
+            return transaction.append(&Append { stream, events: &rows, documents });
+        }
+        let (earlier, last) = rows.split_at(rows.len() - 1);
+        transaction.append(&Append { stream, events: earlier, documents: &[] })?;
+        transaction.end(&Append { stream, events: last, documents })
+    }
+
+    /// Keeps the changed documents decoded; only to be called after the commit.
+    pub(crate) fn keep(&self) {
+        load::keep_changes(&self.stream, &self.documents, &self.changes, &self.cache);
+    }
+}

@@ -1,0 +1,151 @@
+//! One transaction over several streams, whatever rooms they belong to.
+//!
+//! ```text
+//!   transact(work)      sheaf.on(workspace, ..)   drafted, nothing written
+//!                       sheaf.on(session, ..)     drafted behind it
+//!                       Ok   ─► both appended, one commit        Err ─► neither
+//! ```
+//!
+//! Every share is drafted before the first one is written, because a group of calls is one
+//! transaction of the store: what one of them has written cannot be taken back alone.
+
+use std::sync::{Arc, mpsc::SyncSender};
+
+use muster_core::{Aggregate, Draft, Env, Head, Refusal};
+use muster_store::{StoreError, Transaction};
+
+use crate::{
+    cache::Cache,
+    share::{Ruled, Share},
+    writer::{Claim, Job},
+};
+
+/// The streams that one piece of work writes to, bound into one transaction.
+pub struct Sheaf<'a> {
+    transaction: &'a mut dyn Transaction,
+    cache: Arc<Cache>,
+    env: Env,
+    shares: Vec<Box<dyn AnyShare>>,
+}
+
+impl Sheaf<'_> {
+    /// Drafts pure work on a stream; what it answers is known before anything is written.
+    ///
+    /// A refusal leaves nothing of this share. Each stream can be drafted once.
+    pub fn on<A: Aggregate, T>(
+        &mut self,
+        stream: String,
+        work: impl Fn(&mut Draft<'_, A>) -> Result<T, Refusal<A>>,
+    ) -> Result<Ruled<A, T>, StoreError> {
+        if self.shares.iter().any(|share| share.stream() == stream) {
+            let cause = format!("{stream} is in the transaction already");
+            return Err(StoreError::Engine { action: "drafted a write", cause });
+        }
+        let drafted: u64 = self.shares.iter().map(|share| share.events()).sum();
+        let head = self.transaction.head(&stream)?;
+        let head = Head { global: head.global + drafted, ..head };
+        let mut share = Share::<A>::of(stream, Arc::clone(&self.cache));
+        let outcome = share.draft(self.transaction, head, self.env, &work)?;
+        self.shares.push(Box::new(share));
+        Ok(outcome)
+    }
+
+    /// The moment of the call.
+    pub fn env(&self) -> Env {
+        self.env
+    }
+}
+
+/// A share of some room.
+trait AnyShare: Send {
+    fn stream(&self) -> &str;
+    fn events(&self) -> u64;
+    fn append(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError>;
+    fn keep(&self);
+}
+
+impl<A: Aggregate> AnyShare for Share<A> {
+    fn stream(&self) -> &str {
+        self.stream()
+    }
+
+    fn events(&self) -> u64 {
+        self.events()
+    }
+
+    fn append(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
+        self.append(transaction)
+    }
+
+    fn keep(&self) {
+        self.keep();
+    }
+}
+
+/// What a transaction over several streams comes to: a value, or the caller's own refusal.
+pub(crate) type Bound<T, E> = Result<Result<T, E>, StoreError>;
+
+/// One call of [`crate::Engine::transact`] on its way through the writer.
+pub(crate) struct Binding<T, E, W> {
+    env: Env,
+    cache: Arc<Cache>,
+    work: Option<W>,
+    claim: Claim,
+    shares: Vec<Box<dyn AnyShare>>,
+    outcome: Option<Result<T, E>>,
+    reply: SyncSender<Bound<T, E>>,
+}
+
+impl<T, E, W> Binding<T, E, W> {
+    pub(crate) fn of(
+        env: Env,
+        cache: Arc<Cache>,
+        work: W,
+        claim: Claim,
+        reply: SyncSender<Bound<T, E>>,
+    ) -> Self {
+        Self { env, cache, work: Some(work), claim, shares: Vec::new(), outcome: None, reply }
+    }
+}
+
+impl<T, E, W> Job for Binding<T, E, W>
+where
+    T: Send,
+    E: Send,
+    W: FnOnce(&mut Sheaf<'_>) -> Bound<T, E> + Send,
+{
+    fn claim(&self) -> bool {
+        self.claim.start()
+    }
+
+    fn run(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
+        let Some(work) = self.work.take() else { return Ok(()) };
+        let (cache, env) = (Arc::clone(&self.cache), self.env);
+        let mut sheaf = Sheaf { transaction: &mut *transaction, cache, env, shares: Vec::new() };
+        let outcome = work(&mut sheaf)?;
+        let shares = sheaf.shares;
+        if outcome.is_ok() {
+            self.shares = shares;
+            for share in &mut self.shares {
+                share.append(transaction)?;
+            }
+        }
+        self.outcome = Some(outcome);
+        Ok(())
+    }
+
+    fn conclude(self: Box<Self>, committed: Result<(), StoreError>) {
+        if committed.is_ok() {
+            self.shares.iter().for_each(|share| share.keep());
+        }
+        let answer = match (committed, self.outcome) {
+            (Ok(()), Some(outcome)) => Ok(outcome),
+            (Ok(()), None) => return,
+            (Err(error), _) => Err(error),
+        };
+        // The caller may have given up; then nobody is left to tell.
+        if self.reply.send(answer).is_err() {
+            tracing::debug!("the caller of a write was gone");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Slices of a stream's events, by entity and by container.
+
+use muster_core::{EventOrder, EventQuery};
+
+use super::{STREAM, event, write};
+use crate::{EventRow, Store};
+
+/// Events of two streams whose subjects alternate; every fifth has none.
+fn timeline(store: &dyn Store) -> Vec<EventRow> {
+    let mut kept = Vec::new();
+    for number in 1..=40_u64 {
+        let (entity, scope) = (format!("TASK-{}", number % 3), format!("PLAN-{}", number % 2));
+        let subject = (number % 5 != 0).then_some((entity.as_str(), scope.as_str()));
+        let (stream, seq) = if number % 4 == 0 {
+            ("workspace/other", number / 4)
+        } else {
+            (STREAM, number - number / 4)
+        };
+        let row = event(number, seq, subject);
+        write(store, stream, std::slice::from_ref(&row), &[]);
+        if stream == STREAM && row.subject.is_some() {
+            kept.push(row);
+        }
+    }
+    kept
+}
+
+pub(super) fn event_slices_are_read_both_ways(store: &dyn Store) {
+    let all = timeline(store);
+    let mut view = store.snapshot().unwrap();
+    let mut ask = |query: &EventQuery| {
+        assert_eq!(view.events(STREAM, query).unwrap(), slice_of(&all, query), "{query:?}");
+    };
+    let words = |words: [Option<&str>; 3]| words.map(|word| word.map(str::to_owned));
+    for entity in words([None, Some("TASK-1"), Some("TASK-9")]) {
+        for scope in words([None, Some("PLAN-0"), Some("PLAN-9")]) {
+            for after in [None, Some(0), Some(17), Some(40), Some(u64::MAX)] {
+                for order in [EventOrder::OldestFirst, EventOrder::NewestFirst] {
+                    let (entity, scope) = (entity.clone(), scope.clone());
+                    let query = EventQuery { entity, scope, after, order, limit: 100 };
+                    ask(&query);
+                    ask(&EventQuery { limit: 3, ..query });
+                }
+            }
+        }
+    }
+}
+
+fn slice_of(all: &[EventRow], query: &EventQuery) -> Vec<EventRow> {
+    let mut found: Vec<EventRow> = all.to_vec();
+    found.retain(|row| {
+        let subject = row.subject.as_ref().unwrap();
+        query.entity.as_ref().is_none_or(|entity| *entity == subject.entity)
+            && query.scope.as_ref().is_none_or(|scope| *scope == subject.scope)
+    });
+    match query.order {
+        EventOrder::OldestFirst => found.retain(|row| query.after.is_none_or(|a| row.global > a)),
+        EventOrder::NewestFirst => {
+            found.retain(|row| query.after.is_none_or(|a| row.global < a));
+            found.reverse();
+        }
+    }
+    found.truncate(query.limit as usize);
+    found
+}
