@@ -37,3 +37,25 @@ fn a_narrow_line_shortens_the_label_and_nothing_else() {
     assert_eq!(within(27), "TODOs: 0/9 · +2 · stale");
     assert_eq!(within(3), "TODOs: 0/9 · +2 · stale");
 }
+
+#[test]
+fn texts_are_cut_between_characters_and_never_inside_one() {
+    // Two columns for a wide character, none for an accent.
+    let width = |text: &str| {
+        let columns = |letter: char| match letter {
+            '\u{301}' => 0,
+            '\u{3000}'..='\u{9fff}' => 2,
+            _ => 1,
+        };
+        text.chars().map(columns).sum::<usize>()
+    };
+    let cut = |text: &str, columns: usize| view::cut(text, columns, width);
+    assert_eq!(cut("買い物", 6), "買い物");
+    assert_eq!(cut("買い物", 5), "買い…");
+    assert_eq!(cut("買い物", 4), "買…", "half a character is none");
+    assert_eq!(cut("caf\u{65}\u{301}s", 5), "caf\u{65}\u{301}s");
+    assert_eq!(cut("cafe\u{301}ss", 5), "cafe\u{301}…", "the accent stays with its letter");
+    assert_eq!(cut("cafe\u{301}ss", 4), "caf…");
+    assert_eq!(cut("ab", 1), "…");
+    assert_eq!(cut("ab", 0), "");
+}

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::shown;
+use super::{cut, shown};
 
 /// Label that is not shown, because it says nothing.
 const PLAIN_LABEL: &str = "main";
@@ -36,22 +36,16 @@ impl Header {
 
     /// The line in at most so many columns: the label gives way first, counts and mark stay.
     ///
-    /// `width` measures a text in columns. The label loses characters from its end, gets `…`, and
-    /// goes entirely when not even one would be left of it.
+    /// `width` measures a text in columns. A label of which nothing would be left goes entirely.
     pub fn within(&self, columns: usize, width: impl Fn(&str) -> usize) -> String {
         let whole = self.to_string();
         let Some(label) = self.label.as_ref().filter(|_| width(&whole) > columns) else {
             return whole;
         };
-        let mut kept: Vec<char> = label.chars().collect();
-        while kept.pop().is_some() && !kept.is_empty() {
-            let label = Some(format!("{}…", kept.iter().collect::<String>()));
-            let line = Self { label, tail: self.tail.clone() }.to_string();
-            if width(&line) <= columns {
-                return line;
-            }
-        }
-        Self { label: None, tail: self.tail.clone() }.to_string()
+        let with = |label: Option<String>| Self { label, tail: self.tail.clone() }.to_string();
+        let room = columns.saturating_sub(width(&with(Some(String::new()))));
+        // A label of one column would be the mark alone.
+        if room < 2 { with(None) } else { with(Some(cut(label, room, width))) }
     }
 }
 
