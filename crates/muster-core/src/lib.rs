@@ -10,6 +10,7 @@ pub mod budget;
 pub mod ctree;
 mod documents;
 mod draft;
+pub mod gating;
 mod json;
 pub mod redact;
 mod replay;
