@@ -1,4 +1,4 @@
-//! Development commands: `cargo xtask test`, `check`, `tidy`, `gen`, `bench`.
+//! Development commands: `cargo xtask test`, `check`, `tidy`, `gen`, `bench`, `vectors`.
 //!
 //! A new command is one module, one variant of [`Job`] and one arm in [`perform`].
 
@@ -10,9 +10,10 @@ mod outside;
 mod stages;
 mod suite;
 mod tidy;
+mod vectors;
 mod workspace;
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -50,6 +51,11 @@ enum Job {
         #[arg(long)]
         quick: bool,
     },
+    /// Run a file of session vectors and print what comes out of each as a line of JSON.
+    Vectors {
+        /// The file; its format is recognised by its name.
+        file: PathBuf,
+    },
 }
 
 fn main() -> Result<ExitCode> {
@@ -65,6 +71,7 @@ fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
         Job::Gen { check: true } => Ok(generate::build_and_compare(workspace)?.failed == 0),
         Job::Gen { check: false } => generate::write(workspace).map(|()| true),
         Job::Bench { quick } => bench::bench(workspace, *quick),
+        Job::Vectors { file } => vectors::run(workspace, file),
     }
 }
 

@@ -47,7 +47,12 @@ impl Workspace {
 
     /// The `muster` program of the development build.
     pub(crate) fn muster(&self) -> PathBuf {
-        self.target().join("debug").join(format!("muster{}", env::consts::EXE_SUFFIX))
+        self.program("muster")
+    }
+
+    /// A program of the development build.
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
+        self.target().join("debug").join(format!("{name}{}", env::consts::EXE_SUFFIX))
     }
 
     /// A cargo command in the root, ready to be run or changed.

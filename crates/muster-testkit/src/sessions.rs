@@ -1,6 +1,71 @@
-//! Session vectors.
+//! Session vectors: files that say what readers of a session make of their input.
+//!
+//! A file names its format; each format is one module that runs a vector through the code of the
+//! product. What is deliberately not here: judging. [`run`] answers what came out, tests and
+//! outside programs compare it with what was expected.
 
 pub mod ctree_events;
+pub mod ctree_gating;
 
 #[cfg(test)]
 mod tests;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Runs one vector: answers `actual` in the shape that the file's format describes, or why the
+/// vector could not be run.
+pub type Runner = fn(&Value) -> Result<Value, String>;
+
+/// Every format by its name. Without a runner its files cannot be run yet.
+const FORMATS: [(&str, Option<Runner>); 4] = [
+    ("muster-ctree-events/1", Some(ctree_events::run)),
+    ("muster-ctree-gating/1", Some(ctree_gating::run)),
+    ("muster-todo-events/1", None),
+    ("muster-todo-tool/1", None),
+];
+
+/// What came out of one vector.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// The vector's name.
+    pub name: String,
+    /// What the product made of it.
+    pub actual: Value,
+}
+
+/// A file of vectors.
+#[derive(Deserialize)]
+struct Sheet {
+    format: Format,
+    vectors: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct Format {
+    name: String,
+}
+
+/// Runs the vectors of a file's text, one outcome or complaint each.
+pub fn run(text: &str) -> Result<Vec<Result<Outcome, String>>, String> {
+    let sheet: Sheet = serde_json::from_str(text)
+        .map_err(|error| format!("this is no file of vectors: {error}"))?;
+    let runner = runner(&sheet.format.name)?;
+    Ok(sheet.vectors.iter().map(|vector| outcome(runner, vector)).collect())
+}
+
+/// The runner of a format.
+fn runner(name: &str) -> Result<Runner, String> {
+    let known = FORMATS.iter().find(|(format, _)| *format == name);
+    let Some((_, runner)) = known else {
+        let names = FORMATS.map(|(format, _)| format).join(", ");
+        return Err(format!("there is no format {name:?}: the formats are {names}"));
+    };
+    runner.ok_or_else(|| format!("vectors of the format {name} cannot be run yet"))
+}
+
+fn outcome(runner: Runner, vector: &Value) -> Result<Outcome, String> {
+    let name = vector["name"].as_str().ok_or("a vector has no name")?;
+    let actual = runner(vector).map_err(|problem| format!("{name}: {problem}"))?;
+    Ok(Outcome { name: name.to_owned(), actual })
+}
