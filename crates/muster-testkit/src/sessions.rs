@@ -6,6 +6,7 @@
 
 pub mod ctree_events;
 pub mod ctree_gating;
+pub mod todo_events;
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,7 @@ pub type Runner = fn(&Value) -> Result<Value, String>;
 const FORMATS: [(&str, Option<Runner>); 4] = [
     ("muster-ctree-events/1", Some(ctree_events::run)),
     ("muster-ctree-gating/1", Some(ctree_gating::run)),
-    ("muster-todo-events/1", None),
+    ("muster-todo-events/1", Some(todo_events::run)),
     ("muster-todo-tool/1", None),
 ];
 

@@ -1,6 +1,7 @@
 //! The runner itself, and the vectors whose outcomes can be compared as they are.
 
 mod ctree_events;
+mod todo_events;
 
 use std::{fs, path::Path};
 
