@@ -91,30 +91,51 @@ impl Tree {
     }
 }
 
+/// Leaves in the order in which they go. Most are leaves from the start and are sorted once; only
+/// nodes that have lost their last child go through a heap.
+struct Leaves<'t> {
+    /// The least one last.
+    first: Vec<Candidate<'t>>,
+    bared: BinaryHeap<Reverse<Candidate<'t>>>,
+}
+
+impl<'t> Leaves<'t> {
+    fn of(tree: &'t Tree) -> Self {
+        let leaves = (0..).zip(&tree.slots).filter(|(_, slot)| slot.children.is_empty());
+        let mut first: Vec<_> = leaves.filter_map(|(place, _)| tree.candidate(place)).collect();
+        first.sort_unstable_by(|a, b| b.cmp(a));
+        Self { first, bared: BinaryHeap::new() }
+    }
+
+    fn pop(&mut self) -> Option<Place> {
+        let is_bared = match (self.first.last(), self.bared.peek()) {
+            (Some(first), Some(Reverse(bared))) => bared < first,
+            (first, _) => first.is_none(),
+        };
+        if is_bared {
+            return self.bared.pop().map(|Reverse(leaf)| leaf.place);
+        }
+        self.first.pop().map(|leaf| leaf.place)
+    }
+}
+
 impl<'t> Collapsed<'t> {
     fn drop_leaves(&mut self) {
         let tree = self.tree;
-        let mut children: Vec<u32> = Vec::with_capacity(tree.slots.len());
-        let mut leaves = Vec::new();
-        for (place, slot) in (0..).zip(&tree.slots) {
-            children.push(slot.children.len().try_into().unwrap_or(u32::MAX));
-            if slot.children.is_empty() {
-                leaves.extend(tree.candidate(place).map(Reverse));
-            }
-        }
-        let mut leaves = BinaryHeap::from(leaves);
+        let mut leaves = Leaves::of(tree);
+        let mut children: Vec<usize> = tree.slots.iter().map(|slot| slot.children.len()).collect();
         while self.chars > self.max_chars {
-            let Some(Reverse(leaf)) = leaves.pop() else { return };
-            let slot = tree.slot(leaf.place);
-            self.kept[leaf.place as usize] = false;
-            self.dropped.push(leaf.place);
+            let Some(place) = leaves.pop() else { return };
+            let slot = tree.slot(place);
+            self.kept[place as usize] = false;
+            self.dropped.push(place);
             // The line and the line feed before it.
             self.chars -= slot.chars + 1;
             let Some(parent) = slot.parent else { continue };
             let left = &mut children[parent as usize];
             *left -= 1;
             if *left == 0 {
-                leaves.extend(tree.candidate(parent).map(Reverse));
+                leaves.bared.extend(tree.candidate(parent).map(Reverse));
             }
         }
     }
