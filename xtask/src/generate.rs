@@ -14,8 +14,11 @@ use crate::{
 };
 
 /// Every generated file with the `muster` command that prints it.
-const FILES: [(&str, &[&str]); 2] =
-    [("docs/reference/tools.md", &["reference"]), ("docs/openapi.json", &["openapi"])];
+const FILES: [(&str, &[&str]); 3] = [
+    ("docs/reference/tools.md", &["reference"]),
+    ("docs/reference/config.md", &["config", "reference"]),
+    ("docs/openapi.json", &["openapi"]),
+];
 
 /// A generated file as it should be.
 struct Page {

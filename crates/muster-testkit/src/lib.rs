@@ -5,4 +5,5 @@ pub mod faults;
 pub mod generate;
 pub mod server;
 pub mod sessions;
+pub mod settings;
 pub mod vectors;

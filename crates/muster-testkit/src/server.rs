@@ -15,6 +15,8 @@ use std::{
 
 use serde_json::Value;
 
+use crate::settings::without_settings;
+
 pub use http::{Connection, Reply, Request, exchange};
 
 /// How long a server may take to say that it listens.
@@ -45,12 +47,10 @@ impl ServerProcess {
         flags: &[&str],
         variables: &[(&str, &str)],
     ) -> io::Result<Self> {
-        let mut child = Command::new(program)
+        let mut child = without_settings(&mut Command::new(program))
             .args(["serve", "--addr", "127.0.0.1:0", "--storage-dir"])
             .arg(storage_dir)
             .args(flags)
-            .env_remove("MUSTER_STORAGE_DIR")
-            .env_remove("MUSTER_LOG")
             .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

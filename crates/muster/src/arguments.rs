@@ -9,7 +9,10 @@ use clap::{
 use muster_api::Toolset;
 use tracing::Level;
 
-use crate::commands;
+use crate::{
+    commands,
+    config::{LOG_FORMAT, STORAGE_DIR},
+};
 
 /// Heading of the flags that every command has.
 pub(crate) const EVERYWHERE: &str = "Common options";
@@ -34,39 +37,48 @@ Examples:
 
 The data folder is $XDG_DATA_HOME/muster or ~/.local/share/muster on Linux,
 ~/Library/Application Support/muster on macOS, %APPDATA%\\muster on Windows.
+`muster config show` prints every setting and where its value came from.
 Run `muster <command> --help` for more about a command."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) shared: Shared,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) job: Job,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+pub(crate) enum Job {
+    /// Something that the settings have a say in.
+    #[command(flatten)]
+    Command(Command),
+    Config(commands::config::Config),
 }
 
 /// Flags of every command.
 #[derive(Args)]
 pub(crate) struct Shared {
-    /// Folder of the store and the token; without it the platform's data folder
     #[arg(
         long,
         value_name = "DIR",
-        env = "MUSTER_STORAGE_DIR",
-        hide_env_values = true,
+        help = STORAGE_DIR.row.flag_help(),
+        long_help = STORAGE_DIR.row.flag_long_help(),
         global = true,
         help_heading = EVERYWHERE
     )]
     pub(crate) storage_dir: Option<PathBuf>,
 
-    /// How log lines on stderr look; MUSTER_LOG=debug shows more of them
     #[arg(
         long,
         value_enum,
         value_name = "FORMAT",
-        default_value = "text",
+        help = LOG_FORMAT.row.flag_help(),
+        long_help = LOG_FORMAT.row.flag_long_help(),
         global = true,
         help_heading = EVERYWHERE
     )]
-    pub(crate) log_format: LogFormat,
+    pub(crate) log_format: Option<LogFormat>,
 }
 
 /// How log lines look: for people, or one JSON object a line.
@@ -76,7 +88,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// What to do.
+/// What to do with the settings as they are.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Serve(commands::serve::Serve),

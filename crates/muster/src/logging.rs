@@ -2,25 +2,21 @@
 
 use std::io::{self, IsTerminal as _};
 
-use anyhow::Context as _;
 use tracing::Level;
 use tracing_subscriber::{EnvFilter, fmt};
 
-use crate::arguments::LogFormat;
+use crate::{
+    arguments::LogFormat,
+    config::{LOG_FILTER, LOG_FORMAT, Settings},
+};
 
-/// Variable that chooses which log lines appear.
-const FILTER_VARIABLE: &str = "MUSTER_LOG";
-
-/// Sends log lines of `level` and above to stderr, unless the environment asks for others.
-pub(crate) fn start(format: LogFormat, level: Level) -> anyhow::Result<()> {
-    let filter = match std::env::var(FILTER_VARIABLE) {
-        Ok(directives) => EnvFilter::try_new(&directives).with_context(|| {
-            format!(
-                "{FILTER_VARIABLE}={directives:?} is no log filter; try {FILTER_VARIABLE}=debug"
-            )
-        })?,
+/// Sends log lines of `level` and above to stderr, unless the settings ask for others.
+pub(crate) fn start(settings: &Settings, level: Level) -> anyhow::Result<()> {
+    let format = settings.get(&LOG_FORMAT)?.value;
+    let filter = match settings.get(&LOG_FILTER)?.value {
+        Some(directives) => EnvFilter::try_new(directives)?,
         // The SDK tells of every request and session; its troubles are enough.
-        Err(_) => EnvFilter::new(format!("{level},rmcp=warn")),
+        None => EnvFilter::new(format!("{level},rmcp=warn")),
     };
     let lines = fmt().with_env_filter(filter).with_writer(io::stderr);
     match format {

@@ -5,6 +5,8 @@
 
 mod arguments;
 mod commands;
+mod config;
+mod local_server;
 mod logging;
 mod output;
 mod people;
@@ -15,7 +17,8 @@ use std::{io, process::ExitCode};
 
 use clap::Parser as _;
 
-use arguments::{Arguments, Command};
+use arguments::{Arguments, Command, Job};
+use config::Settings;
 
 /// Exit code of a command that was asked wrongly, as clap uses it.
 const USAGE: u8 = 2;
@@ -33,27 +36,41 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    let Arguments { shared, command } = arguments;
-    logging::start(shared.log_format, command.log_level())?;
-    let outcome = match command {
-        Command::Serve(serve) => commands::serve::run(&shared, serve),
-        Command::Mcp(mcp) => commands::mcp::run(&shared, mcp),
-        Command::Call(call) => commands::call::run(&shared, call),
-        Command::Tasks(tasks) => commands::tasks::run(&shared, &tasks),
-        Command::Explain(explain) => commands::explain::run(&explain),
-        Command::Handoff(handoff) => commands::handoff::run(&shared, &handoff),
-        Command::Hook(hook) => commands::hook::run(&shared, &hook),
-        Command::Setup(setup) => commands::setup::run(&shared, setup),
-        Command::Export(export) => commands::export::run(&shared, &export),
-        Command::Import(import) => commands::import::run(&shared, import),
-        Command::Doctor(doctor) => commands::doctor::run(&shared, &doctor),
-        Command::Backup(backup) => commands::backup::run(&shared, &backup),
-        Command::Openapi => commands::openapi::run(),
-        Command::Reference => commands::reference::run(),
+    let Arguments { shared, job } = arguments;
+    let outcome = match job {
+        // Shows what is wrong with the settings, so it must not stumble over them first.
+        Job::Config(config) => commands::config::run(shared, &config),
+        Job::Command(command) => {
+            let settings = Settings::load(shared)?;
+            logging::start(&settings, command.log_level())?;
+            for warning in settings.warnings() {
+                tracing::warn!("{warning}");
+            }
+            perform(&settings, command)
+        }
     };
     outcome.or_else(|error| match error.downcast_ref::<io::Error>() {
         // Whoever read our output has seen enough, as with `muster call … | head`.
         Some(cause) if cause.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         _ => Err(error),
     })
+}
+
+fn perform(settings: &Settings, command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Serve(serve) => commands::serve::run(settings, serve),
+        Command::Mcp(mcp) => commands::mcp::run(settings, &mcp),
+        Command::Call(call) => commands::call::run(settings, call),
+        Command::Tasks(tasks) => commands::tasks::run(settings, &tasks),
+        Command::Explain(explain) => commands::explain::run(&explain),
+        Command::Handoff(handoff) => commands::handoff::run(settings, &handoff),
+        Command::Hook(hook) => commands::hook::run(settings, &hook),
+        Command::Setup(setup) => commands::setup::run(settings, &setup),
+        Command::Export(export) => commands::export::run(settings, &export),
+        Command::Import(import) => commands::import::run(settings, import),
+        Command::Doctor(doctor) => commands::doctor::run(settings, &doctor),
+        Command::Backup(backup) => commands::backup::run(settings, &backup),
+        Command::Openapi => commands::openapi::run(),
+        Command::Reference => commands::reference::run(),
+    }
 }

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
-    arguments::Shared,
+    config::Settings,
     output,
     screen::{Color, Screen},
     storage,
@@ -67,9 +67,9 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// Opens the store that must be there, and finds out which workspace is meant.
-    pub(crate) fn open(shared: &Shared, asked: &InWorkspace) -> anyhow::Result<Self> {
-        let app = storage::open_existing(shared)?;
-        let workspace = match storage::default_workspace(asked.workspace.clone())? {
+    pub(crate) fn open(settings: &Settings, asked: &InWorkspace) -> anyhow::Result<Self> {
+        let app = storage::open_existing(settings)?;
+        let workspace = match settings.workspace(asked.workspace.as_deref())? {
             Some(workspace) => workspace,
             None => only_workspace(&app)?,
         };

@@ -36,9 +36,8 @@ pub(crate) trait Wire {
 /// The program, away from the settings of whoever measures.
 pub(crate) fn program(path: &Path, storage_dir: &Path) -> Command {
     let mut command = Command::new(path);
-    command.env_remove("MUSTER_STORAGE_DIR").env_remove("MUSTER_WORKSPACE");
-    command.env_remove("BRANCHMIND_WORKSPACE").env("MUSTER_LOG", "warn");
-    command.env("MUSTER_STORAGE_DIR", storage_dir);
+    command.env_remove("MUSTER_WORKSPACE").env_remove("BRANCHMIND_WORKSPACE");
+    command.env("MUSTER_LOG", "warn").env("MUSTER_STORAGE_DIR", storage_dir);
     command
 }
 

@@ -46,7 +46,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
 const CORE_MAY_USE: [&str; 4] = ["schemars", "serde", "serde_json", "sha2"];
 
 /// Outside crates with a fixed home. The first column ends in `*` where it names a family.
-const HOMES: [(&str, &[&str]); 10] = [
+const HOMES: [(&str, &[&str]); 11] = [
     ("rusqlite", &["muster-store", "muster-testkit"]),
     ("libsqlite3-sys", &["muster-store", "muster-testkit"]),
     ("rmcp", &["muster-mcp", "muster-testkit"]),
@@ -56,6 +56,7 @@ const HOMES: [(&str, &[&str]); 10] = [
     ("tokio", &["muster-runtime", "muster-mcp", "muster-http", "muster", "muster-testkit"]),
     ("clap", &["muster", "xtask"]),
     ("anyhow", &["muster", "xtask"]),
+    ("toml", &["muster"]),
     ("tracing-subscriber", &["muster"]),
 ];
 

@@ -4,7 +4,7 @@
 //! written out once at start. A page that rebinds its own name to 127.0.0.1 sends that name as
 //! `Host`, with and without `Origin`, and is refused by the name.
 
-use std::{net::SocketAddr, str::FromStr};
+use std::{fmt, net::SocketAddr, str::FromStr};
 
 use axum::http::{HeaderMap, HeaderName, Uri, header, uri::Authority};
 
@@ -35,15 +35,21 @@ impl FromStr for AllowedHost {
         let name = authority.host().to_ascii_lowercase();
         let plain =
             name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.[]:".contains(&byte));
-        let written = match authority.port_u16() {
-            Some(port) => format!("{name}:{port}"),
-            None => name.clone(),
-        };
+        let host = Self { name, port: authority.port_u16() };
         // User names, wildcards, empty or odd ports do not survive being written again.
-        if name.is_empty() || !plain || written != text.to_ascii_lowercase() {
+        if host.name.is_empty() || !plain || host.to_string() != text.to_ascii_lowercase() {
             return Err(wrong());
         }
-        Ok(Self { name, port: authority.port_u16() })
+        Ok(host)
+    }
+}
+
+impl fmt::Display for AllowedHost {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.port {
+            Some(port) => write!(formatter, "{}:{port}", self.name),
+            None => formatter.write_str(&self.name),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{Answer, Invocation, Surface};
+use crate::settings::without_settings;
 
 /// The command line on a store of its own.
 pub struct CommandLine {
@@ -29,9 +30,7 @@ impl Surface for CommandLine {
     fn call(&self, invocation: &Invocation) -> Result<Answer, String> {
         let mut command = Command::new(&self.program);
         command.args(["call", &invocation.tool, "--storage-dir"]).arg(&self.directory);
-        for variable in ["MUSTER_WORKSPACE", "BRANCHMIND_WORKSPACE", "MUSTER_STORAGE_DIR"] {
-            command.env_remove(variable);
-        }
+        without_settings(&mut command);
         let arguments = &invocation.arguments;
         if !arguments.is_null() {
             command.args(["--json", "-"]);

@@ -17,7 +17,10 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{Answer, Invocation, Surface};
-use crate::server::{ServerProcess, exchange};
+use crate::{
+    server::{ServerProcess, exchange},
+    settings::without_settings,
+};
 
 /// How long an answer is waited for.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
@@ -41,12 +44,10 @@ struct Lines {
 impl McpStdio {
     /// Starts the program with these flags behind `mcp` and shakes hands.
     pub fn start(program: &Path, directory: &Path, flags: &[&str]) -> Result<Self, String> {
-        let mut child = Command::new(program)
+        let mut child = without_settings(&mut Command::new(program))
             .args(["mcp", "--storage-dir"])
             .arg(directory)
             .args(flags)
-            .env_remove("MUSTER_WORKSPACE")
-            .env_remove("BRANCHMIND_WORKSPACE")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())

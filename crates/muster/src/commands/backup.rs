@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::bail;
 use clap::Args;
 
-use crate::{arguments::Shared, output, storage};
+use crate::{config::Settings, output, storage};
 
 /// Copy the store to a file while it stays in use
 ///
@@ -22,12 +22,12 @@ pub(crate) struct Backup {
 }
 
 /// Writes the copy.
-pub(crate) fn run(shared: &Shared, backup: &Backup) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(settings: &Settings, backup: &Backup) -> anyhow::Result<ExitCode> {
     let file = backup.file.display();
     if backup.file.exists() {
         bail!("{file} exists already: name a new file, or move the old one away");
     }
-    let app = storage::open_existing(shared)?;
+    let app = storage::open_existing(settings)?;
     app.backup(&backup.file)?;
     output::print(&format!("the store was copied to {file}\n"))?;
     Ok(ExitCode::SUCCESS)

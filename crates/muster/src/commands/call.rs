@@ -7,13 +7,13 @@ mod flag;
 mod shape;
 mod tool;
 
-use std::{ffi::OsString, io, process::ExitCode};
+use std::{ffi::OsString, io, path::PathBuf, process::ExitCode};
 
 use clap::{ArgMatches, Args};
 use muster_api::Registry;
 use serde_json::{Map, Value};
 
-use crate::{USAGE, arguments::Shared, output, storage};
+use crate::{USAGE, config::Settings, output, storage};
 
 /// Call a tool from the shell and print its answer as JSON
 ///
@@ -30,29 +30,26 @@ pub(crate) struct Call {
 }
 
 /// Calls the tool and prints its answer.
-pub(crate) fn run(shared: &Shared, call: Call) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(settings: &Settings, call: Call) -> anyhow::Result<ExitCode> {
     let registry = Registry::default();
     let program = [OsString::from("muster call")];
-    let command = tool::command(&registry);
+    let workspace = settings.workspace(None)?.map(|workspace| workspace.to_string());
+    let command = tool::command(&registry, workspace.is_some());
     let matches = command.get_matches_from(program.into_iter().chain(call.words));
     let Some((name, flags)) = matches.subcommand() else {
         unreachable!("clap requires a tool");
     };
     let arguments = match arguments(&registry, name, flags) {
-        Ok(arguments) => arguments,
+        Ok(arguments) => with_workspace(&registry, name, arguments, workspace),
         Err(complaint) => {
             output::complain(&complaint);
             return Ok(ExitCode::from(USAGE));
         }
     };
-    let shared = Shared {
-        storage_dir: matches
-            .get_one(tool::STORAGE_DIR)
-            .cloned()
-            .or_else(|| shared.storage_dir.clone()),
-        log_format: shared.log_format,
+    let app = match matches.get_one::<PathBuf>(tool::STORAGE_DIR) {
+        Some(directory) => storage::open_at(settings, directory)?,
+        None => storage::open(settings)?,
     };
-    let app = storage::open(&shared)?;
     let answer = app.call(name, arguments);
     output::print_json(&answer)?;
     Ok(if answer.success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -76,6 +73,22 @@ fn arguments(
         }
     }
     Ok(arguments)
+}
+
+/// The arguments with the default workspace, where the tool needs one and none was named.
+fn with_workspace(
+    registry: &Registry,
+    name: &str,
+    mut arguments: Map<String, Value>,
+    workspace: Option<String>,
+) -> Map<String, Value> {
+    let needed = registry
+        .get(name)
+        .is_some_and(|row| flag::flags(row).iter().any(flag::Flag::is_needed_workspace));
+    if let Some(workspace) = workspace.filter(|_| needed) {
+        arguments.entry("workspace").or_insert(Value::from(workspace));
+    }
+    arguments
 }
 
 fn parse_object(text: &str) -> Result<Map<String, Value>, String> {

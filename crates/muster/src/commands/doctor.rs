@@ -7,7 +7,7 @@ use muster_api::{Description, DoctorReport};
 use muster_store::Damage;
 use serde_json::{Value, json};
 
-use crate::{arguments::Shared, output, storage};
+use crate::{config::Settings, output, storage};
 
 /// Check the store: replay the log and compare it with what is kept
 ///
@@ -25,8 +25,8 @@ pub(crate) struct Doctor {
 }
 
 /// Prints the report.
-pub(crate) fn run(shared: &Shared, doctor: &Doctor) -> anyhow::Result<ExitCode> {
-    let app = storage::open_existing(shared)?;
+pub(crate) fn run(settings: &Settings, doctor: &Doctor) -> anyhow::Result<ExitCode> {
+    let app = storage::open_existing(settings)?;
     let report = app.doctor()?;
     let store = app.status()?.store;
     if doctor.json {

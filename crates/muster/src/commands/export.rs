@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use self::folder::{Folder, Manifest};
 use crate::{
-    arguments::Shared,
     commands::tasks::whole,
+    config::Settings,
     output,
     people::{Desk, InWorkspace},
 };
@@ -40,8 +40,8 @@ pub(crate) struct Export {
 }
 
 /// Writes the files.
-pub(crate) fn run(shared: &Shared, export: &Export) -> anyhow::Result<ExitCode> {
-    let desk = Desk::open(shared, &export.place)?;
+pub(crate) fn run(settings: &Settings, export: &Export) -> anyhow::Result<ExitCode> {
+    let desk = Desk::open(settings, &export.place)?;
     let workspace = desk.workspace();
     let folder = Folder::for_export(&export.dir, workspace.as_str())?;
     let mut log = folder.open_log()?;

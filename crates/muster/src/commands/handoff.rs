@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::tasks::{Lines, Progress, report_head, section, target};
 use crate::{
-    arguments::Shared,
+    config::Settings,
     people::{Desk, InWorkspace, Look, read},
     screen::{Screen, Tone},
 };
@@ -47,8 +47,8 @@ struct Report {
 }
 
 /// Prints the report.
-pub(crate) fn run(shared: &Shared, handoff: &Handoff) -> anyhow::Result<ExitCode> {
-    let desk = Desk::open(shared, &handoff.place)?;
+pub(crate) fn run(settings: &Settings, handoff: &Handoff) -> anyhow::Result<ExitCode> {
+    let desk = Desk::open(settings, &handoff.place)?;
     let mut arguments = target(handoff.id.as_deref());
     arguments["limit"] = json!(handoff.limit);
     let raw = desk.ask("tasks_handoff", arguments)?;

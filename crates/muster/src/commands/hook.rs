@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use crate::{
-    arguments::Shared,
+    config::Settings,
     output,
     people::{Desk, InWorkspace, Undecided},
     storage,
@@ -50,13 +50,13 @@ enum Event {
 }
 
 /// Answers the hook.
-pub(crate) fn run(shared: &Shared, hook: &Hook) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(settings: &Settings, hook: &Hook) -> anyhow::Result<ExitCode> {
     let said = input::read();
     // Hooks run in every folder: a machine without a store has no work to speak of.
-    if !storage::directory(shared)?.is_dir() {
+    if !storage::directory(settings)?.is_dir() {
         return Ok(ExitCode::SUCCESS);
     }
-    let desk = match Desk::open(shared, &hook.place) {
+    let desk = match Desk::open(settings, &hook.place) {
         Ok(desk) => desk,
         // A session must start and end all the same.
         Err(error) if error.is::<Undecided>() => {

@@ -7,7 +7,7 @@ use clap::Args;
 use muster_api::WorkspaceId;
 
 use super::export::folder::Folder;
-use crate::{arguments::Shared, output, storage};
+use crate::{config::Settings, output, storage};
 
 /// Make a workspace of the files that `muster export` wrote
 ///
@@ -31,7 +31,7 @@ pub(crate) struct Import {
 }
 
 /// Reads the files.
-pub(crate) fn run(shared: &Shared, import: Import) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(settings: &Settings, import: Import) -> anyhow::Result<ExitCode> {
     let place = import.dir.display();
     let (folder, manifest) = Folder::of_export(&import.dir)?;
     let log = folder.exported_log(&manifest)?;
@@ -39,7 +39,7 @@ pub(crate) fn run(shared: &Shared, import: Import) -> anyhow::Result<ExitCode> {
     let Ok(workspace) = name.parse::<WorkspaceId>() else {
         bail!("{name:?} is no workspace id: name one with --workspace");
     };
-    let app = storage::open(shared)?;
+    let app = storage::open(settings)?;
     let events = app
         .import(&workspace, log.lines())
         .with_context(|| format!("nothing was imported from {place}"))?;

@@ -7,7 +7,8 @@ use muster_api::{App, AppOptions, Toolset};
 use muster_mcp::AppBackend;
 
 use crate::{
-    arguments::{Shared, toolset_parser},
+    arguments::toolset_parser,
+    config::{Settings, TOOLSET},
     storage,
 };
 
@@ -26,17 +27,22 @@ pub(crate) struct Mcp {
     #[arg(long, value_name = "WORKSPACE")]
     workspace: Option<String>,
 
-    /// How many tools are listed to the agent; every tool can be called whatever is listed
-    #[arg(long, value_name = "SET", default_value = "daily", value_parser = toolset_parser())]
-    toolset: Toolset,
+    #[arg(
+        long,
+        value_name = "SET",
+        help = TOOLSET.row.flag_help(),
+        long_help = TOOLSET.row.flag_long_help(),
+        value_parser = toolset_parser()
+    )]
+    toolset: Option<Toolset>,
 }
 
 /// Serves until the agent leaves.
-pub(crate) fn run(shared: &Shared, mcp: Mcp) -> anyhow::Result<ExitCode> {
-    let workspace = storage::default_workspace(mcp.workspace)?;
+pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
+    let workspace = settings.workspace(mcp.workspace.as_deref())?;
     let options = AppOptions {
-        storage_dir: storage::directory(shared)?,
-        toolset: mcp.toolset,
+        storage_dir: storage::directory(settings)?,
+        toolset: settings.get_over(&TOOLSET, mcp.toolset)?.value,
         default_workspace: workspace.clone(),
         keeps_house: true,
     };

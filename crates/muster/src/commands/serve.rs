@@ -1,6 +1,13 @@
 //! `muster serve`: the HTTP server with the status page, REST and MCP.
 
-use std::{fmt::Write as _, net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
+use std::{
+    fmt::Write as _,
+    net::{IpAddr, SocketAddr},
+    path::Path,
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -9,7 +16,9 @@ use muster_http::{AllowedHost, Authentication, Installation, Server, ServerOptio
 use tokio::runtime;
 
 use crate::{
-    arguments::{Shared, toolset_parser},
+    arguments::toolset_parser,
+    config::{ALLOW_HOSTS, AUTH, SERVER_ADDR, Settings, TOOLSET},
+    local_server::WrittenDown,
     output, storage,
 };
 
@@ -33,39 +42,54 @@ Examples:
   curl -H \"Authorization: Bearer $(cat ~/.local/share/muster/token)\" \\
        http://127.0.0.1:7717/api/ops     ask the server something")]
 pub(crate) struct Serve {
-    /// Address and port to listen on; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7717")]
-    addr: SocketAddr,
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        help = SERVER_ADDR.row.flag_help(),
+        long_help = SERVER_ADDR.row.flag_long_help()
+    )]
+    addr: Option<SocketAddr>,
 
-    /// Ask for no token; only on a loopback address
+    /// Ask for no token; only on a loopback address [env: MUSTER_AUTH=0]
     #[arg(long)]
     no_auth: bool,
 
     /// Another name, or NAME:PORT, under which clients reach the server; can be repeated
+    /// [env: MUSTER_ALLOW_HOSTS]
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<AllowedHost>,
 
-    /// How many tools are listed to agents over MCP
-    #[arg(long, value_name = "SET", default_value = "daily", value_parser = toolset_parser())]
-    toolset: Toolset,
+    #[arg(
+        long,
+        value_name = "SET",
+        help = TOOLSET.row.flag_help(),
+        long_help = TOOLSET.row.flag_long_help(),
+        value_parser = toolset_parser()
+    )]
+    toolset: Option<Toolset>,
 }
 
 /// Serves until a signal asks to stop.
-pub(crate) fn run(shared: &Shared, serve: Serve) -> anyhow::Result<ExitCode> {
-    let storage_dir = storage::directory(shared)?;
+pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode> {
+    let storage_dir = storage::directory(settings)?;
     let app = Arc::new(App::open(AppOptions {
         storage_dir: storage_dir.clone(),
-        toolset: serve.toolset,
-        default_workspace: storage::default_workspace(None)?,
+        toolset: settings.get_over(&TOOLSET, serve.toolset)?.value,
+        default_workspace: settings.workspace(None)?,
         keeps_house: true,
     })?);
+    let hosts = (!serve.allow_host.is_empty()).then_some(serve.allow_host);
     let options = ServerOptions {
-        address: serve.addr,
-        authentication: if serve.no_auth { Authentication::Off } else { Authentication::Token },
-        allowed_hosts: serve.allow_host,
+        address: settings.get_over(&SERVER_ADDR, serve.addr)?.value,
+        authentication: if settings.get_over(&AUTH, serve.no_auth.then_some(false))?.value {
+            Authentication::Token
+        } else {
+            Authentication::Off
+        },
+        allowed_hosts: settings.get_over(&ALLOW_HOSTS, hosts)?.value,
         installation: Installation {
             program: std::env::current_exe().unwrap_or_else(|_| "muster".into()),
-            names_storage_dir: !storage::is_default(&storage_dir),
+            names_storage_dir: !storage::is_default(settings, &storage_dir),
             storage_dir,
         },
     };
@@ -84,6 +108,8 @@ async fn answer(app: Arc<App>, options: ServerOptions) -> anyhow::Result<()> {
     let open_to_others = !options.address.ip().is_loopback();
     let installation = options.installation.clone();
     let server = Server::bind(app, options).await?;
+    // Before anything is printed: whoever reads the line may already look for us.
+    let _written_down = write_down(&server, &installation.storage_dir);
     // Taken before anything is printed: whoever reads the line may already ask us to stop.
     let mut signals = Signals::listen().context("cannot listen for signals")?;
     output::print(&announcement(&server, &installation)?)?;
@@ -106,6 +132,26 @@ async fn answer(app: Arc<App>, options: ServerOptions) -> anyhow::Result<()> {
     };
     server.run(stop).await;
     Ok(())
+}
+
+/// Lets clients on this machine find the server for as long as the answer is kept.
+fn write_down(server: &Server, storage_dir: &Path) -> Option<WrittenDown> {
+    let written = WrittenDown::write(storage_dir, &local_url(server));
+    if let Err(error) = &written {
+        tracing::warn!(%error, "commands on this machine will not find this server by themselves");
+    }
+    written.ok()
+}
+
+/// The address for clients on this machine. A server that listens on every address of the machine
+/// is reached without the detour over its public name.
+fn local_url(server: &Server) -> String {
+    let address = server.address();
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
+        IpAddr::V6(ip) if ip.is_unspecified() => format!("http://[::1]:{}", address.port()),
+        IpAddr::V4(_) | IpAddr::V6(_) => server.base_url().to_owned(),
+    }
 }
 
 fn announcement(server: &Server, installation: &Installation) -> anyhow::Result<String> {

@@ -12,10 +12,9 @@ use clap::{Args, ValueEnum};
 
 use self::{agents::Installation, file::Outcome};
 use crate::{
-    arguments::Shared,
+    config::Settings,
     output,
     screen::{Color, Screen, Tone},
-    storage,
 };
 
 /// Show or write the configuration that connects an agent
@@ -64,7 +63,7 @@ enum Agent {
 }
 
 /// Shows the configuration, or writes it.
-pub(crate) fn run(shared: &Shared, setup: Setup) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(settings: &Settings, setup: &Setup) -> anyhow::Result<ExitCode> {
     let screen = Screen::of_stdout(setup.color);
     let project = match &setup.dir {
         Some(dir) => Some(
@@ -73,8 +72,8 @@ pub(crate) fn run(shared: &Shared, setup: Setup) -> anyhow::Result<ExitCode> {
         ),
         None => None,
     };
-    let asked = storage::default_workspace(setup.workspace)?.map(|asked| asked.to_string());
-    let installation = Installation::new(shared, asked, project)?;
+    let asked = settings.workspace(setup.workspace.as_deref())?.map(|asked| asked.to_string());
+    let installation = Installation::new(settings, asked, project)?;
     let mut text = String::new();
     let mut pending = false;
     for change in installation.changes(setup.agent)? {

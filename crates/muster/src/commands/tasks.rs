@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use crate::{
-    arguments::Shared,
+    config::Settings,
     people::{Desk, InWorkspace, Look},
 };
 
@@ -55,8 +55,8 @@ enum View {
 }
 
 /// Prints what was asked for.
-pub(crate) fn run(shared: &Shared, tasks: &Tasks) -> anyhow::Result<ExitCode> {
-    let desk = Desk::open(shared, &tasks.place)?;
+pub(crate) fn run(settings: &Settings, tasks: &Tasks) -> anyhow::Result<ExitCode> {
+    let desk = Desk::open(settings, &tasks.place)?;
     match &tasks.view {
         None => list::run(&desk, &tasks.look, &tasks.filters)?,
         Some(View::Show(show)) => show::run(&desk, &tasks.look, show)?,

@@ -47,6 +47,8 @@ fn help_of_every_command_reads_well() {
         ("help_import", &["import", "--help"]),
         ("help_doctor", &["doctor", "--help"]),
         ("help_backup", &["backup", "--help"]),
+        ("help_config", &["config", "--help"]),
+        ("help_config_show", &["config", "show", "--help"]),
     ] {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");

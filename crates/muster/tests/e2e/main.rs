@@ -6,6 +6,7 @@
 
 mod agent;
 mod command_line;
+mod config;
 mod contracts;
 mod crash;
 mod hostile_input;

@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use muster_testkit::server::ServerProcess;
+use muster_testkit::{server::ServerProcess, settings::without_settings};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -47,11 +47,7 @@ pub(crate) fn serve(flags: &[&str]) -> Server {
 /// The program with these arguments, and without settings from the environment.
 pub(crate) fn muster(arguments: &[&str]) -> Command {
     let mut command = Command::new(path());
-    command.args(arguments);
-    for variable in ["MUSTER_STORAGE_DIR", "MUSTER_WORKSPACE", "BRANCHMIND_WORKSPACE", "MUSTER_LOG"]
-    {
-        command.env_remove(variable);
-    }
+    without_settings(command.args(arguments));
     // Help is wrapped to the terminal's width.
     command.env("COLUMNS", "100");
     command

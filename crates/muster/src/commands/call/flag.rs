@@ -5,7 +5,10 @@ use muster_api::Row;
 use serde_json::{Map, Value};
 
 use super::{shape::Shape, tool};
-use crate::storage::WORKSPACE_VARIABLES;
+use crate::config::WORKSPACE;
+
+/// Property that a setting can fill in.
+const WORKSPACE_PROPERTY: &str = "workspace";
 
 /// A property and how it is written on the command line.
 pub(super) struct Flag {
@@ -45,7 +48,9 @@ fn description(schema: &Value) -> String {
 
 impl Flag {
     /// The flag for clap.
-    pub(super) fn arg(&self) -> Arg {
+    ///
+    /// A needed workspace may be left out where the settings name one.
+    pub(super) fn arg(&self, workspace_is_set: bool) -> Arg {
         let kebab = self.property.replace('_', "-");
         let mut arg = Arg::new(self.property.clone())
             .long(kebab.clone())
@@ -56,9 +61,9 @@ impl Flag {
         }
         arg = arg.help_heading(if self.required { "Needed" } else { "Optional" });
         if self.required {
-            arg = arg.required_unless_present(tool::JSON);
-            if self.property == "workspace" {
-                arg = arg.env(workspace_variable()).hide_env_values(true);
+            let left_out = self.is_needed_workspace() && workspace_is_set;
+            if !left_out {
+                arg = arg.required_unless_present(tool::JSON);
             }
         }
         match &self.shape {
@@ -77,13 +82,22 @@ impl Flag {
         self.required.then(|| format!(" --{name} <{}>", self.shape.value_name()))
     }
 
+    /// Whether it is the workspace of a tool that needs one.
+    pub(super) fn is_needed_workspace(&self) -> bool {
+        self.required && self.property == WORKSPACE_PROPERTY
+    }
+
     fn help(&self) -> String {
         let repeat = if self.shape == Shape::TextList { "can be repeated" } else { "" };
-        match (self.description.is_empty(), repeat.is_empty()) {
+        let text = match (self.description.is_empty(), repeat.is_empty()) {
             (false, false) => format!("{} ({repeat})", self.description),
             (false, true) => self.description.clone(),
             (true, _) => repeat.to_owned(),
+        };
+        if self.is_needed_workspace() {
+            return format!("{text} [env: {}]", WORKSPACE.row.variables.join(", "));
         }
+        text
     }
 
     /// The value that was given on the command line, if any.
@@ -108,11 +122,4 @@ fn list(texts: &[&str]) -> Value {
         return Value::Array(items);
     }
     texts.iter().map(|text| Value::from(*text)).collect()
-}
-
-/// The variable that names the default workspace; the second one counts only without the first.
-fn workspace_variable() -> &'static str {
-    let [first, second] = WORKSPACE_VARIABLES;
-    let use_second = std::env::var_os(first).is_none() && std::env::var_os(second).is_some();
-    if use_second { second } else { first }
 }

@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, Command, builder::ValueParser};
 use muster_api::{Registry, Row};
 
 use super::flag;
-use crate::arguments::EVERYWHERE;
+use crate::{arguments::EVERYWHERE, config};
 
 /// Name of the argument that holds the whole input.
 pub(super) const JSON: &str = "json";
@@ -12,7 +12,7 @@ pub(super) const JSON: &str = "json";
 pub(super) const STORAGE_DIR: &str = "storage-dir";
 
 /// All tools as subcommands. Names that are no tool are let through: the call itself answers them.
-pub(super) fn command(registry: &Registry) -> Command {
+pub(super) fn command(registry: &Registry, workspace_is_set: bool) -> Command {
     Command::new("muster call")
         .about("Call a tool from the shell and print its answer as JSON")
         .after_help(
@@ -31,7 +31,7 @@ pub(super) fn command(registry: &Registry) -> Command {
         .disable_help_subcommand(true)
         .subcommand_value_name("TOOL")
         .subcommand_help_heading("Tools")
-        .subcommands(registry.rows().iter().map(tool))
+        .subcommands(registry.rows().iter().map(|row| tool(row, workspace_is_set)))
 }
 
 fn storage_dir() -> Arg {
@@ -41,13 +41,13 @@ fn storage_dir() -> Arg {
         .value_parser(ValueParser::path_buf())
         .global(true)
         .help_heading(EVERYWHERE)
-        .help("Folder of the store; without it $MUSTER_STORAGE_DIR or the platform's data folder")
+        .help(config::STORAGE_DIR.row.flag_help())
 }
 
 /// Usage first, then what the tool needs, what it takes besides, and what every command takes.
 const TOOL_HELP: &str = "{about}\n\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
-fn tool(row: &Row) -> Command {
+fn tool(row: &Row, workspace_is_set: bool) -> Command {
     let json = Arg::new(JSON)
         .long("json")
         .value_name("OBJECT")
@@ -67,7 +67,7 @@ fn tool(row: &Row) -> Command {
         .override_usage(format!("muster call {}{needed} [OPTIONS]", row.name))
         .before_help(paragraphs(row.description()))
         .help_template(TOOL_HELP)
-        .args(flags.iter().map(flag::Flag::arg))
+        .args(flags.iter().map(|flag| flag.arg(workspace_is_set)))
         .arg(json)
         .disable_help_flag(true)
         .arg(help)

@@ -11,7 +11,7 @@ use super::{
     file::{Change, Edit},
     json, toml,
 };
-use crate::{arguments::Shared, storage};
+use crate::{config::Settings, storage};
 
 /// Name of the server in every configuration.
 pub(super) const SERVER: &str = "muster";
@@ -29,13 +29,13 @@ pub(super) struct Installation {
 impl Installation {
     /// Finds out how this program is called, and with which flags.
     pub(super) fn new(
-        shared: &Shared,
+        settings: &Settings,
         workspace: Option<String>,
         project: Option<PathBuf>,
     ) -> anyhow::Result<Self> {
         let mut flags = Vec::new();
-        let directory = storage::directory(shared)?;
-        if !storage::is_default(&directory) {
+        let directory = storage::directory(settings)?;
+        if !storage::is_default(settings, &directory) {
             flags.extend(["--storage-dir".to_owned(), directory.display().to_string()]);
         }
         if let Some(workspace) = workspace.or_else(|| named_after(project.as_ref())) {

@@ -1,0 +1,109 @@
+//! Settings of the whole program: a file, the environment and flags, in rising precedence.
+//!
+//! Every setting is one row of [`entries`]; the reference page, `muster config show`, the help of
+//! flags and the complaints about bad values come from that row. A setting is read when a command
+//! asks for it, so a bad value stops only the commands that need it. What is deliberately not here:
+//! what the settings do.
+
+mod bad_value;
+mod choice;
+mod entries;
+mod file;
+mod places;
+mod readers;
+mod reference;
+mod row;
+mod server;
+mod source;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use muster_api::WorkspaceId;
+
+pub(crate) use bad_value::BadValue;
+pub(crate) use entries::{
+    ALL, ALLOW_HOSTS, AUTH, LOG_FILTER, LOG_FORMAT, SERVER_ADDR, STORAGE_DIR, TOOLSET, WORKSPACE,
+};
+pub(crate) use places::own_file;
+pub(crate) use reference::page;
+pub(crate) use row::{Entry, Row, Setting};
+pub(crate) use source::{Source, Sourced};
+
+use crate::arguments::Shared;
+use file::File;
+use places::Variables;
+
+/// Everything that settings are read from.
+pub(crate) struct Settings {
+    shared: Shared,
+    variables: Variables,
+    file: File,
+}
+
+impl Settings {
+    /// Reads the file and takes the flags that every command has.
+    pub(crate) fn load(shared: Shared) -> anyhow::Result<Self> {
+        Self::of(shared, Box::new(|name| env::var_os(name)))
+    }
+
+    fn of(shared: Shared, variables: Variables) -> anyhow::Result<Self> {
+        let file = File::read(&*variables)?;
+        Ok(Self { shared, variables, file })
+    }
+
+    /// The value of a setting for a command that has no flag of its own for it.
+    pub(crate) fn get<T>(&self, setting: &Setting<T>) -> Result<Sourced<T>, BadValue> {
+        self.get_over(setting, None)
+    }
+
+    /// The value of a setting, with the command's own flag on top.
+    pub(crate) fn get_over<T>(
+        &self,
+        setting: &Setting<T>,
+        flag: Option<T>,
+    ) -> Result<Sourced<T>, BadValue> {
+        match (flag, setting.row.flag) {
+            (Some(value), Some(name)) => Ok(Sourced { value, source: Source::Flag(name) }),
+            (_, _) => setting.find(self),
+        }
+    }
+
+    /// The workspace that was asked for with `--workspace`, else the one that is set.
+    pub(crate) fn workspace(&self, asked: Option<&str>) -> Result<Option<WorkspaceId>, BadValue> {
+        let flag = match asked {
+            Some(text) => {
+                let read = text.parse().ok();
+                let refused = || BadValue::new(&WORKSPACE.row, Source::Flag("--workspace"), text);
+                Some(read.ok_or_else(refused)?)
+            }
+            None => None,
+        };
+        Ok(self.get_over(&WORKSPACE, flag.map(Some))?.value)
+    }
+
+    /// The file of this program, if there is one.
+    pub(crate) fn file_path(&self) -> Option<&Path> {
+        self.file.path()
+    }
+
+    /// What is odd about the file, though nothing that keeps a command from running.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.file.warnings(ALL.iter().map(|entry| entry.row()))
+    }
+
+    /// The storage folder when none is set.
+    pub(crate) fn default_storage(&self) -> Option<PathBuf> {
+        places::storage(&*self.variables)
+    }
+
+    fn variable(&self, name: &str) -> Option<OsString> {
+        (self.variables)(name)
+    }
+}

@@ -1,0 +1,39 @@
+//! A value that a setting does not take: which one, from where, and what is allowed.
+
+use std::fmt;
+
+use super::{Row, Source};
+
+/// A value that a setting does not take.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct BadValue {
+    source: Source,
+    name: &'static str,
+    allowed: &'static str,
+    /// The value, unless it may be a secret.
+    value: Option<String>,
+}
+
+impl BadValue {
+    /// A value as it was written.
+    pub(super) fn new(row: &Row, source: Source, value: &str) -> Self {
+        // An address with a password in it is refused, and must not be repeated.
+        let open = !row.secret && !value.contains('@');
+        let value = open.then(|| value.to_owned());
+        Self { source, name: row.name, allowed: row.allowed, value }
+    }
+}
+
+impl fmt::Display for BadValue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { source, name, allowed, value } = self;
+        write!(formatter, "{source}: ")?;
+        match value {
+            Some(value) => write!(formatter, "{value:?} is no value of {name}: ")?,
+            None => write!(formatter, "this is no value of {name}: ")?,
+        }
+        write!(formatter, "use {allowed}")
+    }
+}
+
+impl std::error::Error for BadValue {}

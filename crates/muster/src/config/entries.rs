@@ -1,0 +1,223 @@
+//! Every setting, one row each: those of the program here, those of views in a room of their own.
+//!
+//! A new setting is one row and one line in [`ALL`].
+
+mod views;
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use muster_api::{Toolset, WorkspaceId};
+use muster_http::AllowedHost;
+use serde_json::{Value, json};
+
+pub(crate) use views::{
+    CTREES_ENABLED, CTREES_MAX_CHARS, CTREES_SUMMARY, CTREES_TASK_NODE, PROFILE, TODO_FOLLOW,
+    TODO_PREVIEW_MAX_ROWS, TODO_PREVIEW_STRATEGY,
+};
+
+use super::{
+    Entry, Row, Setting, Sourced, places,
+    readers::{self, Secret},
+    row::{Blank, Form, Reading},
+    server,
+};
+use crate::arguments::LogFormat;
+
+/// Where the server listens unless set.
+const SERVER_ADDR_DEFAULT: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7717);
+
+/// All settings in the order in which people see them.
+pub(crate) static ALL: [&dyn Entry; 18] = [
+    &STORAGE_DIR,
+    &WORKSPACE,
+    &LOG_FILTER,
+    &LOG_FORMAT,
+    &SERVER_ADDR,
+    &AUTH,
+    &ALLOW_HOSTS,
+    &TOOLSET,
+    &CLIENT_URL,
+    &CLIENT_TOKEN,
+    &PROFILE,
+    &CTREES_ENABLED,
+    &CTREES_SUMMARY,
+    &CTREES_TASK_NODE,
+    &CTREES_MAX_CHARS,
+    &TODO_PREVIEW_MAX_ROWS,
+    &TODO_PREVIEW_STRATEGY,
+    &TODO_FOLLOW,
+];
+
+/// The folder of the store; `None` when no home folder is known.
+pub(crate) static STORAGE_DIR: Setting<Option<PathBuf>> = Setting {
+    row: Row {
+        name: "storage.dir",
+        variables: &["MUSTER_STORAGE_DIR"],
+        flag: Some("--storage-dir"),
+        form: Form::Folder,
+        allowed: "the path of a folder",
+        default: "the platform's data folder",
+        help: "Folder of the store and the token",
+        blank: Blank::Refused,
+        ..Row::PLAIN
+    },
+    reading: Reading::Plain {
+        shared: |shared| shared.storage_dir.clone().map(Some),
+        read: readers::folder,
+        default: |settings| Sourced::default(places::storage(&*settings.variables)),
+    },
+    show: |folder| json!(folder.as_ref().map(|folder| folder.display().to_string())),
+};
+
+/// The default workspace (TASKS-WS-2).
+pub(crate) static WORKSPACE: Setting<Option<WorkspaceId>> = Setting {
+    row: Row {
+        name: "workspace",
+        variables: &["MUSTER_WORKSPACE", "BRANCHMIND_WORKSPACE"],
+        flag: Some("--workspace"),
+        allowed: "1 to 128 letters, digits and . / - that start with a letter or digit, for \
+                  example my-project",
+        default: "none",
+        help: "Workspace of calls and commands that name none",
+        blank: Blank::Refused,
+        ..Row::PLAIN
+    },
+    reading: Reading::plain(readers::workspace, |_| Sourced::default(None)),
+    show: |workspace| json!(workspace.as_ref().map(ToString::to_string)),
+};
+
+/// Which log lines appear; `None` for what suits the command.
+pub(crate) static LOG_FILTER: Setting<Option<String>> = Setting {
+    row: Row {
+        name: "log.filter",
+        variables: &["MUSTER_LOG"],
+        allowed: "a log filter such as debug or warn,muster_http=debug",
+        default: "info for muster serve, warn elsewhere",
+        help: "Which log lines appear on stderr",
+        ..Row::PLAIN
+    },
+    reading: Reading::plain(readers::log_filter, |_| Sourced::default(None)),
+    show: |filter| json!(filter),
+};
+
+/// How log lines look.
+pub(crate) static LOG_FORMAT: Setting<LogFormat> = Setting {
+    row: Row {
+        name: "log.format",
+        variables: &["MUSTER_LOG_FORMAT"],
+        flag: Some("--log-format"),
+        allowed: "text or json",
+        default: "text",
+        help: "How log lines on stderr look; MUSTER_LOG=debug shows more of them",
+        ..Row::PLAIN
+    },
+    reading: Reading::Plain {
+        shared: |shared| shared.log_format,
+        read: readers::log_format,
+        default: |_| Sourced::default(LogFormat::Text),
+    },
+    show: |format| match format {
+        LogFormat::Text => json!("text"),
+        LogFormat::Json => json!("json"),
+    },
+};
+
+/// Where the server listens.
+pub(crate) static SERVER_ADDR: Setting<SocketAddr> = Setting {
+    row: Row {
+        name: "server.addr",
+        variables: &["MUSTER_ADDR"],
+        flag: Some("--addr"),
+        allowed: "an address with a port, for example 127.0.0.1:7717",
+        default: "127.0.0.1:7717",
+        help: "Address and port to listen on; port 0 takes a free one",
+        ..Row::PLAIN
+    },
+    reading: Reading::plain(readers::address, |_| Sourced::default(SERVER_ADDR_DEFAULT)),
+    show: |address| json!(address.to_string()),
+};
+
+/// Whether the server asks for the token.
+pub(crate) static AUTH: Setting<bool> = Setting {
+    row: Row {
+        name: "server.auth",
+        variables: &["MUSTER_AUTH"],
+        flag: Some("--no-auth"),
+        form: Form::Switch,
+        allowed: SWITCH,
+        default: "true",
+        help: "Ask every client for the token; can be switched off only on a loopback address",
+        ..Row::PLAIN
+    },
+    reading: Reading::plain(readers::switch, |_| Sourced::default(true)),
+    show: switch,
+};
+
+/// Further names of the server.
+pub(crate) static ALLOW_HOSTS: Setting<Vec<AllowedHost>> = Setting {
+    row: Row {
+        name: "server.allow_hosts",
+        variables: &["MUSTER_ALLOW_HOSTS"],
+        flag: Some("--allow-host"),
+        form: Form::List,
+        allowed: "host names, each as NAME or NAME:PORT",
+        default: "none",
+        help: "Other names under which clients reach the server",
+        ..Row::PLAIN
+    },
+    reading: Reading::plain(readers::hosts, |_| Sourced::default(Vec::new())),
+    show: |hosts| hosts.iter().map(ToString::to_string).collect(),
+};
+
+/// Which tools are listed to agents.
+pub(crate) static TOOLSET: Setting<Toolset> = Setting {
+    row: Row {
+        name: "mcp.toolset",
+        variables: &["MUSTER_TOOLSET"],
+        flag: Some("--toolset"),
+        allowed: "core, daily or full",
+        default: "daily",
+        help: "How many tools are listed to agents; every tool can be called whatever is listed",
+        ..Row::PLAIN
+    },
+    reading: Reading::plain(readers::toolset, |_| Sourced::default(Toolset::Daily)),
+    show: |toolset| json!(toolset.name()),
+};
+
+/// The server that client commands talk to (CF-8).
+pub(crate) static CLIENT_URL: Setting<Option<String>> = Setting {
+    row: Row {
+        name: "client.url",
+        variables: &["MUSTER_URL", "BREADBOARD_API_URL"],
+        allowed: "an address such as http://127.0.0.1:7717, without a user or password in it",
+        default: "the server that runs on the storage folder",
+        help: "Server that client commands talk to",
+        ..Row::PLAIN
+    },
+    reading: Reading::Plain { shared: |_| None, read: readers::url, default: server::written_down },
+    show: |url| json!(url),
+};
+
+/// The token that client commands present (CF-8).
+pub(crate) static CLIENT_TOKEN: Setting<Option<Secret>> = Setting {
+    row: Row {
+        name: "client.token",
+        variables: &["MUSTER_TOKEN", "BREADBOARD_API_TOKEN"],
+        form: Form::NotInFile,
+        allowed: "a token of visible ASCII characters",
+        default: "the token in the storage folder, for a server on this machine",
+        help: "Token that client commands present",
+        secret: true,
+        ..Row::PLAIN
+    },
+    reading: Reading::plain(readers::token, server::local_token),
+    show: |token| json!(if token.is_some() { "set" } else { "not set" }),
+};
+
+/// What a switch takes.
+const SWITCH: &str = "true or false; in a variable also 1 or 0";
+
+fn switch(on: &bool) -> Value {
+    json!(on)
+}

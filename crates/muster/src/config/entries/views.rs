@@ -1,0 +1,134 @@
+//! Settings of what people see: the profile, C-Trees, todo lists.
+
+use muster_core::{gating, todo::view::Strategy};
+use serde_json::json;
+
+use super::{SWITCH, switch};
+use crate::config::{
+    Row, Setting, Sourced, choice,
+    readers::{self, PREVIEW_ROWS_MAX},
+    row::{Form, Reading},
+};
+
+/// Characters of a session's compiled C-Tree unless set (CC-5).
+const CTREES_CHARS_DEFAULT: u64 = 32_000;
+/// What a switch of C-Trees takes: whatever else a variable holds means off (CF-4).
+const GATE_SWITCH: &str = "true or false; in a variable 1 or true, anything else is false";
+
+/// The profile of user interfaces (CF-6).
+pub(crate) static PROFILE: Setting<String> = Setting {
+    row: Row {
+        name: "profile",
+        variables: &gating::PROFILE_VARIABLES,
+        allowed: "the name of a profile; breadboard is short for breadboard_v1",
+        default: gating::PROFILE_DEFAULT,
+        help: "Profile of user interfaces; breadboard_v1 shows C-Trees",
+        ..Row::PLAIN
+    },
+    reading: Reading::Ruled(choice::profile),
+    show: |profile| json!(profile),
+};
+
+/// Whether C-Trees are shown at all (CF-1).
+pub(crate) static CTREES_ENABLED: Setting<bool> = Setting {
+    row: Row {
+        name: "ctrees.enabled",
+        variables: &gating::ENABLED.variables,
+        form: Form::Switch,
+        allowed: GATE_SWITCH,
+        default: "true with the profile breadboard_v1, else false",
+        help: "Show C-Trees",
+        ..Row::PLAIN
+    },
+    reading: Reading::Ruled(choice::enabled),
+    show: switch,
+};
+
+/// Whether the summary line is wanted (CF-1).
+pub(crate) static CTREES_SUMMARY: Setting<bool> = Setting {
+    row: Row {
+        name: "ctrees.summary",
+        variables: &gating::SUMMARY.variables,
+        form: Form::Switch,
+        allowed: GATE_SWITCH,
+        default: "what ctrees.enabled is",
+        help: "Show the summary line, where C-Trees are shown at all",
+        ..Row::PLAIN
+    },
+    reading: Reading::Ruled(choice::summary),
+    show: switch,
+};
+
+/// Whether the node of a task is wanted (CF-1).
+pub(crate) static CTREES_TASK_NODE: Setting<bool> = Setting {
+    row: Row {
+        name: "ctrees.task_node",
+        variables: &gating::TASK_NODE.variables,
+        form: Form::Switch,
+        allowed: GATE_SWITCH,
+        default: "what ctrees.enabled is",
+        help: "Show the node of a task, where C-Trees are shown at all",
+        ..Row::PLAIN
+    },
+    reading: Reading::Ruled(choice::task_node),
+    show: switch,
+};
+
+/// The budget of a session's own compile (CC-5).
+pub(crate) static CTREES_MAX_CHARS: Setting<u64> = Setting {
+    row: Row {
+        name: "ctrees.max_chars",
+        variables: &["MUSTER_CTREES_MAX_CHARS"],
+        form: Form::Number,
+        allowed: "a whole number from 1",
+        default: "32000",
+        help: "Characters of a session's compiled C-Tree at most",
+        ..Row::PLAIN
+    },
+    reading: Reading::plain(readers::characters, |_| Sourced::default(CTREES_CHARS_DEFAULT)),
+    show: |number| json!(number),
+};
+
+/// Rows of the todo preview (UI-2).
+pub(crate) static TODO_PREVIEW_MAX_ROWS: Setting<u64> = Setting {
+    row: Row {
+        name: "todo.preview.max_rows",
+        variables: &["MUSTER_TODO_PREVIEW_MAX_ROWS"],
+        form: Form::Number,
+        allowed: "a whole number from 1 to 7",
+        default: "7",
+        help: "Rows of the todo preview at most; a low terminal shows fewer",
+        ..Row::PLAIN
+    },
+    reading: Reading::plain(readers::rows, |_| Sourced::default(PREVIEW_ROWS_MAX)),
+    show: |number| json!(number),
+};
+
+/// Which rows the todo preview shows (UI-3).
+pub(crate) static TODO_PREVIEW_STRATEGY: Setting<Strategy> = Setting {
+    row: Row {
+        name: "todo.preview.strategy",
+        variables: &["MUSTER_TODO_PREVIEW_STRATEGY"],
+        allowed: "active_first, incomplete_first or first_n",
+        default: "active_first",
+        help: "Which rows the todo preview shows when not all fit",
+        ..Row::PLAIN
+    },
+    reading: Reading::plain(readers::strategy, |_| Sourced::default(Strategy::default())),
+    show: |strategy| json!(strategy),
+};
+
+/// Whether the preview follows the list that changed last (UI-8).
+pub(crate) static TODO_FOLLOW: Setting<bool> = Setting {
+    row: Row {
+        name: "todo.follow",
+        variables: &["MUSTER_TODO_FOLLOW"],
+        form: Form::Switch,
+        allowed: SWITCH,
+        default: "false",
+        help: "Let the todo preview follow the list that changed last",
+        ..Row::PLAIN
+    },
+    reading: Reading::plain(readers::switch, |_| Sourced::default(false)),
+    show: switch,
+};

@@ -1,0 +1,208 @@
+//! The program's own file of settings: TOML, flattened to dotted names with their lines.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fmt, fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+use muster_core::text::nearest;
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use super::{
+    BadValue, Row, Source,
+    places::{self, FILE_VARIABLE},
+    row::Form,
+};
+
+/// What the file says; nothing when there is none.
+#[derive(Debug, Default)]
+pub(super) struct File {
+    path: Option<PathBuf>,
+    written: BTreeMap<String, Written>,
+}
+
+/// A value of the file and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    /// The value.
+    pub(super) value: FileValue,
+    /// Its line.
+    pub(super) source: Source,
+}
+
+impl Written {
+    /// The complaint that a setting does not take this value.
+    pub(super) fn refused(&self, row: &Row) -> BadValue {
+        BadValue::new(row, self.source.clone(), &self.value.to_string())
+    }
+}
+
+/// A value as the file has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum FileValue {
+    Text(String),
+    /// Digits, with a sign.
+    Number(String),
+    Switch(bool),
+    List(Vec<FileValue>),
+    /// A kind of value that no setting has.
+    Other(String),
+}
+
+impl File {
+    /// Reads the file that the environment leads to. A file that somebody named must be there.
+    pub(super) fn read(variables: &dyn Fn(&str) -> Option<OsString>) -> anyhow::Result<Self> {
+        let Some(own) = places::own_file(variables) else { return Ok(Self::default()) };
+        let text = match fs::read_to_string(&own.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !own.named => {
+                return Ok(Self::default());
+            }
+            Err(error) => {
+                let why =
+                    if own.named { format!(" that {FILE_VARIABLE} names") } else { "".into() };
+                return Err(error)
+                    .with_context(|| format!("cannot read the file {}{why}", own.path.display()));
+            }
+        };
+        Self::parse(&own.path, &text)
+    }
+
+    /// Reads the text of the file at `path`.
+    fn parse(path: &Path, text: &str) -> anyhow::Result<Self> {
+        let table = match DeTable::parse(text) {
+            Ok(table) => table,
+            Err(error) => {
+                let at = error.span().map_or(0, |span| span.start);
+                let line = line_of(text, at);
+                bail!("{} line {line} is no TOML: {}", path.display(), error.message());
+            }
+        };
+        let mut file = Self { path: Some(path.to_owned()), written: BTreeMap::new() };
+        file.flatten("", table.get_ref(), &|at| Source::File {
+            path: path.to_owned(),
+            line: line_of(text, at),
+        });
+        Ok(file)
+    }
+
+    fn flatten(&mut self, prefix: &str, table: &DeTable<'_>, source: &dyn Fn(usize) -> Source) {
+        for (key, value) in table {
+            let name = format!("{prefix}{}", key.get_ref());
+            if let DeValue::Table(inner) = value.get_ref() {
+                self.flatten(&format!("{name}."), inner, source);
+            } else {
+                let source = source(key.span().start);
+                let value = FileValue::of(value.get_ref());
+                self.written.insert(name, Written { value, source });
+            }
+        }
+    }
+
+    /// The file, if there is one.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// What the file says about a setting.
+    pub(super) fn value(&self, name: &str) -> Option<&Written> {
+        self.written.get(name)
+    }
+
+    /// Keys that set nothing, each with what was probably meant.
+    pub(super) fn warnings<'a>(&self, rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
+        let rows: Vec<&Row> = rows.collect();
+        let odd = |(name, written): (&String, &Written)| {
+            let source = &written.source;
+            match rows.iter().find(|row| row.name == name) {
+                None => {
+                    let known = rows.iter().filter(|row| row.form != Form::NotInFile);
+                    let meant = nearest(name, known.map(|row| row.name))?;
+                    Some(format!("{source}: there is no setting {name}; {meant} is the nearest"))
+                }
+                Some(row) if row.form == Form::NotInFile => {
+                    let variable = row.variables.first()?;
+                    Some(format!("{source}: {name} is not read from this file; set {variable}"))
+                }
+                Some(_) => None,
+            }
+        };
+        self.written.iter().filter_map(odd).collect()
+    }
+}
+
+impl FileValue {
+    fn of(value: &DeValue<'_>) -> Self {
+        match value {
+            DeValue::String(text) => Self::Text(text.clone().into_owned()),
+            DeValue::Integer(number) => {
+                match i64::from_str_radix(number.as_str(), number.radix()) {
+                    Ok(number) => Self::Number(number.to_string()),
+                    Err(_) => Self::Other(number.to_string()),
+                }
+            }
+            DeValue::Boolean(switch) => Self::Switch(*switch),
+            DeValue::Array(items) => {
+                let items = items.iter().map(Spanned::get_ref).map(Self::of);
+                Self::List(items.collect())
+            }
+            DeValue::Float(number) => Self::Other(number.to_string()),
+            DeValue::Datetime(time) => Self::Other(time.to_string()),
+            DeValue::Table(_) => Self::Other("a table".to_owned()),
+        }
+    }
+
+    /// The value as the text that the environment would hold; `None` when its form is another one.
+    pub(super) fn as_text(
+        &self,
+        form: Form,
+        source: &Source,
+        home: Option<&Path>,
+    ) -> Option<OsString> {
+        match (form, self, source) {
+            (Form::Text, Self::Text(text), _) | (Form::Number, Self::Number(text), _) => {
+                Some(text.into())
+            }
+            (Form::Switch, Self::Switch(switch), _) => Some(switch.to_string().into()),
+            (Form::Folder, Self::Text(text), Source::File { path, .. }) if !text.is_empty() => {
+                Some(places::from_file(text, path, home).into())
+            }
+            (Form::List, Self::List(items), _) => {
+                let texts: Option<Vec<&str>> = items.iter().map(Self::text).collect();
+                Some(texts?.join(",").into())
+            }
+            _ => None,
+        }
+    }
+
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Number(_) | Self::Switch(_) | Self::List(_) | Self::Other(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for FileValue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) | Self::Number(text) | Self::Other(text) => formatter.write_str(text),
+            Self::Switch(switch) => write!(formatter, "{switch}"),
+            Self::List(items) => {
+                let items: Vec<String> = items.iter().map(Self::to_string).collect();
+                write!(formatter, "[{}]", items.join(", "))
+            }
+        }
+    }
+}
+
+/// The line of a place in a text, from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}

@@ -1,0 +1,109 @@
+//! What the text of a variable, or of the file, means to a setting.
+
+use std::{ffi::OsStr, fmt, net::SocketAddr, path::PathBuf};
+
+use clap::ValueEnum as _;
+use muster_api::{Toolset, WorkspaceId};
+use muster_core::{text::trim, todo::view::Strategy};
+use muster_http::AllowedHost;
+use serde_json::Value;
+use tracing_subscriber::EnvFilter;
+
+use crate::arguments::LogFormat;
+
+/// Rows of a preview at most, as the tallest terminal shows them (UI-2).
+pub(super) const PREVIEW_ROWS_MAX: u64 = 7;
+
+/// A text that is on no screen and in no log.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret(String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret(…)")
+    }
+}
+
+fn trimmed(text: &OsStr) -> Option<&str> {
+    Some(trim(text.to_str()?))
+}
+
+/// A folder.
+pub(super) fn folder(text: &OsStr) -> Option<Option<PathBuf>> {
+    (!text.is_empty()).then(|| Some(PathBuf::from(text)))
+}
+
+/// A workspace, exactly as it is written.
+pub(super) fn workspace(text: &OsStr) -> Option<Option<WorkspaceId>> {
+    text.to_str()?.parse().ok().map(Some)
+}
+
+/// A log filter.
+pub(super) fn log_filter(text: &OsStr) -> Option<Option<String>> {
+    let text = trimmed(text)?;
+    EnvFilter::try_new(text).is_ok().then(|| Some(text.to_owned()))
+}
+
+/// How log lines look.
+pub(super) fn log_format(text: &OsStr) -> Option<LogFormat> {
+    LogFormat::from_str(trimmed(text)?, false).ok()
+}
+
+/// A socket address.
+pub(super) fn address(text: &OsStr) -> Option<SocketAddr> {
+    trimmed(text)?.parse().ok()
+}
+
+/// On or off.
+pub(super) fn switch(text: &OsStr) -> Option<bool> {
+    match trimmed(text)? {
+        "1" | "true" => Some(true),
+        "0" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// Host names between commas.
+pub(super) fn hosts(text: &OsStr) -> Option<Vec<AllowedHost>> {
+    let names = trimmed(text)?.split(',').map(trim).filter(|name| !name.is_empty());
+    names.map(|name| name.parse().ok()).collect()
+}
+
+/// A toolset by its name.
+pub(super) fn toolset(text: &OsStr) -> Option<Toolset> {
+    trimmed(text)?.parse().ok()
+}
+
+/// A number of characters.
+pub(super) fn characters(text: &OsStr) -> Option<u64> {
+    trimmed(text)?.parse().ok().filter(|number| *number >= 1)
+}
+
+/// A number of rows.
+pub(super) fn rows(text: &OsStr) -> Option<u64> {
+    trimmed(text)?.parse().ok().filter(|number| (1..=PREVIEW_ROWS_MAX).contains(number))
+}
+
+/// Which rows a preview shows, by its name.
+pub(super) fn strategy(text: &OsStr) -> Option<Strategy> {
+    serde_json::from_value(Value::from(trimmed(text)?)).ok()
+}
+
+/// The address of a server without a trailing slash. One with a user or a password in it is not
+/// taken: the token has a setting of its own.
+pub(super) fn url(text: &OsStr) -> Option<Option<String>> {
+    let text = trimmed(text)?.trim_end_matches('/');
+    let (_, rest) = text.split_once("://").filter(|(scheme, _)| {
+        scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+    })?;
+    let host = rest.split('/').next().unwrap_or_default();
+    let plain = rest.bytes().all(|byte| byte.is_ascii_graphic() && !b"@?#\\\"<>".contains(&byte));
+    (plain && !host.is_empty() && !host.starts_with(':')).then(|| Some(text.to_owned()))
+}
+
+/// A token that can stand in a header.
+pub(super) fn token(text: &OsStr) -> Option<Option<Secret>> {
+    let text = trimmed(text)?;
+    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+    plain.then(|| Some(Secret(text.to_owned())))
+}

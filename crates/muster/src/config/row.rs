@@ -1,0 +1,183 @@
+//! What a setting is: its row for people, and how its values are read and shown.
+
+use std::ffi::{OsStr, OsString};
+
+use serde_json::Value;
+
+use super::{BadValue, Settings, Source, Sourced, places};
+use crate::arguments::Shared;
+
+/// A setting as people meet it.
+pub(crate) struct Row {
+    /// Name everywhere; in the file the key with its tables.
+    pub(crate) name: &'static str,
+    /// Environment variables, the strongest first.
+    pub(crate) variables: &'static [&'static str],
+    /// The flag that sets it, if one does.
+    pub(crate) flag: Option<&'static str>,
+    /// How a value is written in the file.
+    pub(crate) form: Form,
+    /// The values it takes, as they stand behind "use".
+    pub(crate) allowed: &'static str,
+    /// The default in words.
+    pub(crate) default: &'static str,
+    /// What it is about, in a line.
+    pub(crate) help: &'static str,
+    /// Whether its value is kept from every screen and log.
+    pub(crate) secret: bool,
+    /// What a variable of nothing but blanks means.
+    pub(crate) blank: Blank,
+}
+
+impl Row {
+    /// What most rows share.
+    pub(super) const PLAIN: Self = Self {
+        name: "",
+        variables: &[],
+        flag: None,
+        form: Form::Text,
+        allowed: "",
+        default: "",
+        help: "",
+        secret: false,
+        blank: Blank::NotSet,
+    };
+
+    /// The help of a flag that sets it, on one line.
+    pub(crate) fn flag_help(&self) -> String {
+        let variables = self.variables.join(", ");
+        format!("{} [default: {}] [env: {variables}]", self.help, self.default)
+    }
+
+    /// The same where there is room.
+    pub(crate) fn flag_long_help(&self) -> String {
+        let variables = self.variables.join(", ");
+        format!("{}\n\n[default: {}]\n[env: {variables}]", self.help, self.default)
+    }
+}
+
+/// How a value is written in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A string.
+    Text,
+    /// A string that names a folder; `~/` is the home folder, a relative one starts at the file.
+    Folder,
+    /// A whole number.
+    Number,
+    /// `true` or `false`.
+    Switch,
+    /// An array of strings; in a variable they stand between commas.
+    List,
+    /// It is not read from the file.
+    NotInFile,
+}
+
+/// What a variable of nothing but blanks means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Blank {
+    /// The same as no variable; weaker ones are looked at.
+    NotSet,
+    /// A mistake: falling back to a default could write to the wrong place.
+    Refused,
+}
+
+/// A setting with values of one type.
+pub(crate) struct Setting<T: 'static> {
+    /// What people see of it.
+    pub(crate) row: Row,
+    /// How it is found.
+    pub(super) reading: Reading<T>,
+    /// A value for people and programs.
+    pub(super) show: fn(&T) -> Value,
+}
+
+/// How a value is found.
+pub(super) enum Reading<T: 'static> {
+    /// Flag, environment, file, default.
+    Plain {
+        /// The flag, where every command has it.
+        shared: fn(&Shared) -> Option<T>,
+        /// What a text means; `None` for one that is not allowed.
+        read: fn(&OsStr) -> Option<T>,
+        /// The value when nothing is set.
+        default: fn(&Settings) -> Sourced<T>,
+    },
+    /// By a rule of its own.
+    Ruled(fn(&Settings) -> Result<Sourced<T>, BadValue>),
+}
+
+impl<T> Reading<T> {
+    /// For settings whose flag, if there is one, belongs to single commands.
+    pub(super) const fn plain(
+        read: fn(&OsStr) -> Option<T>,
+        default: fn(&Settings) -> Sourced<T>,
+    ) -> Self {
+        Self::Plain { shared: |_| None, read, default }
+    }
+}
+
+impl<T> Setting<T> {
+    /// The value, without a command's own flag.
+    pub(super) fn find(&self, settings: &Settings) -> Result<Sourced<T>, BadValue> {
+        let (shared, read, default) = match &self.reading {
+            Reading::Plain { shared, read, default } => (shared, read, default),
+            Reading::Ruled(rule) => return rule(settings),
+        };
+        if let (Some(value), Some(name)) = (shared(&settings.shared), self.row.flag) {
+            return Ok(Sourced { value, source: Source::Flag(name) });
+        }
+        let Some((text, source)) = settings.text_of(&self.row)? else {
+            return Ok(default(settings));
+        };
+        match read(&text) {
+            Some(value) => Ok(Sourced { value, source }),
+            None => Err(BadValue::new(&self.row, source, &text.to_string_lossy())),
+        }
+    }
+}
+
+impl Settings {
+    /// What the environment or else the file says, as a text.
+    fn text_of(&self, row: &Row) -> Result<Option<(OsString, Source)>, BadValue> {
+        for name in row.variables {
+            match (self.variable(name), row.blank) {
+                (Some(text), Blank::NotSet) if is_blank(&text) => {}
+                (Some(text), _) => return Ok(Some((text, Source::Environment(name)))),
+                (None, _) => {}
+            }
+        }
+        let Some(written) = self.file.value(row.name) else { return Ok(None) };
+        if row.form == Form::NotInFile {
+            return Ok(None);
+        }
+        let home = places::home(&*self.variables);
+        let text = written.value.as_text(row.form, &written.source, home.as_deref());
+        let text = text.ok_or_else(|| written.refused(row))?;
+        Ok(Some((text, written.source.clone())))
+    }
+}
+
+fn is_blank(text: &OsStr) -> bool {
+    text.to_str().is_some_and(muster_core::text::is_blank)
+}
+
+/// A setting of any type, for lists of all.
+pub(crate) trait Entry: Sync {
+    /// What people see of it.
+    fn row(&self) -> &Row;
+
+    /// Its value for people and programs, and where it came from.
+    fn shown(&self, settings: &Settings) -> Result<Sourced<Value>, BadValue>;
+}
+
+impl<T> Entry for Setting<T> {
+    fn row(&self) -> &Row {
+        &self.row
+    }
+
+    fn shown(&self, settings: &Settings) -> Result<Sourced<Value>, BadValue> {
+        let Sourced { value, source } = self.find(settings)?;
+        Ok(Sourced { value: (self.show)(&value), source })
+    }
+}

@@ -1,0 +1,76 @@
+//! Which server a client command talks to, and with which token (CF-8).
+
+use std::{fs, net::IpAddr};
+
+use muster_http::TOKEN_FILE;
+
+use super::{
+    Settings, Source, Sourced,
+    entries::CLIENT_URL,
+    readers::{self, Secret},
+};
+use crate::{local_server, storage};
+
+/// The address that a running server of this machine has written down.
+pub(super) fn written_down(settings: &Settings) -> Sourced<Option<String>> {
+    let find = || {
+        let running = local_server::find(&storage::directory(settings).ok()?)?;
+        let value = readers::url(running.url.as_ref())?;
+        Some(Sourced { value, source: Source::LocalServer(running.file) })
+    };
+    find().unwrap_or_else(|| Sourced::default(None))
+}
+
+/// The token of this machine's own server. It is of no use to a server elsewhere, which would only
+/// learn it.
+pub(super) fn local_token(settings: &Settings) -> Sourced<Option<Secret>> {
+    let local = settings.get(&CLIENT_URL).is_ok_and(|url| match (url.value, url.source) {
+        (_, Source::LocalServer(_)) => true,
+        (Some(url), _) => is_loopback(&url),
+        (None, _) => false,
+    });
+    let token = || {
+        let file = storage::directory(settings).ok()?.join(TOKEN_FILE);
+        let token = readers::token(fs::read_to_string(&file).ok()?.as_ref())?;
+        Some(Sourced { value: token, source: Source::LocalServer(file) })
+    };
+    local.then(token).flatten().unwrap_or_else(|| Sourced::default(None))
+}
+
+/// Whether an address leads to this machine.
+fn is_loopback(url: &str) -> bool {
+    let host = url.split("://").nth(1).unwrap_or_default().split('/').next().unwrap_or_default();
+    let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, _)) => address,
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let is_address = name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    is_address || name.eq_ignore_ascii_case("localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_loopback;
+
+    #[test]
+    fn only_addresses_of_this_machine_are_local() {
+        for url in [
+            "http://127.0.0.1:7717",
+            "http://127.8.8.8",
+            "https://localhost/muster",
+            "http://LOCALHOST:1",
+            "http://[::1]:7717",
+        ] {
+            assert!(is_loopback(url), "{url}");
+        }
+        for url in [
+            "http://127.0.0.1.example.org",
+            "http://localhost.example.org:7717",
+            "https://muster.example.org/127.0.0.1",
+            "http://[2001:db8::1]:7717",
+            "http://10.0.0.1",
+        ] {
+            assert!(!is_loopback(url), "{url}");
+        }
+    }
+}

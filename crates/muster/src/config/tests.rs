@@ -1,0 +1,366 @@
+//! Precedence, sources and complaints, with an environment and files made for each test.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use muster_core::todo::view::Strategy;
+use tempfile::TempDir;
+
+use super::{
+    ALL, LOG_FORMAT, SERVER_ADDR, STORAGE_DIR, Settings, Source, TOOLSET, WORKSPACE,
+    entries::{
+        ALLOW_HOSTS, AUTH, CLIENT_TOKEN, CLIENT_URL, CTREES_ENABLED, CTREES_MAX_CHARS,
+        CTREES_SUMMARY, CTREES_TASK_NODE, LOG_FILTER, PROFILE, TODO_FOLLOW, TODO_PREVIEW_MAX_ROWS,
+        TODO_PREVIEW_STRATEGY,
+    },
+};
+use crate::{
+    arguments::{LogFormat, Shared},
+    local_server::WrittenDown,
+};
+
+/// A home folder, and the settings of somebody who lives there.
+struct Home {
+    folder: TempDir,
+}
+
+impl Home {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Writes the file of settings.
+    fn configure(&self, text: &str) {
+        self.write("own.toml", text);
+    }
+
+    /// A line of the file of settings.
+    fn line(&self, line: usize) -> Source {
+        Source::File { path: self.path("own.toml"), line }
+    }
+
+    fn try_settings(&self, pairs: &[(&str, &str)]) -> anyhow::Result<Settings> {
+        let mut variables: Vec<(String, OsString)> =
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), value.into())).collect();
+        variables.push(("HOME".to_owned(), self.folder.path().into()));
+        let own = self.path("own.toml");
+        if own.exists() {
+            variables.push(("MUSTER_CONFIG".to_owned(), own.into()));
+        }
+        let shared = Shared { storage_dir: None, log_format: None };
+        Settings::of(
+            shared,
+            Box::new(move |name| {
+                let found = variables.iter().find(|(known, _)| known == name);
+                found.map(|(_, value)| value.clone())
+            }),
+        )
+    }
+
+    fn settings(&self, pairs: &[(&str, &str)]) -> Settings {
+        self.try_settings(pairs).unwrap()
+    }
+}
+
+#[test]
+fn flags_win_over_variables_and_variables_over_the_file() {
+    let home = Home::new();
+    let plain = home.settings(&[]).get(&SERVER_ADDR).unwrap();
+    assert_eq!(
+        (plain.value.to_string().as_str(), plain.source),
+        ("127.0.0.1:7717", Source::Default)
+    );
+    home.configure("# here\n[server]\naddr = \"127.0.0.1:1\"\n");
+    let of_file = home.settings(&[]).get(&SERVER_ADDR).unwrap();
+    assert_eq!((of_file.value.port(), of_file.source), (1, home.line(3)));
+    let settings = home.settings(&[("MUSTER_ADDR", "127.0.0.1:2")]);
+    let of_variable = settings.get(&SERVER_ADDR).unwrap();
+    let source = Source::Environment("MUSTER_ADDR");
+    assert_eq!((of_variable.value.port(), of_variable.source), (2, source));
+    let flag = Some("127.0.0.1:3".parse().unwrap());
+    let of_flag = settings.get_over(&SERVER_ADDR, flag).unwrap();
+    assert_eq!((of_flag.value.port(), of_flag.source), (3, Source::Flag("--addr")));
+}
+
+#[test]
+fn flags_of_every_command_are_known_to_the_settings() {
+    let shared = Shared { storage_dir: Some("here".into()), log_format: Some(LogFormat::Json) };
+    let variables = |name: &str| (name == "MUSTER_STORAGE_DIR").then(|| OsString::from("there"));
+    let settings = Settings::of(shared, Box::new(variables)).unwrap();
+    let folder = settings.get(&STORAGE_DIR).unwrap();
+    assert_eq!((folder.value, folder.source), (Some("here".into()), Source::Flag("--storage-dir")));
+    assert_eq!(settings.get(&LOG_FORMAT).unwrap().value, LogFormat::Json);
+}
+
+#[test]
+fn every_setting_is_read_from_the_file() {
+    let home = Home::new();
+    home.configure(
+        "workspace = 'acme/rocket'\nprofile = 'breadboard'\n\
+         [storage]\ndir = 'store'\n\
+         [log]\nfilter = 'debug'\nformat = 'json'\n\
+         [server]\nauth = false\nallow_hosts = ['a.example.org', 'b.example.org:443']\n\
+         [mcp]\ntoolset = 'full'\n\
+         [client]\nurl = 'https://muster.example.org/'\n\
+         [ctrees]\nenabled = false\nsummary = true\ntask_node = true\nmax_chars = 8_000\n\
+         [todo]\nfollow = true\npreview = { max_rows = 3, strategy = 'first_n' }\n",
+    );
+    let settings = home.settings(&[]);
+    assert_eq!(settings.warnings(), Vec::<String>::new());
+    let is_of_file = |source: Source| matches!(source, Source::File { .. });
+    for entry in ALL {
+        let shown = entry.shown(&settings).unwrap();
+        let expected = !["server.addr", "client.token"].contains(&entry.row().name);
+        assert_eq!(is_of_file(shown.source), expected, "{}", entry.row().name);
+    }
+    let workspace = settings.get(&WORKSPACE).unwrap().value.unwrap();
+    assert_eq!(workspace.to_string(), "acme/rocket");
+    assert_eq!(settings.get(&STORAGE_DIR).unwrap().value, Some(home.path("store")));
+    assert_eq!(settings.get(&LOG_FILTER).unwrap().value.as_deref(), Some("debug"));
+    assert!(!settings.get(&AUTH).unwrap().value);
+    let hosts = settings.get(&ALLOW_HOSTS).unwrap().value;
+    let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
+    assert_eq!(hosts, ["a.example.org", "b.example.org:443"]);
+    assert_eq!(settings.get(&TOOLSET).unwrap().value.name(), "full");
+    let url = settings.get(&CLIENT_URL).unwrap().value;
+    assert_eq!(url.as_deref(), Some("https://muster.example.org"));
+    assert_eq!(settings.get(&PROFILE).unwrap().value, "breadboard_v1");
+    assert_eq!(settings.get(&CTREES_MAX_CHARS).unwrap().value, 8_000);
+    assert_eq!(settings.get(&TODO_PREVIEW_MAX_ROWS).unwrap().value, 3);
+    assert_eq!(settings.get(&TODO_PREVIEW_STRATEGY).unwrap().value, Strategy::FirstN);
+    assert!(settings.get(&TODO_FOLLOW).unwrap().value);
+    let gate = settings.gate().unwrap();
+    assert!(!gate.enabled.value && gate.summary.value && !gate.summary_visible());
+}
+
+#[test]
+fn bad_values_are_refused_with_place_key_and_what_is_allowed() {
+    let home = Home::new();
+    home.configure("workspace = 7\n[server]\naddr = 'localhost'\n[todo.preview]\nmax_rows = 8\n");
+    let settings = home.settings(&[("MUSTER_TOOLSET", "all"), ("MUSTER_AUTH", "yes")]);
+    let complaint = |name: &str| {
+        let entry = ALL.iter().find(|entry| entry.row().name == name).unwrap();
+        entry.shown(&settings).unwrap_err().to_string()
+    };
+    let file = home.path("own.toml").display().to_string();
+    for (name, parts) in [
+        ("workspace", &[&*file, "line 1", "\"7\"", "my-project"][..]),
+        ("server.addr", &[&*file, "line 3", "\"localhost\"", "127.0.0.1:7717"]),
+        ("todo.preview.max_rows", &[&*file, "line 5", "\"8\"", "from 1 to 7"]),
+        ("mcp.toolset", &["MUSTER_TOOLSET", "\"all\"", "core, daily or full"]),
+        ("server.auth", &["MUSTER_AUTH", "\"yes\"", "true or false"]),
+    ] {
+        let text = complaint(name);
+        for part in parts.iter().chain(&[name]) {
+            assert!(text.contains(part), "{name} does not say {part:?}: {text}");
+        }
+    }
+    // Others are not touched by it.
+    assert_eq!(settings.get(&CTREES_MAX_CHARS).unwrap().value, 32_000);
+}
+
+#[test]
+fn a_blank_variable_is_no_value_but_for_places_of_work() {
+    let home = Home::new();
+    let blank = [
+        ("MUSTER_ADDR", " "),
+        ("MUSTER_URL", "\t"),
+        ("BREADBOARD_API_URL", "http://127.0.0.1:9"),
+        ("MUSTER_WORKSPACE", ""),
+        ("MUSTER_STORAGE_DIR", ""),
+    ];
+    let settings = home.settings(&blank);
+    assert_eq!(settings.get(&SERVER_ADDR).unwrap().source, Source::Default);
+    let url = settings.get(&CLIENT_URL).unwrap();
+    assert_eq!(url.source, Source::Environment("BREADBOARD_API_URL"));
+    assert!(settings.get(&WORKSPACE).is_err() && settings.get(&STORAGE_DIR).is_err());
+}
+
+#[test]
+fn unknown_keys_are_warned_about_with_the_nearest_name() {
+    let home = Home::new();
+    home.configure(
+        "worksapce = 'w'\n[todo.preview]\nrows = 3\n[client]\ntoken = 'hunter2'\n\
+         [server.addr]\nport = 1\n",
+    );
+    let settings = home.settings(&[]);
+    let warnings = settings.warnings();
+    assert_eq!(warnings.len(), 4, "{warnings:?}");
+    let warned = |parts: &[&str]| {
+        let says = |warning: &String| parts.iter().all(|part| warning.contains(part));
+        assert!(warnings.iter().any(says), "{parts:?}: {warnings:?}");
+    };
+    warned(&["line 1", "worksapce", "workspace is the nearest"]);
+    warned(&["line 3", "todo.preview.rows", "todo.preview.max_rows is"]);
+    warned(&["line 5", "client.token", "MUSTER_TOKEN"]);
+    warned(&["line 7", "server.addr.port", "server.addr is"]);
+    assert!(warnings.iter().all(|warning| !warning.contains("hunter2")));
+    assert!(settings.get(&CLIENT_TOKEN).unwrap().value.is_none());
+    assert_eq!(settings.get(&SERVER_ADDR).unwrap().source, Source::Default);
+}
+
+#[test]
+fn a_broken_or_missing_named_file_is_an_error_with_its_place() {
+    let home = Home::new();
+    let complaint = |home: &Home, pairs: &[(&str, &str)]| {
+        format!("{:#}", home.try_settings(pairs).err().unwrap())
+    };
+    let missing = complaint(&home, &[("MUSTER_CONFIG", "/nowhere/own.toml")]);
+    assert!(missing.contains("MUSTER_CONFIG") && missing.contains("/nowhere"), "{missing}");
+    home.configure("workspace = 'w'\nserver = [\n");
+    let broken = complaint(&home, &[]);
+    assert!(broken.contains("own.toml line ") && broken.contains("no TOML"), "{broken}");
+    home.configure("a = 1\na = 2\n");
+    assert!(complaint(&home, &[]).contains("line 2"), "{}", complaint(&home, &[]));
+    home.configure(&"[".repeat(100_000));
+    assert!(home.try_settings(&[]).is_err());
+}
+
+#[test]
+fn the_switches_follow_environment_own_file_and_shared_file() {
+    let home = Home::new();
+    let shared = home.write(
+        ".breadboard/config.json",
+        r#"{"ctrees": {"enabled": true, "showSummary": false, "showTaskNode": false}}"#,
+    );
+    home.configure("[ctrees]\ntask_node = true\n");
+    let settings = home.settings(&[("BREADBOARD_CTREES_SUMMARY", "1")]);
+    let enabled = settings.get(&CTREES_ENABLED).unwrap();
+    assert_eq!((enabled.value, enabled.source), (true, Source::UserFile(shared)));
+    let summary = settings.get(&CTREES_SUMMARY).unwrap();
+    let source = Source::Environment("BREADBOARD_CTREES_SUMMARY");
+    assert_eq!((summary.value, summary.source), (true, source));
+    let task_node = settings.get(&CTREES_TASK_NODE).unwrap();
+    assert_eq!((task_node.value, task_node.source), (true, home.line(2)));
+    let another = home.write("other.json", r#"{"ctrees": {"enabled": false}}"#);
+    let named = [("BREADBOARD_USER_CONFIG", another.to_str().unwrap())];
+    let enabled = home.settings(&named).get(&CTREES_ENABLED).unwrap();
+    assert_eq!((enabled.value, enabled.source), (false, Source::UserFile(another)));
+}
+
+#[test]
+fn an_unusable_shared_file_never_keeps_the_program_from_starting() {
+    let home = Home::new();
+    let path = home.path("shared");
+    let names = [("BREADBOARD_USER_CONFIG", path.to_str().unwrap())];
+    let enabled = || home.settings(&names).get(&CTREES_ENABLED).unwrap();
+    assert!(!enabled().value, "missing");
+    fs::write(&path, [0xff, 0xfe, b'{']).unwrap();
+    assert!(!enabled().value, "no text");
+    let huge = format!("{{\"ctrees\": {{\"enabled\": true}}, \"a\": \"{}\"}}", "x".repeat(1 << 20));
+    fs::write(&path, huge).unwrap();
+    assert!(!enabled().value, "too large");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert!(!enabled().value, "a folder");
+}
+
+#[test]
+fn the_server_is_named_by_variables_or_by_what_runs_here() {
+    let home = Home::new();
+    let store = home.path("store");
+    let storage = ("MUSTER_STORAGE_DIR", store.to_str().unwrap());
+    let url = |pairs: &[(&str, &str)]| home.settings(pairs).get(&CLIENT_URL).unwrap();
+    assert_eq!(url(&[storage]).value, None);
+    let running = WrittenDown::write(&store, "http://127.0.0.1:4711").unwrap();
+    let found = url(&[storage]);
+    assert_eq!(found.value.as_deref(), Some("http://127.0.0.1:4711"));
+    assert!(matches!(found.source, Source::LocalServer(file) if file.starts_with(&store)));
+    let other = ("BREADBOARD_API_URL", "http://127.0.0.1:2/");
+    assert_eq!(url(&[storage, other]).value.as_deref(), Some("http://127.0.0.1:2"));
+    let own = ("MUSTER_URL", "http://127.0.0.1:1");
+    assert_eq!(url(&[storage, other, own]).source, Source::Environment("MUSTER_URL"));
+    drop(running);
+    assert_eq!(url(&[storage]).value, None, "it has stopped");
+}
+
+#[test]
+fn the_local_token_goes_only_to_a_server_of_this_machine() {
+    let home = Home::new();
+    let file = home.write("store/token", "0123abcd\n");
+    let store = file.parent().unwrap().to_str().unwrap().to_owned();
+    let token = |pairs: &[(&str, &str)]| {
+        let storage = ("MUSTER_STORAGE_DIR", store.as_str());
+        let settings = home.settings(&[pairs, &[storage]].concat());
+        let token = settings.get(&CLIENT_TOKEN).unwrap();
+        (token.value.is_some(), token.source)
+    };
+    let local = Source::LocalServer(file.clone());
+    assert_eq!(token(&[("MUSTER_URL", "http://localhost:7717")]), (true, local.clone()));
+    let away = ("MUSTER_URL", "https://muster.example.org");
+    assert_eq!(token(&[away]), (false, Source::Default));
+    assert_eq!(token(&[]), (false, Source::Default), "there is no server to send it to");
+    let named = [away, ("BREADBOARD_API_TOKEN", "b"), ("MUSTER_TOKEN", "a")];
+    assert_eq!(token(&named), (true, Source::Environment("MUSTER_TOKEN")));
+    assert_eq!(token(&named[..2]), (true, Source::Environment("BREADBOARD_API_TOKEN")));
+    let running = WrittenDown::write(Path::new(&store), "https://muster.example.org").unwrap();
+    assert_eq!(token(&[]), (true, local), "our own server under its public name");
+    drop(running);
+}
+
+#[test]
+fn secrets_are_in_no_complaint_and_no_list() {
+    let home = Home::new();
+    let settings = home.settings(&[
+        ("MUSTER_TOKEN", "hunter2 with blanks"),
+        ("MUSTER_URL", "http://ada:hunter2@127.0.0.1:7717"),
+    ]);
+    for entry in ALL {
+        let text = match entry.shown(&settings) {
+            Ok(shown) => shown.value.to_string(),
+            Err(bad) => bad.to_string(),
+        };
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+    let sound = home.settings(&[("MUSTER_TOKEN", "hunter2")]);
+    let token = sound.get(&CLIENT_TOKEN).unwrap();
+    assert!(!format!("{token:?}").contains("hunter2"));
+}
+
+#[test]
+fn every_row_is_complete_and_has_a_name_of_its_own() {
+    let mut seen = std::collections::BTreeSet::new();
+    for row in ALL.iter().map(|entry| entry.row()) {
+        assert!(seen.insert(row.name), "{} is there twice", row.name);
+        for name in row.variables {
+            assert!(seen.insert(name), "{name} is there twice");
+        }
+        for text in [row.allowed, row.default, row.help] {
+            assert!(!text.is_empty(), "{}", row.name);
+        }
+        assert!(!row.help.ends_with('.') && !row.variables.is_empty(), "{}", row.name);
+        assert!(row.variables[0].starts_with("MUSTER_"), "{}", row.name);
+    }
+}
+
+#[test]
+fn the_defaults_are_what_the_rows_say() {
+    let home = Home::new();
+    let settings = home.settings(&[]);
+    for entry in ALL {
+        let Ok(shown) = entry.shown(&settings) else { panic!("{}", entry.row().name) };
+        assert_eq!(shown.source, Source::Default, "{}", entry.row().name);
+        let plain = match shown.value.as_str() {
+            Some(text) => text.to_owned(),
+            None => shown.value.to_string(),
+        };
+        let said = entry.row().default;
+        if !said.contains(' ') && said != "none" {
+            assert_eq!(plain, said, "{}", entry.row().name);
+        }
+    }
+}
