@@ -15,11 +15,11 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use serde_json::{Map, Value};
 
 pub use line::Line;
-pub use section::Section;
 pub use task::TaskRow;
 
 use crate::todo::{Incoming, read::fields};
 use last_node::LastNodeSection;
+use section::Section;
 use task::Row;
 
 /// A JSON object.
@@ -133,7 +133,8 @@ impl Summary {
     }
 }
 
-/// What a reader knows of a session's C-Tree and of its tasks.
+/// What a reader knows of a session's C-Tree and of its tasks. An event that is delivered again
+/// changes nothing.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Reader {
     summary: Summary,

@@ -1,5 +1,6 @@
 //! Rules of the C-Tree room, one test each, and trees in memory to try them on.
 
+mod arbitrary;
 mod growing;
 mod merging;
 mod planting;

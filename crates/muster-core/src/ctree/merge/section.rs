@@ -6,7 +6,7 @@ use super::{Object, Rank, Slots, offer_key};
 
 /// The keys of a section, and when it was cleared last.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Section {
+pub(super) struct Section {
     keys: Slots,
     cleared: Option<Rank>,
 }
