@@ -103,6 +103,7 @@ pub(crate) enum Command {
     Import(commands::import::Import),
     Doctor(commands::doctor::Doctor),
     Backup(commands::backup::Backup),
+    Status(commands::status::Status),
     /// Print the OpenAPI document of the HTTP interface
     Openapi,
     /// Print the reference of all tools as Markdown
@@ -126,6 +127,7 @@ impl Command {
             | Self::Import(_)
             | Self::Doctor(_)
             | Self::Backup(_)
+            | Self::Status(_)
             | Self::Openapi
             | Self::Reference => Level::WARN,
         }

@@ -14,4 +14,5 @@ pub(crate) mod openapi;
 pub(crate) mod reference;
 pub(crate) mod serve;
 pub(crate) mod setup;
+pub(crate) mod status;
 pub(crate) mod tasks;

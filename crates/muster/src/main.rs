@@ -4,6 +4,7 @@
 //! protocols.
 
 mod arguments;
+mod client;
 mod commands;
 mod config;
 mod local_server;
@@ -70,6 +71,7 @@ fn perform(settings: &Settings, command: Command) -> anyhow::Result<ExitCode> {
         Command::Import(import) => commands::import::run(settings, import),
         Command::Doctor(doctor) => commands::doctor::run(settings, &doctor),
         Command::Backup(backup) => commands::backup::run(settings, &backup),
+        Command::Status(status) => commands::status::run(settings, &status),
         Command::Openapi => commands::openapi::run(),
         Command::Reference => commands::reference::run(),
     }

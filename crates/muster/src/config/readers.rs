@@ -18,6 +18,13 @@ pub(super) const PREVIEW_ROWS_MAX: u64 = 7;
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
+impl Secret {
+    /// The text itself, to be sent where it belongs.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Secret(…)")

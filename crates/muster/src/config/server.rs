@@ -2,14 +2,38 @@
 
 use std::{fs, net::IpAddr};
 
+use anyhow::bail;
 use muster_http::TOKEN_FILE;
 
 use super::{
     Settings, Source, Sourced,
-    entries::CLIENT_URL,
+    entries::{CLIENT_TOKEN, CLIENT_URL},
     readers::{self, Secret},
 };
 use crate::{local_server, storage};
+
+/// A server to talk to.
+#[derive(Debug)]
+pub(crate) struct Server {
+    /// Its address, without a trailing slash.
+    pub(crate) url: String,
+    /// Who says so.
+    pub(crate) source: Source,
+    /// The token to present, if one is known. It goes to this address and nowhere else.
+    pub(crate) token: Option<Secret>,
+}
+
+/// Finds the server that every client command talks to.
+pub(crate) fn server(settings: &Settings) -> anyhow::Result<Server> {
+    let Sourced { value, source } = settings.get(&CLIENT_URL)?;
+    let Some(url) = value else {
+        bail!(
+            "no server is known: start one with `muster serve`, or name one with {}",
+            CLIENT_URL.row.variables[0]
+        );
+    };
+    Ok(Server { url, source, token: settings.get(&CLIENT_TOKEN)?.value })
+}
 
 /// The address that a running server of this machine has written down.
 pub(super) fn written_down(settings: &Settings) -> Sourced<Option<String>> {

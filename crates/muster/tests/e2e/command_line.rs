@@ -47,6 +47,7 @@ fn help_of_every_command_reads_well() {
         ("help_import", &["import", "--help"]),
         ("help_doctor", &["doctor", "--help"]),
         ("help_backup", &["backup", "--help"]),
+        ("help_status", &["status", "--help"]),
         ("help_config", &["config", "--help"]),
         ("help_config_show", &["config", "show", "--help"]),
     ] {

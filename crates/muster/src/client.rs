@@ -1,0 +1,160 @@
+//! Questions to a running server, over plain HTTP.
+//!
+//! Requests are HTTP/1.0: the answer then ends where the connection does, and nothing has to be
+//! taken apart. Redirects are not followed, so the token never leaves for another place. What is
+//! deliberately not here: TLS; a server elsewhere is reached through a tunnel.
+
+use std::{
+    io::{self, BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpStream, ToSocketAddrs as _},
+    time::Duration,
+};
+
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+
+use crate::config::{Server, Settings, Source, server};
+
+/// How long a connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a server may be silent.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Bytes of an answer at most.
+const ANSWER_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// The port when an address names none.
+const HTTP_PORT: u16 = 80;
+
+/// A server that questions go to.
+pub(crate) struct Client {
+    server: Server,
+    /// Host and port as the address names them.
+    authority: String,
+    /// What stands before every path.
+    prefix: String,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    /// The status code.
+    pub(crate) status: u16,
+    /// The body.
+    pub(crate) body: Value,
+}
+
+impl Client {
+    /// A client of the server that the settings lead to (CF-8).
+    pub(crate) fn of(settings: &Settings) -> anyhow::Result<Self> {
+        let server = server(settings)?;
+        let Some(rest) = strip_scheme(&server.url) else {
+            bail!("{} speaks TLS, which this program does not: use a tunnel", server.url);
+        };
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let prefix = if path.is_empty() { String::new() } else { format!("/{path}") };
+        let authority = authority.to_owned();
+        Ok(Self { server, authority, prefix })
+    }
+
+    /// The server's address.
+    pub(crate) fn url(&self) -> &str {
+        &self.server.url
+    }
+
+    /// Who said that the server is there.
+    pub(crate) fn source(&self) -> &Source {
+        &self.server.source
+    }
+
+    /// Asks for something.
+    pub(crate) fn get(&self, path: &str) -> anyhow::Result<Reply> {
+        let answer = self.connect().and_then(|stream| self.exchange(stream, path));
+        answer.with_context(|| format!("no answer from {}", self.server.url))
+    }
+
+    fn connect(&self) -> io::Result<TcpStream> {
+        let target = match self.authority.rsplit_once(':') {
+            Some((_, port)) if port.parse::<u16>().is_ok() => self.authority.clone(),
+            _ => format!("{}:{HTTP_PORT}", self.authority),
+        };
+        let mut outcome = Err(io::Error::from(io::ErrorKind::AddrNotAvailable));
+        for address in target.to_socket_addrs()? {
+            outcome = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT);
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome
+    }
+
+    fn exchange(&self, mut stream: TcpStream, path: &str) -> io::Result<Reply> {
+        stream.set_read_timeout(Some(SILENCE_TIMEOUT))?;
+        stream.set_write_timeout(Some(SILENCE_TIMEOUT))?;
+        stream.write_all(self.request(path).as_bytes())?;
+        read_reply(stream)
+    }
+
+    fn request(&self, path: &str) -> String {
+        let authorization = match &self.server.token {
+            Some(token) => format!("Authorization: Bearer {}\r\n", token.reveal()),
+            None => String::new(),
+        };
+        let (prefix, host) = (&self.prefix, &self.authority);
+        format!(
+            "GET {prefix}{path} HTTP/1.0\r\nHost: {host}\r\n\
+             Accept: application/json\r\n{authorization}\r\n"
+        )
+    }
+}
+
+/// What stands behind `http://`.
+fn strip_scheme(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_once("://")?;
+    scheme.eq_ignore_ascii_case("http").then_some(rest)
+}
+
+/// Reads an answer to its end. A body that is no JSON is kept as a text.
+fn read_reply(stream: impl io::Read) -> io::Result<Reply> {
+    let broken = || io::Error::new(io::ErrorKind::InvalidData, "this is no HTTP server");
+    let mut reader = BufReader::new(stream.take(ANSWER_BYTES_MAX));
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let mut words = line.split_ascii_whitespace();
+    let status = match (words.next(), words.next()) {
+        (Some(version), Some(status)) if version.starts_with("HTTP/1.") => {
+            status.parse().map_err(|_| broken())?
+        }
+        _ => return Err(broken()),
+    };
+    while !matches!(line.as_str(), "" | "\r\n" | "\n") {
+        line.clear();
+        reader.read_line(&mut line)?;
+    }
+    let mut body = Vec::new();
+    reader.read_to_end(&mut body)?;
+    let body = serde_json::from_slice(&body)
+        .unwrap_or_else(|_| Value::from(String::from_utf8_lossy(&body).into_owned()));
+    Ok(Reply { status, body })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::read_reply;
+
+    #[test]
+    fn an_answer_is_status_and_body() {
+        let text = "HTTP/1.0 401 Unauthorized\r\ncontent-type: application/json\r\n\r\n{\"a\":1}";
+        let reply = read_reply(text.as_bytes()).unwrap();
+        assert_eq!((reply.status, reply.body), (401, json!({"a": 1})));
+        let reply = read_reply(&b"HTTP/1.1 502 \n\n<html>"[..]).unwrap();
+        assert_eq!((reply.status, reply.body), (502, json!("<html>")));
+    }
+
+    #[test]
+    fn other_programs_are_told_from_servers() {
+        for text in ["", "SSH-2.0-OpenSSH_9.6\r\n", "HTTP/1.1\r\n\r\n", "HTTP/1.1 ok\r\n\r\n"] {
+            assert!(read_reply(text.as_bytes()).is_err(), "{text:?}");
+        }
+    }
+}

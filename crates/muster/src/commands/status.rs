@@ -1,0 +1,124 @@
+//! `muster status`: the server that client commands talk to, and whether it answers.
+
+use std::{fmt::Write as _, process::ExitCode};
+
+use anyhow::bail;
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::{
+    client::Client,
+    config::{Settings, Source},
+    people::{Look, read},
+    screen::{Screen, Tone},
+};
+
+/// Status code of an answer that is what was asked for.
+const OK: u16 = 200;
+
+/// Ask the running server how it is
+///
+/// Finds the server as every client command does: MUSTER_URL names it, else it is the one that runs
+/// on the storage folder. The exit code is 0 when it works and takes the token.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster status
+  muster status --json | jq .version
+  MUSTER_URL=http://127.0.0.1:8080 muster status")]
+pub(crate) struct Status {
+    #[command(flatten)]
+    look: Look,
+}
+
+/// What a server says of itself.
+#[derive(Deserialize, Serialize)]
+struct Health {
+    status: String,
+    version: String,
+    uptime_seconds: u64,
+}
+
+/// What a server makes of our token.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Access {
+    Granted,
+    Refused,
+}
+
+/// Prints what the server says.
+pub(crate) fn run(settings: &Settings, status: &Status) -> anyhow::Result<ExitCode> {
+    let client = Client::of(settings)?;
+    let reply = client.get("/health")?;
+    let Ok(health) = read::<Health>(&reply.body) else {
+        bail!("{} answers with status {}, but not as a server", client.url(), reply.status);
+    };
+    let access = match client.get("/api/ops")?.status {
+        OK => Access::Granted,
+        _ => Access::Refused,
+    };
+    let raw = json!({
+        "url": client.url(),
+        "source": client.source(),
+        "status": health.status,
+        "version": health.version,
+        "uptime_seconds": health.uptime_seconds,
+        "access": access,
+    });
+    status.look.print(&raw, |screen| lines(screen, &client, &health, access))?;
+    let works = health.status == "ok" && access == Access::Granted;
+    Ok(if works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn lines(
+    screen: Screen,
+    client: &Client,
+    health: &Health,
+    access: Access,
+) -> anyhow::Result<String> {
+    let state = match health.status.as_str() {
+        "ok" => screen.paint(Tone::Good, "works"),
+        other => screen.paint(Tone::Bad, other),
+    };
+    let place = if matches!(client.source(), Source::LocalServer(_)) {
+        "it runs on the storage folder".to_owned()
+    } else {
+        format!("named by {}", client.source())
+    };
+    let access = match access {
+        Access::Granted => screen.paint(Tone::Good, "granted"),
+        Access::Refused => screen.paint(Tone::Bad, "refused: set MUSTER_TOKEN to its token"),
+    };
+    let url = screen.paint(Tone::Strong, client.url());
+    let mut text = format!("{url}  {}\n", screen.paint(Tone::Faint, &place));
+    writeln!(text, "  server   {state}, version {}", health.version)?;
+    writeln!(text, "  uptime   {}", uptime(health.uptime_seconds))?;
+    writeln!(text, "  access   {access}")?;
+    Ok(text)
+}
+
+/// A span of time in its two largest units.
+fn uptime(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uptime;
+
+    #[test]
+    fn times_are_told_in_their_two_largest_units() {
+        for (seconds, text) in
+            [(0, "0 s"), (59, "59 s"), (61, "1 min 1 s"), (7_260, "2 h 1 min"), (90_000, "1 d 1 h")]
+        {
+            assert_eq!(uptime(seconds), text);
+        }
+    }
+}
