@@ -88,6 +88,9 @@ pub struct Approval {
     pub kind: ApprovalKind,
     /// The call.
     pub tool: Tool,
+    /// The provider's own id of the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_approval_id: Option<String>,
     /// What the asker says besides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,

@@ -3,17 +3,26 @@
 
 mod graph;
 mod life;
+mod turn;
 
-pub use graph::{CapabilityPatch, NodeInput, PermissionPatch, SessionPatch};
+pub use graph::{
+    CapabilityPatch, EditNode, NodeInput, NodeWish, PermissionPatch, PutEdge, SessionPatch,
+};
 pub use life::{
     BootReport, CheckInput, CreateRun, RunFields, SetStatus, SettingsPatch, StatusWish,
     VerifyReport,
 };
+pub use turn::{BeginTurn, CloseTurn, FailStart, PlannedPrompt};
 
 use super::{
+    artifact::WrittenFile,
     edge::Actor,
-    id::{ItemId, NodeId, Seed},
+    event::ResetMethod,
+    id::{EdgeId, ItemId, NodeId, Seed, TurnId},
+    node::{NodeTodo, Process},
+    provider::ProviderEvent,
     record::{GlobalMode, Mode},
+    turn::TurnReason,
 };
 
 /// A request to change a run.
@@ -68,5 +77,115 @@ pub enum Ask {
         node: NodeId,
         /// The input.
         item: ItemId,
+    },
+    /// Change settings of a node, hold or release it.
+    EditNode(Box<EditNode>),
+    /// Delete a node.
+    DeleteNode {
+        /// The node.
+        node: NodeId,
+    },
+    /// End the turn in flight.
+    InterruptNode {
+        /// The node.
+        node: NodeId,
+    },
+    /// End the turn in flight and the process, and hold the node.
+    StopNode {
+        /// The node.
+        node: NodeId,
+    },
+    /// Release a node and let it work on what waits.
+    StartNode {
+        /// The node.
+        node: NodeId,
+    },
+    /// Clear a node's context.
+    ResetNode {
+        /// The node.
+        node: NodeId,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// A node's context was cleared.
+    ReportReset {
+        /// The node.
+        node: NodeId,
+        /// How.
+        method: ResetMethod,
+    },
+    /// A node's session could not be resumed.
+    ReportSessionLost {
+        /// The node.
+        node: NodeId,
+    },
+    /// A provider's process began, or ended.
+    ReportProcess {
+        /// The node.
+        node: NodeId,
+        /// The process, if it began.
+        process: Option<Process>,
+    },
+    /// A node works in this directory.
+    PlaceNode {
+        /// The node.
+        node: NodeId,
+        /// The directory.
+        workdir: String,
+    },
+    /// A node's todo list, as its session keeps it.
+    ShowTodos {
+        /// The node.
+        node: NodeId,
+        /// The list.
+        todos: Vec<NodeTodo>,
+    },
+    /// Make an edge, or change one.
+    PutEdge(PutEdge),
+    /// Remove an edge.
+    DeleteEdge {
+        /// The edge.
+        edge: EdgeId,
+    },
+    /// Begin a turn.
+    BeginTurn(Box<BeginTurn>),
+    /// A turn cannot even be asked.
+    FailStart(FailStart),
+    /// The provider has the prompt.
+    ReportSent {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// The provider says something.
+    Report {
+        /// The turn.
+        turn: TurnId,
+        /// What.
+        event: ProviderEvent,
+    },
+    /// Nothing was heard for half of the time that it may take.
+    ReportSilence {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// A turn shall end, for a reason that the runtime found.
+    EndTurn {
+        /// The turn.
+        turn: TurnId,
+        /// Why.
+        reason: TurnReason,
+        /// In words.
+        detail: Option<String>,
+    },
+    /// A turn is over.
+    CloseTurn(Box<CloseTurn>),
+    /// A file was written.
+    RecordArtifact {
+        /// The node that it belongs to; the runtime for the run's own.
+        node: NodeId,
+        /// The turn that it belongs to.
+        turn: Option<TurnId>,
+        /// The file.
+        file: Box<WrittenFile>,
     },
 }

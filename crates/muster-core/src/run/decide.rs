@@ -2,12 +2,18 @@
 
 mod approval;
 mod artifact;
+mod budget;
+mod closing;
 mod create;
+mod graph;
 mod handoff;
 mod inbox;
 mod life;
 mod node;
 mod phase;
+mod removal;
+mod steer;
+mod tool;
 mod turn;
 
 use super::{
@@ -27,12 +33,12 @@ pub(super) fn decide(
 ) -> Result<Vec<Event>, Refusal<Runs>> {
     known_version(docs)?;
     let mut story = Story::begin(docs, command, env);
-    tell(&mut story, &command.ask)?;
+    tell(&mut story, command)?;
     Ok(story.end())
 }
 
-fn tell(story: &mut Story, ask: &Ask) -> Found<()> {
-    match ask {
+fn tell(story: &mut Story, command: &Command) -> Found<()> {
+    match &command.ask {
         Ask::CreateRun(create) => create::run(story, create),
         Ask::EditRun(fields) => create::edit(story, fields),
         Ask::SetStatus(wish) => life::set_status(story, wish),
@@ -46,6 +52,36 @@ fn tell(story: &mut Story, ask: &Ask) -> Found<()> {
             inbox::chat(story, *node, content, *interrupt)
         }
         Ask::CancelItem { node, item } => inbox::cancel(story, *node, *item),
+        Ask::EditNode(edit) => steer::edit(story, edit),
+        Ask::DeleteNode { node } => removal::delete(story, *node),
+        Ask::InterruptNode { node } => steer::interrupt(story, *node),
+        Ask::StopNode { node } => steer::stop(story, *node),
+        Ask::StartNode { node } => steer::start(story, *node),
+        Ask::ResetNode { node, reason } => steer::reset(story, *node, reason.as_deref()),
+        Ask::ReportReset { node, method } => steer::reset_done(story, *node, *method),
+        Ask::ReportSessionLost { node } => steer::session_lost(story, *node),
+        Ask::ReportProcess { node, process } => steer::process(story, *node, *process),
+        Ask::PlaceNode { node, workdir } => {
+            story.change_node(*node, |node| node.workdir.clone_from(workdir))
+        }
+        Ask::ShowTodos { node, todos } => {
+            story.change_node(*node, |node| node.todos.clone_from(todos))
+        }
+        Ask::PutEdge(put) => graph::put(story, put, command.by).map(|_| ()),
+        Ask::DeleteEdge { edge } => graph::disconnect(story, *edge),
+        Ask::BeginTurn(begin) => turn::begin(story, begin),
+        Ask::FailStart(fail) => turn::fail_start(story, fail),
+        Ask::ReportSent { turn } => turn::sent(story, *turn),
+        Ask::Report { turn, event } => turn::report(story, *turn, event),
+        Ask::ReportSilence { turn } => turn::silent(story, *turn),
+        Ask::EndTurn { turn, reason, detail } => {
+            turn::finish(story, *turn, *reason, detail.as_deref())
+        }
+        Ask::CloseTurn(close) => closing::close(story, close),
+        Ask::RecordArtifact { node, turn, file } => {
+            story.in_turn(*turn);
+            artifact::record(story, *node, file)
+        }
     }
 }
 

@@ -131,6 +131,8 @@ patched! {
         question: Option<Question>,
         /// Approvals that block it.
         awaiting: Vec<ApprovalId>,
+        /// Whether it goes away when the turn in flight has ended.
+        deleting: bool,
         /// Whether it changed files since the last VERIFY.
         changed: bool,
         /// Whether it changed what it may not change.

@@ -115,7 +115,7 @@ pub struct Evidence {
     pub output_hash: String,
     /// Hash of the last change, empty without one.
     pub diff_hash: String,
-    /// Hash of the failing checks, empty without them; what an agent said when it reported a stall.
+    /// Hash of the failing checks, empty without them.
     pub verification_failure: String,
     /// First lines of the last texts, oldest first.
     pub summaries: Vec<String>,

@@ -4,9 +4,12 @@ use super::{
     Fact,
     command::VerifyReport,
     event::RunStalled,
-    lookup::Found,
+    id::TurnId,
+    lookup::{self, Found},
+    node::Repetition,
     record::{Evidence, RunStatus, Stall, StallCounts, StallRule, StatusCode, StatusReason},
     story::Story,
+    turn::Turn,
 };
 
 /// What a person could do, in the order of how little it costs.
@@ -17,6 +20,133 @@ const SUGGESTIONS: [&str; 5] = [
     "raise the threshold",
     "resume",
 ];
+/// Turns whose first lines are shown.
+const SUMMARIES_MAX: usize = 3;
+/// Characters of what an agent says when it reports a stall.
+const REPORT_CHARS_MAX: usize = 300;
+
+/// A completed turn as far as loops are concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Trace {
+    turn: TurnId,
+    output: String,
+    diff: Option<String>,
+}
+
+/// What a turn adds to the signs of a loop.
+#[derive(Clone, Debug)]
+pub(super) struct Signs {
+    /// The node's counts with this turn.
+    pub(super) repetition: Repetition,
+    /// Turns that alternate, zero when they do not.
+    oscillation: u32,
+    /// The turns, oldest first, this one last.
+    recent: Vec<Trace>,
+}
+
+/// Counts what a completed turn repeats; the turn itself has not ended yet.
+pub(super) fn signs(
+    story: &Story,
+    turn: &Turn,
+    output: Option<&str>,
+    diff: Option<&str>,
+) -> Found<Signs> {
+    let before = story.node(turn.node_id)?.repetition.clone();
+    let Some(output) = output else {
+        return Ok(Signs { repetition: before, oscillation: 0, recent: Vec::new() });
+    };
+    let span = 2 * story.run()?.settings.stall_threshold.saturating_sub(1).max(2);
+    let earlier = lookup::completed_turns(story.docs(), turn.node_id, span)?;
+    let counted = earlier.iter().filter(|earlier| earlier.number > before.since_turn);
+    let mut recent: Vec<Trace> = counted
+        .map(|earlier| Trace {
+            turn: earlier.id,
+            output: earlier.output_hash.clone().unwrap_or_default(),
+            diff: earlier.diff_hash.clone(),
+        })
+        .collect();
+    recent.reverse();
+    recent.push(Trace { turn: turn.id, output: output.to_owned(), diff: diff.map(str::to_owned) });
+    let same_output = before.output_hash.as_deref() == Some(output);
+    let same_diff = diff.is_some() && before.diff_hash.as_deref() == diff;
+    let repetition = Repetition {
+        output_hash: Some(output.to_owned()),
+        diff_hash: diff.map(str::to_owned),
+        // RUNS-LOOP-2: a change that was not there before is progress.
+        output_count: match same_output && !is_progress(&recent, recent.len() - 1) {
+            true => before.output_count + 1,
+            false => 1,
+        },
+        diff_count: if same_diff { before.diff_count + 1 } else { u32::from(diff.is_some()) },
+        since_turn: before.since_turn,
+    };
+    let span = span as usize;
+    let oscillation = if alternates(&recent, span) { span as u32 } else { 0 };
+    Ok(Signs { repetition, oscillation, recent })
+}
+
+/// Whether a turn made a change that the two before it did not make.
+fn is_progress(turns: &[Trace], at: usize) -> bool {
+    let before = &turns[at.saturating_sub(2)..at];
+    turns[at].diff.is_some() && before.iter().all(|earlier| earlier.diff != turns[at].diff)
+}
+
+/// Whether the last `span` turns go A, B, A, B in what they say or in what they change.
+fn alternates(turns: &[Trace], span: usize) -> bool {
+    let Some(from) = turns.len().checked_sub(span) else { return false };
+    let window = &turns[from..];
+    let (first, second) = (&window[0], &window[1]);
+    let in_turn = |same: &dyn Fn(&Trace, &Trace) -> bool| {
+        !same(first, second)
+            && window.iter().enumerate().all(|(at, turn)| same(turn, &window[at % 2]))
+    };
+    let said = in_turn(&|a, b| a.output == b.output)
+        && (2..window.len()).all(|at| !is_progress(window, at));
+    let changed =
+        window.iter().all(|turn| turn.diff.is_some()) && in_turn(&|a, b| a.diff == b.diff);
+    said || changed
+}
+
+/// Stalls the run when a node's turns repeat once too often (RUNS-LOOP-1).
+pub(super) fn judge(story: &mut Story, turn: &Turn, signs: &Signs) -> Found<()> {
+    let threshold = story.run()?.settings.stall_threshold;
+    let counts = &signs.repetition;
+    let (rule, span) = if counts.output_count >= threshold {
+        (StallRule::Output, counts.output_count)
+    } else if counts.diff_count >= threshold {
+        (StallRule::Diff, counts.diff_count)
+    } else if signs.oscillation > 0 {
+        (StallRule::Oscillation, signs.oscillation)
+    } else {
+        return Ok(());
+    };
+    let from = signs.recent.len().saturating_sub(span as usize);
+    let turn_ids: Vec<TurnId> = signs.recent[from..].iter().map(|trace| trace.turn).collect();
+    let evidence = Evidence {
+        node_id: Some(turn.node_id),
+        summaries: summaries(story, &turn_ids)?,
+        turn_ids,
+        output_hash: counts.output_hash.clone().unwrap_or_default(),
+        diff_hash: counts.diff_hash.clone().unwrap_or_default(),
+        counts: StallCounts {
+            output: counts.output_count,
+            diff: counts.diff_count,
+            verification: 0,
+            oscillation: signs.oscillation,
+        },
+        ..blank(rule, threshold)
+    };
+    declare(story, evidence)
+}
+
+/// First lines of the last turns, oldest first.
+fn summaries(story: &Story, turns: &[TurnId]) -> Found<Vec<String>> {
+    let last = &turns[turns.len().saturating_sub(SUMMARIES_MAX)..];
+    let line = |id: &TurnId| -> Found<String> {
+        Ok(lookup::turn(story.docs(), *id)?.summary.clone().unwrap_or_default())
+    };
+    last.iter().map(line).collect()
+}
 
 /// Stalls the run when the same checks failed once too often; answers whether it did.
 pub(super) fn verification(story: &mut Story, report: &VerifyReport) -> Found<bool> {
@@ -27,23 +157,44 @@ pub(super) fn verification(story: &mut Story, report: &VerifyReport) -> Found<bo
         return Ok(false);
     }
     let evidence = Evidence {
-        rule: StallRule::Verification,
-        node_id: None,
-        turn_ids: Vec::new(),
-        output_hash: String::new(),
-        diff_hash: String::new(),
         verification_failure: report.failure_hash.clone().unwrap_or_default(),
-        summaries: Vec::new(),
         counts: StallCounts { verification: count, ..StallCounts::default() },
-        threshold,
-        suggestions: SUGGESTIONS.map(str::to_owned).to_vec(),
+        ..blank(StallRule::Verification, threshold)
     };
     declare(story, evidence)?;
     Ok(true)
 }
 
+#[expect(dead_code, reason = "the agents' tools call it")]
+/// Stalls the run because an agent says that it goes in circles.
+pub(super) fn reported(story: &mut Story, turn: &Turn, why: &str) -> Found<()> {
+    let threshold = story.run()?.settings.stall_threshold;
+    let evidence = Evidence {
+        node_id: Some(turn.node_id),
+        turn_ids: vec![turn.id],
+        summaries: vec![crate::text::cut(why, REPORT_CHARS_MAX)],
+        ..blank(StallRule::Reported, threshold)
+    };
+    declare(story, evidence)
+}
+
+fn blank(rule: StallRule, threshold: u32) -> Evidence {
+    Evidence {
+        rule,
+        node_id: None,
+        turn_ids: Vec::new(),
+        output_hash: String::new(),
+        diff_hash: String::new(),
+        verification_failure: String::new(),
+        summaries: Vec::new(),
+        counts: StallCounts::default(),
+        threshold,
+        suggestions: SUGGESTIONS.map(str::to_owned).to_vec(),
+    }
+}
+
 /// Pauses the run with its evidence (RUNS-LOOP-3).
-pub(super) fn declare(story: &mut Story, evidence: Evidence) -> Found<()> {
+fn declare(story: &mut Story, evidence: Evidence) -> Found<()> {
     let now = story.now();
     let stall = Stall {
         at: now,
@@ -51,16 +202,15 @@ pub(super) fn declare(story: &mut Story, evidence: Evidence) -> Found<()> {
         turn_id: evidence.turn_ids.last().copied(),
         evidence: evidence.clone(),
     };
-    let reason =
-        StatusReason { node_id: evidence.node_id, ..StatusReason::plain(StatusCode::Stalled, now) };
+    let node_id = evidence.node_id;
+    let reason = StatusReason { node_id, ..StatusReason::plain(StatusCode::Stalled, now) };
     story.change_run(|run| {
         run.status = RunStatus::Paused;
         run.status_reason = Some(reason);
         run.stall = Some(stall);
     })?;
-    let node = evidence.node_id;
     let fact = Fact::RunStalled(RunStalled { evidence });
-    match node {
+    match node_id {
         Some(node) => story.tell_of(node, fact),
         None => story.tell(fact),
     }

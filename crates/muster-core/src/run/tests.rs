@@ -1,19 +1,25 @@
 //! Rules of the run room, one test each, and a model of the whole room.
 
 mod life;
+mod nodes;
+mod turns;
 
 use super::{
     Ask, Command, Document, Event, Fact, Key, Rejection, Runs,
-    artifact::{ArtifactKind, WrittenFile},
+    artifact::{ArtifactKind, DiffMetadata, DiffMethod, WrittenFile},
     command::{
-        BootReport, CheckInput, CreateRun, NodeInput, RunFields, SetStatus, StatusWish,
-        VerifyReport,
+        BeginTurn, BootReport, CheckInput, CloseTurn, CreateRun, EditNode, NodeInput,
+        PlannedPrompt, PutEdge, RunFields, SetStatus, StatusWish, VerifyReport,
     },
     edge::Actor,
-    id::{ArtifactId, NodeId, RunId, Seed},
+    id::{ArtifactId, EdgeId, NodeId, RunId, Seed, TurnId},
     lookup,
+    moment::Moment,
     node::{Node, PermissionsMode, Provider},
+    provider::{Outcome, ProviderEvent, ProviderTool},
     record::{Phase, Run, RunStatus},
+    schedule::{self, Agenda},
+    turn::{PromptKind, PromptParts, Turn, TurnReason},
 };
 use crate::{Aggregate, Documents, Draft, Env, Head, Recorded, Refusal, Replay, Timestamp};
 
@@ -141,6 +147,118 @@ impl Room {
         self.runtime(Ask::ReportVerification(Box::new(report)))
     }
 
+    fn agenda(&self) -> Agenda {
+        schedule::agenda(&self.docs, Moment(Timestamp(self.now))).unwrap()
+    }
+
+    /// Nodes that may start, in order.
+    fn ready(&self) -> Vec<NodeId> {
+        self.agenda().starts.iter().map(|start| start.node).collect()
+    }
+
+    /// The turn that a node would begin now.
+    fn planned(&mut self, node: NodeId) -> BeginTurn {
+        let agenda = self.agenda();
+        let start = agenda.starts.iter().find(|start| start.node == node);
+        let start = *start.unwrap_or_else(|| panic!("not ready: {:#?}", self.node(node)));
+        let inputs = schedule::inputs(&self.docs, self.node(node)).unwrap();
+        let inputs = inputs.iter().filter(|input| !input.redelivered).map(|input| input.id);
+        BeginTurn {
+            node,
+            trigger: start.trigger,
+            inputs: inputs.collect(),
+            turn: TurnId(self.fresh()),
+            prompt: PlannedPrompt {
+                kind: PromptKind::Full,
+                hash: "hash".to_owned(),
+                sent_hash: "hash".to_owned(),
+                parts: PromptParts::default(),
+                full: self.file(ArtifactKind::Prompt, "prompt.full.txt"),
+                blocks: self.file(ArtifactKind::Prompt, "prompt.blocks.json"),
+            },
+            tree: Some("before".to_owned()),
+        }
+    }
+
+    fn begin(&mut self, node: NodeId) -> TurnId {
+        let begin = self.planned(node);
+        let turn = begin.turn;
+        self.runtime(Ask::BeginTurn(Box::new(begin)));
+        turn
+    }
+
+    /// A turn whose prompt the provider has.
+    fn prompt(&mut self, node: NodeId) -> TurnId {
+        let turn = self.begin(node);
+        self.runtime(Ask::ReportSent { turn });
+        turn
+    }
+
+    fn report(&mut self, turn: TurnId, event: ProviderEvent) -> Vec<Event> {
+        self.runtime(Ask::Report { turn, event })
+    }
+
+    fn stream(&mut self, turn: TurnId, text: &str) -> Vec<Event> {
+        self.report(turn, ProviderEvent::Delta { text: text.to_owned() })
+    }
+
+    /// What a turn leaves, with the files that it changed.
+    fn closing(&mut self, turn: TurnId, text: &str, changed: &[&str]) -> CloseTurn {
+        let mut diff = self.file(ArtifactKind::Diff, "diff.patch");
+        diff.diff = Some(difference(changed));
+        CloseTurn {
+            turn,
+            text: text.to_owned(),
+            diff: Some(diff),
+            transcript: Some(self.file(ArtifactKind::Transcript, "transcript.md")),
+            log: None,
+            reports: Vec::new(),
+            pack: None,
+            retry_after_ms: None,
+            process_gone: false,
+        }
+    }
+
+    fn close(&mut self, turn: TurnId, text: &str, changed: &[&str]) -> Vec<Event> {
+        let close = self.closing(turn, text, changed);
+        self.runtime(Ask::CloseTurn(Box::new(close)))
+    }
+
+    /// The provider says that it is done.
+    fn complete(&mut self, turn: TurnId, text: &str, changed: &[&str]) -> Vec<Event> {
+        let mut events = self.report(turn, ProviderEvent::TurnEnded(Outcome::Completed));
+        events.extend(self.close(turn, text, changed));
+        events
+    }
+
+    /// The provider says that it failed.
+    fn fail(&mut self, turn: TurnId, reason: TurnReason) -> Vec<Event> {
+        let outcome = Outcome::Failed { reason, detail: Some("why".to_owned()) };
+        let mut events = self.report(turn, ProviderEvent::TurnEnded(outcome));
+        events.extend(self.close(turn, "", &[]));
+        events
+    }
+
+    /// A whole turn.
+    fn answer(&mut self, node: NodeId, text: &str, changed: &[&str]) -> Vec<Event> {
+        let turn = self.prompt(node);
+        self.complete(turn, text, changed)
+    }
+
+    fn connect(&mut self, from: NodeId, to: NodeId) -> EdgeId {
+        self.user(Ask::PutEdge(PutEdge::between(from, to)));
+        lookup::edges(&self.docs).unwrap().last().unwrap().id
+    }
+
+    fn edit(&mut self, node: NodeId, input: NodeInput) -> Vec<Event> {
+        let edit = EditNode { node, input, status: None, summary: None };
+        self.user(Ask::EditNode(Box::new(edit)))
+    }
+
+    fn turn(&self, id: TurnId) -> &Turn {
+        lookup::turn(&self.docs, id).unwrap()
+    }
+
     fn run(&self) -> &Run {
         lookup::run(&self.docs).unwrap()
     }
@@ -208,6 +326,29 @@ fn with_checks() -> RunFields {
         required: None,
     };
     RunFields { checks: Some(vec![check]), ..RunFields::default() }
+}
+
+/// What is known of a diff that changes these files; each list of files has a hash of its own.
+fn difference(changed: &[&str]) -> DiffMetadata {
+    DiffMetadata {
+        files_changed: changed.iter().map(|path| (*path).to_owned()).collect(),
+        summary: format!("{} files", changed.len()),
+        insertions: 0,
+        deletions: 0,
+        method: DiffMethod::GitShadow,
+        base: Some("before".to_owned()),
+        tree: Some("after".to_owned()),
+        diff_hash: (!changed.is_empty()).then(|| changed.join(",")),
+        shared: false,
+        overlap_turns: Vec::new(),
+        skipped: Vec::new(),
+        violations: Vec::new(),
+    }
+}
+
+fn tool(id: &str) -> ProviderTool {
+    let args = [("cmd".to_owned(), "make".into())].into_iter().collect();
+    ProviderTool { id: id.to_owned(), name: "command".to_owned(), args }
 }
 
 fn kinds(events: &[Event]) -> Vec<&'static str> {

@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     run::{
+        edge::EdgeType,
+        id::{EdgeId, NodeId},
         node::{Capabilities, Permissions, PermissionsMode, Provider},
         settings::Budget,
-        shape::given,
+        shape::{given, words},
     },
     tasks::id::TaskId,
 };
@@ -49,6 +51,63 @@ pub struct NodeInput {
     pub task_id: Option<Option<TaskId>>,
     /// Whether it is held.
     pub held: Option<bool>,
+}
+
+words! {
+    /// What a person can wish a node's status to be (RUNS-NODE-4).
+    NodeWish {
+        /// Held.
+        Blocked = "blocked",
+        /// Released.
+        Idle = "idle",
+    }
+}
+
+/// Changes of a node.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EditNode {
+    /// The node.
+    pub node: NodeId,
+    /// Settings that change.
+    pub input: NodeInput,
+    /// Whether it is held or released.
+    pub status: Option<NodeWish>,
+    /// Its short live status.
+    pub summary: Option<String>,
+}
+
+/// An edge to make, or changes of the one that has the id.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PutEdge {
+    /// The id, if the caller chose one.
+    pub id: Option<EdgeId>,
+    /// Where it begins.
+    pub from: NodeId,
+    /// Where it leads.
+    pub to: NodeId,
+    /// Whether it may be used in both directions.
+    pub bidirectional: Option<bool>,
+    /// What it carries by default.
+    pub kind: Option<EdgeType>,
+    /// Its name.
+    pub label: Option<String>,
+    /// Whether the end of a turn is sent along by itself.
+    pub auto_deliver: Option<bool>,
+}
+
+impl PutEdge {
+    /// An edge with everything by default.
+    pub fn between(from: NodeId, to: NodeId) -> Self {
+        Self {
+            id: None,
+            from,
+            to,
+            bidirectional: None,
+            kind: None,
+            label: None,
+            auto_deliver: None,
+        }
+    }
 }
 
 /// Capabilities that change (RUNS-NODE-6).

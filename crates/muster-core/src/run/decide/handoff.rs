@@ -1,23 +1,109 @@
-//! Handoffs: those that Muster sends in its own name.
+//! Handoffs: those of the end of a turn, and those that Muster sends in its own name.
 
-use super::inbox;
+use super::{graph, inbox};
 use crate::{
     ListOrder, ListQuery,
     run::{
         Document,
-        artifact::{Artifact, ArtifactLink, artifact_reference},
-        command::VerifyReport,
+        artifact::{Artifact, ArtifactLink, artifact_reference, pack_reference},
+        command::{CloseTurn, VerifyReport},
         edge::Direction,
-        id::{ArtifactId, ItemId, NodeId},
+        handoff,
+        id::{ArtifactId, ItemId, NodeId, TurnId},
         inbox::{Envelope, EnvelopeKind, EnvelopeMeta, HandoffStatus, Payload},
         limits,
-        lookup::Found,
+        lookup::{self, Found},
         story::Story,
     },
 };
 
 /// Artifacts that a documentation handoff names, and paths that it lists.
 const CHANGES_SHOWN_MAX: u32 = 50;
+
+/// Sends what a completed turn owes: reports to whoever gave it work, and its result along the
+/// edges that carry it on (RUNS-HAND-4, RUNS-HAND-5).
+pub(super) fn automatic(story: &mut Story, id: TurnId, close: &CloseTurn) -> Found<()> {
+    let turn = lookup::turn(story.docs(), id)?.clone();
+    let receivers = handoff::due(story.docs(), &turn)?;
+    let mut artifacts: Vec<ArtifactLink> = Vec::new();
+    artifacts.extend(turn.artifacts.diff.map(|id| link("diff", id)));
+    artifacts.extend(turn.artifacts.transcript.map(|id| link("transcript", id)));
+    artifacts.extend(turn.reports.iter().map(|id| link("report", *id)));
+    for (to, way) in receivers {
+        let pack = close.pack.as_ref().filter(|_| way.direction == Direction::Task);
+        let envelope = Envelope {
+            kind: EnvelopeKind::Handoff,
+            id: ItemId(story.fresh()),
+            from_node_id: turn.node_id,
+            to_node_id: to,
+            created_at: story.now(),
+            payload: Payload {
+                message: head(&close.text),
+                structured: None,
+                artifacts: Some(artifacts.clone()),
+                status: Some(HandoffStatus { ok: true, reason: None }),
+            },
+            context_ref: pack.map(|file| pack_reference(file.id)),
+            meta: EnvelopeMeta {
+                direction: way.direction,
+                auto: true,
+                edge_id: Some(way.edge),
+                turn_id: Some(id),
+                reply_to: None,
+                verify: false,
+            },
+        };
+        inbox::deliver(story, envelope)?;
+    }
+    Ok(())
+}
+
+/// The beginning of a text, cut at a word (RUNS-HAND-6).
+fn head(text: &str) -> String {
+    let text = text.trim();
+    if text.is_empty() {
+        return "(no text)".to_owned();
+    }
+    if crate::text::chars(text) <= limits::AUTO_MESSAGE_CHARS_MAX {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(limits::AUTO_MESSAGE_CHARS_MAX - 1).collect();
+    let end = cut.rfind(char::is_whitespace).unwrap_or(cut.len());
+    format!("{}…", cut[..end].trim_end())
+}
+
+/// Tells the orchestrators of a node that it will not try again by itself (RUNS-TURN-8).
+pub(super) fn failure(story: &mut Story, id: NodeId, turn: TurnId) -> Found<()> {
+    let turn = lookup::turn(story.docs(), turn)?.clone();
+    let node = story.node(id)?.clone();
+    let reason = turn.reason.map_or("failed", crate::run::turn::TurnReason::name);
+    for to in leads(story, id)? {
+        let notice = Notice {
+            message: format!("{} failed ({reason}) and will not try again by itself.", node.label),
+            artifacts: turn.artifacts.log.map(|id| link("log", id)).into_iter().collect(),
+            status: Some(HandoffStatus { ok: false, reason: Some(reason.to_owned()) }),
+            direction: Direction::Report,
+            verify: false,
+        };
+        send(story, to, notice)?;
+    }
+    Ok(())
+}
+
+/// Orchestrators that a node is connected with; without one, the lead.
+fn leads(story: &Story, id: NodeId) -> Found<Vec<NodeId>> {
+    let mut leads = Vec::new();
+    for edge in graph::edges_of(story, id)? {
+        let other = edge.other_end(id);
+        if story.node(other)?.orchestrator && !leads.contains(&other) {
+            leads.push(other);
+        }
+    }
+    if leads.is_empty() {
+        leads.extend(story.run()?.root_node_id.filter(|root| *root != id));
+    }
+    Ok(leads)
+}
 
 /// What Muster tells a node in its own name.
 struct Notice {

@@ -158,6 +158,7 @@ fn resume(story: &mut Story) -> Found<()> {
     if let Some(Some(node)) = stalled {
         restart_counts(story, node)?;
     }
+    phase::resume_docs(story)?;
     arm_root(story)
 }
 
@@ -234,9 +235,8 @@ pub(super) fn set_modes(
 
 /// Ends every turn in flight.
 pub(super) fn interrupt_all(story: &mut Story, reason: TurnReason) -> Found<()> {
-    let live: Vec<(NodeId, TurnId)> =
-        lookup::live_turns(story.docs())?.iter().map(|turn| (turn.node_id, turn.id)).collect();
-    live.into_iter().try_for_each(|(node, id)| turn::interrupt(story, node, id, reason))
+    let live: Vec<TurnId> = lookup::live_turns(story.docs())?.iter().map(|turn| turn.id).collect();
+    live.into_iter().try_for_each(|id| turn::finish(story, id, reason, None))
 }
 
 /// Ends everything in flight, because the run is about to be deleted.

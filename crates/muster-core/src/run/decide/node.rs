@@ -110,6 +110,7 @@ fn blank(story: &mut Story, input: &NodeInput, origin: Origin) -> Found<Node> {
         reset_requested: None,
         question: None,
         awaiting: Vec::new(),
+        deleting: false,
         changed: false,
         violation: false,
         over_budget: false,

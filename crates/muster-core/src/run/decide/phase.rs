@@ -199,10 +199,28 @@ fn passed(story: &mut Story, reason: PhaseReason) -> Found<()> {
     if !changed {
         return done(story, PhaseReason::NoChanges);
     }
-    let Some(writer) = docs_writer(story)? else {
-        return done(story, PhaseReason::NoDocsNode);
-    };
-    story.change_run(|run| run.docs_node_id = Some(writer))?;
+    assign_docs(story)
+}
+
+/// Gives the documentation to whoever can write it, if anybody can.
+pub(super) fn assign_docs(story: &mut Story) -> Found<()> {
+    let writer = docs_writer(story)?;
+    story.change_run(|run| run.docs_node_id = writer)?;
+    match writer {
+        Some(writer) => handoff::docs_sync(story, writer),
+        None => done(story, PhaseReason::NoDocsNode),
+    }
+}
+
+/// Takes the documentation up again after a pause.
+pub(super) fn resume_docs(story: &mut Story) -> Found<()> {
+    let run = story.run()?;
+    let (Phase::DocsSync, Some(writer)) = (run.phase, run.docs_node_id) else { return Ok(()) };
+    story.change_node(writer, inbox::forgive)?;
+    let node = story.node(writer)?;
+    if node.turn.is_some() || node.redeliver_turn_id.is_some() || !node.queue.is_empty() {
+        return Ok(());
+    }
     handoff::docs_sync(story, writer)
 }
 
@@ -219,7 +237,6 @@ fn docs_writer(story: &Story) -> Found<Option<NodeId>> {
 }
 
 /// The documentation turn is over (RUNS-PH-4).
-#[expect(dead_code, reason = "the end of a turn calls it")]
 pub(super) fn docs_synced(story: &mut Story, changed_code: bool) -> Found<()> {
     let Some(completion) = story.run()?.completion.clone() else { return Ok(()) };
     story.change_run(|run| run.docs_node_id = None)?;

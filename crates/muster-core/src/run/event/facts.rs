@@ -316,6 +316,9 @@ pub struct ApprovalRequested {
     pub kind: ApprovalKind,
     /// Whether other arguments are possible.
     pub can_modify: bool,
+    /// The provider's own id of the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_approval_id: Option<String>,
 }
 
 /// A file that is complete.

@@ -116,3 +116,17 @@ pub struct TurnEnded {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
 }
+
+impl TurnEnded {
+    /// An end that left nothing.
+    pub fn plain(reason: TurnReason) -> Self {
+        Self {
+            reason,
+            detail: None,
+            retry_at: None,
+            output_hash: None,
+            diff_hash: None,
+            summary: None,
+        }
+    }
+}

@@ -42,6 +42,7 @@ pub(super) fn requested(
         turn_id,
         kind: requested.kind,
         tool: requested.tool.clone(),
+        provider_approval_id: requested.provider_approval_id.clone(),
         context: requested.context.clone(),
         can_modify: requested.can_modify,
         detached: false,

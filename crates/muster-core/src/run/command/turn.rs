@@ -1,0 +1,79 @@
+//! Requests about turns: whoever drives them says how far they are.
+
+use crate::run::{
+    artifact::WrittenFile,
+    id::{ItemId, NodeId, TurnId},
+    turn::{PromptKind, PromptParts, Trigger, TurnReason},
+};
+
+/// A turn whose prompt is written and whose inputs are chosen (RUNS-TURN-1).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BeginTurn {
+    /// The node.
+    pub node: NodeId,
+    /// The turn's id.
+    pub turn: TurnId,
+    /// Why it begins, as the schedule said.
+    pub trigger: Trigger,
+    /// Queued inputs that the prompt holds, in their order.
+    pub inputs: Vec<ItemId>,
+    /// The prompt.
+    pub prompt: PlannedPrompt,
+    /// Tree before the turn.
+    pub tree: Option<String>,
+}
+
+/// A prompt that is written but not sent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlannedPrompt {
+    /// Whether it tells everything.
+    pub kind: PromptKind,
+    /// Hash of the effective prompt.
+    pub hash: String,
+    /// Hash of what will be sent.
+    pub sent_hash: String,
+    /// What it says, part by part.
+    pub parts: PromptParts,
+    /// `prompt.full.txt`.
+    pub full: WrittenFile,
+    /// `prompt.blocks.json`.
+    pub blocks: WrittenFile,
+}
+
+/// A turn that could not even be asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FailStart {
+    /// The node.
+    pub node: NodeId,
+    /// The turn's id.
+    pub turn: TurnId,
+    /// Why it would have begun.
+    pub trigger: Trigger,
+    /// Why it cannot.
+    pub reason: TurnReason,
+    /// In words.
+    pub detail: Option<String>,
+}
+
+/// A turn that is over, with what it left.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CloseTurn {
+    /// The turn.
+    pub turn: TurnId,
+    /// All text of it.
+    pub text: String,
+    /// `diff.patch`, of every turn that was sent.
+    pub diff: Option<WrittenFile>,
+    /// `transcript.md`, of every turn that was sent.
+    pub transcript: Option<WrittenFile>,
+    /// `provider.log`, when the provider failed.
+    pub log: Option<WrittenFile>,
+    /// Reports about the turn, such as `docs.sync.json`.
+    pub reports: Vec<WrittenFile>,
+    /// The context pack for automatic handoffs that give work.
+    pub pack: Option<WrittenFile>,
+    /// When the provider wants to be asked again.
+    pub retry_after_ms: Option<u32>,
+    /// Whether its process is gone.
+    pub process_gone: bool,
+}

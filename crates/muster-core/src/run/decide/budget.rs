@@ -1,0 +1,74 @@
+//! Usage, and what happens when a limit is near or reached (RUNS-BUD).
+
+use super::life;
+use crate::run::{
+    Fact,
+    event::{BudgetReached, Scope},
+    id::NodeId,
+    lookup::Found,
+    record::{BudgetLevel, RunStatus, Spending, StatusCode, StatusReason, Warned},
+    settings::{Budget, Spent, Usage},
+    story::Story,
+};
+
+/// Adds what a node used to its counts and the run's.
+pub(super) fn add(story: &mut Story, node: NodeId, more: &Usage) -> Found<()> {
+    story.change_node(node, |node| node.usage.add(more))?;
+    add_to_run(story, more)?;
+    watch(story, node)
+}
+
+/// Adds what a node used to the run's counts.
+pub(super) fn add_to_run(story: &mut Story, more: &Usage) -> Found<()> {
+    story.change_run(|run| run.usage.add(more))
+}
+
+/// Tells limits that are near or reached, each once, and stops what has to stop.
+pub(super) fn watch(story: &mut Story, id: NodeId) -> Found<()> {
+    let node = story.node(id)?;
+    let (hits, over) = found(&node.budget, &node.usage, &node.warned);
+    for hit in &hits {
+        story.tell_of(id, Fact::BudgetReached(reached(Scope::Node, hit)))?;
+    }
+    story.change_node(id, |node| {
+        node.warned.extend(hits.iter().map(|(_, warned)| *warned));
+        node.over_budget |= over.is_some();
+    })?;
+    let run = story.run()?;
+    let (hits, over) = found(&run.budget, &run.usage, &run.warned);
+    let working = run.status == RunStatus::Running;
+    for hit in &hits {
+        story.tell(Fact::BudgetReached(reached(Scope::Run, hit)))?;
+    }
+    story.change_run(|run| run.warned.extend(hits.iter().map(|(_, warned)| *warned)))?;
+    let Some(spent) = over.filter(|_| working) else { return Ok(()) };
+    let Spent { metric, used, limit } = spent;
+    let reason = StatusReason {
+        detail: Some(Spending { metric, used, limit }),
+        ..StatusReason::plain(StatusCode::Budget, story.now())
+    };
+    life::pause(story, reason)
+}
+
+type Hit = (Spent, Warned);
+
+/// Limits to tell of for the first time, and the first that is reached.
+fn found(budget: &Budget, usage: &Usage, warned: &[Warned]) -> (Vec<Hit>, Option<Spent>) {
+    let mut hits = Vec::new();
+    for spent in budget.spent(usage) {
+        let levels =
+            [(spent.is_near(), BudgetLevel::Warning), (spent.is_exceeded(), BudgetLevel::Exceeded)];
+        for (_, level) in levels.into_iter().filter(|(holds, _)| *holds) {
+            let note = Warned { metric: spent.metric, limit: spent.limit, level };
+            if !warned.contains(&note) {
+                hits.push((spent, note));
+            }
+        }
+    }
+    (hits, budget.exceeded(usage))
+}
+
+fn reached(scope: Scope, (spent, warned): &Hit) -> BudgetReached {
+    let Spent { metric, used, limit } = *spent;
+    BudgetReached { scope, metric, used, limit, level: warned.level }
+}

@@ -1,0 +1,333 @@
+//! The end of a turn: what it left, what its node becomes, and what follows for the run.
+
+use super::{approval, artifact, budget, handoff, inbox, life, phase, reject, steer};
+use crate::run::{
+    Fact, Rejection,
+    approval::Approval,
+    artifact::WrittenFile,
+    command::CloseTurn,
+    event::{
+        ApprovalDetached, FinalStatus, TextFinished, ToolCompleted, ToolError, ToolResult,
+        TurnEnded, TurnMoved, TurnStep,
+    },
+    hash::text_hash,
+    id::{NodeId, TurnId},
+    limits,
+    lookup::{self, Found},
+    moment::Moment,
+    node::{ConnectionStatus, LastTurn, Node, Retry},
+    record::{Mode, Phase, RunStatus, StatusCode, StatusReason},
+    retry, rights,
+    settings::Usage,
+    stall,
+    story::Story,
+    turn::{Executor, RetryPolicy, Turn, TurnReason, TurnState, TurnStatus},
+};
+
+/// Characters of a first line that evidence of a stall shows.
+const SUMMARY_LINE_CHARS: usize = 300;
+
+/// What a turn came to.
+struct End {
+    turn: Turn,
+    reason: TurnReason,
+    status: TurnStatus,
+    output_hash: Option<String>,
+    diff_hash: Option<String>,
+    /// First line of its text.
+    line: Option<String>,
+    changed: bool,
+    retry: Option<Retry>,
+}
+
+pub(super) fn close(story: &mut Story, close: &CloseTurn) -> Found<()> {
+    let turn = lookup::turn(story.docs(), close.turn)?.clone();
+    let (TurnState::Finishing, Some(reason)) = (turn.state, turn.reason) else {
+        return reject(Rejection::TurnNotLive { id: close.turn });
+    };
+    let (node, id) = (turn.node_id, turn.id);
+    story.in_turn(Some(id));
+    close_tools(story, &turn)?;
+    let found = rights::violation(story.run()?, story.node(node)?, &turn, close.diff.as_ref());
+    record_files(story, node, close, found.as_ref().map_or(&[], |violation| &violation.paths))?;
+    let end = summarise(story, turn, reason, close)?;
+    if end.turn.sent {
+        let status = match end.status {
+            TurnStatus::Completed => FinalStatus::Final,
+            TurnStatus::Interrupted | TurnStatus::Failed => FinalStatus::Interrupted,
+        };
+        let content = close.text.clone();
+        story.tell_of(node, Fact::TextFinished(TextFinished { content, status }))?;
+    }
+    if end.status == TurnStatus::Completed {
+        handoff::automatic(story, id, close)?;
+    }
+    let signs =
+        stall::signs(story, &end.turn, end.output_hash.as_deref(), end.diff_hash.as_deref())?;
+    tell_end(story, &end)?;
+    let violated = found.is_some();
+    if let Some(violation) = found {
+        story.tell_of(node, Fact::ViolationFound(violation))?;
+    }
+    let (now, run) = (story.now(), story.run()?);
+    let leads = run.mode == Mode::Auto && run.root_node_id == Some(node);
+    story.change_node(node, |node| {
+        settle(node, &end, close, now);
+        node.violation |= violated;
+        node.armed = leads && end.status == TurnStatus::Completed && node.queue.is_empty();
+        if end.status == TurnStatus::Completed {
+            node.repetition = signs.repetition.clone();
+        }
+    })?;
+    story.in_turn(None);
+    follow(story, &end, close, &signs)
+}
+
+/// Closes what the turn has open. Questions about Muster's own tools stay; a person may still
+/// answer them, and those about tools whose process a restart has ended (RUNS-APP-5).
+fn close_tools(story: &mut Story, turn: &Turn) -> Found<()> {
+    for open in &turn.tools {
+        let asked = match open.approval_id {
+            Some(id) => Some(lookup::approval(story.docs(), id)?.clone()),
+            None => None,
+        };
+        match asked {
+            Some(approval) if open.tool.executor == Executor::Muster => {
+                detach(story, &approval, true)?;
+                continue;
+            }
+            Some(approval) if restarts(turn.reason) => detach(story, &approval, false)?,
+            Some(approval) => {
+                approval::deny(story, &approval, "turn_completed")?;
+                continue;
+            }
+            None => {}
+        }
+        let completed = ToolCompleted {
+            tool_id: open.tool.id,
+            result: ToolResult::default(),
+            error: Some(ToolError { message: "turn ended".to_owned(), code: None }),
+        };
+        story.tell_of(turn.node_id, Fact::ToolCompleted(completed))?;
+    }
+    Ok(())
+}
+
+fn restarts(reason: Option<TurnReason>) -> bool {
+    matches!(reason, Some(TurnReason::ServerRestart | TurnReason::ServerShutdown))
+}
+
+/// Nothing waits for the answer any more; a node that could go on without it does.
+pub(super) fn detach(story: &mut Story, approval: &Approval, goes_on: bool) -> Found<()> {
+    let approval_id = approval.approval_id;
+    let outer = story.in_turn(Some(approval.turn_id));
+    let fact = Fact::ApprovalDetached(ApprovalDetached { approval_id });
+    story.tell_of(approval.node_id, fact)?;
+    story.in_turn(outer);
+    if goes_on {
+        story
+            .change_node(approval.node_id, |node| node.awaiting.retain(|id| *id != approval_id))?;
+    }
+    Ok(())
+}
+
+fn record_files(
+    story: &mut Story,
+    node: NodeId,
+    close: &CloseTurn,
+    violations: &[String],
+) -> Found<()> {
+    if let Some(diff) = &close.diff {
+        let mut diff: WrittenFile = diff.clone();
+        if let Some(metadata) = &mut diff.diff {
+            metadata.violations = violations.to_vec();
+        }
+        artifact::record(story, node, &diff)?;
+    }
+    let files = [&close.transcript, &close.log, &close.pack].into_iter().flatten();
+    files.chain(&close.reports).try_for_each(|file| artifact::record(story, node, file))
+}
+
+fn summarise(story: &mut Story, turn: Turn, reason: TurnReason, close: &CloseTurn) -> Found<End> {
+    let status = reason.status();
+    let completed = status == TurnStatus::Completed;
+    let metadata = close.diff.as_ref().and_then(|diff| diff.diff.as_ref());
+    let first = close.text.lines().map(str::trim).find(|line| !line.is_empty());
+    let line = first.map(|line| crate::text::cut(line, SUMMARY_LINE_CHARS));
+    let retry = match status {
+        TurnStatus::Failed => planned(story, &turn, reason, close)?,
+        TurnStatus::Completed | TurnStatus::Interrupted => None,
+    };
+    Ok(End {
+        reason,
+        status,
+        output_hash: completed.then(|| text_hash(&close.text)),
+        diff_hash: metadata.and_then(|diff| diff.diff_hash.clone()).filter(|_| completed),
+        line,
+        changed: metadata.is_some_and(|diff| !diff.files_changed.is_empty()),
+        retry,
+        turn,
+    })
+}
+
+/// When a failed turn is tried again (RUNS-TURN-7).
+fn planned(
+    story: &mut Story,
+    turn: &Turn,
+    reason: TurnReason,
+    close: &CloseTurn,
+) -> Found<Option<Retry>> {
+    let chance = (story.fresh() >> 32) as u64;
+    let failures = story.node(turn.node_id)?.failures + 1;
+    let retries = story.run()?.settings.retry_max;
+    let pause = retry::pause(reason.retry(), failures, retries, close.retry_after_ms, chance);
+    Ok(pause.map(|pause| Retry {
+        attempt: failures + 1,
+        max: pause.max,
+        at: story.now().after_ms(i64::try_from(pause.ms).unwrap_or(i64::MAX)),
+        reason,
+    }))
+}
+
+fn tell_end(story: &mut Story, end: &End) -> Found<()> {
+    let ended = TurnEnded {
+        reason: end.reason,
+        detail: end.turn.detail.clone(),
+        retry_at: end.retry.as_ref().map(|retry| retry.at),
+        output_hash: end.output_hash.clone(),
+        diff_hash: end.diff_hash.clone(),
+        summary: end.line.clone(),
+    };
+    let step = match end.status {
+        TurnStatus::Completed => TurnStep::Completed(ended),
+        TurnStatus::Interrupted => TurnStep::Interrupted(ended),
+        TurnStatus::Failed => TurnStep::Failed(ended),
+    };
+    let attempt = end.turn.attempt;
+    story.tell_of(end.turn.node_id, Fact::TurnMoved(TurnMoved { attempt, step }))
+}
+
+/// What a node is after its turn (6.3 of the rules).
+fn settle(node: &mut Node, end: &End, close: &CloseTurn, now: Moment) {
+    let seconds = now.seconds_since(end.turn.started_at);
+    node.usage.add(&Usage { turns: 1, active_seconds: seconds, ..Usage::default() });
+    let set = node.turn.take().and_then(|live| live.summary);
+    let said =
+        end.line.as_deref().map(|line| crate::text::cut(line, limits::SHORT_SUMMARY_CHARS_MAX));
+    node.summary = match end.status {
+        TurnStatus::Completed => set.or(said).unwrap_or_else(|| "done".to_owned()),
+        TurnStatus::Interrupted | TurnStatus::Failed => end.reason.name().to_owned(),
+    };
+    node.last_turn = Some(LastTurn {
+        turn_id: end.turn.id,
+        status: end.status,
+        reason: end.reason,
+        ended_at: now,
+    });
+    node.last_activity_at = now;
+    node.connection.streaming = false;
+    node.connection.status = match close.process_gone {
+        true => ConnectionStatus::Disconnected,
+        false => ConnectionStatus::Idle,
+    };
+    if close.process_gone {
+        node.process = None;
+    }
+    node.changed |= end.changed;
+    match end.status {
+        TurnStatus::Completed => inbox::forgive(node),
+        TurnStatus::Interrupted => {
+            node.redeliver_turn_id = end.reason.resumes().then_some(end.turn.id);
+        }
+        TurnStatus::Failed => settle_failure(node, end),
+    }
+    if node.session_ends {
+        steer::end_session(node);
+    }
+    if node.reset_requested.is_some() {
+        steer::forget(node, end.turn.number);
+    }
+}
+
+fn settle_failure(node: &mut Node, end: &End) {
+    node.failures += 1;
+    node.retry.clone_from(&end.retry);
+    node.redeliver_turn_id = Some(end.turn.id);
+    node.over_budget |= end.reason == TurnReason::BudgetExceeded;
+    let idle = matches!(end.reason, TurnReason::BudgetExceeded | TurnReason::StoreFailed);
+    node.failed = !idle;
+    if end.reason.retry() == RetryPolicy::OnceAfterReset && end.retry.is_some() {
+        node.reset_requested = Some(end.reason.name().to_owned());
+    }
+}
+
+/// What follows for the run.
+fn follow(story: &mut Story, end: &End, close: &CloseTurn, signs: &stall::Signs) -> Found<()> {
+    let (node, turn) = (end.turn.node_id, end.turn.id);
+    let seconds = story.now().seconds_since(end.turn.started_at);
+    let used = Usage { turns: 1, active_seconds: seconds, ..Usage::default() };
+    story.change_run(|run| {
+        run.usage.add(&used);
+        run.changed |= end.changed;
+    })?;
+    budget::watch(story, node)?;
+    if end.status == TurnStatus::Failed && end.retry.is_none() {
+        failed_for_good(story, node, turn)?;
+    }
+    if end.status == TurnStatus::Completed && story.run()?.status == RunStatus::Running {
+        stall::judge(story, &end.turn, signs)?;
+    }
+    let run = story.run()?;
+    if run.phase == Phase::DocsSync
+        && run.docs_node_id == Some(node)
+        && end.status == TurnStatus::Completed
+    {
+        let code = rights::touches_code(run, close.diff.as_ref());
+        phase::docs_synced(story, code)?;
+    }
+    if end.reason == TurnReason::UserInterrupt {
+        docs_interrupted(story, node)?;
+    }
+    if story.node(node)?.deleting {
+        super::removal::remove(story, node)?;
+    }
+    phase::advance(story)
+}
+
+/// Without its documentation turn the run cannot end by itself.
+fn docs_interrupted(story: &mut Story, id: NodeId) -> Found<()> {
+    let run = story.run()?;
+    let working = run.status == RunStatus::Running && run.phase == Phase::DocsSync;
+    if !working || run.docs_node_id != Some(id) || !story.node(id)?.queue.is_empty() {
+        return Ok(());
+    }
+    let code = StatusCode::DocsSyncFailed;
+    let reason = StatusReason { node_id: Some(id), ..StatusReason::plain(code, story.now()) };
+    life::pause(story, reason)
+}
+
+/// A node that will not try again by itself: whoever counts on it is told (RUNS-TURN-8).
+pub(super) fn failed_for_good(story: &mut Story, id: NodeId, turn: TurnId) -> Found<()> {
+    handoff::failure(story, id, turn)?;
+    let waiting: Vec<NodeId> = lookup::nodes(story.docs())?
+        .iter()
+        .filter(|node| node.waiting_for.as_ref().is_some_and(|w| w.node_ids.contains(&id)))
+        .map(|node| node.id)
+        .collect();
+    for other in waiting {
+        story.change_node(other, |node| inbox::hear(node, id))?;
+    }
+    let run = story.run()?;
+    let code = if run.status != RunStatus::Running {
+        None
+    } else if run.phase == Phase::DocsSync && run.docs_node_id == Some(id) {
+        Some(StatusCode::DocsSyncFailed)
+    } else if run.mode == Mode::Auto && run.root_node_id == Some(id) {
+        Some(StatusCode::OrchestratorFailed)
+    } else {
+        None
+    };
+    let Some(code) = code else { return Ok(()) };
+    let reason = StatusReason { node_id: Some(id), ..StatusReason::plain(code, story.now()) };
+    life::pause(story, reason)
+}

@@ -1,0 +1,59 @@
+//! Removing a node, with everything that hangs on it (RUNS-NODE-7).
+
+use super::{approval, graph, inbox, node, phase, turn};
+use crate::run::{
+    Fact,
+    approval::Approval,
+    event::{ItemFate, NodeDeleted},
+    id::{EdgeId, ItemId, NodeId},
+    lookup::{self, Found},
+    story::Story,
+    turn::TurnReason,
+};
+
+/// Deletes a node: at once, or when the turn in flight has ended.
+pub(super) fn delete(story: &mut Story, id: NodeId) -> Found<()> {
+    let live = story.node(id)?.turn.is_some();
+    if !live {
+        return remove(story, id);
+    }
+    turn::interrupt_node(story, id, TurnReason::NodeDeleted)?;
+    strip(story, id)?;
+    story.change_node(id, |node| node.deleting = true)
+}
+
+/// Takes away approvals, edges and inputs; answers how many inputs went.
+fn strip(story: &mut Story, id: NodeId) -> Found<u32> {
+    let pending: Vec<Approval> = lookup::pending_approvals(story.docs())?
+        .into_iter()
+        .filter(|approval| approval.node_id == id)
+        .cloned()
+        .collect();
+    for approval in &pending {
+        approval::deny(story, approval, "node_deleted")?;
+    }
+    let edges: Vec<EdgeId> = lookup::edges(story.docs())?
+        .iter()
+        .filter(|edge| edge.touches(id))
+        .map(|edge| edge.id)
+        .collect();
+    for edge in edges {
+        graph::disconnect(story, edge)?;
+    }
+    let waiting: Vec<ItemId> =
+        lookup::queued(story.docs(), id, None)?.iter().map(|item| item.id).collect();
+    inbox::remove(story, id, &waiting, ItemFate::Dropped)?;
+    Ok(u32::try_from(waiting.len()).unwrap_or(u32::MAX))
+}
+
+/// Removes a node that has no turn in flight.
+pub(super) fn remove(story: &mut Story, id: NodeId) -> Found<()> {
+    let dropped = strip(story, id)?;
+    story.tell_of(id, Fact::NodeDeleted(NodeDeleted { dropped }))?;
+    let root = node::root(story)?;
+    story.change_run(|run| run.root_node_id = root)?;
+    if story.run()?.docs_node_id == Some(id) {
+        phase::assign_docs(story)?;
+    }
+    phase::deliver_goal(story)
+}

@@ -1,0 +1,217 @@
+//! What people do with nodes: interrupt, stop, start, reset, change settings.
+
+use super::{inbox, node, reject, turn};
+use crate::run::{
+    Fact, Rejection,
+    bounds::text,
+    command::{EditNode, NodeInput, NodeWish},
+    event::{NodeConfigured, NodeReset, ResetMethod, RunChange, SettingChange},
+    id::NodeId,
+    limits,
+    lookup::Found,
+    node::{
+        ConnectionStatus, Node, NodeConfig, OriginKind, Process, Repetition, SESSION_PENDING,
+        is_orchestrator_role,
+    },
+    record::RunPatch,
+    story::Story,
+    turn::TurnReason,
+};
+use serde_json::Value;
+
+pub(super) fn interrupt(story: &mut Story, id: NodeId) -> Found<()> {
+    if story.node(id)?.turn.is_none() {
+        return reject(Rejection::NodeNotRunning { id });
+    }
+    turn::interrupt_node(story, id, TurnReason::UserInterrupt)
+}
+
+/// Ends what the node does and its process; inputs keep queueing (7.2 of the rules).
+pub(super) fn stop(story: &mut Story, id: NodeId) -> Found<()> {
+    turn::interrupt_node(story, id, TurnReason::NodeStopped)?;
+    story.change_node(id, |node| {
+        node.held = true;
+        if node.turn.is_none() {
+            node.connection.status = ConnectionStatus::Disconnected;
+        }
+    })
+}
+
+/// Lets a node go on, whatever stood in its way, with one turn if inputs wait.
+pub(super) fn start(story: &mut Story, id: NodeId) -> Found<()> {
+    active(story)?;
+    story.change_node(id, |node| {
+        release(node);
+        node.start_requested = node.turn.is_none() && !node.queue.is_empty();
+        if node.turn.is_none() {
+            node.connection.status = ConnectionStatus::Idle;
+        }
+    })
+}
+
+fn active(story: &Story) -> Found<()> {
+    let status = story.run()?.status;
+    if status.is_active() { Ok(()) } else { reject(Rejection::RunNotActive { status }) }
+}
+
+/// Takes away what a person can take away.
+fn release(node: &mut Node) {
+    node.held = false;
+    node.over_budget = false;
+    node.violation = false;
+    node.question = None;
+    inbox::forgive(node);
+}
+
+/// Clears the provider's context; queued inputs are kept.
+pub(super) fn reset(story: &mut Story, id: NodeId, reason: Option<&str>) -> Found<()> {
+    turn::interrupt_node(story, id, TurnReason::NodeReset)?;
+    let reason = reason.unwrap_or("user").to_owned();
+    text("reason", &reason, limits::RESOLUTION_REASON_CHARS_MAX)?;
+    let turns = crate::run::lookup::pulse(story.docs())?.turns;
+    story.change_node(id, |node| {
+        inbox::forgive(node);
+        node.reset_requested = Some(reason);
+        if node.turn.is_none() {
+            forget(node, turns);
+        }
+    })
+}
+
+/// Forgets what the provider was told; counts of loops begin anew behind this turn.
+pub(super) fn forget(node: &mut Node, turns: u64) {
+    end_session(node);
+    node.repetition = Repetition { since_turn: turns, ..Repetition::default() };
+}
+
+/// The next prompt goes to a session of its own.
+pub(super) fn end_session(node: &mut Node) {
+    SESSION_PENDING.clone_into(&mut node.session.session_id);
+    node.session_ends = false;
+    node.told_turn_id = None;
+    node.grants.clear();
+}
+
+/// The provider has forgotten.
+pub(super) fn reset_done(story: &mut Story, id: NodeId, method: ResetMethod) -> Found<()> {
+    let Some(reason) = story.node(id)?.reset_requested.clone() else { return Ok(()) };
+    let reason = Some(reason);
+    story.tell_of(id, Fact::NodeReset(NodeReset { method, reason }))?;
+    story.change_node(id, |node| node.reset_requested = None)
+}
+
+/// Resuming a session was not possible: the next prompt has to tell everything (RUNS-PROMPT-4).
+pub(super) fn session_lost(story: &mut Story, id: NodeId) -> Found<()> {
+    story.change_node(id, |node| {
+        if node.turn.is_none() {
+            end_session(node);
+        }
+    })
+}
+
+/// The process of a provider began or ended.
+pub(super) fn process(story: &mut Story, id: NodeId, process: Option<Process>) -> Found<()> {
+    story.change_node(id, |node| {
+        if process.is_none() && node.turn.is_none() && node.process.is_some() {
+            node.connection.status = ConnectionStatus::Disconnected;
+        }
+        node.process = process;
+    })
+}
+
+/// Changes settings, and holds or releases the node (RUNS-NODE-4, RUNS-NODE-5).
+pub(super) fn edit(story: &mut Story, edit: &EditNode) -> Found<()> {
+    let before = story.node(edit.node)?.clone();
+    if let Some(summary) = &edit.summary {
+        text("summary", summary, limits::SUMMARY_CHARS_MAX)?;
+    }
+    if edit.status == Some(NodeWish::Idle) && before.turn.is_some() {
+        return reject(Rejection::NodeRunning { id: edit.node });
+    }
+    let mut after = before.clone();
+    let trusted = before.origin.kind == OriginKind::User || before.origin.approval_id.is_some();
+    if let Some(role) = &edit.input.role_template {
+        after.orchestrator = trusted && is_orchestrator_role(role);
+    }
+    node::apply(story, &mut after, &edit.input)?;
+    match edit.status {
+        Some(NodeWish::Blocked) => after.held = true,
+        Some(NodeWish::Idle) => release(&mut after),
+        None => {}
+    }
+    if let Some(summary) = &edit.summary {
+        after.summary.clone_from(summary);
+    }
+    end_old_session(&before, &mut after);
+    let changes = differences(&before.config(), &after.config())?;
+    if restarts_counts(&edit.input) && !changes.is_empty() {
+        let since_turn = crate::run::lookup::pulse(story.docs())?.turns;
+        after.repetition = Repetition { since_turn, ..Repetition::default() };
+    }
+    let config = after.config();
+    if !changes.is_empty() {
+        story.tell_of(edit.node, Fact::NodeConfigured(NodeConfigured { changes }))?;
+    }
+    story.change_node(edit.node, |node| *node = after)?;
+    tell_config(story, edit.node, &before, config)
+}
+
+/// A change of provider, profile or model ends the session, at the latest with the turn in flight.
+fn end_old_session(before: &Node, after: &mut Node) {
+    let identity = |node: &Node| (node.provider, node.provider_profile.clone(), node.model.clone());
+    if identity(before) == identity(after) {
+        return;
+    }
+    if after.turn.is_some() {
+        after.session_ends = true;
+    } else {
+        end_session(after);
+        after.connection.status = ConnectionStatus::Idle;
+    }
+}
+
+/// Whether a change of settings starts the counts of loops anew (RUNS-LOOP-6).
+fn restarts_counts(input: &NodeInput) -> bool {
+    input.role_template.is_some()
+        || input.provider.is_some()
+        || input.provider_profile.is_some()
+        || input.model.is_some()
+        || input.custom_system_prompt.is_some()
+        || input.prompt_override.is_some()
+}
+
+/// Tells the run's copy of the settings, and who leads now.
+fn tell_config(story: &mut Story, id: NodeId, before: &Node, config: NodeConfig) -> Found<()> {
+    let root = node::root(story)?;
+    let moved = story.run()?.root_node_id != root;
+    if before.config() == config && !moved {
+        return Ok(());
+    }
+    let run = RunPatch { root_node_id: moved.then_some(root), ..RunPatch::default() };
+    let node_configs = [(id, config)].into();
+    story.patch_run(RunChange { run, node_configs, ..RunChange::default() })?;
+    if moved {
+        super::phase::deliver_goal(story)?;
+    }
+    Ok(())
+}
+
+/// Settings that differ, with dots between levels.
+fn differences(before: &NodeConfig, after: &NodeConfig) -> Found<Vec<SettingChange>> {
+    let fields = |config: &NodeConfig| serde_json::to_value(config).unwrap_or(Value::Null);
+    let mut changes = Vec::new();
+    compare("", &fields(before), &fields(after), &mut changes);
+    Ok(changes)
+}
+
+fn compare(path: &str, before: &Value, after: &Value, changes: &mut Vec<SettingChange>) {
+    if let (Value::Object(old), Value::Object(new)) = (before, after) {
+        for (name, value) in new {
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            compare(&path, old.get(name).unwrap_or(&Value::Null), value, changes);
+        }
+    } else if before != after {
+        let (path, from, to) = (path.to_owned(), before.clone(), after.clone());
+        changes.push(SettingChange { path, from, to });
+    }
+}

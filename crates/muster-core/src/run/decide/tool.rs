@@ -1,0 +1,189 @@
+//! Calls that a provider makes itself. Whatever order it reports them in, each is told once as
+//! proposed and once as completed, with questions in between (RUNS-ORD-2, RUNS-PROV-1).
+
+use super::{approval, turn};
+use crate::run::{
+    Fact,
+    approval::{ApprovalKind, Resolution, Verdict},
+    edge::ActorKind,
+    event::{
+        ApprovalRequested, LogSource, ToolCall, ToolCompleted, ToolError, ToolResult, TurnMoved,
+        TurnStep,
+    },
+    id::{ApprovalId, ToolId},
+    limits,
+    lookup::{self, Found},
+    node::PermissionsMode,
+    provider::ProviderTool,
+    story::Story,
+    turn::{Executor, OpenTool, Tool, Turn, TurnState},
+};
+
+/// A question of a provider.
+pub(super) struct Question<'a> {
+    /// The provider's id of it.
+    pub(super) id: &'a str,
+    /// What it says besides.
+    pub(super) context: Option<&'a str>,
+    /// Whether other arguments are possible.
+    pub(super) can_modify: bool,
+}
+
+/// Tells a call; one that is open already stays as it is. `None` when there are too many.
+pub(super) fn proposed(
+    story: &mut Story,
+    turn: &Turn,
+    call: &ProviderTool,
+) -> Found<Option<OpenTool>> {
+    let open = lookup::turn(story.docs(), turn.id)?;
+    if let Some(known) = open.tool_of_provider(&call.id) {
+        return Ok(Some(known.clone()));
+    }
+    if open.tools.len() >= limits::OPEN_TOOLS_MAX {
+        let line = format!("too many open calls: {} is not shown", call.name);
+        turn::log(story, turn.node_id, LogSource::Runtime, &line, None)?;
+        return Ok(None);
+    }
+    let tool = Tool {
+        id: ToolId(story.fresh()),
+        name: call.name.clone(),
+        args: call.args.clone(),
+        provider_id: Some(call.id.clone()),
+        executor: Executor::Provider,
+    };
+    story.tell_of(turn.node_id, Fact::ToolProposed(ToolCall { tool: tool.clone() }))?;
+    Ok(Some(OpenTool { tool, started: false, approval_id: None }))
+}
+
+/// A provider asks. Without a gate the answer is yes and nobody is asked (RUNS-APP-1).
+pub(super) fn asked(
+    story: &mut Story,
+    turn: &Turn,
+    call: &ProviderTool,
+    question: &Question<'_>,
+) -> Found<()> {
+    let Some(open) = proposed(story, turn, call)? else { return Ok(()) };
+    let node = story.node(turn.node_id)?;
+    if node.permissions.cli_permissions_mode == PermissionsMode::Skip || open.approval_id.is_some()
+    {
+        return Ok(());
+    }
+    let carried = node
+        .grants
+        .iter()
+        .position(|grant| grant.name == open.tool.name && grant.args == open.tool.args);
+    let request = ApprovalRequested {
+        approval_id: ApprovalId(story.fresh()),
+        tool: open.tool,
+        context: question.context.map(str::to_owned),
+        kind: ApprovalKind::Tool,
+        can_modify: question.can_modify,
+        provider_approval_id: Some(question.id.to_owned()),
+    };
+    match carried {
+        Some(grant) => use_grant(story, turn, grant, request),
+        None => request_approval(story, turn, request),
+    }
+}
+
+/// Asks a person: the node is blocked until the answer (RUNS-APP-2).
+pub(super) fn request_approval(
+    story: &mut Story,
+    turn: &Turn,
+    request: ApprovalRequested,
+) -> Found<()> {
+    let (id, now) = (request.approval_id, story.now());
+    let summary = format!("approval: {}", request.tool.name);
+    story.tell_of(turn.node_id, Fact::ApprovalRequested(request))?;
+    story.change_node(turn.node_id, |node| {
+        node.awaiting.push(id);
+        node.summary = crate::text::cut(&summary, limits::SUMMARY_CHARS_MAX);
+        node.last_activity_at = now;
+    })?;
+    enter(story, turn, TurnState::AwaitingApproval, TurnStep::AwaitingApproval)
+}
+
+/// A call that was approved when its process was gone already (RUNS-APP-5).
+fn use_grant(
+    story: &mut Story,
+    turn: &Turn,
+    grant: usize,
+    request: ApprovalRequested,
+) -> Found<()> {
+    let id = request.approval_id;
+    story.tell_of(turn.node_id, Fact::ApprovalRequested(request))?;
+    story.change_node(turn.node_id, |node| {
+        node.grants.remove(grant);
+    })?;
+    let approval = lookup::approval(story.docs(), id)?.clone();
+    let resolution = Resolution {
+        status: Verdict::Approved,
+        modified_args: None,
+        reason: Some("carried_over".to_owned()),
+        by: ActorKind::User,
+    };
+    approval::answer(story, &approval, &resolution)
+}
+
+/// Moves the turn on, unless it is there already or about to end.
+fn enter(story: &mut Story, turn: &Turn, state: TurnState, step: TurnStep) -> Found<()> {
+    let now = lookup::turn(story.docs(), turn.id)?.state;
+    if now == state || now == TurnState::Finishing {
+        return Ok(());
+    }
+    let moved = TurnMoved { attempt: turn.attempt, step };
+    story.tell_of(turn.node_id, Fact::TurnMoved(moved))
+}
+
+/// A provider no longer waits for an answer.
+pub(super) fn withdrawn(story: &mut Story, turn: &Turn, question: &str) -> Found<()> {
+    let turn = lookup::turn(story.docs(), turn.id)?;
+    let asked: Vec<ApprovalId> = turn.tools.iter().filter_map(|open| open.approval_id).collect();
+    for id in asked {
+        let approval = lookup::approval(story.docs(), id)?.clone();
+        if approval.provider_approval_id.as_deref() == Some(question) {
+            approval::deny(story, &approval, "withdrawn")?;
+        }
+    }
+    Ok(())
+}
+
+/// A provider executes a call; while a person is asked this is held back.
+pub(super) fn started(story: &mut Story, turn: &Turn, provider_id: &str) -> Found<()> {
+    let Some(open) = lookup::turn(story.docs(), turn.id)?.tool_of_provider(provider_id) else {
+        return Ok(());
+    };
+    if open.started || open.approval_id.is_some() {
+        return Ok(());
+    }
+    let tool = open.tool.clone();
+    begin(story, turn, tool)
+}
+
+/// Tells that a call is being executed.
+pub(super) fn begin(story: &mut Story, turn: &Turn, tool: Tool) -> Found<()> {
+    story.tell_of(turn.node_id, Fact::ToolStarted(ToolCall { tool }))?;
+    enter(story, turn, TurnState::Tool, TurnStep::ToolPending)
+}
+
+/// A call has its outcome: what was left out before is filled in.
+pub(super) fn completed(
+    story: &mut Story,
+    turn: &Turn,
+    provider_id: &str,
+    result: &ToolResult,
+    error: Option<&ToolError>,
+) -> Found<()> {
+    let known = lookup::turn(story.docs(), turn.id)?.tool_of_provider(provider_id).cloned();
+    // A call that a person denied has its outcome already.
+    let Some(open) = known else { return Ok(()) };
+    if let Some(id) = open.approval_id {
+        let approval = lookup::approval(story.docs(), id)?.clone();
+        return approval::deny(story, &approval, "withdrawn");
+    }
+    if !open.started && result.ok {
+        begin(story, turn, open.tool.clone())?;
+    }
+    let (tool_id, result, error) = (open.tool.id, result.clone(), error.cloned());
+    story.tell_of(turn.node_id, Fact::ToolCompleted(ToolCompleted { tool_id, result, error }))
+}

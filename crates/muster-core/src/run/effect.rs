@@ -1,0 +1,389 @@
+//! What the runtime shall do, as data. Every effect follows from an event that is in the log
+//! already, so that a crash leaves a record to go on from; what comes of it returns as a command.
+
+use serde_json::{Map, Value};
+
+use super::{
+    Event, Fact, Runs,
+    approval::{Approval, Resolution},
+    event::{NodePatched, RunPatched, TurnMoved, TurnStep},
+    id::{ApprovalId, NodeId, SessionId, ToolId, TurnId},
+    lookup::{self, Lookup},
+    moment::Moment,
+    node::{Node, SESSION_PENDING},
+    record::{Evidence, Phase, Run, RunStatus},
+    settings::Isolation,
+    turn::{Executor, Tool, Turn, TurnReason, TurnState, TurnStatus},
+};
+use crate::Documents;
+
+type Docs = Documents<Runs>;
+
+/// Something that the runtime shall do.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Effect {
+    /// Check the surroundings; answered by `ReportBoot`.
+    RunBoot,
+    /// Run the checks one after the other; answered by `ReportVerification`.
+    RunChecks,
+    /// End the checks that are running.
+    KillChecks,
+    /// Look for nodes that may start.
+    Schedule,
+    /// Hand the prompt of a turn to its provider, which is opened for it if it has to be; answered
+    /// by `ReportSent`, then by what the provider reports.
+    SendPrompt {
+        /// The node.
+        node: NodeId,
+        /// The turn.
+        turn: TurnId,
+    },
+    /// Bring a turn to its end, then take its diff, write its transcript and close it; answered by
+    /// `CloseTurn`.
+    FinishTurn {
+        /// The node.
+        node: NodeId,
+        /// The turn.
+        turn: TurnId,
+        /// How.
+        manner: Manner,
+    },
+    /// Make a provider forget; answered by `ReportReset`.
+    ResetContext {
+        /// The node.
+        node: NodeId,
+        /// Why.
+        reason: String,
+    },
+    /// End the session and the process of a node.
+    CloseProvider {
+        /// The node.
+        node: NodeId,
+    },
+    /// End everything of a node that is gone, and its worktree if nothing in it would be lost.
+    RemoveNode {
+        /// The node.
+        node: NodeId,
+    },
+    /// Open the session that a node's events are kept in.
+    OpenSession {
+        /// The node.
+        node: NodeId,
+        /// The session.
+        session: SessionId,
+    },
+    /// Give a node a worktree of its own; answered by `PlaceNode`.
+    MakeWorktree {
+        /// The node.
+        node: NodeId,
+    },
+    /// Tell a provider what a person has decided (RUNS-APP-6).
+    Decide(Box<Decision>),
+    /// Execute a call; answered by `FinishTool`.
+    ExecuteTool {
+        /// The node.
+        node: NodeId,
+        /// The turn that the call belongs to.
+        turn: TurnId,
+        /// The call.
+        tool: Box<Tool>,
+    },
+    /// Give the outcome of a call to the agent that waits for it.
+    AnswerTool {
+        /// The node.
+        node: NodeId,
+        /// The call.
+        tool: ToolId,
+    },
+    /// Come back later.
+    SetTimer {
+        /// When.
+        at: Moment,
+        /// What for.
+        timer: Timer,
+    },
+    /// Write the report of a stall; answered by `RecordArtifact`.
+    WriteStallReport {
+        /// What shows it.
+        evidence: Box<Evidence>,
+    },
+}
+
+/// How a turn is brought to its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Manner {
+    /// It has ended by itself.
+    Ended,
+    /// The provider is asked to end it, and killed if it does not.
+    Interrupt,
+    /// The process is killed with all that it started.
+    Kill,
+}
+
+/// What a timer is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Timer {
+    /// A call has waited long enough for its approval; answered by `HoldExpired`.
+    Hold(ApprovalId),
+    /// A turn has taken as long as it may; answered by `EndTurn`.
+    TurnLimit(TurnId),
+}
+
+/// What a person has decided about a provider's question.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Decision {
+    /// The node.
+    pub node: NodeId,
+    /// The turn.
+    pub turn: TurnId,
+    /// The approval.
+    pub approval: ApprovalId,
+    /// The provider's own id of the question.
+    pub provider_approval_id: Option<String>,
+    /// The decision.
+    pub resolution: Resolution,
+    /// Arguments to go on with.
+    pub args: Map<String, Value>,
+}
+
+/// What follows from an event, in the state that it led to or a later one.
+pub fn react(docs: &Docs, event: &Event) -> Lookup<Vec<Effect>> {
+    let Some(run) = lookup::find_run(docs)? else { return Ok(Vec::new()) };
+    let node = match event.node_id {
+        Some(id) => lookup::find_node(docs, id)?,
+        None => None,
+    };
+    match &event.fact {
+        Fact::RunPatched(patched) => Ok(of_run(run, patched)),
+        Fact::NodePatched(patched) => Ok(node.map_or(Vec::new(), |n| of_node(run, n, patched))),
+        Fact::NodeDeleted(_) => {
+            Ok(event.node_id.map(|node| Effect::RemoveNode { node }).into_iter().collect())
+        }
+        Fact::TurnMoved(moved) => of_turn(docs, run, event, moved),
+        Fact::RunStalled(stalled) => {
+            let evidence = Box::new(stalled.evidence.clone());
+            Ok(vec![Effect::WriteStallReport { evidence }])
+        }
+        Fact::ApprovalRequested(requested) if requested.tool.executor == Executor::Muster => {
+            Ok(vec![hold(docs, run, requested.approval_id)?].into_iter().flatten().collect())
+        }
+        Fact::ApprovalResolved(resolved) => {
+            let approval = lookup::find_approval(docs, resolved.approval_id)?;
+            let decision = approval.and_then(|approval| decision(approval, &resolved.resolution));
+            Ok(decision.into_iter().collect())
+        }
+        Fact::ToolStarted(call) if call.tool.executor == Executor::Muster => {
+            let place = event.node_id.zip(event.turn_id);
+            let execute = |(node, turn)| {
+                let tool = Box::new(call.tool.clone());
+                Effect::ExecuteTool { node, turn, tool }
+            };
+            Ok(place.map(execute).into_iter().collect())
+        }
+        Fact::ToolCompleted(completed) => {
+            let tool = completed.tool_id;
+            Ok(event.node_id.map(|node| Effect::AnswerTool { node, tool }).into_iter().collect())
+        }
+        Fact::PhaseChanged(_) | Fact::ModeChanged(_) => Ok(vec![Effect::Schedule]),
+        Fact::ApprovalRequested(_)
+        | Fact::ToolStarted(_)
+        | Fact::BudgetReached(_)
+        | Fact::NodeProgressed(_)
+        | Fact::NodeConfigured(_)
+        | Fact::NodeReset(_)
+        | Fact::InboxChanged(_)
+        | Fact::NodeLogged(_)
+        | Fact::ViolationFound(_)
+        | Fact::EdgeCreated(_)
+        | Fact::EdgeDeleted(_)
+        | Fact::HandoffSent(_)
+        | Fact::MessageQueued(_)
+        | Fact::TextStreamed(_)
+        | Fact::TextFinished(_)
+        | Fact::ThoughtStreamed(_)
+        | Fact::ThoughtFinished(_)
+        | Fact::ToolProposed(_)
+        | Fact::ApprovalDetached(_)
+        | Fact::ArtifactCreated(_)
+        | Fact::UsageReported(_) => Ok(Vec::new()),
+    }
+}
+
+fn of_run(run: &Run, patched: &RunPatched) -> Vec<Effect> {
+    let patch = &patched.patch.run;
+    let mut effects = Vec::new();
+    let called = patch.status == Some(RunStatus::Queued) || patch.auto_start == Some(true);
+    if called && boots(run) {
+        effects.push(Effect::RunBoot);
+    }
+    match patch.verifying {
+        Some(true) if run.verifying && patch.id.is_none() => effects.push(Effect::RunChecks),
+        // Checks that ended by themselves leave their outcome in the same patch.
+        Some(false) if patch.verification.is_none() && patch.id.is_none() => {
+            effects.push(Effect::KillChecks);
+        }
+        Some(_) | None => {}
+    }
+    let wakes = patch.status.is_some() || patch.settings.is_some() || patch.budget.is_some();
+    if wakes {
+        effects.push(Effect::Schedule);
+    }
+    effects
+}
+
+fn boots(run: &Run) -> bool {
+    run.status == RunStatus::Queued && run.phase == Phase::Boot && run.auto_start
+}
+
+fn of_node(run: &Run, node: &Node, patched: &NodePatched) -> Vec<Effect> {
+    let patch = &patched.patch;
+    let mut effects = Vec::new();
+    if let Some(session) = patch.muster_session_id {
+        effects.push(Effect::OpenSession { node: node.id, session });
+        if run.settings.isolation == Isolation::Worktree && node.capabilities.write_code {
+            effects.push(Effect::MakeWorktree { node: node.id });
+        }
+    }
+    let rests = patch.turn == Some(None);
+    if let (Some(reason), None) = (&node.reset_requested, &node.turn)
+        && (rests || patch.reset_requested.is_some())
+    {
+        effects.push(Effect::ResetContext { node: node.id, reason: reason.clone() });
+    } else if patch.id.is_none() && ends_session(node, patched, rests) {
+        effects.push(Effect::CloseProvider { node: node.id });
+    }
+    let wakes = patch.queue.is_some()
+        || patch.status.is_some()
+        || patch.retry.is_some()
+        || patch.armed == Some(true)
+        || patch.start_requested == Some(true)
+        || patch.waiting_for.is_some()
+        || patch.reset_requested == Some(None);
+    if wakes {
+        effects.push(Effect::Schedule);
+    }
+    effects
+}
+
+/// Whether the process of a node has nothing more to do: it is held, or its session is over.
+fn ends_session(node: &Node, patched: &NodePatched, rests: bool) -> bool {
+    let patch = &patched.patch;
+    let over = patch.session.as_ref().is_some_and(|session| session.session_id == SESSION_PENDING);
+    let held = node.held && (rests || patch.held == Some(true));
+    node.turn.is_none() && (held || over)
+}
+
+fn of_turn(docs: &Docs, run: &Run, event: &Event, moved: &TurnMoved) -> Lookup<Vec<Effect>> {
+    let (Some(node), Some(turn)) = (event.node_id, event.turn_id) else { return Ok(Vec::new()) };
+    let live = lookup::find_turn(docs, turn)?.is_some_and(Turn::is_live);
+    Ok(match &moved.step {
+        TurnStep::Started(_) if live => {
+            let mut effects = vec![Effect::SendPrompt { node, turn }];
+            effects.extend(limit(docs, run, turn)?);
+            effects
+        }
+        TurnStep::Finishing(ending) if live => {
+            vec![Effect::FinishTurn { node, turn, manner: manner(ending.reason) }]
+        }
+        TurnStep::Completed(_) | TurnStep::Interrupted(_) | TurnStep::Failed(_) => {
+            vec![Effect::Schedule]
+        }
+        TurnStep::Started(_)
+        | TurnStep::Finishing(_)
+        | TurnStep::Sent
+        | TurnStep::ToolPending
+        | TurnStep::AwaitingApproval
+        | TurnStep::Silent => Vec::new(),
+    })
+}
+
+/// How a turn that ends for a reason is brought to its end.
+fn manner(reason: TurnReason) -> Manner {
+    match reason.status() {
+        TurnStatus::Completed => Manner::Ended,
+        TurnStatus::Interrupted => Manner::Interrupt,
+        TurnStatus::Failed => match reason {
+            TurnReason::Silent
+            | TurnReason::TurnTimeout
+            | TurnReason::ProtocolError
+            | TurnReason::HandshakeFailed
+            | TurnReason::BudgetExceeded => Manner::Kill,
+            TurnReason::Done
+            | TurnReason::UserInterrupt
+            | TurnReason::RunPaused
+            | TurnReason::ServerRestart
+            | TurnReason::ServerShutdown
+            | TurnReason::NodeStopped
+            | TurnReason::NodeReset
+            | TurnReason::NodeDeleted
+            | TurnReason::RunDeleted
+            | TurnReason::RunCompleted
+            | TurnReason::SpawnFailed
+            | TurnReason::Exited
+            | TurnReason::ProviderError
+            | TurnReason::RateLimited
+            | TurnReason::AuthRequired
+            | TurnReason::ContextOverflow
+            | TurnReason::TemplateMissing
+            | TurnReason::PromptTooLarge
+            | TurnReason::StoreFailed => Manner::Ended,
+        },
+    }
+}
+
+fn limit(docs: &Docs, run: &Run, turn: TurnId) -> Lookup<Option<Effect>> {
+    let Some(seconds) = run.settings.turn_max_seconds else { return Ok(None) };
+    let turn = lookup::find_turn(docs, turn)?;
+    Ok(turn.map(|turn| Effect::SetTimer {
+        at: turn.started_at.after_ms(i64::from(seconds) * 1_000),
+        timer: Timer::TurnLimit(turn.id),
+    }))
+}
+
+/// How long a call waits for its approval (RUNS-TOOL-5).
+fn hold(docs: &Docs, run: &Run, id: ApprovalId) -> Lookup<Option<Effect>> {
+    let seconds = i64::from(run.settings.approval_hold_seconds);
+    let approval = lookup::find_approval(docs, id)?;
+    Ok(approval.map(|approval| Effect::SetTimer {
+        at: approval.requested_at.after_ms(seconds * 1_000),
+        timer: Timer::Hold(id),
+    }))
+}
+
+fn decision(approval: &Approval, resolution: &Resolution) -> Option<Effect> {
+    let forwarded = approval.tool.executor == Executor::Provider && !approval.detached;
+    let decision = || Decision {
+        node: approval.node_id,
+        turn: approval.turn_id,
+        approval: approval.approval_id,
+        provider_approval_id: approval.provider_approval_id.clone(),
+        resolution: resolution.clone(),
+        args: approval.granted_args().clone(),
+    };
+    forwarded.then(|| Effect::Decide(Box::new(decision())))
+}
+
+/// What a start finds to do in a run that was recovered: the work whose outcome never came.
+pub fn outstanding(docs: &Docs) -> Lookup<Vec<Effect>> {
+    let Some(run) = lookup::find_run(docs)? else { return Ok(Vec::new()) };
+    let mut effects = Vec::new();
+    if boots(run) {
+        effects.push(Effect::RunBoot);
+    }
+    if run.verifying {
+        effects.push(Effect::RunChecks);
+    }
+    for node in lookup::nodes(docs)? {
+        if let (Some(reason), None) = (&node.reset_requested, &node.turn) {
+            effects.push(Effect::ResetContext { node: node.id, reason: reason.clone() });
+        }
+    }
+    for turn in lookup::live_turns(docs)? {
+        if turn.state == TurnState::Finishing {
+            let manner = turn.reason.map_or(Manner::Kill, manner);
+            effects.push(Effect::FinishTurn { node: turn.node_id, turn: turn.id, manner });
+        }
+    }
+    effects.push(Effect::Schedule);
+    Ok(effects)
+}

@@ -1,0 +1,241 @@
+//! What an adapter of a provider reports, and what it is told. Types only: nothing runs here.
+//!
+//! Everything that is reported belongs to the turn that it is reported for. Adapters report tools
+//! in the order proposed, asked, started, completed and hold `started` back until the provider can
+//! no longer ask; what they leave out is filled in (RUNS-PROV-1).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    approval::Verdict,
+    event::{LogSource, TokenUsage, ToolError, ToolResult},
+    id::{ApprovalId, NodeId, RunId, TurnId},
+    node::{NodeTodo, PermissionsMode, Provider, Rights},
+    shape::words,
+    turn::{PromptKind, TurnReason},
+};
+
+/// What an adapter reports about the turn in flight.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ProviderEvent {
+    /// The session's id is known, or another one.
+    SessionStarted {
+        /// The provider's own id.
+        session_id: String,
+    },
+    /// Text.
+    Delta {
+        /// The piece.
+        text: String,
+    },
+    /// A thought.
+    ThoughtDelta {
+        /// The piece.
+        text: String,
+    },
+    /// A whole thought.
+    Thought {
+        /// The thought.
+        text: String,
+    },
+    /// A call is known.
+    ToolProposed(ProviderTool),
+    /// The provider asks before it makes a call.
+    ApprovalRequested {
+        /// The provider's id of the question.
+        id: String,
+        /// The call.
+        tool: ProviderTool,
+        /// What it says besides.
+        context: Option<String>,
+        /// Whether other arguments are possible.
+        can_modify: bool,
+    },
+    /// The provider no longer asks.
+    ApprovalWithdrawn {
+        /// The provider's id of the question.
+        id: String,
+    },
+    /// A call is being executed.
+    ToolStarted {
+        /// The provider's id of the call.
+        id: String,
+    },
+    /// A call has its outcome.
+    ToolCompleted {
+        /// The provider's id of the call.
+        id: String,
+        /// The outcome.
+        result: ToolResult,
+        /// What went wrong.
+        error: Option<ToolError>,
+    },
+    /// The provider's own todo list, which the session of the node keeps.
+    Plan {
+        /// The whole list.
+        items: Vec<NodeTodo>,
+    },
+    /// What the provider used since it said so last.
+    Usage {
+        /// The model.
+        model: Option<String>,
+        /// How much.
+        usage: TokenUsage,
+    },
+    /// What the provider does now, in a few words.
+    Progress {
+        /// The words.
+        summary: String,
+    },
+    /// A sign of life.
+    Beat,
+    /// A line besides the protocol.
+    Log {
+        /// Where it comes from.
+        source: LogSource,
+        /// The line.
+        line: String,
+        /// Lines before it that were left out.
+        suppressed: Option<u64>,
+    },
+    /// The turn is over; nothing follows.
+    TurnEnded(Outcome),
+}
+
+/// A call as the provider names it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ProviderTool {
+    /// The provider's id of the call.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its arguments.
+    pub args: Map<String, Value>,
+}
+
+/// How a provider says that a turn ended. The text is kept by whoever drives the turn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It is done.
+    Completed,
+    /// It was interrupted.
+    Interrupted,
+    /// It failed.
+    Failed {
+        /// Why.
+        reason: TurnReason,
+        /// In words.
+        detail: Option<String>,
+    },
+}
+
+words! {
+    /// How a provider forgets.
+    ResetAbility {
+        /// By an input that it understands.
+        Command = "command",
+        /// By a session of its own.
+        NewSession = "newSession",
+    }
+    /// How far a provider keeps to the rights that it is given.
+    SandboxAbility {
+        /// The operating system sees to it.
+        Full = "full",
+        /// Its own flags do.
+        Flags = "flags",
+        /// Nothing does.
+        None = "none",
+    }
+}
+
+/// What a provider can do; what it cannot is never faked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderCaps {
+    /// Text comes piece by piece.
+    pub streaming: bool,
+    /// Sessions survive the process.
+    pub resume: bool,
+    /// Turns can be interrupted without ending the process.
+    pub interrupt: bool,
+    /// How it forgets.
+    pub reset: ResetAbility,
+    /// It can ask before it acts.
+    pub approvals: bool,
+    /// It takes other arguments with an approval.
+    pub modify_args: bool,
+    /// It takes an MCP server.
+    pub mcp: bool,
+    /// It tells its thoughts.
+    pub thinking: bool,
+    /// It tells what it used.
+    pub usage: bool,
+    /// It tells what it cost.
+    pub cost: bool,
+    /// It gives signs of life.
+    pub heartbeat: bool,
+    /// How far it keeps to its rights.
+    pub sandbox: SandboxAbility,
+}
+
+/// What an adapter is told.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ProviderOrder {
+    /// Open a session.
+    Open(OpenOrder),
+    /// Answer a prompt.
+    Turn {
+        /// The turn that everything reported from here on belongs to.
+        turn: TurnId,
+        /// Whether the prompt tells everything.
+        kind: PromptKind,
+        /// The prompt.
+        text: String,
+    },
+    /// A person has answered a question.
+    Decide {
+        /// The question, by the provider's id.
+        id: String,
+        /// The approval.
+        approval: ApprovalId,
+        /// The answer.
+        verdict: Verdict,
+        /// The other arguments.
+        modified_args: Option<Map<String, Value>>,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// End the turn.
+    Interrupt {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// Forget everything.
+    Reset,
+    /// End the session and every process of it.
+    Close,
+}
+
+/// The session that an adapter shall open.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpenOrder {
+    /// The run.
+    pub run: RunId,
+    /// The node.
+    pub node: NodeId,
+    /// Family of program.
+    pub provider: Provider,
+    /// Named command of the server's configuration.
+    pub profile: String,
+    /// Model.
+    pub model: Option<String>,
+    /// Where it works.
+    pub workdir: String,
+    /// The session to resume; a new one without.
+    pub resume: Option<String>,
+    /// What it may do.
+    pub rights: Rights,
+    /// Whether it asks.
+    pub gate: PermissionsMode,
+}
