@@ -12,7 +12,7 @@ pub mod todo_events;
 mod tests;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 /// Runs one vector: answers `actual` in the shape that the file's format describes, or why the
 /// vector could not be run.
@@ -39,11 +39,18 @@ pub struct Outcome {
 #[derive(Deserialize)]
 struct Sheet {
     format: Format,
-    vectors: Vec<Value>,
+    /// Each as its text, so that one that cannot be read leaves the others alone.
+    vectors: Vec<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
 struct Format {
+    name: String,
+}
+
+/// What every vector has.
+#[derive(Deserialize)]
+struct Named {
     name: String,
 }
 
@@ -65,8 +72,12 @@ fn runner(name: &str) -> Result<Runner, String> {
     runner.ok_or_else(|| format!("vectors of the format {name} cannot be run yet"))
 }
 
-fn outcome(runner: Runner, vector: &Value) -> Result<Outcome, String> {
-    let name = vector["name"].as_str().ok_or("a vector has no name")?;
-    let actual = runner(vector).map_err(|problem| format!("{name}: {problem}"))?;
-    Ok(Outcome { name: name.to_owned(), actual })
+fn outcome(runner: Runner, vector: &RawValue) -> Result<Outcome, String> {
+    let Named { name } = serde_json::from_str(vector.get())
+        .map_err(|error| format!("a vector has no name: {error}"))?;
+    let actual = serde_json::from_str(vector.get())
+        .map_err(|error| error.to_string())
+        .and_then(|vector| runner(&vector))
+        .map_err(|problem| format!("{name}: {problem}"))?;
+    Ok(Outcome { name, actual })
 }

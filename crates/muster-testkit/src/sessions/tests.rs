@@ -38,13 +38,15 @@ fn a_vector_that_cannot_be_run_does_not_keep_the_others_from_running() {
             vector("broken", json!([])),
             {"kind": "gate", "env": {}},
             {"name": "strange", "kind": "other"},
+            {"name": "deep", "kind": "gate", "env": {}, "user_config": "$deep"},
             vector("sound", json!({})),
         ],
     });
-    let outcomes = run(&text.to_string()).unwrap();
+    let deep = "[".repeat(500) + &"]".repeat(500);
+    let outcomes = run(&text.to_string().replace("\"$deep\"", &deep)).unwrap();
     let names: Vec<Option<&str>> =
         outcomes.iter().map(|outcome| Some(outcome.as_ref().ok()?.name.as_str())).collect();
-    assert_eq!(names, [None, None, None, Some("sound")]);
+    assert_eq!(names, [None, None, None, None, Some("sound")]);
     let complaint = outcomes[0].as_ref().unwrap_err();
     assert!(complaint.starts_with("broken: "), "{complaint}");
 }

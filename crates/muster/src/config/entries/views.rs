@@ -1,6 +1,6 @@
 //! Settings of what people see: the profile, C-Trees, todo lists.
 
-use muster_core::{gating, todo::view::Strategy};
+use muster_core::{ctree::tree::MAX_CHARS_DEFAULT, gating, todo::view::Strategy};
 use serde_json::json;
 
 use super::{SWITCH, switch};
@@ -10,8 +10,6 @@ use crate::config::{
     row::{Form, Reading},
 };
 
-/// Characters of a session's compiled C-Tree unless set (CC-5).
-const CTREES_CHARS_DEFAULT: u64 = 32_000;
 /// What a switch of C-Trees takes: whatever else a variable holds means off (CF-4).
 const GATE_SWITCH: &str = "true or false; in a variable 1 or true, anything else is false";
 
@@ -85,7 +83,7 @@ pub(crate) static CTREES_MAX_CHARS: Setting<u64> = Setting {
         help: "Characters of a session's compiled C-Tree at most",
         ..Row::PLAIN
     },
-    reading: Reading::plain(readers::characters, |_| Sourced::default(CTREES_CHARS_DEFAULT)),
+    reading: Reading::plain(readers::characters, |_| Sourced::default(MAX_CHARS_DEFAULT)),
     show: |number| json!(number),
 };
 
