@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 pub use line::Line;
 pub use task::TaskRow;
 
-use crate::todo::{Incoming, read::fields};
+use crate::todo::{HandledSeqs, Incoming, read::fields};
 use last_node::LastNodeSection;
 use section::Section;
 use task::Row;
@@ -133,18 +133,22 @@ impl Summary {
     }
 }
 
-/// What a reader knows of a session's C-Tree and of its tasks. An event that is delivered again
-/// changes nothing.
+/// What a reader knows of a session's C-Tree and of its tasks.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Reader {
     summary: Summary,
     tasks: BTreeMap<String, Row>,
+    handled: HandledSeqs,
     arrivals: u64,
 }
 
 impl Reader {
-    /// Takes an event over; events of other types change nothing.
+    /// Takes an event over. Events of other types change nothing, nor does one whose number was
+    /// handled before (EN-10).
     pub fn handle(&mut self, event: &Incoming<'_>) {
+        if event.seq.is_some_and(|seq| !self.handled.insert(seq)) {
+            return;
+        }
         let rank = self.rank(event.seq);
         let empty = Object::new();
         let body = event.body.unwrap_or(&empty);

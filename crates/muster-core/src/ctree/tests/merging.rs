@@ -100,6 +100,16 @@ fn pf_48_the_score_of_an_older_node_is_never_shown_with_a_newer_id() {
 }
 
 #[test]
+fn an_event_that_is_delivered_again_is_skipped_whatever_it_says() {
+    let first = snapshot(3, json!({"runner": {"phase": "first"}}));
+    let again = snapshot(3, json!({"runner": {"phase": "again", "status": "x"}}));
+    assert_eq!(summary(&[first.clone(), again])["runner"], json!({"phase": "first"}));
+    let mut reader = reader(&[first]);
+    reader.hydrate(&json!({"runner": {"phase": "body"}, "seq": 3}));
+    assert_eq!(reader.summary().to_json()["runner"], json!({"phase": "body"}));
+}
+
+#[test]
 fn a_task_keeps_what_newer_events_do_not_change() {
     let events = [
         task(1, json!({"taskId": 7, "state": " Running ", "description": "Build", "lane_id": "l"})),
