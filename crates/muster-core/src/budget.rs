@@ -10,7 +10,7 @@ mod measure;
 
 use serde_json::{Map, Value, json};
 
-pub use action::{Action, End, Page, replace};
+pub use action::{Action, End, Page, cut, replace};
 pub use measure::size;
 
 /// The smallest budget: room for `{}`.
@@ -66,6 +66,7 @@ pub fn fit(view: Map<String, Value>, shedding: &Shedding, max_chars: u64) -> Fit
         // A list loses one element after the other; each loss may have to be written down first.
         while used as u64 > effective {
             let before = used;
+            let fields = action.fields(&root);
             // Writing down the first loss can make room itself, so it comes before a second one.
             let is_first = cut.is_empty() && shedding.ledger.is_some();
             let goal = if is_first { used - 1 } else { effective as usize };
@@ -74,7 +75,7 @@ pub fn fit(view: Map<String, Value>, shedding: &Shedding, max_chars: u64) -> Fit
                 break;
             }
             minimal |= is_minimal;
-            for field in action.fields() {
+            for field in fields {
                 used = note(&mut root, used, shedding.ledger, (&field, is_minimal));
                 if !cut.contains(&field) {
                     cut.push(field);
@@ -173,6 +174,24 @@ mod tests {
         assert!(fitted(full).cut.is_empty());
         assert_eq!(without_budget(&fitted(0)), json!({}));
         assert!(fitted(0).minimal && fitted(0).clamped);
+    }
+
+    /// TASKS-BUD-5: no cursor points between elements of one place, so none is left alone there.
+    #[test]
+    fn elements_of_one_place_go_together() {
+        let rows = json!([{"seq": 3}, {"seq": 2}, {"seq": 2}, {"seq": 2}, {"seq": 1}]);
+        let Value::Object(view) = json!({ "rows": rows }) else { unreachable!() };
+        let page = || -> super::Page { Box::new(|_, _, _| 0) };
+        let shedding = || {
+            let pop = Action::pop_together("rows", "seq", page());
+            Shedding::new(vec![pop], vec![Action::drop("rows")])
+        };
+        let full = size(&Value::Object(view.clone())) as u64;
+        let left = |max| fit(view.clone(), &shedding(), max).view["rows"].as_array().map(Vec::len);
+        let counts: Vec<_> = (12..=full).rev().map(left).collect();
+        let mut distinct = counts.clone();
+        distinct.dedup();
+        assert_eq!(distinct, [Some(5), Some(4), Some(1), Some(0)]);
     }
 
     proptest! {

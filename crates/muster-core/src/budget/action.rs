@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::measure::{entry_size, size};
+use super::measure::{entry_size, size, text_size};
 use crate::text;
 
 /// Which end of a list loses elements.
@@ -36,8 +36,9 @@ enum Change {
     Keep(&'static [&'static str]),
     /// Remove entries whose key and value satisfy the test.
     Prune(fn(&str, &Value) -> bool),
-    /// Remove elements one by one until `keep` are left.
-    Pop { end: End, keep: usize, page: Option<Page> },
+    /// Remove elements one by one until `keep` are left. Elements that agree in the value of
+    /// `together` go as one.
+    Pop { end: End, keep: usize, page: Option<Page>, together: Option<&'static str> },
     /// Whatever else a view needs.
     Other(fn(&mut Value) -> isize),
     /// Remove keys of the view itself.
@@ -74,12 +75,23 @@ impl Action {
 
     /// Removes elements of the list at the path, one action each, until `keep` are left.
     pub fn pop(at: &'static str, end: End, keep: usize) -> Self {
-        Self { at, also_at: None, change: Change::Pop { end, keep, page: None } }
+        Self::popping(at, Change::Pop { end, keep, page: None, together: None })
     }
 
     /// The same for a list with pagination somewhere in the view.
     pub fn pop_with(at: &'static str, end: End, keep: usize, page: Page) -> Self {
-        Self { at, also_at: None, change: Change::Pop { end, keep, page: Some(page) } }
+        Self::popping(at, Change::Pop { end, keep, page: Some(page), together: None })
+    }
+
+    /// Removes last elements of a list that has several at one place: those with the same value of
+    /// the key go as one, because no cursor points between them.
+    pub fn pop_together(at: &'static str, key: &'static str, page: Page) -> Self {
+        let end = End::Last;
+        Self::popping(at, Change::Pop { end, keep: 0, page: Some(page), together: Some(key) })
+    }
+
+    fn popping(at: &'static str, change: Change) -> Self {
+        Self { at, also_at: None, change }
     }
 
     /// Whether it stands for one action per element of a list.
@@ -89,7 +101,7 @@ impl Action {
 
     /// The same for a top-level list with pagination beside it.
     pub fn pop_page(at: &'static str, keep: usize, page: Page) -> Self {
-        Self { at, also_at: None, change: Change::Pop { end: End::Last, keep, page: Some(page) } }
+        Self::pop_with(at, End::Last, keep, page)
     }
 
     /// A change of the value at the path that answers how many characters it saved.
@@ -119,19 +131,14 @@ impl Action {
         Self { also_at: Some(at), ..self }
     }
 
-    /// The fields it cuts: the first two components, or just the first inside `target` and `steps`
-    /// (TASKS-BUD-4).
-    pub fn fields(&self) -> impl Iterator<Item = String> {
-        self.places().map(|at| {
-            let mut parts = at.split('.').filter(|part| *part != "*");
-            let first = parts.next().unwrap_or_default();
-            match parts.next() {
-                Some(second) if first != "target" && first != "steps" => {
-                    format!("{first}.{second}")
-                }
-                Some(_) | None => first.to_owned(),
-            }
-        })
+    /// The fields that it would cut of a view: the first two components, or just the first inside
+    /// `target` and `steps` (TASKS-BUD-4).
+    pub(super) fn fields(&self, root: &Value) -> Vec<String> {
+        if let Change::DropRoot(keys) = self.change {
+            let present = keys.iter().filter(|key| root.get(key).is_some());
+            return present.map(|key| (*key).to_owned()).collect();
+        }
+        self.places().map(field).collect()
     }
 
     fn places(&self) -> impl Iterator<Item = &'static str> {
@@ -140,8 +147,9 @@ impl Action {
 
     /// Applies it and answers the new size; popping stops as soon as the view fits.
     pub(super) fn apply(&self, root: &mut Value, used: usize, max: usize) -> usize {
-        if let Change::Pop { end, keep, page } = &self.change {
-            return pop(root, self.at, &Popping { end: *end, keep: *keep, page, max }, used);
+        if let Change::Pop { end, keep, page, together } = &self.change {
+            let popping = Popping { end: *end, keep: *keep, page, together: *together, max };
+            return pop(root, self.at, &popping, used);
         }
         if let Change::Each { end, change } = self.change {
             return change_each(root, self.at, end, change, (used, max));
@@ -155,6 +163,15 @@ impl Action {
             visit(root, at, &mut |place| saved += self.change.apply(place));
         }
         used.saturating_add_signed(-saved)
+    }
+}
+
+fn field(at: &str) -> String {
+    let mut parts = at.split('.').filter(|part| *part != "*");
+    let first = parts.next().unwrap_or_default();
+    match parts.next() {
+        Some(second) if first != "target" && first != "steps" => format!("{first}.{second}"),
+        Some(_) | None => first.to_owned(),
     }
 }
 
@@ -172,11 +189,7 @@ impl Change {
         }
         let Some(value) = parent.get_mut(key) else { return 0 };
         match (self, value) {
-            (Self::Cut(max), Value::String(string)) => {
-                let before = size(&Value::String(string.clone()));
-                *string = text::cut(string, *max);
-                signed(before) - signed(size(&Value::String(string.clone())))
-            }
+            (Self::Cut(max), Value::String(string)) => cut(string, *max),
             (Self::DropKeys(keys), Value::Object(map)) => {
                 keys.iter().map(|key| drop_key(map, key)).sum()
             }
@@ -234,7 +247,18 @@ struct Popping<'a> {
     end: End,
     keep: usize,
     page: &'a Option<Page>,
+    together: Option<&'static str>,
     max: usize,
+}
+
+impl Popping<'_> {
+    /// Whether the next element has to go with the one that went.
+    fn takes_along(&self, gone: &Value, next: Option<&Value>) -> bool {
+        match (self.together, next) {
+            (Some(key), Some(next)) => gone.get(key) == next.get(key),
+            (_, None) | (None, _) => false,
+        }
+    }
 }
 
 /// Pops elements until the view fits or `keep` are left; a list that loses its head is turned
@@ -248,6 +272,11 @@ fn pop(root: &mut Value, at: &str, popping: &Popping<'_>, used: usize) -> usize 
     while used > popping.max && items.len() > popping.keep {
         let Some(item) = items.pop() else { break };
         let mut saved = signed(size(&item) + usize::from(!items.is_empty()));
+        while popping.takes_along(&item, items.last())
+            && let Some(item) = items.pop()
+        {
+            saved += signed(size(&item) + usize::from(!items.is_empty()));
+        }
         if let (Some(page), Value::Object(map)) = (popping.page, &mut *root) {
             saved += page(map, items.last(), items.len());
         }
@@ -296,6 +325,16 @@ fn take_list(root: &mut Value, at: &str) -> Option<Vec<Value>> {
         }
     });
     found
+}
+
+/// Shortens a text as [`Action::cut`] does and answers how many characters that saved.
+pub fn cut(string: &mut String, max: usize) -> isize {
+    let short = text::cut(string, max);
+    if short == *string {
+        return 0;
+    }
+    let before = std::mem::replace(string, short);
+    signed(text_size(&before)) - signed(text_size(string))
 }
 
 /// Replaces the value of a key and answers how many characters that saved.

@@ -29,14 +29,25 @@ pub(super) fn separators(count: usize) -> usize {
 }
 
 /// Characters of a text with its quotes and escapes.
-fn text_size(text: &str) -> usize {
-    2 + text.chars().map(escaped).sum::<usize>()
+pub(super) fn text_size(text: &str) -> usize {
+    let escapes: usize = text.bytes().map(|byte| usize::from(ESCAPES[usize::from(byte)])).sum();
+    2 + text.chars().count() + escapes
 }
 
-fn escaped(character: char) -> usize {
-    match character {
-        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
-        control if u32::from(control) < 0x20 => 6,
-        _ => 1,
+/// How many characters more than itself a byte takes. Only ASCII is escaped, so that the bytes of
+/// longer characters count nothing here.
+const ESCAPES: [u8; 256] = {
+    let mut extra = [0; 256];
+    let mut control = 0;
+    while control < 0x20 {
+        extra[control] = 5;
+        control += 1;
     }
-}
+    let short = *b"\"\\\n\r\t\x08\x0c";
+    let mut at = 0;
+    while at < short.len() {
+        extra[short[at] as usize] = 1;
+        at += 1;
+    }
+    extra
+};

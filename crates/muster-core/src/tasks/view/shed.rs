@@ -13,7 +13,6 @@ use super::context::{cut_pagination, row_number};
 use crate::{
     budget::{self, Action, End, Shedding, replace},
     tasks::{id::EvidenceId, wire},
-    text,
 };
 
 pub use pack::context_pack;
@@ -116,11 +115,7 @@ pub fn evidence(after: u64) -> Shedding {
 /// Cuts every text inside a value; answers the characters saved.
 fn cut_texts(value: &mut Value, max: usize) -> isize {
     match value {
-        Value::String(string) => {
-            let before = budget::size(&Value::String(string.clone()));
-            *string = text::cut(string, max);
-            before as isize - budget::size(&Value::String(string.clone())) as isize
-        }
+        Value::String(string) => budget::cut(string, max),
         Value::Array(items) => items.iter_mut().map(|item| cut_texts(item, max)).sum(),
         Value::Object(map) => map.values_mut().map(|item| cut_texts(item, max)).sum(),
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,

@@ -77,7 +77,7 @@ pub fn resume_super(starts: PageStarts) -> Shedding {
     ordinary.extend([
         Action::cut("radar.why", 256),
         Action::pop("rollup.tasks", End::Last, 0),
-        Action::pop_with("graph_diff.changes", End::Last, 0, graph()),
+        Action::pop_together("graph_diff.changes", "seq", graph()),
         Action::pop_with("memory.trace.entries", End::Oldest, 0, trace()),
         Action::pop("timeline.events", End::Oldest, 0),
         Action::cut("memory.notes.entries.*.content", 256),
