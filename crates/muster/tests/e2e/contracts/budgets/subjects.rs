@@ -49,8 +49,9 @@ fn step(number: usize) -> Value {
     step
 }
 
-/// A plan with a checklist and tasks of every kind. `TASK-001` is large: steps with children, nodes,
-/// blocks and waivers, evidence, cards, notes and a long history. `TASK-002` has nothing at all.
+/// A plan with a checklist and tasks of every kind. `TASK-001` is large: steps with children,
+/// nodes, blocks and waivers, evidence, cards, notes and a long history. `TASK-002` has nothing at
+/// all.
 pub(super) fn rich() -> InProcess {
     let surface = InProcess::over_memory();
     let contract = json!({"days": 90, "owners": ["a", "b"], "note": "ä".repeat(300)});
