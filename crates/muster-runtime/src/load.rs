@@ -54,6 +54,11 @@ fn supply<A: Aggregate>(
             };
             documents.supply(key, document);
         }
+        Need::Documents(keys) => {
+            for key in keys {
+                supply(source, documents, Need::Document(key))?;
+            }
+        }
         Need::List(query) => {
             let keys = supply_list(source, documents, &query)?;
             documents.supply_list(query, keys);

@@ -241,6 +241,10 @@ impl Snapshot for State {
             ListOrder::Rank => {
                 found.sort_by_key(|document| (document.row.index.rank, ord(document)));
             }
+            ListOrder::RankDescending => {
+                let key = |document: &Document| (document.row.index.rank, ord(document));
+                found.sort_by_key(|document| std::cmp::Reverse(key(document)));
+            }
         }
         found.truncate(query.limit.map_or(usize::MAX, |limit| limit as usize));
         Ok(found.into_iter().map(|document| DocumentRow::clone(&document.row)).collect())

@@ -92,6 +92,7 @@ fn list<'a>(columns: &str, stream: i64, query: &'a ListQuery) -> Question<'a> {
         ListOrder::Ascending => "ord, id",
         ListOrder::Descending => "ord DESC, id DESC",
         ListOrder::Rank => "rank, ord, id",
+        ListOrder::RankDescending => "rank DESC, ord DESC, id DESC",
     };
     let limit = question.integer(query.limit.map_or(-1, i64::from));
     question.sql.push_str(&format!(" ORDER BY {order} LIMIT {limit}"));
@@ -102,7 +103,11 @@ fn list<'a>(columns: &str, stream: i64, query: &'a ListQuery) -> Question<'a> {
 /// Inside a parent, documents without a status are in no such index.
 fn ranges_by_status(query: &ListQuery) -> bool {
     let indexed = query.parent.is_none() || !query.statuses.contains(&"");
-    query.mark.is_none() && query.order != ListOrder::Rank && indexed
+    query.mark.is_none() && !is_ranked(query.order) && indexed
+}
+
+fn is_ranked(order: ListOrder) -> bool {
+    matches!(order, ListOrder::Rank | ListOrder::RankDescending)
 }
 
 fn index_name(query: &ListQuery, by_status: bool) -> &'static str {
@@ -116,8 +121,8 @@ fn index_name(query: &ListQuery, by_status: bool) -> &'static str {
         (Some(Mark::Listed), _) => "document_by_ord",
         (Some(Mark::Catalogued), _) if inside => "document_by_parent",
         (Some(Mark::Catalogued), _) => "document_by_ord",
-        (None, ListOrder::Rank) if inside => "document_by_parent_rank",
-        (None, ListOrder::Rank) => "document_by_rank",
+        (None, ListOrder::Rank | ListOrder::RankDescending) if inside => "document_by_parent_rank",
+        (None, ListOrder::Rank | ListOrder::RankDescending) => "document_by_rank",
         (None, ListOrder::Ascending | ListOrder::Descending) => match (inside, by_status) {
             (false, false) => "document_by_ord",
             (false, true) => "document_by_status",
@@ -158,7 +163,9 @@ fn shared_conditions<'a>(question: &mut Question<'a>, stream: i64, query: &'a Li
             let last = question.integer(below(query.after));
             conditions.push_str(&format!(" AND ord <= {last}"));
         }
-        ListOrder::Rank => conditions.push_str(" AND rank IS NOT NULL"),
+        ListOrder::Rank | ListOrder::RankDescending => {
+            conditions.push_str(" AND rank IS NOT NULL");
+        }
     }
     conditions
 }

@@ -54,7 +54,12 @@ fn query() -> impl Strategy<Value = ListQuery> {
     let statuses = subsequence(&STATUSES[..], 0..=STATUSES.len()).prop_shuffle();
     let mark = select(vec![None, Some(Mark::Blocked), Some(Mark::Unconfirmed)]);
     let after = prop_oneof![Just(None), (0..=ORD_MAX).prop_map(Some), Just(Some(u64::MAX))];
-    let order = select(vec![ListOrder::Ascending, ListOrder::Descending, ListOrder::Rank]);
+    let order = select(vec![
+        ListOrder::Ascending,
+        ListOrder::Descending,
+        ListOrder::Rank,
+        ListOrder::RankDescending,
+    ]);
     let limit = prop_oneof![Just(None), (0..6_u32).prop_map(Some)];
     (select(&KINDS[..]), parent, statuses, mark, after, order, limit).prop_map(
         |(kind, parent, statuses, mark, after, order, limit)| ListQuery {
@@ -95,6 +100,10 @@ fn expected(mut rows: Vec<DocumentRow>, query: &ListQuery) -> Vec<DocumentRow> {
             rows.reverse();
         }
         ListOrder::Rank => rows.sort_by_key(|row| (row.index.rank, row.index.ord)),
+        ListOrder::RankDescending => {
+            rows.reverse();
+            rows.sort_by_key(|row| std::cmp::Reverse((row.index.rank, row.index.ord)));
+        }
     }
     rows.truncate(query.limit.map_or(usize::MAX, |limit| limit as usize));
     rows
