@@ -28,17 +28,41 @@ impl Score {
             return Self::FULL;
         }
         let age = newest_turn.saturating_sub(node.turn.unwrap_or(0));
-        let open = if node.status == Some(Status::Open) { OPEN_BONUS } else { 0 };
-        let score = BASE - AGE_WEIGHT * age.min(AGE_MAX)
-            + open
-            + CITATION_WEIGHT * cited.min(CITATIONS_MAX);
+        let score = BASE - AGE_WEIGHT * age.min(AGE_MAX) + lasting(node, cited);
         Self(u8::try_from(score).unwrap_or(Self::FULL.0))
+    }
+
+    /// The part of a node's score that does not fade with age, in hundredths; none for a node whose
+    /// score is always full.
+    pub fn lasting(node: &Node) -> Option<u8> {
+        let is_full = node.kind == Kind::Root || node.pinned;
+        (!is_full).then(|| u8::try_from(lasting(node, node.cited)).unwrap_or(Self::FULL.0))
+    }
+
+    /// What a node's score would be if it went on fading for ever. Of nodes that have not faded
+    /// yet this is the score in hundredths.
+    pub fn faded(node: &Node, newest_turn: u64) -> i64 {
+        let fresh = BASE + lasting(node, node.cited) + AGE_WEIGHT * node.turn.unwrap_or(0);
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        signed(fresh).saturating_sub(signed(AGE_WEIGHT.saturating_mul(newest_turn)))
+    }
+
+    /// Orders nodes like [`Self::faded`], whatever turn is the newest one.
+    pub fn rank(node: &Node) -> u32 {
+        let rank = AGE_WEIGHT.saturating_mul(node.turn.unwrap_or(0)) + lasting(node, node.cited);
+        u32::try_from(rank).unwrap_or(u32::MAX)
     }
 
     /// The score in hundredths.
     pub fn hundredths(self) -> u8 {
         self.0
     }
+}
+
+/// What a node has whatever its age.
+fn lasting(node: &Node, cited: u64) -> u64 {
+    let open = if node.status == Some(Status::Open) { OPEN_BONUS } else { 0 };
+    open + CITATION_WEIGHT * cited.min(CITATIONS_MAX)
 }
 
 impl fmt::Display for Score {

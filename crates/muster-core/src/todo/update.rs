@@ -88,12 +88,18 @@ impl Entry {
 }
 
 impl Update {
-    /// Replaces secrets in all texts but keys and ids; answers whether there was one (EV-5).
+    /// Replaces secrets in all texts, ids and the key included; answers whether there was one
+    /// (EV-5). An id is always replaced alike, so that later updates still find its item.
     ///
     /// To be called before the update is accepted: titles are recognised by what is stored.
     pub fn redact(&mut self) -> bool {
+        let scope = redact::text(self.scope.as_str()).and_then(|clean| ScopeKey::of(&clean));
+        let found = scope.is_some();
+        if let Some(scope) = scope {
+            self.scope = scope;
+        }
         let label = redacted(self.label.as_mut());
-        label | self.operation.redact()
+        found | label | self.operation.redact()
     }
 }
 
@@ -107,14 +113,16 @@ impl Operation {
                 patches.iter_mut().fold(false, |found, patch| patch.redact() | found)
             }
             Self::Upsert { entry, .. } => entry.redact(),
-            Self::Clear | Self::Delete(_) => false,
+            Self::Delete(ids) => ids.iter_mut().fold(false, |found, id| redacted_id(id) | found),
+            Self::Clear => false,
         }
     }
 }
 
 impl Entry {
     fn redact(&mut self) -> bool {
-        redacted(Some(&mut self.title))
+        self.id.as_mut().is_some_and(redacted_id)
+            | redacted(Some(&mut self.title))
             | redacted(self.progress.raw.as_mut())
             | redacted_priority(&mut self.priority)
             | redacted_metadata(self.metadata.as_mut())
@@ -123,7 +131,8 @@ impl Entry {
 
 impl Patch {
     fn redact(&mut self) -> bool {
-        redacted(self.title.as_mut())
+        redacted_id(&mut self.id)
+            | redacted(self.title.as_mut())
             | redacted(self.raw_status.as_mut())
             | redacted_priority(&mut self.priority)
             | redacted_metadata(self.metadata.as_mut())
@@ -135,6 +144,12 @@ pub(super) fn redacted(text: Option<&mut String>) -> bool {
     let Some(text) = text else { return false };
     let Some(clean) = redact::text(text) else { return false };
     *text = clean;
+    true
+}
+
+fn redacted_id(id: &mut ItemId) -> bool {
+    let Some(clean) = redact::text(id.as_str()).and_then(ItemId::of) else { return false };
+    *id = clean;
     true
 }
 

@@ -53,6 +53,13 @@ pub(super) fn chars(node: &Node) -> u64 {
     lead as u64 + rest
 }
 
+impl Node {
+    /// Characters of the node's line in the text, without the line feed before it.
+    pub fn line_chars(&self) -> u64 {
+        chars(self)
+    }
+}
+
 fn tag(node: &Node) -> &'static str {
     match (node.kind, node.role) {
         (Kind::Message, Some(role)) => Role::word(role),
