@@ -15,6 +15,7 @@ mod json;
 pub mod redact;
 mod replay;
 pub mod run;
+pub mod session;
 pub mod tasks;
 pub mod text;
 mod time;

@@ -2,6 +2,7 @@
 //! stream.
 
 mod feed;
+mod sessions;
 mod several_streams;
 
 use std::{

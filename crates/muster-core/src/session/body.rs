@@ -1,0 +1,224 @@
+//! Types of events, and the bodies that the server itself writes.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{
+    ctree::{NodeId, Runner, Sections},
+    todo::Published,
+};
+
+/// The session came to be, or one of its fields changed.
+pub const SESSION_META: &str = "session.meta";
+/// The session was deleted; the last event of its log, which no reader gets.
+pub const SESSION_ENDED: &str = "session.ended";
+/// A turn began.
+pub const TURN_START: &str = "turn_start";
+/// A turn ended.
+pub const TURN_END: &str = "turn_end";
+/// An input was accepted.
+pub const USER_MESSAGE: &str = "user_message";
+/// A tool has answered.
+pub const TOOL_RESULT: &str = "tool_result";
+/// A task or sub-agent changed.
+pub const TASK_EVENT: &str = "task_event";
+/// A node of the C-Tree was made.
+pub const CTREE_NODE: &str = "ctree_node";
+/// The summary of the C-Tree changed in another way.
+pub const CTREE_SNAPSHOT: &str = "ctree_snapshot";
+/// An approval is wanted.
+pub const PERMISSION_REQUEST: &str = "permission_request";
+/// An approval was answered.
+pub const PERMISSION_RESPONSE: &str = "permission_response";
+/// A running turn was interrupted.
+pub const INTERRUPT: &str = "interrupt";
+/// The agent says that it has finished.
+pub const COMPLETION: &str = "completion";
+/// The run behind the session ended.
+pub const RUN_FINISHED: &str = "run_finished";
+
+/// Whether only the server writes events of this type (HB-10).
+pub fn is_reserved(kind: &str) -> bool {
+    kind.starts_with("stream.")
+        || kind.starts_with("ctree_")
+        || kind.starts_with("session.")
+        || kind == RUN_FINISHED
+}
+
+/// Body of `session.meta`. The first one of a session says everything it was made with.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[serde(default)]
+pub struct SessionMeta {
+    /// The model in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The mode in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// How approvals are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
+    /// The title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// The status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<&'static str>,
+    /// Recorded, not interpreted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_path: Option<String>,
+    /// Recorded, not interpreted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<Value>,
+    /// What its maker attached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Map<String, Value>>,
+    /// How many steps an agent may take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_steps: Option<u64>,
+}
+
+/// Body of `turn_start`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct TurnStart {
+    /// Its number.
+    pub turn: u64,
+    /// The session's mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+}
+
+/// Body of `turn_end`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct TurnEnd {
+    /// Its number.
+    pub turn: u64,
+    /// How it ended.
+    pub status: &'static str,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+}
+
+/// Body of `user_message`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct UserMessage {
+    /// What was said.
+    pub text: String,
+    /// Who said it, if not the person at the keyboard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Whether it waits for its turn.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub queued: bool,
+}
+
+/// Body of `interrupt`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Interrupt {
+    /// The turn.
+    pub turn: u64,
+    /// Who did it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// Body of the `tool_result` that a written todo list is published with (TS-3).
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ListWritten {
+    /// `todo:<scope>:<revision>`
+    pub call_id: String,
+    /// `todo_write`
+    pub tool: &'static str,
+    /// `ok`
+    pub status: &'static str,
+    /// Never.
+    pub error: bool,
+    /// Always.
+    pub success: bool,
+    /// In a word.
+    pub message: String,
+    /// The update.
+    pub todo: Published,
+}
+
+impl ListWritten {
+    /// The result that publishes a list.
+    pub fn of(todo: Published, items: usize) -> Self {
+        let plural = if items == 1 { "" } else { "s" };
+        let message = format!("{items} item{plural}");
+        let (tool, status) = ("todo_write", "ok");
+        Self { call_id: todo.call_id(), tool, status, error: false, success: true, message, todo }
+    }
+}
+
+/// Body of `permission_response`.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PermissionResponse {
+    /// What is answered.
+    pub request_id: String,
+    /// The answer.
+    pub decision: &'static str,
+    /// What was said with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// A rule that goes with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Value>,
+    /// How far it reaches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Value>,
+    /// Who answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// Body of `task_event` for a task of Muster itself; ids of the tree are added when it is recorded.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct TaskEvent {
+    /// What happened, for example `task.updated`.
+    pub kind: String,
+    /// The task.
+    pub task_id: String,
+    /// How far it is: `pending`, `running`, `completed`, `failed`, `canceled`.
+    pub status: String,
+    /// What it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_task_id: Option<String>,
+    /// Who works on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Body of `ctree_snapshot`: sections for readers, and what the event does to the tree or the
+/// session, which readers ignore.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct TreeSnapshot {
+    /// The sections that changed.
+    #[serde(flatten)]
+    pub sections: Sections,
+    /// A node was pinned or let go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Pin>,
+    /// What drives the session from now on; null if nothing does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<Option<Runner>>,
+}
+
+/// A pin.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Pin {
+    /// The node.
+    pub node_id: NodeId,
+    /// Whether it holds.
+    pub pinned: bool,
+}

@@ -1,0 +1,247 @@
+//! What can be asked of a session.
+
+use serde_json::{Map, Value};
+
+use super::{
+    body::{self, TaskEvent},
+    entity::Driver,
+    event::Body,
+    receipt::CallKey,
+};
+use crate::{ctree::NodeId, todo::Titles};
+
+/// A command. Each one that is accepted leaves at least one event.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Command {
+    /// Makes the session (HB-7).
+    Create(Box<Create>),
+    /// Says something to it (HB-9).
+    Input(Input),
+    /// Reports something that happened (HB-10).
+    Record(Box<Record>),
+    /// Writes its todo list (TT-2).
+    WriteTodos(WriteTodos),
+    /// One of the commands of HB-12.
+    Control(Control),
+    /// Reports a task that changed in a workspace.
+    ReportTask(TaskEvent),
+    /// Says what drives the session from now on, or that nothing does.
+    Drive(Option<Driver>),
+    /// Deletes the session (HB-8).
+    End,
+}
+
+/// A session in the making.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Create {
+    /// Its title.
+    pub title: Option<String>,
+    /// Its first input; blank means none.
+    pub task: Option<String>,
+    /// Its folder.
+    pub workspace: Option<String>,
+    /// The model in use.
+    pub model: Option<String>,
+    /// The mode in use.
+    pub mode: Option<String>,
+    /// How approvals are asked for.
+    pub permission_mode: Option<String>,
+    /// Recorded, not interpreted.
+    pub config_path: Option<String>,
+    /// Recorded, not interpreted.
+    pub overrides: Option<Value>,
+    /// What its maker attached.
+    pub metadata: Option<Map<String, Value>>,
+    /// How many steps an agent may take.
+    pub max_steps: Option<u64>,
+    /// Budget of the session's own text in characters, if not the usual one (CC-5).
+    pub max_chars: Option<u64>,
+    /// What drives it, if anything does.
+    pub driver: Option<Driver>,
+    /// Makes the call happen once.
+    pub key: Option<CallKey>,
+}
+
+/// Something said to a session.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Input {
+    /// What.
+    pub text: String,
+    /// By whom, if not the person at the keyboard.
+    pub source: Option<String>,
+    /// Makes the call happen once.
+    pub key: Option<CallKey>,
+}
+
+/// Who reports an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Author {
+    /// An outside program, which some types are kept from.
+    Outside,
+    /// Whatever of Muster drives the session.
+    Server,
+}
+
+/// An event to record.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Record {
+    /// Who reports it.
+    pub author: Author,
+    /// Its type.
+    pub kind: String,
+    /// Its body.
+    pub data: Body,
+    /// The run it belongs to.
+    pub run_id: Option<String>,
+    /// The turn, if not the running one.
+    pub turn_id: Option<String>,
+    /// The thread.
+    pub thread_id: Option<String>,
+    /// The id that its author gave it: an id is recorded once.
+    pub given: Option<CallKey>,
+    /// Makes the call happen once.
+    pub key: Option<CallKey>,
+}
+
+impl Record {
+    /// An event of a type with a body, and nothing else.
+    pub fn of(author: Author, kind: &str, data: Body) -> Self {
+        let kind = kind.to_owned();
+        let (run_id, turn_id, thread_id) = (None, None, None);
+        Self { author, kind, data, run_id, turn_id, thread_id, given: None, key: None }
+    }
+}
+
+/// A todo list to write.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WriteTodos {
+    /// The list.
+    pub titles: Titles,
+    /// The revision that the caller has seen.
+    pub expected_revision: Option<u64>,
+    /// Makes the call happen once.
+    pub key: Option<CallKey>,
+}
+
+/// An order to a session.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Control {
+    /// Which.
+    pub order: Order,
+    /// Who gives it.
+    pub by: Option<String>,
+    /// Makes the call happen once.
+    pub key: Option<CallKey>,
+}
+
+/// The commands of HB-12.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Order {
+    /// Ends the running turn and drops what waits.
+    Stop,
+    /// Ends the running turn.
+    Interrupt,
+    /// Another model from the next turn on.
+    SetModel(String),
+    /// Another mode from the next turn on.
+    SetMode(String),
+    /// Answers an approval.
+    Decide(PermissionAnswer),
+    /// Pins a node or lets it go.
+    Pin {
+        /// The node.
+        node: NodeId,
+        /// Whether it is to hold.
+        pinned: bool,
+    },
+}
+
+/// The answer to an approval.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PermissionAnswer {
+    /// Which one.
+    pub request_id: String,
+    /// The answer.
+    pub decision: Decision,
+    /// What is said with it.
+    pub note: Option<String>,
+    /// A rule that goes with it.
+    pub rule: Option<Value>,
+    /// How far it reaches.
+    pub scope: Option<Value>,
+}
+
+/// Answers to an approval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// Yes, this time.
+    AllowOnce,
+    /// Yes, from now on.
+    AllowAlways,
+    /// No, this time.
+    DenyOnce,
+    /// No, from now on.
+    DenyAlways,
+    /// No, and stop.
+    DenyStop,
+}
+
+impl Decision {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::AllowOnce, Self::AllowAlways, Self::DenyOnce, Self::DenyAlways, Self::DenyStop];
+
+    /// The word on the wire.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::AllowOnce => "allow-once",
+            Self::AllowAlways => "allow-always",
+            Self::DenyOnce => "deny-once",
+            Self::DenyAlways => "deny-always",
+            Self::DenyStop => "deny-stop",
+        }
+    }
+
+    /// The answer that a word means.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|decision| decision.word() == word)
+    }
+}
+
+impl Command {
+    /// The key that makes the call happen once.
+    pub fn key(&self) -> Option<&CallKey> {
+        match self {
+            Self::Create(create) => create.key.as_ref(),
+            Self::Input(input) => input.key.as_ref(),
+            Self::Record(record) => record.key.as_ref(),
+            Self::WriteTodos(write) => write.key.as_ref(),
+            Self::Control(control) => control.key.as_ref(),
+            Self::ReportTask(_) | Self::Drive(_) | Self::End => None,
+        }
+    }
+
+    /// The id under which an outside program reports an event.
+    pub fn given(&self) -> Option<&CallKey> {
+        if let Self::Record(record) = self { record.given.as_ref() } else { None }
+    }
+
+    /// Type of the event that the receipt is about: the first of this type.
+    pub(super) fn leaves(&self) -> &str {
+        match self {
+            Self::Create(_) => body::SESSION_META,
+            Self::Input(_) => body::USER_MESSAGE,
+            Self::Record(record) => &record.kind,
+            Self::WriteTodos(_) => body::TOOL_RESULT,
+            Self::Control(control) => match &control.order {
+                Order::Stop | Order::SetModel(_) | Order::SetMode(_) => body::SESSION_META,
+                Order::Interrupt => body::INTERRUPT,
+                Order::Decide(_) => body::PERMISSION_RESPONSE,
+                Order::Pin { .. } => body::CTREE_SNAPSHOT,
+            },
+            Self::ReportTask(_) => body::TASK_EVENT,
+            Self::Drive(_) => body::CTREE_SNAPSHOT,
+            Self::End => body::SESSION_ENDED,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Sizes and secrets: what is looked at before anything is written down.
+
+use serde_json::Value;
+
+use super::{Decided, reject};
+use crate::{
+    redact,
+    session::{
+        Rejection,
+        body::SessionMeta,
+        command::Create,
+        entity::Status,
+        event::Body,
+        limits::{EVENT_BYTES_MAX, EVENT_DEPTH_MAX, FIELD_CHARS_MAX, METADATA_BYTES_MAX},
+    },
+    text,
+};
+
+/// Refuses what is longer than its limit.
+pub(super) fn within(field: &'static str, actual: usize, limit: usize) -> Decided<()> {
+    if actual <= limit { Ok(()) } else { reject(Rejection::TooLong { field, limit, actual }) }
+}
+
+/// A short text that has to say something, without secrets.
+pub(super) fn field(name: &'static str, value: &str) -> Decided<String> {
+    if text::is_blank(value) {
+        return reject(Rejection::Blank { field: name });
+    }
+    Ok(redacted_text(value).0)
+}
+
+/// A text without secrets, and whether it had one.
+pub(super) fn redacted_text(given: &str) -> (String, bool) {
+    match redact::text(given) {
+        Some(clean) => (clean, true),
+        None => (given.to_owned(), false),
+    }
+}
+
+/// Replaces secrets in a body; answers whether there was one.
+pub(super) fn redact_body(data: &mut Body) -> bool {
+    redact::object(data)
+}
+
+/// Refuses a body that is too large or too deep to be read back.
+pub(super) fn body(data: &Body) -> Decided<()> {
+    if deeper_than(data.values(), EVENT_DEPTH_MAX - 1) {
+        return reject(Rejection::TooDeep { limit: EVENT_DEPTH_MAX });
+    }
+    within("data", json_bytes(data), EVENT_BYTES_MAX)
+}
+
+fn json_bytes(data: &Body) -> usize {
+    serde_json::to_string(data).map_or(usize::MAX, |json| json.len())
+}
+
+/// Whether values have more levels of arrays and objects than so many.
+fn deeper_than<'v>(values: impl Iterator<Item = &'v Value>, levels: usize) -> bool {
+    let mut level: Vec<&Value> = values.collect();
+    for _ in 0..=levels {
+        let mut below = Vec::new();
+        for value in level {
+            match value {
+                Value::Array(items) => below.extend(items),
+                Value::Object(fields) => below.extend(fields.values()),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            }
+        }
+        if below.is_empty() {
+            return false;
+        }
+        level = below;
+    }
+    true
+}
+
+/// The first event's body: everything that the session was made with, and whether it had a secret.
+pub(super) fn meta(create: &Create) -> Decided<(SessionMeta, bool)> {
+    let mut redacted = false;
+    let mut short = |name: &'static str, value: &Option<String>| -> Decided<Option<String>> {
+        let Some(value) = value else { return Ok(None) };
+        within(name, text::chars(value), FIELD_CHARS_MAX)?;
+        let (clean, found) = redacted_text(value);
+        redacted |= found;
+        Ok(Some(clean))
+    };
+    let mut meta = SessionMeta {
+        model: short("model", &create.model)?,
+        mode: short("mode", &create.mode)?,
+        permission_mode: short("permission_mode", &create.permission_mode)?,
+        title: short("title", &create.title)?,
+        workspace: short("workspace", &create.workspace)?,
+        config_path: short("config_path", &create.config_path)?,
+        status: Some(Status::Idle.word()),
+        overrides: create.overrides.clone(),
+        metadata: create.metadata.clone(),
+        max_steps: create.max_steps,
+    };
+    if let Some(metadata) = &mut meta.metadata {
+        redacted |= redact_body(metadata);
+        body(metadata)?;
+        within("metadata", json_bytes(metadata), METADATA_BYTES_MAX)?;
+    }
+    if let Some(overrides) = &mut meta.overrides {
+        redacted |= redact::value(overrides);
+        body(&Body::from_iter([("overrides".to_owned(), overrides.clone())]))?;
+    }
+    Ok((meta, redacted))
+}

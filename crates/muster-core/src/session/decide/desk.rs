@@ -1,0 +1,125 @@
+//! Where the events of one command are written down, tried on a copy of the documents.
+
+use super::{Decided, Docs, Event};
+use crate::{
+    Env, Recorded, Timestamp,
+    ctree::{self, Planted, Sections, TaskSnapshot},
+    session::{
+        body::{self, TreeSnapshot},
+        compile,
+        entity::Session,
+        event::Place,
+        evolve, lookup,
+    },
+};
+
+/// The events of one command so far, and the documents after them.
+pub(super) struct Desk {
+    docs: Docs,
+    at: Timestamp,
+    written: Vec<Event>,
+}
+
+impl Desk {
+    /// Nothing written yet.
+    pub(super) fn over(docs: &Docs, env: &Env) -> Self {
+        Self { docs: docs.clone(), at: env.now, written: Vec::new() }
+    }
+
+    /// The documents after what was written.
+    pub(super) fn docs(&self) -> &Docs {
+        &self.docs
+    }
+
+    /// The session after what was written.
+    pub(super) fn session(&self) -> Decided<&Session> {
+        lookup::session(&self.docs)
+    }
+
+    /// The running turn, if there is one.
+    pub(super) fn here(&self) -> Decided<Place> {
+        let running = self.session()?.turns.running.as_ref();
+        Ok(Place {
+            turn_id: running.map(|turn| turn.id.clone()),
+            turn: running.map(|turn| turn.number),
+            ..Place::default()
+        })
+    }
+
+    /// Writes an event, and the C-Tree events that follow from it (CE-1, CE-2).
+    pub(super) fn record(&mut self, event: Event) -> Decided<()> {
+        let place = event.place.clone();
+        let before = self.runner()?;
+        let planted = self.record_plain(event)?;
+        self.announce_nodes(&planted, &place)?;
+        let runner = self.runner()?.filter(|runner| Some(runner) != before.as_ref());
+        let hash_changed = planted.made.is_empty() && !planted.changed.is_empty();
+        let snapshot = if hash_changed { ctree::snapshot(&self.docs)? } else { None };
+        // A session that begins has told nobody yet what drives it, and readers take that as idle.
+        let runner = runner.filter(|_| before.is_some());
+        if snapshot.is_none() && runner.is_none() {
+            return Ok(());
+        }
+        self.publish(Sections { snapshot, runner, ..Sections::default() }, place)
+    }
+
+    /// Writes an event alone; whoever does so publishes what it did to the tree.
+    pub(super) fn record_plain(&mut self, event: Event) -> Decided<Planted> {
+        let recorded = self.numbered(event)?;
+        let planted = evolve::apply(&mut self.docs, &recorded)?;
+        self.written.push(recorded.event);
+        Ok(planted)
+    }
+
+    /// Writes an event that ends a turn, and all five sections of the summary (CE-2).
+    pub(super) fn record_end(&mut self, event: Event) -> Decided<()> {
+        let place = event.place.clone();
+        let planted = self.record_plain(event)?;
+        self.announce_nodes(&planted, &place)?;
+        let sections = compile::sections(&self.docs, self.session()?)?;
+        self.publish(sections, place)
+    }
+
+    /// How a task's part of the tree would stand after an event.
+    pub(super) fn foresee(
+        &self,
+        event: &Event,
+        task_id: &str,
+    ) -> Decided<Option<(ctree::NodeId, TaskSnapshot)>> {
+        let mut docs = self.docs.clone();
+        evolve::apply(&mut docs, &self.numbered(event.clone())?)?;
+        Ok(ctree::task_snapshot(&docs, task_id)?)
+    }
+
+    /// Everything that was written, in order.
+    pub(super) fn into_events(self) -> Vec<Event> {
+        self.written
+    }
+
+    fn announce_nodes(&mut self, planted: &Planted, place: &Place) -> Decided<()> {
+        for notice in &planted.made {
+            let place = Place { turn: notice.node.turn.or(place.turn), ..place.clone() };
+            self.record_plain(Event::of(body::CTREE_NODE, place, notice))?;
+        }
+        Ok(())
+    }
+
+    fn publish(&mut self, sections: Sections, place: Place) -> Decided<()> {
+        let snapshot = TreeSnapshot { sections, ..TreeSnapshot::default() };
+        self.record_plain(Event::of(body::CTREE_SNAPSHOT, place, &snapshot)).map(drop)
+    }
+
+    fn runner(&self) -> Decided<Option<ctree::Runner>> {
+        let standing = lookup::standing(&self.docs)?;
+        if standing.is_none() { Ok(None) } else { self.session().map(|s| Some(s.runner())) }
+    }
+
+    /// The event with the number that it will get.
+    fn numbered(&self, event: Event) -> Decided<Recorded<Event>> {
+        let last = match lookup::standing(&self.docs)? {
+            Some(_) => self.session()?.last_seq,
+            None => 0,
+        };
+        Ok(Recorded { global: 0, seq: last + 1, at: self.at, event })
+    }
+}

@@ -1,0 +1,167 @@
+//! Events that others report: checked, cleaned, given their place, and written down (HB-10).
+
+use serde_json::{Map, Value, json};
+
+use super::{Decided, Desk, Event, check, reject, turn};
+use crate::{
+    ctree::{Occurrence, TaskChange},
+    session::{
+        Rejection,
+        body::{self, TaskEvent, is_reserved},
+        command::{Author, Record},
+        event::{Aside, Body, Place},
+        limits::{ID_CHARS_MAX, TYPE_CHARS_MAX},
+        lookup,
+    },
+    text,
+    todo::{self, Fallback, Published, Scope},
+};
+
+/// Records an event.
+pub(super) fn record(desk: &mut Desk, record: &Record) -> Decided<()> {
+    check_type(record)?;
+    check::body(&record.data)?;
+    let mut data = record.data.clone();
+    let (published, redacted_todo) = publish(desk, &record.kind, &data)?;
+    data.shift_remove("todo");
+    let redacted = check::redact_body(&mut data) | redacted_todo;
+    if let Some(published) = published {
+        data.insert("todo".to_owned(), json!(published));
+    }
+    let place = place(desk, record)?;
+    let (answer, given) = (record.key.clone(), record.given.clone());
+    let aside = Aside { answer, given, redacted, source: None };
+    let event = Event { kind: record.kind.clone(), place, data, aside };
+    match (record.kind.as_str(), record.author) {
+        (body::TURN_START, _) => start_turn(desk, event),
+        (body::TURN_END, _) => end_turn(desk, event),
+        (body::TASK_EVENT, _) => record_task(desk, event),
+        (body::TOOL_RESULT, _) => desk.record(agreeing(event)),
+        (body::USER_MESSAGE, Author::Outside) => {
+            let mut event = event;
+            // Only an input to this session waits here; what waits elsewhere is none of ours.
+            event.data.shift_remove("queued");
+            desk.record(event)
+        }
+        (_, Author::Outside | Author::Server) => desk.record(event),
+    }
+}
+
+/// Reports a task of a workspace.
+pub(super) fn task(desk: &mut Desk, task: &TaskEvent) -> Decided<()> {
+    let mut event = Event::of(body::TASK_EVENT, desk.here()?, task);
+    event.aside.redacted = check::redact_body(&mut event.data);
+    check::body(&event.data)?;
+    record_task(desk, event)
+}
+
+fn check_type(record: &Record) -> Decided<()> {
+    let kind = &record.kind;
+    if text::is_blank(kind) {
+        return reject(Rejection::Blank { field: "type" });
+    }
+    check::within("type", text::chars(kind), TYPE_CHARS_MAX)?;
+    if record.author == Author::Outside && is_reserved(kind) || kind == body::SESSION_ENDED {
+        return reject(Rejection::ReservedType { kind: kind.clone() });
+    }
+    let ids = [
+        ("run_id", &record.run_id),
+        ("turn_id", &record.turn_id),
+        ("thread_id", &record.thread_id),
+    ];
+    for (field, id) in ids {
+        check::within(field, id.as_deref().map_or(0, text::chars), ID_CHARS_MAX)?;
+    }
+    Ok(())
+}
+
+/// The event's todo update in the form in which it is sent (TS-6), and whether it had a secret.
+fn publish(desk: &Desk, kind: &str, data: &Body) -> Decided<(Option<Published>, bool)> {
+    let mut update = match todo::read(kind, data, Fallback::Never) {
+        Ok(Some(update)) => update,
+        Ok(None) => return Ok((None, false)),
+        Err(malformed) => return reject(Rejection::MalformedTodo(malformed)),
+    };
+    let redacted = update.redact();
+    let order = desk.session()?.scopes + 1;
+    let unwritten = Scope::unwritten(update.scope.clone(), order);
+    let scope = lookup::scope(desk.docs(), &update.scope)?.unwrap_or(&unwritten);
+    match scope.accept(&update) {
+        Ok(published) => Ok((Some(published), redacted)),
+        Err(rejection) => reject(Rejection::Todo(rejection)),
+    }
+}
+
+/// Where the event belongs: what its author says, else the running turn.
+fn place(desk: &Desk, record: &Record) -> Decided<Place> {
+    let here = desk.here()?;
+    Ok(Place {
+        run_id: record.run_id.clone(),
+        turn_id: record.turn_id.clone().or(here.turn_id),
+        thread_id: record.thread_id.clone(),
+        turn: here.turn,
+    })
+}
+
+/// A turn that begins while another one runs takes its place; numbers only go up.
+fn start_turn(desk: &mut Desk, event: Event) -> Decided<()> {
+    let running = desk.session()?.turns.running.clone();
+    turn::end(desk, "interrupted", Some("superseded"))?;
+    let session = desk.session()?;
+    let newest = session.turns.newest;
+    let given = event.data.get("turn").and_then(Value::as_u64).filter(|turn| *turn > newest);
+    let number = given.unwrap_or(newest + 1);
+    // The id of the turn before is only there because nobody named another one.
+    let named = event.place.turn_id.clone();
+    let named = named.filter(|id| running.is_none_or(|turn| turn.id != *id));
+    let turn_id = Some(named.unwrap_or_else(|| session.next_turn_id()));
+    let mut event = event;
+    event.data.insert("turn".to_owned(), number.into());
+    event.place = Place { turn_id, turn: Some(number), ..event.place };
+    desk.record(event)
+}
+
+/// Ends the running turn, whatever number its author has for it; then it is the turn of whoever
+/// waits.
+fn end_turn(desk: &mut Desk, mut event: Event) -> Decided<()> {
+    let Some(number) = event.place.turn else { return desk.record(event) };
+    event.data.insert("turn".to_owned(), number.into());
+    if !event.data.get("status").is_some_and(Value::is_string) {
+        event.data.insert("status".to_owned(), "completed".into());
+    }
+    desk.record_end(event)?;
+    turn::take_waiting(desk)
+}
+
+/// Makes the three fields of a result agree (EV-2).
+fn agreeing(mut event: Event) -> Event {
+    let said = |field: &str, value: Value| event.data.get(field) == Some(&value);
+    let failed = said("status", "error".into())
+        || said("error", true.into())
+        || said("success", false.into());
+    event.data.insert("status".to_owned(), if failed { "error" } else { "ok" }.into());
+    event.data.insert("error".to_owned(), failed.into());
+    event.data.insert("success".to_owned(), (!failed).into());
+    event
+}
+
+/// Adds what the event says about its task's part of the tree (CE-3).
+fn record_task(desk: &mut Desk, mut event: Event) -> Decided<()> {
+    let Some(Occurrence::TaskChanged(TaskChange { task_id, .. })) =
+        Occurrence::read(body::TASK_EVENT, &event.data)
+    else {
+        return desk.record(event);
+    };
+    event.data.insert("task_id".to_owned(), task_id.clone().into());
+    for field in ["ctree_node_id", "ctree_snapshot"] {
+        event.data.shift_remove(field);
+    }
+    if let Some((node, snapshot)) = desk.foresee(&event, &task_id)? {
+        let added: Map<String, Value> = Map::from_iter([
+            ("ctree_node_id".to_owned(), json!(node)),
+            ("ctree_snapshot".to_owned(), json!(snapshot)),
+        ]);
+        event.data.extend(added);
+    }
+    desk.record(event)
+}

@@ -1,0 +1,85 @@
+//! Turns: how they begin, how they end, and who comes next.
+
+use super::{Decided, Desk, Event, reject};
+use crate::session::{
+    Rejection,
+    body::{self, TurnEnd, TurnStart, UserMessage},
+    event::{Aside, Place},
+    limits::QUEUE_INPUTS_MAX,
+};
+
+/// Starts the next turn under an id.
+pub(super) fn start(desk: &mut Desk, turn_id: String) -> Decided<()> {
+    let session = desk.session()?;
+    let (turn, mode) = (session.turns.newest + 1, session.mode.clone());
+    let place = Place { turn_id: Some(turn_id), turn: Some(turn), ..Place::default() };
+    desk.record(Event::of(body::TURN_START, place, &TurnStart { turn, mode }))
+}
+
+/// Says something in the running turn.
+pub(super) fn say(
+    desk: &mut Desk,
+    text: String,
+    source: Option<String>,
+    aside: Aside,
+) -> Decided<()> {
+    let said = UserMessage { text, source, queued: false };
+    desk.record(Event { aside, ..Event::of(body::USER_MESSAGE, desk.here()?, &said) })
+}
+
+/// Lets an input wait for a turn of its own.
+pub(super) fn wait(
+    desk: &mut Desk,
+    text: String,
+    source: Option<String>,
+    aside: Aside,
+) -> Decided<()> {
+    let session = desk.session()?;
+    if session.queue.len() >= QUEUE_INPUTS_MAX {
+        return reject(Rejection::QueueFull { limit: QUEUE_INPUTS_MAX });
+    }
+    let place = Place { turn_id: Some(session.next_turn_id()), ..Place::default() };
+    let said = UserMessage { text, source, queued: true };
+    desk.record(Event { aside, ..Event::of(body::USER_MESSAGE, place, &said) })
+}
+
+/// Ends the running turn at once where nobody will.
+pub(super) fn end_unless_driven(desk: &mut Desk) -> Decided<()> {
+    if desk.session()?.driver.is_some() {
+        return Ok(());
+    }
+    end(desk, "completed", Some("no_agent"))?;
+    take_waiting(desk)
+}
+
+/// Ends the running turn, if there is one.
+pub(super) fn end(
+    desk: &mut Desk,
+    status: &'static str,
+    reason: Option<&'static str>,
+) -> Decided<()> {
+    let Some(turn) = desk.session()?.turns.running.as_ref().map(|turn| turn.number) else {
+        return Ok(());
+    };
+    let end = TurnEnd { turn, status, reason };
+    desk.record_end(Event::of(body::TURN_END, desk.here()?, &end))
+}
+
+/// Gives inputs that wait their turns: the next one if somebody drives the session, else all, each
+/// of which ends at once.
+pub(super) fn take_waiting(desk: &mut Desk) -> Decided<()> {
+    while let Some(turn_id) = next_waiting(desk)? {
+        start(desk, turn_id)?;
+        if desk.session()?.driver.is_some() {
+            return Ok(());
+        }
+        end(desk, "completed", Some("no_agent"))?;
+    }
+    Ok(())
+}
+
+fn next_waiting(desk: &Desk) -> Decided<Option<String>> {
+    let session = desk.session()?;
+    let waiting = session.queue.first().filter(|_| session.turns.running.is_none());
+    Ok(waiting.map(|waiting| waiting.turn_id.clone()))
+}

@@ -1,0 +1,219 @@
+//! The documents of a session.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::receipt::Source;
+use crate::{
+    Timestamp,
+    ctree::{Node, Runner},
+    todo::{Item, Op},
+};
+
+/// What is left of a session, or the session itself.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "standing", rename_all = "snake_case")]
+pub enum Standing {
+    /// It lives.
+    Open(Box<Session>),
+    /// It was deleted; only this is left.
+    Ended {
+        /// When.
+        at: Timestamp,
+    },
+}
+
+/// A session.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Session {
+    /// How it is.
+    pub status: Status,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When its last event was accepted.
+    pub last_activity_at: Timestamp,
+    /// Number of its last event.
+    pub last_seq: u64,
+    /// Its title.
+    pub title: Option<String>,
+    /// The model in use.
+    pub model: Option<String>,
+    /// The mode in use.
+    pub mode: Option<String>,
+    /// How approvals are asked for.
+    pub permission_mode: Option<String>,
+    /// Its folder.
+    pub workspace: Option<String>,
+    /// What its maker attached.
+    pub metadata: Option<Map<String, Value>>,
+    /// What the agent said when it had finished.
+    pub completion_summary: Option<Value>,
+    /// Its turns.
+    pub turns: Turns,
+    /// Inputs that wait, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queue: Vec<Waiting>,
+    /// What drives it; without one, turns that an input starts end at once.
+    pub driver: Option<Driver>,
+    /// Todo scopes beside `main`.
+    pub scopes: u64,
+    /// Its own todo list in numbers.
+    pub todos: Tally,
+    /// Its tree in numbers.
+    pub tree: TreeSums,
+}
+
+/// How a session is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Not ready yet.
+    Starting,
+    /// Waits for input.
+    Idle,
+    /// A turn is running.
+    Running,
+    /// The agent has finished.
+    Completed,
+    /// The last turn, or the run, failed.
+    Failed,
+    /// Somebody stopped it.
+    Stopped,
+}
+
+impl Status {
+    /// The word on the wire.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Idle => "idle",
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// The turns of a session.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Turns {
+    /// Number of the newest one; 0 before the first.
+    pub newest: u64,
+    /// How many ids were given, also to turns that never began.
+    pub named: u64,
+    /// The one that is running.
+    pub running: Option<Turn>,
+    /// How the session will be when the running one has ended, if somebody has said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Status>,
+}
+
+/// A turn.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Turn {
+    /// Its id.
+    pub id: String,
+    /// Its number.
+    pub number: u64,
+}
+
+/// An input that waits for its turn.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Number of its event.
+    pub seq: u64,
+    /// The turn that will take it.
+    pub turn_id: String,
+}
+
+/// Phase and status of what drives a session, in its own words.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Driver {
+    /// What it is busy with.
+    pub phase: String,
+    /// How it is.
+    pub status: String,
+}
+
+/// A todo list in numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Tally {
+    /// Items that are done.
+    pub done: usize,
+    /// All items.
+    pub total: usize,
+}
+
+/// A tree in numbers, so that its text can be made without looking at all of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct TreeSums {
+    /// Characters of all lines, without the line feeds between them.
+    pub chars: u64,
+    /// Which classes of nodes there have been, a bit each.
+    pub classes: u16,
+    /// Budget of the session's own text, in characters.
+    pub max_chars: u64,
+}
+
+impl Session {
+    /// What drives the session, as its tree's summary says (CC-6).
+    pub fn runner(&self) -> Runner {
+        match &self.driver {
+            Some(Driver { phase, status }) => {
+                Runner { phase: phase.clone(), status: status.clone() }
+            }
+            None => Runner { phase: "chat".to_owned(), status: self.status.word().to_owned() },
+        }
+    }
+
+    /// Id of the next turn.
+    pub fn next_turn_id(&self) -> String {
+        format!("t-{}", self.turns.named + 1)
+    }
+}
+
+/// The text of an input that waits.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct InputText {
+    /// The text.
+    pub text: String,
+}
+
+/// A todo list as it was after one revision (TT-11).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct HistoryEntry {
+    /// The list.
+    pub scope: String,
+    /// Its revision.
+    pub revision: i64,
+    /// Number of the event.
+    pub seq: u64,
+    /// When it was accepted.
+    pub at: Timestamp,
+    /// Where it came from.
+    pub source: Source,
+    /// What was done.
+    pub op: Op,
+    /// The list after it.
+    pub items: Vec<Item>,
+}
+
+/// A node of the tree, with its text if that is short.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct StoredNode {
+    /// The node.
+    pub node: Node,
+    /// Its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// An approval that was asked for.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Permission {
+    /// Number of the event that asked.
+    pub seq: u64,
+    /// The answer, once there is one.
+    pub decision: Option<String>,
+}

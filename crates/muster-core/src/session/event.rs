@@ -1,0 +1,93 @@
+//! What happened in a session. An event of the log is an event of the session: the same number, the
+//! same type, the same body, and nothing in between.
+//!
+//! Bodies stay what they are, objects: many come from outside and may hold anything. What they mean
+//! for the documents is read in [`super::fact`].
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::receipt::{CallKey, Source};
+
+/// Body of an event.
+pub type Body = Map<String, Value>;
+
+/// One event.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Event {
+    /// Its type (EV-1).
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What it belongs to.
+    #[serde(default, skip_serializing_if = "Place::is_nowhere")]
+    pub place: Place,
+    /// What happened.
+    pub data: Body,
+    /// What only replay needs to know.
+    #[serde(default, skip_serializing_if = "Aside::is_empty")]
+    pub aside: Aside,
+}
+
+/// Run, turn and thread of an event; what there is none of is left out (EN-8).
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Place {
+    /// The run behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+    /// The turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+    /// The thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// The turn's number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
+}
+
+impl Place {
+    /// Whether it belongs to nothing.
+    pub fn is_nowhere(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Facts about how an event came to be. Readers of the stream do not see them.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Aside {
+    /// The idempotency key of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<CallKey>,
+    /// The id that an outside program gave the event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<CallKey>,
+    /// Whether a secret was replaced in it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redacted: bool,
+    /// Where a todo change came from, if not from an event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+}
+
+impl Aside {
+    /// Whether there is nothing to know.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Event {
+    /// An event with a typed body.
+    pub fn of(kind: &str, place: Place, body: &impl Serialize) -> Self {
+        let data = match serde_json::to_value(body) {
+            Ok(Value::Object(data)) => data,
+            other => unreachable!("bodies of events are objects: {other:?}"),
+        };
+        Self { kind: kind.to_owned(), place, data, aside: Aside::default() }
+    }
+
+    /// Whether it is the last one of its session.
+    pub fn is_end(&self) -> bool {
+        self.kind == super::body::SESSION_ENDED
+    }
+}

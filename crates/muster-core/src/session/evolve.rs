@@ -1,0 +1,276 @@
+//! Applies one event to the documents. Decisions use the same code on a copy, to know how the tree
+//! will stand ([`super::decide`]).
+
+use super::{
+    Document, Event, Key, Sessions,
+    body::TURN_START,
+    entity::{
+        HistoryEntry, InputText, Permission, Session, Standing, Status, Tally, TreeSums, Turn,
+        Turns, Waiting,
+    },
+    event::Body,
+    fact::{Fact, outcome, text},
+    grounds::Grounds,
+    lookup,
+    receipt::{KeptAnswer, Receipt, Source},
+};
+use crate::{
+    Documents, Recorded, Unloaded,
+    ctree::{
+        Moment, NodeNotice, Occurrence, Planted, TakenInput, TodoChange, growth, plant, root_label,
+        tree::MAX_CHARS_DEFAULT,
+    },
+    todo::{Published, Scope, Stamp},
+};
+
+type Docs = Documents<Sessions>;
+type Loaded<T> = Result<T, Unloaded<Sessions>>;
+
+/// Applies an event and says what it did to the tree.
+pub(super) fn apply(docs: &mut Docs, recorded: &Recorded<Event>) -> Loaded<Planted> {
+    if recorded.event.is_end() {
+        let ended = Standing::Ended { at: recorded.at };
+        docs.put(Key::Session, Document::Session(ended));
+        return Ok(Planted::default());
+    }
+    let mut session = match lookup::standing(docs)? {
+        Some(Standing::Open(session)) => Session::clone(session),
+        Some(Standing::Ended { .. }) => unreachable!("nothing happens after the end"),
+        None => return begin(docs, recorded),
+    };
+    let todo = follow_todo(docs, &mut session, recorded)?;
+    let taken = settle(docs, &mut session, recorded)?;
+    let planted = grow(docs, &mut session, recorded, Growth { taken, todo })?;
+    keep_answers(docs, recorded);
+    session.last_seq = recorded.seq;
+    session.last_activity_at = recorded.at;
+    docs.put(Key::Session, Document::Session(Standing::Open(Box::new(session))));
+    Ok(planted)
+}
+
+/// The first event: the session and the root of its tree.
+fn begin(docs: &mut Docs, recorded: &Recorded<Event>) -> Loaded<Planted> {
+    let data = &recorded.event.data;
+    let max_chars = data.get("ctree_max_chars").and_then(serde_json::Value::as_u64);
+    let max_chars = max_chars.unwrap_or(MAX_CHARS_DEFAULT);
+    let mut session = Session {
+        status: Status::Idle,
+        created_at: recorded.at,
+        last_activity_at: recorded.at,
+        last_seq: recorded.seq,
+        title: None,
+        model: None,
+        mode: None,
+        permission_mode: None,
+        workspace: None,
+        metadata: data.get("metadata").and_then(|metadata| metadata.as_object().cloned()),
+        completion_summary: None,
+        turns: Turns::default(),
+        queue: Vec::new(),
+        driver: None,
+        scopes: 0,
+        todos: Tally::default(),
+        tree: TreeSums { max_chars, ..TreeSums::default() },
+    };
+    set_fields(&mut session, data);
+    let label = root_label(session.title.as_deref().unwrap_or_default());
+    let mut grounds = Grounds::of(docs, session.tree);
+    let moment = Moment { seq: recorded.seq, at: recorded.at, turn: None };
+    let root = growth::plant_root(&mut grounds, label, &moment)?;
+    let made = NodeNotice::of(&grounds, &root)?.into_iter().collect();
+    session.tree = grounds.sums;
+    keep_answers(docs, recorded);
+    docs.put(Key::Session, Document::Session(Standing::Open(Box::new(session))));
+    Ok(Planted { made, changed: Vec::new(), node: Some(root) })
+}
+
+/// Lets a todo list follow what was published of it, and adds to its history.
+fn follow_todo(
+    docs: &mut Docs,
+    session: &mut Session,
+    recorded: &Recorded<Event>,
+) -> Loaded<Option<TodoChange>> {
+    let Some(published) = recorded.event.todo() else { return Ok(None) };
+    let mut scope = match lookup::scope(docs, &published.scope_key)? {
+        Some(scope) => scope.clone(),
+        None => next_scope(session, &published),
+    };
+    if !scope.is_known() && !scope.key.is_main() {
+        session.scopes += 1;
+    }
+    scope.follow(&published, Stamp { seq: recorded.seq, at: recorded.at });
+    let entry = HistoryEntry {
+        scope: scope.key.to_string(),
+        revision: scope.revision,
+        seq: recorded.seq,
+        at: recorded.at,
+        source: recorded.event.aside.source.unwrap_or(Source::Event),
+        op: published.change.op(),
+        items: scope.items.clone(),
+    };
+    docs.create(Key::Entry(scope.key.clone(), scope.revision), Document::Entry(entry));
+    let counts = scope.counts();
+    if scope.key.is_main() {
+        session.todos = Tally { done: counts.done, total: counts.total };
+    }
+    let change = TodoChange::of(&scope);
+    docs.put(Key::Scope(scope.key.clone()), Document::Scope(scope));
+    Ok(Some(change))
+}
+
+/// The list that an update begins.
+pub(super) fn next_scope(session: &Session, published: &Published) -> Scope {
+    let order = if published.scope_key.is_main() { 0 } else { session.scopes + 1 };
+    Scope::unwritten(published.scope_key.clone(), order)
+}
+
+/// Changes the session as the event says; answers the inputs that its turn takes.
+fn settle(
+    docs: &mut Docs,
+    session: &mut Session,
+    recorded: &Recorded<Event>,
+) -> Loaded<Vec<TakenInput>> {
+    let Recorded { seq, event, .. } = recorded;
+    match event.fact() {
+        Fact::Meta(data) => {
+            set_fields(session, data);
+            if text(data, "status") == Some(Status::Stopped.word()) {
+                stop(docs, session);
+            }
+        }
+        Fact::TurnStarted { turn } => return start_turn(docs, session, event, turn),
+        Fact::TurnEnded(status) => {
+            if session.turns.running.take().is_some() {
+                let said = session.turns.outcome.take();
+                session.status = said.filter(|_| status == Status::Idle).unwrap_or(status);
+            }
+        }
+        Fact::Waits { text } => {
+            let turn_id = event.place.turn_id.clone().unwrap_or_default();
+            session.turns.named += 1;
+            session.queue.push(Waiting { seq: *seq, turn_id });
+            docs.create(Key::Input(*seq), Document::Input(InputText { text: text.to_owned() }));
+        }
+        Fact::Asked { request_id } => {
+            let asked = Permission { seq: *seq, decision: None };
+            docs.put(Key::permission(request_id), Document::Permission(asked));
+        }
+        Fact::Answered { request_id, decision } => {
+            let answered = Permission { seq: *seq, decision: Some(decision.to_owned()) };
+            docs.put(Key::permission(request_id), Document::Permission(answered));
+        }
+        Fact::Completed { summary } => {
+            session.completion_summary = Some(summary.clone());
+            let outcome = summary.as_object().map_or(Status::Completed, outcome);
+            finish(session, outcome);
+        }
+        Fact::RunFinished(outcome) => finish(session, outcome),
+        Fact::Driven(driver) => session.driver = driver,
+        Fact::Pinned { .. } | Fact::Plain => {}
+    }
+    Ok(Vec::new())
+}
+
+fn set_fields(session: &mut Session, data: &Body) {
+    let fields = [
+        ("title", &mut session.title),
+        ("model", &mut session.model),
+        ("mode", &mut session.mode),
+        ("permission_mode", &mut session.permission_mode),
+        ("workspace", &mut session.workspace),
+    ];
+    for (name, field) in fields {
+        if let Some(value) = text(data, name) {
+            *field = Some(value.to_owned());
+        }
+    }
+}
+
+fn stop(docs: &mut Docs, session: &mut Session) {
+    session.status = Status::Stopped;
+    session.turns.outcome = None;
+    for waiting in session.queue.drain(..) {
+        docs.remove(Key::Input(waiting.seq));
+    }
+}
+
+/// The session has this status once no turn is running.
+fn finish(session: &mut Session, outcome: Status) {
+    if session.turns.running.is_some() {
+        session.turns.outcome = Some(outcome);
+    } else {
+        session.status = outcome;
+    }
+}
+
+/// Starts a turn. An input that has waited for it is taken.
+fn start_turn(
+    docs: &mut Docs,
+    session: &mut Session,
+    event: &Event,
+    number: u64,
+) -> Loaded<Vec<TakenInput>> {
+    let id = event.place.turn_id.clone().unwrap_or_default();
+    let mut taken = Vec::new();
+    if session.queue.first().is_some_and(|waiting| waiting.turn_id == id) {
+        let seq = session.queue.remove(0).seq;
+        if let Some(Document::Input(input)) = docs.get(&Key::Input(seq))? {
+            taken.push(TakenInput { seq, text: input.text.clone() });
+        }
+        docs.remove(Key::Input(seq));
+    } else {
+        session.turns.named += 1;
+    }
+    session.status = Status::Running;
+    session.turns.newest = number;
+    session.turns.running = Some(Turn { id, number });
+    session.turns.outcome = None;
+    Ok(taken)
+}
+
+/// What an event brings to the tree beside itself.
+struct Growth {
+    taken: Vec<TakenInput>,
+    todo: Option<TodoChange>,
+}
+
+fn grow(
+    docs: &mut Docs,
+    session: &mut Session,
+    recorded: &Recorded<Event>,
+    growth: Growth,
+) -> Loaded<Planted> {
+    let Recorded { seq, at, event, .. } = recorded;
+    let moment = Moment { seq: *seq, at: *at, turn: event.place.turn };
+    if let Fact::Pinned { node, pinned } = event.fact() {
+        growth::pin(&mut Grounds::of(docs, session.tree), &node, pinned, &moment)?;
+        return Ok(Planted::default());
+    }
+    let mut occurrence = Occurrence::read(&event.kind, &event.data);
+    if event.kind == TURN_START {
+        let started = |turn| Occurrence::TurnStarted { turn, taken: growth.taken };
+        occurrence = event.place.turn.map(started);
+    }
+    if occurrence.is_none() && growth.todo.is_none() {
+        return Ok(Planted::default());
+    }
+    let mut grounds = Grounds::of(docs, session.tree);
+    let planted = plant(&mut grounds, occurrence, growth.todo, &moment)?;
+    session.tree = grounds.sums;
+    Ok(planted)
+}
+
+/// Keeps what a repetition of the call will be answered.
+fn keep_answers(docs: &mut Docs, recorded: &Recorded<Event>) {
+    let aside = &recorded.event.aside;
+    let kept = |digest: &str| {
+        let (digest, receipt) = (digest.to_owned(), Receipt::of(recorded));
+        Document::Answer(KeptAnswer { digest, receipt })
+    };
+    if let Some(key) = &aside.answer {
+        docs.put(Key::answer(&key.key), kept(&key.digest));
+    }
+    if let Some(given) = &aside.given {
+        docs.put(Key::given(&given.key), kept(&given.digest));
+    }
+}

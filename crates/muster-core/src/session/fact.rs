@@ -1,0 +1,112 @@
+//! What an event means for the session itself. Its todo update and its nodes are other matters.
+
+use serde_json::Value;
+
+use super::{
+    Event, body,
+    entity::{Driver, Status},
+    event::Body,
+};
+use crate::{ctree::NodeId, todo::Published};
+
+/// An event as far as it changes the session.
+pub(super) enum Fact<'a> {
+    /// Fields of the session.
+    Meta(&'a Body),
+    /// A turn began.
+    TurnStarted { turn: u64 },
+    /// A turn ended.
+    TurnEnded(Status),
+    /// An input waits.
+    Waits { text: &'a str },
+    /// An approval is wanted.
+    Asked { request_id: &'a str },
+    /// An approval was answered.
+    Answered { request_id: &'a str, decision: &'a str },
+    /// The agent has finished.
+    Completed { summary: &'a Value },
+    /// The run has finished.
+    RunFinished(Status),
+    /// A node was pinned or let go.
+    Pinned { node: NodeId, pinned: bool },
+    /// Something else drives the session.
+    Driven(Option<Driver>),
+    /// Nothing changes.
+    Plain,
+}
+
+impl Event {
+    /// Reads what the event means for its session.
+    pub(super) fn fact(&self) -> Fact<'_> {
+        let data = &self.data;
+        let fact = match self.kind.as_str() {
+            body::SESSION_META => Some(Fact::Meta(data)),
+            body::TURN_START => self.place.turn.map(|turn| Fact::TurnStarted { turn }),
+            body::TURN_END => Some(Fact::TurnEnded(after_turn(data))),
+            body::USER_MESSAGE if data.get("queued").is_some_and(|queued| queued == true) => {
+                text(data, "text").map(|text| Fact::Waits { text })
+            }
+            body::PERMISSION_REQUEST => {
+                text(data, "request_id").map(|request_id| Fact::Asked { request_id })
+            }
+            body::PERMISSION_RESPONSE => answered(data),
+            body::COMPLETION => data.get("summary").map(|summary| Fact::Completed { summary }),
+            body::RUN_FINISHED => Some(Fact::RunFinished(outcome(data))),
+            body::CTREE_SNAPSHOT => pinned(data).or_else(|| driven(data)),
+            _ => None,
+        };
+        fact.unwrap_or(Fact::Plain)
+    }
+
+    /// The todo update that the event publishes, if it does.
+    pub fn todo(&self) -> Option<Published> {
+        let todo = self.data.get("todo").filter(|todo| !todo.is_null())?;
+        match serde_json::from_value(todo.clone()) {
+            Ok(published) => Some(published),
+            Err(error) => unreachable!("only published updates are stored: {error}"),
+        }
+    }
+}
+
+/// A field's text.
+pub(super) fn text<'a>(data: &'a Body, field: &str) -> Option<&'a str> {
+    data.get(field).and_then(Value::as_str)
+}
+
+/// How a session is after a turn that ended so.
+fn after_turn(data: &Body) -> Status {
+    if text(data, "status") == Some("failed") { Status::Failed } else { Status::Idle }
+}
+
+/// How a session is after a report of its end: completed, unless the report says otherwise.
+pub(super) fn outcome(report: &Body) -> Status {
+    if report.get("completed").is_some_and(|completed| completed == false) {
+        Status::Failed
+    } else {
+        Status::Completed
+    }
+}
+
+fn answered(data: &Body) -> Option<Fact<'_>> {
+    let request_id = text(data, "request_id")?;
+    Some(Fact::Answered { request_id, decision: text(data, "decision").unwrap_or_default() })
+}
+
+fn pinned(data: &Body) -> Option<Fact<'_>> {
+    let pin = data.get("pin")?.as_object()?;
+    let node = NodeId::given(text(pin, "node_id")?);
+    Some(Fact::Pinned { node, pinned: pin.get("pinned")?.as_bool()? })
+}
+
+fn driven(data: &Body) -> Option<Fact<'_>> {
+    let driver = data.get("driver")?;
+    match driver {
+        Value::Object(driver) => {
+            let word = |field| text(driver, field).unwrap_or_default().to_owned();
+            Some(Fact::Driven(Some(Driver { phase: word("phase"), status: word("status") })))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Some(Fact::Driven(None))
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Finding documents, or the rule that says that they are not there.
+
+use super::{
+    Document, Key, Rejection, Sessions,
+    entity::{HistoryEntry, Session, Standing, StoredNode},
+};
+use crate::{
+    Documents, ListQuery, Refusal, Unloaded,
+    ctree::{Node, NodeId},
+    todo::{Scope, ScopeKey},
+};
+
+type Docs = Documents<Sessions>;
+
+/// The session, or what is left of it; none if there never was one.
+pub fn standing(docs: &Docs) -> Result<Option<&Standing>, Unloaded<Sessions>> {
+    match docs.get(&Key::Session)? {
+        Some(Document::Session(standing)) => Ok(Some(standing)),
+        Some(other) => unreachable!("a session is kept under its key, not {other:?}"),
+        None => Ok(None),
+    }
+}
+
+/// The session, if it lives.
+pub fn session(docs: &Docs) -> Result<&Session, Refusal<Sessions>> {
+    match standing(docs)? {
+        Some(Standing::Open(session)) => Ok(session),
+        Some(Standing::Ended { .. }) => Err(Refusal::rejected(Rejection::SessionEnded)),
+        None => Err(Refusal::rejected(Rejection::UnknownSession)),
+    }
+}
+
+/// A todo list, if an update of it was ever accepted.
+pub fn scope<'d>(docs: &'d Docs, key: &ScopeKey) -> Result<Option<&'d Scope>, Unloaded<Sessions>> {
+    match docs.get(&Key::Scope(key.clone()))? {
+        Some(Document::Scope(scope)) => Ok(Some(scope)),
+        Some(other) => unreachable!("a list is kept under its key, not {other:?}"),
+        None => Ok(None),
+    }
+}
+
+/// The todo lists in their order.
+pub fn scopes(docs: &Docs) -> Result<Vec<&Scope>, Unloaded<Sessions>> {
+    let found = docs.list(&ListQuery::of("scope"))?.into_iter();
+    Ok(found.filter_map(Document::as_scope).collect())
+}
+
+/// A node and its short text.
+pub fn stored_node<'d>(
+    docs: &'d Docs,
+    id: &NodeId,
+) -> Result<Option<&'d StoredNode>, Unloaded<Sessions>> {
+    Ok(docs.get(&Key::Node(id.clone()))?.and_then(Document::as_node))
+}
+
+/// A node.
+pub fn node<'d>(docs: &'d Docs, id: &NodeId) -> Result<Option<&'d Node>, Unloaded<Sessions>> {
+    Ok(stored_node(docs, id)?.map(|stored| &stored.node))
+}
+
+/// The text of a node, wherever it is kept.
+pub fn text<'d>(docs: &'d Docs, stored: &'d StoredNode) -> Result<&'d str, Unloaded<Sessions>> {
+    if stored.text.is_some() || stored.node.body_chars == 0 {
+        return Ok(stored.text.as_deref().unwrap_or_default());
+    }
+    match docs.get(&Key::Text(stored.node.id.clone()))? {
+        Some(Document::Text(body)) => Ok(&body.text),
+        other => unreachable!("{} has a text, not {other:?}", stored.node.id),
+    }
+}
+
+impl Document {
+    /// The todo list it is, if it is one.
+    pub fn as_scope(&self) -> Option<&Scope> {
+        if let Self::Scope(scope) = self { Some(scope) } else { None }
+    }
+
+    /// The entry of a history it is, if it is one.
+    pub fn as_entry(&self) -> Option<&HistoryEntry> {
+        if let Self::Entry(entry) = self { Some(entry) } else { None }
+    }
+
+    /// The node it is, if it is one.
+    pub fn as_node(&self) -> Option<&StoredNode> {
+        if let Self::Node(node) = self { Some(node) } else { None }
+    }
+
+    /// The session it is, if it is one that lives.
+    pub fn as_session(&self) -> Option<&Session> {
+        if let Self::Session(Standing::Open(session)) = self { Some(session) } else { None }
+    }
+}

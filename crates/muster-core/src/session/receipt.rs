@@ -1,0 +1,106 @@
+//! What a call leaves: its receipt, and the answer that is kept for a repetition.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Event, body};
+use crate::{
+    Recorded, Timestamp,
+    todo::{Change, Published},
+};
+
+/// A name that makes a call happen once: an idempotency key, or the id of an outside event.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CallKey {
+    /// The name.
+    pub key: String,
+    /// Digest of what was asked for under it.
+    pub digest: String,
+}
+
+/// Where a change of a todo list came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The todo tool.
+    TodoWrite,
+    /// An event.
+    Event,
+}
+
+/// What the caller of an accepted call is told; the event that the call left says it all.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Receipt {
+    /// Number of that event.
+    pub seq: u64,
+    /// When it was accepted.
+    pub at: Timestamp,
+    /// Its turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+    /// Whether it waits for that turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub queued: bool,
+    /// Whether a secret was replaced.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redacted: bool,
+    /// The todo list that it changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub todo: Option<TodoReceipt>,
+}
+
+/// A list and the revision that a change of it got.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TodoReceipt {
+    /// The list.
+    pub scope_key: String,
+    /// Its revision.
+    pub revision: i64,
+    /// The stored titles, where the whole list was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub titles: Option<Vec<String>>,
+}
+
+impl Receipt {
+    /// The receipt for a call that has left this event.
+    pub fn of(recorded: &Recorded<Event>) -> Self {
+        let Recorded { seq, at, event, .. } = recorded;
+        let written = event.aside.source == Some(Source::TodoWrite);
+        let queued = event.kind == body::USER_MESSAGE
+            && event.data.get("queued").is_some_and(|queued| queued == true);
+        Self {
+            seq: *seq,
+            at: *at,
+            turn_id: event.place.turn_id.clone(),
+            queued,
+            redacted: event.aside.redacted,
+            todo: event.todo().map(|published| TodoReceipt::of(published, written)),
+        }
+    }
+}
+
+impl TodoReceipt {
+    fn of(published: Published, written: bool) -> Self {
+        let titles = match published.change {
+            Change::Replace { items } if written => {
+                Some(items.into_iter().map(|item| item.title).collect())
+            }
+            Change::Replace { .. }
+            | Change::Clear
+            | Change::Patch { .. }
+            | Change::Upsert { .. }
+            | Change::Delete { .. } => None,
+        };
+        let (scope_key, revision) = (published.scope_key.to_string(), published.revision);
+        Self { scope_key, revision, titles }
+    }
+}
+
+/// An answer that is kept for a repetition of its call.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct KeptAnswer {
+    /// Digest of what was asked for.
+    pub digest: String,
+    /// What was answered.
+    pub receipt: Receipt,
+}

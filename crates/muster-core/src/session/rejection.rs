@@ -1,0 +1,90 @@
+//! The rule that says no, with its facts. Words for people are made elsewhere.
+
+use crate::todo::{self, Malformed, ScopeKey};
+
+/// Why a command was refused; nothing was stored.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Rejection {
+    /// There never was such a session.
+    UnknownSession,
+    /// The session was deleted (TT-13).
+    SessionEnded,
+    /// There is a session under this id already.
+    SessionExists,
+    /// A text that has to say something is blank.
+    Blank {
+        /// The field.
+        field: &'static str,
+    },
+    /// Something is longer than its limit.
+    TooLong {
+        /// The field.
+        field: &'static str,
+        /// The limit, in the unit of its constant.
+        limit: usize,
+        /// How long it is.
+        actual: usize,
+    },
+    /// A body has more levels than can be read back.
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// Only the server writes events of this type (HB-10).
+    ReservedType {
+        /// The type.
+        kind: String,
+    },
+    /// The event's `todo` is no update (TD-23).
+    MalformedTodo(Malformed),
+    /// The list does not take the update (TS-6).
+    Todo(todo::Rejection),
+    /// The caller has seen another revision of the list (TT-7).
+    RevisionMismatch {
+        /// What the caller has seen.
+        expected: u64,
+        /// What it is.
+        actual: i64,
+        /// The list as it is.
+        items: Vec<String>,
+    },
+    /// The idempotency key was used for another call (TT-8).
+    KeyTaken {
+        /// The key.
+        key: String,
+    },
+    /// The event id was used for another event.
+    EventIdTaken {
+        /// The id.
+        id: String,
+    },
+    /// No turn is running.
+    NothingRunning,
+    /// No more inputs can wait.
+    QueueFull {
+        /// The limit.
+        limit: usize,
+    },
+    /// Nobody asked for this approval.
+    UnknownRequest {
+        /// Its id.
+        request_id: String,
+    },
+    /// The approval was answered before.
+    AlreadyAnswered {
+        /// Its id.
+        request_id: String,
+        /// The answer.
+        decision: String,
+    },
+    /// There is no such node.
+    UnknownNode {
+        /// Its id.
+        node_id: String,
+    },
+    /// The session has no such todo list.
+    UnknownScope {
+        /// Its key.
+        scope: ScopeKey,
+    },
+}

@@ -1,0 +1,267 @@
+//! Rules of the session room, one test each, and random histories against what must always hold.
+
+mod controls;
+mod model;
+mod records;
+mod text;
+mod todos;
+mod turns;
+
+use serde_json::{Map, Value};
+
+use super::{
+    Command, Document, Done, Event, Key, Rejection, SessionId, Sessions,
+    command::{Author, Control, Create, Input, Order, Record, WriteTodos},
+    encode,
+    entity::{Driver, Session},
+    lookup, perform,
+    receipt::CallKey,
+};
+use crate::{
+    Aggregate as _, Documents, Draft, Env, Head, Recorded, Refusal, Replay, Timestamp, todo::Titles,
+};
+
+/// A session in memory that keeps its log.
+struct Room {
+    docs: Documents<Sessions>,
+    log: Vec<Recorded<Event>>,
+}
+
+impl Room {
+    /// Nothing yet.
+    fn empty() -> Self {
+        Self { docs: Documents::complete(), log: Vec::new() }
+    }
+
+    /// A session that waits for input.
+    fn open() -> Self {
+        let mut room = Self::empty();
+        room.accept(Command::Create(Box::default()));
+        room
+    }
+
+    fn call(&mut self, command: &Command) -> Result<Done, Box<Rejection>> {
+        let count = self.log.len() as u64;
+        let env = Env { now: Timestamp(1_000 + i64::try_from(count).unwrap()) };
+        let mut draft = Draft::new(&mut self.docs, Head { global: count, seq: count }, env);
+        let done = match perform(&mut draft, command) {
+            Ok(done) => done,
+            Err(Refusal::Rejected(rejection)) => {
+                self.docs.reset();
+                return Err(rejection);
+            }
+            Err(Refusal::Unloaded(need)) => panic!("complete documents lack {need:?}"),
+        };
+        let recorded = draft.into_events();
+        self.docs.settle();
+        self.log.extend(recorded);
+        Ok(done)
+    }
+
+    fn accept(&mut self, command: Command) -> Done {
+        let commands = [command];
+        let done = self.call(&commands[0]);
+        done.unwrap_or_else(|error| panic!("{commands:?} was refused: {error:?}"))
+    }
+
+    fn refuse(&mut self, command: Command) -> Rejection {
+        let before = self.log.len();
+        let commands = [command];
+        let refused = match self.call(&commands[0]) {
+            Err(rejection) => *rejection,
+            Ok(done) => panic!("{commands:?} was accepted: {done:?}"),
+        };
+        assert_eq!(self.log.len(), before);
+        refused
+    }
+
+    fn session(&self) -> &Session {
+        lookup::session(&self.docs).unwrap()
+    }
+
+    /// Types of the events behind a number, C-Tree events in short.
+    fn types(&self, after: u64) -> Vec<&str> {
+        let newer = self.log.iter().filter(|recorded| recorded.seq > after);
+        newer.map(|recorded| recorded.event.kind.as_str()).collect()
+    }
+
+    /// Events of a type, oldest first.
+    fn of_type(&self, kind: &str) -> Vec<&Event> {
+        let events = self.log.iter().map(|recorded| &recorded.event);
+        events.filter(|event| event.kind == kind).collect()
+    }
+
+    fn last_seq(&self) -> u64 {
+        self.log.last().unwrap().seq
+    }
+
+    /// The documents that a replay of the log leaves, as text.
+    fn replayed(&self) -> Vec<(Key, String)> {
+        let mut replay = Replay::<Sessions>::default();
+        for recorded in &self.log {
+            let text = serde_json::to_string(&recorded.event).unwrap();
+            let event = serde_json::from_str(&text).unwrap();
+            replay.apply(&Recorded { event, ..recorded.clone() });
+        }
+        let text = |document: &Document| Sessions::encode(document).unwrap();
+        replay.documents().map(|(key, document)| (key.clone(), text(document))).collect()
+    }
+
+    /// The session's events as readers get them.
+    fn envelopes(&self) -> Vec<Value> {
+        let id = SessionId::from_bits(1);
+        let parse = |text: String| serde_json::from_str(&text).unwrap();
+        self.log.iter().map(|recorded| parse(encode(&id, recorded))).collect()
+    }
+}
+
+fn input(text: &str) -> Command {
+    Command::Input(Input { text: text.to_owned(), source: None, key: None })
+}
+
+fn outside(kind: &str, data: Value) -> Command {
+    Command::Record(Box::new(Record::of(Author::Outside, kind, object(data))))
+}
+
+fn object(data: Value) -> Map<String, Value> {
+    let Value::Object(data) = data else { panic!("{data} is no object") };
+    data
+}
+
+fn order(order: Order) -> Command {
+    Command::Control(Control { order, by: None, key: None })
+}
+
+fn titles(entries: &[&str]) -> Titles {
+    let entries: Vec<String> = entries.iter().map(|entry| (*entry).to_owned()).collect();
+    Titles::of(&entries).unwrap()
+}
+
+fn write(entries: &[&str]) -> Command {
+    write_expecting(entries, None)
+}
+
+fn write_expecting(entries: &[&str], expected_revision: Option<u64>) -> Command {
+    Command::WriteTodos(WriteTodos { titles: titles(entries), expected_revision, key: None })
+}
+
+fn key(key: &str, digest: &str) -> Option<CallKey> {
+    Some(CallKey { key: key.to_owned(), digest: digest.to_owned() })
+}
+
+#[test]
+fn a_session_begins_with_its_root() {
+    let mut room = Room::empty();
+    let create = Create { title: Some("Ship it".to_owned()), ..Create::default() };
+    let done = room.accept(Command::Create(Box::new(create)));
+    assert_eq!(done.receipt.seq, 1);
+    assert_eq!(room.types(0), ["session.meta", "ctree_node"]);
+    let node = &room.log[1].event.data;
+    assert_eq!(node["snapshot"]["node_count"], 1);
+    assert_eq!(node["node"]["label"], "Ship it");
+    assert_eq!(room.refuse(Command::Create(Box::default())), Rejection::SessionExists);
+}
+
+#[test]
+fn a_task_is_the_first_input() {
+    let mut room = Room::empty();
+    let create = Create { task: Some("begin".to_owned()), ..Create::default() };
+    room.accept(Command::Create(Box::new(create)));
+    assert_eq!(room.of_type("user_message").len(), 1);
+    let mut room = Room::empty();
+    let create = Create { task: Some(" \u{1c}".to_owned()), ..Create::default() };
+    room.accept(Command::Create(Box::new(create)));
+    assert_eq!(room.types(0), ["session.meta", "ctree_node"]);
+}
+
+#[test]
+fn nothing_can_be_asked_of_a_session_that_is_not_there() {
+    let mut room = Room::empty();
+    assert_eq!(room.refuse(input("hello")), Rejection::UnknownSession);
+    room.accept(Command::Create(Box::default()));
+    room.accept(write(&["one"]));
+    room.accept(Command::End);
+    for command in [input("hello"), write(&["two"]), order(Order::Stop), Command::End] {
+        assert_eq!(room.refuse(command), Rejection::SessionEnded);
+    }
+    assert_eq!(room.refuse(Command::Create(Box::default())), Rejection::SessionEnded);
+}
+
+#[test]
+fn an_envelope_has_what_every_reader_wants() {
+    let mut room = Room::open();
+    room.accept(input("hello"));
+    for (number, envelope) in (1_u64..).zip(room.envelopes()) {
+        assert_eq!(envelope["seq"], number);
+        assert_eq!(envelope["id"], format!("ev-000001-{number}"));
+        assert_eq!(envelope["timestamp"], envelope["timestamp_ms"]);
+        assert_eq!(envelope["protocol_version"], "1.0");
+        assert_eq!(envelope["session_id"], SessionId::from_bits(1).as_str());
+        assert!(envelope["data"].is_object());
+        assert_eq!(envelope["data"], envelope["payload"]);
+        assert_eq!(envelope.get("run_id"), None, "left out, not null");
+        if envelope["type"] == "ctree_node" {
+            assert!(envelope.to_string().len() < 1_024, "{envelope}");
+        }
+    }
+    let body = serde_json::to_string(&room.log[2].event).unwrap();
+    let recorded = &room.log[2];
+    let id = SessionId::from_bits(1);
+    let from_row = super::encode_row(&id, recorded.seq, recorded.at, &body).unwrap();
+    assert_eq!(from_row, encode(&id, recorded));
+    assert_eq!(room.envelopes()[2]["turn_id"], "t-1");
+    assert_eq!(room.envelopes()[2]["turn"], 1);
+}
+
+#[test]
+fn a_key_makes_a_call_happen_once() {
+    let mut room = Room::open();
+    let keyed = |text: &str, digest: &str| {
+        let key = key("k", digest);
+        Command::Input(Input { text: text.to_owned(), source: None, key })
+    };
+    let first = room.accept(keyed("hello", "d1"));
+    let seq = room.last_seq();
+    room.accept(input("in between"));
+    let again = room.accept(keyed("hello", "d1"));
+    assert_eq!((again.receipt, again.replayed), (first.receipt, true));
+    assert_eq!(room.of_type("user_message").len(), 2);
+    assert!(room.last_seq() > seq);
+    let taken = Rejection::KeyTaken { key: "k".to_owned() };
+    assert_eq!(room.refuse(keyed("other", "d2")), taken);
+    // A refused call leaves its key unused.
+    let blank = |text: &str| {
+        let key = key("free", text);
+        Command::Input(Input { text: text.to_owned(), source: None, key })
+    };
+    room.refuse(blank(" "));
+    assert!(!room.accept(blank("said")).replayed);
+}
+
+#[test]
+fn secrets_never_reach_the_log() {
+    let secret = format!("ghp_{}", "a1B2".repeat(9));
+    let mut room = Room::empty();
+    let metadata = object(serde_json::json!({"token": secret, "deep": [{"x": secret}]}));
+    let create = Create {
+        title: Some(secret.clone()),
+        metadata: Some(metadata),
+        overrides: Some(serde_json::json!([secret])),
+        ..Create::default()
+    };
+    room.accept(Command::Create(Box::new(create)));
+    assert!(room.accept(input(&secret)).receipt.redacted);
+    let written = room.accept(write(&[&secret, "plain"]));
+    assert_eq!(written.receipt.todo.unwrap().titles.unwrap(), ["<redacted>", "plain"]);
+    let todo = serde_json::json!({"op": "upsert", "item": {"id": secret, "title": secret}});
+    let data = serde_json::json!({"text": secret, "todo": todo, secret.as_str(): 1});
+    assert!(room.accept(outside("assistant_message", data)).receipt.redacted);
+    room.accept(order(Order::SetModel(secret.clone())));
+    for (at, recorded) in room.log.iter().enumerate() {
+        let text = serde_json::to_string(&recorded.event).unwrap();
+        assert!(!text.contains(&secret), "event {at}: {text}");
+    }
+    for (key, text) in room.replayed() {
+        assert!(!text.contains(&secret), "{key:?}: {text}");
+    }
+}

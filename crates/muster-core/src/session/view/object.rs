@@ -1,0 +1,83 @@
+//! The session object (HB-7).
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{Docs, Shown};
+use crate::session::{
+    SessionId,
+    entity::{Session, Status},
+    lookup,
+};
+
+/// A session as callers see it; null where there is nothing.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct SessionObject {
+    /// Its id.
+    pub session_id: SessionId,
+    /// How it is.
+    pub status: Status,
+    /// When it was made.
+    pub created_at: String,
+    /// When its last event was accepted.
+    pub last_activity_at: String,
+    /// The model in use.
+    pub model: Option<String>,
+    /// The mode in use.
+    pub mode: Option<String>,
+    /// Its title.
+    pub title: Option<String>,
+    /// What the agent said when it had finished.
+    pub completion_summary: Option<Value>,
+    /// Nothing gives rewards yet.
+    pub reward_summary: Option<Value>,
+    /// Sessions have no folder of log files.
+    pub logging_dir: Option<String>,
+    /// What its maker attached.
+    pub metadata: Option<Map<String, Value>>,
+    /// Number of its newest event.
+    pub last_seq: u64,
+    /// How many inputs wait.
+    pub queued_inputs: usize,
+    /// Its own todo list in numbers.
+    pub todos: TodoCount,
+}
+
+/// A todo list in numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct TodoCount {
+    /// Items that are done.
+    pub done: usize,
+    /// All items.
+    pub total: usize,
+}
+
+/// Sessions in a list.
+pub type Listed = Vec<SessionObject>;
+
+/// The session object.
+pub fn object(docs: &Docs, id: &SessionId) -> Shown<SessionObject> {
+    Ok(SessionObject::of(id, lookup::session(docs)?))
+}
+
+impl SessionObject {
+    /// The object of a session, as for a list of all of them.
+    pub fn of(id: &SessionId, session: &Session) -> Self {
+        Self {
+            session_id: id.clone(),
+            status: session.status,
+            created_at: session.created_at.rfc3339(),
+            last_activity_at: session.last_activity_at.rfc3339(),
+            model: session.model.clone(),
+            mode: session.mode.clone(),
+            title: session.title.clone(),
+            completion_summary: session.completion_summary.clone(),
+            reward_summary: None,
+            logging_dir: None,
+            metadata: session.metadata.clone(),
+            last_seq: session.last_seq,
+            queued_inputs: session.queue.len(),
+            todos: TodoCount { done: session.todos.done, total: session.todos.total },
+        }
+    }
+}

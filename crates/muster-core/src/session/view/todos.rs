@@ -1,0 +1,188 @@
+//! Todo lists, their history (HB-16), and the snapshots that a new connection gets (TS-4).
+
+use serde::Serialize;
+
+use super::{Docs, Shown};
+use crate::{
+    ListOrder, ListQuery, Refusal, Timestamp,
+    session::{
+        Document, Rejection, SessionId, entity::HistoryEntry, limits::HISTORY_ENTRIES_MAX, lookup,
+        receipt::Source,
+    },
+    todo::{Counts, Item, Op, Scope, ScopeKey, SnapshotResult},
+};
+
+/// The todo lists of a session.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Todos {
+    /// The session.
+    pub session_id: SessionId,
+    /// The last event that they contain.
+    pub seq: u64,
+    /// The lists in their order.
+    pub scopes: Vec<ScopeView>,
+}
+
+/// A todo list.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ScopeView {
+    /// Its stable name.
+    #[serde(rename = "scopeKey")]
+    pub scope_key: ScopeKey,
+    /// The words shown for it.
+    #[serde(rename = "scopeLabel")]
+    pub scope_label: String,
+    /// Its revision.
+    pub revision: i64,
+    /// The list.
+    pub items: Vec<Item>,
+    /// How many items have which status.
+    pub counts: Counts,
+    /// When it changed last.
+    pub updated_at_ms: Timestamp,
+    /// With which event.
+    pub updated_seq: u64,
+}
+
+/// What the todo tool reads (TT-3).
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct TodoList {
+    /// The titles in order.
+    pub items: Vec<String>,
+    /// The revision; 0 if nothing was ever stored.
+    pub revision: i64,
+}
+
+/// Which part of a history is wanted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HistoryPage {
+    /// The list.
+    pub scope: ScopeKey,
+    /// At most so many entries.
+    pub limit: u32,
+    /// Only revisions below this one.
+    pub before: Option<i64>,
+}
+
+/// A part of a list's history, newest first.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct History {
+    /// The session.
+    pub session_id: SessionId,
+    /// The list.
+    #[serde(rename = "scopeKey")]
+    pub scope_key: ScopeKey,
+    /// One entry per used revision.
+    pub entries: Vec<EntryView>,
+    /// Whether there are older ones.
+    pub has_more: bool,
+}
+
+/// A list after one revision.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct EntryView {
+    /// The revision.
+    pub revision: i64,
+    /// Number of the event.
+    pub seq: u64,
+    /// When it was accepted.
+    pub timestamp_ms: Timestamp,
+    /// Where it came from.
+    pub source: Source,
+    /// What was done.
+    pub op: Op,
+    /// The list after it.
+    pub items: Vec<Item>,
+}
+
+/// A snapshot of every known list, and the last event that they contain.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Snapshots {
+    /// In the order of the lists.
+    pub lists: Vec<SnapshotResult>,
+    /// The last event.
+    pub as_of_seq: u64,
+}
+
+/// All known lists, or the one asked for.
+pub fn todos(docs: &Docs, id: &SessionId, scope: Option<&ScopeKey>) -> Shown<Todos> {
+    let seq = lookup::session(docs)?.last_seq;
+    let scopes = match scope {
+        None => lookup::scopes(docs)?.into_iter().map(ScopeView::of).collect(),
+        Some(key) => vec![ScopeView::of(known(docs, key)?)],
+    };
+    Ok(Todos { session_id: id.clone(), seq, scopes })
+}
+
+/// The session's own list as the todo tool shows it.
+pub fn todo_read(docs: &Docs) -> Shown<TodoList> {
+    lookup::session(docs)?;
+    let Some(main) = lookup::scope(docs, &ScopeKey::main())? else {
+        return Ok(TodoList::default());
+    };
+    let items = main.items.iter().map(|item| item.title.clone()).collect();
+    Ok(TodoList { items, revision: main.revision })
+}
+
+/// A part of a list's history. The session's own list always has one, which may be empty.
+pub fn history(docs: &Docs, id: &SessionId, page: &HistoryPage) -> Shown<History> {
+    lookup::session(docs)?;
+    if !page.scope.is_main() {
+        known(docs, &page.scope)?;
+    }
+    let limit = page.limit.clamp(1, HISTORY_ENTRIES_MAX);
+    let query = ListQuery {
+        parent: Some(page.scope.to_string()),
+        order: ListOrder::Descending,
+        after: page.before.map(|before| u64::try_from(before).unwrap_or(0)),
+        limit: Some(limit + 1),
+        ..ListQuery::of("entry")
+    };
+    let found = docs.list(&query)?.into_iter().filter_map(Document::as_entry);
+    let mut entries: Vec<EntryView> = found.map(EntryView::of).collect();
+    let has_more = entries.len() > limit as usize;
+    entries.truncate(limit as usize);
+    Ok(History { session_id: id.clone(), scope_key: page.scope.clone(), entries, has_more })
+}
+
+/// What a connection that is no gapless resume begins with.
+pub fn snapshots(docs: &Docs) -> Shown<Snapshots> {
+    let as_of_seq = lookup::session(docs)?.last_seq;
+    let lists = lookup::scopes(docs)?.into_iter();
+    Ok(Snapshots {
+        lists: lists.map(|scope| scope.snapshot_result(as_of_seq)).collect(),
+        as_of_seq,
+    })
+}
+
+fn known<'d>(docs: &'d Docs, key: &ScopeKey) -> Shown<&'d Scope> {
+    let unknown = || Refusal::rejected(Rejection::UnknownScope { scope: key.clone() });
+    lookup::scope(docs, key)?.ok_or_else(unknown)
+}
+
+impl ScopeView {
+    fn of(scope: &Scope) -> Self {
+        Self {
+            scope_key: scope.key.clone(),
+            scope_label: scope.label.clone(),
+            revision: scope.revision,
+            items: scope.items.clone(),
+            counts: scope.counts(),
+            updated_at_ms: scope.updated_at,
+            updated_seq: scope.updated_seq,
+        }
+    }
+}
+
+impl EntryView {
+    fn of(entry: &HistoryEntry) -> Self {
+        Self {
+            revision: entry.revision,
+            seq: entry.seq,
+            timestamp_ms: entry.at,
+            source: entry.source,
+            op: entry.op,
+            items: entry.items.clone(),
+        }
+    }
+}
