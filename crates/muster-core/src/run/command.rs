@@ -1,10 +1,16 @@
 //! What can be asked of a run: by people, by agents through their tools, and by the runtime, which
 //! tells what came of the effects.
 
+mod agent;
 mod graph;
 mod life;
 mod turn;
 
+pub use agent::{
+    AgentCall, ArtifactInput, AskUser, Because, CallFiles, CompleteRun, ConnectNodes,
+    DisconnectNodes, GATED_TOOLS, MakeReport, NodeRef, READ_TOOLS, RequestMode, SendHandoff,
+    SetSummary, SpawnEdge, SpawnNode, ToolRequest, WORK_TOOLS, WaitFor,
+};
 pub use graph::{
     CapabilityPatch, EditNode, NodeInput, NodeWish, PermissionPatch, PutEdge, SessionPatch,
 };
@@ -12,13 +18,16 @@ pub use life::{
     BootReport, CheckInput, CreateRun, RunFields, SetStatus, SettingsPatch, StatusWish,
     VerifyReport,
 };
-pub use turn::{BeginTurn, CloseTurn, FailStart, PlannedPrompt};
+pub use turn::{BeginTurn, CloseTurn, FailStart, PlannedPrompt, Recover};
+
+use serde_json::{Map, Value};
 
 use super::{
+    approval::Verdict,
     artifact::WrittenFile,
     edge::Actor,
-    event::ResetMethod,
-    id::{EdgeId, ItemId, NodeId, Seed, TurnId},
+    event::{ResetMethod, ToolError, ToolResult},
+    id::{ApprovalId, EdgeId, ItemId, NodeId, Seed, ToolId, TurnId},
     node::{NodeTodo, Process},
     provider::ProviderEvent,
     record::{GlobalMode, Mode},
@@ -34,6 +43,21 @@ pub struct Command {
     pub seed: Seed,
     /// What is asked for.
     pub ask: Ask,
+}
+
+/// The answer of a person to an approval.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Resolve {
+    /// The approval.
+    pub approval: ApprovalId,
+    /// The answer.
+    pub verdict: Verdict,
+    /// Other arguments, with the verdict that says so.
+    pub modified_args: Option<Map<String, Value>>,
+    /// Why.
+    pub reason: Option<String>,
+    /// Files that were written for what is approved.
+    pub files: CallFiles,
 }
 
 /// What is asked for.
@@ -179,6 +203,37 @@ pub enum Ask {
     },
     /// A turn is over.
     CloseTurn(Box<CloseTurn>),
+    /// An agent calls a tool of Muster.
+    CallTool(Box<AgentCall>),
+    /// A call was refused, in these words.
+    RefuseTool {
+        /// The call.
+        call: Box<AgentCall>,
+        /// Why.
+        error: ToolError,
+    },
+    /// A call that the runtime executed has its outcome.
+    FinishTool {
+        /// The turn that it belongs to.
+        turn: TurnId,
+        /// The call.
+        tool: ToolId,
+        /// The outcome.
+        result: ToolResult,
+        /// What went wrong.
+        error: Option<ToolError>,
+    },
+    /// A call has waited long enough for its approval.
+    HoldExpired {
+        /// The approval.
+        approval: ApprovalId,
+    },
+    /// Answer an approval.
+    Resolve(Box<Resolve>),
+    /// End every turn, because the server ends.
+    ShutDown,
+    /// Nothing of the run is in flight any more.
+    Recover(Box<Recover>),
     /// A file was written.
     RecordArtifact {
         /// The node that it belongs to; the runtime for the run's own.

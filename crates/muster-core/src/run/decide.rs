@@ -1,5 +1,6 @@
 //! What a command means: the events it would cause, or the rule that refuses it.
 
+mod agent;
 mod approval;
 mod artifact;
 mod budget;
@@ -10,7 +11,9 @@ mod handoff;
 mod inbox;
 mod life;
 mod node;
+mod perform;
 mod phase;
+mod recovery;
 mod removal;
 mod steer;
 mod tool;
@@ -78,6 +81,15 @@ fn tell(story: &mut Story, command: &Command) -> Found<()> {
             turn::finish(story, *turn, *reason, detail.as_deref())
         }
         Ask::CloseTurn(close) => closing::close(story, close),
+        Ask::CallTool(call) => agent::call(story, call),
+        Ask::RefuseTool { call, error } => agent::refuse(story, call, error),
+        Ask::FinishTool { turn, tool, result, error } => {
+            agent::finish(story, *turn, *tool, result, error.as_ref())
+        }
+        Ask::HoldExpired { approval } => agent::hold_expired(story, *approval),
+        Ask::Resolve(resolve) => approval::resolve(story, resolve),
+        Ask::ShutDown => recovery::shut_down(story),
+        Ask::Recover(recover) => recovery::recover(story, recover),
         Ask::RecordArtifact { node, turn, file } => {
             story.in_turn(*turn);
             artifact::record(story, *node, file)

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::{
     Event, Fact, Runs,
     approval::{Approval, Resolution},
+    command::{READ_TOOLS, WORK_TOOLS},
     event::{NodePatched, RunPatched, TurnMoved, TurnStep},
     id::{ApprovalId, NodeId, SessionId, ToolId, TurnId},
     lookup::{self, Lookup},
@@ -172,7 +173,7 @@ pub fn react(docs: &Docs, event: &Event) -> Lookup<Vec<Effect>> {
             let decision = approval.and_then(|approval| decision(approval, &resolved.resolution));
             Ok(decision.into_iter().collect())
         }
-        Fact::ToolStarted(call) if call.tool.executor == Executor::Muster => {
+        Fact::ToolStarted(call) if is_work(&call.tool) => {
             let place = event.node_id.zip(event.turn_id);
             let execute = |(node, turn)| {
                 let tool = Box::new(call.tool.clone());
@@ -207,6 +208,12 @@ pub fn react(docs: &Docs, event: &Event) -> Lookup<Vec<Effect>> {
         | Fact::ArtifactCreated(_)
         | Fact::UsageReported(_) => Ok(Vec::new()),
     }
+}
+
+/// Whether the runtime executes a call; what changes the run itself is done already.
+fn is_work(tool: &Tool) -> bool {
+    let name = tool.name.as_str();
+    tool.executor == Executor::Muster && (WORK_TOOLS.contains(&name) || READ_TOOLS.contains(&name))
 }
 
 fn of_run(run: &Run, patched: &RunPatched) -> Vec<Effect> {

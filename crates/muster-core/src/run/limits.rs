@@ -49,6 +49,8 @@ pub const HANDOFF_ARTIFACTS_MAX: usize = 50;
 pub const STATUS_REASON_CHARS_MAX: usize = 200;
 /// Characters of the reason that comes with a resolution.
 pub const RESOLUTION_REASON_CHARS_MAX: usize = 500;
+/// Characters of a question, a summary of a run, or what an agent says of a stall.
+pub const PROSE_CHARS_MAX: usize = 4_000;
 /// Characters of a line of a node's log; longer ones are cut.
 pub const LOG_LINE_CHARS_MAX: usize = 2_000;
 /// Bytes of a text delta; longer ones become several events.

@@ -16,7 +16,7 @@ pub use words::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    id::{ApprovalId, NodeId, RunId, SessionId, TurnId},
+    id::{ApprovalId, NodeId, RunId, SessionId, ToolId, TurnId},
     moment::Moment,
     record::{Run, Warned},
     settings::{Budget, Usage},
@@ -143,6 +143,8 @@ patched! {
         warned: Vec<Warned>,
         /// Calls that were approved after their process was gone.
         grants: Vec<Grant>,
+        /// Calls that were approved after their turn and are being executed.
+        late_tools: Vec<ToolId>,
         /// The provider's process.
         process: Option<Process>,
     }

@@ -57,6 +57,16 @@ pub enum Rejection {
         /// The text.
         reference: String,
     },
+    /// Arguments of a tool that do not fit (`INVALID_INPUT`).
+    InvalidArguments {
+        /// What is wrong with them.
+        fault: String,
+    },
+    /// No such tool (`INVALID_INPUT`).
+    NoSuchTool {
+        /// The name.
+        name: String,
+    },
     /// No such open call (`INVALID_INPUT`).
     UnknownTool {
         /// The id.

@@ -165,7 +165,6 @@ pub(super) fn verification(story: &mut Story, report: &VerifyReport) -> Found<bo
     Ok(true)
 }
 
-#[expect(dead_code, reason = "the agents' tools call it")]
 /// Stalls the run because an agent says that it goes in circles.
 pub(super) fn reported(story: &mut Story, turn: &Turn, why: &str) -> Found<()> {
     let threshold = story.run()?.settings.stall_threshold;

@@ -1,7 +1,10 @@
 //! Rules of the run room, one test each, and a model of the whole room.
 
+mod agents;
+mod approvals;
 mod life;
 mod nodes;
+mod safety;
 mod turns;
 
 use super::{
@@ -349,6 +352,14 @@ fn difference(changed: &[&str]) -> DiffMetadata {
 fn tool(id: &str) -> ProviderTool {
     let args = [("cmd".to_owned(), "make".into())].into_iter().collect();
     ProviderTool { id: id.to_owned(), name: "command".to_owned(), args }
+}
+
+/// The event as it is sent.
+fn wire(recorded: &Recorded<Event>) -> serde_json::Value {
+    let mut sent = serde_json::to_value(&recorded.event).unwrap();
+    sent["seq"] = recorded.seq.into();
+    sent["ts"] = recorded.at.rfc3339().into();
+    sent
 }
 
 fn kinds(events: &[Event]) -> Vec<&'static str> {

@@ -77,3 +77,12 @@ pub struct CloseTurn {
     /// Whether its process is gone.
     pub process_gone: bool,
 }
+
+/// What a start finds, or an end leaves: turns that were in flight and cannot go on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recover {
+    /// Whether the server ends; else it starts.
+    pub shutdown: bool,
+    /// Every turn in flight, with the text that the log has of it and a diff from its saved tree.
+    pub turns: Vec<CloseTurn>,
+}

@@ -1,14 +1,20 @@
 //! Approvals: how they are answered, by people or because nothing waits for them any more.
 
+use super::{agent, inbox, perform, reject, tool};
 use crate::run::{
-    Fact,
+    Fact, Rejection,
     approval::{Approval, Resolution, Verdict},
+    bounds::{bad, text},
+    command::{Resolve, ToolRequest},
     edge::ActorKind,
-    event::{ApprovalResolved, ToolCompleted, ToolError, ToolResult},
+    event::{ApprovalResolved, ToolCall, ToolCompleted, ToolError, ToolResult},
     id::TurnId,
+    inbox::ItemKind,
+    limits,
     lookup::{self, Found},
+    node::Grant,
     story::Story,
-    turn::{Executor, TurnReason},
+    turn::{Executor, Tool, TurnReason},
 };
 
 /// Denies whatever is pending in the run.
@@ -82,4 +88,137 @@ pub(super) fn close_denied(story: &mut Story, approval: &Approval, cause: &str) 
     story.tell_of(approval.node_id, Fact::ToolCompleted(completed))?;
     story.in_turn(outer);
     Ok(())
+}
+
+/// What a person answers.
+pub(super) fn resolve(story: &mut Story, resolve: &Resolve) -> Found<()> {
+    let approval = lookup::approval(story.docs(), resolve.approval)?.clone();
+    check(&approval, resolve)?;
+    let resolution = Resolution {
+        status: resolve.verdict,
+        modified_args: resolve.modified_args.clone(),
+        reason: resolve.reason.clone(),
+        by: ActorKind::User,
+    };
+    let args = resolve.modified_args.clone().unwrap_or_else(|| approval.tool.args.clone());
+    let request = match approval.tool.executor {
+        Executor::Muster => ToolRequest::read(&approval.tool.name, &args).transpose(),
+        Executor::Provider => Ok(None),
+    };
+    let Ok(request) = request else { return bad("modifiedArgs", "arguments of the tool") };
+    answer(story, &approval, &resolution)?;
+    if resolve.verdict == Verdict::Denied {
+        return denied(story, &approval, &resolution);
+    }
+    let outer = story.in_turn(Some(approval.turn_id));
+    let tool = Tool { args, ..approval.tool.clone() };
+    match (request, approval.tool.executor) {
+        (Some(request), _) => granted(story, &approval, tool, &request, resolve)?,
+        (None, Executor::Muster) => granted_work(story, &approval, tool)?,
+        (None, Executor::Provider) if approval.detached => carry_over(story, &approval, tool)?,
+        (None, Executor::Provider) => {
+            let turn = lookup::turn(story.docs(), approval.turn_id)?.clone();
+            tool::begin(story, &turn, tool)?;
+        }
+    }
+    story.in_turn(outer);
+    Ok(())
+}
+
+fn check(approval: &Approval, resolve: &Resolve) -> Found<()> {
+    let id = approval.approval_id;
+    if !approval.is_pending() {
+        let resolution = approval.resolution.clone();
+        return reject(Rejection::AlreadyResolved { id, resolution });
+    }
+    text("reason", resolve.reason.as_deref().unwrap_or(""), limits::RESOLUTION_REASON_CHARS_MAX)?;
+    match (resolve.verdict, &resolve.modified_args) {
+        (Verdict::Modified, None) => reject(Rejection::MissingField { field: "modifiedArgs" }),
+        (Verdict::Modified, Some(_)) if !approval.can_modify => {
+            reject(Rejection::ModifyUnsupported { id })
+        }
+        (Verdict::Approved | Verdict::Denied, Some(_)) => {
+            bad("modifiedArgs", "nothing, unless the status is modified")
+        }
+        (Verdict::Modified, Some(_)) | (Verdict::Approved | Verdict::Denied, None) => Ok(()),
+    }
+}
+
+fn denied(story: &mut Story, approval: &Approval, resolution: &Resolution) -> Found<()> {
+    let cause = resolution.reason.clone().unwrap_or_else(|| "by the user".to_owned());
+    close_denied(story, approval, &cause)?;
+    let text = format!("{} was denied: {cause}", approval.tool.name);
+    match (approval.detached, approval.tool.executor) {
+        (false, _) => Ok(()),
+        (true, Executor::Muster) => {
+            agent::deliver(story, approval.node_id, approval.tool.id, &text)
+        }
+        (true, Executor::Provider) => note(story, approval, &text),
+    }
+}
+
+/// Does what an agent asked for and a person approved.
+fn granted(
+    story: &mut Story,
+    approval: &Approval,
+    tool: Tool,
+    request: &ToolRequest,
+    resolve: &Resolve,
+) -> Found<()> {
+    let node = story.node(approval.node_id)?.clone();
+    let turn = lookup::turn(story.docs(), approval.turn_id)?.clone();
+    let means = perform::Means {
+        turn: Some(&turn),
+        approval: Some(approval.approval_id),
+        files: &resolve.files,
+        task_done: None,
+    };
+    let (id, name) = (tool.id, tool.name.clone());
+    agent::execute(story, &node, tool, request, &means)?;
+    if approval.detached {
+        let text = format!("{name} was approved and is done");
+        agent::deliver(story, approval.node_id, id, &text)?;
+    }
+    Ok(())
+}
+
+/// Lets the runtime execute what a person approved.
+fn granted_work(story: &mut Story, approval: &Approval, tool: Tool) -> Found<()> {
+    let turn = lookup::turn(story.docs(), approval.turn_id)?.clone();
+    let id = tool.id;
+    if !approval.detached {
+        return tool::begin(story, &turn, tool);
+    }
+    story.change_node(approval.node_id, |node| node.late_tools.push(id))?;
+    story.tell_of(approval.node_id, Fact::ToolStarted(ToolCall { tool }))
+}
+
+/// The process that asked is gone: the answer holds for the next time that it asks the same.
+fn carry_over(story: &mut Story, approval: &Approval, tool: Tool) -> Found<()> {
+    let name = tool.name.clone();
+    let grant = Grant { approval_id: approval.approval_id, name: tool.name, args: tool.args };
+    story.change_node(approval.node_id, |node| {
+        node.grants.push(grant);
+        let excess = node.grants.len().saturating_sub(limits::GRANTS_MAX);
+        node.grants.drain(..excess);
+    })?;
+    let args = serde_json::to_string(approval.granted_args()).unwrap_or_default();
+    let with = match &lookup::approval(story.docs(), approval.approval_id)?.resolution {
+        Some(Resolution { modified_args: Some(args), .. }) => {
+            serde_json::to_string(args).unwrap_or_default()
+        }
+        Some(_) | None => args,
+    };
+    note(story, approval, &format!("{name} was approved with {with}; call it again to run it"))
+}
+
+fn note(story: &mut Story, approval: &Approval, text: &str) -> Found<()> {
+    let letter = inbox::Letter {
+        node: approval.node_id,
+        kind: ItemKind::System,
+        content: text,
+        interrupt: false,
+        tool: None,
+    };
+    inbox::queue(story, &letter)
 }

@@ -241,6 +241,10 @@ fn settle(node: &mut Node, end: &End, close: &CloseTurn, now: Moment) {
         }
         TurnStatus::Failed => settle_failure(node, end),
     }
+    // RUNS-PROMPT-7: what the provider was told, it knows in this session.
+    if end.turn.sent {
+        node.told_turn_id = Some(end.turn.id);
+    }
     if node.session_ends {
         steer::end_session(node);
     }

@@ -116,6 +116,7 @@ fn blank(story: &mut Story, input: &NodeInput, origin: Origin) -> Found<Node> {
         over_budget: false,
         warned: Vec::new(),
         grants: Vec::new(),
+        late_tools: Vec::new(),
         process: None,
     })
 }

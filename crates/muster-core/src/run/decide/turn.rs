@@ -168,7 +168,7 @@ fn live(story: &Story, id: TurnId) -> Found<Turn> {
     if turn.is_live() { Ok(turn.clone()) } else { reject(Rejection::TurnNotLive { id }) }
 }
 
-/// The provider has the prompt: this is what it knows from now on (RUNS-PROMPT-7).
+/// The provider has the prompt.
 pub(super) fn sent(story: &mut Story, id: TurnId) -> Found<()> {
     let turn = live(story, id)?;
     if turn.state != TurnState::Preparing {
@@ -176,8 +176,7 @@ pub(super) fn sent(story: &mut Story, id: TurnId) -> Found<()> {
     }
     story.in_turn(Some(id));
     let (attempt, step) = (turn.attempt, TurnStep::Sent);
-    story.tell_of(turn.node_id, Fact::TurnMoved(TurnMoved { attempt, step }))?;
-    story.change_node(turn.node_id, |node| node.told_turn_id = Some(id))
+    story.tell_of(turn.node_id, Fact::TurnMoved(TurnMoved { attempt, step }))
 }
 
 /// Half of the time that a turn may be silent has passed (RUNS-TURN-6).

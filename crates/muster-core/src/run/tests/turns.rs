@@ -36,7 +36,6 @@ fn runs_ord_3_a_turn_is_told_in_order() {
             "artifact.created",
             "artifact.created",
             "turn.status",
-            "node.patch",
             "message.assistant.delta",
             "node.patch",
             "message.assistant.delta",

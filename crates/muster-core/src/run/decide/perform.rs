@@ -1,0 +1,258 @@
+//! What the tools of agents do to a run (10.2 of the rules).
+
+mod graph;
+mod send;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{life, phase, reject};
+use crate::run::{
+    Rejection,
+    bounds::{filled, list},
+    command::{AskUser, CallFiles, CompleteRun, NodeRef, ToolRequest, WaitFor},
+    id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId},
+    limits,
+    lookup::{self, Found},
+    node::{Node, NodeStatus, Question, WaitMode, WaitingFor},
+    record::{Completion, Declarer, Phase, RunStatus},
+    rejection::{OpenWork, Right},
+    stall,
+    story::Story,
+    turn::Turn,
+};
+
+/// Answers to choose from.
+const OPTIONS_MAX: usize = 10;
+/// Nodes that can be waited for at once.
+const AWAITED_MAX: usize = 50;
+
+/// What a request can make use of.
+pub(super) struct Means<'a> {
+    /// The turn that it is made in; none when it comes after the turn has ended.
+    pub(super) turn: Option<&'a Turn>,
+    /// The approval that a person gave.
+    pub(super) approval: Option<ApprovalId>,
+    /// Files that were written for it.
+    pub(super) files: &'a CallFiles,
+    /// Whether the bound task is done, where that matters.
+    pub(super) task_done: Option<bool>,
+}
+
+/// What an agent is answered.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+pub(super) enum Answer {
+    Spawned {
+        status: &'static str,
+        node_id: NodeId,
+        alias: Option<String>,
+        edge_id: Option<EdgeId>,
+        payload_id: Option<ItemId>,
+    },
+    Edge {
+        edge_id: EdgeId,
+    },
+    Sent {
+        payload_id: ItemId,
+        context_ref: Option<String>,
+        receiver: Receiver,
+    },
+    Reported {
+        artifact_id: ArtifactId,
+        payload_ids: Vec<ItemId>,
+    },
+    Waiting {
+        waiting_for: WaitingFor,
+    },
+    Status {
+        status: &'static str,
+    },
+    Summary {
+        summary: String,
+    },
+}
+
+/// The receiver of a handoff.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Receiver {
+    pub(super) status: NodeStatus,
+    pub(super) inbox_count: u32,
+}
+
+/// Refuses what could not be done, before anybody is asked to approve it.
+pub(super) fn check(story: &Story, node: &Node, request: &ToolRequest) -> Found<()> {
+    match request {
+        ToolRequest::SpawnNode(spawn) => graph::check_spawn(story, node, spawn),
+        ToolRequest::CreateEdge(connect) => graph::check_connect(story, node, connect),
+        ToolRequest::DeleteEdge(gone) => graph::check_disconnect(story, node, gone.edge),
+        ToolRequest::RequestMode(request) => {
+            filled("reason", &request.reason, limits::RESOLUTION_REASON_CHARS_MAX)
+        }
+        ToolRequest::SendHandoff(_)
+        | ToolRequest::Report(_)
+        | ToolRequest::WaitFor(_)
+        | ToolRequest::AskUser(_)
+        | ToolRequest::CompleteRun(_)
+        | ToolRequest::ReportStall(_)
+        | ToolRequest::SetSummary(_)
+        | ToolRequest::RequestReset(_) => Ok(()),
+    }
+}
+
+/// Does what is asked for, and answers it.
+pub(super) fn perform(
+    story: &mut Story,
+    node: &Node,
+    request: &ToolRequest,
+    means: &Means<'_>,
+) -> Found<Value> {
+    let answer = match request {
+        ToolRequest::SpawnNode(spawn) => graph::spawn(story, node, spawn, means)?,
+        ToolRequest::CreateEdge(connect) => graph::connect(story, node, connect)?,
+        ToolRequest::DeleteEdge(gone) => graph::disconnect(story, node, gone.edge)?,
+        ToolRequest::SendHandoff(send) => send::handoff(story, node, send, means)?,
+        ToolRequest::Report(report) => send::report(story, node, report, means)?,
+        ToolRequest::WaitFor(wait) => wait_for(story, node, wait)?,
+        ToolRequest::AskUser(ask) => ask_user(story, node, ask)?,
+        ToolRequest::CompleteRun(complete) => complete_run(story, node, complete, means)?,
+        ToolRequest::ReportStall(because) => {
+            filled("reason", &because.reason, limits::PROSE_CHARS_MAX)?;
+            if let (Some(turn), RunStatus::Running) = (means.turn, story.run()?.status) {
+                stall::reported(story, turn, &because.reason)?;
+            }
+            Answer::Status { status: "paused" }
+        }
+        ToolRequest::SetSummary(set) => {
+            filled("summary", &set.summary, limits::SHORT_SUMMARY_CHARS_MAX)?;
+            let summary = set.summary.trim().to_owned();
+            story.change_node(node.id, |node| {
+                node.summary.clone_from(&summary);
+                if let Some(turn) = &mut node.turn {
+                    turn.summary = Some(summary.clone());
+                }
+            })?;
+            Answer::Summary { summary }
+        }
+        ToolRequest::RequestMode(request) => {
+            life::set_modes(story, None, Some(request.global_mode))?;
+            Answer::Status { status: "switched" }
+        }
+        ToolRequest::RequestReset(because) => {
+            filled("reason", &because.reason, limits::RESOLUTION_REASON_CHARS_MAX)?;
+            let reason = because.reason.clone();
+            story.change_node(node.id, |node| node.reset_requested = Some(reason))?;
+            Answer::Status { status: "scheduled" }
+        }
+    };
+    Ok(serde_json::to_value(answer)
+        .unwrap_or_else(|error| unreachable!("answers are plain JSON: {error}")))
+}
+
+/// The node that a name means (RUNS-TOOL-6).
+pub(super) fn named(story: &Story, name: &NodeRef) -> Found<NodeId> {
+    if let Ok(id) = name.0.parse() {
+        return Ok(story.node(id)?.id);
+    }
+    let nodes = lookup::nodes(story.docs())?;
+    let bears = |node: &&&Node| {
+        node.alias.as_deref().is_some_and(|alias| alias.eq_ignore_ascii_case(&name.0))
+    };
+    match nodes.iter().find(bears) {
+        Some(node) => Ok(node.id),
+        None => reject(Rejection::UnknownAlias { alias: name.0.clone() }),
+    }
+}
+
+fn wait_for(story: &mut Story, node: &Node, wait: &WaitFor) -> Found<Answer> {
+    list("nodes", &wait.nodes, AWAITED_MAX)?;
+    if wait.nodes.is_empty() {
+        return reject(Rejection::MissingField { field: "nodes" });
+    }
+    let node_ids: Vec<NodeId> =
+        wait.nodes.iter().map(|name| named(story, name)).collect::<Found<_>>()?;
+    let queued = lookup::queued(story.docs(), node.id, None)?;
+    let senders = queued.iter().filter_map(|item| item.envelope().map(|sent| sent.from_node_id));
+    let heard: Vec<NodeId> = senders.filter(|sender| node_ids.contains(sender)).collect();
+    let waiting_for = WaitingFor {
+        node_ids,
+        mode: wait.mode.unwrap_or(WaitMode::All),
+        note: wait.note.as_deref().map(|note| crate::text::cut(note, limits::SUMMARY_CHARS_MAX)),
+        since: story.now(),
+        heard,
+    };
+    story.change_node(node.id, |node| node.waiting_for = Some(waiting_for.clone()))?;
+    Ok(Answer::Waiting { waiting_for })
+}
+
+fn ask_user(story: &mut Story, node: &Node, ask: &AskUser) -> Found<Answer> {
+    filled("question", &ask.question, limits::PROSE_CHARS_MAX)?;
+    list("options", &ask.options, OPTIONS_MAX)?;
+    for option in &ask.options {
+        filled("options", option, limits::RESOLUTION_REASON_CHARS_MAX)?;
+    }
+    let question = Question {
+        text: ask.question.clone(),
+        options: ask.options.clone(),
+        asked_at: story.now(),
+    };
+    story.change_node(node.id, |node| node.question = Some(question))?;
+    Ok(Answer::Status { status: "asked" })
+}
+
+/// Accepts that the run is done, unless work is open (RUNS-DONE-2).
+fn complete_run(
+    story: &mut Story,
+    node: &Node,
+    complete: &CompleteRun,
+    means: &Means<'_>,
+) -> Found<Answer> {
+    if !node.orchestrator {
+        return reject(Rejection::Forbidden { right: Right::Orchestrator });
+    }
+    filled("summary", &complete.summary, limits::PROSE_CHARS_MAX)?;
+    send::links(story, &complete.artifacts)?;
+    let run = story.run()?;
+    if run.phase != Phase::Execute || run.status != RunStatus::Running {
+        return reject(Rejection::WrongPhase { phase: run.phase });
+    }
+    let open = open_work(story, node.id)?;
+    if !open.is_empty() {
+        return reject(Rejection::OpenWork { open });
+    }
+    let run = story.run()?;
+    let required = run.settings.require_task_done && means.task_done == Some(false);
+    if let Some(task) = run.task_id.filter(|_| required) {
+        return reject(Rejection::TaskNotDone { task });
+    }
+    let completion = Completion {
+        by: Declarer::Orchestrator,
+        node_id: Some(node.id),
+        summary: complete.summary.clone(),
+        at: story.now(),
+        verify: true,
+        docs_sync: true,
+        sent_back: false,
+        new_input: false,
+    };
+    phase::declare(story, completion)?;
+    Ok(Answer::Status { status: "accepted" })
+}
+
+/// What others still have to do; held and failed nodes do nothing.
+fn open_work(story: &Story, caller: NodeId) -> Found<Vec<OpenWork>> {
+    let mut open = Vec::new();
+    for node in lookup::nodes(story.docs())?.iter().filter(|node| node.id != caller) {
+        if node.turn.is_some() {
+            open.push(OpenWork::Running(node.id));
+        } else if node.retry.is_some() && !node.held {
+            open.push(OpenWork::Retrying(node.id));
+        } else if !node.queue.is_empty() && !node.held && !node.failed {
+            open.push(OpenWork::Queued(node.id));
+        }
+    }
+    let pending = lookup::pending_approvals(story.docs())?;
+    open.extend(pending.iter().map(|approval| OpenWork::Approval(approval.approval_id)));
+    Ok(open)
+}

@@ -1,0 +1,175 @@
+//! Spawning, connecting and disconnecting nodes.
+
+use super::{Answer, Means, named, send};
+use crate::run::{
+    Rejection,
+    command::{ConnectNodes, NodeInput, PutEdge, SendHandoff, SpawnEdge, SpawnNode},
+    decide::{graph, node as nodes, reject},
+    edge::{Actor, EdgeType},
+    id::EdgeId,
+    limits,
+    lookup::{self, Found},
+    node::{Capabilities, Node, Origin, OriginKind, PermissionsMode, role_defaults},
+    rejection::{Limited, Right},
+    story::Story,
+};
+
+/// What a node that has only a first task is told.
+const NO_WORDS: &str = "see the input";
+
+pub(super) fn check_spawn(story: &Story, node: &Node, spawn: &SpawnNode) -> Found<()> {
+    if !node.capabilities.spawn_nodes {
+        return reject(Rejection::Forbidden { right: Right::SpawnNodes });
+    }
+    let max = story.run()?.settings.max_nodes.min(limits::NODES_MAX);
+    if lookup::pulse(story.docs())?.living_nodes >= max {
+        let (what, max) = (Limited::Nodes, u64::from(max));
+        return reject(Rejection::LimitReached { what, max });
+    }
+    let lacking = lacking(node, spawn);
+    if !lacking.is_empty() {
+        return reject(Rejection::ForbiddenCapability { lacking });
+    }
+    send::links(story, &spawn.artifacts).map(|_| ())
+}
+
+/// Rights that are asked for and that the caller does not have (RUNS-TOOL-7).
+fn lacking(node: &Node, spawn: &SpawnNode) -> Vec<&'static str> {
+    let (own, asked) = (&node.capabilities, &spawn.capabilities);
+    let gated = node.permissions.cli_permissions_mode == PermissionsMode::Gated;
+    let skips = spawn.permissions.cli_permissions_mode == Some(PermissionsMode::Skip);
+    let rights = [
+        ("spawnNodes", asked.spawn_nodes == Some(true) && !own.spawn_nodes),
+        ("writeCode", asked.write_code == Some(true) && !own.write_code),
+        ("writeDocs", asked.write_docs == Some(true) && !own.write_docs),
+        ("runCommands", asked.run_commands == Some(true) && !own.run_commands),
+        ("delegateOnly", asked.delegate_only == Some(false) && own.delegate_only),
+        ("cliPermissionsMode", gated && skips),
+    ];
+    rights.into_iter().filter(|(_, lacks)| *lacks).map(|(name, _)| name).collect()
+}
+
+/// The settings of a node that is spawned: its role's, without any right that its parent lacks.
+fn inherited(story: &Story, node: &Node, spawn: &SpawnNode) -> Found<NodeInput> {
+    let (role, _) = role_defaults(&spawn.role, story.run()?.permissions_mode);
+    let mut rights = Capabilities { spawn_nodes: false, ..role };
+    spawn.capabilities.apply(&mut rights);
+    let own = &node.capabilities;
+    let mut capabilities = spawn.capabilities;
+    capabilities.spawn_nodes = Some(rights.spawn_nodes && own.spawn_nodes);
+    capabilities.write_code = Some(rights.write_code && own.write_code);
+    capabilities.write_docs = Some(rights.write_docs && own.write_docs);
+    capabilities.run_commands = Some(rights.run_commands && own.run_commands);
+    capabilities.delegate_only = Some(rights.delegate_only || own.delegate_only);
+    let mut permissions = spawn.permissions;
+    if node.permissions.cli_permissions_mode == PermissionsMode::Gated {
+        permissions.cli_permissions_mode = Some(PermissionsMode::Gated);
+    }
+    if node.permissions.spawn_requires_approval {
+        permissions.spawn_requires_approval = Some(true);
+    }
+    let same_program = spawn.provider.is_none_or(|provider| provider == node.provider);
+    let profile = Some(node.provider_profile.clone()).filter(|_| same_program);
+    let model = node.model.clone().filter(|_| same_program);
+    Ok(NodeInput {
+        label: Some(spawn.label.clone()),
+        alias: spawn.alias.clone().map(Some),
+        role_template: Some(spawn.role.clone()),
+        provider: Some(spawn.provider.unwrap_or(node.provider)),
+        provider_profile: spawn.profile.clone().or(profile),
+        model: Some(spawn.model.clone().or(model)),
+        capabilities,
+        permissions,
+        task_id: spawn.task.map(Some),
+        ..NodeInput::default()
+    })
+}
+
+pub(super) fn spawn(
+    story: &mut Story,
+    node: &Node,
+    spawn: &SpawnNode,
+    means: &Means<'_>,
+) -> Found<Answer> {
+    check_spawn(story, node, spawn)?;
+    let origin =
+        Origin { kind: OriginKind::Spawn, node_id: Some(node.id), approval_id: means.approval };
+    let input = inherited(story, node, spawn)?;
+    let id = nodes::create_from(story, &input, origin)?;
+    let edge_id = match spawn.edge {
+        SpawnEdge::None => None,
+        SpawnEdge::Task => {
+            let put = PutEdge {
+                bidirectional: Some(true),
+                kind: Some(EdgeType::Handoff),
+                // RUNS-EDGE-3: whoever spawned it says itself what it passes on.
+                auto_deliver: Some(false),
+                ..PutEdge::between(node.id, id)
+            };
+            Some(graph::put(story, &put, Actor::agent(node.id))?)
+        }
+    };
+    let payload_id = match (edge_id, spawn.instructions.is_some() || spawn.input.is_some()) {
+        (Some(_), true) => {
+            let first = SendHandoff {
+                to: crate::run::command::NodeRef(id.to_string()),
+                message: spawn.instructions.clone().unwrap_or_else(|| NO_WORDS.to_owned()),
+                structured: spawn.input.clone(),
+                artifacts: spawn.artifacts.clone(),
+                status: None,
+                context: Some(spawn.context),
+                reply_to: None,
+            };
+            Some(send::deliver(story, node, id, &first, means)?.id)
+        }
+        (Some(_) | None, _) => None,
+    };
+    let alias = story.node(id)?.alias.clone();
+    Ok(Answer::Spawned { status: "created", node_id: id, alias, edge_id, payload_id })
+}
+
+pub(super) fn check_connect(story: &Story, node: &Node, connect: &ConnectNodes) -> Found<()> {
+    ends(story, node, connect).map(|_| ())
+}
+
+/// Both ends; without the right to change the graph one of them has to be the caller
+/// (RUNS-NODE-2).
+fn ends(story: &Story, node: &Node, connect: &ConnectNodes) -> Found<PutEdge> {
+    let to = named(story, &connect.to)?;
+    let from = match &connect.from {
+        Some(name) => named(story, name)?,
+        None => node.id,
+    };
+    if from == to {
+        return reject(Rejection::SelfEdge);
+    }
+    if !node.capabilities.spawn_nodes && from != node.id && to != node.id {
+        return reject(Rejection::Forbidden { right: Right::SpawnNodes });
+    }
+    Ok(PutEdge {
+        kind: connect.kind,
+        label: connect.label.clone(),
+        bidirectional: connect.bidirectional,
+        ..PutEdge::between(from, to)
+    })
+}
+
+pub(super) fn connect(story: &mut Story, node: &Node, connect: &ConnectNodes) -> Found<Answer> {
+    let put = ends(story, node, connect)?;
+    let edge_id = graph::put(story, &put, Actor::agent(node.id))?;
+    Ok(Answer::Edge { edge_id })
+}
+
+pub(super) fn check_disconnect(story: &Story, node: &Node, id: EdgeId) -> Found<()> {
+    let edge = lookup::edge(story.docs(), id)?;
+    if !node.capabilities.spawn_nodes && !edge.touches(node.id) {
+        return reject(Rejection::Forbidden { right: Right::SpawnNodes });
+    }
+    Ok(())
+}
+
+pub(super) fn disconnect(story: &mut Story, node: &Node, edge_id: EdgeId) -> Found<Answer> {
+    check_disconnect(story, node, edge_id)?;
+    graph::disconnect(story, edge_id)?;
+    Ok(Answer::Edge { edge_id })
+}

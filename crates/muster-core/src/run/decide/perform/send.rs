@@ -1,0 +1,191 @@
+//! Handoffs and reports that agents send.
+
+use super::{Answer, Means, Receiver, named};
+use crate::run::{
+    Rejection,
+    artifact::{ArtifactLink, Reference, artifact_reference, pack_reference},
+    bounds::{bad, filled, list, text},
+    command::{ArtifactInput, CallFiles, MakeReport, NodeRef, SendHandoff},
+    decide::{artifact, handoff::link, inbox, reject},
+    edge::Direction,
+    handoff,
+    id::{ItemId, NodeId},
+    inbox::{Envelope, EnvelopeKind, EnvelopeMeta, HandoffStatus, Payload},
+    limits,
+    lookup::{self, Found},
+    node::Node,
+    rejection::Limited,
+    story::Story,
+};
+
+/// A report goes without files of its own besides the one that it is.
+const NO_FILES: CallFiles = CallFiles { pack: None, overflow: None, report: None };
+
+/// The links that inputs mean, in their canonical form (RUNS-REF-1).
+pub(super) fn links(story: &Story, inputs: &[ArtifactInput]) -> Found<Vec<ArtifactLink>> {
+    list("artifacts", inputs, limits::HANDOFF_ARTIFACTS_MAX)?;
+    inputs.iter().map(|input| one_link(story, input)).collect()
+}
+
+fn one_link(story: &Story, input: &ArtifactInput) -> Found<ArtifactLink> {
+    let (kind, reference) = match input {
+        ArtifactInput::Reference(reference) => (None, reference),
+        ArtifactInput::Link { kind, reference } => (kind.clone(), reference),
+    };
+    let Some(known) = Reference::parse(reference) else {
+        return reject(Rejection::BadReference { reference: reference.clone() });
+    };
+    let artifact = lookup::artifact(story.docs(), known.id)?;
+    if !known.fits(artifact) {
+        return reject(Rejection::UnknownArtifact { id: known.id });
+    }
+    let kind = kind.unwrap_or_else(|| artifact.kind.name().to_owned());
+    text("artifacts.type", &kind, limits::EDGE_LABEL_CHARS_MAX)?;
+    Ok(ArtifactLink { kind, reference: artifact_reference(artifact.id) })
+}
+
+pub(super) fn handoff(
+    story: &mut Story,
+    node: &Node,
+    send: &SendHandoff,
+    means: &Means<'_>,
+) -> Found<Answer> {
+    let to = named(story, &send.to)?;
+    let envelope = deliver(story, node, to, send, means)?;
+    let receiver = story.node(to)?;
+    let receiver = Receiver { status: receiver.status, inbox_count: receiver.inbox_count };
+    let (payload_id, context_ref) = (envelope.id, envelope.context_ref);
+    Ok(Answer::Sent { payload_id, context_ref, receiver })
+}
+
+/// Sends a handoff along an edge that permits it.
+pub(super) fn deliver(
+    story: &mut Story,
+    node: &Node,
+    to: NodeId,
+    send: &SendHandoff,
+    means: &Means<'_>,
+) -> Found<Envelope> {
+    let Some(way) = handoff::way(story.docs(), node.id, to)? else {
+        return reject(Rejection::NoEdge { from: node.id, to });
+    };
+    let turn_id = means.turn.map(|turn| turn.id);
+    if let Some(id) = turn_id
+        && lookup::turn(story.docs(), id)?.handoffs >= limits::TURN_HANDOFFS_MAX
+    {
+        let (what, max) = (Limited::Handoffs, u64::from(limits::TURN_HANDOFFS_MAX));
+        return reject(Rejection::LimitReached { what, max });
+    }
+    let mut artifacts = links(story, &send.artifacts)?;
+    let message = message(story, node, &send.message, means, &mut artifacts)?;
+    check_parts(send.structured.as_ref(), send.status.as_ref())?;
+    if let Some(id) = send.reply_to {
+        lookup::item(story.docs(), id)?;
+    }
+    let wants_pack = send.context.unwrap_or(way.direction == Direction::Task);
+    let pack = means.files.pack.as_ref().filter(|_| wants_pack);
+    if let Some(file) = pack {
+        artifact::record(story, node.id, file)?;
+    }
+    let envelope = Envelope {
+        kind: EnvelopeKind::Handoff,
+        id: ItemId(story.fresh()),
+        from_node_id: node.id,
+        to_node_id: to,
+        created_at: story.now(),
+        payload: Payload {
+            message,
+            structured: send.structured.clone(),
+            artifacts: (!artifacts.is_empty()).then_some(artifacts),
+            status: send.status.clone(),
+        },
+        context_ref: pack.map(|file| pack_reference(file.id)),
+        meta: EnvelopeMeta {
+            direction: way.direction,
+            auto: false,
+            edge_id: Some(way.edge),
+            turn_id,
+            reply_to: send.reply_to,
+            verify: false,
+        },
+    };
+    inbox::deliver(story, envelope.clone())?;
+    Ok(envelope)
+}
+
+/// The message, or the head of a longer one that an artifact holds whole.
+fn message(
+    story: &mut Story,
+    node: &Node,
+    message: &str,
+    means: &Means<'_>,
+    artifacts: &mut Vec<ArtifactLink>,
+) -> Found<String> {
+    let Some(file) = &means.files.overflow else {
+        filled("message", message, limits::HANDOFF_CHARS_MAX)?;
+        return Ok(message.to_owned());
+    };
+    filled("message", message, limits::MESSAGE_CHARS_MAX)?;
+    artifact::record(story, node.id, file)?;
+    artifacts.push(link("transcript", file.id));
+    Ok(message.chars().take(limits::HANDOFF_HEAD_CHARS).collect())
+}
+
+fn check_parts(
+    structured: Option<&serde_json::Map<String, serde_json::Value>>,
+    status: Option<&HandoffStatus>,
+) -> Found<()> {
+    let size = structured.and_then(|fields| serde_json::to_string(fields).ok());
+    if size.is_some_and(|text| text.len() > limits::STRUCTURED_BYTES_MAX) {
+        let (field, max) = ("structured".to_owned(), limits::STRUCTURED_BYTES_MAX);
+        return reject(Rejection::TooLong { field, max });
+    }
+    let reason = status.and_then(|status| status.reason.as_deref()).unwrap_or("");
+    text("status.reason", reason, limits::STATUS_REASON_CHARS_MAX)
+}
+
+/// Keeps a report and sends it to whoever leads (10.2 of the rules).
+pub(super) fn report(
+    story: &mut Story,
+    node: &Node,
+    report: &MakeReport,
+    means: &Means<'_>,
+) -> Found<Answer> {
+    let Some(file) = &means.files.report else {
+        return bad("report", "the file that was written for it");
+    };
+    let receivers = match &report.to {
+        Some(name) => vec![named(story, name)?],
+        None => leads(story, node.id)?,
+    };
+    artifact::record(story, node.id, file)?;
+    let mut artifacts = report.artifacts.clone();
+    artifacts.push(ArtifactInput::Reference(artifact_reference(file.id)));
+    let means = Means { files: &NO_FILES, ..*means };
+    let mut payload_ids = Vec::new();
+    for to in receivers {
+        let send = SendHandoff {
+            to: NodeRef(to.to_string()),
+            message: crate::text::cut(&report.message, limits::HANDOFF_CHARS_MAX),
+            structured: report.structured.clone(),
+            artifacts: artifacts.clone(),
+            status: report.status.clone(),
+            context: Some(false),
+            reply_to: None,
+        };
+        payload_ids.push(deliver(story, node, to, &send, &means)?.id);
+    }
+    Ok(Answer::Reported { artifact_id: file.id, payload_ids })
+}
+
+/// Orchestrators that a node may send to.
+fn leads(story: &Story, from: NodeId) -> Found<Vec<NodeId>> {
+    let nodes = lookup::nodes(story.docs())?;
+    let mut leads = Vec::new();
+    for node in nodes.iter().filter(|node| node.orchestrator && node.id != from) {
+        if handoff::way(story.docs(), from, node.id)?.is_some() {
+            leads.push(node.id);
+        }
+    }
+    Ok(leads)
+}

@@ -1,0 +1,333 @@
+//! Loop safety, budgets, rights, documentation, restarts.
+
+use super::*;
+use crate::run::{
+    command::{CapabilityPatch, Recover},
+    effect::{self, Effect},
+    node::{BlockCode, ConnectionStatus, NodeStatus},
+    record::{PhaseReason, StallRule, StatusCode},
+    settings::Budget,
+    turn::Trigger,
+};
+
+impl Room {
+    /// Answers one message; equal files stand for equal changes.
+    fn round(&mut self, node: NodeId, text: &str, changed: &[&str]) -> Option<StallRule> {
+        self.say(node, "again");
+        self.answer(node, text, changed);
+        self.run().stall.as_ref().map(|stall| stall.evidence.rule)
+    }
+}
+
+#[test]
+fn runs_loop_1_the_third_equal_turn_stalls() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    assert_eq!(room.round(node, "same", &[]), None);
+    assert_eq!(room.round(node, "same \r\n", &[]), None, "blanks do not count");
+    let before = room.log.len();
+    assert_eq!(room.round(node, "same", &[]), Some(StallRule::Output));
+    let told: Vec<Event> = room.log[before..].iter().map(|r| r.event.clone()).collect();
+    let names = kinds(&told);
+    assert_eq!(names[names.len() - 2..], ["run.patch", "run.stalled"]);
+    assert_eq!(room.node(node).status, NodeStatus::Idle, "RUNS-LOOP-3: idle, not blocked");
+    let evidence = room.run().stall.clone().unwrap().evidence;
+    assert_eq!(evidence.turn_ids.len(), 3);
+    assert_eq!(evidence.summaries, ["same", "same", "same"]);
+    assert_eq!((evidence.counts.output, evidence.threshold), (3, 3));
+    assert_eq!(evidence.diff_hash, "");
+    let effects = effect::react(&room.docs, told.last().unwrap()).unwrap();
+    assert!(matches!(effects[0], Effect::WriteStallReport { .. }));
+    room.check_replay();
+}
+
+#[test]
+fn runs_pit_40_what_counts_as_a_loop() {
+    let rounds = |texts: &[(&str, &[&str])]| {
+        let mut room = Room::running();
+        let node = room.add_node("implementer");
+        texts.iter().map(|(text, files)| room.round(node, text, files)).collect::<Vec<_>>()
+    };
+    let different: Vec<String> = (0..10).map(|at| format!("text {at}")).collect();
+    let empty: Vec<(&str, &[&str])> = different.iter().map(|t| (t.as_str(), &[][..])).collect();
+    assert!(rounds(&empty).iter().all(Option::is_none), "empty diffs, different texts");
+    let told = rounds(&[("a", &[]), ("b", &[]), ("a", &[]), ("b", &[])]);
+    assert_eq!(told, [None, None, None, Some(StallRule::Oscillation)]);
+    let told = rounds(&[("x", &["1"]), ("x", &["2"]), ("x", &["3"]), ("x", &["4"])]);
+    assert!(told.iter().all(Option::is_none), "equal texts with new changes are progress");
+    let told = rounds(&[("a", &["1"]), ("b", &["1"]), ("c", &["1"])]);
+    assert_eq!(told, [None, None, Some(StallRule::Diff)]);
+    let told = rounds(&[("a", &["1"]), ("b", &["2"]), ("c", &["1"]), ("d", &["2"])]);
+    assert_eq!(told, [None, None, None, Some(StallRule::Oscillation)], "changes in turn");
+    let told = rounds(&[("a", &["1"]), ("b", &["2"]), ("a", &["3"]), ("b", &["4"])]);
+    assert!(told.iter().all(Option::is_none));
+}
+
+#[test]
+fn runs_pit_41_one_call_resumes_and_what_waited_is_answered() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    for _ in 0..3 {
+        room.round(node, "same", &[]);
+    }
+    room.say(node, "try something else");
+    assert_eq!(room.ready(), []);
+    room.wish(StatusWish::Running);
+    assert_eq!(room.run().stall, None);
+    assert_eq!(room.ready(), [node]);
+    room.answer(node, "same", &[]);
+    assert_eq!(room.run().stall, None, "RUNS-LOOP-5: the counters began at zero");
+    assert_eq!(room.node(node).repetition.output_count, 1);
+}
+
+#[test]
+fn runs_loop_6_what_starts_the_counters_anew() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    for _ in 0..2 {
+        room.round(node, "same", &[]);
+    }
+    room.say(node, "chat does not");
+    assert_eq!(room.node(node).repetition.output_count, 2);
+    let prompt = NodeInput { prompt_override: Some(Some("x".to_owned())), ..NodeInput::default() };
+    room.edit(node, prompt);
+    assert_eq!(room.node(node).repetition.output_count, 0);
+    room.answer(node, "same", &[]);
+    assert_eq!(room.round(node, "same", &[]), None);
+}
+
+#[test]
+fn interrupted_and_failed_turns_do_not_count() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    for _ in 0..2 {
+        room.round(node, "same", &[]);
+    }
+    room.say(node, "x");
+    let turn = room.prompt(node);
+    room.fail(turn, TurnReason::AuthRequired);
+    assert_eq!(room.node(node).repetition.output_count, 2);
+    assert_eq!(room.round(node, "same", &[]), Some(StallRule::Output));
+}
+
+#[test]
+fn runs_bud_2_a_run_over_its_limit_pauses_and_goes_on_when_raised() {
+    let budget = |turns| RunFields {
+        budget: Some(Budget { max_turns: Some(turns), ..Budget::default() }),
+        ..RunFields::default()
+    };
+    let mut room = Room::running_with(budget(2));
+    let (a, b) = (room.add_node("a"), room.add_node("b"));
+    room.say(a, "x");
+    room.say(b, "x");
+    let (first, second) = (room.prompt(a), room.prompt(b));
+    let events = room.complete(first, "1", &[]);
+    assert!(!kinds(&events).contains(&"run.budget"));
+    room.say(a, "more");
+    assert_eq!(room.ready(), [], "the turn in flight counts");
+    let events = room.complete(second, "2", &[]);
+    let hits = kinds(&events).iter().filter(|kind| **kind == "run.budget").count();
+    assert_eq!(hits, 2, "80 % and 100 %, once each");
+    assert_eq!(room.state().0, RunStatus::Paused);
+    let reason = room.run().status_reason.clone().unwrap();
+    assert_eq!((reason.code, reason.detail.unwrap().limit), (StatusCode::Budget, 2.0));
+    room.user(Ask::EditRun(Box::new(budget(5))));
+    room.wish(StatusWish::Running);
+    assert_eq!(room.ready(), [a]);
+}
+
+#[test]
+fn runs_bud_2_a_node_over_its_limit_is_blocked() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    let budget = |tokens| NodeInput {
+        budget: Some(Budget { max_tokens: Some(tokens), ..Budget::default() }),
+        ..NodeInput::default()
+    };
+    room.edit(node, budget(100));
+    room.say(node, "x");
+    let turn = room.prompt(node);
+    let usage = crate::run::event::TokenUsage { total_tokens: 150, ..Default::default() };
+    let events = room.report(turn, ProviderEvent::Usage { model: None, usage });
+    assert_eq!(
+        kinds(&events),
+        ["telemetry.usage", "node.patch", "run.patch", "run.budget", "run.budget", "node.patch"]
+    );
+    assert_eq!(room.node(node).status, NodeStatus::Running, "the turn in flight finishes");
+    room.complete(turn, "x", &[]);
+    assert_eq!(room.node(node).blocked_reason.as_ref().unwrap().code, BlockCode::Budget);
+    room.say(node, "more");
+    assert_eq!(room.ready(), []);
+    room.edit(node, budget(1_000));
+    room.user(Ask::StartNode { node });
+    assert_eq!(room.ready(), [node]);
+}
+
+#[test]
+fn runs_mode_5_forbidden_changes_block_the_node_and_stay() {
+    let mut room = Room::running();
+    let capabilities = CapabilityPatch { write_code: Some(false), ..Default::default() };
+    let node = room.add_node("implementer");
+    room.edit(node, NodeInput { capabilities, ..NodeInput::default() });
+    room.say(node, "x");
+    let events = room.answer(node, "x", &["docs/a.md", "src/a.rs"]);
+    let told = events.iter().find(|event| event.fact.name() == "node.violation").unwrap();
+    let told = serde_json::to_value(told).unwrap();
+    assert_eq!(told["rule"], "capability_write");
+    assert_eq!(told["paths"], serde_json::json!(["src/a.rs"]), "documentation is allowed");
+    assert_eq!(room.node(node).blocked_reason.as_ref().unwrap().code, BlockCode::Violation);
+    let diff = events.iter().find(|event| event.fact.name() == "artifact.created").unwrap();
+    let diff = serde_json::to_value(diff).unwrap();
+    assert_eq!(diff["artifact"]["metadata"]["violations"], serde_json::json!(["src/a.rs"]));
+}
+
+#[test]
+fn nobody_is_blamed_for_what_others_did_in_the_same_directory() {
+    let mut room = Room::running();
+    let node = room.add_node("reviewer");
+    room.say(node, "x");
+    let turn = room.prompt(node);
+    room.report(turn, ProviderEvent::TurnEnded(Outcome::Completed));
+    let mut close = room.closing(turn, "x", &["src/a.rs"]);
+    let overlap = TurnId(3);
+    if let Some(diff) = close.diff.as_mut().and_then(|file| file.diff.as_mut()) {
+        diff.overlap_turns.push(overlap);
+    }
+    let events = room.runtime(Ask::CloseTurn(Box::new(close)));
+    assert!(!kinds(&events).contains(&"node.violation"));
+}
+
+/// A run whose checks passed and whose documentation has to catch up.
+fn in_docs_sync() -> (Room, NodeId) {
+    let mut room = Room::running_with(with_checks());
+    let lead = room.add_node("orchestrator");
+    room.add_node("implementer");
+    room.say(lead, "go");
+    room.answer(lead, "changed", &["src/a.rs"]);
+    room.wish(StatusWish::Completed);
+    room.verify(true);
+    (room, lead)
+}
+
+#[test]
+fn runs_ph_4_one_node_brings_the_documentation_up_to_date() {
+    let (mut room, lead) = in_docs_sync();
+    assert_eq!(room.state(), (RunStatus::Running, Phase::DocsSync));
+    assert_eq!(room.run().docs_node_id, Some(lead));
+    assert!(!room.node(lead).effective.write_code && room.node(lead).effective.write_docs);
+    assert_eq!(room.ready(), [lead], "only that node may run");
+    assert_eq!(room.agenda().starts[0].trigger, Trigger::DocsSync);
+    room.answer(lead, "docs written", &["docs/a.md"]);
+    assert_eq!(room.state(), (RunStatus::Completed, Phase::Done));
+    room.check_replay();
+}
+
+#[test]
+fn runs_ph_4_documentation_that_changes_code_is_verified_once_more() {
+    let (mut room, lead) = in_docs_sync();
+    room.answer(lead, "and a fix", &["src/b.rs"]);
+    assert_eq!(room.state(), (RunStatus::Running, Phase::Verify));
+    assert!(room.run().verifying);
+    let events = room.verify(true);
+    let last = events.iter().rev().find_map(|event| {
+        if let Fact::PhaseChanged(changed) = &event.fact { Some(changed.reason) } else { None }
+    });
+    assert_eq!(last, Some(PhaseReason::VerifyOk));
+    assert_eq!(room.state(), (RunStatus::Completed, Phase::Done));
+}
+
+#[test]
+fn runs_ph_4_a_failed_documentation_turn_pauses_and_resumes() {
+    let (mut room, lead) = in_docs_sync();
+    let turn = room.prompt(lead);
+    room.fail(turn, TurnReason::AuthRequired);
+    assert_eq!(room.state(), (RunStatus::Paused, Phase::DocsSync));
+    assert_eq!(room.run().status_reason.as_ref().unwrap().code, StatusCode::DocsSyncFailed);
+    room.wish(StatusWish::Running);
+    assert_eq!(room.ready(), [lead]);
+    let turn = room.prompt(lead);
+    room.user(Ask::InterruptNode { node: lead });
+    room.close(turn, "", &[]);
+    assert_eq!(room.state(), (RunStatus::Paused, Phase::DocsSync));
+    room.wish(StatusWish::Running);
+    room.answer(lead, "docs written", &["docs/a.md"]);
+    assert_eq!(room.state(), (RunStatus::Completed, Phase::Done));
+}
+
+#[test]
+fn an_orchestrator_that_failed_for_good_pauses_an_auto_run() {
+    let mut room = Room::running();
+    let lead = room.add_node("orchestrator");
+    room.say(lead, "go");
+    let turn = room.prompt(lead);
+    room.fail(turn, TurnReason::AuthRequired);
+    assert_eq!(room.state().0, RunStatus::Paused);
+    let reason = room.run().status_reason.clone().unwrap();
+    assert_eq!((reason.code, reason.node_id), (StatusCode::OrchestratorFailed, Some(lead)));
+}
+
+#[test]
+fn runs_rec_2_a_restart_closes_what_was_in_flight_and_pauses() {
+    let mut room = Room::running();
+    let (a, b) = (room.add_node("a"), room.add_node("b"));
+    room.say(a, "x");
+    room.say(b, "y");
+    let turn = room.prompt(a);
+    room.stream(turn, "half ");
+    room.report(turn, ProviderEvent::ToolProposed(tool("t")));
+    let close = CloseTurn { process_gone: true, ..room.closing(turn, "half ", &["src/a.rs"]) };
+    let recover = Recover { shutdown: false, turns: vec![close] };
+    let events = room.runtime(Ask::Recover(Box::new(recover)));
+    assert!(kinds(&events).contains(&"tool.completed"));
+    assert_eq!(room.turn(turn).reason, Some(TurnReason::ServerRestart));
+    assert!(room.turn(turn).artifacts.diff.is_some());
+    assert_eq!(room.node(a).connection.status, ConnectionStatus::Disconnected);
+    assert_eq!(room.state().0, RunStatus::Paused);
+    assert_eq!(room.run().status_reason.as_ref().unwrap().code, StatusCode::Restart);
+    assert_eq!(effect::outstanding(&room.docs).unwrap(), [Effect::Schedule]);
+    room.wish(StatusWish::Running);
+    assert_eq!(room.ready(), [b, a], "people first, then what goes on");
+    let again = room.begin(a);
+    assert_eq!(room.turn(again).trigger, Trigger::Resume);
+    room.check_replay();
+}
+
+#[test]
+fn runs_rec_2_with_nothing_open_a_run_stays_running() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    room.say(node, "x");
+    room.answer(node, "y", &[]);
+    room.runtime(Ask::Recover(Box::new(Recover { shutdown: false, turns: Vec::new() })));
+    assert_eq!(room.state().0, RunStatus::Running);
+    room.say(node, "z");
+    assert_eq!(room.ready(), [node], "RUNS-PIT-6: without a start call");
+}
+
+#[test]
+fn runs_rec_4_a_shutdown_interrupts_and_says_so() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    room.say(node, "x");
+    let turn = room.prompt(node);
+    room.runtime(Ask::ShutDown);
+    assert_eq!(room.turn(turn).reason, Some(TurnReason::ServerShutdown));
+    room.close(turn, "half", &[]);
+    room.say(node, "y");
+    room.runtime(Ask::Recover(Box::new(Recover { shutdown: true, turns: Vec::new() })));
+    assert_eq!(room.run().status_reason.as_ref().unwrap().code, StatusCode::Shutdown);
+}
+
+#[test]
+fn a_verification_that_a_restart_cut_off_runs_again_on_resume() {
+    let mut room = Room::running_with(with_checks());
+    room.wish(StatusWish::Completed);
+    room.runtime(Ask::Recover(Box::new(Recover { shutdown: false, turns: Vec::new() })));
+    assert_eq!(room.state(), (RunStatus::Paused, Phase::Verify));
+    assert!(!room.run().verifying);
+    let events = room.wish(StatusWish::Running);
+    let effects = effect::react(&room.docs, &events[0]).unwrap();
+    assert!(effects.contains(&Effect::RunChecks), "{effects:?}");
+    room.verify(true);
+    assert_eq!(room.state(), (RunStatus::Completed, Phase::Done));
+}
