@@ -8,6 +8,7 @@ use std::{
 
 use muster_core::{
     Timestamp,
+    session::SessionId,
     tasks::{Tasks, id::WorkspaceId, lookup},
 };
 use muster_runtime::{
@@ -17,7 +18,7 @@ use muster_runtime::{
 use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreError};
 use serde_json::{Map, Value};
 
-use crate::{Envelope, Registry, Toolset, call, refusals};
+use crate::{Binding, Envelope, Registry, Toolset, call, refusals, sessions::Trees, todos::Bound};
 
 /// How an [`App`] is set up.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +31,10 @@ pub struct AppOptions {
     pub default_workspace: Option<WorkspaceId>,
     /// Whether this process stays and lets the store tidy up when it is idle.
     pub keeps_house: bool,
+    /// The session that callers stand for.
+    pub session: Binding,
+    /// Budget of the text of a session's tree, in characters; the usual one without it.
+    pub ctree_max_chars: Option<u64>,
 }
 
 /// Everything an operation needs. Cheap to share behind an `Arc`; all calls block.
@@ -37,6 +42,8 @@ pub struct App {
     registry: Registry,
     options: AppOptions,
     engine: Engine,
+    trees: Trees,
+    bound: Bound,
 }
 
 /// A workspace in the status of a server.
@@ -71,7 +78,9 @@ impl App {
     /// An application over any store and clock.
     pub fn over(store: Arc<dyn Store>, clock: Arc<dyn Clock>, options: AppOptions) -> Self {
         let engine = Engine::new(store, clock, options.keeps_house);
-        Self { registry: Registry::default(), options, engine }
+        let (registry, trees) = (Registry::default(), Trees::default());
+        let bound = Bound::new(options.session.clone());
+        Self { registry, options, engine, trees, bound }
     }
 
     /// All operations.
@@ -87,6 +96,11 @@ impl App {
     /// The workspace of portal calls that name none.
     pub fn default_workspace(&self) -> Option<&WorkspaceId> {
         self.options.default_workspace.as_ref()
+    }
+
+    /// Budget of the text of a session's tree, if not the usual one (CC-5).
+    pub fn ctree_max_chars(&self) -> Option<u64> {
+        self.options.ctree_max_chars
     }
 
     /// Where the store is.
@@ -155,7 +169,22 @@ impl App {
         self.engine.import::<Tasks>(workspace.stream(), lines)
     }
 
-    pub(crate) fn now(&self) -> Timestamp {
+    /// The session that callers stand for, once there is one.
+    pub fn session(&self) -> Option<SessionId> {
+        self.bound.session()
+    }
+
+    pub(crate) fn bound(&self) -> &Bound {
+        &self.bound
+    }
+
+    /// Trees that were looked at lately.
+    pub(crate) fn trees(&self) -> &Trees {
+        &self.trees
+    }
+
+    /// The current moment.
+    pub fn now(&self) -> Timestamp {
         self.engine.now()
     }
 }

@@ -85,17 +85,23 @@ pub(crate) fn check(
     schema: &Map<String, Value>,
     arguments: &mut Map<String, Value>,
 ) -> Result<(), Failure> {
-    let mut unknown = Vec::new();
-    find_unknown(schema, arguments, "", &mut unknown);
-    if !unknown.is_empty() {
-        return Err(unknown_arguments(&unknown));
-    }
+    check_names(schema, arguments)?;
     let mut object = Value::Object(std::mem::take(arguments));
     let checked = check_value(schema, &mut object, &Place { path: "", depth: 0 });
     if let Value::Object(map) = object {
         *arguments = map;
     }
     checked
+}
+
+/// Refuses names that the schema does not define, at every depth.
+pub(crate) fn check_names(
+    schema: &Map<String, Value>,
+    arguments: &Map<String, Value>,
+) -> Result<(), Failure> {
+    let mut unknown = Vec::new();
+    find_unknown(schema, arguments, "", &mut unknown);
+    if unknown.is_empty() { Ok(()) } else { Err(unknown_arguments(&unknown)) }
 }
 
 struct Unknown {

@@ -4,6 +4,7 @@ use muster_core::{
     Timestamp,
     budget::{self, Fitted, Shedding},
     redact,
+    session::SessionId,
     tasks::{
         id::EntityId,
         lookup::{Target, TargetSource},
@@ -24,6 +25,14 @@ pub(crate) struct Call<'a> {
     pub app: &'a App,
     /// What is known about the call itself.
     pub scene: Scene,
+}
+
+impl Call<'_> {
+    /// An answer about a session, or about one that nobody has made yet.
+    pub(crate) fn answer_in_session(&self, id: Option<&SessionId>, reply: Reply) -> Action {
+        let context = Map::from_iter([("session_id".to_owned(), json!(id))]);
+        Action::Answered(Box::new(self.scene.answer(context, self.app.now(), reply)))
+    }
 }
 
 /// What is known about a call whatever it does.
@@ -141,6 +150,12 @@ impl Reply {
         self
     }
 
+    /// Says that the call had been made before, and nothing has happened now.
+    pub(crate) fn replayed(mut self) -> Self {
+        self.context.insert("replayed".to_owned(), json!(true));
+        self
+    }
+
     /// Says that the call moved the focus (TASKS-ENV-5).
     pub(crate) fn moved_focus(mut self, from: Option<EntityId>) -> Self {
         self.context.insert("focus_restored".to_owned(), json!(true));
@@ -171,10 +186,14 @@ impl Scene {
 
     /// The envelope of an answer.
     pub(crate) fn success(&self, workspace: &str, at: Timestamp, reply: Reply) -> Envelope {
+        self.answer(Map::from_iter([("workspace".to_owned(), json!(workspace))]), at, reply)
+    }
+
+    /// The envelope of an answer with what is known of its place.
+    fn answer(&self, mut context: Map<String, Value>, at: Timestamp, reply: Reply) -> Envelope {
         let mut warnings = reply.warnings;
         warnings.extend(self.warnings.iter().cloned());
         warnings.sort_by_key(|warning| warning.code);
-        let mut context = Map::from_iter([("workspace".to_owned(), json!(workspace))]);
         context.extend(reply.context);
         Envelope {
             success: true,

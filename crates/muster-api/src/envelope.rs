@@ -137,6 +137,10 @@ pub enum ErrorCode {
     UndoConflict,
     /// An operation of an atomic batch failed.
     BatchFailed,
+    /// The connection stands for another session.
+    SessionMismatch,
+    /// The session was deleted.
+    SessionEnded,
     /// The write lock was not free in time.
     StoreBusy,
     /// The store failed.
@@ -171,6 +175,8 @@ pub enum WarningCode {
     BatchPartial,
     /// There is no base to compare a graph with.
     GraphDiffUnavailable,
+    /// `items` was left out, so an empty list was written.
+    ItemsDefaulted,
 }
 
 impl Envelope {

@@ -60,7 +60,7 @@ fn explanation(code: &impl Serialize, kind: CodeKind, words: Words) -> Explanati
     Explanation { code, kind, meaning, when, remedy }
 }
 
-const ERRORS: [(ErrorCode, Words); 16] = [
+const ERRORS: [(ErrorCode, Words); 18] = [
     (
         ErrorCode::InvalidInput,
         [
@@ -181,6 +181,22 @@ const ERRORS: [(ErrorCode, Words); 16] = [
         ],
     ),
     (
+        ErrorCode::SessionMismatch,
+        [
+            "The connection stands for one session, and the call names another.",
+            "todo_read or todo_write with a session_id that is not the connection's own.",
+            "Leave session_id away, or call over a connection that is not bound to a session.",
+        ],
+    ),
+    (
+        ErrorCode::SessionEnded,
+        [
+            "The session was deleted, and its lists and history with it.",
+            "todo_read or todo_write of a caller that still stands for it.",
+            "Start a new session; an ended one takes nothing more.",
+        ],
+    ),
+    (
         ErrorCode::StoreBusy,
         [
             "Another process held the store's write lock for too long.",
@@ -198,7 +214,7 @@ const ERRORS: [(ErrorCode, Words); 16] = [
     ),
 ];
 
-const WARNINGS: [(WarningCode, Words); 12] = [
+const WARNINGS: [(WarningCode, Words); 13] = [
     (
         WarningCode::BudgetTruncated,
         [
@@ -295,6 +311,14 @@ const WARNINGS: [(WarningCode, Words); 12] = [
             "There is nothing to compare the reasoning graph with.",
             "A graph difference was asked for and the branch has no base.",
             "Read the graph itself instead.",
+        ],
+    ),
+    (
+        WarningCode::ItemsDefaulted,
+        [
+            "items was left out, so the todo list is empty now.",
+            "todo_write without items; the default is the empty list.",
+            "Send items always, also for an empty list.",
         ],
     ),
 ];

@@ -14,18 +14,26 @@ mod refusals;
 mod registry;
 mod request;
 mod schema;
+mod sessions;
 mod suggest;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod todos;
 mod toolset;
 
 pub use app::{App, AppOptions, Status, WorkspaceStatus};
 pub use envelope::{ApiError, Envelope, ErrorCode, Priority, Suggestion, Warning, WarningCode};
 pub use fingerprint::fingerprint;
 pub use muster_core::Json;
+pub use muster_core::session::receipt::CallKey;
 pub use muster_core::{Timestamp, tasks::id::WorkspaceId};
-pub use muster_runtime::{doctor::Report as DoctorReport, transfer::TransferError};
+pub use muster_runtime::{
+    Follower, Frame as StreamFrame, News, Update, doctor::Report as DoctorReport,
+    transfer::TransferError,
+};
 pub use muster_store::{Description, StoreError};
 pub use registry::{Effect, Registry, Row};
+pub use sessions::{NodesPage, SessionDesk, SessionFault, Snapshots, Stage, Told, TreeRequest};
+pub use todos::Binding;
 pub use toolset::Toolset;

@@ -7,7 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    App, Toolset,
+    App, Toolset, arguments,
     call::{Action, Call, Failure, Prepared},
     request, schema,
 };
@@ -46,6 +46,11 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
     /// over.
     fn is_brief(_arguments: &Map<String, Value>) -> bool {
         false
+    }
+
+    /// Checks the arguments: names at every depth, then nulls, types and ranges.
+    fn check(schema: &Map<String, Value>, given: &mut Map<String, Value>) -> Result<(), Failure> {
+        arguments::check(schema, given)
     }
 
     /// Answers the call, or says what it would write.
@@ -174,7 +179,7 @@ pub struct Registry {
 
 impl Default for Registry {
     fn default() -> Self {
-        Self::new(crate::tasks::rows())
+        Self::new(crate::tasks::rows().into_iter().chain(crate::todos::rows()).collect())
     }
 }
 

@@ -12,8 +12,9 @@ use crate::{
 };
 
 /// Arguments that hold ids, cursors and keys rather than free text; they are stored as given.
-const NOT_FREE_TEXT: [&str; 14] = [
+const NOT_FREE_TEXT: [&str; 15] = [
     "workspace",
+    "session_id",
     "task",
     "plan",
     "target",
@@ -37,7 +38,7 @@ pub(crate) fn prepare<O: Operation>(
     let Some(row) = app.registry().get(O::NAME) else {
         unreachable!("operations are called through their row")
     };
-    arguments::check(row.input_schema(), &mut arguments)?;
+    O::check(row.input_schema(), &mut arguments)?;
     let digest = digest(&arguments);
     let redacted = redact_arguments(&mut arguments);
     let operation = parse::<O>(arguments)?;

@@ -1,0 +1,235 @@
+//! Sessions as the surfaces see them: commands in, views out, streams to follow.
+//!
+//! The rules are the room's ([`muster_core::session`]); here a session is found by its id, read at
+//! one moment and written in one transaction.
+
+mod trees;
+
+use bytes::Bytes;
+use muster_core::{
+    Documents, Draft, Refusal,
+    ctree::tree::Compiled,
+    session::{
+        self, Command, Done, Rejection, SessionId, Sessions,
+        command::{Create, WriteTodos},
+        lookup,
+        stream::{Gap, GapReason, Opening, STREAM_GAP, STREAM_HELLO},
+        view::{self, Ctrees, History, HistoryPage, SessionObject, TodoList, Todos},
+    },
+    todo::ScopeKey,
+};
+use muster_runtime::{Encoded, ExecuteError, Follower};
+use muster_store::{CatalogueQuery, EventRow, StoreError};
+
+pub(crate) use self::trees::Trees;
+pub use self::trees::{NodesPage, Stage, TreeRequest};
+use crate::App;
+
+/// Every session of the store.
+const ALL: CatalogueQuery = CatalogueQuery { kind: "session", below: None, limit: None };
+
+/// Why a session did not do what it was asked.
+#[derive(Debug, Clone)]
+pub enum SessionFault {
+    /// A rule says no.
+    Refused(Box<Rejection>),
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl From<ExecuteError<Rejection>> for SessionFault {
+    fn from(error: ExecuteError<Rejection>) -> Self {
+        match error {
+            ExecuteError::Rejected(rejection) => Self::Refused(rejection),
+            ExecuteError::Store(failure) => Self::Store(failure.0),
+        }
+    }
+}
+
+impl From<StoreError> for SessionFault {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Answer about a session.
+pub type Told<T> = Result<T, SessionFault>;
+
+/// A session's todo lists for a reader that has not followed it, as messages ready to be sent.
+#[derive(Debug, Clone)]
+pub struct Snapshots {
+    /// One message for each known list.
+    pub events: Vec<String>,
+    /// Number of the newest event.
+    pub last_seq: u64,
+}
+
+/// The sessions of an application.
+#[derive(Clone, Copy)]
+pub struct SessionDesk<'a>(&'a App);
+
+impl App {
+    /// The sessions of the store.
+    pub fn sessions(&self) -> SessionDesk<'_> {
+        SessionDesk(self)
+    }
+}
+
+impl SessionDesk<'_> {
+    /// Makes a session under a fresh id; a repetition under the same key names the first one.
+    pub fn create(self, create: Create) -> Told<SessionId> {
+        let id = match &create.key {
+            Some(key) => SessionId::of_key(&key.key),
+            None => self.fresh_id()?,
+        };
+        self.perform(&id, Command::Create(Box::new(create)))?;
+        Ok(id)
+    }
+
+    /// Does what is asked of a session, durably.
+    pub fn perform(self, id: &SessionId, command: Command) -> Told<Done> {
+        let engine = self.0.engine();
+        let work = move |draft: &mut Draft<'_, Sessions>| session::perform(draft, &command);
+        Ok(engine.execute::<Sessions, Done>(id.stream(), work)?)
+    }
+
+    /// A session id that nobody has.
+    pub fn fresh_id(self) -> Result<SessionId, StoreError> {
+        random_bits().map(SessionId::from_bits)
+    }
+
+    /// Writes the session's own todo list; makes the session in the same transaction if it is not
+    /// there and there is something to make it of.
+    pub(crate) fn write_todos(
+        self,
+        id: &SessionId,
+        write: WriteTodos,
+        made: Option<Create>,
+    ) -> Told<Done> {
+        let create = made.map(|create| Command::Create(Box::new(create)));
+        let write = Command::WriteTodos(write);
+        let work = move |draft: &mut Draft<'_, Sessions>| {
+            if let Some(create) = &create
+                && lookup::standing(draft.documents())?.is_none()
+            {
+                session::perform(draft, create)?;
+            }
+            session::perform(draft, &write)
+        };
+        Ok(self.0.engine().execute::<Sessions, Done>(id.stream(), work)?)
+    }
+
+    /// Runs a view over one moment of a session.
+    pub fn read<T>(
+        self,
+        id: &SessionId,
+        view: impl Fn(&Documents<Sessions>) -> Result<T, Refusal<Sessions>>,
+    ) -> Told<T> {
+        Ok(self.0.engine().read::<Sessions, T>(&id.stream(), view)?)
+    }
+
+    /// One session.
+    pub fn show(self, id: &SessionId) -> Told<SessionObject> {
+        self.read(id, |docs| view::object(docs, id))
+    }
+
+    /// All sessions, newest first.
+    pub fn list(self) -> Told<Vec<SessionObject>> {
+        let found = self.0.engine().catalogue::<Sessions>(&ALL)?;
+        let object = |(stream, document): (String, session::Document)| {
+            let id = SessionId::of_stream(&stream)?;
+            document.as_session().map(|session| SessionObject::of(&id, session))
+        };
+        Ok(found.into_iter().filter_map(object).collect())
+    }
+
+    /// How many sessions there are.
+    pub fn count(self) -> Told<usize> {
+        let streams = self.0.engine().store().snapshot()?.streams("session/")?;
+        Ok(streams.iter().filter(|stream| !stream.ended).count())
+    }
+
+    /// Its todo lists, or the one asked for.
+    pub fn todos(self, id: &SessionId, scope: Option<&ScopeKey>) -> Told<Todos> {
+        self.read(id, |docs| view::todos(docs, id, scope))
+    }
+
+    /// Its own todo list, as the todo tool shows it.
+    pub fn todo_read(self, id: &SessionId) -> Told<TodoList> {
+        self.read(id, view::todo_read)
+    }
+
+    /// A part of a todo list's history.
+    pub fn history(self, id: &SessionId, page: &HistoryPage) -> Told<History> {
+        self.read(id, |docs| view::history(docs, id, page))
+    }
+
+    /// The summary of its tree.
+    pub fn ctrees(self, id: &SessionId) -> Told<Ctrees> {
+        self.read(id, view::ctrees)
+    }
+
+    /// Its tree as text within a budget, and the last event in it.
+    pub fn compiled(self, id: &SessionId, max_chars: Option<u64>) -> Told<(Compiled, u64)> {
+        self.0.trees().compiled(self, id, max_chars)
+    }
+
+    /// A part of its tree's nodes.
+    pub fn nodes(self, id: &SessionId, request: &TreeRequest) -> Told<Option<NodesPage>> {
+        self.0.trees().nodes(self, id, request)
+    }
+
+    /// What a connection that is no gapless resume begins with (TS-4).
+    pub fn snapshots(self, id: &SessionId) -> Told<Snapshots> {
+        let found = self.read(id, view::snapshots)?;
+        let at = self.0.engine().now();
+        let message = |(number, list)| {
+            let name = format!("todo-{number}");
+            session::encode_stream_only(id, session::body::TOOL_RESULT, &name, at, list)
+        };
+        let events = found.lists.iter().enumerate().map(message).collect();
+        Ok(Snapshots { events, last_seq: found.as_of_seq })
+    }
+
+    /// The first message of a connection (SS-3).
+    pub fn hello(self, id: &SessionId, opening: &Opening) -> String {
+        let at = self.0.engine().now();
+        session::encode_stream_only(id, STREAM_HELLO, "hello", at, &opening.hello(id))
+    }
+
+    /// The message that says which events a slow reader has lost (SS-10).
+    pub fn gap(self, id: &SessionId, from_seq: u64, to_seq: u64) -> String {
+        let at = self.0.engine().now();
+        let gap = Gap { from_seq, to_seq, reason: GapReason::SlowConsumer };
+        session::encode_stream_only(id, STREAM_GAP, &format!("gap-{from_seq}"), at, &gap)
+    }
+
+    /// Follows its events behind a number, as frames of an event stream (SS-2).
+    pub fn follow(self, id: &SessionId, after: u64) -> Told<Follower> {
+        Ok(self.0.engine().follow(id.stream(), after, frame)?)
+    }
+}
+
+/// A stored event as a frame: its number, so that a reader can resume behind it, and its JSON.
+fn frame(stream: &str, row: &EventRow) -> Encoded {
+    if row.kind == session::body::SESSION_ENDED {
+        return Encoded::End;
+    }
+    let Some(id) = SessionId::of_stream(stream) else { return Encoded::End };
+    match session::encode_row(&id, row.seq, row.at, &row.body) {
+        Ok(json) => Encoded::Frame(Bytes::from(format!("id: {}\ndata: {json}\n\n", row.seq))),
+        Err(error) => {
+            tracing::error!(%error, stream, seq = row.seq, "an event cannot be read");
+            Encoded::End
+        }
+    }
+}
+
+fn random_bits() -> Result<u128, StoreError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| StoreError::Engine {
+        action: "made a session id",
+        cause: error.to_string(),
+    })?;
+    Ok(u128::from_le_bytes(bytes))
+}

@@ -1,0 +1,130 @@
+//! Whose list a call is about (TT-12, TT-13).
+
+use std::sync::{Mutex, PoisonError};
+
+use muster_core::session::{Rejection, SessionId};
+use serde_json::{Map, json};
+
+use crate::{
+    ApiError, ErrorCode, SessionFault,
+    arguments::{Reason, invalid},
+    call::Failure,
+};
+
+/// Which session the callers of an application stand for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Binding {
+    /// None: every call names its session.
+    #[default]
+    Unbound,
+    /// This one, which is made at its first write if it is not there.
+    Named(SessionId),
+    /// One of their own, which is made at its first write.
+    Own,
+}
+
+/// A binding, and the session that it has come to.
+#[derive(Default)]
+pub(crate) struct Bound {
+    binding: Binding,
+    own: Mutex<Option<SessionId>>,
+}
+
+/// The session of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// One that the caller named; it has to be there.
+    Named(SessionId),
+    /// The caller's own, made if need be.
+    Standing(SessionId),
+    /// The caller's own, which nobody has made yet.
+    Unmade,
+}
+
+impl Bound {
+    /// The session of callers who stand for this binding.
+    pub(crate) fn new(binding: Binding) -> Self {
+        Self { binding, own: Mutex::default() }
+    }
+
+    /// The session that callers stand for, once there is one.
+    pub(crate) fn session(&self) -> Option<SessionId> {
+        match &self.binding {
+            Binding::Unbound => None,
+            Binding::Named(id) => Some(id.clone()),
+            Binding::Own => self.own.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+
+    /// Takes a session as the callers' own; answers the one that was taken first.
+    pub(super) fn take(&self, id: SessionId) -> SessionId {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(id).clone()
+    }
+
+    /// Which session a call is about, given the one it names.
+    pub(super) fn choose(&self, named: Option<&str>) -> Result<Choice, Failure> {
+        let bound = self.session();
+        match (&self.binding, named, bound) {
+            (Binding::Unbound, None, _) => {
+                Err(invalid("session_id", Reason::Missing, "the id of the session"))
+            }
+            (Binding::Unbound, Some(named), _) => {
+                SessionId::of(named).map(Choice::Named).ok_or_else(|| unknown(named))
+            }
+            (Binding::Named(_) | Binding::Own, None, Some(bound)) => Ok(Choice::Standing(bound)),
+            (Binding::Named(_) | Binding::Own, None, None) => Ok(Choice::Unmade),
+            (Binding::Named(_) | Binding::Own, Some(named), Some(bound)) => {
+                if bound.as_str() == named {
+                    Ok(Choice::Standing(bound))
+                } else {
+                    Err(mismatch(named, Some(&bound)))
+                }
+            }
+            (Binding::Named(_) | Binding::Own, Some(named), None) => Err(mismatch(named, None)),
+        }
+    }
+}
+
+fn unknown(named: &str) -> Failure {
+    let message = format!("there is no session {named:?}");
+    let recovery = "Use an id that GET /sessions or `muster sessions` shows.".to_owned();
+    let details = Map::from_iter([("id".to_owned(), json!(named))]);
+    ApiError { code: ErrorCode::UnknownId, message, recovery, details }.into()
+}
+
+fn mismatch(named: &str, bound: Option<&SessionId>) -> Failure {
+    let message = format!("this connection stands for another session than {named:?}");
+    let recovery = "Leave session_id away: the connection has a session of its own.".to_owned();
+    let details = Map::from_iter([
+        ("session_id".to_owned(), json!(named)),
+        ("bound".to_owned(), json!(bound)),
+    ]);
+    ApiError { code: ErrorCode::SessionMismatch, message, recovery, details }.into()
+}
+
+/// What a caller of the tool is told when a session says no.
+pub(super) fn refused(fault: SessionFault, id: &SessionId) -> Failure {
+    let rejection = match fault {
+        SessionFault::Store(error) => return error.into(),
+        SessionFault::Refused(rejection) => *rejection,
+    };
+    if let Rejection::UnknownSession = rejection {
+        return unknown(id.as_str());
+    }
+    if let Rejection::SessionEnded = rejection {
+        let message = format!("the session {id} was deleted, and its list with it");
+        let recovery = "Start a session anew; this one takes nothing more.".to_owned();
+        let details = Map::from_iter([("session_id".to_owned(), json!(id))]);
+        return ApiError { code: ErrorCode::SessionEnded, message, recovery, details }.into();
+    }
+    if let Rejection::KeyTaken { key } = rejection {
+        let message = format!("the idempotency key {key:?} was used for another list");
+        let recovery = "Use a fresh key for a new call.".to_owned();
+        let details = Map::from_iter([("idempotency_key".to_owned(), json!(key))]);
+        return ApiError { code: ErrorCode::IdempotencyConflict, message, recovery, details }
+            .into();
+    }
+    let message = format!("the session does not take the list: {rejection:?}");
+    let recovery = "Shorten the list or its lines and call again.".to_owned();
+    ApiError { code: ErrorCode::InvalidInput, message, recovery, details: Map::new() }.into()
+}
