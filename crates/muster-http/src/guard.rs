@@ -18,7 +18,7 @@ use axum::{
 };
 
 use crate::{
-    limits::BODY_BYTES_MAX,
+    dialect::Dialect,
     refusal::{Kind, Refusal},
     session::Sessions,
     token::Token,
@@ -115,13 +115,14 @@ pub(crate) async fn guard(
 async fn admit_whole(gate: &Gate, request: Request) -> Result<Request, Refusal> {
     let (mut head, mut body) = request.into_parts();
     let declared = body.size_hint().lower();
+    let dialect = Dialect::of(head.uri.path());
     let verdict = gate.admit(&head, Instant::now()).and_then(|access| {
-        body::check_content_type(&head.method, &head.headers, !body.is_end_stream())?;
-        let fits = declared <= BODY_BYTES_MAX as u64;
-        fits.then_some(access).ok_or_else(body::too_large)
+        body::check_content_type(&head, !body.is_end_stream())?;
+        let fits = declared <= dialect.body_bytes_max() as u64;
+        fits.then_some(access).ok_or_else(|| body::too_large(dialect))
     });
     let read = match verdict {
-        Ok(access) => body::read(&mut body).await.map(|bytes| (access, bytes)),
+        Ok(access) => body::read(&mut body, dialect).await.map(|bytes| (access, bytes)),
         Err(refusal) => Err(refusal),
     };
     match read {
@@ -146,7 +147,7 @@ fn is_public(head: &Parts) -> bool {
     }
     let reads = [Method::GET, Method::HEAD].contains(&head.method);
     match head.uri.path() {
-        "/" | "/health" => reads,
+        "/" | "/health" | "/v1/health" => reads,
         "/assets/muster.css" | "/assets/muster.js" | "/assets/muster.svg" => reads,
         "/api/session" => head.method == Method::POST,
         _ => false,

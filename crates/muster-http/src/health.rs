@@ -1,20 +1,16 @@
-//! `GET /health`: whether the server works. Open to monitors, so it names no paths and no
-//! workspaces.
+//! Whether the server works, as `GET /health` and `GET /status` say. Open to monitors, so it names
+//! no paths and no workspaces.
 
 use std::sync::Arc;
 
-use axum::{
-    body::Body,
-    extract::State,
-    http::{Response, StatusCode},
-};
+use axum::http::StatusCode;
 use muster_api::{App, Description, StoreError};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::{refusal::json_response, site::Site};
+use crate::site::Site;
 
-/// Answers 200 when the store can be read and 503 when it cannot.
-pub(crate) async fn health(State(site): State<Arc<Site>>) -> Response<Body> {
+/// 200 when the store can be read and 503 when it cannot, and what there is to say about it.
+pub(crate) async fn examine(site: &Site) -> (StatusCode, Value) {
     let app = Arc::clone(&site.app);
     let store = site.run_blocking(move || probe(&app)).await;
     let version = env!("CARGO_PKG_VERSION");
@@ -25,14 +21,14 @@ pub(crate) async fn health(State(site): State<Arc<Site>>) -> Response<Body> {
             let body = json!({
                 "status": "ok", "version": version, "uptime_seconds": uptime, "store": store,
             });
-            return json_response(StatusCode::OK, body.to_string());
+            return (StatusCode::OK, body);
         }
         Ok(Err(error)) => tracing::error!(%error, "the store cannot be read"),
         // Already logged where it broke.
         Err(_) => {}
     }
     let body = json!({"status": "failing", "version": version, "uptime_seconds": uptime});
-    json_response(StatusCode::SERVICE_UNAVAILABLE, body.to_string())
+    (StatusCode::SERVICE_UNAVAILABLE, body)
 }
 
 /// Reads from the store as little as shows that it can be read.

@@ -4,7 +4,9 @@
 //! not here: the MCP endpoint's protocol (it is mounted as a router), signals and command-line
 //! flags.
 
+mod bridge;
 mod connect;
+mod dialect;
 mod guard;
 mod health;
 pub mod limits;

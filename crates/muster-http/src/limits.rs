@@ -6,6 +6,10 @@ use std::time::Duration;
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Deepest nesting of arrays and objects in a JSON body.
 pub const JSON_DEPTH_MAX: usize = 64;
+/// Largest request body of the session bridge in bytes (HB-2).
+pub const SESSION_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Deepest nesting of a JSON body of the session bridge (VC-3).
+pub const SESSION_JSON_DEPTH_MAX: usize = 128;
 /// Largest request line with all headers, in bytes.
 pub const HEADER_BYTES_MAX: usize = 16 * 1024;
 /// How long a client may take to send a request's headers, from the moment they can be sent.
@@ -18,10 +22,12 @@ pub const CONNECTIONS_MAX: usize = 1024;
 pub const CALLS_MAX: usize = 256;
 /// How long requests may take to finish once the server is asked to stop.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// A stream that was quiet for this long shows that it is alive (SS-9).
+pub const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(15);
 /// Seconds after which a client may try again when the store is busy.
 pub const RETRY_AFTER_SECONDS: u32 = 1;
 /// How much of a refused request's body is read and dropped, so that the answer reaches its sender.
-pub const DISCARD_BYTES_MAX: usize = 4 * 1024 * 1024;
+pub const DISCARD_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// How long a refused request's body is waited for.
 pub const DISCARD_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a printed page link can be used, once.

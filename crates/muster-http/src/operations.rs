@@ -93,10 +93,13 @@ fn envelope_response(envelope: &Envelope) -> Response<Body> {
 fn status_of(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::InvalidInput => StatusCode::BAD_REQUEST,
-        ErrorCode::UnknownId | ErrorCode::UnknownTool => StatusCode::NOT_FOUND,
-        ErrorCode::RevisionMismatch | ErrorCode::IdempotencyConflict | ErrorCode::UndoConflict => {
-            StatusCode::CONFLICT
+        ErrorCode::UnknownId | ErrorCode::UnknownTool | ErrorCode::SessionEnded => {
+            StatusCode::NOT_FOUND
         }
+        ErrorCode::RevisionMismatch
+        | ErrorCode::IdempotencyConflict
+        | ErrorCode::UndoConflict
+        | ErrorCode::SessionMismatch => StatusCode::CONFLICT,
         ErrorCode::CheckpointsNotConfirmed
         | ErrorCode::ProofRequired
         | ErrorCode::ChildrenOpen

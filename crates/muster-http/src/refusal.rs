@@ -11,7 +11,9 @@ use axum::{
     response::IntoResponse,
 };
 use muster_core::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
+
+use crate::dialect::{self, Dialect};
 
 /// Why a request was not carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +22,7 @@ pub(crate) struct Refusal {
     message: String,
     recovery: String,
     intent: String,
+    dialect: Dialect,
 }
 
 /// The closed list of HTTP-level errors.
@@ -97,7 +100,8 @@ impl Kind {
 impl Refusal {
     /// A refusal of that kind, saying what is wrong and what to do about it.
     pub(crate) fn new(kind: Kind, message: impl Into<String>, recovery: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), recovery: recovery.into(), intent: "http".to_owned() }
+        let (message, recovery, intent) = (message.into(), recovery.into(), "http".to_owned());
+        Self { kind, message, recovery, intent, dialect: Dialect::Operations }
     }
 
     /// The same refusal as the answer to a request for `path`.
@@ -107,6 +111,7 @@ impl Refusal {
         if let Some(operation) = path.strip_prefix("/api/ops/") {
             self.intent = operation.strip_prefix("tasks_").unwrap_or(operation).to_owned();
         }
+        self.dialect = Dialect::of(path);
         self
     }
 
@@ -116,9 +121,21 @@ impl Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response<Body> {
-        let body = json!({
+impl Refusal {
+    /// Its status and body in the words of its path.
+    fn written(&self) -> (StatusCode, String) {
+        match self.dialect {
+            Dialect::Operations => (self.kind.status(), self.as_envelope().to_string()),
+            Dialect::Bridge => {
+                let (status, code) = dialect::bridge_form(self.kind);
+                let detail = format!("{}: {}", self.message, self.recovery);
+                (status, dialect::bridge_error(code, &detail.into(), None))
+            }
+        }
+    }
+
+    fn as_envelope(&self) -> Value {
+        json!({
             "success": false,
             "intent": self.intent,
             "result": {},
@@ -132,8 +149,14 @@ impl IntoResponse for Refusal {
                 "details": {},
             },
             "timestamp": now().rfc3339(),
-        });
-        let mut response = json_response(self.kind.status(), body.to_string());
+        })
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response<Body> {
+        let (status, body) = self.written();
+        let mut response = json_response(status, body);
         if self.kind == Kind::Unauthorized {
             let challenge = HeaderValue::from_static("Bearer realm=\"muster\"");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);

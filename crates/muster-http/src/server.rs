@@ -144,12 +144,15 @@ impl Server {
                 request_bytes_max: BODY_BYTES_MAX,
             },
         );
+        let started_at = app.now();
         let site = Site {
             app,
             gate,
             base_url: base_url(address, &options.allowed_hosts),
             installation: options.installation,
             started: Instant::now(),
+            started_at,
+            streams: watch::Sender::new(false),
             calls: Semaphore::new(CALLS_MAX),
         };
         Ok(Self { listener, address, site: Arc::new(site), mcp })
@@ -185,6 +188,7 @@ impl Server {
     /// Answers until `stop` ends, then lets the requests under way finish, within a bound.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let mcp = self.mcp;
+        let site = Arc::clone(&self.site);
         let router = router(self.site, mcp.clone());
         let (stopping, stopped) = watch::channel(());
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
@@ -217,6 +221,7 @@ impl Server {
         drop(stopping);
         // Streams that wait for news would otherwise hold their connections until the bound.
         mcp.shut_down();
+        site.streams.send_replace(true);
         drain(connections).await;
     }
 }

@@ -12,13 +12,18 @@ use axum::{
     routing::{get, post},
 };
 use muster_api::App;
+use muster_core::Timestamp;
 use muster_mcp::HttpEndpoint;
-use tokio::{sync::Semaphore, task};
+use tokio::{
+    sync::{Semaphore, watch},
+    task,
+};
 
 use crate::{
+    bridge,
     connect::Installation,
     guard::{self, Gate},
-    health, operations, page,
+    operations, page,
     refusal::{Kind, Refusal},
 };
 
@@ -34,6 +39,10 @@ pub(crate) struct Site {
     pub(crate) base_url: String,
     /// When the server started.
     pub(crate) started: Instant,
+    /// The same, as people say it.
+    pub(crate) started_at: Timestamp,
+    /// Turns true when streams have to end.
+    pub(crate) streams: watch::Sender<bool>,
     /// Places for operations that run at once.
     pub(crate) calls: Semaphore,
 }
@@ -66,7 +75,7 @@ pub(crate) fn router(site: Arc<Site>, mcp: HttpEndpoint) -> Router {
     let gate = Arc::clone(&site.gate);
     Router::new()
         .route("/", get(page::show))
-        .route("/health", get(health::health))
+        .merge(bridge::routes())
         .route("/assets/muster.css", get(page::stylesheet))
         .route("/assets/muster.js", get(page::script))
         .route("/assets/muster.svg", get(page::icon))

@@ -1,0 +1,160 @@
+//! `GET /sessions/{id}/events`: the session's events as a stream, from any point ever written.
+//!
+//! ```text
+//!   hello ─ snapshots ─ stored events behind `after_seq` ─ live events        (SS-7)
+//!                        ╰─ a reader that does not keep up: gap, snapshots, and on  (SS-10)
+//! ```
+//!
+//! Nothing is kept for a reader but the piece that is being sent: the next one is taken from the
+//! feed when the socket has room for it.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use axum::{
+    body::{Body, Bytes},
+    extract::State,
+    http::{HeaderMap, HeaderValue, Response, header},
+};
+use hyper::body::Frame;
+use muster_api::{Follower, News, StreamFrame};
+use muster_core::session::{
+    SessionId,
+    stream::{Opening, Request},
+};
+use tokio::{
+    sync::{mpsc, watch},
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    fault::Fault,
+    request::{Answer, Named, Parameters, ask},
+};
+use crate::{limits::KEEP_ALIVE_AFTER, site::Site};
+
+/// Follows a session.
+pub(super) async fn follow(
+    State(site): State<Arc<Site>>,
+    Named(id): Named,
+    headers: HeaderMap,
+    parameters: Parameters,
+) -> Answer {
+    let header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    let header = header.filter(|point| !point.trim().is_empty());
+    let request = Request {
+        resume: header.or_else(|| parameters.text("from_id")),
+        replay: parameters.flag("replay")?,
+        limit: parameters.number("limit", 1, u64::MAX)?,
+    };
+    let named = id.clone();
+    let state = ask(&site, move |app| app.sessions().snapshots(&named)).await?;
+    let opening = Opening::of(request, &id, state.last_seq).map_err(|exceeded| {
+        let last = exceeded.last_seq;
+        let detail = format!("the newest event is {last}: connect again with replay=true");
+        Fault::resume_window_exceeded(detail)
+    })?;
+    let sessions = site.app.sessions();
+    let follower = sessions.follow(&id, opening.after_seq)?;
+    let mut text = String::from(": muster\n\n");
+    push_event(&mut text, &sessions.hello(&id, &opening));
+    if opening.has_snapshots() {
+        state.events.iter().for_each(|event| push_event(&mut text, event));
+    }
+    let (sender, receiver) = mpsc::channel(1);
+    let stop = site.streams.subscribe();
+    tokio::spawn(Line { site, id, sender, stop }.run(text.into(), follower));
+    let mut response = Response::new(Body::new(Pieces(receiver)));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    Ok(response)
+}
+
+/// A stream-only event: without an `id:` line it never becomes a resume point (EN-11).
+fn push_event(text: &mut String, event: &str) {
+    text.push_str("data: ");
+    text.push_str(event);
+    text.push_str("\n\n");
+}
+
+/// One reader's connection.
+struct Line {
+    site: Arc<Site>,
+    id: SessionId,
+    sender: mpsc::Sender<Bytes>,
+    stop: watch::Receiver<bool>,
+}
+
+impl Line {
+    /// Sends until the reader leaves, the session ends or the server stops.
+    async fn run(mut self, opening: Bytes, mut follower: Follower) {
+        let mut next = Some(opening);
+        while let Some(piece) = next {
+            if self.sender.send(piece).await.is_err() {
+                return;
+            }
+            next = self.next(&mut follower).await;
+        }
+    }
+
+    /// What is to be sent next; `None` ends the stream.
+    async fn next(&mut self, follower: &mut Follower) -> Option<Bytes> {
+        let quiet = sleep_until(Instant::now() + KEEP_ALIVE_AFTER);
+        let news = tokio::select! {
+            news = follower.next() => news,
+            () = quiet => return Some(Bytes::from_static(b": keep-alive\n\n")),
+            () = self.sender.closed() => return None,
+            _ = self.stop.wait_for(|stopped| *stopped) => return None,
+        };
+        match news {
+            Ok(News::Frames(frames)) => Some(joined(frames)),
+            Ok(News::Gap { from, to }) => self.gap(from, to).await,
+            Ok(News::End) => None,
+            Err(error) => {
+                tracing::warn!(%error, session = %self.id, "a stream broke off");
+                None
+            }
+        }
+    }
+
+    /// SS-10: what was dropped, then every list as it stands.
+    async fn gap(&self, from: u64, to: u64) -> Option<Bytes> {
+        let id = self.id.clone();
+        let state = ask(&self.site, move |app| app.sessions().snapshots(&id)).await.ok()?;
+        let mut text = String::new();
+        push_event(&mut text, &self.site.app.sessions().gap(&self.id, from, to));
+        state.events.iter().for_each(|event| push_event(&mut text, event));
+        Some(text.into())
+    }
+}
+
+fn joined(mut frames: Vec<StreamFrame>) -> Bytes {
+    if frames.len() == 1
+        && let Some(only) = frames.pop()
+    {
+        return only.bytes;
+    }
+    let mut piece = Vec::with_capacity(frames.iter().map(|frame| frame.bytes.len()).sum());
+    frames.iter().for_each(|frame| piece.extend_from_slice(&frame.bytes));
+    piece.into()
+}
+
+/// The pieces as a response's body.
+struct Pieces(mpsc::Receiver<Bytes>);
+
+impl hyper::body::Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+    }
+}

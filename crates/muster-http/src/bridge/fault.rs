@@ -1,0 +1,221 @@
+//! Errors of the bridge: `{error, detail, path}` with codes in lower case (HB-2).
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, Response, StatusCode, header},
+    response::IntoResponse,
+};
+use muster_api::{SessionFault, StoreError};
+use muster_core::{
+    session::Rejection,
+    todo::{self, Malformed},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    dialect,
+    limits::RETRY_AFTER_SECONDS,
+    refusal::{Refusal, json_response},
+};
+
+/// Why a request of the bridge was not carried out.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Fault {
+    status: StatusCode,
+    code: &'static str,
+    detail: Value,
+    path: Option<String>,
+}
+
+impl Fault {
+    fn new(status: StatusCode, code: &'static str, detail: impl Into<Value>) -> Self {
+        Self { status, code, detail: detail.into(), path: None }
+    }
+
+    /// Names the field or parameter that is to blame.
+    pub(super) fn at(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// The body is not JSON.
+    pub(super) fn unreadable(detail: String) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_request", detail)
+    }
+
+    /// A field or parameter is missing or has a bad value.
+    pub(super) fn invalid(path: &str, detail: impl Into<Value>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", detail).at(path)
+    }
+
+    /// Nothing is there.
+    pub(super) fn not_found(detail: impl Into<Value>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", detail)
+    }
+
+    /// The state does not allow it.
+    pub(super) fn conflict(detail: impl Into<Value>) -> Self {
+        Self::new(StatusCode::CONFLICT, "conflict", detail)
+    }
+
+    /// SS-6.
+    pub(super) fn resume_window_exceeded(detail: String) -> Self {
+        Self::new(StatusCode::CONFLICT, "resume_window_exceeded", detail)
+    }
+
+    /// HB-12.
+    pub(super) fn unknown_command(known: &[&str]) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "unknown_command", json!({"known": known})).at("command")
+    }
+}
+
+impl From<SessionFault> for Fault {
+    fn from(fault: SessionFault) -> Self {
+        match fault {
+            SessionFault::Refused(rejection) => Self::from(*rejection),
+            SessionFault::Store(StoreError::Busy { .. }) => {
+                let detail = "the store is busy; nothing was written: try again";
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
+            }
+            SessionFault::Store(error) => {
+                tracing::error!(%error, "a request of the bridge failed");
+                let detail = "the store failed; the server's log has the details";
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+            }
+        }
+    }
+}
+
+impl From<Rejection> for Fault {
+    fn from(rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::UnknownSession => Self::not_found("there is no such session"),
+            Rejection::SessionEnded => Self::not_found("the session was deleted"),
+            Rejection::SessionExists => Self::conflict("there is a session under this id"),
+            Rejection::Blank { field } => Self::invalid(field, "it must not be blank"),
+            Rejection::TooLong { field, limit, actual } => {
+                Self::invalid(field, json!({"limit": limit, "actual": actual}))
+            }
+            Rejection::TooDeep { limit } => {
+                Self::invalid("data", format!("it may have {limit} levels at most"))
+            }
+            Rejection::ReservedType { kind } => {
+                Self::invalid("type", format!("only the server writes {kind} events"))
+            }
+            Rejection::MalformedTodo(malformed) => Self::invalid("data.todo", words(&malformed)),
+            Rejection::Todo(refused) => Self::of_todo(&refused),
+            Rejection::RevisionMismatch { expected, actual, items } => Self::new(
+                StatusCode::CONFLICT,
+                "revision_mismatch",
+                json!({"scopeKey": "main", "given": expected, "current": actual, "items": items}),
+            ),
+            Rejection::KeyTaken { key } => {
+                Self::conflict(format!("the idempotency key {key:?} was used for another request"))
+            }
+            Rejection::EventIdTaken { id } => {
+                Self::conflict(format!("the event id {id:?} was used for another event")).at("id")
+            }
+            Rejection::NothingRunning => Self::conflict("no turn is running"),
+            Rejection::QueueFull { limit } => {
+                Self::conflict(format!("{limit} inputs are waiting; no more can"))
+            }
+            Rejection::UnknownRequest { request_id } => {
+                let detail = format!("nobody asked for the approval {request_id:?}");
+                Self::not_found(detail).at("payload.request_id")
+            }
+            Rejection::AlreadyAnswered { request_id, decision } => {
+                Self::conflict(json!({"request_id": request_id, "decision": decision}))
+            }
+            Rejection::UnknownNode { node_id } => {
+                Self::not_found(format!("there is no node {node_id:?}")).at("payload.node_id")
+            }
+            Rejection::UnknownScope { scope } => {
+                Self::not_found(format!("there is no todo list {:?}", scope.as_str())).at("scope")
+            }
+        }
+    }
+}
+
+impl Fault {
+    /// TS-6.
+    fn of_todo(refused: &todo::Rejection) -> Self {
+        match refused {
+            todo::Rejection::RevisionNotNewer { scope, given, current } => Self::new(
+                StatusCode::CONFLICT,
+                "revision_mismatch",
+                json!({"scopeKey": scope.as_str(), "given": given, "current": current}),
+            )
+            .at("data.todo"),
+            todo::Rejection::RevisionsExhausted { scope, current } => Self::new(
+                StatusCode::CONFLICT,
+                "revision_mismatch",
+                json!({"scopeKey": scope.as_str(), "given": null, "current": current}),
+            )
+            .at("data.todo"),
+        }
+    }
+}
+
+/// Why a `todo` is no update, for people.
+fn words(malformed: &Malformed) -> String {
+    match malformed {
+        Malformed::NeitherArrayNorObject => "it is neither an array nor an object".to_owned(),
+        Malformed::NoOperation => "it names no operation: op is needed".to_owned(),
+        Malformed::UnknownOperation(given) => {
+            format!("there is no operation {given:?}: replace, clear, patch, upsert or delete")
+        }
+        Malformed::NoItems => "a replace needs the array items".to_owned(),
+        Malformed::NoUsableItem => "no entry of items has a title".to_owned(),
+        Malformed::NoUsablePatch => "no patch has an id and something to change".to_owned(),
+        Malformed::NoTitle => "the item has no title".to_owned(),
+        Malformed::NoId => "there is no usable id to delete".to_owned(),
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response<Body> {
+        let body = dialect::bridge_error(self.code, &self.detail, self.path.as_deref());
+        let mut response = json_response(self.status, body);
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            let seconds = HeaderValue::from(RETRY_AFTER_SECONDS);
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        }
+        response
+    }
+}
+
+/// What a handler answers: a response, or a fault of either layer.
+#[derive(Debug)]
+pub(super) enum Unanswered {
+    /// The bridge says no.
+    Fault(Fault),
+    /// The surface broke.
+    Refusal(Refusal),
+}
+
+impl From<Fault> for Unanswered {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<SessionFault> for Unanswered {
+    fn from(fault: SessionFault) -> Self {
+        Self::Fault(fault.into())
+    }
+}
+
+impl From<Refusal> for Unanswered {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refusal(refusal.for_path("/sessions"))
+    }
+}
+
+impl IntoResponse for Unanswered {
+    fn into_response(self) -> Response<Body> {
+        match self {
+            Self::Fault(fault) => fault.into_response(),
+            Self::Refusal(refusal) => refusal.into_response(),
+        }
+    }
+}

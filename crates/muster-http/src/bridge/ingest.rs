@@ -1,0 +1,87 @@
+//! `POST /sessions/{id}/events`: an outside program reports what happened (HB-10).
+
+use std::sync::Arc;
+
+use axum::{
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, StatusCode, Uri},
+};
+use muster_api::CallKey;
+use muster_core::session::{
+    Command,
+    command::{Author, Record},
+    limits::ID_CHARS_MAX,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{
+    fault::Fault,
+    request::{Answer, Named, ask, digest, json as answer, key, parse},
+};
+use crate::site::Site;
+
+#[derive(Deserialize)]
+struct EventRequest {
+    id: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    data: Option<Value>,
+    payload: Option<Value>,
+    run_id: Option<String>,
+    turn_id: Option<String>,
+    thread_id: Option<String>,
+}
+
+/// Records an event.
+pub(super) async fn record(
+    State(site): State<Arc<Site>>,
+    Named(id): Named,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Answer {
+    let request: EventRequest = parse(&body)?;
+    let missing = || Fault::invalid("type", "the type of the event is needed");
+    let kind = request.kind.filter(|kind| !kind.trim().is_empty()).ok_or_else(missing)?;
+    let given = match request.id {
+        Some(id) if id.trim().is_empty() || id.chars().count() > ID_CHARS_MAX => {
+            let detail = format!("1 to {ID_CHARS_MAX} characters are needed");
+            return Err(Fault::invalid("id", detail).into());
+        }
+        Some(id) => Some(CallKey { key: id, digest: digest("", &body) }),
+        None => None,
+    };
+    let command = Command::Record(Box::new(Record {
+        author: Author::Outside,
+        kind: kind.trim().to_owned(),
+        data: body_of(request.data, request.payload)?,
+        run_id: request.run_id,
+        turn_id: request.turn_id,
+        thread_id: request.thread_id,
+        given,
+        key: key(&headers, uri.path(), &body)?,
+    }));
+    let session = id.clone();
+    let done = ask(&site, move |app| app.sessions().perform(&session, command)).await?;
+    let receipt = done.receipt;
+    let todo =
+        receipt.todo.map(|todo| json!({"scopeKey": todo.scope_key, "revision": todo.revision}));
+    let body = json!({
+        "status": "accepted", "seq": receipt.seq, "id": id.event_id(receipt.seq), "todo": todo,
+    });
+    Ok(answer(StatusCode::ACCEPTED, &body))
+}
+
+/// EN-5: `data` if it is an object, otherwise `payload` if that is one, otherwise nothing.
+fn body_of(data: Option<Value>, payload: Option<Value>) -> Result<Map<String, Value>, Fault> {
+    for (name, given) in [("data", data), ("payload", payload)] {
+        match given {
+            Some(Value::Object(body)) => return Ok(body),
+            None | Some(Value::Null) => {}
+            Some(_) => return Err(Fault::invalid(name, "an object is needed")),
+        }
+    }
+    Ok(Map::new())
+}

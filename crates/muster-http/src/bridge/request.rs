@@ -1,0 +1,137 @@
+//! Reads what a request of the bridge says: bodies, parameters, the session it is about.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use axum::{
+    body::Body,
+    extract::{FromRequestParts, Path, Query},
+    http::{HeaderMap, Response, StatusCode, request::Parts},
+};
+use muster_api::{App, CallKey, SessionFault};
+use muster_core::session::SessionId;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::fault::{Fault, Unanswered};
+use crate::{refusal::json_response, site::Site};
+
+/// Header that makes a request happen once (HB-4), and the longest key.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+const KEY_CHARS_MAX: usize = 128;
+
+/// What a handler of the bridge answers.
+pub(super) type Answer = Result<Response<Body>, Unanswered>;
+
+/// The session that a path names.
+pub(super) struct Named(pub(super) SessionId);
+
+impl FromRequestParts<Arc<Site>> for Named {
+    type Rejection = Fault;
+
+    async fn from_request_parts(head: &mut Parts, site: &Arc<Site>) -> Result<Self, Fault> {
+        let unknown = || Fault::not_found("there is no such session");
+        let path = Path::<String>::from_request_parts(head, site).await;
+        let Path(id) = path.map_err(|_| unknown())?;
+        SessionId::of(&id).map(Self).ok_or_else(unknown)
+    }
+}
+
+/// Query parameters, the last one of a name; unknown ones are not looked at (HB-4).
+pub(super) struct Parameters(BTreeMap<String, String>);
+
+impl<S: Sync> FromRequestParts<S> for Parameters {
+    type Rejection = Fault;
+
+    async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, Fault> {
+        let pairs = Query::<Vec<(String, String)>>::try_from_uri(&head.uri);
+        let Query(pairs) = pairs.map_err(|error| Fault::invalid("query", error.to_string()))?;
+        Ok(Self(pairs.into_iter().collect()))
+    }
+}
+
+impl Parameters {
+    /// A parameter as it was given; blank counts as not given.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|value| !value.trim().is_empty())
+    }
+
+    /// A whole number within bounds.
+    pub(super) fn number(&self, name: &str, least: u64, most: u64) -> Result<Option<u64>, Fault> {
+        let Some(text) = self.0.get(name) else { return Ok(None) };
+        match text.trim().parse() {
+            Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
+            Ok(_) | Err(_) => {
+                let detail = match most {
+                    u64::MAX => format!("a whole number of at least {least} is needed"),
+                    _ => format!("a whole number from {least} to {most} is needed"),
+                };
+                Err(Fault::invalid(name, detail))
+            }
+        }
+    }
+
+    /// A yes or no.
+    pub(super) fn flag(&self, name: &str) -> Result<bool, Fault> {
+        match self.0.get(name).map(String::as_str) {
+            None | Some("false" | "0") => Ok(false),
+            Some("true" | "1") => Ok(true),
+            Some(_) => Err(Fault::invalid(name, "true, 1, false or 0 is needed")),
+        }
+    }
+}
+
+/// The body as a typed request; nothing at all means `{}`.
+pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
+    let text = if body.trim_ascii().is_empty() { b"{}" } else { body };
+    let value: Value = serde_json::from_slice(text)
+        .map_err(|error| Fault::unreadable(format!("the body is not JSON: {error}")))?;
+    if !value.is_object() {
+        return Err(Fault::invalid("body", "a JSON object is needed"));
+    }
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        Fault::invalid(&path, error.into_inner().to_string())
+    })
+}
+
+/// The key that makes a request happen once, with a digest of what it asks for.
+pub(super) fn key(headers: &HeaderMap, path: &str, body: &[u8]) -> Result<Option<CallKey>, Fault> {
+    let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let wrong = || Fault::invalid("Idempotency-Key", "1 to 128 characters are needed");
+    let key = value.to_str().map_err(|_| wrong())?.trim();
+    if key.is_empty() || key.chars().count() > KEY_CHARS_MAX {
+        return Err(wrong());
+    }
+    let digest = digest(path, body);
+    Ok(Some(CallKey { key: key.to_owned(), digest }))
+}
+
+/// Digest of a request; the same one in other spacing or key order is the same request.
+pub(super) fn digest(path: &str, body: &[u8]) -> String {
+    let canonical = serde_json::from_slice::<Value>(body).map_or_else(
+        |_| String::from_utf8_lossy(body).into_owned(),
+        |mut value| {
+            value.sort_all_objects();
+            value.to_string()
+        },
+    );
+    let hash = Sha256::digest(format!("{path}\n{canonical}").as_bytes());
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Asks the application something, away from the event loop.
+pub(super) async fn ask<T: Send + 'static>(
+    site: &Site,
+    question: impl FnOnce(&App) -> Result<T, SessionFault> + Send + 'static,
+) -> Result<T, Unanswered> {
+    let app = Arc::clone(&site.app);
+    Ok(site.run_blocking(move || question(&app)).await??)
+}
+
+/// An answer with a JSON body.
+pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Response<Body> {
+    let text = serde_json::to_vec(body);
+    let text = text.unwrap_or_else(|error| unreachable!("answers are plain JSON: {error}"));
+    json_response(status, text)
+}

@@ -1,0 +1,82 @@
+//! Which language a path speaks: how its errors look and how much a request may carry.
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::{
+    limits::{BODY_BYTES_MAX, JSON_DEPTH_MAX, SESSION_BODY_BYTES_MAX, SESSION_JSON_DEPTH_MAX},
+    refusal::Kind,
+};
+
+/// The languages of this server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Operations, MCP and pages: errors have the eight keys of an operation's answer.
+    Operations,
+    /// The session bridge: errors are `{error, detail, path}` (HB-2).
+    Bridge,
+}
+
+/// First words of the paths that are the bridge's.
+const BRIDGE: [&str; 6] = ["/v1", "/sessions", "/health", "/status", "/models", "/provider-auth"];
+
+impl Dialect {
+    /// The language of a path, whether or not something lives there.
+    pub(crate) fn of(path: &str) -> Self {
+        let starts = |word: &str| {
+            path.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if BRIDGE.iter().any(|word| starts(word)) { Self::Bridge } else { Self::Operations }
+    }
+
+    /// Largest request body in bytes.
+    pub(crate) fn body_bytes_max(self) -> usize {
+        match self {
+            Self::Operations => BODY_BYTES_MAX,
+            Self::Bridge => SESSION_BODY_BYTES_MAX,
+        }
+    }
+
+    /// Deepest nesting of a JSON body.
+    pub(crate) fn json_depth_max(self) -> usize {
+        match self {
+            Self::Operations => JSON_DEPTH_MAX,
+            Self::Bridge => SESSION_JSON_DEPTH_MAX,
+        }
+    }
+}
+
+/// Status and code that the bridge has for an error of the surface itself.
+pub(crate) fn bridge_form(kind: Kind) -> (StatusCode, &'static str) {
+    match kind {
+        Kind::ForeignHost | Kind::ForeignOrigin => (StatusCode::FORBIDDEN, "forbidden"),
+        Kind::Unauthorized => (StatusCode::UNAUTHORIZED, "unauthorized"),
+        Kind::UnknownRoute => (StatusCode::NOT_FOUND, "not_found"),
+        Kind::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
+        Kind::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
+        Kind::BodyTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large"),
+        Kind::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "invalid_request"),
+        Kind::InvalidInput => (StatusCode::BAD_REQUEST, "invalid_request"),
+        Kind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+    }
+}
+
+/// The body of an error of the bridge.
+pub(crate) fn bridge_error(code: &str, detail: &Value, path: Option<&str>) -> String {
+    json!({"error": code, "detail": detail, "path": path}).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Dialect;
+
+    #[test]
+    fn paths_speak_the_language_of_their_first_word() {
+        for path in ["/sessions", "/sessions/x/events", "/v1/health", "/v1", "/status", "/health"] {
+            assert_eq!(Dialect::of(path), Dialect::Bridge, "{path}");
+        }
+        for path in ["/", "/sessionsx", "/api/ops/tasks_create", "/mcp", "/v10", "/api/session"] {
+            assert_eq!(Dialect::of(path), Dialect::Operations, "{path}");
+        }
+    }
+}
