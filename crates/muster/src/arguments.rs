@@ -95,6 +95,9 @@ pub(crate) enum Command {
     Mcp(commands::mcp::Mcp),
     Call(commands::call::Call),
     Tasks(commands::tasks::Tasks),
+    Sessions(commands::sessions::Sessions),
+    Session(commands::session::Session),
+    Todo(commands::todo::Todo),
     Handoff(commands::handoff::Handoff),
     Explain(commands::explain::Explain),
     Hook(commands::hook::Hook),
@@ -119,6 +122,9 @@ impl Command {
             Self::Mcp(_)
             | Self::Call(_)
             | Self::Tasks(_)
+            | Self::Sessions(_)
+            | Self::Session(_)
+            | Self::Todo(_)
             | Self::Handoff(_)
             | Self::Explain(_)
             | Self::Hook(_)

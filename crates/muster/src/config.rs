@@ -29,7 +29,8 @@ use muster_api::WorkspaceId;
 
 pub(crate) use bad_value::BadValue;
 pub(crate) use entries::{
-    ALL, ALLOW_HOSTS, AUTH, LOG_FILTER, LOG_FORMAT, SERVER_ADDR, STORAGE_DIR, TOOLSET, WORKSPACE,
+    ALL, ALLOW_HOSTS, AUTH, CTREES_MAX_CHARS, LOG_FILTER, LOG_FORMAT, SERVER_ADDR, STORAGE_DIR,
+    TOOLSET, WORKSPACE,
 };
 pub(crate) use places::own_file;
 pub(crate) use reference::page;

@@ -72,6 +72,9 @@ fn perform(settings: &Settings, command: Command) -> anyhow::Result<ExitCode> {
         Command::Doctor(doctor) => commands::doctor::run(settings, &doctor),
         Command::Backup(backup) => commands::backup::run(settings, &backup),
         Command::Status(status) => commands::status::run(settings, &status),
+        Command::Sessions(sessions) => commands::sessions::run(settings, &sessions),
+        Command::Session(session) => commands::session::run(settings, &session),
+        Command::Todo(todo) => commands::todo::run(settings, &todo),
         Command::Openapi => commands::openapi::run(),
         Command::Reference => commands::reference::run(),
     }

@@ -3,12 +3,13 @@
 use std::{process::ExitCode, sync::Arc};
 
 use clap::Args;
-use muster_api::{App, AppOptions, Toolset};
+use muster_api::{App, AppOptions, Binding, Toolset};
 use muster_mcp::AppBackend;
 
+use super::session::named;
 use crate::{
     arguments::toolset_parser,
-    config::{Settings, TOOLSET},
+    config::{CTREES_MAX_CHARS, Settings, TOOLSET},
     storage,
 };
 
@@ -26,6 +27,10 @@ pub(crate) struct Mcp {
     /// Workspace of calls that name none [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
     #[arg(long, value_name = "WORKSPACE")]
     workspace: Option<String>,
+
+    /// Session whose todo list the agent has; without it one of its own, made when it first writes
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
 
     #[arg(
         long,
@@ -45,6 +50,11 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
         toolset: settings.get_over(&TOOLSET, mcp.toolset)?.value,
         default_workspace: workspace.clone(),
         keeps_house: true,
+        session: match &mcp.session {
+            Some(id) => Binding::Named(named(id)?),
+            None => Binding::Own,
+        },
+        ctree_max_chars: Some(settings.get(&CTREES_MAX_CHARS)?.value),
     };
     let app = Arc::new(App::open(options)?);
     let backend = AppBackend::new(app, workspace.map(|workspace| workspace.to_string()));

@@ -17,7 +17,7 @@ use tokio::runtime;
 
 use crate::{
     arguments::toolset_parser,
-    config::{ALLOW_HOSTS, AUTH, SERVER_ADDR, Settings, TOOLSET},
+    config::{ALLOW_HOSTS, AUTH, CTREES_MAX_CHARS, SERVER_ADDR, Settings, TOOLSET},
     local_server::WrittenDown,
     output, storage,
 };
@@ -77,6 +77,8 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         toolset: settings.get_over(&TOOLSET, serve.toolset)?.value,
         default_workspace: settings.workspace(None)?,
         keeps_house: true,
+        ctree_max_chars: Some(settings.get(&CTREES_MAX_CHARS)?.value),
+        ..AppOptions::default()
     })?);
     let hosts = (!serve.allow_host.is_empty()).then_some(serve.allow_host);
     let options = ServerOptions {

@@ -1,0 +1,122 @@
+//! `muster session`: one session, made, shown, spoken to, followed and ended.
+
+mod line;
+mod watch;
+
+use std::process::ExitCode;
+
+use anyhow::{anyhow, bail};
+use clap::{Args, Subcommand};
+use muster_api::{App, SessionFault, Told};
+use muster_core::session::{
+    Command, SessionId,
+    command::{Create, Input},
+};
+use serde_json::json;
+
+use crate::{
+    config::{CTREES_MAX_CHARS, Settings},
+    storage,
+};
+
+/// Work with one session
+///
+/// A session is a conversation with its own event log, todo lists and context tree. Agents and
+/// programs use it over HTTP and MCP; this is the same for people.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster session new --title 'Release 1.0'
+  muster session watch ID                   live, from now on
+  muster session watch ID --replay          everything so far, then live
+  muster session say ID 'how far are you?'
+  muster session end ID")]
+pub(crate) struct Session {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Make a session and print its id
+    New {
+        /// Title that lists show
+        #[arg(long, value_name = "TEXT")]
+        title: Option<String>,
+        /// First input
+        #[arg(long, value_name = "TEXT")]
+        task: Option<String>,
+    },
+    /// Print a session as JSON
+    Show {
+        /// The session
+        id: String,
+    },
+    /// Follow a session's events until Ctrl+C
+    Watch(watch::Watch),
+    /// Say something to a session
+    Say {
+        /// The session
+        id: String,
+        /// What to say
+        text: String,
+    },
+    /// Delete a session with its events, lists and tree
+    End {
+        /// The session
+        id: String,
+    },
+}
+
+/// Does what is asked of a session.
+pub(crate) fn run(settings: &Settings, session: &Session) -> anyhow::Result<ExitCode> {
+    match &session.action {
+        Action::New { title, task } => {
+            let app = storage::open(settings)?;
+            let max_chars = Some(settings.get(&CTREES_MAX_CHARS)?.value);
+            let (title, task) = (title.clone(), task.clone());
+            let create = Create { title, task, max_chars, ..Create::default() };
+            let id = told(app.sessions().create(create))?;
+            crate::output::print(&format!("{id}\n"))?;
+        }
+        Action::Show { id } => {
+            let app = storage::open_existing(settings)?;
+            let id = named(id)?;
+            crate::output::print_json(&json!(told(app.sessions().show(&id))?))?;
+        }
+        Action::Watch(watch) => return watch::run(settings, watch),
+        Action::Say { id, text } => {
+            let app = storage::open_existing(settings)?;
+            let input = Input { text: text.clone(), source: None, key: None };
+            let done = perform(&app, id, Command::Input(input))?;
+            let word = if done.receipt.queued { "queued" } else { "accepted" };
+            crate::output::print(&format!("{word} as event {}\n", done.receipt.seq))?;
+        }
+        Action::End { id } => {
+            let app = storage::open_existing(settings)?;
+            perform(&app, id, Command::End)?;
+            crate::output::print(&format!("{id} is gone\n"))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn perform(app: &App, id: &str, command: Command) -> anyhow::Result<muster_core::session::Done> {
+    told(app.sessions().perform(&named(id)?, command))
+}
+
+/// The session that a person names.
+pub(super) fn named(id: &str) -> anyhow::Result<SessionId> {
+    match SessionId::of(id) {
+        Some(id) => Ok(id),
+        None => bail!("{id:?} is no session id: `muster sessions` lists them"),
+    }
+}
+
+/// An answer about a session, or why there is none.
+pub(super) fn told<T>(answer: Told<T>) -> anyhow::Result<T> {
+    answer.map_err(|fault| match fault {
+        SessionFault::Store(error) => anyhow!(error),
+        SessionFault::Refused(rejection) => anyhow!(line::refusal(&rejection)),
+    })
+}

@@ -1,0 +1,150 @@
+//! One event of a session as one line for people; and why a session said no.
+
+use muster_core::{
+    Timestamp,
+    session::{Event, Rejection},
+    text,
+};
+use serde_json::Value;
+
+use crate::screen::{Screen, Tone, cut};
+
+/// Columns before the text: time, number, type.
+const LEAD_COLUMNS: usize = 42;
+/// Columns of a type.
+const KIND_COLUMNS: usize = 18;
+
+/// The line of an event.
+pub(super) fn event(screen: Screen, seq: u64, at: Timestamp, event: &Event) -> String {
+    let time = at.rfc3339();
+    // The clock without the date.
+    let clock = time.get(11..19).unwrap_or(&time);
+    let lead = screen.paint(Tone::Faint, &format!("{clock}  {seq:>6}"));
+    let kind = screen.paint(tone(event), &format!("{:<KIND_COLUMNS$}", event.kind));
+    let room = screen.columns().saturating_sub(LEAD_COLUMNS).max(20);
+    let words = text::join_words(&shown(&words(event)), ' ');
+    format!("{lead}  {kind}  {}\n", cut(&words, room))
+}
+
+/// Control characters as spaces, so that no text of an agent moves the cursor.
+fn shown(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}
+
+fn tone(event: &Event) -> Tone {
+    let failed = event
+        .data
+        .get("status")
+        .and_then(Value::as_str)
+        .is_some_and(|status| ["error", "failed", "interrupted"].contains(&status));
+    match event.kind.as_str() {
+        _ if failed => Tone::Bad,
+        "error" | "warning" | "interrupt" => Tone::Bad,
+        "user_message" | "assistant_message" => Tone::Strong,
+        "turn_start" | "tool_call" | "permission_request" => Tone::Active,
+        "turn_end" | "tool_result" | "completion" | "permission_response" => Tone::Good,
+        _ => Tone::Faint,
+    }
+}
+
+/// What the event says, in a few words.
+fn words(event: &Event) -> String {
+    let data = &event.data;
+    if let Some(todo) = data.get("todo").filter(|todo| todo.is_object()) {
+        return format!(
+            "todo {} r{}: {}",
+            word(todo, "scopeKey"),
+            todo.get("revision").and_then(Value::as_i64).unwrap_or_default(),
+            items(todo)
+        );
+    }
+    let said = |name: &str| data.get(name).and_then(Value::as_str).unwrap_or_default();
+    match event.kind.as_str() {
+        "user_message" | "assistant_message" | "assistant_delta" => said("text").to_owned(),
+        "tool_call" => format!("{} {}", said("tool"), compact(data.get("call"))),
+        "tool_result" => format!("{} {} {}", said("tool"), said("status"), said("message")),
+        "task_event" => {
+            format!("{} {} {}", said("task_id"), said("status"), said("description"))
+        }
+        "ctree_node" => {
+            let node = data.get("node").unwrap_or(&Value::Null);
+            format!("{} {}", word(node, "kind"), word(node, "label"))
+        }
+        _ => compact(Some(&Value::Object(data.clone()))),
+    }
+}
+
+/// The titles of a list with a mark for each status.
+fn items(todo: &Value) -> String {
+    let Some(items) = todo.get("items").and_then(Value::as_array) else {
+        return word(todo, "op");
+    };
+    let item = |item: &Value| {
+        let mark = match word(item, "status").as_str() {
+            "done" => "●",
+            "in_progress" => "◐",
+            "blocked" => "▲",
+            "canceled" => "✕",
+            _ => "○",
+        };
+        format!("{mark} {}", word(item, "title"))
+    };
+    items.iter().map(item).collect::<Vec<_>>().join("  ")
+}
+
+fn word(value: &Value, name: &str) -> String {
+    value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn compact(value: Option<&Value>) -> String {
+    value.filter(|value| !value.is_null()).map(ToString::to_string).unwrap_or_default()
+}
+
+/// Why a session said no, for people.
+pub(super) fn refusal(rejection: &Rejection) -> String {
+    if *rejection == Rejection::UnknownSession {
+        return "there is no such session: `muster sessions` lists them".to_owned();
+    }
+    if *rejection == Rejection::SessionEnded {
+        return "the session was deleted".to_owned();
+    }
+    if let Rejection::Blank { field } = rejection {
+        return format!("{field} must not be blank");
+    }
+    if let Rejection::RevisionMismatch { expected, actual, items } = rejection {
+        let list = items.join("\n  ");
+        return format!("the list has revision {actual}, not {expected}; it is now\n  {list}");
+    }
+    format!("the session says no: {rejection:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_core::{
+        Timestamp,
+        session::{Event, event::Place},
+    };
+    use serde_json::json;
+
+    use super::event;
+    use crate::screen::Screen;
+
+    fn line(kind: &str, body: &serde_json::Value) -> String {
+        event(Screen::PLAIN, 7, Timestamp(0), &Event::of(kind, Place::default(), body))
+    }
+
+    #[test]
+    fn events_are_one_line_whatever_they_say() {
+        insta::assert_snapshot!(
+            line("user_message", &json!({"text": "two\nlines \u{1b}[31mred"})),
+            @"00:00:00       7  user_message        two lines [31mred"
+        );
+        insta::assert_snapshot!(
+            line("tool_result", &json!({"tool": "todo_write", "status": "ok", "todo": {
+                "op": "replace", "revision": 3, "scopeKey": "main", "items": [
+                    {"id": "a", "title": "Ship", "status": "done"},
+                    {"id": "b", "title": "Rest", "status": "todo"}]}})),
+            @"00:00:00       7  tool_result         todo main r3: ● Ship  ○ Rest"
+        );
+    }
+}

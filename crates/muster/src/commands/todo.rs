@@ -1,0 +1,132 @@
+//! `muster todo`: a session's todo lists, shown and written.
+
+use std::{fmt::Write as _, process::ExitCode};
+
+use anyhow::anyhow;
+use clap::{Args, Subcommand};
+use muster_api::App;
+use muster_core::{
+    session::{SessionId, view::ScopeView},
+    todo::{ScopeKey, Status},
+};
+use serde_json::json;
+
+use super::session::{named, told};
+use crate::{
+    config::Settings,
+    output,
+    people::Look,
+    screen::{Screen, Tone},
+    storage,
+};
+
+/// Show or write a session's todo list
+///
+/// The same list that agents have with todo_read and todo_write.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster todo show                          of the newest session
+  muster todo show ID --scope lane-a
+  muster todo write ID 'Write the test' 'Make it pass'
+  muster todo write ID --expected-revision 3 'Make it pass'")]
+pub(crate) struct Todo {
+    #[command(subcommand)]
+    action: Action,
+
+    #[command(flatten)]
+    look: Look,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Print the todo lists of a session
+    Show {
+        /// The session; without it the newest one
+        id: Option<String>,
+        /// Only this list
+        #[arg(long, value_name = "SCOPE")]
+        scope: Option<String>,
+    },
+    /// Write a session's own list in place of the old one
+    Write {
+        /// The session
+        id: String,
+        /// The whole list, one item each
+        items: Vec<String>,
+        /// Refuse to write when the list has another revision by now
+        #[arg(long, value_name = "N")]
+        expected_revision: Option<u64>,
+    },
+}
+
+/// Shows or writes.
+pub(crate) fn run(settings: &Settings, todo: &Todo) -> anyhow::Result<ExitCode> {
+    let app = storage::open_existing(settings)?;
+    match &todo.action {
+        Action::Show { id, scope } => {
+            let id = match id {
+                Some(id) => named(id)?,
+                None => newest(&app)?,
+            };
+            show(&app, &id, scope.as_deref(), &todo.look)?;
+        }
+        Action::Write { id, items, expected_revision } => {
+            let arguments = json!({
+                "session_id": id, "items": items, "expected_revision": expected_revision,
+            });
+            let serde_json::Value::Object(arguments) = arguments else {
+                unreachable!("arguments are an object")
+            };
+            let answer = app.call("todo_write", arguments);
+            if let Some(error) = answer.error {
+                return Err(anyhow!("{}\n  {}", error.message, error.recovery));
+            }
+            if todo.look.json {
+                output::print_json(&answer.result.read())?;
+            } else {
+                show(&app, &named(id)?, None, &todo.look)?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn newest(app: &App) -> anyhow::Result<SessionId> {
+    let newest = told(app.sessions().list())?.into_iter().next();
+    newest.map(|session| session.session_id).ok_or_else(|| anyhow!("there are no sessions yet"))
+}
+
+fn show(app: &App, id: &SessionId, scope: Option<&str>, look: &Look) -> anyhow::Result<()> {
+    let scope = scope.and_then(ScopeKey::of);
+    let todos = told(app.sessions().todos(id, scope.as_ref()))?;
+    look.print(&json!(todos), |screen| {
+        if todos.scopes.is_empty() {
+            return Ok(format!("{id} has no todo list yet\n"));
+        }
+        todos.scopes.iter().map(|scope| list(screen, scope)).collect()
+    })
+}
+
+fn list(screen: Screen, scope: &ScopeView) -> anyhow::Result<String> {
+    let counts = &scope.counts;
+    let head = format!("{}  {}/{} done", scope.scope_label, counts.done, counts.total);
+    let revision = screen.paint(Tone::Faint, &format!("revision {}", scope.revision));
+    let mut text = format!("{}  {revision}\n", screen.paint(Tone::Strong, &head));
+    for item in &scope.items {
+        let (glyph, tone) = match item.status {
+            Status::Todo => ("○", Tone::Faint),
+            Status::InProgress => ("◐", Tone::Active),
+            Status::Done => ("●", Tone::Good),
+            Status::Blocked => ("▲", Tone::Bad),
+            Status::Canceled => ("✕", Tone::Faint),
+        };
+        let title: String = item
+            .title
+            .chars()
+            .map(|letter| if letter.is_control() { ' ' } else { letter })
+            .collect();
+        writeln!(text, "  {} {title}", screen.paint(tone, glyph))?;
+    }
+    Ok(text)
+}
