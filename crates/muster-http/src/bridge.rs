@@ -4,13 +4,14 @@
 //! decided in the core. What is deliberately not here: the operations of the registry, which have
 //! routes and errors of their own.
 
+mod about;
 mod commands;
 mod ctrees;
 mod events;
 mod fault;
 mod ingest;
 mod request;
-mod service;
+
 mod sessions;
 mod todos;
 
@@ -30,12 +31,12 @@ pub(crate) fn routes() -> Router<Arc<Site>> {
 
 fn unprefixed() -> Router<Arc<Site>> {
     Router::new()
-        .route("/health", get(service::health))
-        .route("/status", get(service::status))
-        .route("/models", get(service::models))
-        .route("/provider-auth/status", get(service::provider_status))
-        .route("/provider-auth/attach", post(service::provider_refused))
-        .route("/provider-auth/detach", post(service::provider_refused))
+        .route("/health", get(about::health))
+        .route("/status", get(about::status))
+        .route("/models", get(about::models))
+        .route("/provider-auth/status", get(about::provider_status))
+        .route("/provider-auth/attach", post(about::provider_refused))
+        .route("/provider-auth/detach", post(about::provider_refused))
         .route("/sessions", get(sessions::list).post(sessions::create))
         .route("/sessions/{id}", get(sessions::show).delete(sessions::end))
         .route("/sessions/{id}/input", post(commands::input))

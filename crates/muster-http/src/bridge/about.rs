@@ -16,20 +16,20 @@ use crate::{health, site::Site};
 /// `GET /health` (HB-5).
 pub(super) async fn health(State(site): State<Arc<Site>>) -> Response<Body> {
     let (status, body) = health::examine(&site).await;
-    answer(status, &with_service(body, &site))
+    answer(status, &identified(body, &site))
 }
 
 /// `GET /status` (HB-6).
 pub(super) async fn status(State(site): State<Arc<Site>>) -> Answer {
     let sessions = ask(&site, |app| app.sessions().count()).await?;
     let (status, body) = health::examine(&site).await;
-    let mut body = with_service(body, &site);
+    let mut body = identified(body, &site);
     body["uptime_s"] = json!(site.started.elapsed().as_secs());
     body["sessions"] = json!(sessions);
     Ok(answer(status, &body))
 }
 
-fn with_service(mut body: Value, site: &Site) -> Value {
+fn identified(mut body: Value, site: &Site) -> Value {
     body["protocol_version"] = json!(PROTOCOL_VERSION);
     body["engine_version"] = json!(env!("CARGO_PKG_VERSION"));
     body["started_at"] = json!(site.started_at.rfc3339());
