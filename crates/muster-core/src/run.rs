@@ -26,6 +26,7 @@ pub mod limits;
 pub mod lookup;
 pub mod moment;
 pub mod node;
+pub mod prompt;
 pub mod provider;
 pub mod pulse;
 pub mod record;
@@ -37,6 +38,7 @@ pub mod settings;
 mod shape;
 mod stall;
 mod story;
+pub mod templates;
 #[cfg(test)]
 mod tests;
 pub mod turn;

@@ -4,6 +4,7 @@ mod agents;
 mod approvals;
 mod life;
 mod nodes;
+mod prompts;
 mod safety;
 mod turns;
 
