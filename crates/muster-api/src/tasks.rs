@@ -21,6 +21,7 @@ mod focus;
 mod groups;
 mod handoff;
 mod history;
+mod in_session;
 mod lint;
 mod macro_close_step;
 mod macro_finish;

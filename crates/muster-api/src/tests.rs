@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{App, AppOptions, Toolset};
 
+mod in_session;
 mod lifecycle;
 mod macros;
 mod views;

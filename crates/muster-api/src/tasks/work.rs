@@ -18,6 +18,7 @@ use serde_json::json;
 
 use super::{
     groups::Guarded,
+    in_session,
     respond::{StepChanged, first, shown},
 };
 use crate::{
@@ -102,6 +103,9 @@ impl Write {
 
     /// Does the work as a transaction of its own and answers when it is durable.
     pub(crate) fn perform(self, app: &App, scene: Scene) -> Result<Envelope, Failure> {
+        if let Some(session) = app.session() {
+            return in_session::perform(self, app, scene, &session);
+        }
         let workspace = self.workspace.clone();
         let outcome = app.engine().execute::<Tasks, _>(workspace.stream(), move |draft| {
             let answer = self.inside(draft, &scene)?;

@@ -1,0 +1,107 @@
+//! Task tools that are used inside a session: what they change appears in its stream as
+//! `task_event`, in the same transaction.
+
+use muster_core::{
+    Draft, Recorded, Unloaded,
+    session::{
+        self, SessionId, Sessions, body::TaskEvent, entity::Standing, lookup as session_lookup,
+    },
+    tasks::{Tasks, entity::Status, id::EntityId, lookup, wire},
+};
+
+use super::work::Write;
+use crate::{
+    App, Envelope,
+    call::{Failure, Scene},
+    refusals,
+};
+
+/// Does a piece of work and tells the session of it.
+pub(super) fn perform(
+    write: Write,
+    app: &App,
+    scene: Scene,
+    session: &SessionId,
+) -> Result<Envelope, Failure> {
+    let (workspace, session) = (write.workspace().clone(), session.stream());
+    let outcome = app.engine().transact(move |sheaf| {
+        let stream = write.workspace().stream();
+        let ruled = sheaf.on::<Tasks, _>(stream, |draft| {
+            let answer = write.inside(draft, &scene)?;
+            if answer.is_err() {
+                draft.clear();
+            }
+            Ok((answer, reports(draft)?))
+        })?;
+        let (answer, reports) = match ruled {
+            Ok(ruled) => ruled,
+            Err(rejection) => return Ok(Err(rejection)),
+        };
+        if !reports.is_empty() {
+            let told = sheaf.on::<Sessions, _>(session.clone(), |draft| tell(draft, &reports))?;
+            if let Err(rejection) = told {
+                tracing::warn!(?rejection, session, "a session did not hear of a task");
+            }
+        }
+        Ok(Ok(answer))
+    });
+    match outcome {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(rejection)) => Err(refusals::explain(&workspace, *rejection)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A session that is not there, not yet or not any more, hears nothing.
+fn tell(
+    draft: &mut Draft<'_, Sessions>,
+    reports: &[TaskEvent],
+) -> Result<(), muster_core::Refusal<Sessions>> {
+    if let Some(Standing::Open(_)) = session_lookup::standing(draft.documents())? {
+        for report in reports {
+            session::perform(draft, &session::Command::ReportTask(report.clone()))?;
+        }
+    }
+    Ok(())
+}
+
+/// One report for each plan or task that the work has touched, with what happened to it last.
+fn reports(draft: &Draft<'_, Tasks>) -> Result<Vec<TaskEvent>, Unloaded<Tasks>> {
+    let mut touched: Vec<(EntityId, &'static str)> = Vec::new();
+    for Recorded { event, .. } in draft.events() {
+        let Some((entity, _)) = wire::subject(event) else { continue };
+        touched.retain(|(known, _)| *known != entity);
+        touched.push((entity, wire::event_type(event)));
+    }
+    touched.into_iter().map(|(entity, kind)| report(draft, entity, kind)).collect()
+}
+
+fn report(
+    draft: &Draft<'_, Tasks>,
+    entity: EntityId,
+    kind: &'static str,
+) -> Result<TaskEvent, Unloaded<Tasks>> {
+    let docs = draft.documents();
+    let (meta, parent) = match entity {
+        EntityId::Plan(id) => (lookup::find_plan(docs, id)?.map(|plan| &plan.meta), None),
+        EntityId::Task(id) => {
+            let task = lookup::find_task(docs, id)?;
+            (task.map(|task| &task.meta), task.map(|task| task.parent.to_string()))
+        }
+    };
+    let status = match meta.map(|meta| meta.status) {
+        Some(Status::Todo) => "pending",
+        Some(Status::Active) => "running",
+        Some(Status::Done) => "completed",
+        None => "canceled",
+    };
+    Ok(TaskEvent {
+        kind: kind.to_owned(),
+        task_id: entity.to_string(),
+        status: status.to_owned(),
+        description: meta.map(|meta| meta.title.clone()),
+        parent_task_id: parent,
+        agent_id: None,
+        error: None,
+    })
+}
