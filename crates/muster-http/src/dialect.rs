@@ -17,8 +17,9 @@ pub(crate) enum Dialect {
     Bridge,
 }
 
-/// First words of the paths that are the bridge's.
-const BRIDGE: [&str; 6] = ["/v1", "/sessions", "/health", "/status", "/models", "/provider-auth"];
+/// First words of the paths that are the bridge's. `/health` was there before it and keeps the
+/// errors that its readers know.
+const BRIDGE: [&str; 5] = ["/v1", "/sessions", "/status", "/models", "/provider-auth"];
 
 impl Dialect {
     /// The language of a path, whether or not something lives there.
@@ -72,10 +73,12 @@ mod tests {
 
     #[test]
     fn paths_speak_the_language_of_their_first_word() {
-        for path in ["/sessions", "/sessions/x/events", "/v1/health", "/v1", "/status", "/health"] {
+        for path in ["/sessions", "/sessions/x/events", "/v1/health", "/v1", "/status"] {
             assert_eq!(Dialect::of(path), Dialect::Bridge, "{path}");
         }
-        for path in ["/", "/sessionsx", "/api/ops/tasks_create", "/mcp", "/v10", "/api/session"] {
+        for path in
+            ["/", "/health", "/sessionsx", "/api/ops/tasks_create", "/mcp", "/v10", "/api/session"]
+        {
             assert_eq!(Dialect::of(path), Dialect::Operations, "{path}");
         }
     }

@@ -89,7 +89,7 @@ fn items(todo: &Value) -> String {
         };
         format!("{mark} {}", word(item, "title"))
     };
-    items.iter().map(item).collect::<Vec<_>>().join("  ")
+    items.iter().map(item).collect::<Vec<_>>().join(" ")
 }
 
 fn word(value: &Value, name: &str) -> String {
@@ -144,7 +144,7 @@ mod tests {
                 "op": "replace", "revision": 3, "scopeKey": "main", "items": [
                     {"id": "a", "title": "Ship", "status": "done"},
                     {"id": "b", "title": "Rest", "status": "todo"}]}})),
-            @"00:00:00       7  tool_result         todo main r3: ● Ship  ○ Rest"
+            @"00:00:00       7  tool_result         todo main r3: ● Ship ○ Rest"
         );
     }
 }

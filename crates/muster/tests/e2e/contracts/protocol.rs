@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::program;
 
 /// Tools of the full listing that write nothing.
-const READS: [&str; 12] = [
+const READS: [&str; 13] = [
     "tasks_context",
     "tasks_context_pack",
     "tasks_delta",
@@ -19,10 +19,11 @@ const READS: [&str; 12] = [
     "tasks_radar",
     "tasks_storage",
     "tasks_templates_list",
+    "todo_read",
 ];
 
 /// Tools that need no workspace, because they have a default or none at all.
-const WITHOUT_WORKSPACE: [&str; 7] = [
+const WITHOUT_WORKSPACE: [&str; 9] = [
     "tasks_macro_close_step",
     "tasks_macro_create_done",
     "tasks_macro_finish",
@@ -30,6 +31,8 @@ const WITHOUT_WORKSPACE: [&str; 7] = [
     "tasks_snapshot",
     "tasks_storage",
     "tasks_templates_list",
+    "todo_read",
+    "todo_write",
 ];
 
 /// The portals.
@@ -141,7 +144,8 @@ fn every_input_schema_is_a_closed_object() {
 
 #[test]
 fn toolsets_list_their_tools_in_order() {
-    const DAILY: [&str; 3] = ["tasks_radar", "tasks_context", "tasks_handoff"];
+    const DAILY: [&str; 5] =
+        ["tasks_radar", "tasks_context", "tasks_handoff", "todo_read", "todo_write"];
     let (client, _directory) = start(&[]);
     let daily = listed(&client, json!({}));
     let in_order: Vec<&str> = CORE.into_iter().chain(DAILY).collect();
