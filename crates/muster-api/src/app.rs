@@ -8,7 +8,7 @@ use std::{
 
 use muster_core::{
     Timestamp,
-    session::SessionId,
+    session::{SessionId, Sessions},
     tasks::{Tasks, id::WorkspaceId, lookup},
 };
 use muster_runtime::{
@@ -18,7 +18,7 @@ use muster_runtime::{
 use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreError};
 use serde_json::{Map, Value};
 
-use crate::{Binding, Envelope, Registry, Toolset, call, refusals, sessions::Trees, todos::Bound};
+use crate::{Binding, Envelope, Registry, Toolset, call, refusals, todos::Bound};
 
 /// How an [`App`] is set up.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +42,6 @@ pub struct App {
     registry: Registry,
     options: AppOptions,
     engine: Engine,
-    trees: Trees,
     bound: Bound,
 }
 
@@ -78,9 +77,9 @@ impl App {
     /// An application over any store and clock.
     pub fn over(store: Arc<dyn Store>, clock: Arc<dyn Clock>, options: AppOptions) -> Self {
         let engine = Engine::new(store, clock, options.keeps_house);
-        let (registry, trees) = (Registry::default(), Trees::default());
+        let registry = Registry::default();
         let bound = Bound::new(options.session.clone());
-        Self { registry, options, engine, trees, bound }
+        Self { registry, options, engine, bound }
     }
 
     /// All operations.
@@ -142,7 +141,9 @@ impl App {
 
     /// Replays the log and compares it with the documents; changes nothing.
     pub fn doctor(&self) -> Result<doctor::Report, StoreError> {
-        doctor::examine::<Tasks>(self.engine.store())
+        let mut report = doctor::examine::<Tasks>(self.engine.store())?;
+        report.add::<Sessions>(self.engine.store())?;
+        Ok(report)
     }
 
     /// Copies the store to a new file while it stays in use.
@@ -176,11 +177,6 @@ impl App {
 
     pub(crate) fn bound(&self) -> &Bound {
         &self.bound
-    }
-
-    /// Trees that were looked at lately.
-    pub(crate) fn trees(&self) -> &Trees {
-        &self.trees
     }
 
     /// The current moment.

@@ -3,12 +3,10 @@
 //! The rules are the room's ([`muster_core::session`]); here a session is found by its id, read at
 //! one moment and written in one transaction.
 
-mod trees;
-
 use bytes::Bytes;
 use muster_core::{
     Documents, Draft, Refusal,
-    ctree::tree::Compiled,
+    ctree::{Tree, tree::Compiled},
     session::{
         self, Command, Done, Rejection, SessionId, Sessions,
         command::{Create, WriteTodos},
@@ -21,8 +19,8 @@ use muster_core::{
 use muster_runtime::{Encoded, ExecuteError, Follower};
 use muster_store::{CatalogueQuery, EventRow, StoreError};
 
-pub(crate) use self::trees::Trees;
-pub use self::trees::{NodesPage, Stage, TreeRequest};
+pub use muster_core::session::view::{NodesPage, Stage, TreeRequest};
+
 use crate::App;
 
 /// Every session of the store.
@@ -171,12 +169,14 @@ impl SessionDesk<'_> {
 
     /// Its tree as text within a budget, and the last event in it.
     pub fn compiled(self, id: &SessionId, max_chars: Option<u64>) -> Told<(Compiled, u64)> {
-        self.0.trees().compiled(self, id, max_chars)
+        let view = |docs: &Documents<Sessions>, tree: &Tree| view::tree_text(docs, tree, max_chars);
+        Ok(self.0.engine().read_tree(id, view)?)
     }
 
     /// A part of its tree's nodes.
     pub fn nodes(self, id: &SessionId, request: &TreeRequest) -> Told<Option<NodesPage>> {
-        self.0.trees().nodes(self, id, request)
+        let view = |docs: &Documents<Sessions>, tree: &Tree| view::tree_page(docs, tree, request);
+        Ok(self.0.engine().read_tree(id, view)?)
     }
 
     /// What a connection that is no gapless resume begins with (TS-4).

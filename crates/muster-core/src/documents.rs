@@ -14,7 +14,7 @@ mod query;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-pub use query::{EventOrder, EventQuery, ListOrder, ListQuery, Survey, Surveyed};
+pub use query::{EventOrder, EventQuery, ListOrder, ListQuery, RankBound, Survey, Surveyed};
 
 use crate::{Aggregate, Recorded};
 

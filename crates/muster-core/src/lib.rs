@@ -23,8 +23,8 @@ pub mod todo;
 
 pub use aggregate::{Address, Aggregate, Env, Head, Index, Mark, Recorded, Refusal, Subject};
 pub use documents::{
-    Documents, EventOrder, EventQuery, ListOrder, ListQuery, Need, Slice, Survey, Surveyed,
-    Unloaded,
+    Documents, EventOrder, EventQuery, ListOrder, ListQuery, Need, RankBound, Slice, Survey,
+    Surveyed, Unloaded,
 };
 pub use draft::Draft;
 pub use json::Json;

@@ -27,12 +27,20 @@ pub struct Report {
 /// Checks the store's own structure, then every stream of one kind of aggregate.
 pub fn examine<A: Aggregate>(store: &dyn Store) -> Result<Report, StoreError> {
     let mut report = Report { damage: store.check()?, ..Report::default() };
-    let mut snapshot = store.snapshot()?;
-    for stream in snapshot.streams(&format!("{}/", A::STREAM))? {
-        report.streams += 1;
-        examine_stream::<A>(&mut *snapshot, &stream.name, &mut report)?;
-    }
+    report.add::<A>(store)?;
     Ok(report)
+}
+
+impl Report {
+    /// Examines every stream of another kind of aggregate too.
+    pub fn add<A: Aggregate>(&mut self, store: &dyn Store) -> Result<(), StoreError> {
+        let mut snapshot = store.snapshot()?;
+        for stream in snapshot.streams(&format!("{}/", A::STREAM))? {
+            self.streams += 1;
+            examine_stream::<A>(&mut *snapshot, &stream.name, self)?;
+        }
+        Ok(())
+    }
 }
 
 fn examine_stream<A: Aggregate>(

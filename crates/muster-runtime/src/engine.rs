@@ -8,15 +8,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use muster_core::{Aggregate, Documents, Draft, Env, Head, Refusal};
+use muster_core::{
+    Aggregate, Documents, Draft, Env, Head, Refusal,
+    ctree::Tree,
+    session::{SessionId, Sessions},
+};
 use muster_store::{CatalogueQuery, Store, StoreError, Transaction};
 
 use crate::{
     Clock, Subscription,
-    cache::Cache,
     feed::{Encode, Feeds, Follower},
     load::{self, Source},
-    share::{Ruled, Share},
+    share::{Kept, Ruled, Share},
     sheaf::{Binding, Sheaf},
     subscribe::Hub,
     transfer::{Import, Load, TransferError},
@@ -59,7 +62,7 @@ pub struct Engine {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     hub: Arc<Hub>,
-    cache: Arc<Cache>,
+    kept: Arc<Kept>,
     feeds: Feeds,
     writer: Writer,
 }
@@ -72,7 +75,7 @@ impl Engine {
         let after_commit = Arc::clone(&hub);
         let wake = move || after_commit.wake();
         let writer = Writer::start(Arc::clone(&store), keeps_house, wake);
-        Self { store, clock, hub, cache: Arc::default(), feeds: Feeds::default(), writer }
+        Self { store, clock, hub, kept: Arc::default(), feeds: Feeds::default(), writer }
     }
 
     /// The store underneath.
@@ -97,7 +100,7 @@ impl Engine {
         let (reply, answer) = sync_channel(1);
         let claim = Claim::default();
         let env = Env { now: self.clock.now() };
-        let share = Share::of(stream, Arc::clone(&self.cache));
+        let share = Share::of(stream, Arc::clone(&self.kept));
         let job = Execution { share, env, work, claim: claim.clone(), outcome: None, reply };
         self.writer.submit(Box::new(job))?;
         await_answer(&answer, &claim).unwrap_or_else(|error| Err(error.into()))
@@ -113,7 +116,7 @@ impl Engine {
     ) -> Result<Result<T, E>, StoreError> {
         let (reply, answer) = sync_channel(1);
         let (claim, env) = (Claim::default(), Env { now: self.clock.now() });
-        let job = Binding::of(env, Arc::clone(&self.cache), work, claim.clone(), reply);
+        let job = Binding::of(env, Arc::clone(&self.kept), work, claim.clone(), reply);
         self.writer.submit(Box::new(job))?;
         await_answer(&answer, &claim)?
     }
@@ -141,10 +144,21 @@ impl Engine {
         let mut snapshot = self.store.snapshot()?;
         let head = snapshot.head(stream)?;
         let mut documents = Documents::default();
-        let cache = &self.cache;
+        let cache = &self.kept.cache;
         let mut source = Source { stream, snapshot: &mut *snapshot, cache, committed: true };
         let answer = load::answer(&mut source, &mut documents, |docs| view(docs))?;
         answer.map(|value| (value, head)).map_err(ExecuteError::Rejected)
+    }
+
+    /// Runs a pure view over the whole tree of a session and its documents, both of one moment.
+    pub fn read_tree<T>(
+        &self,
+        session: &SessionId,
+        view: impl Fn(&Documents<Sessions>, &Tree) -> Result<T, Refusal<Sessions>>,
+    ) -> Outcome<Sessions, T> {
+        let Kept { cache, trees } = &*self.kept;
+        let outcome = trees.read(&*self.store, cache, &session.stream(), view)?;
+        outcome.map_err(ExecuteError::Rejected)
     }
 
     /// Documents of one kind over all streams of a room, each with its stream; the highest sort

@@ -17,6 +17,7 @@ mod subscribe;
 #[cfg(test)]
 mod tests;
 pub mod transfer;
+mod trees;
 mod writer;
 
 pub use clock::{Clock, FixedClock, SystemClock};

@@ -196,7 +196,7 @@ fn conduct<A: Aggregate>(
     }
 }
 
-fn decode<A: Aggregate>(
+pub(crate) fn decode<A: Aggregate>(
     stream: &str,
     row: &DocumentRow,
 ) -> Result<(A::Key, A::Document), StoreError> {

@@ -8,7 +8,17 @@ use muster_store::{Append, DocumentChange, StoreError, Transaction};
 use crate::{
     cache::Cache,
     load::{self, Source},
+    trees::{self, Trees},
 };
+
+/// What an engine keeps in memory of what is in its store.
+#[derive(Default)]
+pub(crate) struct Kept {
+    /// Decoded documents.
+    pub(crate) cache: Cache,
+    /// Trees of sessions.
+    pub(crate) trees: Trees,
+}
 
 /// Why a draft came to nothing: a rule said no.
 pub(crate) type Ruled<A, T> = Result<T, Box<<A as Aggregate>::Rejection>>;
@@ -16,16 +26,16 @@ pub(crate) type Ruled<A, T> = Result<T, Box<<A as Aggregate>::Rejection>>;
 /// What a piece of work would do to one stream.
 pub(crate) struct Share<A: Aggregate> {
     stream: String,
-    cache: Arc<Cache>,
+    kept: Arc<Kept>,
     documents: Documents<A>,
     events: Vec<Recorded<A::Event>>,
     changes: Vec<DocumentChange>,
 }
 
 impl<A: Aggregate> Share<A> {
-    pub(crate) fn of(stream: String, cache: Arc<Cache>) -> Self {
+    pub(crate) fn of(stream: String, kept: Arc<Kept>) -> Self {
         let (documents, events, changes) = (Documents::default(), Vec::new(), Vec::new());
-        Self { stream, cache, documents, events, changes }
+        Self { stream, kept, documents, events, changes }
     }
 
     pub(crate) fn stream(&self) -> &str {
@@ -40,7 +50,7 @@ impl<A: Aggregate> Share<A> {
         env: Env,
         work: impl Fn(&mut Draft<'_, A>) -> Result<T, Refusal<A>>,
     ) -> Result<Ruled<A, T>, StoreError> {
-        let (stream, cache) = (self.stream.as_str(), &*self.cache);
+        let (stream, cache) = (self.stream.as_str(), &self.kept.cache);
         let mut source = Source { stream, snapshot: transaction, cache, committed: false };
         let mut events = Vec::new();
         let outcome = load::answer(&mut source, &mut self.documents, |docs| {
@@ -76,6 +86,12 @@ impl<A: Aggregate> Share<A> {
 
     /// Keeps the changed documents decoded; only to be called after the commit.
     pub(crate) fn keep(&self) {
-        load::keep_changes(&self.stream, &self.documents, &self.changes, &self.cache);
+        let Kept { cache, trees } = &*self.kept;
+        load::keep_changes(&self.stream, &self.documents, &self.changes, cache);
+        if let (Some(first), Some(last)) = (self.events.first(), self.events.last()) {
+            let changed = self.documents.changes().filter_map(|(_, document)| document);
+            let moments = (first.seq - 1, last.seq);
+            trees.note(&self.stream, moments, changed.map(trees::anything::<A>));
+        }
     }
 }

@@ -15,15 +15,14 @@ use muster_core::{Aggregate, Draft, Env, Head, Refusal};
 use muster_store::{StoreError, Transaction};
 
 use crate::{
-    cache::Cache,
-    share::{Ruled, Share},
+    share::{Kept, Ruled, Share},
     writer::{Claim, Job},
 };
 
 /// The streams that one piece of work writes to, bound into one transaction.
 pub struct Sheaf<'a> {
     transaction: &'a mut dyn Transaction,
-    cache: Arc<Cache>,
+    kept: Arc<Kept>,
     env: Env,
     shares: Vec<Box<dyn AnyShare>>,
 }
@@ -44,7 +43,7 @@ impl Sheaf<'_> {
         let drafted: u64 = self.shares.iter().map(|share| share.events()).sum();
         let head = self.transaction.head(&stream)?;
         let head = Head { global: head.global + drafted, ..head };
-        let mut share = Share::<A>::of(stream, Arc::clone(&self.cache));
+        let mut share = Share::<A>::of(stream, Arc::clone(&self.kept));
         let outcome = share.draft(self.transaction, head, self.env, &work)?;
         self.shares.push(Box::new(share));
         Ok(outcome)
@@ -88,7 +87,7 @@ pub(crate) type Bound<T, E> = Result<Result<T, E>, StoreError>;
 /// One call of [`crate::Engine::transact`] on its way through the writer.
 pub(crate) struct Binding<T, E, W> {
     env: Env,
-    cache: Arc<Cache>,
+    kept: Arc<Kept>,
     work: Option<W>,
     claim: Claim,
     shares: Vec<Box<dyn AnyShare>>,
@@ -99,12 +98,12 @@ pub(crate) struct Binding<T, E, W> {
 impl<T, E, W> Binding<T, E, W> {
     pub(crate) fn of(
         env: Env,
-        cache: Arc<Cache>,
+        kept: Arc<Kept>,
         work: W,
         claim: Claim,
         reply: SyncSender<Bound<T, E>>,
     ) -> Self {
-        Self { env, cache, work: Some(work), claim, shares: Vec::new(), outcome: None, reply }
+        Self { env, kept, work: Some(work), claim, shares: Vec::new(), outcome: None, reply }
     }
 }
 
@@ -120,8 +119,8 @@ where
 
     fn run(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
         let Some(work) = self.work.take() else { return Ok(()) };
-        let (cache, env) = (Arc::clone(&self.cache), self.env);
-        let mut sheaf = Sheaf { transaction: &mut *transaction, cache, env, shares: Vec::new() };
+        let (kept, env) = (Arc::clone(&self.kept), self.env);
+        let mut sheaf = Sheaf { transaction: &mut *transaction, kept, env, shares: Vec::new() };
         let outcome = work(&mut sheaf)?;
         let shares = sheaf.shares;
         if outcome.is_ok() {

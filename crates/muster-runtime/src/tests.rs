@@ -4,6 +4,7 @@
 mod feed;
 mod sessions;
 mod several_streams;
+mod trees;
 
 use std::{
     sync::{Arc, Barrier},

@@ -18,6 +18,9 @@ const CITATION_WEIGHT: u64 = 5;
 const CITATIONS_MAX: u64 = 5;
 
 impl Score {
+    /// A node this many turns old has faded: age takes nothing more from it.
+    pub const FADING_TURNS: u64 = AGE_MAX;
+
     /// The root's score, and that of a pinned node.
     pub const FULL: Self = Self(100);
 
@@ -49,8 +52,13 @@ impl Score {
 
     /// Orders nodes like [`Self::faded`], whatever turn is the newest one.
     pub fn rank(node: &Node) -> u32 {
-        let rank = AGE_WEIGHT.saturating_mul(node.turn.unwrap_or(0)) + lasting(node, node.cited);
-        u32::try_from(rank).unwrap_or(u32::MAX)
+        let lasting = u32::try_from(lasting(node, node.cited)).unwrap_or(u32::MAX);
+        Self::rank_of_turn(node.turn.unwrap_or(0)).saturating_add(lasting)
+    }
+
+    /// The rank of a node of this turn that has nothing that lasts.
+    pub fn rank_of_turn(turn: u64) -> u32 {
+        u32::try_from(AGE_WEIGHT.saturating_mul(turn)).unwrap_or(u32::MAX)
     }
 
     /// The score in hundredths.

@@ -15,6 +15,8 @@ pub struct ListQuery {
     pub statuses: Vec<&'static str>,
     /// Only documents that carry the mark.
     pub mark: Option<Mark>,
+    /// Only documents with such a rank.
+    pub rank: Option<RankBound>,
     /// Only documents behind this sort number in the chosen order.
     pub after: Option<u64>,
     /// Sort order.
@@ -31,6 +33,7 @@ impl ListQuery {
             parent: None,
             statuses: Vec::new(),
             mark: None,
+            rank: None,
             after: None,
             order: ListOrder::Ascending,
             limit: None,
@@ -47,7 +50,26 @@ impl ListQuery {
             && (self.statuses.is_empty()
                 || self.statuses.iter().any(|status| *status == index.status))
             && self.mark.is_none_or(|mark| index.marks & mark as u8 != 0)
+            && self.rank.is_none_or(|bound| bound.admits(index))
             && self.order.admits(self.after, index)
+    }
+}
+
+/// A bound for ranks; what has no rank is outside of every one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RankBound {
+    /// Higher than this.
+    Above(u32),
+    /// This or lower.
+    UpTo(u32),
+}
+
+impl RankBound {
+    fn admits(self, index: &Index) -> bool {
+        index.rank.is_some_and(|rank| match self {
+            Self::Above(bound) => rank > bound,
+            Self::UpTo(bound) => rank <= bound,
+        })
     }
 }
 

@@ -13,6 +13,8 @@ pub const ID_CHARS_MAX: usize = 200;
 pub const METADATA_BYTES_MAX: usize = 16 * 1024;
 /// Title, model, mode and the other short fields of a session, in characters.
 pub const FIELD_CHARS_MAX: usize = 4_096;
+/// Highest number that an outside program may give a turn.
+pub const TURN_MAX: u64 = 1_000_000_000;
 /// Inputs that may wait for their turn.
 pub const QUEUE_INPUTS_MAX: usize = 1_000;
 /// Text of a node that is kept in the node's own document, in bytes; a longer one has a document

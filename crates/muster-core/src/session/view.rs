@@ -9,7 +9,7 @@ pub use todos::{
     EntryView, History, HistoryPage, ScopeView, Snapshots, TodoList, Todos, history, snapshots,
     todo_read, todos,
 };
-pub use tree::{Ctrees, compiled, ctrees};
+pub use tree::{Ctrees, NodesPage, Stage, TreeRequest, compiled, ctrees, tree_page, tree_text};
 
 use super::{Sessions, lookup};
 use crate::{Documents, Refusal};

@@ -21,11 +21,11 @@ use serde_json::{Value, json};
 use super::{new_plan, over, sqlite};
 use crate::{Engine, ExecuteError, doctor, transfer};
 
-fn id(number: u128) -> SessionId {
+pub(super) fn id(number: u128) -> SessionId {
     SessionId::from_bits(number)
 }
 
-fn act(
+pub(super) fn act(
     engine: &Engine,
     session: &SessionId,
     command: Command,
@@ -33,22 +33,22 @@ fn act(
     engine.execute::<Sessions, _>(session.stream(), move |draft| perform(draft, &command))
 }
 
-fn record(kind: &str, data: Value) -> Command {
+pub(super) fn record(kind: &str, data: Value) -> Command {
     let Value::Object(data) = data else { panic!("{data} is no object") };
     Command::Record(Box::new(Record::of(Author::Outside, kind, data)))
 }
 
-fn say(text: &str) -> Command {
+pub(super) fn say(text: &str) -> Command {
     Command::Input(Input { text: text.to_owned(), source: None, key: None })
 }
 
-fn write(title: &str) -> Command {
+pub(super) fn write(title: &str) -> Command {
     let titles = Titles::of(&[title.to_owned()]).unwrap();
     Command::WriteTodos(WriteTodos { titles, expected_revision: None, key: None })
 }
 
 /// A long and mixed session.
-fn live(engine: &Engine, session: &SessionId) {
+pub(super) fn live(engine: &Engine, session: &SessionId) {
     let create = Create { title: Some("long".to_owned()), ..Create::default() };
     act(engine, session, Command::Create(Box::new(create))).unwrap();
     for round in 0..40 {
@@ -257,6 +257,12 @@ fn figures_of_small_and_large_sessions() {
             drop(act(&engine, &session, record("turn_start", json!({}))).unwrap());
         });
         time("summary", &mut || drop(ctrees(&engine, &session)));
+        time("text of 8,000", &mut || {
+            let read = |docs: &Documents<Sessions>, tree: &muster_core::ctree::Tree| {
+                view::tree_text(docs, tree, Some(8_000))
+            };
+            drop(engine.read_tree(&session, read).unwrap());
+        });
         time("object", &mut || {
             let read = |docs: &Documents<Sessions>| view::object(docs, &id(7));
             drop(engine.read::<Sessions, _>(&session.stream(), read).unwrap());

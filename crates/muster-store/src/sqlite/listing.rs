@@ -13,7 +13,7 @@
 //! A list by mark, or by rank with a status, filters the marked or ranked documents, which are the
 //! few that need attention, not the whole kind.
 
-use muster_core::{EventOrder, EventQuery, ListOrder, ListQuery, Mark};
+use muster_core::{EventOrder, EventQuery, ListOrder, ListQuery, Mark, RankBound};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 
 use crate::CatalogueQuery;
@@ -153,6 +153,17 @@ fn shared_conditions<'a>(question: &mut Question<'a>, stream: i64, query: &'a Li
         Some(Mark::Catalogued) => conditions.push_str(" AND (marks & 8) <> 0"),
         Some(Mark::Blocked) => conditions.push_str(" AND (marks & 1) <> 0"),
         Some(Mark::Unconfirmed) => conditions.push_str(" AND (marks & 2) <> 0"),
+    }
+    match query.rank {
+        None => {}
+        Some(RankBound::Above(bound)) => {
+            let bound = question.integer(i64::from(bound));
+            conditions.push_str(&format!(" AND rank > {bound}"));
+        }
+        Some(RankBound::UpTo(bound)) => {
+            let bound = question.integer(i64::from(bound));
+            conditions.push_str(&format!(" AND rank <= {bound}"));
+        }
     }
     match query.order {
         ListOrder::Ascending => {

@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use muster_core::{Address, Index, ListOrder, ListQuery, Mark};
+use muster_core::{Address, Index, ListOrder, ListQuery, Mark, RankBound};
 use proptest::{
     collection::vec,
     prelude::{Just, Strategy, any},
@@ -61,12 +61,18 @@ fn query() -> impl Strategy<Value = ListQuery> {
         ListOrder::RankDescending,
     ]);
     let limit = prop_oneof![Just(None), (0..6_u32).prop_map(Some)];
-    (select(&KINDS[..]), parent, statuses, mark, after, order, limit).prop_map(
-        |(kind, parent, statuses, mark, after, order, limit)| ListQuery {
+    let rank = prop_oneof![
+        2 => Just(None),
+        1 => (0..5_u32).prop_map(|rank| Some(RankBound::Above(rank))),
+        1 => (0..5_u32).prop_map(|rank| Some(RankBound::UpTo(rank))),
+    ];
+    (select(&KINDS[..]), parent, statuses, mark, (rank, after), order, limit).prop_map(
+        |(kind, parent, statuses, mark, (rank, after), order, limit)| ListQuery {
             kind,
             parent: parent.map(str::to_owned),
             statuses,
             mark,
+            rank,
             after,
             order,
             limit,

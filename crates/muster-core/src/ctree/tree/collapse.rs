@@ -196,6 +196,18 @@ impl<'t> Collapsed<'t> {
         self.dropped.iter().map(move |place| &tree.slot(*place).node.id)
     }
 
+    /// Nodes that are left, in the order of the text; those behind its end are none.
+    pub fn kept_nodes(&self) -> impl Iterator<Item = &'t Node> {
+        let tree = self.tree;
+        let mut begun = 0;
+        tree.walk_kept(&self.kept).map_while(move |place| {
+            let slot = tree.slot(place);
+            let is_shown = begun <= self.max_chars;
+            begun += slot.chars + 1;
+            is_shown.then_some(&slot.node)
+        })
+    }
+
     /// Whether the text has to be cut.
     pub fn is_truncated(&self) -> bool {
         self.chars > self.max_chars

@@ -58,6 +58,12 @@ impl Node {
     pub fn line_chars(&self) -> u64 {
         chars(self)
     }
+
+    /// Writes the node's line, given its text.
+    pub fn push_line(&self, line: &mut String, body: &str) {
+        push_lead(line, self);
+        line.push_str(if shows_body(self) { body } else { &self.label });
+    }
 }
 
 fn tag(node: &Node) -> &'static str {

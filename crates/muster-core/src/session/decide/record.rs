@@ -10,7 +10,7 @@ use crate::{
         body::{self, TaskEvent, is_reserved},
         command::{Author, Record},
         event::{Aside, Body, Place},
-        limits::{ID_CHARS_MAX, TYPE_CHARS_MAX},
+        limits::{ID_CHARS_MAX, TURN_MAX, TYPE_CHARS_MAX},
         lookup,
     },
     text,
@@ -109,7 +109,11 @@ fn start_turn(desk: &mut Desk, event: Event) -> Decided<()> {
     turn::end(desk, "interrupted", Some("superseded"))?;
     let session = desk.session()?;
     let newest = session.turns.newest;
-    let given = event.data.get("turn").and_then(Value::as_u64).filter(|turn| *turn > newest);
+    let given = event
+        .data
+        .get("turn")
+        .and_then(Value::as_u64)
+        .filter(|turn| (newest + 1..=TURN_MAX).contains(turn));
     let number = given.unwrap_or(newest + 1);
     // The id of the turn before is only there because nobody named another one.
     let named = event.place.turn_id.clone();

@@ -1,11 +1,18 @@
-//! The summary of the tree, right at any moment (HB-13), and its text within a budget (HB-15).
+//! The summary of the tree, right at any moment (HB-13), its nodes in pages (HB-14), and its text
+//! within a budget (HB-15).
+//!
+//! The summary is made from a few documents. Pages, and texts that name what they leave out, come
+//! from the whole tree, which whoever calls keeps in memory.
 
 use serde::Serialize;
 
 use super::{Docs, Shown};
 use crate::{
-    ctree::{Sections, tree::Compiled},
-    session::{compile, lookup},
+    ctree::{
+        Node, NodeId, Sections, Tree,
+        tree::{Collapsed, Compiled, NodeView, Page, preview},
+    },
+    session::{Key, compile, lookup},
 };
 
 /// The five sections, all there.
@@ -15,6 +22,47 @@ pub struct Ctrees {
     #[serde(flatten)]
     pub sections: Sections,
     /// The last event that they contain.
+    pub seq: u64,
+}
+
+/// Which nodes are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// All of them.
+    Raw,
+    /// Those that are left within the session's budget.
+    Collapsed,
+}
+
+/// Which part of a tree is wanted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TreeRequest {
+    /// Of which stage.
+    pub stage: Stage,
+    /// Behind which node.
+    pub behind: Option<NodeId>,
+    /// At most so many.
+    pub limit: usize,
+    /// With the start of each text.
+    pub previews: bool,
+    /// With each text.
+    pub bodies: bool,
+}
+
+/// A part of a tree's nodes, with what is known of the whole.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NodesPage {
+    /// The nodes, parents first.
+    pub nodes: Vec<NodeView>,
+    /// Behind which node the next page begins.
+    pub next: Option<NodeId>,
+    /// The root.
+    pub root: NodeId,
+    /// The node made last.
+    pub last: Option<NodeId>,
+    /// The tree as text, for its hashes.
+    pub compiled: Compiled,
+    /// The last event in it.
     pub seq: u64,
 }
 
@@ -30,4 +78,72 @@ pub fn ctrees(docs: &Docs) -> Shown<Ctrees> {
 pub fn compiled(docs: &Docs, max_chars: Option<u64>) -> Shown<Compiled> {
     let session = lookup::session(docs)?;
     Ok(compile::compile(docs, session, max_chars.unwrap_or(session.tree.max_chars))?)
+}
+
+/// The tree of these documents as text, and the last event in it.
+pub fn tree_text(docs: &Docs, tree: &Tree, max_chars: Option<u64>) -> Shown<(Compiled, u64)> {
+    let session = lookup::session(docs)?;
+    let collapsed = tree.collapse(max_chars.unwrap_or(session.tree.max_chars));
+    Ok((written(docs, &collapsed)?, session.last_seq))
+}
+
+/// A page of the tree of these documents; none if it was to begin behind a node that is not there.
+pub fn tree_page(docs: &Docs, tree: &Tree, request: &TreeRequest) -> Shown<Option<NodesPage>> {
+    let session = lookup::session(docs)?;
+    let collapsed = tree.collapse(session.tree.max_chars);
+    let behind = request.behind.as_ref();
+    let page = match request.stage {
+        Stage::Raw => tree.page(behind, request.limit),
+        Stage::Collapsed => collapsed.page(behind, request.limit),
+    };
+    let Some(mut page) = page else { return Ok(None) };
+    if request.previews || request.bodies {
+        fill_texts(docs, tree, &mut page, request)?;
+    }
+    Ok(Some(NodesPage {
+        nodes: page.nodes,
+        next: page.next,
+        root: tree.root().id.clone(),
+        last: Some(tree.root().newest().clone()),
+        compiled: written(docs, &collapsed)?,
+        seq: session.last_seq,
+    }))
+}
+
+fn written(docs: &Docs, collapsed: &Collapsed<'_>) -> Shown<Compiled> {
+    have_texts(docs, collapsed.kept_nodes())?;
+    collapsed.compile(|node| text_of(docs, node))
+}
+
+fn fill_texts(docs: &Docs, tree: &Tree, page: &mut Page, request: &TreeRequest) -> Shown<()> {
+    have_texts(docs, page.nodes.iter().filter_map(|view| tree.node(&view.id)))?;
+    for view in &mut page.nodes {
+        let Some(node) = tree.node(&view.id) else { continue };
+        let text = text_of(docs, node)?;
+        view.preview = request.previews.then(|| preview(text));
+        view.body = request.bodies.then(|| text.to_owned());
+    }
+    Ok(())
+}
+
+/// Asks at once for the texts of nodes: short ones are with the nodes, long ones beside them.
+fn have_texts<'t>(docs: &Docs, nodes: impl Iterator<Item = &'t Node>) -> Shown<()> {
+    let ids: Vec<&NodeId> = nodes.filter(|node| node.body_chars > 0).map(|node| &node.id).collect();
+    docs.have_all(ids.iter().map(|id| Key::Node((*id).clone())))?;
+    let mut long = Vec::new();
+    for id in ids {
+        let stored = lookup::stored_node(docs, id)?;
+        long.extend(stored.filter(|stored| stored.text.is_none()).map(|_| Key::Text(id.clone())));
+    }
+    Ok(docs.have_all(long.into_iter())?)
+}
+
+fn text_of<'d>(docs: &'d Docs, node: &Node) -> Shown<&'d str> {
+    if node.body_chars == 0 {
+        return Ok("");
+    }
+    match lookup::stored_node(docs, &node.id)? {
+        Some(stored) => Ok(lookup::text(docs, stored)?),
+        None => unreachable!("{} is in the tree of these documents", node.id),
+    }
 }

@@ -36,6 +36,7 @@ fn list_queries() -> Vec<ListQuery> {
                         parent: parent.clone(),
                         statuses: statuses.clone(),
                         mark,
+                        rank: None,
                         after: Some(1_000),
                         order,
                         limit: Some(5),

@@ -1,0 +1,210 @@
+//! The trees of sessions that somebody reads, kept in memory between reads.
+//!
+//! ```text
+//!   commit ──changed nodes──► waiting line of a kept tree      a writer never waits for a reader
+//!                                   │
+//!   read at seq n ──────────────────┴─► tree at n ──► view     else it is built from all nodes
+//! ```
+//!
+//! A tree is only ever shown at the moment of the documents that it is shown with. Commits of other
+//! processes come without their nodes; then the tree is built anew.
+
+use std::{
+    any::Any,
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use muster_core::{
+    Aggregate, Documents, ListQuery, Refusal,
+    ctree::{Node, Tree},
+    session::{Document, Rejection, Sessions, lookup::session},
+};
+use muster_store::{Snapshot, Store, StoreError};
+
+use crate::{
+    cache::Cache,
+    load::{self, Source},
+};
+
+/// Nodes kept over all trees; about half a kilobyte each.
+const NODES_KEPT_MAX: usize = 200_000;
+/// Changed nodes that may wait for the next reader of a tree.
+const NODES_WAITING_MAX: usize = 10_000;
+
+/// The trees of one engine.
+#[derive(Default)]
+pub(crate) struct Trees(Mutex<Shelf>);
+
+#[derive(Default)]
+struct Shelf {
+    trees: HashMap<String, Arc<Kept>>,
+    /// Counts reads, to know which tree was read last.
+    reads: u64,
+}
+
+/// A tree and what has happened to it since it was last read.
+struct Kept {
+    tree: Mutex<Option<Grown>>,
+    waiting: Mutex<Vec<Growth>>,
+    /// When it was last read, and how large it was.
+    used: Mutex<(u64, usize)>,
+}
+
+/// A tree at one moment.
+struct Grown {
+    seq: u64,
+    tree: Tree,
+}
+
+/// Nodes that changed between two moments.
+struct Growth {
+    after: u64,
+    seq: u64,
+    nodes: Vec<Node>,
+}
+
+impl Trees {
+    /// Takes note of a commit; does nothing for streams whose tree nobody reads.
+    pub(crate) fn note<'d>(
+        &self,
+        stream: &str,
+        (after, seq): (u64, u64),
+        changed: impl Iterator<Item = &'d dyn Any>,
+    ) {
+        let Some(kept) = lock(&self.0).trees.get(stream).cloned() else { return };
+        let documents = changed.filter_map(|document| document.downcast_ref::<Document>());
+        let nodes = documents.filter_map(Document::as_node).map(|stored| stored.node.clone());
+        let mut nodes: Vec<Node> = nodes.collect();
+        // Parents before children: they were numbered first.
+        nodes.sort_by(|a, b| {
+            let (a, b) = (a.id.as_str(), b.id.as_str());
+            a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+        });
+        let mut waiting = lock(&kept.waiting);
+        let held: usize = waiting.iter().map(|growth| growth.nodes.len()).sum();
+        if held + nodes.len() > NODES_WAITING_MAX {
+            // Nobody reads it any more; whoever does pays for it once.
+            drop(waiting);
+            lock(&self.0).trees.remove(stream);
+            return;
+        }
+        waiting.push(Growth { after, seq, nodes });
+    }
+
+    /// Runs a view over the tree and the documents of one moment.
+    pub(crate) fn read<T>(
+        &self,
+        store: &dyn Store,
+        cache: &Cache,
+        stream: &str,
+        view: impl Fn(&Documents<Sessions>, &Tree) -> Result<T, Refusal<Sessions>>,
+    ) -> Result<Result<T, Box<Rejection>>, StoreError> {
+        let kept = self.kept(stream);
+        let mut tree = lock(&kept.tree);
+        let mut snapshot = store.snapshot()?;
+        let mut documents = Documents::default();
+        let mut source = Source { stream, snapshot: &mut *snapshot, cache, committed: true };
+        let standing = load::answer(&mut source, &mut documents, |docs| session(docs).map(drop))?;
+        if let Err(rejection) = standing {
+            self.forget(stream);
+            return Ok(Err(rejection));
+        }
+        let head = source.snapshot.head(stream)?.seq;
+        let grown = match tree.take().and_then(|grown| kept.advance(grown, head)) {
+            Some(grown) => grown,
+            None => build(source.snapshot, stream, head)?,
+        };
+        let outcome = load::answer(&mut source, &mut documents, |docs| view(docs, &grown.tree))?;
+        lock(&kept.used).1 = grown.tree.len();
+        *tree = Some(grown);
+        drop(tree);
+        self.make_room();
+        Ok(outcome)
+    }
+
+    fn kept(&self, stream: &str) -> Arc<Kept> {
+        let mut shelf = lock(&self.0);
+        shelf.reads += 1;
+        let now = shelf.reads;
+        let fresh = || {
+            let (tree, waiting) = (Mutex::new(None), Mutex::default());
+            Arc::new(Kept { tree, waiting, used: Mutex::new((now, 0)) })
+        };
+        let kept = Arc::clone(shelf.trees.entry(stream.to_owned()).or_insert_with(fresh));
+        lock(&kept.used).0 = now;
+        kept
+    }
+
+    fn forget(&self, stream: &str) {
+        lock(&self.0).trees.remove(stream);
+    }
+
+    /// Drops the trees that were not read for longest, until the rest is small enough.
+    fn make_room(&self) {
+        let mut shelf = lock(&self.0);
+        loop {
+            let sizes = shelf.trees.iter().map(|(name, kept)| (*lock(&kept.used), name));
+            let (mut total, mut oldest) = (0, None);
+            for ((read, nodes), name) in sizes {
+                total += nodes;
+                if oldest.is_none_or(|(earliest, _)| read < earliest) {
+                    oldest = Some((read, name));
+                }
+            }
+            let Some(name) =
+                oldest.filter(|_| total > NODES_KEPT_MAX).map(|(_, name)| name.clone())
+            else {
+                return;
+            };
+            shelf.trees.remove(&name);
+        }
+    }
+}
+
+impl Kept {
+    /// The tree at a later moment, if everything that happened in between is known.
+    fn advance(&self, mut grown: Grown, head: u64) -> Option<Grown> {
+        let mut waiting = lock(&self.waiting);
+        // News of moments that the reader does not see yet go on waiting.
+        let seen = waiting.iter().take_while(|growth| growth.seq <= head).count();
+        for growth in waiting.drain(..seen) {
+            if growth.seq <= grown.seq {
+                continue;
+            }
+            if growth.after != grown.seq {
+                return None;
+            }
+            for node in growth.nodes {
+                grown.tree.advance(node).ok()?;
+            }
+            grown.seq = growth.seq;
+        }
+        (grown.seq == head).then_some(grown)
+    }
+}
+
+/// The tree of all nodes in a stream.
+fn build(snapshot: &mut dyn Snapshot, stream: &str, seq: u64) -> Result<Grown, StoreError> {
+    let rows = snapshot.list(stream, &ListQuery::of("node"))?;
+    let mut nodes = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let (_, document) = load::decode::<Sessions>(stream, row)?;
+        nodes.extend(document.as_node().map(|stored| stored.node.clone()));
+    }
+    let tree = Tree::of(nodes).map_err(|error| StoreError::Damaged {
+        place: stream.to_owned(),
+        finding: error.to_string(),
+    })?;
+    Ok(Grown { seq, tree })
+}
+
+/// What is kept is moved in and out whole, so a panic elsewhere cannot leave it half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The documents of a room as anything, for whoever knows the room.
+pub(crate) fn anything<A: Aggregate>(document: &A::Document) -> &dyn Any {
+    document
+}
