@@ -83,7 +83,7 @@ fn suggestion(workspace: &WorkspaceId, gate: Gate, report: &GateReport) -> Sugge
     }
 }
 
-/// Confirming what is missing; where only that is unmet, the portal does it and closes the step.
+/// Confirming what is missing; where only that was unmet, the portal does it and closes the step.
 fn confirmation(workspace: &WorkspaceId, report: &GateReport) -> Suggestion {
     let confirm = |tool: &str, reason: &str, checkpoints: Value| {
         let params = json!({
@@ -94,18 +94,11 @@ fn confirmation(workspace: &WorkspaceId, report: &GateReport) -> Suggestion {
     };
     let checkpoints = confirmations(&report.missing_checkpoints);
     let verify = confirm("tasks_verify", "confirm the missing checkpoints", checkpoints);
-    let else_met = report.missing_proofs.is_empty()
-        && report.open_children.is_empty()
-        && report.open_nodes.is_empty()
-        && !report.blocked;
-    if report.closed || !else_met {
+    if report.closing.is_empty() {
         return verify;
     }
-    let named = Checkpoint::ALL.iter().filter(|checkpoint| {
-        Checkpoint::GATE.contains(checkpoint) || report.missing_checkpoints.contains(checkpoint)
-    });
     let reason = "confirm the missing checkpoints and close the step";
-    verify.or_else(confirm("tasks_macro_close_step", reason, all_true(named)))
+    verify.or_else(confirm("tasks_macro_close_step", reason, all_true(&report.closing)))
 }
 
 /// TASKS-GATE-6.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::groups::Repeatable;
 use crate::{
-    ApiError, App, Effect, Envelope, ErrorCode, WarningCode,
+    ApiError, App, Effect, Envelope, ErrorCode, Suggestion, WarningCode,
     arguments::{Reason, invalid, invalid_with},
     call::{self, Action, Call, Failure, Prepared, Reply},
     refusals,
@@ -109,17 +109,24 @@ impl Operation for TasksBatch {
                 (Ok(_) | Err(_), _) => entries.push(entry),
             }
         }
-        let (name, envelopes) = (self.workspace.to_string(), Voice::of(call.app));
+        let (name, voice) = (self.workspace.to_string(), Voice::of(call.app));
         let key = self.repeatable.idempotency_key;
         call.write_or_refuse(&self.workspace, key, move |draft| {
-            let mut answers = Vec::with_capacity(entries.len());
+            let mut outcomes = Vec::with_capacity(entries.len());
             for (index, entry) in entries.iter().enumerate() {
-                let answer = run_entry(draft, entry, &envelopes)?;
-                if atomic && let Some(error) = &answer.error {
-                    return Ok(Err(batch_failed(index, &entry.tool, error, &answer)));
+                match run_entry(draft, entry)? {
+                    Err(mut failure) if atomic => {
+                        draft.clear();
+                        failure.suggestions = still_offered(draft, entry, &failure)?;
+                        return Ok(Err(batch_failed(index, &entry.tool, failure)));
+                    }
+                    outcome => outcomes.push(outcome),
                 }
-                answers.push(answer);
             }
+            refresh_suggestions(draft, &entries, &mut outcomes)?;
+            let answers = entries.iter().zip(outcomes);
+            let answers: Vec<Envelope> =
+                answers.map(|(entry, outcome)| voice.word(entry, outcome, draft)).collect();
             let tools = entries.iter().map(|entry| entry.tool.as_str());
             let batched = Batched::of(&name, (atomic, compact), tools.zip(&answers));
             let mut reply = Reply::new(&batched);
@@ -141,11 +148,14 @@ impl BatchEntry {
         atomic: bool,
         index: usize,
     ) -> Result<Entry, Failure> {
-        let Some(tool) = self.tool.or(self.name) else {
+        let Some(tool) = one_of((self.tool, self.name), &format!("operations[{index}].name"))?
+        else {
             let argument = format!("operations[{index}].tool");
             return Err(invalid(&argument, Reason::Missing, "the name of a tool"));
         };
-        let mut arguments = self.args.or(self.arguments).unwrap_or_default();
+        let arguments =
+            one_of((self.args, self.arguments), &format!("operations[{index}].arguments"))?;
+        let mut arguments = arguments.unwrap_or_default();
         let own = arguments.entry("workspace").or_insert_with(|| json!(workspace));
         let foreign = own.as_str() != Some(workspace.as_str()) && !own.is_null();
         if own.is_null() {
@@ -157,6 +167,16 @@ impl BatchEntry {
             prepare(app, &tool, arguments, atomic)
         };
         Ok(Entry { tool, prepared })
+    }
+}
+
+/// Two words for the same thing must not contradict each other.
+fn one_of<T: PartialEq>(given: (Option<T>, Option<T>), other: &str) -> Result<Option<T>, Failure> {
+    match given {
+        (Some(one), Some(same)) if one != same => {
+            Err(invalid(other, Reason::Conflict, "the same value under both names, or one of them"))
+        }
+        (one, same) => Ok(one.or(same)),
     }
 }
 
@@ -183,28 +203,60 @@ fn prepare(
     (row.prepare)(app, arguments)
 }
 
+/// What came of one operation.
+type Outcome = Result<Envelope, Failure>;
+
 /// Runs one operation as a call of its own inside the draft.
-fn run_entry(
-    draft: &mut Draft<'_, Tasks>,
-    entry: &Entry,
-    voice: &Voice,
-) -> Result<Envelope, Refusal<Tasks>> {
+fn run_entry(draft: &mut Draft<'_, Tasks>, entry: &Entry) -> Result<Outcome, Refusal<Tasks>> {
     draft.next_call();
     let prepared = match &entry.prepared {
         Ok(prepared) => prepared,
-        Err(failure) => return Ok(voice.failed(&entry.tool, failure.clone(), draft)),
+        Err(failure) => return Ok(Err(failure.clone())),
     };
     let Action::Write(write) = &prepared.action else {
         unreachable!("{} only reads and is not allowed in a batch", entry.tool)
     };
     let failure = match write.inside(draft, &prepared.scene) {
-        Ok(Ok(envelope)) => return Ok(envelope),
+        Ok(Ok(envelope)) => return Ok(Ok(envelope)),
         Ok(Err(failure)) => failure,
         Err(Refusal::Rejected(rejection)) => refusals::explain(write.workspace(), *rejection),
         Err(unloaded @ Refusal::Unloaded(_)) => return Err(unloaded),
     };
     draft.abandon_call();
-    Ok(voice.failed(&entry.tool, failure, draft))
+    Ok(Err(failure))
+}
+
+/// The suggestions of a failed operation in the state as it is now: those it would get if it were
+/// tried again and failed in the same way (TASKS-ENV-4).
+fn still_offered(
+    draft: &mut Draft<'_, Tasks>,
+    entry: &Entry,
+    failure: &Failure,
+) -> Result<Vec<Suggestion>, Refusal<Tasks>> {
+    if failure.suggestions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let again = run_entry(draft, entry)?;
+    draft.abandon_call();
+    Ok(match again {
+        Err(again) if again.error.code == failure.error.code => again.suggestions,
+        Ok(_) | Err(_) => Vec::new(),
+    })
+}
+
+/// An operation that came after a failed one may have made its suggestions stale.
+fn refresh_suggestions(
+    draft: &mut Draft<'_, Tasks>,
+    entries: &[Entry],
+    outcomes: &mut [Outcome],
+) -> Result<(), Refusal<Tasks>> {
+    let last_success = outcomes.iter().rposition(Result::is_ok).unwrap_or(0);
+    for (entry, outcome) in entries.iter().zip(&mut outcomes[..last_success]) {
+        if let Err(failure) = outcome {
+            failure.suggestions = still_offered(draft, entry, failure)?;
+        }
+    }
+    Ok(())
 }
 
 /// What is needed to word a failure inside a draft, without the application.
@@ -222,8 +274,10 @@ impl Voice {
         Self { fit: Box::new(fit) }
     }
 
-    fn failed(&self, tool: &str, failure: Failure, draft: &Draft<'_, Tasks>) -> Envelope {
-        call::failure_envelope(tool, (self.fit)(failure), draft.env().now)
+    fn word(&self, entry: &Entry, outcome: Outcome, draft: &Draft<'_, Tasks>) -> Envelope {
+        outcome.unwrap_or_else(|failure| {
+            call::failure_envelope(&entry.tool, (self.fit)(failure), draft.env().now)
+        })
     }
 }
 
@@ -234,7 +288,8 @@ fn shape_fault(index: usize, tool: &str, failure: &Failure) -> Failure {
     error.into()
 }
 
-fn batch_failed(index: usize, tool: &str, error: &ApiError, answer: &Envelope) -> Failure {
+fn batch_failed(index: usize, tool: &str, failure: Failure) -> Failure {
+    let Failure { error, suggestions } = failure;
     let failed = ApiError {
         code: ErrorCode::BatchFailed,
         message: format!("operation {index} ({tool}) failed: {}", error.message),
@@ -245,8 +300,6 @@ fn batch_failed(index: usize, tool: &str, error: &ApiError, answer: &Envelope) -
             ("error".to_owned(), json!(error)),
         ]),
     };
-    // Nothing of the batch happened, so only what does not build on it still works.
-    let suggestions = if index == 0 { answer.suggestions.clone() } else { Vec::new() };
     Failure { error: Box::new(failed), suggestions }
 }
 

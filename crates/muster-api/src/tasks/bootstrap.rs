@@ -127,6 +127,13 @@ impl Operation for TasksScaffold {
     type Response = Scaffolded;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+        let choice = ParentChoice {
+            plan: None,
+            parent: self.parent,
+            target: self.target,
+            plan_title: self.plan_title,
+        };
+        let parent = choice.check(None, Parent::Focus)?;
         let Some(template) = Template::named(&self.template) else {
             return Err(crate::refusals::unknown_template(&self.template));
         };
@@ -134,17 +141,11 @@ impl Operation for TasksScaffold {
             let expected = format!("{}, the template's kind", template.kind().name());
             return Err(invalid("kind", Reason::Conflict, &expected));
         }
-        let choice = ParentChoice {
-            plan: None,
-            parent: self.parent,
-            target: self.target,
-            plan_title: self.plan_title,
-        };
         let description = self.description.and_then(Prose::stored);
         let (workspace, title) = (self.workspace.clone(), self.title.0);
         let key = self.repeatable.idempotency_key;
         if template.kind() == EntityKind::Plan {
-            if choice.parent.is_some() || choice.target.is_some() || choice.plan_title.is_some() {
+            if !matches!(parent, Parent::Focus) {
                 return Err(invalid("parent", Reason::Conflict, "no parent for a plan"));
             }
             return call.write(&self.workspace, key, move |draft| {
@@ -152,7 +153,6 @@ impl Operation for TasksScaffold {
                 Ok(Reply::new(&Scaffolded::plan(draft, &workspace, template, plan)?))
             });
         }
-        let parent = choice.check(None, Parent::Focus)?;
         let steps = template_steps(template);
         let setup = Setup { parent, title, description, steps, think: Seed::Nothing };
         call.write(&self.workspace, key, move |draft| {

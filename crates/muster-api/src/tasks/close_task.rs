@@ -3,7 +3,7 @@
 use muster_core::{
     Draft, Refusal,
     tasks::{
-        Command, Tasks,
+        Command, Tasks, check_done,
         entity::Status,
         history::{Addressed, Operation as Entry},
         id::{EntityId, TaskId, WorkspaceId},
@@ -106,7 +106,8 @@ impl Operation for TasksCloseTask {
             let before = lookup::task(draft.documents(), task)?.meta.status;
             let mut diff = apply_patches(draft, task, &patches)?;
             let done = before == Status::Done && patches.is_empty();
-            let unmet = match finish(draft, task, &mut diff)? {
+            let refused = if done { None } else { finish(draft, task, &mut diff)? };
+            let unmet = match refused {
                 Some(rejection) if apply => return Err(rejection),
                 Some(rejection) => unmet(&workspace, rejection)?,
                 None => Vec::new(),
@@ -189,9 +190,14 @@ fn finish(
 ) -> Result<Option<Refusal<Tasks>>, Refusal<Tasks>> {
     let id = EntityId::Task(task);
     let before = lookup::task(draft.documents(), task)?.meta.status;
-    match draft.apply(&Command::SetStatus { id, to: Status::Done }) {
-        Ok(events) => {
-            if !events.is_empty() {
+    // Patches may have closed a gate of a task that is done already (TASKS-CT-2).
+    let gates = check_done(draft.documents(), id);
+    let finished = gates.and_then(|()| {
+        draft.apply(&Command::SetStatus { id, to: Status::Done }).map(|events| !events.is_empty())
+    });
+    match finished {
+        Ok(is_new) => {
+            if is_new {
                 diff.push(Difference {
                     entity: "task",
                     id: task.to_string(),

@@ -7,9 +7,9 @@ use muster_core::{
         command::Edit,
         entity::Urgency,
         event::{Manner, MetaPatch, OwnPatch},
-        id::{EntityId, EntityKind, WorkspaceId},
+        id::{EntityKind, WorkspaceId},
         wire::EventView,
-        wording::{FreeObject, Prose, Tags, Title},
+        wording::{Dependencies, FreeObject, Prose, Tags, Title},
     },
 };
 use schemars::JsonSchema;
@@ -46,8 +46,7 @@ pub(crate) struct TasksEdit {
     /// All tags from now on, at most 50.
     tags: Option<Tags>,
     /// All ids that have to be done first.
-    #[schemars(length(max = 200))]
-    depends_on: Option<Vec<EntityId>>,
+    depends_on: Option<Dependencies>,
     /// Task only: new domain.
     new_domain: Option<Prose>,
     /// Plan only: new contract.
@@ -117,7 +116,7 @@ impl TasksEdit {
             context: self.context.map(Prose::stored),
             priority: self.priority,
             tags: self.tags.map(|tags| tags.0),
-            depends_on: self.depends_on.map(without_duplicates),
+            depends_on: self.depends_on.map(|ids| ids.0),
         };
         let own = OwnPatch {
             contract: self.contract.map(Prose::stored),
@@ -130,14 +129,4 @@ impl TasksEdit {
         }
         Ok((meta, own))
     }
-}
-
-fn without_duplicates(ids: Vec<EntityId>) -> Vec<EntityId> {
-    let mut unique = Vec::with_capacity(ids.len());
-    for id in ids {
-        if !unique.contains(&id) {
-            unique.push(id);
-        }
-    }
-    unique
 }

@@ -193,9 +193,7 @@ impl Operation for TasksEvidenceCapture {
             lookup::expect_revision(docs, target.id, expected_revision)?;
             let captured = capture(draft, target.id, selector.as_ref(), &linked, &sifted.kept)?;
             let mut reply = Reply::new(&captured).about(target);
-            if !linked.is_empty() {
-                warn_weak(&mut reply, &sifted);
-            }
+            warn_weak(&mut reply, &sifted, !linked.is_empty());
             Ok(reply)
         })
     }
@@ -252,13 +250,13 @@ pub(crate) fn capture(
     })
 }
 
-/// TASKS-EVD-3: proof should name a command and a place to look.
-pub(crate) fn warn_weak(reply: &mut Reply, sifted: &Sifted) {
+/// TASKS-EVD-1, TASKS-EVD-3: what proves something should name a command and a place to look.
+pub(crate) fn warn_weak(reply: &mut Reply, sifted: &Sifted, proves: bool) {
     let mut lacks = Vec::new();
-    if !sifted.kept.has_command() {
+    if proves && !sifted.kept.has_command() {
         lacks.push("a CMD receipt");
     }
-    if !sifted.kept.has_link() {
+    if proves && !sifted.kept.has_link() {
         lacks.push("a LINK receipt");
     }
     if sifted.held_placeholder {

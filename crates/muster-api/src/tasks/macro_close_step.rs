@@ -293,7 +293,7 @@ impl Closing {
             return Ok(None);
         };
         let captured = capture(draft, task.into(), selector, &proof.linked, &sifted.kept)?;
-        warn_weak(notices, sifted);
+        warn_weak(notices, sifted, !proof.linked.is_empty());
         Ok(Some(captured.event))
     }
 }

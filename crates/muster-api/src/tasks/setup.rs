@@ -150,6 +150,9 @@ pub(crate) enum Seed {
 impl Seed {
     /// TASKS-BOOT-2: content that cannot be used is a warning, not an error.
     pub(crate) fn of(think: Option<ThinkInput>) -> Self {
+        if think.as_ref().is_some_and(ThinkInput::names_cards) {
+            return Self::Unusable("a task that is new has no cards to update".to_owned());
+        }
         match think.map(ThinkInput::check) {
             None => Self::Nothing,
             Some(Ok(pipeline)) => Self::Pipeline(pipeline),
@@ -350,13 +353,15 @@ impl TaskInput {
             return Err(invalid("template", Reason::Conflict, expected));
         }
         let name = self.template.as_deref().or(default_template);
+        if self.steps.is_none() && name.is_none() {
+            return Err(invalid("steps", Reason::Missing, "steps or a template"));
+        }
+        gate_ready(self.steps.as_deref().unwrap_or_default())?;
         let parent = parent.check(self.plan_template.as_deref(), otherwise)?;
         let steps = match (self.steps, name) {
-            (Some(steps), _) => steps,
             (None, Some(name)) => template_steps(template("template", name, EntityKind::Task)?),
-            (None, None) => return Err(invalid("steps", Reason::Missing, "steps or a template")),
+            (steps, _) => steps.unwrap_or_default(),
         };
-        gate_ready(&steps)?;
         Ok(Setup {
             parent,
             title: self.task_title.0,

@@ -79,6 +79,12 @@ pub(crate) struct Pipeline {
 }
 
 impl ThinkInput {
+    /// Whether a stage names a card that is there already.
+    pub(crate) fn names_cards(&self) -> bool {
+        let cards = [&self.frame, &self.hypothesis, &self.test, &self.evidence, &self.decision];
+        cards.into_iter().flatten().any(|card| card.id.is_some())
+    }
+
     /// Checks the content: blank stages and statuses of absent stages are unusable.
     pub(crate) fn check(self) -> Result<Pipeline, Failure> {
         let status = self.status.unwrap_or_default();

@@ -138,6 +138,8 @@ impl Write {
         record_operations(draft, scene.intent())?;
         let envelope = scene.success(self.workspace.as_str(), draft.env().now, reply);
         if let Some(key) = &self.key {
+            // An operation of this very batch may have taken the key.
+            kept_answer(draft.documents(), scene, key)?;
             draft.apply(&keep(scene, key, &envelope))?;
         }
         Ok(Ok(envelope))

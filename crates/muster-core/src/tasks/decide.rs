@@ -13,6 +13,8 @@ mod restore;
 mod status;
 mod step;
 
+pub use status::check_done;
+
 use super::{
     Command, Event, Key, Rejection, Tasks,
     command::{CreatePlan, CreateTask},

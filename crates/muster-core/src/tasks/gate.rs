@@ -31,8 +31,27 @@ impl GateReport {
             closed: step.is_closed(),
             steps: Vec::new(),
             required_optional: required.into_iter().filter(optional).collect(),
+            closing: Vec::new(),
             is_undone: false,
         }
+    }
+
+    /// Says which confirmations would close the step, going by how it was before the refused call:
+    /// whatever else that call did is gone.
+    pub fn with_closing(mut self, before: &Task) -> Self {
+        let Some(step) = before.steps.by_id(self.step_id) else { return self };
+        let missing = self.missing_checkpoints.iter().copied().collect();
+        let then = Self::of(before, step, &missing);
+        let else_met = then.missing_proofs.is_empty() && !then.has_open_children();
+        if else_met && !then.blocked && !then.closed {
+            let wanted = |cp: &Checkpoint| {
+                Checkpoint::GATE.contains(cp)
+                    || missing.contains(cp)
+                    || then.missing_checkpoints.contains(cp)
+            };
+            self.closing = Checkpoint::ALL.into_iter().filter(wanted).collect();
+        }
+        self
     }
 
     /// Whether a child step or a sub-plan node is open.

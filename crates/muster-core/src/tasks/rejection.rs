@@ -251,6 +251,9 @@ pub struct GateReport {
     pub steps: Vec<StepPath>,
     /// Optional checkpoints that are required here, for the retry a caller can fill in.
     pub required_optional: Vec<Checkpoint>,
+    /// Checkpoints that close the step in one call when all of them are confirmed, as things stood
+    /// before the refused call; empty when that is not enough.
+    pub closing: Vec<Checkpoint>,
     /// Whether the refused call itself made the task, so that it does not exist now.
     pub is_undone: bool,
 }

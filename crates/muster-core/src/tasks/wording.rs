@@ -8,9 +8,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Map, Value};
 
-use super::limits::{
-    ITEM_CHARS_MAX, ITEMS_MAX, OBJECT_CHARS_MAX, PROSE_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX,
-    TITLE_CHARS_MAX,
+use super::{
+    id::EntityId,
+    limits::{
+        DEPENDENCIES_MAX, ITEM_CHARS_MAX, ITEMS_MAX, OBJECT_CHARS_MAX, PROSE_CHARS_MAX,
+        TAG_CHARS_MAX, TAGS_MAX, TITLE_CHARS_MAX,
+    },
 };
 
 /// Words that mean "nothing" in a list.
@@ -132,6 +135,27 @@ impl<'de> Deserialize<'de> for Tags {
 
 inline_schema!(Tags, {
     "type": "array", "maxItems": TAGS_MAX, "items": {"type": "string", "maxLength": TAG_CHARS_MAX}
+});
+
+/// Ids of what has to be done first, without duplicates.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dependencies(pub Vec<EntityId>);
+
+impl<'de> Deserialize<'de> for Dependencies {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let given = Vec::<EntityId>::deserialize(deserializer)?;
+        let mut ids: Vec<EntityId> = Vec::with_capacity(given.len());
+        for id in given {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        Ok(Self(ids))
+    }
+}
+
+inline_schema!(Dependencies, {
+    "type": "array", "items": {"type": "string"}, "maxItems": DEPENDENCIES_MAX
 });
 
 /// A structured contract: free keys, bounded as a whole.

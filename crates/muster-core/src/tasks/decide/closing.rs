@@ -1,14 +1,16 @@
 //! Closing, reopening and blocking a step.
 
 use super::{Decision, Docs, derive, reject, step_ref};
-use crate::Timestamp;
-use crate::tasks::{
-    Event, Rejection,
-    command::{Force, StepTarget},
-    event::{Derived, StepBlockSet, StepDone, StepReopened},
-    lookup,
-    rejection::{Gate, GateReport},
-    step::{Checkpoint, Checkpoints, Step, Waiver},
+use crate::{
+    Refusal, Timestamp,
+    tasks::{
+        Document, Event, Key, Rejection, Tasks,
+        command::{Force, StepTarget},
+        event::{Derived, StepBlockSet, StepDone, StepReopened},
+        lookup,
+        rejection::{Gate, GateReport},
+        step::{Checkpoint, Checkpoints, Step, Waiver},
+    },
 };
 
 pub(super) fn close(
@@ -26,14 +28,28 @@ pub(super) fn close(
         (None, _) => None,
         // TASKS-GATE-4: force never skips open children.
         (Some(_), Some(force)) if !report.has_open_children() => Some(waive(&report, force)),
-        (Some(_), Some(_)) => return reject(Rejection::GateOpen { gate: Gate::Children, report }),
-        (Some(gate), None) => return reject(Rejection::GateOpen { gate, report }),
+        (Some(_), Some(_)) => return open_gate(docs, Gate::Children, report),
+        (Some(gate), None) => return open_gate(docs, gate, report),
     };
     Ok(vec![Event::StepDone(StepDone {
         step: step_ref(docs, task, step)?,
         waiver,
         derived: derive::work_begins(docs, task)?,
     })])
+}
+
+/// Refuses because of a gate, with what would close the step instead.
+pub(super) fn open_gate<T>(
+    docs: &Docs,
+    gate: Gate,
+    report: GateReport,
+) -> Result<T, Refusal<Tasks>> {
+    let before = docs.original(&Key::Task(report.task))?.and_then(Document::as_task);
+    let report = match before {
+        Some(task) => report.with_closing(task),
+        None => report,
+    };
+    reject(Rejection::GateOpen { gate, report })
 }
 
 fn closed_already(step: &Step) -> Rejection {

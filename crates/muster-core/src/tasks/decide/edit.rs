@@ -64,7 +64,11 @@ fn check_dependencies(
 }
 
 /// Whether following dependencies from `start` arrives at `goal`.
-fn reaches(docs: &Docs, start: EntityId, goal: EntityId) -> Result<bool, Refusal<Tasks>> {
+pub(super) fn reaches(
+    docs: &Docs,
+    start: EntityId,
+    goal: EntityId,
+) -> Result<bool, Refusal<Tasks>> {
     let mut seen = BTreeSet::from([start]);
     let mut pending = vec![start];
     while let Some(id) = pending.pop() {

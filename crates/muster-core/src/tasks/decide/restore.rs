@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Decision, Docs, derive, entity_ref, reject};
+use super::{Decision, Docs, derive, edit::reaches, entity_ref, reject};
 use crate::{
     Refusal,
     tasks::{
@@ -31,6 +31,9 @@ pub(super) fn restore(docs: &Docs, op_seq: u64, undo: bool) -> Decision {
     if !conflicts.is_empty() {
         return reject(Rejection::RestoreConflict { op_seq, fields: conflicts, unmet: None });
     }
+    check_circle(docs, operation, written)?;
+    check_block(docs, operation, written)?;
+    let written = &with_taken_back(docs, operation, written)?;
     check_closing(docs, operation, change, written)?;
     Ok(vec![Event::Restored(Restored {
         subject: entity_ref(docs, operation.entity)?,
@@ -61,6 +64,63 @@ fn addressed_step<'a>(
     };
     let task = lookup::task(docs, id)?;
     Ok(task.steps.at(path).map(|step| (task, step)))
+}
+
+/// Dependencies of others may have changed since; they never lead back (TASKS-EDIT-3).
+fn check_circle(
+    docs: &Docs,
+    operation: &Operation,
+    written: &Fields,
+) -> Result<(), Refusal<Tasks>> {
+    let mut depends_on: Vec<EntityId> = Vec::new();
+    fields::read(written, "depends_on", &mut depends_on);
+    for dependency in depends_on {
+        if reaches(docs, dependency, operation.entity)? {
+            let field = "depends_on";
+            let value = |fields: &Fields| fields.get(field).cloned().unwrap_or_default();
+            let now = operation.addressed().fields(docs)?;
+            let fields = vec![(field.to_owned(), value(written), value(&now))];
+            let op_seq = operation.seq;
+            return reject(Rejection::RestoreConflict { op_seq, fields, unmet: None });
+        }
+    }
+    Ok(())
+}
+
+/// A closed step is not blocked (TASKS-BLOCK-1).
+fn check_block(docs: &Docs, operation: &Operation, written: &Fields) -> Result<(), Refusal<Tasks>> {
+    let blocks = operation.node.is_none() && written.get("blocked") == Some(&Value::Bool(true));
+    match addressed_step(docs, operation)? {
+        Some((_, step)) if blocks && step.is_closed() => {
+            let [expected, actual] = [false, true].map(Value::Bool);
+            let fields = vec![("completed".to_owned(), expected, actual)];
+            reject(Rejection::RestoreConflict { op_seq: operation.seq, fields, unmet: None })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// TASKS-STATE-7, as for a direct call: criteria or tests that change take back a confirmation that
+/// was given for the others.
+fn with_taken_back(
+    docs: &Docs,
+    operation: &Operation,
+    written: &Fields,
+) -> Result<Fields, Refusal<Tasks>> {
+    let mut written = written.clone();
+    if operation.path.is_none() || operation.node.is_some() {
+        return Ok(written);
+    }
+    let now = operation.addressed().fields(docs)?;
+    for (list, confirmed) in
+        [("success_criteria", "criteria_confirmed"), ("tests", "tests_confirmed")]
+    {
+        let differs = written.get(list).is_some_and(|value| now.get(list) != Some(value));
+        if differs && now.get(confirmed) == Some(&Value::Bool(true)) {
+            written.entry(confirmed.to_owned()).or_insert(Value::Bool(false));
+        }
+    }
+    Ok(written)
 }
 
 /// TASKS-UNDO-3: closing a step again has to pass the gates as they are now.
@@ -100,13 +160,20 @@ fn consequences(
     written: &Fields,
 ) -> Result<Derived, Refusal<Tasks>> {
     let Some((task, step)) = addressed_step(docs, operation)? else { return Ok(derive::nothing()) };
-    let opens_step = written.get("completed") == Some(&Value::Bool(false));
-    let opens_node =
-        operation.node.is_some() && written.get("status").is_some_and(|status| status != "DONE");
-    let closes = written.get("completed") == Some(&Value::Bool(true));
-    if opens_step || (opens_node && step.is_closed()) {
-        derive::step_opens(docs, task, &step.path)
-    } else if closes {
+    let writes = |value: bool| written.get("completed") == Some(&Value::Bool(value));
+    let changes_lists = written.contains_key("success_criteria") || written.contains_key("tests");
+    let opens = match operation.node {
+        Some(_) => written.get("status").is_some_and(|status| status != "DONE"),
+        None => changes_lists && !writes(true),
+    };
+    if writes(false) || (opens && step.is_closed()) {
+        let mut derived = derive::step_opens(docs, task, &step.path)?;
+        if writes(false) {
+            // TASKS-STATE-6: what was asked for is no consequence of itself.
+            derived.reopened.retain(|path| *path != step.path);
+        }
+        Ok(derived)
+    } else if writes(true) {
         derive::work_begins(docs, task)
     } else {
         Ok(derive::nothing())

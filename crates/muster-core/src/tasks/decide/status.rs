@@ -1,6 +1,6 @@
 //! Setting the status of a plan or task; DONE has to pass (TASKS-GATE-5).
 
-use super::{Decision, Docs, derive, entity_ref, reject};
+use super::{Decision, Docs, closing::open_gate, derive, entity_ref, reject};
 use crate::{
     ListQuery, Refusal,
     tasks::{
@@ -36,8 +36,8 @@ pub(super) fn set(docs: &Docs, id: EntityId, to: Status) -> Decision {
     Ok(vec![Event::StatusSet(StatusSet { subject, moved: StatusMove { from, to }, derived })])
 }
 
-/// Whether a plan or task may be DONE now.
-pub(super) fn check_done(docs: &Docs, id: EntityId) -> Result<(), Refusal<Tasks>> {
+/// Whether a plan or task may be DONE now; it may be so already.
+pub fn check_done(docs: &Docs, id: EntityId) -> Result<(), Refusal<Tasks>> {
     let meta = match id {
         EntityId::Plan(id) => {
             let plan = lookup::plan(docs, id)?;
@@ -46,7 +46,7 @@ pub(super) fn check_done(docs: &Docs, id: EntityId) -> Result<(), Refusal<Tasks>
         }
         EntityId::Task(id) => {
             let task = lookup::task(docs, id)?;
-            check_steps(task)?;
+            check_steps(docs, task)?;
             &task.meta
         }
     };
@@ -71,7 +71,7 @@ fn check_tasks(docs: &Docs, plan: &Plan) -> Result<(), Refusal<Tasks>> {
     reject(Rejection::TasksOpen { plan: plan.id, open })
 }
 
-fn check_steps(task: &Task) -> Result<(), Refusal<Tasks>> {
+fn check_steps(docs: &Docs, task: &Task) -> Result<(), Refusal<Tasks>> {
     if task.steps.is_empty() {
         return reject(steps_open(task));
     }
@@ -87,7 +87,7 @@ fn check_steps(task: &Task) -> Result<(), Refusal<Tasks>> {
             let mut report = GateReport::of(task, first, &Checkpoints::new());
             let paths = failing.iter().take(LISTED_MAX).map(|step| step.path.clone());
             report.steps = paths.collect();
-            return reject(Rejection::GateOpen { gate, report });
+            return open_gate(docs, gate, report);
         }
     }
     if task.steps.iter().any(|step| !step.is_closed()) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Applied, Docs, Moment, apply_plan_move, change_meta, change_plan, change_task,
-    change_workspace, tell_dependents,
+    change_workspace, memory::leave_stacks, tell_dependents,
 };
 use crate::{
     ListQuery,
@@ -15,7 +15,6 @@ use crate::{
             ChecklistSet, ContractSet, Deleted, Edited, MetaPatch, OwnPatch, PlanCreated,
             StatusSet, TaskCreated,
         },
-        history::OperationState,
         id::EntityId,
         lookup,
         tree::StepTree,
@@ -186,22 +185,7 @@ fn remove_attached(docs: &mut Docs, id: EntityId) -> Applied {
             keys.push(Key::Card(card.id));
         }
     }
-    let stacked = [OperationState::Undoable.name(), OperationState::Redoable.name()];
-    let operations = ListQuery { statuses: stacked.to_vec(), ..attached("operation") };
-    let mut stacked = Vec::new();
-    for document in docs.list(&operations)? {
-        if let Document::Operation(operation) = document {
-            stacked.push(operation.seq);
-        }
-    }
-    for seq in stacked {
-        if let Some(Document::Operation(operation)) = docs.edit(&Key::Operation(seq))? {
-            operation.state = match operation.state {
-                OperationState::Redoable | OperationState::Undone => OperationState::Undone,
-                OperationState::Undoable | OperationState::Final => OperationState::Final,
-            };
-        }
-    }
+    leave_stacks(docs, id, |_| true)?;
     keys.into_iter().for_each(|key| docs.remove(key));
     docs.remove(Key::Memory(id));
     Ok(())

@@ -158,6 +158,37 @@ pub(super) fn recorded(docs: &mut Docs, operation: &Operation, moment: Moment) -
     Ok(())
 }
 
+/// Operations on what is gone leave the stacks of undo and redo (TASKS-UNDO-4).
+pub(super) fn leave_stacks(
+    docs: &mut Docs,
+    id: EntityId,
+    is_gone: impl Fn(&Operation) -> bool,
+) -> Applied {
+    let stacked = [OperationState::Undoable.name(), OperationState::Redoable.name()];
+    let query = ListQuery {
+        parent: Some(id.to_string()),
+        statuses: stacked.to_vec(),
+        ..ListQuery::of("operation")
+    };
+    let mut gone = Vec::new();
+    for document in docs.list(&query)? {
+        if let Document::Operation(operation) = document
+            && is_gone(operation)
+        {
+            gone.push(operation.seq);
+        }
+    }
+    for seq in gone {
+        if let Some(Document::Operation(operation)) = docs.edit(&Key::Operation(seq))? {
+            operation.state = match operation.state {
+                OperationState::Redoable | OperationState::Undone => OperationState::Undone,
+                OperationState::Undoable | OperationState::Final => OperationState::Final,
+            };
+        }
+    }
+    Ok(())
+}
+
 fn forget_redo(docs: &mut Docs, id: EntityId) -> Applied {
     let query = ListQuery {
         parent: Some(id.to_string()),

@@ -1,9 +1,11 @@
 //! Steps and the nodes of their sub-plans.
 
-use super::{Applied, Docs, Moment, apply_derived, apply_plan_move, change_task, change_workspace};
 use serde_json::json;
 
-use super::memory::mirror_note;
+use super::{
+    Applied, Docs, Moment, apply_derived, apply_plan_move, change_task, change_workspace,
+    memory::{leave_stacks, mirror_note},
+};
 use crate::{
     ListQuery,
     tasks::{
@@ -130,6 +132,10 @@ pub(super) fn deleted(docs: &mut Docs, deleted: &StepDeleted, moment: Moment) ->
         }
     }
     gone.into_iter().for_each(|key| docs.remove(key));
+    leave_stacks(docs, task_id, |operation| {
+        let path = operation.path.as_ref();
+        path.is_some_and(|path| *path == place.path || path.is_below(&place.path))
+    })?;
     change_task(docs, place.task.task, |task| {
         task.steps.remove(&place.path);
         task.meta.revision = place.task.revision;
@@ -180,6 +186,10 @@ fn apply_node_fields(node: &mut Node, fields: &NodeFields) {
 }
 
 pub(super) fn node_deleted(docs: &mut Docs, deleted: &NodeDeleted, moment: Moment) -> Applied {
+    let StepRef { task, path, .. } = &deleted.step;
+    leave_stacks(docs, task.task.into(), |operation| {
+        operation.path.as_ref() == Some(path) && operation.node == Some(deleted.ordinal)
+    })?;
     change_step(docs, &deleted.step, &Derived::default(), moment, |step| {
         step.nodes.retain(|node| node.ordinal != deleted.ordinal);
     })

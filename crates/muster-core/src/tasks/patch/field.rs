@@ -14,7 +14,7 @@ use crate::{
         },
         rejection::FieldFault,
         step::ProofMode,
-        wording::{FreeObject, Lines, Tags, Title},
+        wording::{Dependencies, FreeObject, Lines, Tags, Title},
     },
     text,
 };
@@ -35,6 +35,9 @@ pub(super) enum FieldKind {
 }
 
 type Fault = (FieldFault, String);
+
+const FLAG: &str = "true or false";
+const OBJECT: &str = "an object";
 
 const SHARED: [(&str, FieldKind); 6] = [
     ("title", FieldKind::Title),
@@ -122,13 +125,11 @@ impl FieldKind {
                 bounded(value, PROSE_CHARS_MAX)?;
                 Ok(if value == "" { Value::Null } else { value.clone() })
             }
-            Self::Object => {
-                read::<FreeObject>(value, "an object").map(|object| Value::Object(object.0))
-            }
+            Self::Object => read::<FreeObject>(value, OBJECT).map(|object| Value::Object(object.0)),
             Self::Status => same::<Status>(value, "TODO, ACTIVE or DONE"),
             Self::Priority => same::<Urgency>(value, "LOW, MEDIUM, HIGH or CRITICAL"),
             Self::ProofMode => same::<ProofMode>(value, "off, warn or require"),
-            Self::Flag => same::<bool>(value, "true or false"),
+            Self::Flag => same::<bool>(value, FLAG),
             Self::Lines => {
                 bounded_list(value, ITEMS_MAX, ITEM_CHARS_MAX)?;
                 read::<Lines>(value, "a list of texts").map(|lines| json!(lines.0))
@@ -139,14 +140,21 @@ impl FieldKind {
             }
             Self::Ids => {
                 bounded_list(value, DEPENDENCIES_MAX, TAG_CHARS_MAX)?;
-                same::<Vec<EntityId>>(value, "a list of ids such as TASK-001")
+                read::<Dependencies>(value, "a list of ids such as TASK-001")
+                    .map(|ids| json!(ids.0))
             }
         }
     }
 }
 
+/// Reads a value; the right type in the wrong form is another fault than the wrong type.
 fn read<T: DeserializeOwned>(value: &Value, expected: &str) -> Result<T, Fault> {
-    T::deserialize(value).map_err(|_| (FieldFault::BadValue, expected.to_owned()))
+    T::deserialize(value).map_err(|_| {
+        let takes_text = !matches!(expected, FLAG | OBJECT);
+        let has_form = takes_text && (value.is_string() || value.is_array());
+        let fault = if has_form { FieldFault::BadFormat } else { FieldFault::BadValue };
+        (fault, expected.to_owned())
+    })
 }
 
 fn same<T: DeserializeOwned>(value: &Value, expected: &str) -> Result<Value, Fault> {
