@@ -9,9 +9,13 @@ use serde_json::{Map, Value, json};
 
 use crate::{App, AppOptions, Toolset};
 
+mod atomicity;
+mod bad_input;
+mod found;
 mod in_session;
 mod lifecycle;
 mod macros;
+mod model;
 mod views;
 
 fn app() -> App {

@@ -1,0 +1,507 @@
+//! Broken arguments for every tool, worked out from the schema that clients see: each is answered
+//! with its code, the argument, the nearest right name, and suggestions that work verbatim.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use muster_core::Timestamp;
+use muster_runtime::FixedClock;
+use muster_store::MemoryStore;
+use proptest::{prelude::*, sample::Index};
+use serde_json::{Map, Value, json};
+
+use super::{app, call, ok};
+use crate::{App, AppOptions, Effect, Registry, Row, Toolset};
+
+type Schema = Map<String, Value>;
+
+/// A place in the arguments of a tool: the way to it and the schema of what stands there.
+struct Place {
+    way: Vec<Way>,
+    schema: Schema,
+}
+
+#[derive(Clone)]
+enum Way {
+    Key(String),
+    Item,
+}
+
+impl Place {
+    /// The name that a refusal gives it.
+    fn name(&self) -> String {
+        let mut name = String::new();
+        for way in &self.way {
+            match way {
+                Way::Key(key) if name.is_empty() => name.push_str(key),
+                Way::Key(key) => name.push_str(&format!(".{key}")),
+                Way::Item => name.push_str("[0]"),
+            }
+        }
+        name
+    }
+
+    /// Arguments that hold nothing but this value, at this place.
+    fn holding(&self, value: Value) -> Value {
+        self.way.iter().rev().fold(value, |inner, way| match way {
+            Way::Key(key) => json!({ key: inner }),
+            Way::Item => json!([inner]),
+        })
+    }
+}
+
+/// The alternatives of a schema.
+fn branches(schema: &Schema) -> Vec<&Schema> {
+    match schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array) {
+        Some(choices) => choices.iter().filter_map(Value::as_object).collect(),
+        None => vec![schema],
+    }
+}
+
+fn is_closed(schema: &Schema) -> bool {
+    schema.get("additionalProperties") == Some(&json!(false))
+}
+
+/// Every place in the arguments of a tool, the arguments themselves first.
+fn places(row: &Row) -> Vec<Place> {
+    fn visit(place: Place, found: &mut Vec<Place>) {
+        for branch in branches(&place.schema.clone()) {
+            let properties = branch.get("properties").and_then(Value::as_object);
+            for (key, schema) in properties.into_iter().flatten() {
+                let way = [place.way.clone(), vec![Way::Key(key.clone())]].concat();
+                let schema = schema.as_object().cloned().unwrap_or_default();
+                visit(Place { way, schema }, found);
+            }
+            if let Some(Value::Object(items)) = branch.get("items") {
+                let way = [place.way.clone(), vec![Way::Item]].concat();
+                visit(Place { way, schema: items.clone() }, found);
+            }
+        }
+        found.push(place);
+    }
+    let mut found = Vec::new();
+    visit(Place { way: Vec::new(), schema: row.input_schema().clone() }, &mut found);
+    found
+}
+
+fn type_of(schema: &Schema) -> Option<&str> {
+    schema.get("type").and_then(Value::as_str)
+}
+
+/// Values of a type that the place does not take.
+fn wrong_types(schema: &Schema) -> Vec<Value> {
+    let samples = [
+        ("string", json!("7")),
+        ("integer", json!(7)),
+        ("number", json!(1.5)),
+        ("boolean", json!(true)),
+        ("array", json!([])),
+        ("object", json!({})),
+    ];
+    let branches = branches(schema);
+    let takes_all = branches.iter().any(|branch| type_of(branch).is_none());
+    let takes = |kind: &str| {
+        takes_all
+            || branches.iter().any(|branch| {
+                let own = type_of(branch);
+                own == Some(kind) || (kind == "integer" && own == Some("number"))
+            })
+    };
+    let wrong = samples.into_iter().filter(|(kind, _)| !takes(kind));
+    wrong.map(|(_, value)| value).collect()
+}
+
+/// Values of the right type that are too small, too large or outside a closed set, and why.
+fn out_of_bounds(schema: &Schema) -> Vec<(Value, &'static str)> {
+    let mut broken = Vec::new();
+    let bound = |branch: &Schema, word: &str| branch.get(word).and_then(Value::as_u64);
+    let all = branches(schema);
+    let is_constant = |branch: &&Schema| branch.contains_key("const");
+    let is_enumeration = schema.contains_key("enum") || all.iter().all(|one| is_constant(one));
+    if is_enumeration && type_of(all[0]) == Some("string") {
+        return vec![(json!("no such word"), "bad_format"), (json!("Done"), "bad_format")];
+    }
+    // With several alternatives of a type it is not fixed which one is meant.
+    for branch in all {
+        match type_of(branch) {
+            Some("string") if !branch.contains_key("enum") => {
+                if let Some(most) = bound(branch, "maxLength") {
+                    let long = "x".repeat(usize::try_from(most).unwrap() + 1);
+                    broken.push((json!(long), "out_of_range"));
+                }
+                if bound(branch, "minLength").is_some_and(|least| least > 0) {
+                    broken.push((json!(""), "out_of_range"));
+                }
+            }
+            Some("integer") => {
+                broken.push((json!(-1), "out_of_range"));
+                if let Some(most) = bound(branch, "maximum") {
+                    broken.push((json!(most + 1), "out_of_range"));
+                }
+            }
+            Some("array") => {
+                if let Some(most) = bound(branch, "maxItems") {
+                    let many = vec![json!("x"); usize::try_from(most).unwrap() + 1];
+                    broken.push((json!(many), "out_of_range"));
+                }
+                if bound(branch, "minItems").is_some_and(|least| least > 0) {
+                    broken.push((json!([]), "out_of_range"));
+                }
+            }
+            Some(_) | None => {}
+        }
+    }
+    broken
+}
+
+/// The refusal of a call, which has to be one, to the point and without a trace.
+fn refusal(app: &App, tool: &str, arguments: Value) -> Value {
+    let events = app.engine().store().position().unwrap();
+    let answer = call(app, tool, arguments);
+    assert_eq!(answer["success"], json!(false), "{tool}: {answer:#}");
+    assert_eq!(app.engine().store().position().unwrap(), events, "{tool} wrote: {answer:#}");
+    let error = &answer["error"];
+    for words in [&error["message"], &error["recovery"]] {
+        assert!(words.as_str().is_some_and(|words| words.len() > 5), "{tool}: {answer:#}");
+    }
+    answer
+}
+
+fn assert_invalid(app: &App, tool: &str, arguments: Value, (argument, reason): (&str, &str)) {
+    let sent = arguments.to_string();
+    let answer = refusal(app, tool, arguments);
+    let details = &answer["error"]["details"];
+    let place = format!("{tool} {}: {answer:#}", sent.chars().take(300).collect::<String>());
+    assert_eq!(answer["error"]["code"], json!("INVALID_INPUT"), "{place}");
+    assert_eq!(details["argument"], json!(argument), "{place}");
+    assert_eq!(details["reason"], json!(reason), "{place}");
+    let expected = details["expected"].as_str().unwrap_or_default();
+    assert!(!expected.is_empty(), "{place}");
+}
+
+/// TASKS-ARG-3: nothing is coerced, at no depth.
+#[test]
+fn wrong_types_are_named_in_every_tool() {
+    let app = app();
+    for row in app.registry().rows() {
+        for place in places(row).iter().filter(|place| !place.way.is_empty()) {
+            for value in wrong_types(&place.schema) {
+                let expected = (&*place.name(), "wrong_type");
+                assert_invalid(&app, row.name, place.holding(value), expected);
+            }
+        }
+    }
+}
+
+/// TASKS-ARG-4, TASKS-LIM-1.
+#[test]
+fn values_out_of_bounds_are_named_in_every_tool() {
+    let app = app();
+    for row in app.registry().rows() {
+        for place in places(row).iter().filter(|place| !place.way.is_empty()) {
+            for (value, reason) in out_of_bounds(&place.schema) {
+                assert_invalid(&app, row.name, place.holding(value), (&place.name(), reason));
+            }
+        }
+    }
+}
+
+/// Everything that is required is missed, at every depth.
+#[test]
+fn missing_arguments_are_named_in_every_tool() {
+    let app = app();
+    for row in app.registry().rows() {
+        for place in places(row) {
+            for branch in branches(&place.schema) {
+                let required = branch.get("required").and_then(Value::as_array);
+                let required = required.into_iter().flatten().filter_map(Value::as_str);
+                // The runner of these tests adds the workspace.
+                let Some(first) = required.clone().find(|name| *name != "workspace") else {
+                    continue;
+                };
+                let name = [place.name(), first.to_owned()].join(".");
+                let name = name.trim_start_matches('.');
+                assert_invalid(&app, row.name, place.holding(json!({})), (name, "missing"));
+            }
+        }
+    }
+}
+
+/// Minimal arguments that a tool accepts the shape of.
+fn minimal(schema: &Schema, name: &str) -> Value {
+    let branch = branches(schema)[0];
+    if let Some(first) = schema.get("enum").and_then(Value::as_array).and_then(|all| all.first()) {
+        return first.clone();
+    }
+    if let Some(constant) = branch.get("const").or_else(|| branch.get("enum")?.get(0)) {
+        return constant.clone();
+    }
+    match type_of(branch) {
+        Some("object") => {
+            let required = branch.get("required").and_then(Value::as_array);
+            let names = required.into_iter().flatten().filter_map(Value::as_str);
+            let property = |name: &str| branch["properties"][name].as_object().cloned();
+            names
+                .filter_map(|name| Some((name.to_owned(), minimal(&property(name)?, name))))
+                .collect::<Map<_, _>>()
+                .into()
+        }
+        Some("array") => match branch.get("items").and_then(Value::as_object) {
+            Some(items) => json!([minimal(items, name)]),
+            None => json!([]),
+        },
+        Some("integer" | "number") => json!(0),
+        Some("boolean") => json!(false),
+        Some(_) | None => match name {
+            "workspace" => json!("acme"),
+            "parent_step" => json!("s:0"),
+            "template" => json!("basic-task"),
+            "tool" => json!("tasks_note"),
+            "field" => json!("title"),
+            _ => json!("x"),
+        },
+    }
+}
+
+/// TASKS-ERR-2: an id or path that is none is named, whatever group it belongs to.
+#[test]
+fn malformed_names_are_named_in_every_tool() {
+    let names = [
+        "workspace",
+        "task",
+        "plan",
+        "parent",
+        "tasks_parent",
+        "target",
+        "step_id",
+        "path",
+        "parent_step",
+        "task_node_id",
+        "evidence_id",
+    ];
+    let app = app();
+    for row in app.registry().rows() {
+        let properties = row.input_schema()["properties"].as_object().unwrap();
+        for name in names.iter().filter(|name| properties.contains_key(**name)) {
+            for word in ["no such", "TASK-1", "s:00", "STEP-0000000g"] {
+                let mut arguments = minimal(row.input_schema(), "");
+                arguments[*name] = json!(word);
+                if *name == "workspace" && !word.contains([' ', ':']) {
+                    continue;
+                }
+                let answer = refusal(&app, row.name, arguments);
+                let error = &answer["error"];
+                assert_eq!(
+                    error["code"],
+                    json!("INVALID_INPUT"),
+                    "{} {name}: {answer:#}",
+                    row.name
+                );
+                assert_eq!(error["details"]["argument"], json!(name), "{}: {answer:#}", row.name);
+            }
+        }
+    }
+}
+
+/// Smallest number of letters to insert, drop or exchange.
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut table = vec![vec![0; other.len() + 1]; one.len() + 1];
+    for at in 0..=one.len() {
+        for against in 0..=other.len() {
+            table[at][against] = match (at, against) {
+                (0, n) | (n, 0) => n,
+                _ => {
+                    let exchange = usize::from(one[at - 1] != other[against - 1]);
+                    (table[at - 1][against] + 1)
+                        .min(table[at][against - 1] + 1)
+                        .min(table[at - 1][against - 1] + exchange)
+                }
+            };
+        }
+    }
+    table[one.len()][other.len()]
+}
+
+fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> &'a str {
+    let mut names: Vec<&str> = names.collect();
+    names.sort_by_key(|name| (distance(word, name), *name));
+    names[0]
+}
+
+/// One edit of a name.
+#[derive(Clone, Debug)]
+enum Slip {
+    Drop(Index),
+    Insert(Index, char),
+    Exchange(Index, char),
+    Swap(Index),
+}
+
+impl Slip {
+    fn of(&self, name: &str) -> String {
+        let mut letters: Vec<char> = name.chars().collect();
+        match self {
+            Self::Drop(at) => {
+                letters.remove(at.index(letters.len()));
+            }
+            Self::Insert(at, letter) => letters.insert(at.index(letters.len() + 1), *letter),
+            Self::Exchange(at, letter) => {
+                let at = at.index(letters.len());
+                letters[at] = *letter;
+            }
+            Self::Swap(at) => {
+                let at = at.index(letters.len());
+                let next = (at + 1) % letters.len();
+                letters.swap(at, next);
+            }
+        }
+        letters.into_iter().collect()
+    }
+}
+
+fn slips() -> impl Strategy<Value = Slip> {
+    let letter = prop::char::range('a', 'z');
+    prop_oneof![
+        any::<Index>().prop_map(Slip::Drop),
+        (any::<Index>(), letter.clone()).prop_map(|(at, letter)| Slip::Insert(at, letter)),
+        (any::<Index>(), letter).prop_map(|(at, letter)| Slip::Exchange(at, letter)),
+        any::<Index>().prop_map(Slip::Swap),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases.min(24),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    /// TASKS-ARG-2: a misspelt name is never ignored, at no depth, and the nearest one is told.
+    #[test]
+    fn misspelt_arguments_get_the_nearest_name(slip in slips(), pick in any::<Index>()) {
+        let app = app();
+        for row in app.registry().rows() {
+            for place in places(row) {
+                for branch in branches(&place.schema).into_iter().filter(|one| is_closed(one)) {
+                    let names = branch["properties"].as_object().unwrap();
+                    if names.is_empty() {
+                        continue;
+                    }
+                    let right = names.keys().nth(pick.index(names.len())).unwrap();
+                    let wrong = slip.of(right);
+                    if names.contains_key(&wrong) {
+                        continue;
+                    }
+                    let argument = [place.name(), wrong.clone()].join(".");
+                    let argument = argument.trim_start_matches('.');
+                    let expected = nearest(&wrong, names.keys().map(String::as_str));
+                    let answer =
+                        refusal(&app, row.name, place.holding(json!({wrong.as_str(): "x"})));
+                    let details = &answer["error"]["details"];
+                    prop_assert_eq!(&details["reason"], "unknown_argument", "{}", answer);
+                    let unknown = json!([{"argument": argument, "nearest": expected}]);
+                    prop_assert_eq!(&details["unknown"], &unknown);
+                    let message = answer["error"]["message"].as_str().unwrap_or_default();
+                    prop_assert!(message.contains(argument) && message.contains(expected));
+                }
+            }
+        }
+    }
+
+    /// TASKS-MCP-3: a misspelt tool is answered with the nearest one.
+    #[test]
+    fn misspelt_tools_get_the_nearest_name(slip in slips()) {
+        let app = app();
+        let registry = Registry::default();
+        let names: BTreeSet<&str> = registry.rows().iter().map(|row| row.name).collect();
+        for name in &names {
+            let wrong = slip.of(name);
+            if !names.contains(wrong.as_str()) {
+                let answer = refusal(&app, &wrong, json!({}));
+                prop_assert_eq!(&answer["error"]["code"], "UNKNOWN_TOOL");
+                let expected = nearest(&wrong, names.iter().copied());
+                prop_assert_eq!(&answer["error"]["details"]["nearest"], expected);
+                let recovery = answer["error"]["recovery"].as_str().unwrap_or_default();
+                prop_assert!(recovery.contains(expected));
+            }
+        }
+    }
+}
+
+/// Workspaces of every age: empty, with a plan, with tasks, with everything done.
+fn ages() -> Vec<Vec<(&'static str, Value)>> {
+    let step = json!({"title": "S", "success_criteria": ["c"], "tests": ["t"]});
+    let plan = ("tasks_create", json!({"title": "P"}));
+    let task = ("tasks_create", json!({"parent": "PLAN-001", "title": "T", "steps": [step, step]}));
+    let done = json!({"plan": "PLAN-001", "task_title": "D", "steps": [step]});
+    let done = ("tasks_macro_create_done", done);
+    let focus = |id: &str| ("tasks_focus_set", json!({"target": id}));
+    vec![
+        vec![],
+        vec![plan.clone()],
+        vec![plan.clone(), focus("PLAN-001")],
+        vec![plan.clone(), done.clone()],
+        vec![plan.clone(), task.clone(), done.clone()],
+        vec![plan.clone(), task.clone(), focus("PLAN-001")],
+        vec![plan, done, task, focus("TASK-002")],
+    ]
+}
+
+fn aged(toolset: Toolset, age: &[(&'static str, Value)]) -> App {
+    let clock = FixedClock::at(Timestamp(1_900_000_000_000));
+    let options = AppOptions { toolset, ..AppOptions::default() };
+    let app = App::over(Arc::new(MemoryStore::new()), Arc::new(clock), options);
+    for (tool, arguments) in age {
+        ok(&app, tool, arguments.clone());
+    }
+    app
+}
+
+/// TASKS-ENV-4, TASKS-PIT-1: whatever is suggested succeeds verbatim, in every toolset.
+#[test]
+fn every_suggestion_works_verbatim() {
+    let targets = [
+        json!({}),
+        json!({"task": "TASK-001"}),
+        json!({"task": "TASK-099"}),
+        json!({"plan": "PLAN-001"}),
+        json!({"target": "PLAN-099"}),
+        json!({"task": "TASK-001", "step_id": "STEP-00000001"}),
+        json!({"task": "TASK-001", "path": "s:9"}),
+        json!({"task": "TASK-001", "expected_revision": 99}),
+        json!({"template": "no-such"}),
+        json!({"evidence_id": "EVID-00000099"}),
+        json!({"supports": ["CARD-99"]}),
+    ];
+    for toolset in Toolset::ALL {
+        for age in ages() {
+            let mut app = aged(toolset, &age);
+            let mut offers: BTreeSet<(String, String)> = BTreeSet::new();
+            for row in Registry::default().rows() {
+                for target in &targets {
+                    let mut arguments = minimal(row.input_schema(), "");
+                    arguments.as_object_mut().unwrap().extend(target.as_object().unwrap().clone());
+                    let answer = call(&app, row.name, arguments);
+                    if answer["success"] == true {
+                        if row.effect != Effect::Read {
+                            // It is a workspace of another age now.
+                            app = aged(toolset, &age);
+                        }
+                        continue;
+                    }
+                    for offer in answer["suggestions"].as_array().unwrap() {
+                        let target = offer["target"].as_str().unwrap().to_owned();
+                        offers.insert((target, offer["params"].to_string()));
+                    }
+                }
+            }
+            for (target, params) in offers {
+                let params: Value = serde_json::from_str(&params).unwrap();
+                let answer = call(&aged(toolset, &age), &target, params.clone());
+                let place = format!("{toolset} {age:?} suggested {target} {params}");
+                assert_eq!(answer["success"], json!(true), "{place}: {answer:#}");
+                assert!(!params.to_string().contains("null"), "{place}");
+            }
+        }
+    }
+}

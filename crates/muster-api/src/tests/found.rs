@@ -1,0 +1,193 @@
+//! Rules that random sequences found broken, one test each.
+
+use std::sync::Arc;
+
+use muster_core::Timestamp;
+use muster_runtime::FixedClock;
+use muster_store::MemoryStore;
+use serde_json::{Value, json};
+
+use super::{
+    app, call,
+    lifecycle::{clean, code, on, with, with_task},
+    ok,
+};
+use crate::{App, AppOptions, Toolset};
+
+fn patch(path: &str, field: &str, value: &Value) -> Value {
+    let ops = json!([{"op": "set", "field": field, "value": value}]);
+    with(on(path), json!({"kind": "step", "ops": ops}))
+}
+
+fn step(app: &App, at: usize) -> Value {
+    ok(app, "tasks_resume", json!({"task": "TASK-001", "read_only": true}))["steps"][at].clone()
+}
+
+/// TASKS-UNDO-2, TASKS-STATE-7: a confirmation was given for the tests of its time.
+#[test]
+fn undoing_other_tests_takes_their_confirmation_back_and_reopens() {
+    let app = with_task();
+    ok(&app, "tasks_patch", patch("s:0", "tests", &json!(["t"])));
+    ok(&app, "tasks_close_step", with(on("s:0"), json!({"checkpoints": "gate"})));
+    let undone = ok(&app, "tasks_undo", json!({"task": "TASK-001"}));
+    assert_eq!(undone["event"]["payload"]["derived"], json!({"reopened": ["s:0"]}));
+    let step = step(&app, 0);
+    assert_eq!(step["tests"], json!([]));
+    let shown = [&step["completed"], &step["tests_confirmed"], &step["criteria_confirmed"]];
+    assert_eq!(shown, [&json!(false), &json!(false), &json!(true)]);
+    clean(&app);
+}
+
+/// TASKS-BLOCK-1, TASKS-PIT-5: a closed step is not blocked, by undo either.
+#[test]
+fn undo_does_not_block_a_closed_step() {
+    let app = with_task();
+    ok(&app, "tasks_block", with(on("s:0"), json!({"reason": "r"})));
+    ok(&app, "tasks_block", with(on("s:0"), json!({"blocked": false})));
+    ok(&app, "tasks_close_step", with(on("s:0"), json!({"checkpoints": "gate"})));
+    let refused = call(&app, "tasks_undo", json!({"task": "TASK-001"}));
+    assert_eq!(code(&refused), "UNDO_CONFLICT");
+    let fields = json!([{"field": "completed", "expected": false, "actual": true}]);
+    assert_eq!(refused["error"]["details"]["fields"], fields);
+}
+
+/// TASKS-EDIT-3: dependencies form no circle, after undo either.
+#[test]
+fn undo_closes_no_circle_of_dependencies() {
+    let app = with_task();
+    ok(&app, "tasks_create", json!({"parent": "PLAN-001", "title": "Other"}));
+    let depend = |task: &str, on: Value| {
+        let ops = json!([{"op": "set", "field": "depends_on", "value": on}]);
+        ok(&app, "tasks_patch", json!({"task": task, "ops": ops}))
+    };
+    depend("TASK-001", json!(["TASK-002", "TASK-002"]));
+    let target = |id: &str| ok(&app, "tasks_radar", json!({"task": id}))["target"].clone();
+    assert_eq!(target("TASK-001")["depends_on"], json!(["TASK-002"]), "each only once");
+    depend("TASK-001", json!([]));
+    depend("TASK-002", json!(["TASK-001"]));
+    assert_eq!(code(&call(&app, "tasks_undo", json!({"task": "TASK-001"}))), "UNDO_CONFLICT");
+    assert_eq!(target("TASK-001")["depends_on"], json!([]));
+}
+
+/// TASKS-UNDO-4: of steps and nodes as well as of plans and tasks.
+#[test]
+fn operations_of_deleted_steps_and_nodes_leave_the_stacks() {
+    let app = with_task();
+    ok(&app, "tasks_block", on("s:1"));
+    let add = json!({"task": "TASK-001", "parent_step": "s:1", "title": "Part"});
+    ok(&app, "tasks_task_add", add);
+    let node = json!({"task": "TASK-001", "path": "s:1.t:0"});
+    ok(&app, "tasks_task_define", with(node.clone(), json!({"status": "ACTIVE"})));
+    ok(&app, "tasks_task_delete", node);
+    let undone = ok(&app, "tasks_undo", json!({}));
+    assert_eq!(undone["operation"]["intent"], json!("step_block_set"));
+    ok(&app, "tasks_redo", json!({}));
+    ok(&app, "tasks_delete", on("s:1"));
+    let refused = call(&app, "tasks_undo", json!({}));
+    assert_eq!(refused["error"]["details"]["reason"], json!("nothing_to_undo"));
+    clean(&app);
+}
+
+/// TASKS-EVD-1: also where nothing is proven by it.
+#[test]
+fn a_dropped_placeholder_is_always_told() {
+    let app = with_task();
+    let evidence = with(on("s:0"), json!({"checks": ["CMD: make", "LINK: <fill: page>"]}));
+    let answer = call(&app, "tasks_evidence_capture", evidence);
+    assert_eq!(answer["warnings"][0]["code"], json!("PROOF_WEAK"));
+    let plain = with(on("s:0"), json!({"checks": ["looked at it"]}));
+    assert_eq!(call(&app, "tasks_evidence_capture", plain)["warnings"], json!([]));
+}
+
+/// TASKS-BOOT-2: a new task has no cards that could be updated.
+#[test]
+fn a_seed_that_names_a_card_is_unusable_but_no_error() {
+    let app = app();
+    let start = json!({"task_title": "T", "think": {"frame": {"id": "CARD-1", "title": "t"}}});
+    let answer = call(&app, "tasks_macro_start", start);
+    assert_eq!(answer["warnings"][0]["code"], json!("THINK_PIPELINE_FAILED"), "{answer:#}");
+    assert_eq!(answer["result"]["think_pipeline"], Value::Null);
+}
+
+/// TASKS-CT-2: gates are looked at on the patched state, also of a task that is done.
+#[test]
+fn a_done_task_is_not_closed_with_patches_that_open_a_gate() {
+    let app = with_task();
+    for path in ["s:0", "s:1"] {
+        ok(&app, "tasks_close_step", with(on(path), json!({"checkpoints": "gate"})));
+    }
+    ok(&app, "tasks_complete", json!({"task": "TASK-001"}));
+    ok(&app, "tasks_create", json!({"parent": "PLAN-001", "title": "Other"}));
+    let ops = json!([{"op": "set", "field": "depends_on", "value": ["TASK-002"]}]);
+    let close = json!({"task": "TASK-001", "apply": true, "patches": [{"ops": ops}]});
+    assert_eq!(code(&call(&app, "tasks_close_task", close)), "DEPENDENCIES_OPEN");
+}
+
+/// TASKS-BATCH-2: what a failed operation suggests is what still works after the rollback.
+#[test]
+fn a_failed_atomic_batch_suggests_what_works_without_it() {
+    let clock = FixedClock::at(Timestamp(1_900_000_000_000));
+    let app = App::over(Arc::new(MemoryStore::new()), Arc::new(clock), AppOptions::default());
+    assert_eq!(app.toolset(), Toolset::Daily);
+    ok(&app, "tasks_macro_start", json!({"task_title": "T"}));
+    ok(&app, "tasks_block", json!({"path": "s:0"}));
+    // With the block gone, closing would be one call; after the rollback it is blocked again.
+    let operations = json!([
+        {"tool": "tasks_block", "args": {"path": "s:0", "blocked": false}},
+        {"tool": "tasks_progress", "args": {"path": "s:0"}},
+    ]);
+    let batch = json!({"atomic": true, "operations": operations});
+    let refused = call(&app, "tasks_batch", batch);
+    assert_eq!(code(&refused), "BATCH_FAILED");
+    let suggestion = &refused["suggestions"][0];
+    assert_eq!(suggestion["target"], json!("tasks_verify"), "{refused:#}");
+    ok(&app, "tasks_verify", suggestion["params"].clone());
+}
+
+/// TASKS-ENV-4: later operations may take away what an earlier one would suggest.
+#[test]
+fn a_batch_suggests_nothing_about_what_it_deleted() {
+    let app = with_task();
+    let operations = json!([
+        {"tool": "tasks_done", "args": on("s:0")},
+        {"tool": "tasks_done", "args": on("s:1")},
+        {"tool": "tasks_delete", "args": on("s:0")},
+    ]);
+    let batch = ok(&app, "tasks_batch", json!({"operations": operations}));
+    let suggestions = |at: usize| batch["operations"][at]["response"]["suggestions"].clone();
+    assert_eq!(suggestions(0), json!([]));
+    assert_eq!(suggestions(1)[0]["target"], json!("tasks_verify"));
+}
+
+/// TASKS-IDEM-1: a key names one call for good, also inside the call itself.
+#[test]
+fn a_batch_and_its_operation_cannot_share_a_key() {
+    let app = with_task();
+    let note = with(on("s:0"), json!({"note": "n", "idempotency_key": "k"}));
+    let operations = json!([{"tool": "tasks_note", "args": note}]);
+    let batch = json!({"operations": operations, "idempotency_key": "k"});
+    assert_eq!(code(&call(&app, "tasks_batch", batch)), "IDEMPOTENCY_CONFLICT");
+    assert_eq!(step(&app, 0)["notes_count"], json!(0));
+}
+
+/// TASKS-SET-3: the portal is suggested when it closes the step as it is without the refused call.
+#[test]
+fn the_portal_is_suggested_only_where_it_works() {
+    let clock = FixedClock::at(Timestamp(1_900_000_000_000));
+    let app = App::over(Arc::new(MemoryStore::new()), Arc::new(clock), AppOptions::default());
+    ok(&app, "tasks_macro_start", json!({"task_title": "T"}));
+    let define = json!({"path": "s:0", "proof_modes": {"tests": "require"}});
+    ok(&app, "tasks_define", define);
+    let proof = json!({"checks": ["CMD: make"], "checkpoint": ["tests", "security"]});
+    let refused = call(&app, "tasks_macro_close_step", json!({"proof": proof}));
+    assert_eq!(code(&refused), "CHECKPOINTS_NOT_CONFIRMED");
+    assert_eq!(refused["suggestions"][0]["target"], json!("tasks_verify"));
+    let linked = json!({"path": "s:1", "checks": ["CMD: make"], "checkpoint": ["perf", "docs"]});
+    ok(&app, "tasks_evidence_capture", linked);
+    let some =
+        json!({"path": "s:1", "checkpoints": {"criteria": true, "tests": true, "perf": true}});
+    let refused = call(&app, "tasks_close_step", some);
+    let portal = &refused["suggestions"][0];
+    assert_eq!(portal["target"], json!("tasks_macro_close_step"));
+    ok(&app, "tasks_macro_close_step", portal["params"].clone());
+}
