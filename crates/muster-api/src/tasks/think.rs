@@ -71,10 +71,18 @@ pub(crate) struct StageStatus {
     decision: Option<String>,
 }
 
+/// A stage with its card.
+type Stage = (&'static str, CardType, CardInput);
+
+/// Whether a card is the one of an earlier stage.
+fn is_same((_, _, earlier): &Stage, card: &CardInput) -> bool {
+    card.id.is_some() && card.id == earlier.id
+}
+
 /// A pipeline whose stages are all usable.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipeline {
-    stages: Vec<(&'static str, CardType, CardInput)>,
+    stages: Vec<Stage>,
     note: Option<(String, String)>,
 }
 
@@ -91,9 +99,12 @@ impl ThinkInput {
         let statuses =
             [status.frame, status.hypothesis, status.test, status.evidence, status.decision];
         let cards = [self.frame, self.hypothesis, self.test, self.evidence, self.decision];
-        let mut stages = Vec::new();
+        let mut stages: Vec<Stage> = Vec::new();
         for (((name, kind), card), status) in STAGES.into_iter().zip(cards).zip(statuses) {
             match (card, status) {
+                (Some(card), _) if stages.iter().any(|stage| is_same(stage, &card)) => {
+                    return Err(invalid(name, Reason::Conflict, "a card of no other stage"));
+                }
                 (Some(card), status) if card.is_usable() => {
                     let status = status.or_else(|| card.status.clone());
                     stages.push((name, kind, CardInput { status, ..card }));
@@ -216,6 +227,10 @@ pub(crate) fn commit(
     entity: EntityId,
     pipeline: &Pipeline,
 ) -> Result<PipelineView, Refusal<Tasks>> {
+    // A card that a stage names was there before; it is none that this very call makes.
+    for id in pipeline.stages.iter().filter_map(|(_, _, input)| input.id) {
+        lookup::card(draft.documents(), entity, id)?;
+    }
     let mut cards = Vec::new();
     let mut committed: Vec<Committed> = Vec::new();
     for (stage, kind, input) in &pipeline.stages {

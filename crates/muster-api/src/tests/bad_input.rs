@@ -116,7 +116,7 @@ fn out_of_bounds(schema: &Schema) -> Vec<(Value, &'static str)> {
     let bound = |branch: &Schema, word: &str| branch.get(word).and_then(Value::as_u64);
     let all = branches(schema);
     let is_constant = |branch: &&Schema| branch.contains_key("const");
-    let is_enumeration = schema.contains_key("enum") || all.iter().all(|one| is_constant(one));
+    let is_enumeration = schema.contains_key("enum") || all.iter().all(is_constant);
     if is_enumeration && type_of(all[0]) == Some("string") {
         return vec![(json!("no such word"), "bad_format"), (json!("Done"), "bad_format")];
     }

@@ -109,6 +109,19 @@ fn a_seed_that_names_a_card_is_unusable_but_no_error() {
     assert_eq!(answer["result"]["think_pipeline"], Value::Null);
 }
 
+/// TASKS-CARD-1: a card that a stage names is neither one of this call nor one of another stage.
+#[test]
+fn a_line_of_reasoning_updates_only_cards_that_were_there() {
+    let app = with_task();
+    let own = json!({"task": "TASK-001", "frame": "f", "decision": {"id": "CARD-1"}});
+    assert_eq!(code(&call(&app, "think_pipeline", own)), "UNKNOWN_ID");
+    ok(&app, "think_card", json!({"task": "TASK-001", "card": "c"}));
+    let card = json!({"id": "CARD-1", "text": "t"});
+    let twice = json!({"task": "TASK-001", "frame": card, "decision": card});
+    let refused = call(&app, "think_pipeline", twice);
+    assert_eq!(refused["error"]["details"]["argument"], json!("decision"));
+}
+
 /// TASKS-CT-2: gates are looked at on the patched state, also of a task that is done.
 #[test]
 fn a_done_task_is_not_closed_with_patches_that_open_a_gate() {

@@ -22,7 +22,7 @@ use reference::Reference;
 use crate::{Effect, Registry, Toolset};
 
 /// Cases of an ordinary run; `PROPTEST_CASES` asks for more.
-const CASES: u32 = 200;
+const CASES: u32 = 150;
 /// Attempts to find a smaller sequence that fails too.
 const SHRINKS_MAX: u32 = 2_000;
 

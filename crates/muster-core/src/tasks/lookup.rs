@@ -4,7 +4,8 @@ use super::{
     Document, Key, Rejection, Tasks,
     command::{NodeTarget, StepSelector, StepTarget},
     entity::{Plan, Status, Task, Workspace},
-    id::{EntityId, EntityKind, NodeId, PlanId, TaskId},
+    id::{CardId, EntityId, EntityKind, NodeId, PlanId, TaskId},
+    memory::Card,
     path::NodePath,
     rejection::Candidates,
     step::{Node, Step},
@@ -209,6 +210,14 @@ pub fn task_step_and_node<'a>(
         }
         (Some((step, node)), _, _) | (None, Some((step, node)), _) => Ok((task, step, node)),
         (None, None, _) => Err(unknown()),
+    }
+}
+
+/// The card in the memory of a plan or task, or the rejection that names it.
+pub fn card(docs: &Docs, entity: EntityId, id: CardId) -> Found<&Card> {
+    match docs.get(&Key::Card(id))? {
+        Some(Document::Card(card)) if card.entity == entity => Ok(card),
+        Some(_) | None => Err(Refusal::rejected(Rejection::UnknownCard { entity, card: id })),
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Decision, Docs, entity_ref, reject};
 use crate::{
     Refusal, Timestamp,
     tasks::{
-        Document, Event, Key, Rejection, Tasks,
+        Event, Rejection, Tasks,
         command::{CaptureEvidence, CommitCard},
         event::{CardKept, CardsCommitted, EvidenceCaptured, NoteCommitted, NoteKept},
         id::{CardId, EntityId, EvidenceId},
@@ -40,10 +40,10 @@ pub(super) fn capture(docs: &Docs, capture: &CaptureEvidence) -> Decision {
 /// TASKS-CARD-1.
 pub(super) fn card(docs: &Docs, commit: &CommitCard) -> Decision {
     for supported in &commit.supports {
-        existing(docs, commit.entity, *supported)?;
+        lookup::card(docs, commit.entity, *supported)?;
     }
     let mut card = match commit.id {
-        Some(id) => existing(docs, commit.entity, id)?.clone(),
+        Some(id) => lookup::card(docs, commit.entity, id)?.clone(),
         None if commit.title.is_none() && commit.text.is_none() => {
             return reject(Rejection::EmptyCard);
         }
@@ -59,13 +59,6 @@ pub(super) fn card(docs: &Docs, commit: &CommitCard) -> Decision {
         card.supports.entry(*supported).or_insert(0);
     }
     Ok(vec![Event::CardKept(CardKept { id: commit.entity, card })])
-}
-
-fn existing(docs: &Docs, entity: EntityId, id: CardId) -> Result<&Card, Refusal<Tasks>> {
-    match docs.get(&Key::Card(id))? {
-        Some(Document::Card(card)) if card.entity == entity => Ok(card),
-        Some(_) | None => reject(Rejection::UnknownCard { entity, card: id }),
-    }
 }
 
 fn blank(docs: &Docs, entity: EntityId) -> Result<Card, Refusal<Tasks>> {

@@ -1,5 +1,7 @@
 //! Setting up tasks from templates and steps, and their reasoning.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -278,6 +280,10 @@ impl Judge<'_> {
             return malformed("");
         }
         let given: Vec<Value> = given.into_iter().cloned().collect();
+        let ids: Vec<&str> = given.iter().filter_map(|card| card["id"].as_str()).collect();
+        if ids.iter().collect::<BTreeSet<_>>().len() < ids.len() {
+            return malformed("");
+        }
         let id = self.task_or_plan()?;
         for card in &given {
             self.own_card(&id, &card["id"])?;
