@@ -109,7 +109,7 @@ impl Agent {
 
 impl Wire for Agent {
     fn echo(&mut self, series: &mut Series) -> Result<()> {
-        // The agent has written no list, so its session is not there yet and the store is not asked.
+        // The agent has written no list, so there is no session to ask the store about.
         let params = json!({"name": "todo_read", "arguments": {}});
         let answer = self.request("tools/call", &params, series)?;
         ensure!(answer["result"]["isError"] == false, "no echo: {answer}");

@@ -114,7 +114,6 @@ async fn answer(app: Arc<App>, options: ServerOptions) -> anyhow::Result<()> {
     let _written_down = write_down(&server, &installation.storage_dir);
     // Taken before anything is printed: whoever reads the line may already ask us to stop.
     let mut signals = Signals::listen().context("cannot listen for signals")?;
-    output::print(&announcement(&server, &installation)?)?;
     if server.token_file().is_none() {
         tracing::warn!("authentication is off: every program on this machine can use this server");
     }
@@ -123,6 +122,7 @@ async fn answer(app: Arc<App>, options: ServerOptions) -> anyhow::Result<()> {
             "other machines can reach this server over plain HTTP: put TLS in front of it"
         );
     }
+    output::print(&announcement(&server, &installation)?)?;
     tracing::info!(address = %server.address(), "listening");
     let stop = async move {
         signals.next().await;
