@@ -7,6 +7,7 @@
 pub mod ctree_events;
 pub mod ctree_gating;
 pub mod todo_events;
+pub mod todo_tool;
 
 #[cfg(test)]
 mod tests;
@@ -18,12 +19,12 @@ use serde_json::{Value, value::RawValue};
 /// vector could not be run.
 pub type Runner = fn(&Value) -> Result<Value, String>;
 
-/// Every format by its name. Without a runner its files cannot be run yet.
-const FORMATS: [(&str, Option<Runner>); 4] = [
-    ("muster-ctree-events/1", Some(ctree_events::run)),
-    ("muster-ctree-gating/1", Some(ctree_gating::run)),
-    ("muster-todo-events/1", Some(todo_events::run)),
-    ("muster-todo-tool/1", None),
+/// Every format by its name.
+const FORMATS: [(&str, Runner); 4] = [
+    ("muster-ctree-events/1", ctree_events::run),
+    ("muster-ctree-gating/1", ctree_gating::run),
+    ("muster-todo-events/1", todo_events::run),
+    ("muster-todo-tool/1", todo_tool::run),
 ];
 
 /// What came out of one vector.
@@ -65,11 +66,10 @@ pub fn run(text: &str) -> Result<Vec<Result<Outcome, String>>, String> {
 /// The runner of a format.
 fn runner(name: &str) -> Result<Runner, String> {
     let known = FORMATS.iter().find(|(format, _)| *format == name);
-    let Some((_, runner)) = known else {
+    known.map(|(_, runner)| *runner).ok_or_else(|| {
         let names = FORMATS.map(|(format, _)| format).join(", ");
-        return Err(format!("there is no format {name:?}: the formats are {names}"));
-    };
-    runner.ok_or_else(|| format!("vectors of the format {name} cannot be run yet"))
+        format!("there is no format {name:?}: the formats are {names}")
+    })
 }
 
 fn outcome(runner: Runner, vector: &RawValue) -> Result<Outcome, String> {

@@ -60,13 +60,13 @@ impl Operation for TodoWrite {
         }
         if given.get("expected_revision").is_some_and(|value| value.as_u64().is_none()) {
             let expected = "an integer of 0 or more";
-            return Err(invalid("expected_revision", Reason::WrongType, expected));
+            return Err(invalid_at("expected_revision", Reason::WrongType, expected));
         }
         if let Some(key) = given.get("idempotency_key") {
             let key = key.as_str().unwrap_or_default();
             if text::is_blank(key) || text::chars(key) > KEY_CHARS_MAX {
                 let expected = "a text of 1 to 200 characters";
-                return Err(invalid("idempotency_key", Reason::BadFormat, expected));
+                return Err(invalid_at("idempotency_key", Reason::BadFormat, expected));
             }
         }
         arguments::check(schema, given)
@@ -110,12 +110,17 @@ fn bad_items(fault: TitleFault) -> Failure {
         TitleFault::NotAString(_) => (Reason::WrongType, "a text"),
         TitleFault::Blank(_) => (Reason::BadFormat, "a text that is not blank"),
     };
-    let mut failure = invalid(&path, reason, expected);
-    let details = &mut failure.error.details;
-    details.insert("path".to_owned(), json!(path));
+    let mut failure = invalid_at(&path, reason, expected);
     if let Some(index) = fault.index() {
-        details.insert("index".to_owned(), json!(index));
+        failure.error.details.insert("index".to_owned(), json!(index));
     }
+    failure
+}
+
+/// A refusal whose details name the place, too (TT-5).
+fn invalid_at(path: &str, reason: Reason, expected: &str) -> Failure {
+    let mut failure = invalid(path, reason, expected);
+    failure.error.details.insert("path".to_owned(), json!(path));
     failure
 }
 
