@@ -13,22 +13,36 @@ struct Workflow {
     name: &'static str,
     title: &'static str,
     description: &'static str,
-    /// The argument beside the workspace: name, meaning, whether it must be given.
-    subject: (&'static str, &'static str, bool),
+    /// The argument beside the workspace; without one the workflow needs no workspace either.
+    subject: Option<Subject>,
     /// Text with `{subject}`, `{workspace}` and one `{n}` for each list of tools.
     text: &'static str,
     tools: &'static [&'static [&'static str]],
 }
 
-const TASK_ARGUMENT: (&str, &str, bool) =
-    ("task", "Id of the task, for example TASK-001. Without it: the focused task.", false);
+/// What a workflow is about.
+#[derive(Clone, Copy)]
+struct Subject {
+    name: &'static str,
+    meaning: &'static str,
+    required: bool,
+}
 
-const WORKFLOWS: [Workflow; 4] = [
+const GOAL: Subject =
+    Subject { name: "goal", meaning: "What shall be true when the work is done.", required: true };
+
+const TASK: Subject = Subject {
+    name: "task",
+    meaning: "Id of the task, for example TASK-001. Without it: the focused task.",
+    required: false,
+};
+
+const WORKFLOWS: [Workflow; 5] = [
     Workflow {
         name: "start_task",
         title: "Start a task",
         description: "Plan a piece of work as a task with checkable steps, then begin.",
-        subject: ("goal", "What shall be true when the work is done.", true),
+        subject: Some(GOAL),
         text: "Start a task in workspace {workspace} for this goal:\n\n{subject}\n\n\
                1. Look at what exists with {0}, so that nothing is created twice.\n\
                2. Create the task with {1}. Cut it into steps that can each be finished and \
@@ -46,7 +60,7 @@ const WORKFLOWS: [Workflow; 4] = [
         name: "resume_work",
         title: "Resume work",
         description: "Find out where a task stands and go on with its first open step.",
-        subject: TASK_ARGUMENT,
+        subject: Some(TASK),
         text: "Resume work on {subject} in workspace {workspace}.\n\n\
                1. Call {0} and read where the task stands, what blocks it and what is next.\n\
                2. Compare that with the state of the files; where they differ, say so before you \
@@ -63,7 +77,7 @@ const WORKFLOWS: [Workflow; 4] = [
         name: "hand_off",
         title: "Hand off",
         description: "Leave a task so that another agent can continue without asking.",
-        subject: TASK_ARGUMENT,
+        subject: Some(TASK),
         text: "Prepare {subject} in workspace {workspace} for somebody else.\n\n\
                1. Call {0} and check that what it says is still true.\n\
                2. With {1}, write down what is not visible in the files: decisions and their \
@@ -76,7 +90,7 @@ const WORKFLOWS: [Workflow; 4] = [
         name: "review_proof",
         title: "Review proof",
         description: "Check whether the closed steps of a task really hold.",
-        subject: TASK_ARGUMENT,
+        subject: Some(TASK),
         text: "Review {subject} in workspace {workspace} as somebody who did not do the work.\n\n\
                1. Call {0} for its state and {1} for what happened.\n\
                2. For each closed step, compare its success criteria with the files, and run its \
@@ -85,17 +99,37 @@ const WORKFLOWS: [Workflow; 4] = [
                command and output that shows it. Change nothing while you review.",
         tools: &[&["tasks_snapshot", "tasks_radar"], &["tasks_history", "tasks_delta"]],
     },
+    // TT-14: look first, what nothing means, a write is the whole list, hand the revision back.
+    Workflow {
+        name: "todo_list",
+        title: "Keep the todo list",
+        description: "Use the session's todo list together with whoever else works in it.",
+        subject: None,
+        text: "Keep this session's todo list. It is one short list, and you may not be the only \
+               one who uses it.\n\n\
+               1. Call {0} before anything else. It gives the lines in their order and a revision; \
+               no lines at revision 0 mean that no list was written so far.\n\
+               2. {1} puts a new list in place of the old one: send the whole list, in the order \
+               it shall have, one text for each line and none of them blank.\n\
+               3. Hand the revision that you read back as expected_revision. If somebody else was \
+               faster, nothing is written and the answer holds the list as it is now: bring both \
+               together and write again.",
+        tools: &[&["todo_read"], &["todo_write"]],
+    },
 ];
 
 /// The prompts, in a fixed order.
 pub(crate) fn all() -> Vec<Prompt> {
     let prompt = |workflow: &Workflow| {
-        let (name, meaning, required) = workflow.subject;
-        let subject = PromptArgument::new(name).with_description(meaning).with_required(required);
-        let workspace = PromptArgument::new("workspace")
-            .with_description("Workspace id. Without it: this server's default.")
-            .with_required(false);
-        let arguments = Some(vec![subject, workspace]);
+        let arguments = workflow.subject.map(|subject| {
+            let subject = PromptArgument::new(subject.name)
+                .with_description(subject.meaning)
+                .with_required(subject.required);
+            let workspace = PromptArgument::new("workspace")
+                .with_description("Workspace id. Without it: this server's default.")
+                .with_required(false);
+            vec![subject, workspace]
+        });
         Prompt::new(workflow.name, Some(workflow.description), arguments).with_title(workflow.title)
     };
     WORKFLOWS.iter().map(prompt).collect()
@@ -116,12 +150,12 @@ pub(crate) fn write(
         let arguments = request.arguments.as_ref()?;
         arguments.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
     };
-    let (name, _, required) = workflow.subject;
-    if required && given(name).is_none() {
+    let subject = workflow.subject.map(|subject| (subject, given(subject.name)));
+    if let Some((Subject { name, required: true, .. }, None)) = subject {
         let message = format!("the prompt {:?} needs the argument {name:?}", workflow.name);
         return Err(ErrorData::invalid_params(message, Some(json!({"argument": name}))));
     }
-    let subject = given(name).unwrap_or("the focused task");
+    let subject = subject.and_then(|(_, given)| given).unwrap_or("the focused task");
     let workspace = given("workspace").or(default_workspace).unwrap_or("(choose one)");
     let text = workflow.written(subject, workspace, known);
     let message = PromptMessage::new_text(Role::User, text);

@@ -44,7 +44,9 @@ fn prompt(name: &str, arguments: impl Into<Value>) -> Result<String, i32> {
 fn every_prompt_can_be_written_and_leaves_no_placeholder() {
     for listed in prompts::all() {
         let text = prompt(&listed.name, json!({"goal": "ship", "task": "TASK-007"})).expect("text");
-        assert!(text.contains("home") && (text.contains("ship") || text.contains("TASK-007")));
+        if listed.arguments.is_some() {
+            assert!(text.contains("home") && (text.contains("ship") || text.contains("TASK-007")));
+        }
         assert!(!text.contains('{'), "{text}");
         assert!(!text.contains("tasks_macro_start"), "that tool is not known");
         assert!(listed.description.is_some() && listed.title.is_some());

@@ -36,8 +36,14 @@ pub(crate) struct Talk {
 impl Agent {
     /// Starts a process on a storage directory and greets it.
     pub(crate) fn start(storage_dir: &Path) -> Self {
+        Self::start_with(storage_dir, &[])
+    }
+
+    /// The same with more flags.
+    pub(crate) fn start_with(storage_dir: &Path, flags: &[&str]) -> Self {
         let mut child = program::muster(&["mcp", "--storage-dir"])
             .arg(storage_dir)
+            .args(flags)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
@@ -55,6 +61,13 @@ impl Agent {
         assert_eq!(answer["result"]["serverInfo"]["name"], "muster", "{answer}");
         talk.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).unwrap();
         Self { process: Killable(child), talk }
+    }
+
+    /// Sends a request of the protocol and answers its result.
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
+        let mut answer = self.talk.request(method, params).unwrap();
+        assert!(answer["result"].is_object(), "{method}: {answer}");
+        answer["result"].take()
     }
 
     /// The process's id.

@@ -17,6 +17,7 @@ mod processes;
 mod program;
 mod rest;
 mod security;
+mod sessions;
 mod setup;
 mod status_page;
 mod transfer;
