@@ -17,7 +17,7 @@ pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a client may take to send a request's body.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections served at once; further ones wait to be accepted.
-pub const CONNECTIONS_MAX: usize = 1024;
+pub const CONNECTIONS_MAX: usize = 4096;
 /// Operations running at once; further ones wait for a place.
 pub const CALLS_MAX: usize = 256;
 /// How long requests may take to finish once the server is asked to stop.
