@@ -174,7 +174,7 @@ fn shown(result: &impl Serialize) -> Json {
 fn cleaned(result: &impl Serialize) -> Value {
     let mut value = serde_json::to_value(result)
         .unwrap_or_else(|error| unreachable!("results are plain JSON: {error}"));
-    redact::value(&mut value);
+    redact::answer(&mut value);
     value
 }
 
@@ -225,7 +225,7 @@ pub(crate) fn failure_envelope(name: &str, mut failure: Failure, at: Timestamp) 
         }
     }
     for value in error.details.values_mut() {
-        redact::value(value);
+        redact::answer(value);
     }
     Envelope {
         success: false,

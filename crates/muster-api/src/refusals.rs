@@ -157,7 +157,7 @@ fn wrong_kind(
 fn unknown_entity(workspace: &WorkspaceId, id: EntityId, workspace_known: bool) -> Failure {
     let error = ApiError {
         code: ErrorCode::UnknownId,
-        message: format!("there is no {id} in workspace {workspace}"),
+        message: format!("there is no {id} in this workspace"),
         recovery: "List what exists with tasks_context.".to_owned(),
         details: Map::from_iter([("id".to_owned(), json!(id))]),
     };

@@ -125,11 +125,28 @@ fn culprit<O: Operation>(arguments: &Value, cause: &str) -> String {
 fn redact_arguments(arguments: &mut Map<String, Value>) -> Vec<String> {
     let mut redacted = Vec::new();
     for (name, value) in arguments.iter_mut() {
-        if !NOT_FREE_TEXT.contains(&name.as_str()) && redact::value(value) {
+        let found = match name.as_str() {
+            "operations" => redact_operations(value),
+            name => !NOT_FREE_TEXT.contains(&name) && redact::value(value),
+        };
+        if found {
             redacted.push(name.clone());
         }
     }
     redacted
+}
+
+/// The same for the operations of a batch, each of which has arguments of its own.
+fn redact_operations(operations: &mut Value) -> bool {
+    let operations = operations.as_array_mut().into_iter().flatten();
+    let operations = operations.filter_map(Value::as_object_mut);
+    operations.flat_map(Map::values_mut).filter_map(Value::as_object_mut).fold(
+        false,
+        |found, arguments| {
+            let redacted = redact_arguments(arguments);
+            found || !redacted.is_empty()
+        },
+    )
 }
 
 /// SHA-256 of the arguments with sorted keys and without the key itself (TASKS-IDEM-1); nobody asks

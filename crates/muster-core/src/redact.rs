@@ -11,6 +11,10 @@ use serde_json::{Map, Value};
 /// What stands in place of a secret.
 pub const REDACTED: &str = "<redacted>";
 
+/// Keys of answers under which ids stand: names that callers chose, whatever they look like.
+pub const NAMES: [&str; 5] =
+    ["workspace", "qualified_id", "task_qualified_id", "plan_qualified_id", "session_id"];
+
 const GITHUB_PREFIXES: [&str; 5] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"];
 const AWS_PREFIXES: [&str; 2] = ["AKIA", "ASIA"];
 const BODY_CHARS_MIN: usize = 16;
@@ -62,6 +66,20 @@ pub fn may_be_in(text: &str) -> bool {
 
 /// Replaces secrets in every text inside a JSON value; answers whether any was found.
 pub fn value(value: &mut Value) -> bool {
+    walk(value, &[])
+}
+
+/// The same for an answer: what stands under a key of [`NAMES`] stays as it is.
+pub fn answer(value: &mut Value) -> bool {
+    walk(value, &NAMES)
+}
+
+/// Replaces secrets in every text and key inside an object; answers whether any was found.
+pub fn object(map: &mut Map<String, Value>) -> bool {
+    walk_object(map, &[])
+}
+
+fn walk(value: &mut Value, names: &[&str]) -> bool {
     match value {
         Value::String(string) => match text(string) {
             Some(clean) => {
@@ -71,16 +89,19 @@ pub fn value(value: &mut Value) -> bool {
             None => false,
         },
         Value::Array(items) => {
-            items.iter_mut().fold(false, |found, item| self::value(item) | found)
+            items.iter_mut().fold(false, |found, item| walk(item, names) | found)
         }
-        Value::Object(map) => object(map),
+        Value::Object(map) => walk_object(map, names),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
-/// Replaces secrets in every text and key inside an object; answers whether any was found.
-pub fn object(map: &mut Map<String, Value>) -> bool {
-    let found = map.values_mut().fold(false, |found, item| value(item) | found);
+fn walk_object(map: &mut Map<String, Value>, names: &[&str]) -> bool {
+    let free = map.iter_mut().filter(|(key, item)| {
+        let is_name = item.is_string() && names.contains(&key.as_str());
+        !is_name
+    });
+    let found = free.fold(false, |found, (_, item)| walk(item, names) | found);
     keys(map) | found
 }
 

@@ -183,6 +183,42 @@ fn a_batch_and_its_operation_cannot_share_a_key() {
     assert_eq!(step(&app, 0)["notes_count"], json!(0));
 }
 
+/// TASKS-RED-3: a workspace is named by whoever uses it; its name is no secret.
+#[test]
+fn a_workspace_that_looks_like_a_secret_keeps_its_name() {
+    let app = app();
+    for name in ["ghp_abcdefghijklmnop0123", "team/sk-abcdefgh1234567890", "AKIA0123456789ABCDEF"] {
+        let within = |more: Value| with(json!({"workspace": name}), more);
+        let started = call(&app, "tasks_macro_start", within(json!({"task_title": "T"})));
+        let refused = call(&app, "tasks_done", within(json!({"path": "s:0"})));
+        let missing = call(&app, "tasks_radar", within(json!({"task": "TASK-009"})));
+        let define = within(json!({"path": "s:1", "proof_modes": {"tests": "require"}}));
+        ok(&app, "tasks_define", define);
+        let all = json!({"criteria": true, "tests": true});
+        let proof =
+            call(&app, "tasks_close_step", within(json!({"path": "s:1", "checkpoints": all})));
+        assert_eq!(code(&proof), "PROOF_REQUIRED");
+        let note = |key: &str| {
+            let note =
+                json!({"path": "s:0", "note": "n", "workspace": name, "idempotency_key": key});
+            json!({"tool": "tasks_note", "args": note})
+        };
+        let keys = ["ghp_aaaaaaaaaaaaaaaa0000", "ghp_bbbbbbbbbbbbbbbb1111"];
+        let operations = json!([note(keys[0]), note(keys[1])]);
+        let batch = call(&app, "tasks_batch", within(json!({"operations": operations})));
+        assert_eq!(batch["result"]["succeeded"], json!(2), "{batch:#}");
+        for answer in [&started, &refused, &missing, &proof, &batch] {
+            assert!(!answer.to_string().contains("<redacted>"), "{answer:#}");
+        }
+        let suggestion = &refused["suggestions"][0];
+        ok(&app, suggestion["target"].as_str().unwrap(), suggestion["params"].clone());
+        let secret = within(json!({"path": "s:0", "note": name}));
+        let operations = json!([{"tool": "tasks_note", "args": secret}]);
+        let told = call(&app, "tasks_batch", within(json!({"operations": operations})));
+        assert_eq!(told["warnings"][0]["code"], json!("SECRET_REDACTED"), "text is no name");
+    }
+}
+
 /// TASKS-SET-3: the portal is suggested when it closes the step as it is without the refused call.
 #[test]
 fn the_portal_is_suggested_only_where_it_works() {
