@@ -9,6 +9,7 @@ mod calls;
 mod latency;
 mod report;
 mod series;
+mod shapes;
 mod start;
 mod store;
 mod throughput;
@@ -73,7 +74,7 @@ fn measure(workspace: &Workspace, effort: &Effort) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     let mut folders = Vec::new();
     for tasks in SIZES {
-        let filled = Filled::ensure(workspace, tasks)?;
+        let filled = Filled::with_tasks(workspace, tasks)?;
         lines.push(fill_line(&filled, tasks));
         folders.push(filled.copy()?);
     }
@@ -90,6 +91,14 @@ fn measure(workspace: &Workspace, effort: &Effort) -> Result<Vec<Line>> {
         lines.push(start::memory(agent, tasks, limit)?);
     }
     drop(agents);
+
+    println!("measuring tasks of unusual shapes");
+    let shapes = shapes::filled(workspace)?.copy()?;
+    let mut agent = Agent::start(&program, &shapes)?;
+    agent.greet()?;
+    thread::sleep(SETTLING);
+    lines.extend(shapes::measure(&mut agent, effort.rounds)?);
+    drop(agent);
 
     println!("measuring over HTTP");
     let servers = [Server::start(&program, small)?, Server::start(&program, large)?];

@@ -5,6 +5,8 @@
 //! tasks three are under way with some steps closed and a note, three have every step closed, one
 //! is blocked, and three are untouched.
 
+mod shape;
+
 use muster_core::{
     Draft, Refusal,
     tasks::{
@@ -20,6 +22,8 @@ use muster_core::{
     },
 };
 use muster_runtime::{Engine, ExecuteError};
+
+pub use shape::{Shape, add_shape};
 
 type Filled = Result<(), ExecuteError<Rejection>>;
 type Drafted = Result<(), Refusal<Tasks>>;
@@ -59,8 +63,18 @@ pub fn fill(engine: &Engine, workspace: &WorkspaceId, size: Size) -> Filled {
 }
 
 fn add_plan(draft: &mut Draft<'_, Tasks>, tasks: u64, steps: u32) -> Drafted {
-    let workspace = lookup::workspace(draft.documents())?;
-    let plan = PlanId(workspace.last_plan + 1);
+    let last_task = lookup::workspace(draft.documents())?.last_task;
+    let plan = create_plan(draft)?;
+    for number in last_task + 1..=last_task + tasks {
+        add_task(draft, plan, TaskId(number), steps)?;
+        draft.next_call();
+        work_on(draft, TaskId(number), steps)?;
+    }
+    Ok(())
+}
+
+fn create_plan(draft: &mut Draft<'_, Tasks>) -> Result<PlanId, Refusal<Tasks>> {
+    let plan = PlanId(lookup::workspace(draft.documents())?.last_plan + 1);
     draft.apply(&Command::CreatePlan(CreatePlan {
         title: format!("Milestone {}: make the importer resume after a crash", plan.0),
         description: None,
@@ -68,12 +82,7 @@ fn add_plan(draft: &mut Draft<'_, Tasks>, tasks: u64, steps: u32) -> Drafted {
         contract_data: None,
     }))?;
     draft.next_call();
-    for number in workspace.last_task + 1..=workspace.last_task + tasks {
-        add_task(draft, plan, TaskId(number), steps)?;
-        draft.next_call();
-        work_on(draft, TaskId(number), steps)?;
-    }
-    Ok(())
+    Ok(plan)
 }
 
 fn add_task(draft: &mut Draft<'_, Tasks>, parent: PlanId, task: TaskId, steps: u32) -> Drafted {

@@ -23,11 +23,19 @@ pub(crate) enum Kind {
     RadarPlan,
     Context,
     Delta,
+    HandoffTask,
+    HandoffPlan,
+    MirrorTask,
+    MirrorPlan,
+    SuperTask,
+    SuperPlan,
+    SnapshotTask,
+    SnapshotPlan,
 }
 
 impl Kind {
     /// All of them, in the order of the table.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Create,
         Self::Define,
         Self::Verify,
@@ -37,6 +45,14 @@ impl Kind {
         Self::RadarPlan,
         Self::Context,
         Self::Delta,
+        Self::HandoffTask,
+        Self::HandoffPlan,
+        Self::MirrorTask,
+        Self::MirrorPlan,
+        Self::SuperTask,
+        Self::SuperPlan,
+        Self::SnapshotTask,
+        Self::SnapshotPlan,
     ];
 
     /// Name in the table.
@@ -51,6 +67,14 @@ impl Kind {
             Self::RadarPlan => "radar of a plan",
             Self::Context => "context (50 + 50)",
             Self::Delta => "delta (50)",
+            Self::HandoffTask => "handoff of a task",
+            Self::HandoffPlan => "handoff of a plan",
+            Self::MirrorTask => "mirror of a task",
+            Self::MirrorPlan => "mirror of a plan",
+            Self::SuperTask => "super of a task",
+            Self::SuperPlan => "super of a plan",
+            Self::SnapshotTask => "snapshot of a task",
+            Self::SnapshotPlan => "snapshot of a plan",
         }
     }
 
@@ -65,6 +89,10 @@ impl Kind {
             Self::RadarTask | Self::RadarPlan => "tasks_radar",
             Self::Context => "tasks_context",
             Self::Delta => "tasks_delta",
+            Self::HandoffTask | Self::HandoffPlan => "tasks_handoff",
+            Self::MirrorTask | Self::MirrorPlan => "tasks_mirror",
+            Self::SuperTask | Self::SuperPlan => "tasks_resume_super",
+            Self::SnapshotTask | Self::SnapshotPlan => "tasks_snapshot",
         }
     }
 
@@ -73,6 +101,8 @@ impl Kind {
         match self {
             Self::Create | Self::Define | Self::Verify | Self::CloseStep | Self::Note => true,
             Self::RadarTask | Self::RadarPlan | Self::Context | Self::Delta => false,
+            Self::HandoffTask | Self::HandoffPlan | Self::MirrorTask | Self::MirrorPlan => false,
+            Self::SuperTask | Self::SuperPlan | Self::SnapshotTask | Self::SnapshotPlan => false,
         }
     }
 
@@ -81,6 +111,8 @@ impl Kind {
         match self {
             Self::Create | Self::Define | Self::Verify | Self::CloseStep | Self::Note => 2.0,
             Self::RadarTask | Self::RadarPlan | Self::Delta => 3.0,
+            Self::HandoffTask | Self::HandoffPlan | Self::MirrorTask | Self::MirrorPlan => 3.0,
+            Self::SuperTask | Self::SuperPlan | Self::SnapshotTask | Self::SnapshotPlan => 8.0,
             Self::Context => 8.0,
         }
     }
@@ -125,8 +157,14 @@ impl Targets {
                 "path": "s:2",
                 "note": "The batch of 500 rows took 40 ms; the cursor was right.",
             }),
-            Kind::RadarTask => json!({"task": self.task()}),
-            Kind::RadarPlan => json!({"plan": self.plan()}),
+            Kind::RadarTask | Kind::HandoffTask | Kind::MirrorTask => json!({"task": self.task()}),
+            Kind::RadarPlan | Kind::HandoffPlan | Kind::MirrorPlan => json!({"plan": self.plan()}),
+            Kind::SuperTask | Kind::SnapshotTask => {
+                json!({"task": self.task(), "read_only": true})
+            }
+            Kind::SuperPlan | Kind::SnapshotPlan => {
+                json!({"plan": self.plan(), "read_only": true})
+            }
             Kind::Context => json!({"limit": 50}),
             Kind::Delta => json!({"since": self.draw() % self.tasks, "limit": 50}),
         };

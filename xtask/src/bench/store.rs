@@ -18,9 +18,10 @@ pub(crate) const WORKSPACE: &str = "bench";
 pub(crate) const FILL_TIME_MAX: Duration = Duration::from_secs(120);
 
 /// Sources that decide what a filled store looks like.
-const SHAPED_BY: [&str; 3] = [
+const SHAPED_BY: [&str; 4] = [
     "crates/muster-store/src/sqlite/layout",
     "crates/muster-testkit/src/generate.rs",
+    "crates/muster-testkit/src/generate",
     "crates/muster-core/src/tasks",
 ];
 
@@ -34,8 +35,13 @@ pub(crate) struct Filled {
 
 impl Filled {
     /// The store with so many tasks; filled now unless an equal one was left by an earlier run.
-    pub(crate) fn ensure(workspace: &Workspace, tasks: u64) -> Result<Self> {
-        let folder = folder(workspace).join(format!("filled-{tasks}"));
+    pub(crate) fn with_tasks(workspace: &Workspace, tasks: u64) -> Result<Self> {
+        Self::ensure(workspace, &tasks.to_string(), &[tasks.to_string()])
+    }
+
+    /// The same for a store with these contents.
+    pub(crate) fn ensure(workspace: &Workspace, name: &str, contents: &[String]) -> Result<Self> {
+        let folder = folder(workspace).join(format!("filled-{name}"));
         let shape = shape(workspace.root())?;
         let mark = folder.join("filled");
         if let Ok(left) = fs::read_to_string(&mark)
@@ -45,12 +51,12 @@ impl Filled {
             let took = Duration::from_secs_f64(seconds.trim().parse()?);
             return Ok(Self { folder, took });
         }
-        println!("filling a store with {tasks} tasks");
+        println!("filling the store {name}");
         if folder.exists() {
             fs::remove_dir_all(&folder).context("remove an outdated store")?;
         }
         let mut fill = Command::new(super::release(workspace, "fill_store"));
-        let seconds = output(fill.arg(&folder).args([WORKSPACE, &tasks.to_string()]))?;
+        let seconds = output(fill.arg(&folder).arg(WORKSPACE).args(contents))?;
         fs::write(&mark, format!("{shape} {seconds}")).context("mark the store as filled")?;
         Ok(Self { folder, took: Duration::from_secs_f64(seconds.trim().parse()?) })
     }
