@@ -11,12 +11,15 @@ use muster_core::tasks::{
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     arguments::{Reason, invalid, invalid_with},
     call::Failure,
 };
+
+/// Rows of a page that is short.
+const SHORT_ROWS_MAX: u64 = 100;
 
 /// A plan or task named by `target`: an id, or an id with the kind it must have (TASKS-TGT-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,6 +230,12 @@ pub(crate) struct Repeatable {
 pub(crate) struct Budgeted {
     /// Largest size of the result in characters.
     pub(crate) max_chars: Option<u64>,
+}
+
+/// Whether a limit is left at its default or is small: the answer is then read in little time.
+pub(crate) fn is_short(arguments: &Map<String, Value>, limit: &str) -> bool {
+    let rows = arguments.get(limit);
+    rows.is_none_or(|rows| rows.as_u64().is_some_and(|rows| rows <= SHORT_ROWS_MAX))
 }
 
 /// Reads the arguments of a page inside one plan or task.

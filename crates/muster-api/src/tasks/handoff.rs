@@ -7,8 +7,9 @@ use muster_core::tasks::{
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use super::groups::{Budgeted, TaskOrPlan};
+use super::groups::{Budgeted, TaskOrPlan, is_short};
 use crate::{
     Effect, Toolset,
     call::{Action, Call, Failure, Reply},
@@ -42,6 +43,10 @@ impl Operation for TasksHandoff {
     const TOOLSET: Toolset = Toolset::Daily;
     const EFFECT: Effect = Effect::Read;
     type Response = HandoffView;
+
+    fn is_brief(arguments: &Map<String, Value>) -> bool {
+        is_short(arguments, "limit")
+    }
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;

@@ -8,8 +8,9 @@ use muster_core::tasks::{
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use super::groups::{TaskOrPlan, page};
+use super::groups::{TaskOrPlan, is_short, page};
 use crate::{
     Effect,
     call::{Action, Call, Failure, Reply},
@@ -41,6 +42,10 @@ impl Operation for TasksMirror {
     const TITLE: &'static str = "List steps or tasks for other programs";
     const EFFECT: Effect = Effect::Read;
     type Response = MirrorView;
+
+    fn is_brief(arguments: &Map<String, Value>) -> bool {
+        is_short(arguments, "limit")
+    }
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = self.selection.named()?;

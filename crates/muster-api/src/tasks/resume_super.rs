@@ -10,7 +10,8 @@ use muster_core::{
         view::{
             Requested,
             focus::FocusRestored,
-            memory::{MemoryQuery, SeqRequest},
+            graph::Change,
+            memory::{Entry, EntryPage, MemoryQuery, SeqRequest},
             resume_super::{ResumePack, ResumeQuery, ResumeSuper, SuperQuery},
             shed::{self, PageStarts},
             signals::SignalLimits,
@@ -192,20 +193,17 @@ impl SuperView {
 
     /// Where each page would start again if a budget emptied it.
     fn starts(&self, view: &ResumeSuper) -> PageStarts {
-        let newest = |entries: &[serde_json::Map<String, serde_json::Value>]| {
-            entries.last().and_then(|entry| entry.get("seq")).and_then(serde_json::Value::as_u64)
-        };
+        let newest = |page: &EntryPage| page.entries.last().map(Entry::seq);
         let first_change = view.graph_diff.as_ref().and_then(|diff| diff.changes.first());
-        let graph = first_change.and_then(|change| change.get("seq")?.as_u64());
         let after = |seq: Option<u64>| seq.map_or(0, |seq| seq + 1);
         let limits = &self.limits;
         PageStarts {
-            notes: limits.notes_cursor.unwrap_or(after(newest(&view.memory.notes.entries))),
-            trace: limits.trace_cursor.unwrap_or(after(newest(&view.memory.trace.entries))),
+            notes: limits.notes_cursor.unwrap_or(after(newest(&view.memory.notes))),
+            trace: limits.trace_cursor.unwrap_or(after(newest(&view.memory.trace))),
             cards: limits
                 .cards_cursor
                 .unwrap_or(after(view.memory.cards.first().map(|card| card.last_seq))),
-            graph: limits.graph_diff_cursor.unwrap_or(after(graph)),
+            graph: limits.graph_diff_cursor.unwrap_or(after(first_change.map(Change::seq))),
         }
     }
 }

@@ -8,7 +8,7 @@ use muster_core::{
         id::{CardId, EntityId, WorkspaceId},
         lookup,
         memory::{CardType, NoteEntry},
-        view::{ReasoningRef, memory::note_entry},
+        view::{ReasoningRef, memory::Entry},
         wire::EventView,
     },
 };
@@ -316,11 +316,11 @@ pub(crate) fn commit_note(
     (title, format): (Option<String>, &str),
     meta: Map<String, Value>,
     content: String,
-) -> Result<(Map<String, Value>, EventView), Refusal<Tasks>> {
+) -> Result<(Entry, EventView), Refusal<Tasks>> {
     let entry = note(entity, title.clone(), format, Value::Object(meta), content);
     let recorded = first(draft.apply(&Command::CommitNote(entry.clone()))?);
     let entry = NoteEntry { seq: recorded.global, at: recorded.at, ..entry };
     let announce = Command::AnnounceNote { id: entity, seq: entry.seq, title };
     let event = shown(first(draft.apply(&announce)?));
-    Ok((note_entry(&entry), event))
+    Ok((Entry::note(&entry), event))
 }

@@ -4,13 +4,13 @@ use muster_core::tasks::{
     Command,
     id::{CardId, WorkspaceId},
     lookup::{self, Accepts},
-    view::{ReasoningRef, signals::CardView},
+    view::{ReasoningRef, memory::Entry, signals::CardView},
     wire::EventView,
     wording::{FreeObject, Remark},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::{
     card::CardInput,
@@ -149,8 +149,17 @@ pub(crate) struct NotesCommit {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct NoteView {
     workspace: String,
-    entry: Map<String, Value>,
+    entry: LocatedEntry,
     event: EventView,
+}
+
+/// An entry and where it was added.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct LocatedEntry {
+    branch: String,
+    doc: &'static str,
+    #[serde(flatten)]
+    entry: Entry,
 }
 
 impl Operation for NotesCommit {
@@ -171,12 +180,9 @@ impl Operation for NotesCommit {
             let words = (title.clone(), format.as_str());
             let (entry, event) =
                 commit_note(draft, target.id, words, meta.clone(), content.clone())?;
-            let mut located = Map::from_iter([
-                ("branch".to_owned(), json!(ReasoningRef::of(target.id).branch)),
-                ("doc".to_owned(), json!("notes")),
-            ]);
-            located.extend(entry);
-            let view = NoteView { workspace: name.clone(), entry: located, event };
+            let entry =
+                LocatedEntry { branch: ReasoningRef::of(target.id).branch, doc: "notes", entry };
+            let view = NoteView { workspace: name.clone(), entry, event };
             Ok(Reply::new(&view).about(target))
         })
     }

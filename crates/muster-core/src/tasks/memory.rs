@@ -174,6 +174,8 @@ pub struct MemoryCounts {
     pub notes: u64,
     /// Cards by type.
     pub cards: BTreeMap<CardType, u64>,
+    /// Edges between cards.
+    pub edges: u64,
     /// Captured evidence.
     pub captures: u64,
 }

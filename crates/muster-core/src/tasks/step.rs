@@ -332,14 +332,17 @@ impl Step {
         self.requires(checkpoint) && !self.confirmed.contains(&checkpoint)
     }
 
+    /// Whether more than criteria and tests may be required. Most steps ask for no more than those.
+    pub fn asks_for_more(&self) -> bool {
+        !self.proof_modes.is_off() || !self.proven.is_empty()
+    }
+
     /// Whether a required confirmation or proof is missing.
     pub fn is_unconfirmed(&self) -> bool {
         if Checkpoint::GATE.into_iter().any(|checkpoint| self.misses(checkpoint)) {
             return true;
         }
-        // Most steps ask for no more than that.
-        let asks_for_more = !self.proof_modes.is_off() || !self.proven.is_empty();
-        asks_for_more
+        self.asks_for_more()
             && Checkpoint::ALL.into_iter().any(|cp| self.misses(cp) || self.misses_proof(cp))
     }
 

@@ -9,6 +9,7 @@ pub mod context_pack;
 pub mod delta;
 pub mod evidence;
 pub mod focus;
+mod gather;
 pub mod graph;
 pub mod handoff;
 mod lines;

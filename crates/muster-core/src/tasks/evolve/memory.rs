@@ -116,8 +116,10 @@ pub(super) fn card_kept(docs: &mut Docs, kept: &CardKept, moment: Moment) -> App
     change_counts(docs, kept.id, |counts| {
         if let Some(before) = &before {
             *counts.cards.entry(before.kind).or_default() -= 1;
+            counts.edges -= before.supports.len() as u64;
         }
         *counts.cards.entry(card.kind).or_default() += 1;
+        counts.edges += card.supports.len() as u64;
         counts.cards.retain(|_, count| *count > 0);
     })?;
     change_meta(docs, kept.id, |meta| {

@@ -29,6 +29,8 @@ const NOW_CHARS: usize = 140;
 const WHY_CHARS: usize = 160;
 const LINE_CHARS: usize = 120;
 const LINES: usize = 3;
+/// Lines asked of the report, so that a longer list is seen to be longer.
+pub(super) const REPORT_LINES: usize = LINES + 1;
 
 /// The capsule.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
@@ -175,7 +177,7 @@ impl Capsule {
             target: target(docs, around)?,
             reasoning_ref: ReasoningRef::of(around.id),
             radar: short_radar(around.radar),
-            handoff: short_handoff(&Handoff::of(docs, around.id, LINES + 1)?),
+            handoff: short_handoff(&Handoff::of(docs, around.id, REPORT_LINES)?),
             counts: CapsuleCounts {
                 timeline_events: around.timeline.len(),
                 notes: PageCount::of(&around.memory.notes.pagination),

@@ -8,15 +8,22 @@ use std::cmp::Reverse;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 
 use super::{
     ReasoningRef,
     memory::{SeqPage, SeqRequest},
+    signals,
 };
 use crate::{
     Documents, ListQuery, Refusal,
-    tasks::{Document, Tasks, entity::Task, id::EntityId, lookup, memory::Card},
+    tasks::{
+        Document, Tasks,
+        entity::{Meta, Plan, Task},
+        id::{CardId, EntityId},
+        lookup,
+        memory::{Card, CardType},
+        step::Step,
+    },
 };
 
 /// The difference, newest change first.
@@ -35,9 +42,83 @@ pub struct GraphDiff {
     /// Counts of all changes.
     pub summary: GraphSummary,
     /// The changes.
-    pub changes: Vec<Map<String, Value>>,
+    pub changes: Vec<Change>,
     /// Where the page is.
     pub pagination: SeqPage,
+}
+
+/// What happened to every node and edge: nothing is ever written to the base.
+const OP: &str = "added";
+
+/// A node or an edge that differs.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Change {
+    /// A node.
+    Node(NodeChange),
+    /// An edge.
+    Edge(EdgeChange),
+}
+
+impl Change {
+    /// Position of the change.
+    pub fn seq(&self) -> u64 {
+        match self {
+            Self::Node(node) => node.seq,
+            Self::Edge(edge) => edge.seq,
+        }
+    }
+}
+
+/// A node that differs.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct NodeChange {
+    pub seq: u64,
+    pub op: &'static str,
+    pub kind: &'static str,
+    pub id: String,
+    pub before: Option<NodeAttributes>,
+    pub after: NodeAttributes,
+}
+
+/// What a node says.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub enum NodeAttributes {
+    /// Of a plan, task or step.
+    Plain { title: Option<String>, status: &'static str },
+    /// Of a card.
+    Card {
+        #[serde(rename = "type")]
+        kind: CardType,
+        title: Option<String>,
+        status: String,
+        tags: Vec<String>,
+    },
+}
+
+/// An edge that differs.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct EdgeChange {
+    pub seq: u64,
+    pub op: &'static str,
+    pub kind: &'static str,
+    #[serde(flatten)]
+    pub ends: Ends,
+    pub before: Option<Ends>,
+    pub after: Ends,
+}
+
+/// What an edge joins, and how.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct Ends {
+    pub from: String,
+    pub to: String,
+    pub rel: &'static str,
 }
 
 /// Counts of all changes.
@@ -54,10 +135,32 @@ pub struct GraphSummary {
 }
 
 /// A node or edge with the position of its newest change.
-struct Part {
+struct Part<'a> {
     seq: u64,
-    is_node: bool,
-    body: Value,
+    /// Place among the parts that changed at the same position.
+    place: usize,
+    content: Content<'a>,
+}
+
+/// What a part is about; written out only when it is shown.
+#[derive(Clone, Copy)]
+enum Content<'a> {
+    Plan(&'a Plan),
+    Task(&'a Task),
+    Step(&'a Step),
+    /// The edge to a step from what contains it.
+    Contains(&'a Task, &'a Step),
+    Card(&'a Card),
+    /// The edge from a card to one that it supports.
+    Supports(&'a Card, CardId),
+}
+
+/// The parts at hand, and how many there are.
+#[derive(Default)]
+struct Graph<'a> {
+    parts: Vec<Part<'a>>,
+    nodes: usize,
+    edges: usize,
 }
 
 impl GraphDiff {
@@ -67,22 +170,24 @@ impl GraphDiff {
         id: EntityId,
         request: SeqRequest,
     ) -> Result<Self, Refusal<Tasks>> {
-        let mut parts = match id {
-            EntityId::Task(id) => task_parts(lookup::task(docs, id)?),
+        let mut graph = Graph::default();
+        match id {
+            EntityId::Task(id) => graph.add_task(lookup::task(docs, id)?),
             EntityId::Plan(id) => {
-                let meta = &lookup::plan(docs, id)?.meta;
-                let attributes = json!({"title": meta.title, "status": meta.status});
-                vec![node(&format!("plan:{id}"), meta.created_seq, &attributes)]
+                let plan = lookup::plan(docs, id)?;
+                graph.add(plan.meta.created_seq, Content::Plan(plan));
+                graph.nodes += 1;
             }
-        };
-        let query = ListQuery { parent: Some(id.to_string()), ..ListQuery::of("card") };
-        for card in docs.list(&query)?.into_iter().filter_map(Document::as_card) {
-            parts.extend(card_parts(card));
         }
-        parts.sort_by_key(|part| Reverse(part.seq));
-        let nodes_changed = parts.iter().filter(|part| part.is_node).count();
-        let total = parts.len();
-        let (shown, page) = page(&parts, request);
+        let counts = signals::counts(docs, id)?;
+        graph.nodes += counts.cards.values().sum::<u64>() as usize;
+        graph.edges += counts.edges as usize;
+        for card in docs.list(&cards(id, request))?.into_iter().filter_map(Document::as_card) {
+            graph.add_card(card);
+        }
+        let (nodes_changed, edges_changed) = (graph.nodes, graph.edges);
+        let total = nodes_changed + edges_changed;
+        let (shown, page) = graph.page(request);
         Ok(Self {
             available: true,
             branch: ReasoningRef::of(id).branch,
@@ -91,87 +196,138 @@ impl GraphDiff {
             doc: "graph",
             summary: GraphSummary {
                 nodes_changed,
-                edges_changed: total - nodes_changed,
+                edges_changed,
                 total,
                 partial: shown.len() < total,
             },
-            changes: shown.iter().map(change).collect(),
+            changes: shown.iter().map(Part::change).collect(),
             pagination: page,
         })
     }
 }
 
-/// One page. Parts that changed at the same position stay together, so that a cursor misses none.
-fn page(parts: &[Part], request: SeqRequest) -> (&[Part], SeqPage) {
-    let start = parts.iter().position(|part| request.cursor.is_none_or(|cursor| part.seq < cursor));
-    let rest = &parts[start.unwrap_or(parts.len())..];
-    let limit = request.limit as usize;
-    let mut end = rest.len().min(limit);
-    while end > 0 && end < rest.len() && rest[end].seq == rest[end - 1].seq {
-        end -= 1;
+/// The cards whose parts can be on the page.
+///
+/// No part of a card is newer than its newest commit, and no two cards are committed at the same
+/// position. So with one card more than fits on a first page, at least as many parts as fit and one
+/// more are at or above the oldest of these cards, and none of any other card is. On a later page,
+/// an old edge of any newer card can be.
+pub(super) fn cards(id: EntityId, request: SeqRequest) -> ListQuery {
+    let limit = request.cursor.is_none().then(|| request.limit + 1);
+    ListQuery { limit, ..signals::newest("card", id, None, 0) }
+}
+
+impl<'a> Graph<'a> {
+    fn add(&mut self, seq: u64, content: Content<'a>) {
+        self.parts.push(Part { seq, place: self.parts.len(), content });
     }
-    if end == 0 && limit > 0 {
-        let first = rest.first().map(|part| part.seq);
-        end = rest.iter().take_while(|part| Some(part.seq) == first).count();
+
+    fn add_task(&mut self, task: &'a Task) {
+        self.add(task.meta.created_seq, Content::Task(task));
+        for step in task.steps.iter() {
+            self.add(step.graph_seq, Content::Step(step));
+            self.add(step.added_seq, Content::Contains(task, step));
+        }
+        self.nodes += 1 + task.steps.len();
+        self.edges += task.steps.len();
     }
-    let shown = &rest[..end];
-    let has_more = rest.len() > end;
-    let page = SeqPage {
-        cursor: request.cursor,
-        next_cursor: shown.last().map(|part| part.seq).or(request.cursor).filter(|_| has_more),
-        has_more,
-        limit: request.limit,
-        count: end,
-    };
-    (shown, page)
-}
 
-fn task_parts(task: &Task) -> Vec<Part> {
-    let own = format!("task:{}", task.id);
-    let attributes = json!({"title": task.meta.title, "status": task.meta.status});
-    let mut parts = vec![node(&own, task.meta.created_seq, &attributes)];
-    for step in task.steps.iter() {
-        let id = format!("step:{}", step.id);
-        let status = if step.is_closed() { "done" } else { "open" };
-        let attributes = json!({"title": step.title, "status": status});
-        parts.push(node(&id, step.graph_seq, &attributes));
-        let parent = step.path.parent().and_then(|path| task.steps.at(&path));
-        let from = parent.map_or_else(|| own.clone(), |parent| format!("step:{}", parent.id));
-        parts.push(edge(&from, &id, "contains", step.added_seq));
+    fn add_card(&mut self, card: &'a Card) {
+        self.add(card.last_seq, Content::Card(card));
+        for (other, seq) in &card.supports {
+            self.add(*seq, Content::Supports(card, *other));
+        }
     }
-    parts
-}
 
-fn card_parts(card: &Card) -> Vec<Part> {
-    let id = format!("card:{}", card.id);
-    let attributes =
-        json!({"type": card.kind, "title": card.title, "status": card.status, "tags": card.tags});
-    let mut parts = vec![node(&id, card.last_seq, &attributes)];
-    parts.extend(
-        card.supports
-            .iter()
-            .map(|(other, seq)| edge(&id, &format!("card:{other}"), "supports", *seq)),
-    );
-    parts
-}
-
-fn node(id: &str, seq: u64, attributes: &Value) -> Part {
-    let body = json!({"kind": "node", "id": id, "before": null, "after": attributes});
-    Part { seq, is_node: true, body }
-}
-
-fn edge(from: &str, to: &str, rel: &str, seq: u64) -> Part {
-    let ends = json!({"from": from, "to": to, "rel": rel});
-    let body =
-        json!({"kind": "edge", "from": from, "to": to, "rel": rel, "before": null, "after": ends});
-    Part { seq, is_node: false, body }
-}
-
-fn change(part: &Part) -> Map<String, Value> {
-    let mut change =
-        Map::from_iter([("seq".to_owned(), json!(part.seq)), ("op".to_owned(), json!("added"))]);
-    if let Value::Object(body) = &part.body {
-        change.extend(body.clone());
+    /// One page, newest first. Parts that changed at the same position stay together, so that a
+    /// cursor misses none.
+    fn page(&mut self, request: SeqRequest) -> (&[Part<'a>], SeqPage) {
+        let total = self.nodes + self.edges;
+        let parts = &mut self.parts;
+        if let Some(cursor) = request.cursor {
+            parts.retain(|part| part.seq < cursor);
+        }
+        let older = if request.cursor.is_some() { parts.len() } else { total };
+        let limit = request.limit as usize;
+        newest_first(parts, limit);
+        let mut end = parts.len().min(limit);
+        while end > 0 && end < parts.len() && parts[end].seq == parts[end - 1].seq {
+            end -= 1;
+        }
+        if end == 0 && limit > 0 {
+            let first = parts.first().map(|part| part.seq);
+            end = parts.iter().take_while(|part| Some(part.seq) == first).count();
+        }
+        let shown = &parts[..end];
+        let has_more = older > end;
+        let page = SeqPage {
+            cursor: request.cursor,
+            next_cursor: shown.last().map(|part| part.seq).or(request.cursor).filter(|_| has_more),
+            has_more,
+            limit: request.limit,
+            count: end,
+        };
+        (shown, page)
     }
-    change
+}
+
+/// Sorts the newest parts to the front: so many, and all others of the oldest position among them.
+fn newest_first(parts: &mut Vec<Part<'_>>, count: usize) {
+    if count < parts.len() {
+        let (_, last, _) = parts.select_nth_unstable_by_key(count, |part| Reverse(part.seq));
+        let oldest = last.seq;
+        parts.retain(|part| part.seq >= oldest);
+    }
+    parts.sort_unstable_by_key(|part| (Reverse(part.seq), part.place));
+}
+
+impl Part<'_> {
+    fn change(&self) -> Change {
+        match self.content {
+            Content::Plan(plan) => self.entity("plan", &plan.id, &plan.meta),
+            Content::Task(task) => self.entity("task", &task.id, &task.meta),
+            Content::Step(step) => {
+                let status = if step.is_closed() { "done" } else { "open" };
+                let title = Some(step.title.clone());
+                self.node(step_name(step), NodeAttributes::Plain { title, status })
+            }
+            Content::Contains(task, step) => {
+                let parent = step.path.parent().and_then(|path| task.steps.at(&path));
+                let from = parent.map_or_else(|| format!("task:{}", task.id), step_name);
+                self.edge(Ends { from, to: step_name(step), rel: "contains" })
+            }
+            Content::Card(card) => {
+                let attributes = NodeAttributes::Card {
+                    kind: card.kind,
+                    title: card.title.clone(),
+                    status: card.status.clone(),
+                    tags: card.tags.clone(),
+                };
+                self.node(format!("card:{}", card.id), attributes)
+            }
+            Content::Supports(card, other) => {
+                let (from, to) = (format!("card:{}", card.id), format!("card:{other}"));
+                self.edge(Ends { from, to, rel: "supports" })
+            }
+        }
+    }
+
+    fn entity(&self, kind: &str, id: &impl std::fmt::Display, meta: &Meta) -> Change {
+        let title = Some(meta.title.clone());
+        let attributes = NodeAttributes::Plain { title, status: meta.status.name() };
+        self.node(format!("{kind}:{id}"), attributes)
+    }
+
+    fn node(&self, id: String, after: NodeAttributes) -> Change {
+        Change::Node(NodeChange { seq: self.seq, op: OP, kind: "node", id, before: None, after })
+    }
+
+    fn edge(&self, after: Ends) -> Change {
+        let (seq, ends) = (self.seq, after.clone());
+        Change::Edge(EdgeChange { seq, op: OP, kind: "edge", ends, before: None, after })
+    }
+}
+
+fn step_name(step: &Step) -> String {
+    format!("step:{}", step.id)
 }

@@ -1,10 +1,12 @@
 //! The shift report: what is done, what remains, what could go wrong (view 4.3).
 
+use std::cmp::Reverse;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Line, ReasoningRef, Requested, Rollup, StepsSummary, TargetView, lines,
+    Line, ReasoningRef, Requested, Rollup, StepsSummary, TargetView, gather, lines,
     radar::{Radar, RadarView},
     rollup::next_task,
 };
@@ -15,6 +17,7 @@ use crate::{
         entity::{Plan, Status, Task},
         id::{EntityId, WorkspaceId},
         lookup,
+        step::Step,
     },
     text,
 };
@@ -22,7 +25,9 @@ use crate::{
 /// Characters of a line.
 const LINE_CHARS_MAX: usize = 200;
 /// Tasks looked at at once while lines are collected.
-const TASKS_PER_PAGE: u32 = 50;
+const TASKS_PER_PAGE: u32 = 20;
+/// Statuses of tasks that are not done.
+const OPEN: [Status; 2] = [Status::Todo, Status::Active];
 
 /// The handoff view.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
@@ -64,6 +69,8 @@ impl HandoffView {
         id: EntityId,
         limit: u32,
     ) -> Result<Self, Refusal<Tasks>> {
+        gather::surroundings(docs, id)?;
+        gather_lists(docs, id, limit as usize)?;
         let radar = RadarView::of(docs, workspace, id, Requested::default())?;
         Ok(Self {
             workspace: radar.workspace,
@@ -87,146 +94,229 @@ impl Handoff {
     }
 }
 
-/// At most `limit` lines; a longer list ends with how many are missing.
-fn capped(lines: &[Line], total: usize, limit: usize) -> Vec<Line> {
-    let total = total.max(lines.len());
-    let mut lines: Vec<Line> =
-        lines.iter().take(limit).map(|line| text::cut(line, LINE_CHARS_MAX)).collect();
-    if total > limit
-        && let Some(last) = lines.last_mut()
-    {
-        *last = format!("+{} more", total - (limit - 1));
+/// The first lines of a list; lines behind them are counted, not written.
+struct Capped {
+    lines: Vec<Line>,
+    total: usize,
+    limit: usize,
+}
+
+impl Capped {
+    fn new(limit: usize) -> Self {
+        Self { lines: Vec::new(), total: 0, limit }
     }
-    lines
+
+    fn push(&mut self, line: impl FnOnce() -> Line) {
+        self.total += 1;
+        if self.lines.len() < self.limit {
+            self.lines.push(text::cut(&line(), LINE_CHARS_MAX));
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.lines.len() == self.limit
+    }
+
+    /// The lines; a longer list ends with how many are missing. `total` counts lines that were not
+    /// even looked at.
+    fn finish(mut self, total: usize) -> Vec<Line> {
+        let total = total.max(self.total);
+        if total > self.limit
+            && let Some(last) = self.lines.last_mut()
+        {
+            *last = format!("+{} more", total - (self.limit - 1));
+        }
+        self.lines
+    }
 }
 
 fn of_task(docs: &Documents<Tasks>, task: &Task, limit: usize) -> Result<Handoff, Unloaded<Tasks>> {
     let (closed, total) = task.closed_of_total();
-    let mut done = vec![format!("Steps closed: {closed}/{total}")];
-    let mut latest: Vec<_> = task.steps.iter().filter(|step| step.is_closed()).collect();
-    // Closings within one millisecond are told apart by their position.
-    latest.sort_by_key(|step| std::cmp::Reverse((step.completed_at, step.graph_seq)));
-    done.extend(latest.iter().map(|step| {
+    let mut done = Capped::new(limit);
+    done.push(|| format!("Steps closed: {closed}/{total}"));
+    for step in latest_closed(task, limit) {
         let forced = if step.waiver.is_some() { " (forced)" } else { "" };
-        format!("{} {}{forced}", step.path, step.title)
-    }));
-    let mut remaining = vec![format!("Steps open: {}", total - closed)];
-    if let Some(first) = task.steps.first_open() {
-        remaining.push(format!("Next: {} {}", first.path, first.title));
-        let others = task.steps.iter().filter(|s| !s.is_closed() && s.id != first.id);
-        remaining.extend(others.map(|step| format!("{} {}", step.path, step.title)));
+        done.push(|| format!("{} {}{forced}", step.path, step.title));
     }
-    let risks = risks(docs, task)?;
-    let (done_count, left_count, risk_count) = (done.len(), remaining.len(), risks.len());
-    Ok(Handoff {
-        done: capped(&done, done_count, limit),
-        remaining: capped(&remaining, left_count, limit),
-        risks: capped(&risks, risk_count, limit),
-    })
-}
-
-/// What could go wrong with a task, complete.
-fn risks(docs: &Documents<Tasks>, task: &Task) -> Result<Vec<Line>, Unloaded<Tasks>> {
-    let mut risks = lines::verify(task, &StepsSummary::of(task));
-    risks.extend(lines::blockers(docs, task)?);
-    risks.extend(forced(task));
-    for step in task.steps.iter() {
-        for node in step.open_nodes() {
-            let path = step.node_path(node);
-            risks.extend(node.lists.risks.iter().map(|risk| format!("{path} risk: {risk}")));
-            let problems = node.lists.problems.iter();
-            risks.extend(problems.map(|problem| format!("{path} problem: {problem}")));
+    let mut remaining = Capped::new(limit);
+    remaining.push(|| format!("Steps open: {}", total - closed));
+    if let Some(first) = task.steps.first_open() {
+        remaining.push(|| format!("Next: {} {}", first.path, first.title));
+        let mut others = task.steps.iter().filter(|s| !s.is_closed() && s.id != first.id);
+        while !remaining.is_full()
+            && let Some(step) = others.next()
+        {
+            remaining.push(|| format!("{} {}", step.path, step.title));
         }
     }
-    Ok(risks)
+    let mut risks = Capped::new(limit);
+    each_risk(docs, task, &mut |line| risks.push(line))?;
+    Ok(Handoff {
+        done: done.finish(1 + closed),
+        remaining: remaining.finish(1 + total - closed),
+        risks: risks.finish(0),
+    })
 }
 
-fn forced(task: &Task) -> impl Iterator<Item = Line> {
-    task.steps.iter().filter_map(|step| {
-        let waiver = step.waiver.as_ref()?;
-        let reason = waiver.reason.as_deref().unwrap_or("no reason given");
-        Some(format!("Forced: {} ({reason})", step.path))
-    })
+/// The steps that were closed last, newest first.
+fn latest_closed(task: &Task, limit: usize) -> Vec<&Step> {
+    // Closings within one millisecond are told apart by their position.
+    let newest = |step: &&Step| Reverse((step.completed_at, step.graph_seq));
+    let mut closed: Vec<&Step> = task.steps.iter().filter(|step| step.is_closed()).collect();
+    if limit < closed.len() {
+        closed.select_nth_unstable_by_key(limit, newest);
+        closed.truncate(limit);
+    }
+    closed.sort_by_key(newest);
+    closed
+}
+
+/// Hands over what could go wrong with a task, line by line.
+fn each_risk(
+    docs: &Documents<Tasks>,
+    task: &Task,
+    act: &mut dyn FnMut(&dyn Fn() -> Line),
+) -> Result<(), Unloaded<Tasks>> {
+    for line in lines::verify(task, &StepsSummary::of(task)) {
+        act(&|| line.clone());
+    }
+    for line in lines::blockers(docs, task)? {
+        act(&|| line.clone());
+    }
+    each_forced(task, act);
+    for step in task.steps.iter() {
+        for node in step.open_nodes() {
+            for risk in &node.lists.risks {
+                act(&|| format!("{} risk: {risk}", step.node_path(node)));
+            }
+            for problem in &node.lists.problems {
+                act(&|| format!("{} problem: {problem}", step.node_path(node)));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn each_forced(task: &Task, act: &mut dyn FnMut(&dyn Fn() -> Line)) {
+    for step in task.steps.iter() {
+        if let Some(waiver) = &step.waiver {
+            let reason = waiver.reason.as_deref().unwrap_or("no reason given");
+            act(&|| format!("Forced: {} ({reason})", step.path));
+        }
+    }
 }
 
 fn of_plan(docs: &Documents<Tasks>, plan: &Plan, limit: usize) -> Result<Handoff, Unloaded<Tasks>> {
     let tasks = &plan.sums.tasks;
     let (total, finished) = (tasks.total() as usize, tasks.done as usize);
-    let mut done = vec![format!("Tasks done: {finished}/{total}")];
+    let [finished_tasks, open_tasks] = tasks_of(plan, limit);
+    let mut done = Capped::new(limit);
+    done.push(|| format!("Tasks done: {finished}/{total}"));
     let points = plan.checklist.steps.len();
     if points > 0 {
-        done.push(format!("Checklist: {}", plan.checklist.progress()));
+        done.push(|| format!("Checklist: {}", plan.checklist.progress()));
     }
-    let done_count = done.len() + finished;
-    for task in list(docs, plan, &[Status::Done], limit)? {
-        done.push(format!("{} {}", task.id, task.meta.title));
+    let done_count = done.total + finished;
+    for task in list(docs, &finished_tasks)? {
+        done.push(|| format!("{} {}", task.id, task.meta.title));
     }
-    let mut remaining = vec![format!("Tasks open: {}", total - finished)];
+    let mut remaining = Capped::new(limit);
+    remaining.push(|| format!("Tasks open: {}", total - finished));
     let next = next_task(docs, plan)?;
-    remaining.extend(next.map(|task| format!("Next: {} {}", task.id, task.meta.title)));
-    for task in list(docs, plan, &[Status::Todo, Status::Active], limit)? {
+    if let Some(task) = next {
+        remaining.push(|| format!("Next: {} {}", task.id, task.meta.title));
+    }
+    for task in list(docs, &open_tasks)? {
         if next.is_none_or(|next| next.id != task.id) {
-            remaining.push(format!("{} {}", task.id, task.meta.title));
+            remaining.push(|| format!("{} {}", task.id, task.meta.title));
         }
     }
-    let left = points - (plan.checklist.current as usize).min(points);
-    let left_count = 1 + (total - finished) + left;
-    if remaining.len() == 1 + (total - finished) {
-        let open = plan.checklist.steps.iter().skip(plan.checklist.current as usize);
-        remaining.extend(open.cloned());
+    let left = plan.checklist.steps.iter().skip(plan.checklist.current as usize);
+    let left_count = 1 + (total - finished) + left.len();
+    if remaining.total == 1 + (total - finished) {
+        left.for_each(|point| remaining.push(|| point.clone()));
     }
-    let (risks, risk_count) = plan_risks(docs, plan, limit)?;
     Ok(Handoff {
-        done: capped(&done, done_count, limit),
-        remaining: capped(&remaining, left_count, limit),
-        risks: capped(&risks, risk_count, limit),
+        done: done.finish(done_count),
+        remaining: remaining.finish(left_count),
+        risks: plan_risks(docs, plan, limit)?,
     })
 }
 
-fn list<'a>(
-    docs: &'a Documents<Tasks>,
-    plan: &Plan,
-    statuses: &[Status],
+/// Makes sure that the lists of a plan's report are at hand.
+pub(super) fn gather_lists(
+    docs: &Documents<Tasks>,
+    id: EntityId,
     limit: usize,
-) -> Result<Vec<&'a Task>, Unloaded<Tasks>> {
-    let query = ListQuery {
+) -> Result<(), Refusal<Tasks>> {
+    let EntityId::Plan(id) = id else { return Ok(()) };
+    let plan = lookup::plan(docs, id)?;
+    let mut lists = tasks_of(plan, limit).to_vec();
+    if plan.sums.risk_lines + plan.sums.done_forced > 0 {
+        lists.push(risky_tasks(plan, None));
+    }
+    docs.have(&lists)?;
+    Ok(())
+}
+
+/// The tasks that are done and those that are not, as many as can be shown.
+fn tasks_of(plan: &Plan, limit: usize) -> [ListQuery; 2] {
+    let of = |statuses: &[Status]| ListQuery {
         parent: Some(plan.id.to_string()),
         statuses: statuses.iter().map(|status| status.name()).collect(),
         limit: Some(u32::try_from(limit).unwrap_or(u32::MAX)),
         ..ListQuery::of("task")
     };
-    Ok(docs.list(&query)?.into_iter().filter_map(Document::as_task).collect())
+    [of(&[Status::Done]), of(&OPEN)]
 }
 
-/// Risk lines of tasks by id until there are enough, and how many there are in all.
+fn list<'a>(
+    docs: &'a Documents<Tasks>,
+    query: &ListQuery,
+) -> Result<Vec<&'a Task>, Unloaded<Tasks>> {
+    Ok(docs.list(query)?.into_iter().filter_map(Document::as_task).collect())
+}
+
+/// Risk lines of tasks by id until there are enough, then the plan's own waits.
 fn plan_risks(
     docs: &Documents<Tasks>,
     plan: &Plan,
     limit: usize,
-) -> Result<(Vec<Line>, usize), Unloaded<Tasks>> {
+) -> Result<Vec<Line>, Unloaded<Tasks>> {
     let own = lines::waits(docs, &plan.meta)?;
-    let total = (plan.sums.risk_lines + plan.sums.done_forced) as usize + own.len();
-    let mut risks = Vec::new();
+    let of_tasks = (plan.sums.risk_lines + plan.sums.done_forced) as usize;
+    let mut risks = Capped::new(limit);
     let mut after = None;
-    while risks.len() < total.min(limit) {
-        let query = ListQuery {
-            parent: Some(plan.id.to_string()),
-            after,
-            limit: Some(TASKS_PER_PAGE),
-            ..ListQuery::of("task")
-        };
-        let page = docs.list(&query)?;
-        let Some(last) = page.last().and_then(|document| document.as_task()) else { break };
+    while risks.total < of_tasks && !risks.is_full() {
+        let page = list(docs, &risky_tasks(plan, after))?;
+        let Some(last) = page.last() else { break };
         after = Some(last.id.0);
-        for task in page.into_iter().filter_map(Document::as_task) {
-            let of_task: Vec<Line> = if task.meta.status == Status::Done {
-                forced(task).collect()
+        for task in page {
+            let mut act =
+                |line: &dyn Fn() -> Line| risks.push(|| format!("{} {}", task.id, line()));
+            if task.meta.status == Status::Done {
+                each_forced(task, &mut act);
             } else {
-                self::risks(docs, task)?
-            };
-            risks.extend(of_task.iter().map(|line| format!("{} {line}", task.id)));
+                each_risk(docs, task, &mut act)?;
+            }
+            if risks.is_full() {
+                break;
+            }
         }
     }
-    risks.extend(own);
-    Ok((risks, total))
+    let total = of_tasks + own.len();
+    own.into_iter().for_each(|line| risks.push(|| line));
+    Ok(risks.finish(total))
+}
+
+/// A page of the tasks that can have risks, by id: those that are done only when one was forced.
+fn risky_tasks(plan: &Plan, after: Option<u64>) -> ListQuery {
+    let statuses: &[Status] = if plan.sums.done_forced == 0 { &OPEN } else { &[] };
+    ListQuery {
+        parent: Some(plan.id.to_string()),
+        statuses: statuses.iter().map(|status| status.name()).collect(),
+        after,
+        limit: Some(TASKS_PER_PAGE),
+        ..ListQuery::of("task")
+    }
 }

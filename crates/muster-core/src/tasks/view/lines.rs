@@ -4,7 +4,7 @@ use super::steps::StepsSummary;
 use crate::{
     Documents, Unloaded,
     tasks::{
-        Document, Tasks,
+        Document, Key, Tasks,
         entity::{Meta, Status, Task},
         step::{Checkpoint, Step},
     },
@@ -42,12 +42,12 @@ pub(super) fn verify(task: &Task, summary: &StepsSummary) -> Vec<Line> {
         (Checkpoint::Docs, summary.missing_proof_docs),
     ];
     let mut lines = Vec::new();
-    for (checkpoint, count) in confirm {
+    for (checkpoint, count) in confirm.into_iter().filter(|(_, count)| *count > 0) {
         if let Some(path) = first(&|step| step.misses(checkpoint)) {
             lines.push(format!("Confirm {}: {count} step(s), first {path}", checkpoint.name()));
         }
     }
-    for (checkpoint, count) in attach {
+    for (checkpoint, count) in attach.into_iter().filter(|(_, count)| *count > 0) {
         if let Some(path) = first(&|step| step.misses_proof(checkpoint)) {
             let name = checkpoint.name();
             lines.push(format!("Attach proof for {name}: {count} step(s), first {path}"));
@@ -119,25 +119,22 @@ fn gate_lines(step: &Step, suffix: &str) -> Vec<Line> {
 
 /// What stands in the way of a task (TASKS-VIEW-6), complete.
 pub(super) fn blockers(docs: &Documents<Tasks>, task: &Task) -> Result<Vec<Line>, Unloaded<Tasks>> {
-    let open = || task.steps.iter().filter(|step| !step.is_closed());
-    let mut lines = Vec::new();
-    for step in open() {
+    let (mut lines, mut of_steps, mut of_nodes) = (Vec::new(), Vec::new(), Vec::new());
+    for step in task.steps.iter().filter(|step| !step.is_closed()) {
         if let Some(block) = &step.block {
             lines.push(format!("{} blocked: {}", step.path, reason(block.reason.as_deref())));
         }
-    }
-    for step in open() {
-        lines.extend(step.blockers.iter().map(|blocker| format!("{}: {blocker}", step.path)));
-    }
-    for step in open() {
+        of_steps.extend(step.blockers.iter().map(|blocker| format!("{}: {blocker}", step.path)));
         for node in step.open_nodes() {
             let path = step.node_path(node);
             if node.blocked {
-                lines.push(format!("{path} blocked"));
+                of_nodes.push(format!("{path} blocked"));
             }
-            lines.extend(node.lists.blockers.iter().map(|blocker| format!("{path}: {blocker}")));
+            of_nodes.extend(node.lists.blockers.iter().map(|blocker| format!("{path}: {blocker}")));
         }
     }
+    lines.append(&mut of_steps);
+    lines.append(&mut of_nodes);
     lines.extend(waits(docs, &task.meta)?);
     lines.extend(task.meta.blocker_cards.values().cloned());
     Ok(lines.iter().map(|line| text::cut(line, BLOCKER_CHARS_MAX)).collect())
@@ -146,7 +143,9 @@ pub(super) fn blockers(docs: &Documents<Tasks>, task: &Task) -> Result<Vec<Line>
 /// One line per open dependency.
 pub(super) fn waits(docs: &Documents<Tasks>, meta: &Meta) -> Result<Vec<Line>, Unloaded<Tasks>> {
     let mut lines = Vec::new();
-    for id in meta.waits() {
+    let waits = meta.waits();
+    docs.have_all(waits.iter().map(|id| Key::from(*id)))?;
+    for id in waits {
         let title = docs.get(&id.into())?.and_then(Document::meta).map(|meta| meta.title.as_str());
         let line = format!("waits for {id}: {}", title.unwrap_or_default());
         lines.push(text::cut(&line, BLOCKER_CHARS_MAX));

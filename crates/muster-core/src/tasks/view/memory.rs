@@ -4,14 +4,14 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::signals::{self, CardView, newest};
 use crate::{
-    Documents, EventOrder, EventQuery, Recorded, Unloaded,
+    Documents, EventOrder, EventQuery, ListQuery, Recorded, Slice, Unloaded,
     tasks::{
         Document, Event, Tasks,
-        id::EntityId,
+        id::{CardId, EntityId},
         memory::{CardType, NoteEntry, TraceEntry},
         wire,
     },
@@ -36,9 +36,69 @@ pub struct MemoryView {
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct EntryPage {
     /// The newest ones, oldest first.
-    pub entries: Vec<Map<String, Value>>,
+    pub entries: Vec<Entry>,
     /// Where the page is.
     pub pagination: SeqPage,
+}
+
+/// An entry of the notes or the trace.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Entry {
+    /// A note, or a card as it was committed.
+    Note(NoteView),
+    /// An event of the entity.
+    Event(EventEntry),
+}
+
+/// A note, or a card as it was committed.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct NoteView {
+    pub seq: u64,
+    pub ts: String,
+    pub ts_ms: i64,
+    pub kind: &'static str,
+    pub title: Option<String>,
+    pub format: Option<String>,
+    pub meta: EntryMeta,
+    pub content: String,
+}
+
+/// Facts about an entry.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum EntryMeta {
+    /// Of a note: what its writer gave, its source among them.
+    Free(Map<String, Value>),
+    /// Of a card.
+    Card(CardMeta),
+}
+
+/// Facts about a card that was committed.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct CardMeta {
+    pub card_id: CardId,
+    #[serde(rename = "type")]
+    pub kind: CardType,
+    pub status: String,
+    pub tags: Vec<String>,
+    pub source: Value,
+}
+
+/// An event of the entity.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
+pub struct EventEntry {
+    pub seq: u64,
+    pub ts: String,
+    pub ts_ms: i64,
+    pub kind: &'static str,
+    pub event_id: String,
+    pub event_type: &'static str,
+    pub task_id: EntityId,
+    pub path: Option<String>,
 }
 
 /// A page by position: cursors mean "older than this".
@@ -109,8 +169,8 @@ impl MemoryView {
         query: &MemoryQuery,
     ) -> Result<Self, Unloaded<Tasks>> {
         let counts = signals::counts(docs, id)?;
-        let list = newest("card", id, query.cards.cursor, query.cards.limit + 1);
-        let cards: Vec<_> = docs.list(&list)?.into_iter().filter_map(Document::as_card).collect();
+        let [_, cards, _] = lists(id, query);
+        let cards: Vec<_> = docs.list(&cards)?.into_iter().filter_map(Document::as_card).collect();
         let positions: Vec<u64> = cards.iter().map(|card| card.last_seq).collect();
         let shown = cards.iter().take(query.cards.limit as usize);
         Ok(Self {
@@ -123,6 +183,12 @@ impl MemoryView {
     }
 }
 
+/// The lists that the pages are read from: notes, cards and commits of cards.
+pub(super) fn lists(id: EntityId, query: &MemoryQuery) -> [ListQuery; 3] {
+    let page = |kind, page: SeqRequest| newest(kind, id, page.cursor, page.limit + 1);
+    [page("note", query.notes), page("card", query.cards), page("trace", query.trace)]
+}
+
 fn notes(
     docs: &Documents<Tasks>,
     id: EntityId,
@@ -132,7 +198,7 @@ fn notes(
     let mut entries = Vec::new();
     for document in docs.list(&list)? {
         if let Document::Note(note) = document {
-            entries.push((note.seq, note_entry(note)));
+            entries.push(Entry::note(note));
         }
     }
     Ok(entry_page(entries, request))
@@ -144,65 +210,94 @@ fn trace(
     id: EntityId,
     request: SeqRequest,
 ) -> Result<EntryPage, Unloaded<Tasks>> {
-    let slice = docs.events(&EventQuery {
+    let slice = trace_events(docs, id, request)?;
+    let mut entries: Vec<Entry> = slice.iter().map(|recorded| Entry::event(id, recorded)).collect();
+    for document in docs.list(&newest("trace", id, request.cursor, request.limit + 1))? {
+        if let Document::Trace(entry) = document {
+            entries.push(Entry::commit(entry));
+        }
+    }
+    entries.sort_by_key(|entry| Reverse(entry.seq()));
+    entries.truncate(request.limit as usize + 1);
+    Ok(entry_page(entries, request))
+}
+
+/// The events that can be on a page of the trace.
+pub(super) fn trace_events(
+    docs: &Documents<Tasks>,
+    id: EntityId,
+    request: SeqRequest,
+) -> Result<Slice<Event>, Unloaded<Tasks>> {
+    docs.events(&EventQuery {
         entity: Some(id.to_string()),
         scope: None,
         after: Some(request.cursor.unwrap_or(i64::MAX.unsigned_abs())),
         order: EventOrder::NewestFirst,
         limit: request.limit + 1,
-    })?;
-    let mut entries: Vec<(u64, Map<String, Value>)> =
-        slice.iter().map(|recorded| (recorded.global, event_entry(id, recorded))).collect();
-    for document in docs.list(&newest("trace", id, request.cursor, request.limit + 1))? {
-        if let Document::Trace(entry) = document {
-            entries.push((entry.seq, card_entry(entry)));
-        }
-    }
-    entries.sort_by_key(|(seq, _)| Reverse(*seq));
-    entries.truncate(request.limit as usize + 1);
-    Ok(entry_page(entries, request))
+    })
 }
 
-fn entry_page(entries: Vec<(u64, Map<String, Value>)>, request: SeqRequest) -> EntryPage {
-    let positions: Vec<u64> = entries.iter().map(|(seq, _)| *seq).collect();
-    let shown = entries.into_iter().take(request.limit as usize);
-    let mut entries: Vec<Map<String, Value>> = shown.map(|(_, entry)| entry).collect();
+fn entry_page(mut entries: Vec<Entry>, request: SeqRequest) -> EntryPage {
+    let positions: Vec<u64> = entries.iter().map(Entry::seq).collect();
+    entries.truncate(request.limit as usize);
     entries.reverse();
     EntryPage { entries, pagination: request.page(&positions) }
 }
 
-/// A note as callers see it.
-pub fn note_entry(note: &NoteEntry) -> Map<String, Value> {
-    object(json!({
-        "seq": note.seq, "ts": note.at.rfc3339(), "ts_ms": note.at.0, "kind": "note",
-        "title": note.title, "format": note.format, "meta": note.meta, "content": note.content,
-    }))
-}
+impl Entry {
+    /// A note as callers see it.
+    pub fn note(note: &NoteEntry) -> Self {
+        Self::Note(NoteView {
+            seq: note.seq,
+            ts: note.at.rfc3339(),
+            ts_ms: note.at.0,
+            kind: "note",
+            title: note.title.clone(),
+            format: note.format.clone(),
+            meta: EntryMeta::Free(note.meta.clone()),
+            content: note.content.clone(),
+        })
+    }
 
-fn event_entry(id: EntityId, recorded: &Recorded<Event>) -> Map<String, Value> {
-    let path = wire::show(recorded).and_then(|event| event.path);
-    object(json!({
-        "seq": recorded.global, "ts": recorded.at.rfc3339(), "ts_ms": recorded.at.0,
-        "kind": "event", "event_id": wire::event_id(recorded.global),
-        "event_type": wire::event_type(&recorded.event), "task_id": id, "path": path,
-    }))
-}
+    fn event(id: EntityId, recorded: &Recorded<Event>) -> Self {
+        Self::Event(EventEntry {
+            seq: recorded.global,
+            ts: recorded.at.rfc3339(),
+            ts_ms: recorded.at.0,
+            kind: "event",
+            event_id: wire::event_id(recorded.global),
+            event_type: wire::event_type(&recorded.event),
+            task_id: id,
+            path: wire::show(recorded).and_then(|event| event.path),
+        })
+    }
 
-fn card_entry(entry: &TraceEntry) -> Map<String, Value> {
-    let card = &entry.card;
-    let source = card.meta.get("source").cloned().unwrap_or_else(|| json!("think_card"));
-    object(json!({
-        "seq": entry.seq, "ts": entry.at.rfc3339(), "ts_ms": entry.at.0, "kind": "note",
-        "title": card.title, "format": "think_card",
-        "meta": {
-            "card_id": card.id, "type": card.kind, "status": card.status, "tags": card.tags,
-            "source": source,
-        },
-        "content": card.text.as_deref().unwrap_or_default(),
-    }))
-}
+    fn commit(entry: &TraceEntry) -> Self {
+        let card = &entry.card;
+        let source = card.meta.get("source").cloned().unwrap_or_else(|| "think_card".into());
+        Self::Note(NoteView {
+            seq: entry.seq,
+            ts: entry.at.rfc3339(),
+            ts_ms: entry.at.0,
+            kind: "note",
+            title: card.title.clone(),
+            format: Some("think_card".to_owned()),
+            meta: EntryMeta::Card(CardMeta {
+                card_id: card.id,
+                kind: card.kind,
+                status: card.status.clone(),
+                tags: card.tags.clone(),
+                source,
+            }),
+            content: card.text.clone().unwrap_or_default(),
+        })
+    }
 
-fn object(value: Value) -> Map<String, Value> {
-    let Value::Object(map) = value else { unreachable!("entries are objects, got {value}") };
-    map
+    /// Its position.
+    pub fn seq(&self) -> u64 {
+        match self {
+            Self::Note(note) => note.seq,
+            Self::Event(event) => event.seq,
+        }
+    }
 }

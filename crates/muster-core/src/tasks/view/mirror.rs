@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Documents, Refusal,
     tasks::{
-        Tasks,
+        Key, Tasks,
         command::StepSelector,
         entity::{Checklist, Plan, Status, Task},
         id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
@@ -214,6 +214,7 @@ impl PlanMirror {
     ) -> Result<Self, Refusal<Tasks>> {
         let plan = lookup::plan(docs, id)?;
         let (tasks, pagination) = page::tasks(docs, plan, &query.page)?;
+        docs.have_all(tasks.iter().flat_map(|task| task.meta.waits()).map(Key::from))?;
         let mut rows = Vec::with_capacity(tasks.len());
         for task in tasks {
             rows.push(MirrorRow::of(task, lines::blockers(docs, task)?));

@@ -5,10 +5,12 @@ use serde::Serialize;
 
 use super::{
     ReasoningRef, Requested, Rollup, StepsSummary, TargetView,
-    capsule::{Capsule, Surroundings},
+    capsule::{self, Capsule, Surroundings},
     focus::FocusRestored,
-    graph::GraphDiff,
-    memory::{MemoryQuery, MemoryView, SeqRequest},
+    gather,
+    graph::{self, GraphDiff},
+    handoff,
+    memory::{self, MemoryQuery, MemoryView, SeqRequest},
     radar::{Radar, RadarView},
     signals::{self, SignalLimits, Signals},
     timeline::Timeline,
@@ -85,6 +87,9 @@ pub struct ResumeQuery<'a> {
 impl ResumePack {
     /// The pack of a plan or task.
     pub fn of(docs: &Documents<Tasks>, query: &ResumeQuery<'_>) -> Result<Self, Refusal<Tasks>> {
+        gather::surroundings(docs, query.id)?;
+        docs.have(&signals::lists(query.id, query.signals))?;
+        Timeline::events(docs, query.id, query.events)?;
         let radar = RadarView::of(docs, query.workspace, query.id, query.requested)?;
         Ok(Self {
             head: ResumeHead::of(radar, query.restored),
@@ -140,6 +145,7 @@ impl ResumeSuper {
     /// The view of a plan or task.
     pub fn of(docs: &Documents<Tasks>, query: &SuperQuery<'_>) -> Result<Self, Refusal<Tasks>> {
         let id = query.resume.id;
+        gather(docs, query)?;
         let pack = ResumePack::of(docs, &query.resume)?;
         let memory = MemoryView::of(docs, id, &query.memory)?;
         let graph_diff =
@@ -174,6 +180,18 @@ impl ResumeSuper {
             capsule,
         })
     }
+}
+
+/// Makes sure that everything the view shows is at hand.
+fn gather(docs: &Documents<Tasks>, query: &SuperQuery<'_>) -> Result<(), Refusal<Tasks>> {
+    let id = query.resume.id;
+    gather::surroundings(docs, id)?;
+    let mut lists = signals::lists(id, query.resume.signals).to_vec();
+    lists.extend(memory::lists(id, &query.memory));
+    lists.extend(query.graph_diff.map(|request| graph::cards(id, request)));
+    docs.have(&lists)?;
+    memory::trace_events(docs, id, query.memory.trace)?;
+    handoff::gather_lists(docs, id, capsule::REPORT_LINES)
 }
 
 /// TASKS 4.7: nothing but creation, or events without notes and cards. Asks the whole memory, not

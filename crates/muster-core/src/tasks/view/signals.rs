@@ -149,14 +149,12 @@ impl Signals {
         let (mut blockers, count) = radar::all_blockers(docs, id, limits.blockers as usize)?;
         blockers.truncate(limits.blockers as usize);
         let counts = counts(docs, id)?;
+        let [decisions, of_cards, captured] = lists(id, limits);
         let of_type = |kind| counts.cards.get(&kind).copied().unwrap_or(0);
         Ok(Self {
             blockers,
-            decisions: cards(docs, id, Some(CardType::Decision), limits.decisions)?
-                .into_iter()
-                .map(CardView::of)
-                .collect(),
-            evidence: evidence(docs, id, limits.evidence)?,
+            decisions: cards(docs, &decisions)?.into_iter().map(CardView::of).collect(),
+            evidence: evidence(docs, &of_cards, &captured, limits.evidence)?,
             stats: SignalCounts {
                 blockers: count,
                 decisions: of_type(CardType::Decision),
@@ -177,18 +175,24 @@ pub(super) fn counts(
     })
 }
 
-/// Newest cards of one type, or of any.
-pub(super) fn cards(
-    docs: &Documents<Tasks>,
-    id: EntityId,
-    kind: Option<CardType>,
-    limit: u32,
-) -> Result<Vec<&Card>, Unloaded<Tasks>> {
-    let query = ListQuery {
-        statuses: kind.into_iter().map(CardType::name).collect(),
+/// The lists that signals are read from: decisions, evidence cards and captured evidence.
+pub(super) fn lists(id: EntityId, limits: SignalLimits) -> [ListQuery; 3] {
+    let cards = |kind: CardType, limit| ListQuery {
+        statuses: vec![kind.name()],
         ..newest("card", id, None, limit)
     };
-    Ok(docs.list(&query)?.into_iter().filter_map(Document::as_card).collect())
+    [
+        cards(CardType::Decision, limits.decisions),
+        cards(CardType::Evidence, limits.evidence),
+        newest("evidence", id, None, limits.evidence),
+    ]
+}
+
+fn cards<'a>(
+    docs: &'a Documents<Tasks>,
+    list: &ListQuery,
+) -> Result<Vec<&'a Card>, Unloaded<Tasks>> {
+    Ok(docs.list(list)?.into_iter().filter_map(Document::as_card).collect())
 }
 
 /// Newest documents of a kind that hang on a plan or task, older than a position.
@@ -209,17 +213,17 @@ pub(super) fn newest(
 
 fn evidence(
     docs: &Documents<Tasks>,
-    id: EntityId,
+    of_cards: &ListQuery,
+    captured: &ListQuery,
     limit: u32,
 ) -> Result<Vec<EvidenceSignal>, Unloaded<Tasks>> {
     let mut signals: Vec<EvidenceSignal> = Vec::new();
-    for document in docs.list(&newest("evidence", id, None, limit))? {
+    for document in docs.list(captured)? {
         if let Document::Evidence(evidence) = document {
             signals.push(EvidenceSignal::of_capture(evidence));
         }
     }
-    let cards = cards(docs, id, Some(CardType::Evidence), limit)?;
-    signals.extend(cards.into_iter().map(EvidenceSignal::of_card));
+    signals.extend(cards(docs, of_cards)?.into_iter().map(EvidenceSignal::of_card));
     signals.sort_by_key(|signal| Reverse(signal.last_seq));
     signals.truncate(limit as usize);
     Ok(signals)

@@ -15,7 +15,7 @@ use crate::{
 const REASON_CHARS_MAX: usize = 120;
 
 /// Counts over all steps of a task.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, JsonSchema)]
 pub struct StepsSummary {
     /// All steps.
     pub total: usize,
@@ -80,27 +80,35 @@ pub struct FirstOpen {
 impl StepsSummary {
     /// The summary of a task.
     pub fn of(task: &Task) -> Self {
-        let count = |test: &dyn Fn(&Step) -> bool| task.steps.iter().filter(|s| test(s)).count();
-        let misses = |checkpoint| count(&|step| step.misses(checkpoint));
-        let misses_proof = |checkpoint| count(&|step| step.misses_proof(checkpoint));
-        let (completed, total) = task.closed_of_total();
-        Self {
-            total,
-            open: total - completed,
-            completed,
-            forced: count(&|step| step.waiver.is_some()),
-            blocked: count(&|step| step.block.is_some() && !step.is_closed()),
-            missing_criteria: misses(Checkpoint::Criteria),
-            missing_tests: misses(Checkpoint::Tests),
-            missing_security: misses(Checkpoint::Security),
-            missing_perf: misses(Checkpoint::Perf),
-            missing_docs: misses(Checkpoint::Docs),
-            missing_proof_tests: misses_proof(Checkpoint::Tests),
-            missing_proof_security: misses_proof(Checkpoint::Security),
-            missing_proof_perf: misses_proof(Checkpoint::Perf),
-            missing_proof_docs: misses_proof(Checkpoint::Docs),
-            first_open: task.steps.first_open().map(|step| FirstOpen::of(task, step)),
+        let mut summary = Self::default();
+        for step in task.steps.iter() {
+            summary.add(step);
         }
+        summary.open = summary.total - summary.completed;
+        summary.first_open = task.steps.first_open().map(|step| FirstOpen::of(task, step));
+        summary
+    }
+
+    fn add(&mut self, step: &Step) {
+        let is_closed = step.is_closed();
+        self.total += 1;
+        self.completed += usize::from(is_closed);
+        self.forced += usize::from(step.waiver.is_some());
+        self.blocked += usize::from(step.block.is_some() && !is_closed);
+        let misses = |checkpoint| usize::from(step.misses(checkpoint));
+        self.missing_criteria += misses(Checkpoint::Criteria);
+        self.missing_tests += misses(Checkpoint::Tests);
+        if !step.asks_for_more() {
+            return;
+        }
+        self.missing_security += misses(Checkpoint::Security);
+        self.missing_perf += misses(Checkpoint::Perf);
+        self.missing_docs += misses(Checkpoint::Docs);
+        let misses_proof = |checkpoint| usize::from(step.misses_proof(checkpoint));
+        self.missing_proof_tests += misses_proof(Checkpoint::Tests);
+        self.missing_proof_security += misses_proof(Checkpoint::Security);
+        self.missing_proof_perf += misses_proof(Checkpoint::Perf);
+        self.missing_proof_docs += misses_proof(Checkpoint::Docs);
     }
 }
 

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    Documents, EventOrder, EventQuery, Unloaded,
+    Documents, EventOrder, EventQuery, Slice, Unloaded,
     tasks::{
-        Tasks,
+        Event, Tasks,
         id::EntityId,
         wire::{self, EventView},
     },
@@ -24,15 +24,25 @@ pub struct Timeline {
 impl Timeline {
     /// The newest events of an entity; a plan's include its tasks'.
     pub fn of(docs: &Documents<Tasks>, id: EntityId, limit: u32) -> Result<Self, Unloaded<Tasks>> {
+        let newest = Self::events(docs, id, limit)?;
+        let newest = newest.iter().flat_map(|slice| slice.iter());
+        Ok(Self { limit, events: newest.rev().filter_map(wire::show).collect() })
+    }
+
+    /// The slice of the log, newest first; none when none is to be shown.
+    pub(super) fn events(
+        docs: &Documents<Tasks>,
+        id: EntityId,
+        limit: u32,
+    ) -> Result<Option<Slice<Event>>, Unloaded<Tasks>> {
         if limit == 0 {
-            return Ok(Self { limit, events: Vec::new() });
+            return Ok(None);
         }
         let (entity, scope) = match id {
             EntityId::Task(id) => (Some(id.to_string()), None),
             EntityId::Plan(id) => (None, Some(id.to_string())),
         };
         let order = EventOrder::NewestFirst;
-        let newest = docs.events(&EventQuery { entity, scope, after: None, order, limit })?;
-        Ok(Self { limit, events: newest.iter().rev().filter_map(wire::show).collect() })
+        docs.events(&EventQuery { entity, scope, after: None, order, limit }).map(Some)
     }
 }
