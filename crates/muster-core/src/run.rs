@@ -6,6 +6,11 @@
 //!                       └─react─► effects ─(runtime)─► outcome comes back as a command
 //! ```
 //!
+//! A surface asks by applying a [`Command`] to the draft of the stream [`id::RunId::stream`], with
+//! a fresh seed; the events that come back name everything that came to be. It reads with the
+//! functions of [`view`] over the same stream; layouts are a small room of their own ([`layout`]).
+//! What a refusal means is in [`Rejection`], whose comments name the code of each.
+//!
 //! Not here: processes, files, sockets, words of errors, time that passes. An event is stored in
 //! the very form in which it is sent, and its number in the stream is its number on the wire.
 
@@ -22,10 +27,12 @@ pub mod handoff;
 pub mod hash;
 pub mod id;
 pub mod inbox;
+pub mod layout;
 pub mod limits;
 pub mod lookup;
 pub mod moment;
 pub mod node;
+pub mod pack;
 pub mod prompt;
 pub mod provider;
 pub mod pulse;
@@ -42,6 +49,7 @@ pub mod templates;
 #[cfg(test)]
 mod tests;
 pub mod turn;
+pub mod view;
 
 pub use command::{Ask, Command};
 pub use event::{Event, Fact};
@@ -208,8 +216,20 @@ impl Aggregate for Runs {
 
     fn index(document: &Document) -> Index {
         match document {
-            Document::Run(_) | Document::Pulse(_) | Document::Journal(_) => Index::default(),
-            Document::Node(node) => listed("", node.number, node.status.name()),
+            Document::Journal(_) => Index::default(),
+            Document::Run(run) => {
+                let index = Index { status: run.status.name().into(), ..Index::default() };
+                catalogued(index, view::attention::of_run(run).is_some())
+            }
+            // The newest change first, in the list of all runs.
+            Document::Pulse(pulse) => {
+                let ord = u64::try_from(pulse.updated_at.ms()).unwrap_or(0);
+                catalogued(Index { ord, ..Index::default() }, true)
+            }
+            Document::Node(node) => {
+                let index = listed("", node.number, node.status.name());
+                catalogued(index, !view::attention::of_node(node).is_empty())
+            }
             Document::Edge(edge) => listed("", edge.number, ""),
             Document::Turn(turn) => {
                 let status = turn.status.map_or("live", turn::TurnStatus::name);
@@ -222,7 +242,9 @@ impl Aggregate for Runs {
                 ..Index::default()
             },
             Document::Approval(approval) => {
-                listed(&approval.node_id.to_string(), approval.number, approval.status.name())
+                let node = approval.node_id.to_string();
+                let index = listed(&node, approval.number, approval.status.name());
+                catalogued(index, approval.is_pending())
             }
             Document::Artifact(artifact) => {
                 listed(&artifact.node_id.to_string(), artifact.number, artifact.kind.name())
@@ -262,6 +284,14 @@ impl Aggregate for Runs {
     ) -> Result<(), Unloaded<Self>> {
         evolve::evolve(documents, event)
     }
+}
+
+/// Puts a document into the list of its kind over all runs.
+fn catalogued(mut index: Index, is: bool) -> Index {
+    if is {
+        index.marks |= Mark::Catalogued as u8;
+    }
+    index
 }
 
 /// Columns of a document that is found in lists of its kind and of its node.

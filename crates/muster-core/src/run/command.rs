@@ -201,6 +201,11 @@ pub enum Ask {
         /// In words.
         detail: Option<String>,
     },
+    /// The time of a budget may be used up.
+    CheckBudget {
+        /// The turn.
+        turn: TurnId,
+    },
     /// A turn is over.
     CloseTurn(Box<CloseTurn>),
     /// An agent calls a tool of Muster.

@@ -80,6 +80,7 @@ fn tell(story: &mut Story, command: &Command) -> Found<()> {
         Ask::EndTurn { turn, reason, detail } => {
             turn::finish(story, *turn, *reason, detail.as_deref())
         }
+        Ask::CheckBudget { turn } => budget::check(story, *turn),
         Ask::CloseTurn(close) => closing::close(story, close),
         Ask::CallTool(call) => agent::call(story, call),
         Ask::RefuseTool { call, error } => agent::refuse(story, call, error),

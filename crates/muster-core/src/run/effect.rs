@@ -1,6 +1,10 @@
 //! What the runtime shall do, as data. Every effect follows from an event that is in the log
 //! already, so that a crash leaves a record to go on from; what comes of it returns as a command.
 
+mod start;
+
+pub use start::{needs_recovery, outstanding};
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -13,8 +17,9 @@ use super::{
     moment::Moment,
     node::{Node, SESSION_PENDING},
     record::{Evidence, Phase, Run, RunStatus},
+    schedule,
     settings::Isolation,
-    turn::{Executor, Tool, Turn, TurnReason, TurnState, TurnStatus},
+    turn::{Executor, Tool, Turn, TurnReason, TurnStatus},
 };
 use crate::Documents;
 
@@ -128,6 +133,9 @@ pub enum Timer {
     Hold(ApprovalId),
     /// A turn has taken as long as it may; answered by `EndTurn`.
     TurnLimit(TurnId),
+    /// The time of a budget may be used up; answered by `CheckBudget`, and set anew at
+    /// `budget_deadline` while the turn goes on.
+    Budget(TurnId),
 }
 
 /// What a person has decided about a provider's question.
@@ -287,6 +295,9 @@ fn of_turn(docs: &Docs, run: &Run, event: &Event, moved: &TurnMoved) -> Lookup<V
         TurnStep::Started(_) if live => {
             let mut effects = vec![Effect::SendPrompt { node, turn }];
             effects.extend(limit(docs, run, turn)?);
+            let budget = schedule::budget_deadline(docs, turn)?;
+            let timer = Timer::Budget(turn);
+            effects.extend(budget.map(|at| Effect::SetTimer { at, timer }));
             effects
         }
         TurnStep::Finishing(ending) if live => {
@@ -368,29 +379,4 @@ fn decision(approval: &Approval, resolution: &Resolution) -> Option<Effect> {
         args: approval.granted_args().clone(),
     };
     forwarded.then(|| Effect::Decide(Box::new(decision())))
-}
-
-/// What a start finds to do in a run that was recovered: the work whose outcome never came.
-pub fn outstanding(docs: &Docs) -> Lookup<Vec<Effect>> {
-    let Some(run) = lookup::find_run(docs)? else { return Ok(Vec::new()) };
-    let mut effects = Vec::new();
-    if boots(run) {
-        effects.push(Effect::RunBoot);
-    }
-    if run.verifying {
-        effects.push(Effect::RunChecks);
-    }
-    for node in lookup::nodes(docs)? {
-        if let (Some(reason), None) = (&node.reset_requested, &node.turn) {
-            effects.push(Effect::ResetContext { node: node.id, reason: reason.clone() });
-        }
-    }
-    for turn in lookup::live_turns(docs)? {
-        if turn.state == TurnState::Finishing {
-            let manner = turn.reason.map_or(Manner::Kill, manner);
-            effects.push(Effect::FinishTurn { node: turn.node_id, turn: turn.id, manner });
-        }
-    }
-    effects.push(Effect::Schedule);
-    Ok(effects)
 }

@@ -120,6 +120,23 @@ id! {
     EventId,
 }
 
+impl RunId {
+    /// The stream that its events are in.
+    pub fn stream(self) -> String {
+        format!("run/{self}")
+    }
+
+    /// The run whose events are in a stream.
+    pub fn of_stream(stream: &str) -> Option<Self> {
+        stream.strip_prefix("run/")?.parse().ok()
+    }
+
+    /// The stream that its layout is in.
+    pub fn layout_stream(self) -> String {
+        format!("layout/{self}")
+    }
+}
+
 impl NodeId {
     /// Names the runtime itself where a node is required (RUNS-GEN-4).
     pub const RUNTIME: Self = Self(0);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    id::{NodeId, RunId},
+    id::{NodeId, RunId, TurnId},
     limits::TURN_INPUTS_MAX,
     lookup::{self, Lookup},
     moment::Moment,
@@ -13,7 +13,7 @@ use super::{
     settings::{InteractiveWake, Usage},
     turn::{Consumed, Trigger},
 };
-use crate::Documents;
+use crate::{Documents, Timestamp};
 
 type Docs = Documents<super::Runs>;
 
@@ -198,6 +198,30 @@ fn trigger(run: &Run, node: &Node) -> Trigger {
     } else {
         Trigger::Handoff
     }
+}
+
+/// When a turn has gone a tenth beyond the active time of its node or run, if nothing else ends or
+/// begins before (RUNS-BUD-2).
+pub fn budget_deadline(docs: &Docs, turn: TurnId) -> Lookup<Option<Moment>> {
+    let (Some(run), Some(turn)) = (lookup::find_run(docs)?, lookup::find_turn(docs, turn)?) else {
+        return Ok(None);
+    };
+    let Some(node) = lookup::find_node(docs, turn.node_id)?.filter(|_| turn.is_live()) else {
+        return Ok(None);
+    };
+    let left_ms = |limit: Option<u64>, usage: &Usage| {
+        let ms = limit?.saturating_mul(1_100).saturating_sub(usage.active_seconds * 1_000);
+        i64::try_from(ms).ok()
+    };
+    let own = left_ms(node.budget.max_active_seconds, &node.usage);
+    let own = own.map(|left| turn.started_at.after_ms(left));
+    // Every turn in flight uses up the run's time: left = sum of (then - start of each).
+    let live = lookup::live_turns(docs)?;
+    let starts: i64 = live.iter().map(|turn| turn.started_at.ms()).sum();
+    let count = i64::try_from(live.len()).unwrap_or(1).max(1);
+    let shared = left_ms(run.budget.max_active_seconds, &run.usage);
+    let shared = shared.map(|left| Moment(Timestamp((starts + left) / count)));
+    Ok(own.into_iter().chain(shared).min())
 }
 
 /// What a turn of a node would take: inputs of the turn that it repeats, then those that wait

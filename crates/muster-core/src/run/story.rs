@@ -114,7 +114,7 @@ impl Story {
 
     /// Changes a node and what follows from it; tells nothing when nothing differs.
     ///
-    /// A status or summary that differs is told as progress, too.
+    /// A status or summary that differs is told as progress, too, and a setting in the run's map.
     pub(super) fn change_node(&mut self, id: NodeId, change: impl FnOnce(&mut Node)) -> Found<()> {
         let before = self.node(id)?.clone();
         let mut after = before.clone();
@@ -129,7 +129,11 @@ impl Story {
         if progressed {
             self.progress(id)?;
         }
-        Ok(())
+        let config = after.config();
+        if before.config() == config {
+            return Ok(());
+        }
+        self.patch_run(RunChange { node_configs: [(id, config)].into(), ..RunChange::default() })
     }
 
     /// Tells a patch of a node. Patches stand outside of turns.

@@ -2,11 +2,15 @@
 
 mod agents;
 mod approvals;
+mod consumer;
+mod laws;
 mod life;
+mod model;
 mod nodes;
 mod prompts;
 mod safety;
 mod turns;
+mod views;
 
 use super::{
     Ask, Command, Document, Event, Fact, Key, Rejection, Runs,

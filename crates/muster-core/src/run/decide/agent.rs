@@ -147,7 +147,10 @@ pub(super) fn execute(
 ) -> Found<()> {
     let tool_id = tool.id;
     story.tell_of(node.id, Fact::ToolStarted(ToolCall { tool }))?;
+    // What comes after its turn belongs to none (RUNS-ORD-5); only the call itself does.
+    let outer = story.in_turn(means.turn.map(|turn| turn.id));
     let answer = perform::perform(story, node, request, means)?;
+    story.in_turn(outer);
     let result = ToolResult { ok: true, output: Some(answer), ..ToolResult::default() };
     complete(story, node.id, tool_id, result, None)
 }

@@ -168,7 +168,7 @@ fn granted(
     let node = story.node(approval.node_id)?.clone();
     let turn = lookup::turn(story.docs(), approval.turn_id)?.clone();
     let means = perform::Means {
-        turn: Some(&turn),
+        turn: Some(&turn).filter(|_| !approval.detached),
         approval: Some(approval.approval_id),
         files: &resolve.files,
         task_done: None,

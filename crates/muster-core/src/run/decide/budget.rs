@@ -1,14 +1,16 @@
 //! Usage, and what happens when a limit is near or reached (RUNS-BUD).
 
-use super::life;
+use super::{life, turn};
 use crate::run::{
     Fact,
     event::{BudgetReached, Scope},
-    id::NodeId,
+    id::{NodeId, TurnId},
     lookup::Found,
     record::{BudgetLevel, RunStatus, Spending, StatusCode, StatusReason, Warned},
+    schedule,
     settings::{Budget, Spent, Usage},
     story::Story,
+    turn::TurnReason,
 };
 
 /// Adds what a node used to its counts and the run's.
@@ -48,6 +50,15 @@ pub(super) fn watch(story: &mut Story, id: NodeId) -> Found<()> {
         ..StatusReason::plain(StatusCode::Budget, story.now())
     };
     life::pause(story, reason)
+}
+
+/// Ends a turn that has gone far beyond the time that there was for it (RUNS-BUD-2).
+pub(super) fn check(story: &mut Story, id: TurnId) -> Found<()> {
+    let now = story.now();
+    match schedule::budget_deadline(story.docs(), id)? {
+        Some(at) if at <= now => turn::finish(story, id, TurnReason::BudgetExceeded, None),
+        Some(_) | None => Ok(()),
+    }
 }
 
 type Hit = (Spent, Warned);

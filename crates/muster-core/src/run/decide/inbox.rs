@@ -43,7 +43,8 @@ pub(super) fn chat(
     }
     let (root, mode, no_goal) = (run.root_node_id, run.mode, run.goal.is_none());
     let node = match node {
-        Some(id) => story.node(id)?.id,
+        Some(id) if story.node(id)?.deleting => return reject(Rejection::UnknownNode { id }),
+        Some(id) => id,
         None => target(story, root)?,
     };
     filled("content", content, limits::MESSAGE_CHARS_MAX)?;

@@ -1,11 +1,11 @@
 //! What people do with nodes: interrupt, stop, start, reset, change settings.
 
-use super::{inbox, node, reject, turn};
+use super::{inbox, node, phase, reject, turn};
 use crate::run::{
     Fact, Rejection,
     bounds::text,
     command::{EditNode, NodeInput, NodeWish},
-    event::{NodeConfigured, NodeReset, ResetMethod, RunChange, SettingChange},
+    event::{NodeConfigured, NodeReset, ResetMethod, SettingChange},
     id::NodeId,
     limits,
     lookup::Found,
@@ -13,7 +13,6 @@ use crate::run::{
         ConnectionStatus, Node, NodeConfig, OriginKind, Process, Repetition, SESSION_PENDING,
         is_orchestrator_role,
     },
-    record::RunPatch,
     story::Story,
     turn::TurnReason,
 };
@@ -148,12 +147,16 @@ pub(super) fn edit(story: &mut Story, edit: &EditNode) -> Found<()> {
         let since_turn = crate::run::lookup::pulse(story.docs())?.turns;
         after.repetition = Repetition { since_turn, ..Repetition::default() };
     }
-    let config = after.config();
     if !changes.is_empty() {
         story.tell_of(edit.node, Fact::NodeConfigured(NodeConfigured { changes }))?;
     }
     story.change_node(edit.node, |node| *node = after)?;
-    tell_config(story, edit.node, &before, config)
+    let root = node::root(story)?;
+    if story.run()?.root_node_id == root {
+        return Ok(());
+    }
+    story.change_run(|run| run.root_node_id = root)?;
+    phase::deliver_goal(story)
 }
 
 /// A change of provider, profile or model ends the session, at the latest with the turn in flight.
@@ -178,22 +181,6 @@ fn restarts_counts(input: &NodeInput) -> bool {
         || input.model.is_some()
         || input.custom_system_prompt.is_some()
         || input.prompt_override.is_some()
-}
-
-/// Tells the run's copy of the settings, and who leads now.
-fn tell_config(story: &mut Story, id: NodeId, before: &Node, config: NodeConfig) -> Found<()> {
-    let root = node::root(story)?;
-    let moved = story.run()?.root_node_id != root;
-    if before.config() == config && !moved {
-        return Ok(());
-    }
-    let run = RunPatch { root_node_id: moved.then_some(root), ..RunPatch::default() };
-    let node_configs = [(id, config)].into();
-    story.patch_run(RunChange { run, node_configs, ..RunChange::default() })?;
-    if moved {
-        super::phase::deliver_goal(story)?;
-    }
-    Ok(())
 }
 
 /// Settings that differ, with dots between levels.

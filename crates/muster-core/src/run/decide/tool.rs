@@ -64,6 +64,10 @@ pub(super) fn asked(
 ) -> Found<()> {
     let Some(open) = proposed(story, turn, call)? else { return Ok(()) };
     let node = story.node(turn.node_id)?;
+    // A turn that is about to end needs no answer any more.
+    if turn.state == TurnState::Finishing {
+        return Ok(());
+    }
     if node.permissions.cli_permissions_mode == PermissionsMode::Skip || open.approval_id.is_some()
     {
         return Ok(());

@@ -331,3 +331,46 @@ fn a_verification_that_a_restart_cut_off_runs_again_on_resume() {
     room.verify(true);
     assert_eq!(room.state(), (RunStatus::Completed, Phase::Done));
 }
+
+#[test]
+fn runs_bud_2_a_turn_far_beyond_the_time_is_ended() {
+    let mut room = Room::running_with(RunFields {
+        budget: Some(Budget { max_active_seconds: Some(100), ..Budget::default() }),
+        ..RunFields::default()
+    });
+    let (a, b) = (room.add_node("a"), room.add_node("b"));
+    room.say(a, "x");
+    room.say(b, "y");
+    let first = room.prompt(a);
+    let started = room.log.iter().find(|r| r.event.turn_id == Some(first)).unwrap().event.clone();
+    let effects = effect::react(&room.docs, &started).unwrap();
+    let due = START_MS + 110_000;
+    let timer = effect::Timer::Budget(first);
+    let at = Moment(Timestamp(due));
+    assert!(effects.contains(&Effect::SetTimer { at, timer }), "{effects:?}");
+    room.now += 10_000;
+    room.prompt(b);
+    let deadline = schedule::budget_deadline(&room.docs, first).unwrap().unwrap();
+    assert_eq!(deadline.ms(), START_MS + 60_000, "two turns use it up twice as fast");
+    room.now = START_MS + 59_999;
+    assert_eq!(room.runtime(Ask::CheckBudget { turn: first }), []);
+    room.now += 1;
+    room.runtime(Ask::CheckBudget { turn: first });
+    assert_eq!(room.turn(first).reason, Some(TurnReason::BudgetExceeded));
+    room.close(first, "half", &[]);
+    assert_eq!(room.node(a).blocked_reason.as_ref().unwrap().code, BlockCode::Budget);
+}
+
+#[test]
+fn only_runs_with_something_in_flight_need_recovery() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    assert!(effect::needs_recovery(&room.docs).unwrap());
+    room.wish(StatusWish::Paused);
+    assert!(!effect::needs_recovery(&room.docs).unwrap());
+    let process = Some(crate::run::node::Process { pid: 7, started: 9 });
+    room.runtime(Ask::ReportProcess { node, process });
+    assert!(effect::needs_recovery(&room.docs).unwrap());
+    room.runtime(Ask::ReportProcess { node, process: None });
+    assert_eq!(room.node(node).connection.status, ConnectionStatus::Disconnected);
+}

@@ -1,0 +1,43 @@
+//! What a start finds to do: runs that were cut off, and work whose outcome never came.
+
+use super::{Docs, Effect, Manner, boots, manner};
+use crate::run::{
+    lookup::{self, Lookup},
+    node::Node,
+    record::RunStatus,
+    turn::TurnState,
+};
+
+/// Whether a start has to recover a run before anything else: something of it was in flight.
+pub fn needs_recovery(docs: &Docs) -> Lookup<bool> {
+    let Some(run) = lookup::find_run(docs)? else { return Ok(false) };
+    let left =
+        |node: &&Node| node.turn.is_some() || node.process.is_some() || !node.late_tools.is_empty();
+    let working = run.status == RunStatus::Running || run.verifying;
+    Ok(working || lookup::nodes(docs)?.iter().any(left))
+}
+
+/// What a start finds to do in a run that was recovered: the work whose outcome never came.
+pub fn outstanding(docs: &Docs) -> Lookup<Vec<Effect>> {
+    let Some(run) = lookup::find_run(docs)? else { return Ok(Vec::new()) };
+    let mut effects = Vec::new();
+    if boots(run) {
+        effects.push(Effect::RunBoot);
+    }
+    if run.verifying {
+        effects.push(Effect::RunChecks);
+    }
+    for node in lookup::nodes(docs)? {
+        if let (Some(reason), None) = (&node.reset_requested, &node.turn) {
+            effects.push(Effect::ResetContext { node: node.id, reason: reason.clone() });
+        }
+    }
+    for turn in lookup::live_turns(docs)? {
+        if turn.state == TurnState::Finishing {
+            let manner = turn.reason.map_or(Manner::Kill, manner);
+            effects.push(Effect::FinishTurn { node: turn.node_id, turn: turn.id, manner });
+        }
+    }
+    effects.push(Effect::Schedule);
+    Ok(effects)
+}

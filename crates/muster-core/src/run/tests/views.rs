@@ -1,0 +1,382 @@
+//! What is served: the run, pages of events, the attention list, turns.
+
+use super::{approvals::call, *};
+use crate::{
+    EventOrder, Need,
+    run::{
+        layout::Layout,
+        view::{
+            attention::{self, AttentionKind},
+            history::{Filter, Line, Page, PageDirection, PageRequest, wire as line},
+            snapshot::{ArtifactExtent, Extent, Wanted, snapshot},
+            transcript::transcript,
+            turns::{self, ListPage},
+        },
+    },
+};
+use serde_json::{Value, json};
+
+impl Room {
+    fn served(&self, extent: Extent, artifacts: ArtifactExtent) -> Value {
+        let wanted = Wanted { extent, artifacts };
+        snapshot(&self.docs, wanted, &Layout::default()).unwrap().read()
+    }
+
+    /// Runs a view that reads the log, as the engine does.
+    fn reading<T>(&mut self, view: impl Fn(&Documents<Runs>) -> Result<T, Refusal<Runs>>) -> T {
+        loop {
+            match view(&self.docs) {
+                Ok(value) => return value,
+                Err(Refusal::Rejected(rejection)) => panic!("{rejection:?}"),
+                Err(Refusal::Unloaded(need)) => {
+                    let Need::Events(query) = *need else { panic!("{need:?}") };
+                    assert_eq!(query.order, EventOrder::OldestFirst);
+                    let after = query.after.unwrap_or(0);
+                    let wanted = |recorded: &&Recorded<Event>| {
+                        let subject = Runs::subject(&recorded.event).unwrap();
+                        recorded.global > after && query.scope.as_ref() == Some(&subject.scope)
+                    };
+                    let found = self.log.iter().filter(wanted).take(query.limit as usize);
+                    let found = found.cloned().collect();
+                    self.docs.supply_events(query, found);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_has_every_field_of_the_contract() {
+    let mut room = Room::running();
+    let (a, b) = (room.add_node("orchestrator"), room.add_node("implementer"));
+    let edge = room.connect(a, b);
+    room.say(b, "x");
+    room.answer(b, "y", &["src/a.rs"]);
+    let run = room.served(Extent::Full, ArtifactExtent::Recent);
+    for field in [
+        "id",
+        "contractVersion",
+        "status",
+        "phase",
+        "mode",
+        "globalMode",
+        "createdAt",
+        "updatedAt",
+        "nodes",
+        "edges",
+        "artifacts",
+        "nodeConfigs",
+        "approvals",
+        "activeTurns",
+        "artifactCount",
+        "lastSeq",
+        "artifactsTruncated",
+        "layout",
+        "usage",
+        "settings",
+        "budget",
+    ] {
+        assert!(run.get(field).is_some(), "{field}");
+    }
+    let node = &run["nodes"][a.to_string()];
+    for field in [
+        "id",
+        "runId",
+        "label",
+        "roleTemplate",
+        "provider",
+        "status",
+        "summary",
+        "lastActivityAt",
+        "capabilities",
+        "permissions",
+        "session",
+        "connection",
+        "inboxCount",
+    ] {
+        assert!(node.get(field).is_some(), "{field}");
+    }
+    let edge = &run["edges"][edge.to_string()];
+    assert_eq!(edge["from"], a.to_string());
+    assert_eq!((&edge["type"], &edge["label"]), (&json!("handoff"), &json!("task")));
+    assert_eq!(run["lastSeq"], room.log.len());
+    assert_eq!(run["updatedAt"], room.log.last().unwrap().at.rfc3339());
+    assert_eq!(run["artifacts"].as_object().unwrap().len(), 5);
+    assert_eq!(run["artifactsTruncated"], false);
+}
+
+#[test]
+fn runs_snap_1_lists_show_less() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    room.say(node, "x");
+    room.answer(node, "y", &[]);
+    let list = room.served(Extent::List, ArtifactExtent::Recent);
+    assert_eq!(list["artifacts"], json!({}));
+    assert_eq!((&list["artifactCount"], &list["artifactsTruncated"]), (&json!(5), &json!(true)));
+    assert_eq!(list["nodes"].as_object().unwrap().len(), 1);
+    let summary = room.served(Extent::Summary, ArtifactExtent::Recent);
+    assert_eq!((&summary["nodes"], &summary["edges"]), (&json!({}), &json!({})));
+    assert_eq!(summary["counts"]["nodes"], 1);
+    assert_eq!(summary["counts"]["artifacts"], 5);
+}
+
+#[test]
+fn events_are_sent_as_they_are_stored() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    room.say(node, "grüße");
+    for recorded in &room.log {
+        let body = serde_json::to_string(&recorded.event).unwrap();
+        let (seq, at, kind) = (recorded.seq, recorded.at, recorded.event.fact.name());
+        let sent: Value =
+            serde_json::from_str(&line(RUN, Line { seq, at, kind, body: &body })).unwrap();
+        assert_eq!(sent["runId"], RUN.to_string());
+        assert_eq!(sent["type"], kind);
+        assert_eq!((&sent["seq"], &sent["ts"]), (&json!(seq), &json!(at.rfc3339())));
+        let id: crate::run::id::EventId = serde_json::from_value(sent["id"].clone()).unwrap();
+        assert_eq!(id, crate::run::id::EventId::of(RUN, seq, at));
+        assert_eq!(sent["nodeId"].is_null(), recorded.event.node_id.is_none());
+    }
+}
+
+#[test]
+fn runs_page_3_filters_match_node_turn_and_type() {
+    let mut room = Room::running();
+    let (lead, node) = (room.add_node("orchestrator"), room.add_node("implementer"));
+    room.connect(lead, node);
+    room.say(lead, "go");
+    let turn = room.prompt(lead);
+    let args = json!({"to": node.to_string(), "message": format!("about {lead} \"type\":")});
+    room.accept(Actor::agent(lead), call(turn, "send_handoff", args));
+    room.stream(turn, "hello");
+    let matching = |filter: &Filter| {
+        let mut kinds = Vec::new();
+        for recorded in &room.log {
+            let body = serde_json::to_string(&recorded.event).unwrap();
+            let (seq, at, kind) = (recorded.seq, recorded.at, recorded.event.fact.name());
+            if filter.admits(Line { seq, at, kind, body: &body }) {
+                kinds.push(kind);
+            }
+        }
+        kinds
+    };
+    let typed = |types: &str| Filter { types: Filter::list(types), ..Filter::default() };
+    assert_eq!(matching(&typed("message.*")), ["message.user", "message.assistant.delta"]);
+    let handoffs = |node| Filter { node: Some(node), ..typed("handoff.sent") };
+    assert_eq!(matching(&handoffs(lead)), ["handoff.sent"], "the sender's too");
+    assert_eq!(matching(&handoffs(node)), ["handoff.sent"]);
+    assert_eq!(matching(&handoffs(NodeId(1))), Vec::<&str>::new());
+    let of_turn = Filter {
+        turn: Some(turn),
+        exclude: Filter::list("artifact.*, turn.status"),
+        ..Filter::default()
+    };
+    assert_eq!(
+        matching(&of_turn),
+        [
+            "tool.proposed",
+            "tool.started",
+            "handoff.sent",
+            "tool.completed",
+            "message.assistant.delta"
+        ]
+    );
+    assert_eq!(matching(&Filter::default()).len(), room.log.len());
+}
+
+#[test]
+fn runs_page_2_pages_know_where_they_lead() {
+    let request = |since, before| PageRequest { since, before, limit: 10 };
+    assert_eq!(request(None, None).direction(), PageDirection::Backward);
+    assert_eq!(request(None, None).range(50), 1..=50);
+    assert_eq!(request(Some(5), None).range(50), 6..=50);
+    assert_eq!(request(Some(5), None).direction(), PageDirection::Forward);
+    assert_eq!(request(None, Some(5)).range(50), 1..=4);
+    assert_eq!(request(Some(5), Some(9)).range(50), 6..=8);
+    assert!(request(Some(50), None).range(50).is_empty());
+    assert!(request(None, Some(0)).range(50).is_empty());
+    let page = Page::of(PageDirection::Backward, &[41, 42, 50], true);
+    assert_eq!(page.next_cursor.as_deref(), Some("41"));
+    let page = Page::of(PageDirection::Forward, &[41, 42, 50], true);
+    assert_eq!(page.next_cursor.as_deref(), Some("50"));
+    let page = Page::of(PageDirection::Forward, &[50], false);
+    assert_eq!((page.next_cursor, page.has_more, page.last_seq), (None, false, Some(50)));
+}
+
+#[test]
+fn whatever_waits_for_a_person_is_in_one_list() {
+    let mut room = Room::running();
+    let gated = room.gated();
+    room.say(gated, "x");
+    let turn = room.prompt(gated);
+    room.ask(turn, "t");
+    room.now += 1_000;
+    let failed = room.add_node("implementer");
+    room.say(failed, "x");
+    let turn = room.prompt(failed);
+    room.fail(turn, TurnReason::AuthRequired);
+    room.now += 1_000;
+    let lead = room.add_node("orchestrator");
+    room.say(lead, "x");
+    let turn = room.prompt(lead);
+    let args = json!({"question": "which?"});
+    room.accept(Actor::agent(lead), call(turn, "ask_user", args));
+    room.now += 1_000;
+    room.accept(Actor::agent(lead), call(turn, "report_stall", json!({"reason": "stuck"})));
+    let mut items: Vec<_> = room.pending().iter().filter_map(attention::of_approval).collect();
+    for node in lookup::nodes(&room.docs).unwrap() {
+        items.extend(attention::of_node(node));
+        let catalogued = Runs::index(&Document::Node(Box::new(node.clone()))).marks & 8 != 0;
+        assert_eq!(catalogued, !attention::of_node(node).is_empty());
+    }
+    items.extend(attention::of_run(room.run()));
+    let items = attention::sorted(items);
+    let kinds: Vec<AttentionKind> = items.iter().map(|item| item.kind).collect();
+    assert_eq!(
+        kinds,
+        [
+            AttentionKind::Approval,
+            AttentionKind::NodeFailed,
+            AttentionKind::Question,
+            AttentionKind::Stall,
+        ],
+        "oldest first"
+    );
+    assert_eq!(items[0].ref_id, Some(room.pending()[0].approval_id.to_string()));
+    assert_eq!(items[2].title, "orchestrator: which?");
+    room.wish(StatusWish::Running);
+    assert_eq!(attention::of_run(room.run()), None);
+}
+
+#[test]
+fn turns_and_artifacts_come_in_pages() {
+    let mut room = Room::running();
+    let (a, b) = (room.add_node("a"), room.add_node("b"));
+    for node in [a, b, a] {
+        room.say(node, "x");
+        room.answer(node, &format!("answer {}", room.log.len()), &[]);
+    }
+    let page = |below| ListPage { below, limit: 2 };
+    let numbers = |node, below| {
+        let turns = turns::turns(&room.docs, node, page(below)).unwrap();
+        turns.iter().map(|turn| turn.number).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(None, None), [3, 2]);
+    assert_eq!(numbers(None, Some(2)), [1]);
+    assert_eq!(numbers(Some(b), None), [2]);
+    let diffs =
+        turns::artifacts(&room.docs, Some(a), Some(ArtifactKind::Diff), page(None)).unwrap();
+    assert_eq!(diffs.len(), 2);
+    assert!(diffs.iter().all(|artifact| artifact.node_id == a));
+    room.say(b, "waiting");
+    let inbox = turns::inbox(&room.docs, b).unwrap();
+    let shown = serde_json::to_value(&inbox[0]).unwrap();
+    assert_eq!((&shown["refId"], &shown["state"]), (&shown["id"], &json!("queued")));
+    assert_eq!(shown["content"]["message"]["content"], "waiting");
+}
+
+#[test]
+fn the_text_of_a_turn_that_was_cut_off_is_in_the_log() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    room.say(node, "x");
+    let turn = room.prompt(node);
+    let mut expected = String::new();
+    for at in 0..1_100 {
+        let piece = format!("{at} ");
+        expected.push_str(&piece);
+        room.stream(turn, &piece);
+    }
+    let turn = room.turn(turn).clone();
+    let text = room.reading(|docs| Ok(turns::text_so_far(docs, &turn)?));
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn runs_prompt_7_what_the_provider_knows_can_be_told() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    let mut prompts = Vec::new();
+    for kind in [PromptKind::Full, PromptKind::Full, PromptKind::Delta, PromptKind::Delta] {
+        room.say(node, "x");
+        let mut begin = room.planned(node);
+        begin.prompt.kind = kind;
+        let turn = begin.turn;
+        room.runtime(Ask::BeginTurn(Box::new(begin)));
+        room.runtime(Ask::ReportSent { turn });
+        room.complete(turn, &format!("{}", room.log.len()), &[]);
+        prompts.push(turn);
+    }
+    assert_eq!(turns::told(&room.docs, node).unwrap(), prompts[1..]);
+    room.user(Ask::ResetNode { node, reason: None });
+    assert_eq!(turns::told(&room.docs, node).unwrap(), []);
+}
+
+#[test]
+fn a_transcript_tells_inputs_tools_and_text() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    room.say(node, "count the files");
+    let turn = room.prompt(node);
+    room.report(turn, ProviderEvent::ToolProposed(tool("t")));
+    let result =
+        crate::run::event::ToolResult { ok: true, output: Some("3".into()), ..Default::default() };
+    room.report(turn, ProviderEvent::ToolCompleted { id: "t".to_owned(), result, error: None });
+    let known = room.turn(turn);
+    let item = lookup::item(&room.docs, known.consumed[0].id).unwrap();
+    let events: Vec<&Event> = room.log.iter().map(|recorded| &recorded.event).collect();
+    let events: Vec<&Event> =
+        events.into_iter().filter(|event| event.turn_id == Some(turn)).collect();
+    insta::assert_snapshot!(transcript(known, &[item], &events, "There are 3."));
+}
+
+#[test]
+fn runs_pack_3_a_pack_is_filled_in_order_and_never_too_large() {
+    use crate::run::{
+        command::SettingsPatch,
+        pack::{self, DocRef, PackTask, Source},
+    };
+    let fields = |max| RunFields {
+        goal: Some(Some("g".repeat(500))),
+        settings: Some(SettingsPatch { context_max_chars: Some(max), ..Default::default() }),
+        ..RunFields::default()
+    };
+    for max in [1_000, 2_000, 16_000] {
+        let mut room = Room::running_with(fields(max));
+        let node = room.add_node("implementer");
+        for at in 0..20 {
+            room.say(node, "x");
+            room.answer(node, &format!("answer {at}"), &[&format!("src/file{at}.rs")]);
+        }
+        room.say(node, "hand it on");
+        room.prompt(node);
+        let source = || Source {
+            id: ArtifactId(7),
+            now: Moment(Timestamp(START_MS)),
+            task: Some(PackTask {
+                workspace: "acme".to_owned(),
+                id: crate::tasks::id::TaskId(1),
+                capsule: "c".repeat(300),
+            }),
+            repo_facts: json!({"branch": "main"}),
+            docs: vec![DocRef { path: "docs/a.md".to_owned(), excerpt: "e".repeat(200) }],
+        };
+        let build = || {
+            let builder = pack::begin(&room.docs, room.node(node), source()).unwrap().unwrap();
+            let text = "t".repeat(builder.left().saturating_sub(100));
+            builder.finish(Some(json!({"text": text})))
+        };
+        let packed = build();
+        let written = serde_json::to_string(&packed).unwrap();
+        assert!(written.chars().count() <= max as usize, "{} of {max}", written.len());
+        assert_eq!(packed, build(), "the same sources give the same pack");
+        // A goal that is too large leaves room for what comes behind it, but not for everything.
+        assert_eq!(packed.inputs.len(), usize::from(max > 1_000));
+        assert_eq!(packed.budget.truncated, packed.artifacts.len() < 50 || max < 16_000);
+        if max == 16_000 {
+            assert_eq!(packed.relevant_files[0].path, "src/file19.rs", "the newest first");
+            assert!(packed.task.is_some() && packed.ctree.is_some());
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Read models of a run: pure functions of the documents that are shown. Cost is of the order of
+//! the answer, whatever the history is.
+//!
+//! | asked for | function |
+//! |---|---|
+//! | the run | [`snapshot::snapshot`] |
+//! | its events | stored rows, each through [`history::wire`], chosen by [`history::PageRequest`] |
+//! | its turns, artifacts, and the inbox of a node | [`turns`] |
+//! | what waits for a person | [`attention`], over the catalogued documents of all runs |
+
+pub mod attention;
+pub mod history;
+pub mod snapshot;
+pub mod transcript;
+pub mod turns;

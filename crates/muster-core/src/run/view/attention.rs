@@ -1,0 +1,129 @@
+//! What waits for a person, in one list over all runs. Each item comes from one document: a pending
+//! approval, a node, or a run; those documents are catalogued, so that nothing else is looked at.
+
+use serde::Serialize;
+
+use crate::run::{
+    approval::Approval,
+    id::{NodeId, RunId},
+    moment::Moment,
+    node::Node,
+    record::{Run, RunStatus, StatusCode},
+    shape::words,
+};
+
+words! {
+    /// What a person is needed for.
+    AttentionKind {
+        /// To approve something.
+        Approval = "approval",
+        /// To answer a question.
+        Question = "question",
+        /// To end a stall.
+        Stall = "stall",
+        /// To look after a node that failed.
+        NodeFailed = "node_failed",
+        /// To look after checks that failed.
+        VerifyFailed = "verify_failed",
+        /// To raise a limit.
+        Budget = "budget",
+        /// To look at forbidden changes.
+        Violation = "violation",
+        /// To resume after a restart.
+        Restart = "restart",
+    }
+}
+
+/// Something that waits for a person.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attention {
+    /// What it is.
+    pub kind: AttentionKind,
+    /// The run.
+    pub run_id: RunId,
+    /// The node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_id: Option<NodeId>,
+    /// The approval, or the turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ref_id: Option<String>,
+    /// In a few words.
+    pub title: String,
+    /// Since when.
+    pub since: Moment,
+}
+
+/// A pending approval.
+pub fn of_approval(approval: &Approval) -> Option<Attention> {
+    approval.is_pending().then(|| Attention {
+        kind: AttentionKind::Approval,
+        run_id: approval.run_id,
+        node_id: Some(approval.node_id),
+        ref_id: Some(approval.approval_id.to_string()),
+        title: format!("{}: {}", approval.kind, approval.tool.name),
+        since: approval.requested_at,
+    })
+}
+
+/// What a node waits for.
+pub fn of_node(node: &Node) -> Vec<Attention> {
+    let item = |kind, since, title: String| Attention {
+        kind,
+        run_id: node.run_id,
+        node_id: Some(node.id),
+        ref_id: node.last_turn.as_ref().map(|last| last.turn_id.to_string()),
+        title: crate::text::cut(&format!("{}: {title}", node.label), 200),
+        since,
+    };
+    let ended = node.last_turn.as_ref().map_or(node.last_activity_at, |last| last.ended_at);
+    let mut items = Vec::new();
+    if let Some(question) = &node.question {
+        items.push(item(AttentionKind::Question, question.asked_at, question.text.clone()));
+    }
+    if node.failed && node.retry.is_none() {
+        let reason = node.last_turn.as_ref().map_or("failed", |last| last.reason.name());
+        items.push(item(AttentionKind::NodeFailed, ended, reason.to_owned()));
+    }
+    if node.violation {
+        let title = "changed files that it may not change".to_owned();
+        items.push(item(AttentionKind::Violation, ended, title));
+    }
+    if node.over_budget {
+        let title = "a budget limit is reached".to_owned();
+        items.push(item(AttentionKind::Budget, ended, title));
+    }
+    items
+}
+
+/// What a run waits for.
+pub fn of_run(run: &Run) -> Option<Attention> {
+    let reason = run.status_reason.as_ref().filter(|_| run.status == RunStatus::Paused)?;
+    let kind = match reason.code {
+        StatusCode::Stalled => AttentionKind::Stall,
+        StatusCode::Budget => AttentionKind::Budget,
+        StatusCode::VerifyFailed => AttentionKind::VerifyFailed,
+        StatusCode::OrchestratorFailed | StatusCode::DocsSyncFailed => AttentionKind::NodeFailed,
+        StatusCode::Restart | StatusCode::Shutdown => AttentionKind::Restart,
+        StatusCode::User
+        | StatusCode::Stopped
+        | StatusCode::BootFailed
+        | StatusCode::Abandoned
+        | StatusCode::CompletedByOrchestrator
+        | StatusCode::CompletedByUser => return None,
+    };
+    Some(Attention {
+        kind,
+        run_id: run.id,
+        node_id: reason.node_id,
+        ref_id: run.stall.as_ref().and_then(|stall| stall.turn_id).map(|id| id.to_string()),
+        title: format!("{}: {}", run.name, reason.message),
+        since: reason.at,
+    })
+}
+
+/// The list, oldest first.
+pub fn sorted(mut items: Vec<Attention>) -> Vec<Attention> {
+    items.sort_by(|a, b| (a.since, a.run_id, &a.title).cmp(&(b.since, b.run_id, &b.title)));
+    items
+}

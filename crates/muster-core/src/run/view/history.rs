@@ -1,0 +1,165 @@
+//! Events as they are sent, and pages of them (RUNS-PAGE).
+//!
+//! A stored event is sent as it is: only its place in the log is put in front. So a page, a socket
+//! and a file cost a copy of the text and nothing else.
+
+use serde::Serialize;
+
+use crate::{
+    Timestamp,
+    run::{
+        id::{EventId, NodeId, RunId, TurnId},
+        shape::words,
+    },
+};
+
+/// Events of a page unless the caller says otherwise.
+pub const PAGE_EVENTS: u32 = 200;
+/// Events of a page at most.
+pub const PAGE_EVENTS_MAX: u32 = 2_000;
+
+/// An event as the log has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Line<'a> {
+    /// Its number.
+    pub seq: u64,
+    /// Its time.
+    pub at: Timestamp,
+    /// Its type.
+    pub kind: &'a str,
+    /// The stored text.
+    pub body: &'a str,
+}
+
+/// An event as it is sent: the same text on sockets, in pages and in the file of the run.
+pub fn wire(run: RunId, line: Line<'_>) -> String {
+    let id = EventId::of(run, line.seq, line.at);
+    let rest = line.body.strip_prefix('{').unwrap_or(line.body);
+    format!(
+        r#"{{"id":"{id}","runId":"{run}","seq":{},"ts":"{}",{rest}"#,
+        line.seq,
+        line.at.rfc3339()
+    )
+}
+
+/// Which events are wanted.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Filter {
+    /// Of this node; of handoffs, the sender's too.
+    pub node: Option<NodeId>,
+    /// Of this turn.
+    pub turn: Option<TurnId>,
+    /// Of these types; `message.*` means all that begin so.
+    pub types: Vec<String>,
+    /// Not of these types.
+    pub exclude: Vec<String>,
+}
+
+impl Filter {
+    /// Reads a list such as `message.*,tool.started`.
+    pub fn list(text: &str) -> Vec<String> {
+        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        names.map(str::to_owned).collect()
+    }
+
+    /// Whether it lets everything pass.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether an event is wanted.
+    pub fn admits(&self, line: Line<'_>) -> bool {
+        let typed = self.types.is_empty() || self.types.iter().any(|name| is_of(line.kind, name));
+        typed
+            && !self.exclude.iter().any(|name| is_of(line.kind, name))
+            && self.turn.is_none_or(|turn| names(line.body, "turnId", &turn.to_string()))
+            && self.node.is_none_or(|node| concerns(line, node))
+    }
+}
+
+fn is_of(kind: &str, name: &str) -> bool {
+    match name.strip_suffix('*') {
+        Some(prefix) => kind.starts_with(prefix),
+        None => kind == name,
+    }
+}
+
+/// Whether an event is about a node, or is a handoff that it sent (RUNS-EV-6).
+fn concerns(line: Line<'_>, node: NodeId) -> bool {
+    let id = node.to_string();
+    names(line.body, "nodeId", &id)
+        || line.kind == "handoff.sent" && line.body.contains(&format!(r#""fromNodeId":"{id}""#))
+}
+
+/// Whether the envelope of a stored event has this value; it stands at the very front.
+fn names(body: &str, field: &str, value: &str) -> bool {
+    let front = body.find(r#""type":"#).map_or(body, |end| &body[..end]);
+    front.contains(&format!(r#""{field}":"{value}""#))
+}
+
+words! {
+    /// Which way a page was read.
+    PageDirection {
+        /// Towards the newest.
+        Forward = "forward",
+        /// Towards the oldest.
+        Backward = "backward",
+    }
+}
+
+/// Where a page lies (RUNS-PAGE-1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PageRequest {
+    /// Only events with a higher number.
+    pub since: Option<u64>,
+    /// Only events with a lower number.
+    pub before: Option<u64>,
+    /// At most this many.
+    pub limit: u32,
+}
+
+impl PageRequest {
+    /// Which way it is read: upwards with `since`, else the newest first.
+    pub fn direction(&self) -> PageDirection {
+        match self.since {
+            Some(_) => PageDirection::Forward,
+            None => PageDirection::Backward,
+        }
+    }
+
+    /// Numbers that it can hold, both ends included, of a log that ends at `last`.
+    pub fn range(&self, last: u64) -> std::ops::RangeInclusive<u64> {
+        let first = self.since.map_or(1, |since| since.saturating_add(1));
+        let end = self.before.map_or(last, |before| before.saturating_sub(1).min(last));
+        first..=end
+    }
+}
+
+/// What a page says about itself (RUNS-PAGE-2).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Page {
+    /// Which way it was read.
+    pub direction: PageDirection,
+    /// What the next page starts from; none when nothing is left.
+    pub next_cursor: Option<String>,
+    /// Whether something is left.
+    pub has_more: bool,
+    /// Number of its first event.
+    pub first_seq: Option<u64>,
+    /// Number of its last event.
+    pub last_seq: Option<u64>,
+}
+
+impl Page {
+    /// The page that holds these numbers, oldest first.
+    pub fn of(direction: PageDirection, seqs: &[u64], has_more: bool) -> Self {
+        let (first_seq, last_seq) = (seqs.first().copied(), seqs.last().copied());
+        let next = match direction {
+            PageDirection::Forward => last_seq,
+            PageDirection::Backward => first_seq,
+        };
+        let next_cursor = next.filter(|_| has_more).map(|seq| seq.to_string());
+        Self { direction, next_cursor, has_more, first_seq, last_seq }
+    }
+}

@@ -1,0 +1,154 @@
+//! The run as it is served (1.1 of the rules): its own document joined with its nodes, edges,
+//! artifacts and pending approvals, as text that is written once.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::{
+    Documents, ListOrder, ListQuery,
+    json::Json,
+    run::{
+        Document, Runs,
+        approval::Approval,
+        artifact::Artifact,
+        edge::Edge,
+        id::{ApprovalId, ArtifactId, EdgeId, NodeId},
+        layout::Layout,
+        limits::RECENT_ARTIFACTS_MAX,
+        lookup::{self, Found},
+        moment::Moment,
+        node::{Node, NodeConfig},
+        record::{Run, RunPatch},
+        shape::words,
+    },
+};
+
+type Docs = Documents<Runs>;
+
+words! {
+    /// How much of a run is shown.
+    Extent {
+        /// Numbers instead of nodes, edges and artifacts.
+        Summary = "summary",
+        /// Nodes and edges whole, no artifacts.
+        List = "list",
+        /// Everything.
+        Full = "full",
+    }
+    /// Which artifacts are shown.
+    ArtifactExtent {
+        /// The newest ones.
+        Recent = "recent",
+        /// Every one.
+        All = "all",
+        /// None.
+        None = "none",
+    }
+}
+
+/// Numbers of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Nodes.
+    pub nodes: usize,
+    /// Nodes that run.
+    pub running: usize,
+    /// Nodes that are blocked.
+    pub blocked: usize,
+    /// Nodes that failed.
+    pub failed: usize,
+    /// Edges.
+    pub edges: usize,
+    /// Artifacts.
+    pub artifacts: u64,
+    /// Pending approvals.
+    pub approvals: usize,
+}
+
+/// A run as it is served.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Snapshot<'a> {
+    #[serde(flatten)]
+    run: RunPatch,
+    nodes: BTreeMap<NodeId, &'a Node>,
+    edges: BTreeMap<EdgeId, &'a Edge>,
+    artifacts: BTreeMap<ArtifactId, &'a Artifact>,
+    node_configs: BTreeMap<NodeId, NodeConfig>,
+    approvals: BTreeMap<ApprovalId, &'a Approval>,
+    active_turns: u32,
+    artifact_count: u64,
+    artifacts_truncated: bool,
+    last_seq: u64,
+    layout: &'a Layout,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counts: Option<Counts>,
+}
+
+/// What is to be shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wanted {
+    /// How much.
+    pub extent: Extent,
+    /// Which artifacts.
+    pub artifacts: ArtifactExtent,
+}
+
+impl Wanted {
+    /// What `GET run` shows by default (RUNS-SNAP-1).
+    pub const DEFAULT: Self = Self { extent: Extent::Full, artifacts: ArtifactExtent::Recent };
+}
+
+/// The run as text. Its layout is kept elsewhere and comes along.
+pub fn snapshot(docs: &Docs, wanted: Wanted, layout: &Layout) -> Found<Json> {
+    let run = lookup::run(docs)?;
+    let pulse = lookup::pulse(docs)?;
+    let nodes = lookup::nodes(docs)?;
+    let edges = lookup::edges(docs)?;
+    let approvals = lookup::pending_approvals(docs)?;
+    let counts = counts(&nodes, edges.len(), approvals.len(), pulse.artifacts);
+    let shows = wanted.extent != Extent::Summary;
+    let artifacts = artifacts(docs, wanted)?;
+    let shown = artifacts.len() as u64;
+    let snapshot = Snapshot {
+        run: RunPatch { updated_at: Some(pulse.updated_at), ..RunPatch::whole(run) },
+        node_configs: nodes.iter().filter(|_| shows).map(|node| (node.id, node.config())).collect(),
+        nodes: nodes.into_iter().filter(|_| shows).map(|node| (node.id, node)).collect(),
+        edges: edges.into_iter().filter(|_| shows).map(|edge| (edge.id, edge)).collect(),
+        artifacts: artifacts.into_iter().map(|artifact| (artifact.id, artifact)).collect(),
+        approvals: approvals.into_iter().map(|asked| (asked.approval_id, asked)).collect(),
+        active_turns: pulse.active_turns,
+        artifact_count: pulse.artifacts,
+        artifacts_truncated: shown < pulse.artifacts,
+        last_seq: pulse.last_seq,
+        layout,
+        counts: (!shows).then_some(counts),
+    };
+    Ok(Json::of(&snapshot))
+}
+
+fn artifacts(docs: &Docs, wanted: Wanted) -> Found<Vec<&Artifact>> {
+    let limit = match (wanted.extent, wanted.artifacts) {
+        (Extent::Summary | Extent::List, _) | (_, ArtifactExtent::None) => return Ok(Vec::new()),
+        (Extent::Full, ArtifactExtent::Recent) => Some(RECENT_ARTIFACTS_MAX),
+        (Extent::Full, ArtifactExtent::All) => None,
+    };
+    let order = ListOrder::Descending;
+    let query = ListQuery { order, limit, ..ListQuery::of("artifact") };
+    Ok(docs.list(&query)?.into_iter().filter_map(Document::as_artifact).collect())
+}
+
+fn counts(nodes: &[&Node], edges: usize, approvals: usize, artifacts: u64) -> Counts {
+    use crate::run::node::NodeStatus::{Blocked, Failed, Running};
+    let with = |status| nodes.iter().filter(|node| node.status == status).count();
+    let (running, blocked, failed) = (with(Running), with(Blocked), with(Failed));
+    Counts { nodes: nodes.len(), running, blocked, failed, edges, artifacts, approvals }
+}
+
+/// When a run last changed, for lists of runs.
+pub fn updated_at(docs: &Docs) -> Found<Moment> {
+    let run: &Run = lookup::run(docs)?;
+    Ok(lookup::pulse(docs)?.updated_at.max(run.updated_at))
+}

@@ -1,0 +1,95 @@
+//! `transcript.md`: what was said in a turn, for people.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::run::{
+    Event, Fact,
+    inbox::{Content, Item},
+    turn::Turn,
+};
+
+/// Characters of a tool's arguments or outcome that are shown.
+const TOOL_CHARS_MAX: usize = 4_000;
+
+/// Writes down a turn from its inputs, its events so far and its whole text.
+pub fn transcript(turn: &Turn, inputs: &[&Item], events: &[&Event], text: &str) -> String {
+    let mut parts = vec![format!("# Turn {} ({})", turn.number, turn.id)];
+    for item in inputs {
+        parts.push(format!("## {} {}", item.kind, item.id));
+        parts.push(match &item.content {
+            Content::Message(message) => message.content.clone(),
+            Content::Envelope(envelope) => envelope.payload.message.clone(),
+        });
+    }
+    parts.extend(events.iter().filter_map(|event| line(event)));
+    parts.push("## answer".to_owned());
+    parts.push(if text.is_empty() { "(no text)".to_owned() } else { text.to_owned() });
+    let mut whole = parts.join("\n\n");
+    whole.push('\n');
+    whole
+}
+
+/// What an event adds; text is told as a whole in the end.
+fn line(event: &Event) -> Option<String> {
+    match &event.fact {
+        Fact::ToolProposed(call) => {
+            Some(format!("## tool {}\n\n```json\n{}\n```", call.tool.name, json(&call.tool.args)))
+        }
+        Fact::ToolCompleted(completed) => {
+            let word = if completed.result.ok { "ok" } else { "failed" };
+            let error = completed.error.as_ref().map(|error| error.message.clone());
+            let output = completed.result.output.as_ref().map(said);
+            let outcome = error.or(output).unwrap_or_default();
+            Some(format!("{word}\n\n```\n{outcome}\n```"))
+        }
+        Fact::ApprovalResolved(resolved) => {
+            Some(format!("approval: {}", resolved.resolution.status))
+        }
+        Fact::HandoffSent(sent) => Some(format!(
+            "## handoff to {}\n\n{}",
+            sent.envelope.to_node_id, sent.envelope.payload.message
+        )),
+        Fact::RunPatched(_)
+        | Fact::PhaseChanged(_)
+        | Fact::ModeChanged(_)
+        | Fact::RunStalled(_)
+        | Fact::BudgetReached(_)
+        | Fact::NodePatched(_)
+        | Fact::NodeProgressed(_)
+        | Fact::NodeConfigured(_)
+        | Fact::NodeReset(_)
+        | Fact::InboxChanged(_)
+        | Fact::NodeDeleted(_)
+        | Fact::NodeLogged(_)
+        | Fact::ViolationFound(_)
+        | Fact::TurnMoved(_)
+        | Fact::EdgeCreated(_)
+        | Fact::EdgeDeleted(_)
+        | Fact::MessageQueued(_)
+        | Fact::TextStreamed(_)
+        | Fact::TextFinished(_)
+        | Fact::ThoughtStreamed(_)
+        | Fact::ThoughtFinished(_)
+        | Fact::ToolStarted(_)
+        | Fact::ApprovalRequested(_)
+        | Fact::ApprovalDetached(_)
+        | Fact::ArtifactCreated(_)
+        | Fact::UsageReported(_) => None,
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    crate::text::cut(&text, TOOL_CHARS_MAX)
+}
+
+/// A text as it is, anything else as JSON.
+fn said(output: &Value) -> String {
+    match output {
+        Value::String(text) => crate::text::cut(text, TOOL_CHARS_MAX),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            json(output)
+        }
+    }
+}
