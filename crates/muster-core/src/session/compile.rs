@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Key, Sessions,
-    entity::{Session, StoredNode},
+    entity::{Session, StoredNode, TextHashes},
     lookup,
 };
 use crate::{
@@ -25,11 +25,19 @@ type Loaded<T> = Result<T, Unloaded<Sessions>>;
 /// All five sections of the summary (HB-13).
 pub(super) fn sections(docs: &Docs, session: &Session) -> Loaded<Sections> {
     let root = root(docs)?;
-    let compiled = compile(docs, session, session.tree.max_chars)?;
+    let (compiler, collapse) = match session.tree.text {
+        Some(TextHashes { z2, z3, dropped }) => {
+            (Compiler { z1: root.node.hash, z2, z3 }, Collapse::dropped(dropped))
+        }
+        None => {
+            let compiled = compile(docs, session, session.tree.max_chars)?;
+            (compiled.compiler, compiled.collapse)
+        }
+    };
     Ok(Sections {
         snapshot: Some(Snapshot::of(&root.node)),
-        compiler: Some(compiled.compiler),
-        collapse: Some(compiled.collapse),
+        compiler: Some(compiler),
+        collapse: Some(collapse),
         runner: Some(session.runner()),
         last_node: ctree::last_node(docs, &root.node)?,
     })

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::receipt::Source;
 use crate::{
     Timestamp,
-    ctree::{Node, Runner},
+    ctree::{Digest, Node, Runner},
     todo::{Item, Op},
 };
 
@@ -154,6 +154,20 @@ pub struct TreeSums {
     pub classes: u16,
     /// Budget of the session's own text, in characters.
     pub max_chars: u64,
+    /// What the text of the tree came to, until the tree changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<TextHashes>,
+}
+
+/// What a text came to, so that a summary need not make it again (CC-5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TextHashes {
+    /// Hash of what is left of the tree.
+    pub z2: Digest,
+    /// Hash of the text.
+    pub z3: Digest,
+    /// Nodes that were left out.
+    pub dropped: u64,
 }
 
 impl Session {

@@ -166,6 +166,7 @@ fn settle(
         }
         Fact::RunFinished(outcome) => finish(session, outcome),
         Fact::Driven(driver) => session.driver = driver,
+        Fact::Compiled(text) => session.tree.text = Some(text),
         Fact::Pinned { .. } | Fact::Plain => {}
     }
     Ok(Vec::new())
@@ -244,6 +245,8 @@ fn grow(
     let moment = Moment { seq: *seq, at: *at, turn: event.place.turn };
     if let Fact::Pinned { node, pinned } = event.fact() {
         growth::pin(&mut Grounds::of(docs, session.tree), &node, pinned, &moment)?;
+        // What is pinned is never left out of a text.
+        session.tree.text = None;
         return Ok(Planted::default());
     }
     let mut occurrence = Occurrence::read(&event.kind, &event.data);
@@ -256,7 +259,7 @@ fn grow(
     }
     let mut grounds = Grounds::of(docs, session.tree);
     let planted = plant(&mut grounds, occurrence, growth.todo, &moment)?;
-    session.tree = grounds.sums;
+    session.tree = TreeSums { text: None, ..grounds.sums };
     Ok(planted)
 }
 

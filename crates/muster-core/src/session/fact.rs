@@ -4,10 +4,13 @@ use serde_json::Value;
 
 use super::{
     Event, body,
-    entity::{Driver, Status},
+    entity::{Driver, Status, TextHashes},
     event::Body,
 };
-use crate::{ctree::NodeId, todo::Published};
+use crate::{
+    ctree::{Digest, NodeId},
+    todo::Published,
+};
 
 /// An event as far as it changes the session.
 pub(super) enum Fact<'a> {
@@ -31,6 +34,8 @@ pub(super) enum Fact<'a> {
     Pinned { node: NodeId, pinned: bool },
     /// Something else drives the session.
     Driven(Option<Driver>),
+    /// The tree was made into text.
+    Compiled(TextHashes),
     /// Nothing changes.
     Plain,
 }
@@ -52,7 +57,9 @@ impl Event {
             body::PERMISSION_RESPONSE => answered(data),
             body::COMPLETION => data.get("summary").map(|summary| Fact::Completed { summary }),
             body::RUN_FINISHED => Some(Fact::RunFinished(outcome(data))),
-            body::CTREE_SNAPSHOT => pinned(data).or_else(|| driven(data)),
+            body::CTREE_SNAPSHOT => {
+                pinned(data).or_else(|| driven(data)).or_else(|| compiled(data))
+            }
             _ => None,
         };
         fact.unwrap_or(Fact::Plain)
@@ -109,4 +116,11 @@ fn driven(data: &Body) -> Option<Fact<'_>> {
             Some(Fact::Driven(None))
         }
     }
+}
+
+fn compiled(data: &Body) -> Option<Fact<'_>> {
+    let hashes = data.get("compiler")?.as_object()?;
+    let hash = |stage| serde_json::from_value::<Digest>(hashes.get(stage)?.clone()).ok();
+    let dropped = data.get("collapse")?.get("dropped")?.as_u64()?;
+    Some(Fact::Compiled(TextHashes { z2: hash("z2")?, z3: hash("z3")?, dropped }))
 }

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::{Order, Room, input, order, outside};
 use crate::{
-    ListQuery,
+    Aggregate as _, ListQuery,
     ctree::{Node, NodeId, Tree, tree::Compiled},
-    session::{compile, lookup, view},
+    session::{Key, Sessions, compile, lookup, view},
 };
 
 /// The text as the whole tree gives it.
@@ -148,4 +148,34 @@ fn the_summary_is_complete_at_any_moment() {
         }
         room.accept(outside("assistant_message", json!({"text": "x".repeat(40_000)})));
     }
+}
+
+#[test]
+fn cc_5_a_text_is_made_once_and_made_again_after_a_change() {
+    let mut room = Room::open();
+    assert_eq!(room.session().tree.text, None, "nobody has asked yet");
+    room.accept(input("hello"));
+    let kept = |room: &Room| room.session().tree.text.map(|text| (text.z2, text.z3, text.dropped));
+    let made = compile::compile(&room.docs, room.session(), 32_000).unwrap();
+    assert_eq!(kept(&room), Some((made.compiler.z2, made.compiler.z3, 0)));
+    room.accept(outside("assistant_delta", json!({"text": "b"})));
+    assert!(kept(&room).is_some(), "the tree is as it was");
+    room.accept(outside("assistant_message", json!({"text": "bye"})));
+    assert_eq!(kept(&room), None);
+    room.accept(input("again"));
+    assert!(kept(&room).is_some());
+    room.accept(order(Order::Pin { node: NodeId::numbered(1), pinned: true }));
+    assert_eq!(kept(&room), None, "a pin changes what may be left out");
+}
+
+#[test]
+fn a_session_that_was_stored_without_its_text_is_read() {
+    let mut room = Room::open();
+    room.accept(input("hello"));
+    let stored = Sessions::encode(room.docs.get(&Key::Session).unwrap().unwrap()).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&stored).unwrap();
+    let tree = value["tree"].as_object_mut().unwrap();
+    assert!(tree.remove("text").is_some(), "{stored}");
+    let read = Sessions::decode(&Key::Session, &value.to_string()).unwrap();
+    assert_eq!(read.as_session().unwrap().tree.text, None);
 }
