@@ -10,6 +10,10 @@
 //!   status = TODO,   by ord ──┘
 //! ```
 //!
+//! A list of any status is the same merge over the statuses that there are, of which a kind has a
+//! few ([`statuses`]). An index without the status would save that question and cost a page with
+//! every write.
+//!
 //! A list by mark, or by rank with a status, filters the marked or ranked documents, which are the
 //! few that need attention, not the whole kind.
 
@@ -58,33 +62,59 @@ macro_rules! event_columns {
 pub(super) use document_columns;
 pub(super) use event_columns;
 
-/// The statement that answers a list query.
-pub(super) fn documents<'a>(stream: i64, query: &'a ListQuery) -> Question<'a> {
-    list(concat!(document_columns!(), ", id"), stream, query)
+/// The statuses of the documents that a list query is about, where they have to be found out: the
+/// query names none, and its answer is a merge over them.
+pub(super) fn statuses<'a>(stream: i64, query: &'a ListQuery) -> Option<Question<'a>> {
+    if !query.statuses.is_empty() || !ranges_by_status(query) {
+        return None;
+    }
+    let mut question = Question::new();
+    let place = place(&mut question, stream, query);
+    let first = format!("SELECT status FROM document INDEXED BY {} WHERE {place}", index(query));
+    question.sql = format!(
+        "WITH RECURSIVE found (status) AS (SELECT * FROM ({first} ORDER BY status LIMIT 1) \
+         UNION ALL SELECT ({first} AND status > found.status ORDER BY status LIMIT 1) \
+         FROM found WHERE found.status IS NOT NULL) \
+         SELECT status FROM found WHERE status IS NOT NULL"
+    );
+    Some(question)
+}
+
+/// The statement that answers a list query with these statuses.
+pub(super) fn documents<'a>(
+    stream: i64,
+    query: &'a ListQuery,
+    statuses: &[&'a str],
+) -> Question<'a> {
+    list(concat!(document_columns!(), ", id"), stream, query, statuses)
 }
 
 /// The statement that answers a list query with names and versions only.
-pub(super) fn versions<'a>(stream: i64, query: &'a ListQuery) -> Question<'a> {
-    list("name, version, ord, rank, id", stream, query)
+pub(super) fn versions<'a>(
+    stream: i64,
+    query: &'a ListQuery,
+    statuses: &[&'a str],
+) -> Question<'a> {
+    list("name, version, ord, rank, id", stream, query, statuses)
 }
 
 /// The statement that lists these columns, among them those that a list can be sorted by.
-fn list<'a>(columns: &str, stream: i64, query: &'a ListQuery) -> Question<'a> {
+fn list<'a>(
+    columns: &str,
+    stream: i64,
+    query: &'a ListQuery,
+    statuses: &[&'a str],
+) -> Question<'a> {
     let mut question = Question::new();
-    let mut statuses = query.statuses.clone();
-    statuses.sort_unstable();
-    statuses.dedup();
     let shared = shared_conditions(&mut question, stream, query);
-    let by_status = ranges_by_status(query) && !statuses.is_empty();
-    let index = index_name(query, by_status);
-    let select = format!("SELECT {columns} FROM document INDEXED BY {index} WHERE {shared}");
-    let conditions: Vec<String> =
-        statuses.into_iter().map(|status| question.text(status)).collect();
-    if by_status {
+    let select =
+        format!("SELECT {columns} FROM document INDEXED BY {} WHERE {shared}", index(query));
+    let conditions: Vec<String> = statuses.iter().map(|status| question.text(status)).collect();
+    if conditions.is_empty() {
+        question.sql = select;
+    } else if ranges_by_status(query) {
         let arms = conditions.iter().map(|status| format!("{select} AND status = {status}"));
         question.sql = arms.collect::<Vec<_>>().join(" UNION ALL ");
-    } else if conditions.is_empty() {
-        question.sql = select;
     } else {
         question.sql = format!("{select} AND status IN ({})", conditions.join(", "));
     }
@@ -99,54 +129,47 @@ fn list<'a>(columns: &str, stream: i64, query: &'a ListQuery) -> Question<'a> {
     question
 }
 
-/// Whether the statuses of the query are looked up one by one in an index that is sorted by them.
-/// Inside a parent, documents without a status are in no such index.
+/// Whether the list is read from an index that is sorted by status, one range per status.
 fn ranges_by_status(query: &ListQuery) -> bool {
-    let indexed = query.parent.is_none() || !query.statuses.contains(&"");
-    query.mark.is_none() && !is_ranked(query.order) && indexed
+    !is_ranked(query.order) && !matches!(query.mark, Some(Mark::Blocked | Mark::Unconfirmed))
 }
 
 fn is_ranked(order: ListOrder) -> bool {
     matches!(order, ListOrder::Rank | ListOrder::RankDescending)
 }
 
-fn index_name(query: &ListQuery, by_status: bool) -> &'static str {
+fn index(query: &ListQuery) -> &'static str {
     let inside = query.parent.is_some();
-    match (query.mark, query.order) {
-        (Some(Mark::Blocked), _) if inside => "document_blocked_by_parent",
-        (Some(Mark::Blocked), _) => "document_blocked",
-        (Some(Mark::Unconfirmed), _) if inside => "document_unconfirmed_by_parent",
-        (Some(Mark::Unconfirmed), _) => "document_unconfirmed",
-        (Some(Mark::Listed), _) if inside => "document_by_parent",
-        (Some(Mark::Listed), _) => "document_by_ord",
-        (Some(Mark::Catalogued), _) if inside => "document_by_parent",
-        (Some(Mark::Catalogued), _) => "document_by_ord",
-        (None, ListOrder::Rank | ListOrder::RankDescending) if inside => "document_by_parent_rank",
-        (None, ListOrder::Rank | ListOrder::RankDescending) => "document_by_rank",
-        (None, ListOrder::Ascending | ListOrder::Descending) => match (inside, by_status) {
-            (false, false) => "document_by_ord",
-            (false, true) => "document_by_status",
-            (true, false) => "document_by_parent",
-            (true, true) => "document_by_parent_status",
+    match query.mark {
+        Some(Mark::Blocked) if inside => "document_blocked_by_parent",
+        Some(Mark::Blocked) => "document_blocked",
+        Some(Mark::Unconfirmed) if inside => "document_unconfirmed_by_parent",
+        Some(Mark::Unconfirmed) => "document_unconfirmed",
+        None | Some(Mark::Listed | Mark::Catalogued) => match (is_ranked(query.order), inside) {
+            (true, true) => "document_by_parent_rank",
+            (true, false) => "document_by_rank",
+            (false, true) => "document_by_parent",
+            (false, false) => "document_by_status",
         },
     }
 }
 
-fn shared_conditions<'a>(question: &mut Question<'a>, stream: i64, query: &'a ListQuery) -> String {
+/// The kind and the parent. What an index covers is written as in the index, or the engine does not
+/// see that it serves.
+fn place<'a>(question: &mut Question<'a>, stream: i64, query: &'a ListQuery) -> String {
     let stream = question.integer(stream);
     let kind = question.text(query.kind);
-    let mut conditions = format!("stream = {stream} AND kind = {kind}");
-    // What an index covers is written as in the index, or the engine does not see that it serves.
     match &query.parent {
         Some(parent) => {
             let parent = question.text(parent);
-            conditions.push_str(&format!(" AND parent = {parent}"));
-            if ranges_by_status(query) && !query.statuses.is_empty() {
-                conditions.push_str(" AND status <> ''");
-            }
+            format!("stream = {stream} AND kind = {kind} AND parent = {parent}")
         }
-        None => conditions.push_str(" AND (marks & 4) <> 0"),
+        None => format!("stream = {stream} AND kind = {kind} AND (marks & 4) <> 0"),
     }
+}
+
+fn shared_conditions<'a>(question: &mut Question<'a>, stream: i64, query: &'a ListQuery) -> String {
+    let mut conditions = place(question, stream, query);
     match query.mark {
         None => {}
         Some(Mark::Listed) => conditions.push_str(" AND (marks & 4) <> 0"),
@@ -197,13 +220,16 @@ pub(super) fn catalogue(query: &CatalogueQuery) -> Question<'_> {
     question
 }
 
-/// The statement that answers an event query.
-pub(super) fn events<'a>(stream: i64, query: &'a EventQuery) -> Question<'a> {
+/// The statement that answers an event query; `after` is the query's bound as a number of the
+/// stream.
+pub(super) fn events<'a>(stream: i64, query: &'a EventQuery, after: Option<u64>) -> Question<'a> {
     let mut question = Question::new();
-    let index = match (&query.entity, &query.scope) {
-        (Some(_), _) => "event_by_entity",
-        (None, Some(_)) => "event_by_scope",
-        (None, None) => "event_with_subject",
+    // In a stream, numbers and positions rise together. The indexes by subject end with the
+    // position; all events of a stream are found by number.
+    let (index, place, after) = match (&query.entity, &query.scope) {
+        (Some(_), _) => ("event_by_entity", "global", query.after),
+        (None, Some(_)) => ("event_by_scope", "global", query.after),
+        (None, None) => ("event_by_seq", "seq", after),
     };
     let stream = question.integer(stream);
     let columns = event_columns!();
@@ -219,13 +245,15 @@ pub(super) fn events<'a>(stream: i64, query: &'a EventQuery) -> Question<'a> {
         let scope = question.text(scope);
         sql.push_str(&format!(" AND scope = {scope}"));
     }
-    let (condition, bound, order) = match query.order {
-        EventOrder::OldestFirst => ("global >", above(query.after), "global"),
-        EventOrder::NewestFirst => ("global <=", below(query.after), "global DESC"),
+    let (compared, bound, direction) = match query.order {
+        EventOrder::OldestFirst => (">", above(after), ""),
+        EventOrder::NewestFirst => ("<=", below(after), " DESC"),
     };
     let bound = question.integer(bound);
     let limit = question.integer(i64::from(query.limit));
-    sql.push_str(&format!(" AND {condition} {bound} ORDER BY {order} LIMIT {limit}"));
+    sql.push_str(&format!(
+        " AND {place} {compared} {bound} ORDER BY {place}{direction} LIMIT {limit}"
+    ));
     question.sql = sql;
     question
 }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::Deref};
 
-use muster_core::{Address, EventQuery, Head, Index, ListQuery, Subject, Timestamp};
+use muster_core::{Address, EventOrder, EventQuery, Head, Index, ListQuery, Subject, Timestamp};
 use rusqlite::{OptionalExtension as _, Params, Row, params, params_from_iter};
 
 use super::{
@@ -60,6 +60,54 @@ impl<L: Deref<Target = Link>> View<L> {
             self.known = Some((name.to_owned(), id));
         }
         Ok(id)
+    }
+
+    /// The statuses that a list is merged from: those it asks for, or those that there are. `None`
+    /// if there is nothing to list.
+    fn statuses<'q>(
+        &self,
+        stream: i64,
+        query: &'q ListQuery,
+    ) -> Result<Option<Vec<Cow<'q, str>>>, StoreError> {
+        let Some(question) = listing::statuses(stream, query) else {
+            let mut asked = query.statuses.clone();
+            asked.sort_unstable();
+            asked.dedup();
+            return Ok(Some(asked.into_iter().map(Cow::Borrowed).collect()));
+        };
+        let parameters = params_from_iter(question.parameters);
+        let found = self
+            .many("listed statuses", &question.sql, parameters, |row| row.get(0).map(Cow::Owned))?;
+        Ok((!found.is_empty()).then_some(found))
+    }
+
+    /// The number of the stream's newest event up to a position; zero if there is none.
+    fn number_at(&mut self, name: &str, stream: i64, position: u64) -> Result<u64, StoreError> {
+        // Positions that are asked for mostly are those of the stream's own events.
+        let sql = "SELECT seq FROM event WHERE global = ?1 AND stream = ?2";
+        let bound = listing::above(Some(position));
+        let own =
+            self.one("looked up a position", sql, params![bound, stream], |row| row.get(0))?;
+        if let Some(number) = own {
+            return Ok(number);
+        }
+        let (mut low, mut high) = (0, self.head(name)?.seq);
+        if position >= self.global {
+            return Ok(high);
+        }
+        let sql = "SELECT global FROM event WHERE stream = ?1 AND seq = ?2";
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            let parameters = params![stream, middle];
+            let at: Option<u64> =
+                self.one("looked up a number", sql, parameters, |row| row.get(0))?;
+            // What an ended stream no longer has came before the rest.
+            match at {
+                Some(at) if at > position => high = middle - 1,
+                Some(_) | None => low = middle,
+            }
+        }
+        Ok(low)
     }
 
     fn one<T>(
@@ -163,7 +211,9 @@ impl<L: Deref<Target = Link>> Snapshot for View<L> {
         query: &ListQuery,
     ) -> Result<Vec<(Address, u64)>, StoreError> {
         let Some(stream) = self.stream(stream)? else { return Ok(Vec::new()) };
-        let question = listing::versions(stream, query);
+        let Some(statuses) = self.statuses(stream, query)? else { return Ok(Vec::new()) };
+        let statuses: Vec<&str> = statuses.iter().map(AsRef::as_ref).collect();
+        let question = listing::versions(stream, query, &statuses);
         let parameters = params_from_iter(question.parameters);
         self.many("listed versions", &question.sql, parameters, |row| {
             let kind = Cow::Borrowed(query.kind);
@@ -173,7 +223,9 @@ impl<L: Deref<Target = Link>> Snapshot for View<L> {
 
     fn list(&mut self, stream: &str, query: &ListQuery) -> Result<Vec<DocumentRow>, StoreError> {
         let Some(stream) = self.stream(stream)? else { return Ok(Vec::new()) };
-        let question = listing::documents(stream, query);
+        let Some(statuses) = self.statuses(stream, query)? else { return Ok(Vec::new()) };
+        let statuses: Vec<&str> = statuses.iter().map(AsRef::as_ref).collect();
+        let question = listing::documents(stream, query, &statuses);
         let parameters = params_from_iter(question.parameters);
         self.many("listed documents", &question.sql, parameters, |row| {
             document(Cow::Borrowed(query.kind), row)
@@ -202,8 +254,18 @@ impl<L: Deref<Target = Link>> Snapshot for View<L> {
     }
 
     fn events(&mut self, stream: &str, query: &EventQuery) -> Result<Vec<EventRow>, StoreError> {
-        let Some(stream) = self.stream(stream)? else { return Ok(Vec::new()) };
-        let question = listing::events(stream, query);
+        let name = stream;
+        let Some(stream) = self.stream(name)? else { return Ok(Vec::new()) };
+        let by_number = query.entity.is_none() && query.scope.is_none();
+        let after = match (query.after.filter(|_| by_number), query.order) {
+            (None, _) => None,
+            (Some(0), _) => Some(0),
+            (Some(after), EventOrder::OldestFirst) => Some(self.number_at(name, stream, after)?),
+            (Some(after), EventOrder::NewestFirst) => {
+                Some(self.number_at(name, stream, after - 1)? + 1)
+            }
+        };
+        let question = listing::events(stream, query, after);
         let parameters = params_from_iter(question.parameters);
         self.many("listed events", &question.sql, parameters, event)
     }

@@ -48,6 +48,14 @@ fn list_queries() -> Vec<ListQuery> {
     queries
 }
 
+/// The statuses that the list is merged from.
+fn asked(query: &ListQuery) -> Vec<&'static str> {
+    match listing::statuses(1, query) {
+        Some(_) => vec!["ACTIVE", CROWD, "TODO"],
+        None => query.statuses.clone(),
+    }
+}
+
 fn event_queries() -> Vec<EventQuery> {
     let mut queries = Vec::new();
     for entity in [None, Some("TASK-1".to_owned())] {
@@ -74,16 +82,17 @@ fn no_query_scans_a_table_and_only_marked_by_rank_sorts() {
     let home = tempfile::tempdir().unwrap();
     let link = open(home.path()).pool.open().unwrap();
     for query in list_queries() {
-        let plan = plan(&link, &listing::documents(1, &query));
+        let plan = plan(&link, &listing::documents(1, &query, &asked(&query)));
         let text = plan.join("\n");
         assert!(text.contains("SEARCH document USING INDEX"), "{query:?}\n{text}");
         assert!(!text.contains("SCAN"), "{query:?}\n{text}");
         assert_eq!(text.contains("TEMP B-TREE"), sorts(&query), "{query:?}\n{text}");
     }
     for query in event_queries() {
-        let text = plan(&link, &listing::events(1, &query)).join("\n");
+        let text = plan(&link, &listing::events(1, &query, query.after)).join("\n");
         assert!(text.contains("SEARCH event USING INDEX"), "{query:?}\n{text}");
-        assert!(text.contains("rowid"), "a range of positions: {query:?}\n{text}");
+        let range = text.contains("rowid") || text.contains("stream=? AND seq");
+        assert!(range, "a range of positions or numbers: {query:?}\n{text}");
         assert!(!text.contains("SCAN") && !text.contains("TEMP"), "{query:?}\n{text}");
     }
 }
@@ -143,11 +152,14 @@ fn the_cost_of_an_answer_does_not_grow_with_the_store() {
             // Sorting what is marked by rank costs as much as there is marked.
             !sorts(query)
         });
-        let lists =
-            lists.map(|query| (format!("{query:?}"), steps(&link, &listing::documents(1, &query))));
-        let slices = event_queries().into_iter();
-        let slices =
-            slices.map(|query| (format!("{query:?}"), steps(&link, &listing::events(1, &query))));
+        let lists = lists.map(|query| {
+            let found = listing::statuses(1, &query).map_or(0, |statuses| steps(&link, &statuses));
+            let listed = steps(&link, &listing::documents(1, &query, &asked(&query)));
+            (format!("{query:?}"), found + listed)
+        });
+        let slices = event_queries().into_iter().map(|query| {
+            (format!("{query:?}"), steps(&link, &listing::events(1, &query, query.after)))
+        });
         lists.chain(slices).collect()
     };
     grow(&store, 2_000);
