@@ -1,9 +1,9 @@
 //! `cargo xtask bench`: how fast the program is, as ratios inside one run.
 //!
 //! Machines differ and are shared, so no time is judged by itself: a call is compared with the
-//! round trip of an empty one on the same transport (*echo*), a durable one also with a sync of one
-//! page on the same disk (*sync*), and a large store with a small one. The program is the release
-//! build, started as users start it.
+//! round trip of an empty one on the same transport (*echo*), a durable one also with a sync of what
+//! it writes on the same disk (*sync*), and a large store with a small one. The limits are those of
+//! decision 0013. The program is the release build, started as users start it.
 
 mod calls;
 mod latency;
@@ -105,8 +105,9 @@ fn measure(workspace: &Workspace, effort: &Effort) -> Result<Vec<Line>> {
     thread::sleep(SETTLING);
     let mut clients = [servers[0].connect()?, servers[1].connect()?];
     lines.extend(latencies("http", &mut clients, &mut targets, &mut disk, effort.rounds)?);
+    let limit = throughput::gain_limit(disk.page_time()?);
     for (server, tasks) in servers.iter().zip(SIZES) {
-        lines.push(throughput::measure(server, tasks, effort.slices, effort.slice)?);
+        lines.push(throughput::measure(server, tasks, (effort.slices, effort.slice), limit)?);
     }
     drop(servers);
 
