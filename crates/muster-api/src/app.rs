@@ -31,6 +31,8 @@ pub struct AppOptions {
     pub default_workspace: Option<WorkspaceId>,
     /// Whether this process stays and lets the store tidy up when it is idle.
     pub keeps_house: bool,
+    /// Whether calls come one after the other, as from a single agent.
+    pub one_caller: bool,
     /// The session that callers stand for.
     pub session: Binding,
     /// Budget of the text of a session's tree, in characters; the usual one without it.
@@ -70,7 +72,9 @@ pub struct Status {
 impl App {
     /// Opens the store in the options' directory; creates it when there is none.
     pub fn open(options: AppOptions) -> Result<Self, StoreError> {
-        let store = SqliteStore::open(&options.storage_dir, SqliteOptions::default())?;
+        let one_caller = options.one_caller;
+        let store = SqliteOptions { one_caller, ..SqliteOptions::default() };
+        let store = SqliteStore::open(&options.storage_dir, store)?;
         Ok(Self::over(Arc::new(store), Arc::new(SystemClock), options))
     }
 

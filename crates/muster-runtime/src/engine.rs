@@ -141,7 +141,7 @@ impl Engine {
         stream: &str,
         view: impl Fn(&Documents<A>) -> Result<T, Refusal<A>>,
     ) -> Outcome<A, (T, Head)> {
-        let mut snapshot = self.store.snapshot()?;
+        let mut snapshot = self.store.glance()?;
         let head = snapshot.head(stream)?;
         let mut documents = Documents::default();
         let cache = &self.kept.cache;

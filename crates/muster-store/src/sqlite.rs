@@ -3,7 +3,11 @@
 //! ```text
 //!   begin ── turn in this process ── queue between processes ── BEGIN IMMEDIATE ── COMMIT (synced)
 //!   snapshot ── pooled reader ── BEGIN
+//!   glance ── the writer's connection while it has nothing to write, else a pooled reader
 //! ```
+//!
+//! The engine drops what a connection has cached whenever another one commits. Where one caller
+//! reads and writes in turn, reading with the connection that wrote finds everything at hand.
 //!
 //! Connections are opened when first needed, so that opening a store costs about as much as opening
 //! a file.
@@ -33,7 +37,7 @@ use rusqlite::{Connection, backup::Backup};
 
 use self::{
     layout::Layout, link::Link, pool::Pool, queue::Queue, transaction::SqliteTransaction,
-    writer::Writer,
+    view::View, writer::Writer,
 };
 use crate::{Damage, Description, Snapshot, Store, StoreError, Transaction};
 
@@ -59,11 +63,19 @@ pub struct SqliteOptions {
     pub wait_bound: Duration,
     /// Connections kept for reading.
     pub readers: usize,
+    /// Whether one caller reads and writes in turn, so that reading may keep a writer waiting.
+    pub one_caller: bool,
 }
 
 impl Default for SqliteOptions {
     fn default() -> Self {
-        Self { vfs: None, synchronous: Synchronous::Full, wait_bound: WAIT_BOUND, readers: READERS }
+        Self {
+            vfs: None,
+            synchronous: Synchronous::Full,
+            wait_bound: WAIT_BOUND,
+            readers: READERS,
+            one_caller: false,
+        }
     }
 }
 
@@ -208,6 +220,12 @@ impl Store for SqliteStore {
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>, StoreError> {
         Ok(Box::new(self.pool.view()?))
+    }
+
+    fn glance(&self) -> Result<Box<dyn Snapshot + '_>, StoreError> {
+        let Some(lent) = self.writer.lend() else { return self.snapshot() };
+        lent.run("began to read", "BEGIN")?;
+        Ok(Box::new(View::new(lent)?))
     }
 
     fn position(&self) -> Result<u64, StoreError> {

@@ -2,6 +2,7 @@
 
 mod damage;
 mod full_disk;
+mod glances;
 mod migrations;
 mod plans;
 mod processes;

@@ -107,6 +107,18 @@ impl Writer {
         Ok(turn.place.is_some().then_some(turn))
     }
 
+    /// The connection for a short read, if it is open and nothing is being written. Nobody else
+    /// writes in this process until it is dropped; other processes do.
+    pub(super) fn lend(&self) -> Option<Turn<'_>> {
+        let mut slot = self.slot();
+        if !self.options.one_caller || slot.taken || slot.suspect {
+            return None;
+        }
+        let link = slot.link.take()?;
+        slot.taken = true;
+        Some(Turn { writer: self, link: Some(link), place: None })
+    }
+
     /// Whether the files are the platform's own, which can be looked at without the engine.
     pub(super) fn is_on_disk(&self) -> bool {
         self.options.vfs.is_none()
@@ -233,9 +245,8 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let link = self.link.take();
         // A transaction that was not committed is undone before anybody else's begins.
-        let link = link.filter(|link| {
-            link.connection.is_autocommit() || link.connection.execute_batch("ROLLBACK").is_ok()
-        });
+        let undo = |link: &Link| link.connection.prepare_cached("ROLLBACK")?.execute([]);
+        let link = link.filter(|link| link.connection.is_autocommit() || undo(link).is_ok());
         self.place = None;
         let mut slot = self.writer.slot();
         slot.link = link;

@@ -50,6 +50,7 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
         toolset: settings.get_over(&TOOLSET, mcp.toolset)?.value,
         default_workspace: workspace.clone(),
         keeps_house: true,
+        one_caller: true,
         session: match &mcp.session {
             Some(id) => Binding::Named(named(id)?),
             None => Binding::Own,
