@@ -96,13 +96,15 @@ impl Kind {
         }
     }
 
-    /// Whether the answer waits for the disk.
-    pub(crate) fn is_durable(self) -> bool {
+    /// Frames of the store's log that it waits for, if it is durable.
+    pub(crate) fn frames(self) -> Option<u64> {
         match self {
-            Self::Create | Self::Define | Self::Verify | Self::CloseStep | Self::Note => true,
-            Self::RadarTask | Self::RadarPlan | Self::Context | Self::Delta => false,
-            Self::HandoffTask | Self::HandoffPlan | Self::MirrorTask | Self::MirrorPlan => false,
-            Self::SuperTask | Self::SuperPlan | Self::SnapshotTask | Self::SnapshotPlan => false,
+            Self::Create => Some(18),
+            Self::Note => Some(14),
+            Self::Define | Self::Verify | Self::CloseStep => Some(12),
+            Self::RadarTask | Self::RadarPlan | Self::Context | Self::Delta => None,
+            Self::HandoffTask | Self::HandoffPlan | Self::MirrorTask | Self::MirrorPlan => None,
+            Self::SuperTask | Self::SuperPlan | Self::SnapshotTask | Self::SnapshotPlan => None,
         }
     }
 
@@ -124,8 +126,8 @@ impl Kind {
             Self::Create | Self::Define | Self::Verify | Self::CloseStep | Self::Note => 1.5,
             Self::RadarTask | Self::HandoffTask | Self::MirrorTask | Self::Delta => 1.5,
             Self::SuperTask | Self::SnapshotTask => 1.5,
-            Self::RadarPlan | Self::HandoffPlan | Self::MirrorPlan | Self::Context => 2.5,
-            Self::SuperPlan | Self::SnapshotPlan => 2.5,
+            Self::RadarPlan | Self::HandoffPlan | Self::MirrorPlan | Self::Context => 3.0,
+            Self::SuperPlan | Self::SnapshotPlan => 3.0,
         }
     }
 }

@@ -27,9 +27,8 @@ const SYNCS: usize = 50;
 /// A frame of the store's log: its head and a page, which the engine writes one after the other.
 const HEAD_BYTES: usize = 24;
 const PAGE_BYTES: usize = 4_096;
-/// Frames that a durable call puts into the log, and how many the file for syncs has.
-const FRAMES: u64 = 12;
-const FRAMES_MAX: u64 = 1_024 / FRAMES * FRAMES;
+/// How many of them the file for syncs has.
+const FRAMES_MAX: u64 = 1_024;
 
 /// Writes that wait for the disk, as the floor under every durable call.
 pub(crate) struct Disk {
@@ -58,10 +57,6 @@ impl Disk {
         Ok(series.median())
     }
 
-    fn sync(&mut self, series: &mut Series) -> Result<()> {
-        series.time(|| self.write(FRAMES))
-    }
-
     fn write(&mut self, frames: u64) -> Result<()> {
         for _ in 0..frames {
             let at = self.frame * (HEAD_BYTES + PAGE_BYTES) as u64;
@@ -86,7 +81,7 @@ pub(crate) struct Subject<'a> {
 #[derive(Default)]
 struct Times {
     echo: Series,
-    sync: Series,
+    syncs: BTreeMap<Kind, Series>,
     calls: BTreeMap<Kind, Series>,
 }
 
@@ -113,8 +108,9 @@ fn round(subjects: &mut [Subject<'_>; 2], disk: &mut Disk, times: &mut [Times; 2
     for kind in Kind::ALL {
         for (subject, times) in subjects.iter_mut().zip(times.iter_mut()) {
             subject.wire.echo(&mut times.echo)?;
-            if kind.is_durable() {
-                disk.sync(&mut times.sync)?;
+            if let Some(frames) = kind.frames() {
+                let syncs = times.syncs.entry(kind).or_default();
+                syncs.time(|| disk.write(frames))?;
             }
             let arguments = subject.targets.arguments(kind);
             let series = times.calls.entry(kind).or_default();
@@ -140,11 +136,10 @@ fn lines(place: &'static str, kind: Kind, tasks: [u64; 2], times: &[Times; 2]) -
         ratio,
         limit: Limit::AtMost(limit),
     };
-    let (echo, sync) = (small.echo.median(), small.sync.median());
-    let (base, floor) = if kind.is_durable() {
-        (format!("echo {} + sync {}", micros(echo), micros(sync)), echo + sync)
-    } else {
-        (format!("echo {}", micros(echo)), echo)
+    let echo = small.echo.median();
+    let (base, floor) = match small.syncs.get(&kind).map(Series::median) {
+        Some(sync) => (format!("echo {} + sync {}", micros(echo), micros(sync)), echo + sync),
+        None => (format!("echo {}", micros(echo)), echo),
     };
     let smaller = calls[0].median();
     let beside = format!("{} (echo {})", micros(smaller), micros(large.echo.median()));

@@ -19,7 +19,7 @@ const STATEMENTS_CACHED_MAX: usize = 128;
 const WAL_KEPT_BYTES_MAX: u32 = 64 * 1024 * 1024;
 /// Page cache of the writer. Every agent has a process of its own, so memory counts; what is not
 /// cached here comes from the system's cache, which all of them share.
-const WRITER_CACHE_KIB: u32 = 16 * 1024;
+const WRITER_CACHE_KIB: u32 = 4 * 1024;
 /// Page cache of one reader.
 const READER_CACHE_KIB: u32 = 4 * 1024;
 
