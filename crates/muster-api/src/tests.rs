@@ -11,6 +11,7 @@ use crate::{App, AppOptions, Toolset};
 
 mod atomicity;
 mod bad_input;
+mod cost;
 mod found;
 mod in_session;
 mod lifecycle;

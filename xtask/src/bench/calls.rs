@@ -113,9 +113,9 @@ impl Kind {
         match self {
             Self::Create | Self::Define | Self::Verify | Self::CloseStep | Self::Note => 2.0,
             Self::RadarTask | Self::HandoffTask | Self::MirrorTask => 3.0,
-            Self::Delta | Self::RadarPlan | Self::HandoffPlan | Self::MirrorPlan => 6.0,
-            Self::SuperTask | Self::SnapshotTask | Self::Context => 8.0,
-            Self::SuperPlan | Self::SnapshotPlan => 10.0,
+            Self::SuperTask | Self::SnapshotTask => 8.0,
+            Self::Delta | Self::RadarPlan | Self::HandoffPlan | Self::MirrorPlan => 9.0,
+            Self::SuperPlan | Self::SnapshotPlan | Self::Context => 12.0,
         }
     }
 
