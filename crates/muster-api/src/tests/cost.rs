@@ -32,7 +32,9 @@ struct CountingView<'a> {
 
 impl CountingView<'_> {
     fn count<T>(&self, rows: Result<Vec<T>, StoreError>) -> Result<Vec<T>, StoreError> {
-        rows.inspect(|rows| drop(self.rows.fetch_add(rows.len(), Ordering::Relaxed)))
+        let rows = rows?;
+        self.rows.fetch_add(rows.len(), Ordering::Relaxed);
+        Ok(rows)
     }
 }
 
