@@ -107,6 +107,8 @@ pub(crate) enum Command {
     Doctor(commands::doctor::Doctor),
     Backup(commands::backup::Backup),
     Status(commands::status::Status),
+    #[command(hide = true)]
+    DemoAgent(commands::demo::DemoAgent),
     /// Print the OpenAPI document of the HTTP interface
     Openapi,
     /// Print the reference of all tools as Markdown
@@ -134,6 +136,7 @@ impl Command {
             | Self::Doctor(_)
             | Self::Backup(_)
             | Self::Status(_)
+            | Self::DemoAgent(_)
             | Self::Openapi
             | Self::Reference => Level::WARN,
         }

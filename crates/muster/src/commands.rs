@@ -3,6 +3,7 @@
 pub(crate) mod backup;
 pub(crate) mod call;
 pub(crate) mod config;
+pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod export;

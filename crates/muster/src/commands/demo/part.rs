@@ -1,0 +1,162 @@
+//! The parts of the demo: what each scripted agent says and does.
+//!
+//! Nobody remembers anything between turns: a part looks at what it was sent and at the files, so
+//! that it goes on after a restart like anybody else.
+
+use std::{fs, path::Path};
+
+use clap::ValueEnum;
+use serde_json::json;
+
+use super::stage::{Input, Stage, Stop};
+
+/// The program that is written, the check that it has to pass and the page about it.
+const PROGRAM: &str = "greet.sh";
+const CHECK: &str = "check.sh";
+const PAGE: &str = "docs/greet.md";
+
+/// The first attempt forgets the name; the second one does not.
+const FIRST_ATTEMPT: &str = "#!/bin/sh\n# Greets whoever is named.\necho \"Hello!\"\n";
+const SECOND_ATTEMPT: &str = "#!/bin/sh\n# Greets whoever is named, or the world.\n\
+                              echo \"Hello, ${1:-world}!\"\n";
+const CHECK_TEXT: &str = "#!/bin/sh\n# Fails with what it got instead.\nset -e\n\
+                          got=$(sh greet.sh Ada)\n\
+                          [ \"$got\" = \"Hello, Ada!\" ] || { echo \"got: $got\"; exit 1; }\n\
+                          echo \"greets by name\"\n";
+const PAGE_TEXT: &str = "# greet.sh\n\nGreets whoever is named: `sh greet.sh Ada` prints \
+                         `Hello, Ada!`. Without a name it greets the world.\n";
+
+/// Starts what the reviewer reports.
+const REVIEWED: &str = "Reviewed:";
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Part {
+    /// Splits the goal, hands it out, declares it done.
+    Lead,
+    /// Writes the program, with a mistake at first.
+    Coder,
+    /// Writes the check.
+    Tester,
+    /// Looks at what came of it.
+    Reviewer,
+}
+
+impl Part {
+    /// Plays one turn; answers its last words.
+    pub(super) fn play(self, stage: &mut Stage<'_>, inputs: &[Input]) -> Result<String, Stop> {
+        match self {
+            Self::Lead => lead(stage, inputs),
+            Self::Coder => coder(stage),
+            Self::Tester => tester(stage),
+            Self::Reviewer => reviewer(stage),
+        }
+    }
+}
+
+fn lead(stage: &mut Stage<'_>, inputs: &[Input]) -> Result<String, Stop> {
+    let failed = |input: &Input| input.report().is_some_and(|report| !report.ok);
+    let reviewed =
+        |input: &Input| input.report().is_some_and(|report| report.message.starts_with(REVIEWED));
+    if inputs.iter().any(Input::is_docs_request) {
+        return document(stage);
+    }
+    if inputs.iter().any(failed) {
+        return hand_back(stage);
+    }
+    if inputs.iter().any(reviewed) {
+        stage.say("The reviewer is content. Declaring it done once more. ")?;
+        return complete(stage, "greet.sh greets by name; its check passes.");
+    }
+    if text_of(stage, PROGRAM).is_none() {
+        return delegate(stage);
+    }
+    if text_of(stage, PROGRAM).as_deref() == Some(FIRST_ATTEMPT) {
+        stage.say("Both say that they are done. Declaring the goal reached. ")?;
+        return complete(stage, "greet.sh is written and has a check.");
+    }
+    stage.say("The mistake is corrected. A second pair of eyes before anybody says done. ")?;
+    let message = "Please review greet.sh and run its check.";
+    stage.call("send_handoff", &json!({"to": "reviewer", "message": message}))?;
+    stage.call("wait_for", &json!({"nodes": ["reviewer"], "note": "the review"}))?;
+    Ok("Asked for a review of the correction.".to_owned())
+}
+
+fn delegate(stage: &mut Stage<'_>) -> Result<String, Stop> {
+    stage.say("Two pieces that do not touch each other: the program and its check. ")?;
+    stage.plan(&[
+        ("Hand out the program and its check", "in_progress"),
+        ("Have the result reviewed", "pending"),
+        ("Declare the goal reached", "pending"),
+    ])?;
+    let program = "Write greet.sh: it prints a greeting for the name it is given.";
+    stage.call("send_handoff", &json!({"to": "coder", "message": program}))?;
+    let check = "Write check.sh: it fails unless `sh greet.sh Ada` prints `Hello, Ada!`.";
+    stage.call("send_handoff", &json!({"to": "tester", "message": check}))?;
+    stage.call("wait_for", &json!({"nodes": ["coder", "tester"], "note": "both pieces"}))?;
+    Ok("Handed out the program and its check; waiting for both.".to_owned())
+}
+
+fn hand_back(stage: &mut Stage<'_>) -> Result<String, Stop> {
+    stage.say("The check says otherwise: it is not done. ")?;
+    stage.plan(&[
+        ("Hand out the program and its check", "completed"),
+        ("Have the mistake corrected", "in_progress"),
+        ("Have the result reviewed", "pending"),
+        ("Declare the goal reached", "pending"),
+    ])?;
+    let message = "The check fails: greet.sh leaves out the name. Please correct it.";
+    stage.call("send_handoff", &json!({"to": "coder", "message": message}))?;
+    stage.call("wait_for", &json!({"nodes": ["coder"], "note": "the correction"}))?;
+    Ok("Sent the failing check back to the coder.".to_owned())
+}
+
+fn complete(stage: &mut Stage<'_>, summary: &str) -> Result<String, Stop> {
+    stage.call("complete_run", &json!({"summary": summary}))?;
+    Ok(summary.to_owned())
+}
+
+fn document(stage: &mut Stage<'_>) -> Result<String, Stop> {
+    stage.say("The page about it has to say what is true now. ")?;
+    stage.call("write_file", &json!({"path": PAGE, "content": PAGE_TEXT}))?;
+    Ok("Wrote the page about greet.sh.".to_owned())
+}
+
+fn coder(stage: &mut Stage<'_>) -> Result<String, Stop> {
+    let first = text_of(stage, PROGRAM).is_none();
+    stage.say(if first { "Writing greet.sh. " } else { "Right, the name is missing. " })?;
+    let (written, tried) = ("Write greet.sh", "Try it");
+    stage.plan(&[(written, "in_progress"), (tried, "pending")])?;
+    let content = if first { FIRST_ATTEMPT } else { SECOND_ATTEMPT };
+    stage.call("write_file", &json!({"path": PROGRAM, "content": content}))?;
+    stage.plan(&[(written, "completed"), (tried, "in_progress")])?;
+    let seen = stage.call("command", &json!({"cmd": "sh greet.sh Ada"}))?;
+    stage.plan(&[(written, "completed"), (tried, "completed")])?;
+    Ok(match seen.output() {
+        Some(output) => format!("greet.sh is there. It prints: {}", output.trim()),
+        None => "greet.sh could not be tried.".to_owned(),
+    })
+}
+
+fn tester(stage: &mut Stage<'_>) -> Result<String, Stop> {
+    stage.say("A check that can fail: the greeting has to hold the name. ")?;
+    stage.plan(&[("Write check.sh", "in_progress")])?;
+    stage.call("write_file", &json!({"path": CHECK, "content": CHECK_TEXT}))?;
+    stage.plan(&[("Write check.sh", "completed")])?;
+    Ok("check.sh is there: it fails unless the name is in the greeting.".to_owned())
+}
+
+fn reviewer(stage: &mut Stage<'_>) -> Result<String, Stop> {
+    stage.say("Reading greet.sh and running its check. ")?;
+    stage.call("read_file", &json!({"path": PROGRAM}))?;
+    let seen = stage.call("command", &json!({"cmd": "sh check.sh"}))?;
+    Ok(match seen.output() {
+        Some(output) => format!("{REVIEWED} no findings. The check says: {}", output.trim()),
+        None => format!("{REVIEWED} the check could not be run."),
+    })
+}
+
+/// The content of a file in the directory that the agents work in.
+fn text_of(stage: &Stage<'_>, name: &str) -> Option<String> {
+    fs::read_to_string(Path::new(stage.directory()).join(name)).ok()
+}
