@@ -47,7 +47,7 @@ fn point(bench: &mut Bench, fault: Fault, sweep: &mut Sweep) {
     }
     bench.disk.arm(fault);
     let mut store = None;
-    let (mut killed, mut last) = (false, false);
+    let (mut killed, mut stuck) = (false, false);
     for _ in 0..ATTEMPTS {
         let fired = bench.disk.fired() > 0;
         let before = bench.tally.acknowledged;
@@ -59,7 +59,8 @@ fn point(bench: &mut Bench, fault: Fault, sweep: &mut Sweep) {
             killed = true;
         }
         store = store.or_else(|| bench.open().ok());
-        last = store.as_ref().is_some_and(|store| bench.step(store).is_ok());
+        let taken = store.as_ref().is_some_and(|store| bench.step(store).is_ok());
+        stuck = fired && !taken;
         if fired && fault.lasting == Lasting::Always {
             sweep.impossible += bench.tally.acknowledged - before;
         }
@@ -70,7 +71,7 @@ fn point(bench: &mut Bench, fault: Fault, sweep: &mut Sweep) {
     bench.verify();
     sweep.points += 1;
     sweep.fired += u64::from(fired > 0);
-    sweep.stuck += u64::from(fault.lasting == Lasting::Once && fired > 0 && !last);
+    sweep.stuck += u64::from(fault.lasting == Lasting::Once && stuck);
 }
 
 fn sweep(stride: u64, acknowledge: Acknowledge) -> Sweep {
