@@ -268,6 +268,11 @@ impl Aggregate for Runs {
         })
     }
 
+    /// Of a deleted run nothing is left but that it was there.
+    fn ends(event: &Event) -> bool {
+        matches!(event.fact, Fact::RunDeleted(_))
+    }
+
     fn relocate(_event: &mut Event, _place: &mut dyn FnMut(u64) -> u64) {}
 
     fn decide(

@@ -11,6 +11,7 @@ pub mod doctor;
 mod engine;
 mod feed;
 mod load;
+pub mod runs;
 mod share;
 mod sheaf;
 mod subscribe;

@@ -84,6 +84,8 @@ pub enum Ask {
     ReportVerification(Box<VerifyReport>),
     /// End everything that the run has in flight, because it is about to be deleted.
     DeleteRun,
+    /// Forget the run, once nothing of it is in flight.
+    RemoveRun,
     /// Create a node.
     CreateNode(Box<NodeInput>),
     /// Say something to a node.

@@ -50,6 +50,7 @@ fn tell(story: &mut Story, command: &Command) -> Found<()> {
         Ask::StartVerify => phase::start_verify(story),
         Ask::ReportVerification(report) => phase::verified(story, report),
         Ask::DeleteRun => life::delete(story),
+        Ask::RemoveRun => life::remove(story),
         Ask::CreateNode(input) => node::create(story, input).map(|_| ()),
         Ask::SendMessage { node, content, interrupt } => {
             inbox::chat(story, *node, content, *interrupt)

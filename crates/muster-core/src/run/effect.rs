@@ -196,6 +196,7 @@ pub fn react(docs: &Docs, event: &Event) -> Lookup<Vec<Effect>> {
         Fact::PhaseChanged(_) | Fact::ModeChanged(_) => Ok(vec![Effect::Schedule]),
         Fact::ApprovalRequested(_)
         | Fact::ToolStarted(_)
+        | Fact::RunDeleted(_)
         | Fact::BudgetReached(_)
         | Fact::NodeProgressed(_)
         | Fact::NodeConfigured(_)

@@ -86,6 +86,8 @@ facts! {
     ModeChanged(ModeChanged) = "run.mode", Contract;
     /// The run goes in circles.
     RunStalled(RunStalled) = "run.stalled", Contract;
+    /// The run is gone; nothing follows.
+    RunDeleted(RunDeleted) = "run.deleted", Addition;
     /// A limit is nearly or fully used up.
     BudgetReached(BudgetReached) = "run.budget", Addition;
     /// Fields of a node changed, or it came to be.
@@ -153,6 +155,10 @@ pub struct ThoughtFinished {
     /// The thought.
     pub content: String,
 }
+
+/// A run that is gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RunDeleted {}
 
 /// How many inputs went with a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

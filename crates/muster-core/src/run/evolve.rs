@@ -53,6 +53,11 @@ fn apply(docs: &mut Docs, place: Place<'_>) -> Applied {
         Fact::ApprovalDetached(detached) => record::detached(docs, place, detached.approval_id),
         Fact::ArtifactCreated(created) => record::artifact_created(docs, place, &created.artifact),
         Fact::UsageReported(reported) => turn::used(docs, place, reported.usage),
+        Fact::RunDeleted(_) => {
+            docs.remove(Key::Run);
+            docs.remove(Key::Pulse);
+            Ok(())
+        }
         Fact::PhaseChanged(_)
         | Fact::ModeChanged(_)
         | Fact::RunStalled(_)

@@ -4,7 +4,7 @@ use super::{approval, phase, reject, turn};
 use crate::run::{
     Fact, Rejection,
     command::{SetStatus, StatusWish},
-    event::ModeChanged,
+    event::{ModeChanged, RunDeleted},
     id::{NodeId, TurnId},
     lookup::{self, Found},
     node::Repetition,
@@ -244,4 +244,13 @@ pub(super) fn delete(story: &mut Story) -> Found<()> {
     story.run()?;
     interrupt_all(story, TurnReason::RunDeleted)?;
     approval::deny_all(story, "run_deleted")
+}
+
+/// Forgets the run. Its turns have ended before.
+pub(super) fn remove(story: &mut Story) -> Found<()> {
+    story.run()?;
+    if lookup::pulse(story.docs())?.active_turns > 0 {
+        return reject(Rejection::RunBusy);
+    }
+    story.tell(Fact::RunDeleted(RunDeleted {}))
 }

@@ -49,7 +49,8 @@ fn has_open_work(story: &Story) -> Found<bool> {
     let run = story.run()?;
     let finishing = run.completion.is_some() && run.phase != Phase::Done;
     let busy = lookup::nodes(story.docs())?.iter().any(|node| {
-        node.turn.is_some() || !node.queue.is_empty() || node.retry.is_some() || node.armed
+        let owes = node.redeliver_turn_id.is_some() && !node.failed;
+        owes || node.turn.is_some() || !node.queue.is_empty() || node.retry.is_some() || node.armed
     });
     Ok(run.status == RunStatus::Running && (finishing || run.verifying || busy))
 }

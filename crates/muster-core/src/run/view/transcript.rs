@@ -54,6 +54,7 @@ fn line(event: &Event) -> Option<String> {
         | Fact::PhaseChanged(_)
         | Fact::ModeChanged(_)
         | Fact::RunStalled(_)
+        | Fact::RunDeleted(_)
         | Fact::BudgetReached(_)
         | Fact::NodePatched(_)
         | Fact::NodeProgressed(_)

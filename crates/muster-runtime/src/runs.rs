@@ -1,0 +1,222 @@
+//! Runs: graphs of agents that this process drives.
+//!
+//! ```text
+//!   surface ── ask ──► log ──► lane (one per run) ── effects ──► driver (one per node) ──► program
+//!                       ▲                  │                          │
+//!                       │                  └──► schedule ──► begin    │
+//!                       └───────────────── asks of the runtime ◄──────┘
+//! ```
+//!
+//! Every change is a command to the core, whoever asks. A lane follows the log of its run, takes
+//! what the core says has to be done, and has it done; what comes of it is another command. So the
+//! log alone says how far a run is, and a start finds in it what is left to do.
+
+mod artifacts;
+mod begin;
+mod bound;
+mod calls;
+mod diff;
+mod driver;
+mod finish;
+mod lane;
+mod logfile;
+mod packs;
+mod phases;
+mod process;
+mod provider;
+mod recovery;
+mod removal;
+mod reports;
+mod schedule;
+mod settings;
+mod shared;
+mod templates;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod worktree;
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use muster_core::{
+    Documents, Refusal,
+    run::{
+        Ask, Runs as Room,
+        artifact::Artifact,
+        command::Recover,
+        edge::Actor,
+        event::ToolCompleted,
+        id::{ArtifactId, NodeId, RunId},
+        lookup,
+        node::Provider,
+    },
+};
+use muster_store::{EventRow, StoreError};
+use serde_json::{Map, Value};
+use tokio::sync::{mpsc, oneshot};
+
+pub use artifacts::{ArtifactError, CHUNK_BYTES_MAX, Chunk};
+pub use provider::{OfferedTool, Probe};
+pub use settings::{Profile, Protocol, RunsSettings, ToolExecution};
+pub use shared::{AskError, RunEvents};
+pub use templates::FoundTemplate;
+
+use self::{
+    lane::LaneOrder,
+    provider::{Adapter as _, custom::Custom},
+    schedule::Schedule,
+    shared::Shared,
+};
+use crate::{Encoded, Engine, Follower};
+
+/// How long the end of all runs may take (RUNS-REC-4).
+const SHUTDOWN_MAX: Duration = Duration::from_secs(9);
+
+/// The last event of a run.
+const DELETED: &str = "run.deleted";
+
+/// The runs of one server. Cheap to clone; all clones are the same runs.
+#[derive(Clone)]
+pub struct Runs {
+    shared: Arc<Shared>,
+}
+
+impl Runs {
+    /// Starts to drive runs: recovers what an earlier server left, then goes on with it. Needs an
+    /// asynchronous runtime, which everything runs on.
+    pub async fn start(engine: Arc<Engine>, settings: RunsSettings) -> Result<Self, StoreError> {
+        let (wish, wishes) = mpsc::unbounded_channel();
+        let shared = Arc::new(Shared::over(engine, settings, wish));
+        let runs = Self { shared: Arc::clone(&shared) };
+        recovery::recover(&shared).await?;
+        removal::empty_trash(&shared);
+        tokio::spawn(Schedule::of(shared).work(wishes));
+        Ok(runs)
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &RunsSettings {
+        &self.shared.settings
+    }
+
+    /// The engine underneath, for reading several streams at one moment.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.shared.engine
+    }
+
+    /// A fresh id for something that its creator names, such as a run.
+    pub fn fresh_id(&self) -> u128 {
+        self.shared.fresh()
+    }
+
+    /// Asks for a change. Answers with the events that it gave when they are durable; they name
+    /// everything that came to be. Blocks until then.
+    pub fn ask(&self, run: RunId, by: Actor, ask: Ask) -> Result<RunEvents, AskError> {
+        self.shared.ask(run, by, ask)
+    }
+
+    /// Runs a view over one moment of a run; blocks.
+    pub fn read<T>(
+        &self,
+        run: RunId,
+        view: impl Fn(&Documents<Room>) -> Result<T, Refusal<Room>>,
+    ) -> Result<T, AskError> {
+        self.shared.engine.read::<Room, T>(&run.stream(), view)
+    }
+
+    /// Follows the events of a run behind a number, written as they are sent.
+    pub fn follow(&self, run: RunId, after: u64) -> Result<Follower, StoreError> {
+        self.shared.engine.follow(run.stream(), after, encode)
+    }
+
+    /// Reads a piece of an artifact's file; blocks.
+    pub fn read_artifact(
+        &self,
+        artifact: &Artifact,
+        offset: u64,
+        max_bytes: usize,
+    ) -> Result<Chunk, ArtifactError> {
+        self.shared.files.read(artifact, offset, max_bytes)
+    }
+
+    /// An artifact of a run, if there is one; blocks.
+    pub fn artifact(&self, run: RunId, id: ArtifactId) -> Result<Artifact, AskError> {
+        self.read(run, |docs| lookup::artifact(docs, id).cloned())
+    }
+
+    /// Makes a call of a tool for the agent of a node, in the turn that it has in flight. Answers
+    /// with its outcome; `None` when a person has to approve it first and has not in time.
+    pub async fn call_tool(
+        &self,
+        run: RunId,
+        node: NodeId,
+        name: String,
+        args: Map<String, Value>,
+    ) -> Result<Option<ToolCompleted>, AskError> {
+        calls::call(&self.shared, run, node, (name, args)).await
+    }
+
+    /// The tools that a node may call now; blocks.
+    pub fn tools(&self, run: RunId, node: NodeId) -> Result<Vec<OfferedTool>, AskError> {
+        let node = self.read(run, |docs| lookup::node(docs, node).cloned())?;
+        Ok(tools::offered(&node, false))
+    }
+
+    /// Whether the program of a profile can be used.
+    pub async fn probe(&self, provider: Provider, profile: &str) -> Option<Probe> {
+        let profile = self.shared.settings.profile(provider, profile)?.clone();
+        Some(Custom::of(profile).probe().await)
+    }
+
+    /// Every role template that a run in this directory would find.
+    pub fn templates(&self, cwd: &Path) -> std::io::Result<Vec<FoundTemplate>> {
+        templates::list(cwd, &self.shared.settings.templates_dir)
+    }
+
+    /// One role template.
+    pub fn template(&self, cwd: &Path, name: &str) -> std::io::Result<Option<FoundTemplate>> {
+        templates::find(cwd, &self.shared.settings.templates_dir, name)
+    }
+
+    /// Deletes a run: its turns and processes end, its files go to the trash.
+    pub async fn delete(&self, run: RunId) -> Result<(), AskError> {
+        removal::delete(&self.shared, run).await
+    }
+
+    /// Ends everything: turns are interrupted, processes closed, files written (RUNS-REC-4).
+    pub async fn shut_down(&self) {
+        self.shared.closing.send_replace(true);
+        let stopped = async {
+            let lanes = self.shared.lanes();
+            for (run, _) in &lanes {
+                self.shared.report(*run, Ask::ShutDown).await;
+            }
+            let mut stopping = Vec::new();
+            for (run, lane) in lanes {
+                let (stopped, stop) = oneshot::channel();
+                if lane.send(LaneOrder::Stop(stopped)).is_ok() {
+                    stopping.push((run, stop));
+                }
+            }
+            for (run, stop) in stopping {
+                if stop.await.is_err() {
+                    tracing::warn!(%run, "a run ended before it was told to");
+                }
+                let recover = Recover { shutdown: true, turns: Vec::new() };
+                self.shared.report(run, Ask::Recover(Box::new(recover))).await;
+            }
+        };
+        if tokio::time::timeout(SHUTDOWN_MAX, stopped).await.is_err() {
+            tracing::warn!("some runs did not end in time; the next start recovers them");
+        }
+    }
+}
+
+/// An event as it is sent.
+fn encode(stream: &str, row: &EventRow) -> Encoded {
+    match RunId::of_stream(stream) {
+        Some(run) if row.kind != DELETED => Encoded::Frame(Bytes::from(lane::written(run, row))),
+        Some(_) | None => Encoded::End,
+    }
+}

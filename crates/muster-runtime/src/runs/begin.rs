@@ -1,0 +1,257 @@
+//! How a turn begins: its inputs are chosen, the tree before it is recorded, its prompt is built and
+//! written down. Only then is the provider asked, so that a turn that hangs shows its prompt
+//! (RUNS-TURN-1).
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use muster_core::{
+    Documents,
+    run::{
+        Ask, Runs as Room,
+        artifact::{Artifact, ArtifactKind, Reference},
+        command::{BeginTurn, FailStart, PlannedPrompt},
+        id::{ArtifactId, ItemId, RunId, TurnId},
+        inbox::{Content, Item},
+        lookup,
+        node::Node,
+        prompt::{self, BoundTask, Prompt, Source, ToolStyle},
+        record::Run,
+        schedule::{self, Start},
+        turn::TurnReason,
+    },
+};
+
+use super::{
+    artifacts::Draft,
+    bound,
+    settings::Protocol,
+    shared::{Planned, Shared},
+    templates,
+};
+
+/// Characters of an input beyond which a file holds all of it (RUNS-PROMPT-3).
+const INPUT_CHARS_MAX: usize = 32_000;
+
+/// What is known of a node before its turn.
+struct Standing {
+    run: Run,
+    node: Node,
+    items: Vec<Item>,
+    packs: Vec<Artifact>,
+}
+
+/// Why a turn cannot be asked at all.
+struct Unaskable {
+    reason: TurnReason,
+    detail: String,
+}
+
+/// Begins a turn, or says why it cannot; a node that may no longer start is left alone.
+pub(crate) async fn begin(shared: &Arc<Shared>, run: RunId, start: Start) {
+    let turn = TurnId(shared.fresh());
+    let standing = match shared.view(run, move |docs| Ok(standing(docs, start)?)).await {
+        Ok(Some(standing)) => standing,
+        Ok(None) => return,
+        Err(error) => {
+            tracing::warn!(%run, ?error, "a turn was not begun");
+            return;
+        }
+    };
+    let workdir = PathBuf::from(&standing.node.workdir);
+    // The tree is recorded while the prompt is being built.
+    let (tree, prompt) = tokio::join!(
+        shared.shadows.snapshot(shared, run, &workdir),
+        written(shared, standing, turn, start)
+    );
+    let prompt = match prompt {
+        Ok(Some(prompt)) => prompt,
+        Ok(None) => return,
+        Err(Unaskable { reason, detail }) => {
+            let (node, trigger, detail) = (start.node, start.trigger, Some(detail));
+            let fail = FailStart { node, turn, trigger, reason, detail };
+            shared.report(run, Ask::FailStart(fail)).await;
+            return;
+        }
+    };
+    let inputs = prompt.planned.prompt.inputs();
+    shared.plan(turn, prompt.planned);
+    let files = [prompt.record.full.clone(), prompt.record.blocks.clone()];
+    let begin = BeginTurn {
+        node: start.node,
+        turn,
+        trigger: start.trigger,
+        inputs,
+        prompt: prompt.record,
+        tree: tree.map(|tree| tree.id).ok(),
+    };
+    if shared.report(run, Ask::BeginTurn(Box::new(begin))).await.is_empty() {
+        shared.take_plan(turn);
+        files.iter().for_each(|file| shared.files.discard(file));
+    }
+}
+
+fn standing(docs: &Documents<Room>, start: Start) -> lookup::Lookup<Option<Standing>> {
+    let (Some(run), Some(node)) = (lookup::find_run(docs)?, lookup::find_node(docs, start.node)?)
+    else {
+        return Ok(None);
+    };
+    let mut standing =
+        Standing { run: run.clone(), node: node.clone(), items: Vec::new(), packs: Vec::new() };
+    for taken in schedule::inputs(docs, node)? {
+        let Some(item) = lookup::find_item(docs, taken.id)? else { continue };
+        let pack = item.envelope().and_then(|sent| sent.context_ref.as_deref());
+        if let Some(known) = pack.and_then(Reference::parse) {
+            standing.packs.extend(lookup::find_artifact(docs, known.id)?.cloned());
+        }
+        standing.items.push(item.clone());
+    }
+    Ok(Some(standing))
+}
+
+/// A prompt that is in its files.
+struct WrittenPrompt {
+    planned: Planned,
+    record: PlannedPrompt,
+}
+
+/// Builds the prompt and writes it down; `None` when the node is gone.
+async fn written(
+    shared: &Arc<Shared>,
+    standing: Standing,
+    turn: TurnId,
+    start: Start,
+) -> Result<Option<WrittenPrompt>, Unaskable> {
+    let source = source(shared, &standing, turn, start).await?;
+    let (run, asked) = (standing.run.id, source.clone());
+    let build = move |docs: &Documents<Room>| {
+        let Some(node) = lookup::find_node(docs, start.node)? else { return Ok(None) };
+        Ok(prompt::build(docs, node, &asked)?)
+    };
+    let prompt = match shared.view(run, build).await {
+        Ok(Some(Ok(prompt))) => prompt,
+        Ok(Some(Err(large))) => {
+            let detail = format!("{} characters, {} are allowed", large.chars, large.max);
+            return Err(Unaskable { reason: TurnReason::PromptTooLarge, detail });
+        }
+        Ok(None) => return Ok(None),
+        Err(error) => return Err(not_stored(&format!("{error:?}"))),
+    };
+    let taken: Vec<ItemId> = prompt.consumed.iter().map(|taken| taken.id).collect();
+    let inputs = standing.items.into_iter().filter(|item| taken.contains(&item.id)).collect();
+    let record = record(shared, run, &prompt, &source).await?;
+    Ok(Some(WrittenPrompt { planned: Planned { prompt, inputs }, record }))
+}
+
+fn not_stored(cause: &str) -> Unaskable {
+    Unaskable { reason: TurnReason::StoreFailed, detail: cause.to_owned() }
+}
+
+/// Writes both files of a prompt.
+async fn record(
+    shared: &Arc<Shared>,
+    run: RunId,
+    prompt: &Prompt,
+    source: &Source,
+) -> Result<PlannedPrompt, Unaskable> {
+    let full = prompt.blocks.full();
+    let blocks = serde_json::to_string_pretty(&prompt.blocks_file(source))
+        .map_err(|error| not_stored(&error.to_string()))?;
+    let ids = [ArtifactId(shared.fresh()), ArtifactId(shared.fresh())];
+    let files = shared.files.clone();
+    let write = move || {
+        let one = |id, name, content: &str| {
+            let (kind, content) = (ArtifactKind::Prompt, content.as_bytes());
+            files.write(run, id, Draft { kind, name, content, diff: None })
+        };
+        Ok::<_, std::io::Error>((
+            one(ids[0], "prompt.full.txt", &full)?,
+            one(ids[1], "prompt.blocks.json", &blocks)?,
+        ))
+    };
+    let (full, blocks) = match tokio::task::spawn_blocking(write).await {
+        Ok(Ok(files)) => files,
+        Ok(Err(error)) => return Err(not_stored(&error.to_string())),
+        Err(error) => return Err(not_stored(&error.to_string())),
+    };
+    Ok(PlannedPrompt {
+        kind: prompt.kind,
+        hash: prompt.hash(),
+        sent_hash: prompt.sent_hash(),
+        parts: prompt.parts.clone(),
+        full,
+        blocks,
+    })
+}
+
+/// Everything that a prompt needs besides the documents of the run.
+async fn source(
+    shared: &Arc<Shared>,
+    standing: &Standing,
+    turn: TurnId,
+    start: Start,
+) -> Result<Source, Unaskable> {
+    let (run, node) = (&standing.run, &standing.node);
+    let cwd = PathBuf::from(&run.cwd);
+    let missing = |detail: String| Unaskable { reason: TurnReason::TemplateMissing, detail };
+    let found = templates::find(&cwd, &shared.settings.templates_dir, &node.role_template);
+    let template = match (found, &node.custom_system_prompt) {
+        (Ok(Some(template)), _) => template.role(),
+        (Ok(None), Some(_)) => prompt::RoleText {
+            name: node.role_template.clone(),
+            source: "custom".to_owned(),
+            hash: String::new(),
+            text: String::new(),
+        },
+        (Ok(None), None) => return Err(missing(format!("no template {:?}", node.role_template))),
+        (Err(error), _) => return Err(missing(format!("{:?}: {error}", node.role_template))),
+    };
+    let packs = standing
+        .packs
+        .iter()
+        .filter_map(|artifact| shared.files.text(artifact).ok().map(|text| (artifact.id, text)));
+    let task = bound::task(shared, run, node).await;
+    Ok(Source {
+        turn,
+        trigger: start.trigger,
+        template,
+        task: task.map(|task| BoundTask { id: task.id, capsule: task.capsule }),
+        packs: packs.collect(),
+        overflow: overflow(shared, standing).await,
+        tools: style(shared, node),
+    })
+}
+
+/// How a node calls Muster's tools.
+fn style(shared: &Shared, node: &Node) -> ToolStyle {
+    match shared.settings.profile(node.provider, &node.provider_profile).map(|p| p.protocol) {
+        Some(Protocol::Jsonl) => ToolStyle::Lines,
+        Some(Protocol::Raw) => ToolStyle::None,
+        None => ToolStyle::Mcp,
+    }
+}
+
+/// Files that hold inputs which are too long for a prompt.
+async fn overflow(shared: &Arc<Shared>, standing: &Standing) -> BTreeMap<ItemId, ArtifactId> {
+    let mut files = BTreeMap::new();
+    for item in &standing.items {
+        let text = match &item.content {
+            Content::Message(message) => &message.content,
+            Content::Envelope(envelope) => &envelope.payload.message,
+        };
+        if muster_core::text::chars(text) <= INPUT_CHARS_MAX {
+            continue;
+        }
+        let (run, id) = (standing.run.id, ArtifactId(shared.fresh()));
+        let (kind, content) = (ArtifactKind::Transcript, text.as_bytes());
+        let draft = Draft { kind, name: "message.txt", content, diff: None };
+        match shared.files.write(run, id, draft) {
+            Ok(file) => {
+                let (node, file) = (standing.node.id, Box::new(file));
+                shared.report(run, Ask::RecordArtifact { node, turn: None, file }).await;
+                files.insert(item.id, id);
+            }
+            Err(error) => tracing::warn!(%run, %error, "a long input has no file"),
+        }
+    }
+    files
+}

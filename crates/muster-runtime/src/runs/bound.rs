@@ -1,0 +1,67 @@
+//! The task of the task store that a node works on, for prompts, packs and the end of a run.
+
+use std::sync::Arc;
+
+use muster_core::{
+    Documents,
+    run::{node::Node, record::Run},
+    tasks::{
+        Tasks,
+        entity::Status,
+        id::{EntityId, TaskId, WorkspaceId},
+        lookup,
+        view::handoff::Handoff,
+    },
+};
+
+use super::shared::Shared;
+
+/// Characters of a capsule (8.2 of the rules).
+const CAPSULE_CHARS_MAX: usize = 1_500;
+
+/// Lines of each list in a capsule.
+const HANDOFF_LINES: usize = 5;
+
+/// A task with what it is in short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bound {
+    pub(crate) id: TaskId,
+    pub(crate) workspace: String,
+    pub(crate) capsule: String,
+    pub(crate) done: bool,
+}
+
+/// The task that a node works on: its own, or the run's.
+pub(crate) async fn task(shared: &Arc<Shared>, run: &Run, node: &Node) -> Option<Bound> {
+    look(shared, run, node.task_id.or(run.task_id)?).await
+}
+
+/// Whether the task that a run is bound to is done; `None` when there is none.
+pub(crate) async fn is_done(shared: &Arc<Shared>, run: &Run) -> Option<bool> {
+    look(shared, run, run.task_id?).await.map(|task| task.done)
+}
+
+async fn look(shared: &Arc<Shared>, run: &Run, id: TaskId) -> Option<Bound> {
+    let workspace: WorkspaceId = run.workspace.as_deref()?.parse().ok()?;
+    let shared = Arc::clone(shared);
+    let read = move || {
+        let view = |docs: &Documents<Tasks>| {
+            let task = lookup::task(docs, id)?;
+            let handoff = Handoff::of(docs, EntityId::Task(id), HANDOFF_LINES)?;
+            Ok((task.meta.title.clone(), task.meta.status, handoff))
+        };
+        shared.engine.read::<Tasks, _>(&workspace.stream(), view).ok().map(
+            |(title, status, handoff)| {
+                let lists = serde_json::to_string(&handoff).unwrap_or_default();
+                let capsule = format!("{title} ({})\n{lists}", status.name());
+                Bound {
+                    id,
+                    workspace: workspace.to_string(),
+                    capsule: muster_core::text::cut(&capsule, CAPSULE_CHARS_MAX),
+                    done: status == Status::Done,
+                }
+            },
+        )
+    };
+    tokio::task::spawn_blocking(read).await.ok().flatten()
+}

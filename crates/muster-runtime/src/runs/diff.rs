@@ -1,0 +1,166 @@
+//! What a turn changed, from trees before and after it (RUNS-DIFF). The user's index, objects,
+//! hooks and settings are not touched: a shadow repository under the storage folder has its own.
+//! Without git, files are compared by size and hash, and the diff says so.
+
+mod git;
+mod patch;
+mod plain;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex as StdMutex, PoisonError},
+    time::Duration,
+};
+
+use muster_core::run::{
+    artifact::{DiffMetadata, DiffMethod},
+    id::RunId,
+};
+use tokio::sync::Mutex;
+
+use self::patch::Change;
+pub(crate) use self::patch::NO_CHANGES;
+use super::{artifacts::make_private, shared::Shared};
+
+/// How long a tree may take (RUNS-DIFF-2).
+const SNAPSHOT_MAX: Duration = Duration::from_secs(60);
+/// Bytes of a file that is looked at.
+pub(crate) const FILE_BYTES_MAX: u64 = 5 * 1024 * 1024;
+/// Folders that are not looked at where no repository says what to ignore.
+pub(crate) const SKIPPED_FOLDERS: [&str; 5] = ["node_modules", "target", ".venv", "dist", "build"];
+
+/// A tree that was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tree {
+    /// Its id.
+    pub(crate) id: String,
+    /// Files that were not looked at.
+    pub(crate) skipped: Vec<String>,
+}
+
+/// A diff that is ready to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Diff {
+    /// The file's content.
+    pub(crate) content: String,
+    /// What is known of it.
+    pub(crate) metadata: DiffMetadata,
+}
+
+/// Where the trees of a directory are kept.
+pub(crate) struct Place<'a> {
+    /// The shadow's folder.
+    pub(crate) shadow: PathBuf,
+    /// The directory.
+    pub(crate) workdir: &'a Path,
+    /// The storage folder, which never belongs to a tree.
+    pub(crate) home: &'a Path,
+}
+
+/// The shadows of all runs; trees of one run are recorded one after the other.
+#[derive(Default)]
+pub(crate) struct Shadows(StdMutex<BTreeMap<RunId, Arc<Mutex<()>>>>);
+
+impl Shadows {
+    fn of(&self, run: RunId) -> Arc<Mutex<()>> {
+        let mut shadows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(shadows.entry(run).or_default())
+    }
+
+    /// Records the tree of a directory as it is now; the error says why it cannot be.
+    pub(crate) async fn snapshot(
+        &self,
+        shared: &Shared,
+        run: RunId,
+        workdir: &Path,
+    ) -> Result<Tree, String> {
+        let lock = self.of(run);
+        let _held = lock.lock().await;
+        let place = place(shared, run, workdir)?;
+        let recorded = async {
+            if git::is_there() { git::snapshot(&place).await } else { plain::snapshot(&place) }
+        };
+        match tokio::time::timeout(SNAPSHOT_MAX, recorded).await {
+            Ok(tree) => tree,
+            Err(_) => Err(format!("it took longer than {} s", SNAPSHOT_MAX.as_secs())),
+        }
+    }
+
+    /// Compares a recorded tree with the directory as it is now. Whatever goes wrong is said in the
+    /// diff; it never fails a turn (RUNS-DIFF-5).
+    pub(crate) async fn diff(
+        &self,
+        shared: &Shared,
+        run: RunId,
+        workdir: &Path,
+        before: Option<&str>,
+    ) -> Diff {
+        let Some(before) = before else {
+            return impossible("the tree before the turn was not recorded");
+        };
+        let after = match self.snapshot(shared, run, workdir).await {
+            Ok(tree) => tree,
+            Err(cause) => return impossible(&cause),
+        };
+        let place = match place(shared, run, workdir) {
+            Ok(place) => place,
+            Err(cause) => return impossible(&cause),
+        };
+        let (change, method) = if git::is_there() {
+            (git::compare(&place, before, &after.id).await, DiffMethod::GitShadow)
+        } else {
+            (plain::compare(&place, before, &after.id), DiffMethod::Snapshot)
+        };
+        match change {
+            Ok(change) => finished(change, method, before, after),
+            Err(cause) => impossible(&cause),
+        }
+    }
+}
+
+fn place<'a>(shared: &'a Shared, run: RunId, workdir: &'a Path) -> Result<Place<'a>, String> {
+    let shadow = shared.files.of_run(run).join("shadow");
+    make_private(&shadow).map_err(|error| error.to_string())?;
+    Ok(Place { shadow, workdir, home: &shared.settings.home })
+}
+
+fn finished(change: Change, method: DiffMethod, before: &str, after: Tree) -> Diff {
+    let metadata = DiffMetadata {
+        summary: patch::summary(&change),
+        diff_hash: patch::hash(&change),
+        files_changed: change.files,
+        insertions: change.insertions,
+        deletions: change.deletions,
+        method,
+        base: Some(before.to_owned()),
+        tree: Some(after.id),
+        shared: false,
+        overlap_turns: Vec::new(),
+        skipped: after.skipped,
+        violations: Vec::new(),
+    };
+    let content = if change.text.is_empty() { NO_CHANGES.to_owned() } else { change.text };
+    Diff { content, metadata }
+}
+
+/// A diff that says why there is none.
+fn impossible(cause: &str) -> Diff {
+    Diff {
+        content: format!("no diff is available: {cause}\n"),
+        metadata: DiffMetadata {
+            files_changed: Vec::new(),
+            summary: muster_core::text::cut(&format!("no diff: {cause}"), patch::SUMMARY_CHARS_MAX),
+            insertions: 0,
+            deletions: 0,
+            method: DiffMethod::None,
+            base: None,
+            tree: None,
+            diff_hash: None,
+            shared: false,
+            overlap_turns: Vec::new(),
+            skipped: Vec::new(),
+            violations: Vec::new(),
+        },
+    }
+}

@@ -1,0 +1,254 @@
+//! The driver of a node: holds its provider's session and brings one turn at a time from the prompt
+//! to the end. It is a task of its own, so nothing that a program does or fails to do holds anybody
+//! else up (RUNS-SCH-5).
+//!
+//! ```text
+//!   send ──► heard, heard ... ──► the core says that the turn shall end ──► finish ──► close
+//!                                 (done, interrupted, silent, exited ...)
+//! ```
+
+mod calls;
+mod drive;
+mod heard;
+mod send;
+
+use std::{sync::Arc, time::Duration};
+
+use muster_core::run::{
+    Ask,
+    effect::{Decision, Manner},
+    event::{ResetMethod, ToolCompleted},
+    id::{NodeId, RunId, TurnId},
+    provider::ResetAbility,
+    turn::TurnReason,
+};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
+
+use self::drive::Drive;
+pub(crate) use self::drive::Whole;
+use super::{
+    finish::{self, Ending},
+    provider::{Opened, Signal, Verdict},
+    shared::Shared,
+};
+
+/// How long a program may take to end a turn that is interrupted (RUNS-INBOX-3).
+const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
+/// How long a program may take to end when nothing is left for it to do.
+const CLOSE_GRACE: Duration = Duration::from_secs(4);
+
+/// What a driver is told.
+pub(crate) enum Order {
+    /// Hand the prompt of a turn to the provider.
+    Send {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// Bring a turn to its end.
+    Finish {
+        /// The turn.
+        turn: TurnId,
+        /// How.
+        manner: Manner,
+    },
+    /// A person has decided.
+    Decide(Box<Decision>),
+    /// A call has its outcome.
+    Answer(Box<ToolCompleted>),
+    /// Make the provider forget.
+    Reset,
+    /// End the session and its process.
+    Close,
+    /// The node is gone.
+    Remove,
+    /// Everything ends.
+    Stop(oneshot::Sender<()>),
+}
+
+/// What comes next.
+enum Next {
+    Order(Order),
+    Signal(Box<Signal>),
+    Due,
+    End,
+}
+
+/// The driver of one node.
+pub(crate) struct Driver {
+    shared: Arc<Shared>,
+    run: RunId,
+    node: NodeId,
+    open: Option<Opened>,
+    turn: Option<Drive>,
+    /// The turn before, which what comes late belongs to.
+    last: Option<TurnId>,
+}
+
+impl Driver {
+    pub(crate) fn of(shared: Arc<Shared>, run: RunId, node: NodeId) -> Self {
+        Self { shared, run, node, open: None, turn: None, last: None }
+    }
+
+    /// Works until the node is gone or everything ends.
+    pub(crate) async fn drive(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
+        loop {
+            match self.next(&mut orders).await {
+                Next::Order(Order::Remove) | Next::End => break,
+                Next::Order(Order::Stop(stopped)) => {
+                    self.stop().await;
+                    if stopped.send(()).is_err() {
+                        tracing::debug!(node = %self.node, "nobody waited for the end of a node");
+                    }
+                    return;
+                }
+                Next::Order(order) => self.obey(order).await,
+                Next::Signal(signal) => self.heard(*signal).await,
+                Next::Due => self.due().await,
+            }
+        }
+        self.close_provider(CLOSE_GRACE).await;
+    }
+
+    async fn next(&mut self, orders: &mut mpsc::UnboundedReceiver<Order>) -> Next {
+        let due = self.deadline();
+        tokio::select! {
+            // An order must not wait behind a flood of output.
+            biased;
+            order = orders.recv() => order.map_or(Next::End, Next::Order),
+            signal = signal(self.open.as_mut()) => match signal {
+                Some(signal) => Next::Signal(Box::new(signal)),
+                None => {
+                    let detail = "its output has ended".to_owned();
+                    Next::Signal(Box::new(Signal::Gone { reason: TurnReason::Exited, detail }))
+                }
+            },
+            () = until(due) => Next::Due,
+        }
+    }
+
+    async fn obey(&mut self, order: Order) {
+        match order {
+            Order::Send { turn } => self.send(turn).await,
+            Order::Finish { turn, manner } => self.finish(turn, manner).await,
+            Order::Decide(decision) => self.decide(&decision).await,
+            Order::Answer(completed) => self.answer(&completed).await,
+            Order::Reset => self.reset().await,
+            Order::Close => {
+                self.close_provider(CLOSE_GRACE).await;
+                self.report(Ask::ReportProcess { node: self.node, process: None }).await;
+            }
+            Order::Remove | Order::Stop(_) => {}
+        }
+    }
+
+    /// Tells the core something; what it says to it.
+    async fn report(&self, ask: Ask) -> super::shared::RunEvents {
+        self.shared.report(self.run, ask).await
+    }
+
+    /// Brings a turn to its end, now or when the program has answered.
+    async fn finish(&mut self, turn: TurnId, manner: Manner) {
+        if self.turn.as_ref().is_none_or(|drive| drive.turn != turn) {
+            // A turn that was cut off: what the log has of it is all that there is.
+            let ending = Ending { process_gone: self.open.is_none(), ..Ending::of(turn) };
+            finish::close(&self.shared, self.run, ending).await;
+            return;
+        }
+        let ended = self.turn.as_ref().is_none_or(|drive| drive.ended || !drive.sent);
+        match (manner, self.open.as_mut()) {
+            (Manner::Interrupt, Some(open)) if !ended => {
+                let told = open.session.interrupt(turn);
+                let grace = if told.is_ok() { INTERRUPT_GRACE } else { Duration::ZERO };
+                if let Some(drive) = self.turn.as_mut() {
+                    drive.stopping = Some(Instant::now() + grace);
+                }
+            }
+            (Manner::Kill, Some(_)) => {
+                self.close_provider(Duration::ZERO).await;
+                self.close_turn().await;
+            }
+            (Manner::Ended | Manner::Interrupt | Manner::Kill, _) => self.close_turn().await,
+        }
+    }
+
+    /// Writes down the end of the turn in flight.
+    async fn close_turn(&mut self) {
+        self.flush().await;
+        let Some(drive) = self.turn.take() else { return };
+        self.last = Some(drive.turn);
+        let stderr = self.open.as_ref().map(|open| open.stderr.text());
+        let ending = Ending {
+            turn: drive.turn,
+            text: Some(drive.said.whole()),
+            process_gone: self.open.is_none(),
+            stderr: stderr.or(drive.stderr).filter(|text| !text.is_empty()),
+        };
+        finish::close(&self.shared, self.run, ending).await;
+    }
+
+    async fn decide(&mut self, decision: &Decision) {
+        let Some(drive) = self.turn.as_mut().filter(|drive| drive.turn == decision.turn) else {
+            return;
+        };
+        drive.waiting.remove(&decision.approval);
+        drive.heard = Instant::now();
+        let Some(id) = &decision.provider_approval_id else { return };
+        let verdict = Verdict { turn: decision.turn, id, resolution: &decision.resolution };
+        let told = self.open.as_mut().map(|open| open.session.decide(&verdict));
+        if told.is_none_or(|told| told.is_err()) && !drive.ended {
+            let (turn, reason) = (decision.turn, TurnReason::Exited);
+            let detail = Some("a decision could not be told to the program".to_owned());
+            self.report(Ask::EndTurn { turn, reason, detail }).await;
+        }
+    }
+
+    async fn reset(&mut self) {
+        let told = match self.open.as_mut() {
+            Some(open) if open.caps.reset == ResetAbility::Command => open.session.reset().is_ok(),
+            Some(_) | None => false,
+        };
+        let method = if told { ResetMethod::Command } else { ResetMethod::NewSession };
+        if !told {
+            self.close_provider(CLOSE_GRACE).await;
+        }
+        self.report(Ask::ReportReset { node: self.node, method }).await;
+    }
+
+    /// Ends the session; no process of it is left.
+    async fn close_provider(&mut self, grace: Duration) {
+        let Some(open) = self.open.take() else { return };
+        if let Some(drive) = self.turn.as_mut() {
+            drive.stderr = Some(open.stderr.text());
+        }
+        drop(open.signals);
+        open.session.close(grace).await;
+    }
+
+    /// Ends at once: whoever starts next finds the turn and goes on from there.
+    async fn stop(&mut self) {
+        self.flush().await;
+        if self.turn.is_some() {
+            self.close_provider(Duration::ZERO).await;
+            self.close_turn().await;
+        }
+        self.close_provider(CLOSE_GRACE).await;
+    }
+}
+
+/// The next signal of a session that is open.
+async fn signal(open: Option<&mut Opened>) -> Option<Signal> {
+    match open {
+        Some(open) => open.signals.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,235 @@
+//! A turn in flight: what was said, what it waits for, and when it is time to look after it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use muster_core::run::{
+    Ask,
+    id::{ApprovalId, ToolId, TurnId},
+    node::PermissionsMode,
+    provider::ProviderEvent,
+    settings::RunSettings,
+    turn::TurnReason,
+};
+use tokio::time::Instant;
+
+use super::Driver;
+
+/// Bytes of text that are told piece by piece; what comes behind them is kept for a file.
+const STREAMED_BYTES_MAX: usize = 1024 * 1024;
+/// Bytes that are kept in all.
+const KEPT_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Bytes of waiting text that are told at once.
+const FLUSH_BYTES: usize = 4_096;
+
+/// What was said in a turn.
+#[derive(Default)]
+pub(super) struct Said {
+    /// What was told, and what waits to be.
+    pub(super) text: String,
+    /// What is kept besides.
+    spill: String,
+    /// Bytes that are not kept.
+    lost: u64,
+    /// Bytes at the end of the text that are not told yet.
+    waiting: usize,
+    since: Option<Instant>,
+}
+
+/// All that was said.
+pub(crate) struct Whole {
+    /// The text for events.
+    pub(crate) text: String,
+    /// All that is kept, when that is more.
+    pub(crate) file: Option<String>,
+}
+
+impl Said {
+    /// Adds a piece.
+    pub(super) fn add(&mut self, piece: &str) {
+        let room = STREAMED_BYTES_MAX.saturating_sub(self.text.len());
+        let fits = if self.spill.is_empty() { piece.floor_char_boundary(room) } else { 0 };
+        let (told, kept) = piece.split_at(fits);
+        self.text.push_str(told);
+        self.waiting += told.len();
+        let room = KEPT_BYTES_MAX.saturating_sub(self.text.len() + self.spill.len());
+        let (kept, lost) = kept.split_at(kept.floor_char_boundary(room));
+        self.spill.push_str(kept);
+        self.lost += lost.len() as u64;
+        if self.waiting > 0 {
+            self.since.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// What the program says that everything was. All text of a turn belongs to it, also what the
+    /// program leaves out when it repeats itself (RUNS-PROV-2).
+    pub(super) fn conclude(&mut self, content: &str) {
+        let said = self.text.trim();
+        let repeats = content.trim_start().starts_with(said) && self.spill.is_empty();
+        if repeats {
+            self.text.clear();
+            self.add(content);
+            self.waiting = 0;
+        } else if !said.ends_with(content.trim()) {
+            self.add("\n\n");
+            self.add(content);
+        }
+    }
+
+    /// Takes what waits to be told.
+    fn take(&mut self) -> Option<String> {
+        self.since = None;
+        let from = self.text.len() - std::mem::take(&mut self.waiting);
+        (from < self.text.len()).then(|| self.text[from..].to_owned())
+    }
+
+    /// All that was said.
+    pub(super) fn whole(self) -> Whole {
+        if self.spill.is_empty() {
+            return Whole { text: self.text, file: None };
+        }
+        let mut file = format!("{}{}", self.text, self.spill);
+        if self.lost > 0 {
+            file.push_str(&format!("\n[{} bytes more were not kept]\n", self.lost));
+        }
+        Whole { text: self.text, file: Some(file) }
+    }
+}
+
+/// A turn in flight.
+pub(super) struct Drive {
+    pub(super) turn: TurnId,
+    pub(super) said: Said,
+    /// Whether the provider has the prompt.
+    pub(super) sent: bool,
+    /// Whether the provider said that it is over.
+    pub(super) ended: bool,
+    /// When an interrupted program is killed.
+    pub(super) stopping: Option<Instant>,
+    /// Calls of Muster's tools that wait for their outcome: the program's id and the name.
+    pub(super) calls: BTreeMap<ToolId, (String, String)>,
+    /// Approvals that the turn waits for, with their calls; meanwhile silence does not count.
+    pub(super) waiting: BTreeMap<ApprovalId, ToolId>,
+    /// Calls that are being executed.
+    pub(super) tools: BTreeSet<ToolId>,
+    /// Whether the program's questions reach people.
+    pub(super) gate: PermissionsMode,
+    /// When something happened that no line of the program tells.
+    pub(super) heard: Instant,
+    /// Whether the silence was warned about.
+    pub(super) warned: bool,
+    /// When the last sign of life was told.
+    pub(super) beat: Option<Instant>,
+    /// The end of standard error of a process that is gone.
+    pub(super) stderr: Option<String>,
+    silence: Duration,
+    tool_silence: Duration,
+}
+
+impl Drive {
+    pub(super) fn of(turn: TurnId, settings: &RunSettings, gate: PermissionsMode) -> Self {
+        Self {
+            turn,
+            said: Said::default(),
+            sent: false,
+            ended: false,
+            stopping: None,
+            calls: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            tools: BTreeSet::new(),
+            gate,
+            heard: Instant::now(),
+            warned: false,
+            beat: None,
+            stderr: None,
+            silence: Duration::from_secs(settings.silence_seconds.into()),
+            tool_silence: Duration::from_secs(settings.tool_silence_seconds.into()),
+        }
+    }
+
+    /// How long it may be silent now; `None` while a person is asked (RUNS-TURN-6).
+    fn patience(&self) -> Option<Duration> {
+        if !self.sent || self.ended || self.stopping.is_some() || !self.waiting.is_empty() {
+            return None;
+        }
+        Some(if self.tools.is_empty() { self.silence } else { self.tool_silence })
+    }
+}
+
+impl Driver {
+    /// When the turn in flight needs something, if nothing comes before.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let drive = self.turn.as_ref()?;
+        let flush = Duration::from_millis(self.shared.settings.delta_flush_ms.into());
+        let flush = drive.said.since.map(|since| since + flush);
+        let silence = drive.patience().map(|patience| {
+            let share = if drive.warned { patience } else { patience / 2 };
+            self.last_heard(drive) + share
+        });
+        [flush, drive.stopping, silence].into_iter().flatten().min()
+    }
+
+    fn last_heard(&self, drive: &Drive) -> Instant {
+        let heard = self.open.as_ref().map(|open| Instant::from_std(open.heard.last()));
+        heard.map_or(drive.heard, |heard| heard.max(drive.heard))
+    }
+
+    /// Does what the time has come for.
+    pub(super) async fn due(&mut self) {
+        let now = Instant::now();
+        let Some(drive) = self.turn.as_ref() else { return };
+        if drive.stopping.is_some_and(|at| at <= now) {
+            tracing::info!(node = %self.node, "a program did not end its turn and is killed");
+            self.close_provider(Duration::ZERO).await;
+            return self.close_turn().await;
+        }
+        let flush = Duration::from_millis(self.shared.settings.delta_flush_ms.into());
+        if drive.said.since.is_some_and(|since| since + flush <= now) {
+            self.flush().await;
+        }
+        self.check_silence(now).await;
+    }
+
+    async fn check_silence(&mut self, now: Instant) {
+        let Some(drive) = self.turn.as_ref() else { return };
+        let Some(patience) = drive.patience() else { return };
+        let (turn, silent) = (drive.turn, now.saturating_duration_since(self.last_heard(drive)));
+        if silent >= patience {
+            let detail = Some(format!("nothing was heard for {} s", patience.as_secs()));
+            let reason = TurnReason::Silent;
+            if let Some(drive) = self.turn.as_mut() {
+                drive.ended = true;
+            }
+            self.report(Ask::EndTurn { turn, reason, detail }).await;
+        } else if silent >= patience / 2 && !drive.warned {
+            if let Some(drive) = self.turn.as_mut() {
+                drive.warned = true;
+            }
+            self.report(Ask::ReportSilence { turn }).await;
+        } else if silent < patience / 2
+            && let Some(drive) = self.turn.as_mut()
+        {
+            drive.warned = false;
+        }
+    }
+
+    /// Adds text; a good piece of it is told at once.
+    pub(super) async fn add(&mut self, text: &str) {
+        let Some(drive) = self.turn.as_mut() else { return };
+        drive.said.add(text);
+        if drive.said.waiting >= FLUSH_BYTES {
+            self.flush().await;
+        }
+    }
+
+    /// Tells the text that waits, before anything else of the turn is told (RUNS-EV-7).
+    pub(super) async fn flush(&mut self) {
+        let Some(drive) = self.turn.as_mut() else { return };
+        let turn = drive.turn;
+        if let Some(text) = drive.said.take() {
+            self.report(Ask::Report { turn, event: ProviderEvent::Delta { text } }).await;
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! How a prompt reaches a provider.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use muster_core::{
+    Documents,
+    run::{
+        Ask, Runs as Room,
+        id::{NodeId, TurnId},
+        lookup::{self, Lookup},
+        node::{Node, SESSION_PENDING},
+        provider::{OpenOrder, ProviderEvent},
+        record::Run,
+        turn::{PromptKind, Turn, TurnReason, TurnState},
+    },
+};
+use tokio::time::Instant;
+
+use super::{Driver, drive::Drive};
+use crate::runs::{
+    process::family::Family,
+    provider::{Adapter as _, OpenFailure, Opened, Opening, Question, custom::Custom},
+    settings::ToolExecution,
+    shared::Planned,
+    tools,
+};
+
+/// What is known of a turn that is to be sent.
+struct Standing {
+    run: Run,
+    node: Node,
+    turn: Turn,
+}
+
+fn standing(docs: &Documents<Room>, node: NodeId, turn: TurnId) -> Lookup<Option<Standing>> {
+    let (run, node) = (lookup::find_run(docs)?, lookup::find_node(docs, node)?);
+    let turn = lookup::find_turn(docs, turn)?.filter(|turn| turn.is_live());
+    let (Some(run), Some(node), Some(turn)) = (run, node, turn) else { return Ok(None) };
+    Ok(Some(Standing { run: run.clone(), node: node.clone(), turn: turn.clone() }))
+}
+
+impl Driver {
+    /// Hands the prompt of a turn to the provider, which is opened for it if it has to be.
+    pub(super) async fn send(&mut self, turn: TurnId) {
+        let planned = self.shared.take_plan(turn);
+        let node = self.node;
+        let known = self.shared.view(self.run, move |docs| Ok(standing(docs, node, turn)?)).await;
+        let Ok(Some(standing)) = known else { return };
+        let gate = standing.node.permissions.cli_permissions_mode;
+        self.turn = Some(Drive::of(turn, &standing.run.settings, gate));
+        // Somebody was faster and wants it to end.
+        if standing.turn.state == TurnState::Finishing {
+            return;
+        }
+        let Some(planned) = planned else {
+            let detail = "its prompt is gone".to_owned();
+            return self.fail(turn, OpenFailure { reason: TurnReason::StoreFailed, detail }).await;
+        };
+        let lost = match self.ensure_open(&standing).await {
+            Ok(lost) => lost,
+            Err(failure) => return self.fail(turn, failure).await,
+        };
+        self.ask_program(&standing, planned, lost).await;
+    }
+
+    async fn ask_program(&mut self, standing: &Standing, planned: Planned, lost: bool) {
+        let turn = standing.turn.id;
+        let Some(open) = self.open.as_mut() else { return };
+        // A program that has forgotten everything has to be told everything.
+        let tells_all = lost || planned.prompt.kind == PromptKind::Full;
+        let (kind, text) = if tells_all {
+            (PromptKind::Full, planned.prompt.blocks.full())
+        } else {
+            (PromptKind::Delta, planned.prompt.sent)
+        };
+        let question = Question {
+            turn,
+            kind,
+            text,
+            inputs: planned.inputs,
+            attempt: standing.turn.attempt,
+            rights: standing.turn.effective,
+        };
+        let session_id = open.session_id.take();
+        if open.session.turn(question).is_err() {
+            let detail = "the program does not read".to_owned();
+            return self.fail(turn, OpenFailure { reason: TurnReason::Exited, detail }).await;
+        }
+        open.heard.again();
+        if let Some(drive) = self.turn.as_mut() {
+            drive.sent = true;
+            drive.heard = Instant::now();
+        }
+        self.report(Ask::ReportSent { turn }).await;
+        if let Some(session_id) = session_id {
+            let event = ProviderEvent::SessionStarted { session_id };
+            self.report(Ask::Report { turn, event }).await;
+        }
+    }
+
+    /// Says why a turn cannot go on.
+    pub(super) async fn fail(&mut self, turn: TurnId, failure: OpenFailure) {
+        let (reason, detail) = (failure.reason, Some(failure.detail));
+        if let Some(drive) = self.turn.as_mut() {
+            drive.ended = true;
+        }
+        self.report(Ask::EndTurn { turn, reason, detail }).await;
+    }
+
+    /// Opens a session unless one is open; answers whether an earlier one could not be resumed.
+    async fn ensure_open(&mut self, standing: &Standing) -> Result<bool, OpenFailure> {
+        let node = &standing.node;
+        let profile = self.shared.settings.profile(node.provider, &node.provider_profile);
+        let Some(profile) = profile.cloned() else {
+            let detail = format!(
+                "no command is configured for {} profile {:?}",
+                node.provider, node.provider_profile
+            );
+            return Err(OpenFailure { reason: TurnReason::SpawnFailed, detail });
+        };
+        if profile.per_turn_process {
+            self.close_provider(super::CLOSE_GRACE).await;
+        }
+        if self.open.is_some() {
+            return Ok(false);
+        }
+        let runtime_tools = profile.tools == ToolExecution::Runtime;
+        let opening = self.opening(standing, runtime_tools);
+        let resumes = opening.order.resume.is_some();
+        let opened = Custom::of(profile).open(opening).await?;
+        let Opened { lost, process, .. } = &opened;
+        let (lost, process) = (*lost, *process);
+        self.open = Some(opened);
+        self.report(Ask::ReportProcess { node: node.id, process }).await;
+        // Without a session to resume the program knows nothing either.
+        Ok(lost || !resumes)
+    }
+
+    fn opening(&self, standing: &Standing, runtime_tools: bool) -> Opening {
+        let Standing { run, node, turn } = standing;
+        let known = node.session.resume && node.session.session_id != SESSION_PENDING;
+        Opening {
+            order: OpenOrder {
+                run: run.id,
+                node: node.id,
+                provider: node.provider,
+                profile: node.provider_profile.clone(),
+                model: node.model.clone(),
+                workdir: node.workdir.clone(),
+                resume: known.then(|| node.session.session_id.clone()),
+                rights: turn.effective,
+                gate: node.permissions.cli_permissions_mode,
+            },
+            workdir: PathBuf::from(&node.workdir),
+            mode: run.mode,
+            global_mode: run.global_mode,
+            tools: tools::offered(node, runtime_tools),
+            family: Family {
+                mark: self.shared.mark.clone(),
+                run: Some(run.id),
+                node: Some(node.id),
+                tool: None,
+            },
+            env: BTreeMap::new(),
+        }
+    }
+}

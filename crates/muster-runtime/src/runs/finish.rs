@@ -1,0 +1,227 @@
+//! How a turn ends: its diff is taken, its transcript and logs are written, and it is closed.
+
+use std::{path::PathBuf, sync::Arc};
+
+use muster_core::{
+    Documents, EventOrder, EventQuery,
+    run::{
+        Ask, Event, Runs as Room,
+        artifact::{ArtifactKind, WrittenFile},
+        command::CloseTurn,
+        edge::Direction,
+        handoff,
+        id::{ArtifactId, RunId, TurnId},
+        inbox::Item,
+        lookup::{self, Lookup},
+        node::Node,
+        record::{Phase, Run},
+        turn::{Turn, TurnReason, TurnStatus},
+        view::{
+            transcript::transcript,
+            turns::{ListPage, text_so_far, turns},
+        },
+    },
+};
+
+use super::{artifacts::Draft, driver::Whole, packs, reports, shared::Shared};
+
+/// Events that are read at once for a transcript, and how often.
+const EVENTS_AT_ONCE: u32 = 1_000;
+const EVENT_PAGES_MAX: usize = 20;
+/// Turns that are looked at for those that ran at the same time.
+const TURNS_AT_ONCE: u32 = 200;
+
+/// What is known of a turn that ends, by whoever drove it.
+pub(crate) struct Ending {
+    /// The turn.
+    pub(crate) turn: TurnId,
+    /// All that was said; what the log has of it without.
+    pub(crate) text: Option<Whole>,
+    /// Whether its process is gone.
+    pub(crate) process_gone: bool,
+    /// The end of standard error.
+    pub(crate) stderr: Option<String>,
+}
+
+impl Ending {
+    /// The end of a turn that nobody drives any more.
+    pub(crate) fn of(turn: TurnId) -> Self {
+        Self { turn, text: None, process_gone: true, stderr: None }
+    }
+}
+
+/// What the log knows of a turn that ends.
+struct Standing {
+    run: Run,
+    node: Node,
+    turn: Turn,
+    items: Vec<Item>,
+    events: Vec<Event>,
+    text: String,
+    overlap: Vec<TurnId>,
+    gives_work: bool,
+}
+
+/// Writes down the end of a turn and closes it.
+pub(crate) async fn close(shared: &Arc<Shared>, run: RunId, ending: Ending) {
+    if let Some(close) = closing(shared, run, ending).await {
+        shared.report(run, Ask::CloseTurn(Box::new(close))).await;
+    }
+}
+
+/// What a turn leaves; `None` when it has ended already.
+pub(crate) async fn closing(shared: &Arc<Shared>, run: RunId, ending: Ending) -> Option<CloseTurn> {
+    let (turn, reads_text) = (ending.turn, ending.text.is_none());
+    let known = shared.view(run, move |docs| Ok(standing(docs, turn, reads_text)?)).await;
+    let standing = match known {
+        Ok(Some(standing)) => standing,
+        Ok(None) => return None,
+        Err(error) => {
+            tracing::error!(%run, ?error, "a turn cannot be closed");
+            return None;
+        }
+    };
+    let (text, file) = match ending.text {
+        Some(whole) => (whole.text, whole.file),
+        None => (standing.text.clone(), None),
+    };
+    let mut close = CloseTurn {
+        turn,
+        text,
+        diff: None,
+        transcript: None,
+        log: None,
+        reports: Vec::new(),
+        pack: None,
+        retry_after_ms: None,
+        process_gone: ending.process_gone,
+    };
+    if standing.turn.sent {
+        close.diff = diff(shared, &standing).await;
+        let events: Vec<&Event> = standing.events.iter().collect();
+        let items: Vec<&Item> = standing.items.iter().collect();
+        let told = transcript(&standing.turn, &items, &events, &close.text);
+        close.transcript =
+            write(shared, run, ArtifactKind::Transcript, ("transcript.md", &redacted(told)));
+    }
+    if let Some(file) = file {
+        let file = write(shared, run, ArtifactKind::Transcript, ("message.txt", &redacted(file)));
+        if let Some(file) = &file {
+            let reference = muster_core::run::artifact::artifact_reference(file.id);
+            close.text.push_str(&format!("\n[more was said than is shown: {reference}]"));
+        }
+        close.reports.extend(file);
+    }
+    let failed = standing.turn.reason.map(TurnReason::status) == Some(TurnStatus::Failed);
+    if let Some(stderr) = ending.stderr.filter(|_| failed) {
+        close.log = write(shared, run, ArtifactKind::Log, ("provider.log", &redacted(stderr)));
+    }
+    if standing.run.phase == Phase::DocsSync && standing.run.docs_node_id == Some(standing.node.id)
+    {
+        close.reports.extend(reports::docs_sync(shared, &standing.run, &close));
+    }
+    if standing.gives_work && standing.turn.reason == Some(TurnReason::Done) {
+        close.pack = packs::build(shared, run, standing.node.id).await;
+    }
+    Some(close)
+}
+
+/// A text without secrets (RUNS-SEC-6).
+pub(crate) fn redacted(text: String) -> String {
+    muster_core::redact::text(&text).unwrap_or(text)
+}
+
+/// Writes a file; what cannot be written is missed, not fatal.
+pub(crate) fn write(
+    shared: &Shared,
+    run: RunId,
+    kind: ArtifactKind,
+    (name, content): (&str, &str),
+) -> Option<WrittenFile> {
+    let draft = Draft { kind, name, content: content.as_bytes(), diff: None };
+    match shared.files.write(run, ArtifactId(shared.fresh()), draft) {
+        Ok(file) => Some(file),
+        Err(error) => {
+            tracing::error!(%run, %error, name, "a file of a run was not written");
+            None
+        }
+    }
+}
+
+async fn diff(shared: &Arc<Shared>, standing: &Standing) -> Option<WrittenFile> {
+    let (run, workdir) = (standing.run.id, PathBuf::from(&standing.node.workdir));
+    let before = standing.turn.tree.as_deref();
+    let mut diff = shared.shadows.diff(shared, run, &workdir, before).await;
+    diff.metadata.shared = !standing.overlap.is_empty();
+    diff.metadata.overlap_turns.clone_from(&standing.overlap);
+    let content = diff.content.as_bytes();
+    let (kind, name, metadata) = (ArtifactKind::Diff, "diff.patch", Some(diff.metadata));
+    let draft = Draft { kind, name, content, diff: metadata };
+    match shared.files.write(run, ArtifactId(shared.fresh()), draft) {
+        Ok(file) => Some(file),
+        Err(error) => {
+            tracing::error!(%run, %error, "a diff was not written");
+            None
+        }
+    }
+}
+
+fn standing(docs: &Documents<Room>, id: TurnId, reads_text: bool) -> Lookup<Option<Standing>> {
+    let turn = lookup::find_turn(docs, id)?.filter(|turn| turn.is_live());
+    let (Some(run), Some(turn)) = (lookup::find_run(docs)?, turn) else { return Ok(None) };
+    let Some(node) = lookup::find_node(docs, turn.node_id)? else { return Ok(None) };
+    let mut items = Vec::new();
+    for taken in &turn.consumed {
+        items.extend(lookup::find_item(docs, taken.id)?.cloned());
+    }
+    let gives_work =
+        handoff::due(docs, turn)?.iter().any(|(_, way)| way.direction == Direction::Task);
+    Ok(Some(Standing {
+        run: run.clone(),
+        node: node.clone(),
+        items,
+        events: events(docs, turn)?,
+        text: if reads_text { text_so_far(docs, turn)? } else { String::new() },
+        overlap: overlap(docs, turn, node)?,
+        gives_work,
+        turn: turn.clone(),
+    }))
+}
+
+/// Events of a turn, oldest first.
+fn events(docs: &Documents<Room>, turn: &Turn) -> Lookup<Vec<Event>> {
+    let mut query = EventQuery {
+        entity: Some(turn.node_id.to_string()),
+        scope: Some(turn.id.to_string()),
+        after: None,
+        order: EventOrder::OldestFirst,
+        limit: EVENTS_AT_ONCE,
+    };
+    let mut found = Vec::new();
+    for _ in 0..EVENT_PAGES_MAX {
+        let page = docs.events(&query)?;
+        found.extend(page.iter().map(|recorded| recorded.event.clone()));
+        match page.last() {
+            Some(last) if page.len() == EVENTS_AT_ONCE as usize => query.after = Some(last.global),
+            Some(_) | None => break,
+        }
+    }
+    Ok(found)
+}
+
+/// Turns of other nodes that ran in the same directory at the same time (RUNS-DIFF-6).
+fn overlap(docs: &Documents<Room>, turn: &Turn, node: &Node) -> Lookup<Vec<TurnId>> {
+    let mut found = Vec::new();
+    for other in turns(docs, None, ListPage { below: None, limit: TURNS_AT_ONCE })? {
+        let together = other.ended_at.is_none_or(|ended| ended > turn.started_at);
+        if other.node_id == turn.node_id || !together || !other.sent {
+            continue;
+        }
+        let there = lookup::find_node(docs, other.node_id)?;
+        if there.is_none_or(|there| there.workdir == node.workdir) {
+            found.push(other.id);
+        }
+    }
+    found.reverse();
+    Ok(found)
+}

@@ -1,0 +1,340 @@
+//! The lane of a run: follows its log, keeps its files in step, and has done what the core says.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use muster_core::run::{
+    Ask, Event, Fact, Runs as Room,
+    effect::{self, Effect, Timer},
+    event::ToolCompleted,
+    id::{NodeId, RunId},
+    moment::Moment,
+    turn::TurnReason,
+    view::history::{Line, wire},
+};
+use muster_store::{EventRow, StoreError};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::AbortHandle,
+    time::{Duration, Instant},
+};
+
+use super::{
+    driver::{Driver, Order},
+    logfile::LogFile,
+    phases, reports,
+    schedule::Wish,
+    shared::Shared,
+    tools,
+};
+
+/// Events that are looked at together.
+const PAGE_EVENTS: u32 = 512;
+/// The snapshot beside the log is written this often at most.
+const SNAPSHOT_PAUSE: Duration = Duration::from_secs(5);
+
+/// What a lane is told.
+pub(crate) enum LaneOrder {
+    /// The log may have grown.
+    Look,
+    /// This was left to do when the server started.
+    Perform(Vec<Effect>),
+    /// Everything ends: processes are closed, files are written.
+    Stop(oneshot::Sender<()>),
+}
+
+/// Something to do, with the outcome that it is about.
+enum Work {
+    Effect(Effect),
+    Answer(NodeId, ToolCompleted),
+}
+
+/// The lane of one run.
+pub(crate) struct Lane {
+    shared: Arc<Shared>,
+    run: RunId,
+    after: u64,
+    log: LogFile,
+    drivers: BTreeMap<NodeId, mpsc::UnboundedSender<Order>>,
+    checks: Option<AbortHandle>,
+    snapshot_due: Option<Instant>,
+}
+
+impl Lane {
+    /// A lane that has seen everything up to a number.
+    pub(crate) fn of(shared: Arc<Shared>, run: RunId, after: u64) -> Self {
+        let log = LogFile::of(&shared.files, run);
+        let drivers = BTreeMap::new();
+        Self { shared, run, after, log, drivers, checks: None, snapshot_due: None }
+    }
+
+    /// Follows the run until everything ends.
+    pub(crate) async fn follow(mut self, mut orders: mpsc::UnboundedReceiver<LaneOrder>) {
+        self.catch_up_file().await;
+        loop {
+            let due = self.snapshot_due;
+            let order = tokio::select! {
+                order = orders.recv() => order,
+                () = until(due) => {
+                    self.write_snapshot().await;
+                    continue;
+                }
+            };
+            match order {
+                Some(LaneOrder::Look) => self.look().await,
+                Some(LaneOrder::Perform(effects)) => {
+                    effects.into_iter().for_each(|effect| self.perform(effect));
+                }
+                Some(LaneOrder::Stop(stopped)) => {
+                    self.stop().await;
+                    if stopped.send(()).is_err() {
+                        tracing::debug!("nobody waited for the end of a run");
+                    }
+                    return;
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// Reads what has come since, and has done what follows from it.
+    async fn look(&mut self) {
+        loop {
+            let (shared, run, after) = (Arc::clone(&self.shared), self.run, self.after);
+            let read = tokio::task::spawn_blocking(move || page(&shared, run, after)).await;
+            let (rows, work) = match read {
+                Ok(Ok(page)) => page,
+                Ok(Err(error)) => {
+                    tracing::warn!(%error, run = %self.run, "a run cannot be followed");
+                    return;
+                }
+                Err(error) => {
+                    tracing::error!(%error, run = %self.run, "a run cannot be followed");
+                    return;
+                }
+            };
+            let Some(last) = rows.last() else { return };
+            let full = rows.len() == PAGE_EVENTS as usize;
+            self.after = last.seq;
+            for work in work {
+                match work {
+                    Work::Effect(effect) => self.perform(effect),
+                    Work::Answer(node, completed) => self.answer(node, completed),
+                }
+            }
+            self.write_file(rows).await;
+            self.snapshot_due.get_or_insert_with(|| Instant::now() + SNAPSHOT_PAUSE);
+            if !full {
+                return;
+            }
+        }
+    }
+
+    fn answer(&mut self, node: NodeId, completed: ToolCompleted) {
+        if !self.shared.answer_call(&completed) {
+            self.order(node, Order::Answer(Box::new(completed)));
+        }
+    }
+
+    /// Has one thing done; nothing here waits.
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::RunBoot => self.spawn(phases::boot),
+            Effect::RunChecks => {
+                let checks = tokio::spawn(phases::verify(Arc::clone(&self.shared), self.run));
+                self.checks = Some(checks.abort_handle());
+            }
+            Effect::KillChecks => self.kill_checks(),
+            Effect::Schedule => self.shared.wish(Wish::Look(self.run)),
+            Effect::SendPrompt { node, turn } => self.order(node, Order::Send { turn }),
+            Effect::FinishTurn { node, turn, manner } => {
+                self.order(node, Order::Finish { turn, manner });
+            }
+            Effect::ResetContext { node, .. } => self.order(node, Order::Reset),
+            Effect::CloseProvider { node } => self.order(node, Order::Close),
+            Effect::RemoveNode { node } => {
+                self.order(node, Order::Remove);
+                self.drivers.remove(&node);
+            }
+            Effect::OpenSession { .. } => {}
+            Effect::MakeWorktree { node } => {
+                let (shared, run) = (Arc::clone(&self.shared), self.run);
+                tokio::spawn(super::worktree::make(shared, run, node));
+            }
+            Effect::Decide(decision) => {
+                let node = decision.node;
+                self.order(node, Order::Decide(decision));
+            }
+            Effect::ExecuteTool { node, turn, tool } => {
+                let (shared, run) = (Arc::clone(&self.shared), self.run);
+                tokio::spawn(tools::execute(shared, run, tools::Call { node, turn, tool: *tool }));
+            }
+            Effect::AnswerTool { .. } => {}
+            Effect::SetTimer { at, timer } => {
+                tokio::spawn(wake(Arc::clone(&self.shared), self.run, at, timer));
+            }
+            Effect::WriteStallReport { evidence } => {
+                let (shared, run) = (Arc::clone(&self.shared), self.run);
+                tokio::spawn(async move { reports::stall(&shared, run, &evidence).await });
+            }
+        }
+    }
+
+    fn spawn<F>(&self, work: impl FnOnce(Arc<Shared>, RunId) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        tokio::spawn(work(Arc::clone(&self.shared), self.run));
+    }
+
+    fn kill_checks(&mut self) {
+        if let Some(checks) = self.checks.take() {
+            checks.abort();
+            let family = super::process::of_run(&self.shared.mark, self.run);
+            tokio::task::spawn_blocking(move || family.kill(None));
+        }
+    }
+
+    /// Passes something on to the driver of a node, which comes to be with its first order.
+    fn order(&mut self, node: NodeId, order: Order) {
+        let (shared, run) = (&self.shared, self.run);
+        let driver = self.drivers.entry(node).or_insert_with(|| {
+            let (sender, orders) = mpsc::unbounded_channel();
+            tokio::spawn(Driver::of(Arc::clone(shared), run, node).drive(orders));
+            sender
+        });
+        if driver.send(order).is_err() {
+            tracing::error!(%node, "the driver of a node is gone");
+        }
+    }
+
+    async fn stop(&mut self) {
+        self.kill_checks();
+        let mut stopping = Vec::new();
+        for driver in self.drivers.values() {
+            let (stopped, stop) = oneshot::channel();
+            if driver.send(Order::Stop(stopped)).is_ok() {
+                stopping.push(stop);
+            }
+        }
+        for stop in stopping {
+            if stop.await.is_err() {
+                tracing::warn!(run = %self.run, "the driver of a node ended before it was told to");
+            }
+        }
+        self.look().await;
+        self.write_snapshot().await;
+    }
+
+    async fn catch_up_file(&mut self) {
+        let (shared, run, after) = (Arc::clone(&self.shared), self.run, self.after);
+        let log = self.log.clone();
+        let repaired = move || log.repair(shared.engine.store(), run, after);
+        settle(tokio::task::spawn_blocking(repaired).await, run, "events.jsonl");
+    }
+
+    async fn write_file(&mut self, rows: Vec<EventRow>) {
+        let (log, run) = (self.log.clone(), self.run);
+        let shared = Arc::clone(&self.shared);
+        let written = move || log.append(shared.engine.store(), run, &rows);
+        settle(tokio::task::spawn_blocking(written).await, run, "events.jsonl");
+    }
+
+    async fn write_snapshot(&mut self) {
+        self.snapshot_due = None;
+        let (shared, run) = (Arc::clone(&self.shared), self.run);
+        let written = move || super::logfile::snapshot(&shared, run);
+        settle(tokio::task::spawn_blocking(written).await, self.run, "run.json");
+    }
+}
+
+/// A file beside the log that was not written is written with the next events.
+fn settle(
+    outcome: Result<Result<(), super::logfile::FileFailure>, tokio::task::JoinError>,
+    run: RunId,
+    file: &str,
+) {
+    let error = match outcome {
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    tracing::warn!(%run, file, error, "a file of a run was not written");
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The next events with what follows from them.
+fn page(shared: &Shared, run: RunId, after: u64) -> Result<(Vec<EventRow>, Vec<Work>), StoreError> {
+    let stream = run.stream();
+    let rows = shared.engine.store().snapshot()?.tail(&stream, after, PAGE_EVENTS)?;
+    let mut events = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let event: Event = serde_json::from_str(&row.body).map_err(|error| StoreError::Engine {
+            action: "read an event",
+            cause: error.to_string(),
+        })?;
+        events.push(event);
+    }
+    let follows = |docs: &muster_core::Documents<Room>| {
+        let mut work = Vec::new();
+        for event in &events {
+            work.extend(
+                effect::react(docs, event)?.into_iter().map(|one| with_outcome(one, event)),
+            );
+        }
+        Ok(work)
+    };
+    let work = match shared.engine.read::<Room, _>(&stream, follows) {
+        Ok(work) => work,
+        Err(crate::ExecuteError::Rejected(rejection)) => {
+            tracing::debug!(%run, ?rejection, "nothing follows for a run that is gone");
+            Vec::new()
+        }
+        Err(crate::ExecuteError::Store(failure)) => return Err(failure.0),
+    };
+    Ok((rows, work))
+}
+
+/// An answer to a call comes with what the event says of it.
+fn with_outcome(effect: Effect, event: &Event) -> Work {
+    match (effect, &event.fact) {
+        (Effect::AnswerTool { node, .. }, Fact::ToolCompleted(completed)) => {
+            Work::Answer(node, completed.clone())
+        }
+        (effect, _) => Work::Effect(effect),
+    }
+}
+
+/// Comes back later.
+async fn wake(shared: Arc<Shared>, run: RunId, at: Moment, timer: Timer) {
+    let left = at.ms().saturating_sub(shared.engine.now().0);
+    tokio::time::sleep(Duration::from_millis(u64::try_from(left).unwrap_or(0))).await;
+    let ask = match timer {
+        Timer::Hold(approval) => Ask::HoldExpired { approval },
+        Timer::TurnLimit(turn) => {
+            let detail = Some("the turn took longer than its run allows".to_owned());
+            Ask::EndTurn { turn, reason: TurnReason::TurnTimeout, detail }
+        }
+        Timer::Budget(turn) => Ask::CheckBudget { turn },
+    };
+    shared.report(run, ask).await;
+    let Timer::Budget(turn) = timer else { return };
+    let again = move |docs: &muster_core::Documents<Room>| {
+        Ok(muster_core::run::schedule::budget_deadline(docs, turn)?)
+    };
+    if let Ok(Some(at)) = shared.view(run, again).await {
+        let now = Moment(shared.engine.now());
+        let at = at.max(now.after_ms(1_000));
+        Box::pin(wake(shared, run, at, timer)).await;
+    }
+}
+
+/// An event as it stands in the file of its run.
+pub(crate) fn written(run: RunId, row: &EventRow) -> String {
+    wire(run, Line { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body })
+}

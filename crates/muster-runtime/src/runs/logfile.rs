@@ -1,0 +1,175 @@
+//! `events.jsonl` and `run.json` of a run: copies for readers of files. The store is the authority;
+//! the file of events is compared with it and made anew where it is short, long, torn or wrong
+//! (RUNS-DATA-1).
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead as _, BufReader, BufWriter, Write as _},
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use muster_core::run::{
+    Runs as Room,
+    id::RunId,
+    layout::Layout,
+    view::snapshot::{Wanted, snapshot as shown},
+};
+use muster_store::{EventRow, Store, StoreError};
+
+use super::{
+    artifacts::{Files, make_private, write_whole},
+    lane::written,
+    shared::Shared,
+};
+use crate::ExecuteError;
+
+/// Events that are read at once.
+const PAGE_EVENTS: u32 = 1_000;
+
+/// Why a file was not written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FileFailure {
+    #[error(transparent)]
+    Disk(#[from] io::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the run is gone")]
+    Gone,
+}
+
+/// The file of events of one run. One lane writes it.
+#[derive(Clone)]
+pub(crate) struct LogFile {
+    path: PathBuf,
+    /// Number of the last event in it, as far as it is known.
+    last: Arc<Mutex<u64>>,
+}
+
+impl LogFile {
+    pub(crate) fn of(files: &Files, run: RunId) -> Self {
+        let path = files.of_run(run).join("events.jsonl");
+        Self { path, last: Arc::default() }
+    }
+
+    fn last(&self) -> u64 {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_last(&self, seq: u64) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = seq;
+    }
+
+    /// Compares the file with the store, and makes it anew if it is not the same.
+    pub(crate) fn repair(
+        &self,
+        store: &dyn Store,
+        run: RunId,
+        head: u64,
+    ) -> Result<(), FileFailure> {
+        if self.is_sound(store, run, head)? {
+            self.set_last(head);
+            return Ok(());
+        }
+        if head == 0 {
+            return Ok(());
+        }
+        tracing::info!(%run, "the file of events is made anew");
+        self.rebuild(store, run)
+    }
+
+    /// Whether the file holds every event up to the head, and nothing else.
+    fn is_sound(&self, store: &dyn Store, run: RunId, head: u64) -> Result<bool, FileFailure> {
+        let file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(head == 0),
+            Err(error) => return Err(error.into()),
+        };
+        let mut reader = BufReader::with_capacity(256 * 1024, file);
+        let (mut lines, mut line, mut last) = (0, Vec::new(), Vec::new());
+        loop {
+            line.clear();
+            if reader.read_until(b'\n', &mut line)? == 0 {
+                break;
+            }
+            lines += 1;
+            std::mem::swap(&mut line, &mut last);
+        }
+        if lines != head || head == 0 {
+            return Ok(lines == head);
+        }
+        let newest = store.snapshot()?.tail(&run.stream(), head - 1, 1)?;
+        Ok(newest.first().is_some_and(|row| format!("{}\n", written(run, row)).as_bytes() == last))
+    }
+
+    /// Writes everything beside the file, then puts it in its place.
+    fn rebuild(&self, store: &dyn Store, run: RunId) -> Result<(), FileFailure> {
+        if let Some(folder) = self.path.parent() {
+            make_private(folder)?;
+        }
+        let beside = self.path.with_extension("jsonl.part");
+        let mut file = BufWriter::new(File::create(&beside)?);
+        file.get_ref().set_permissions(fs::Permissions::from_mode(0o600))?;
+        let mut last = 0;
+        loop {
+            let rows = store.snapshot()?.tail(&run.stream(), last, PAGE_EVENTS)?;
+            for row in &rows {
+                writeln!(file, "{}", written(run, row))?;
+            }
+            match rows.last() {
+                Some(row) => last = row.seq,
+                None => break,
+            }
+        }
+        file.flush()?;
+        file.get_ref().sync_all()?;
+        fs::rename(&beside, &self.path)?;
+        self.set_last(last);
+        Ok(())
+    }
+
+    /// Adds events. Whatever an earlier failure left out is added first, so that the file never has
+    /// a hole.
+    pub(crate) fn append(
+        &self,
+        store: &dyn Store,
+        run: RunId,
+        rows: &[EventRow],
+    ) -> Result<(), FileFailure> {
+        let known = self.last();
+        let rows = &rows[rows.partition_point(|row| row.seq <= known)..];
+        let Some(first) = rows.first() else { return Ok(()) };
+        if first.seq != known + 1 {
+            return self.rebuild(store, run);
+        }
+        if let Some(folder) = self.path.parent() {
+            make_private(folder)?;
+        }
+        let mut text = String::new();
+        for row in rows {
+            text.push_str(&written(run, row));
+            text.push('\n');
+        }
+        let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path)?;
+        if let Err(error) = file.write_all(text.as_bytes()) {
+            // Part of it may be there; the next time everything is written anew.
+            self.set_last(0);
+            return Err(error.into());
+        }
+        self.set_last(rows.last().map_or(0, |row| row.seq));
+        Ok(())
+    }
+}
+
+/// Writes `run.json`, the run as it is served.
+pub(crate) fn snapshot(shared: &Shared, run: RunId) -> Result<(), FileFailure> {
+    let folder = shared.files.prepare(run)?;
+    let layout = Layout::default();
+    let view = |docs: &muster_core::Documents<Room>| shown(docs, Wanted::DEFAULT, &layout);
+    match shared.engine.read::<Room, _>(&run.stream(), view) {
+        Ok(json) => Ok(write_whole(&folder.join("run.json"), json.text().as_bytes())?),
+        Err(ExecuteError::Rejected(_)) => Err(FileFailure::Gone),
+        Err(ExecuteError::Store(failure)) => Err(failure.0.into()),
+    }
+}

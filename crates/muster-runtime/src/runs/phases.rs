@@ -1,0 +1,283 @@
+//! BOOT and VERIFY: what is checked before a run works, and what it has to pass before it is done.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use muster_core::{
+    Documents,
+    run::{
+        Ask, Runs as Room,
+        artifact::{ArtifactKind, WrittenFile},
+        command::{BootReport, VerifyReport},
+        hash::sha256_hex,
+        id::RunId,
+        lookup,
+        moment::Moment,
+        node::Node,
+        record::{GlobalMode, Run},
+        settings::Check,
+    },
+};
+use serde::Serialize;
+
+use super::{
+    bound,
+    finish::{redacted, write},
+    process::{self, Launch, capture},
+    provider::{Adapter as _, custom::Custom},
+    reports::report,
+    shared::Shared,
+    templates,
+};
+
+/// How long all checks of BOOT may take (RUNS-PH-1).
+const BOOT_MAX: Duration = Duration::from_secs(30);
+/// Bytes of output that a report shows of each check.
+const TAIL_BYTES: usize = 8 * 1024;
+/// Lines of output that tell one failure from another.
+const FAILURE_LINES: usize = 40;
+
+/// The outcome of one check of the surroundings.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Fitness {
+    id: &'static str,
+    ok: bool,
+    severity: &'static str,
+    detail: String,
+    duration_ms: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BootFile {
+    ok: bool,
+    started_at: Moment,
+    checks: Vec<Fitness>,
+}
+
+async fn standing(shared: &Arc<Shared>, run: RunId) -> Option<(Run, Vec<Node>)> {
+    let view = |docs: &Documents<Room>| {
+        let run = lookup::run(docs)?.clone();
+        Ok((run, lookup::nodes(docs)?.into_iter().cloned().collect()))
+    };
+    shared.view(run, view).await.ok()
+}
+
+/// Checks the surroundings and reports what was found.
+pub(crate) async fn boot(shared: Arc<Shared>, run: RunId) {
+    let Some((record, nodes)) = standing(&shared, run).await else { return };
+    let started_at = Moment(shared.engine.now());
+    let checked = tokio::time::timeout(BOOT_MAX, fitness(&shared, &record, &nodes)).await;
+    let checks = checked.unwrap_or_else(|_| {
+        let detail = format!("the checks took longer than {} s", BOOT_MAX.as_secs());
+        vec![Fitness { id: "time", ok: false, severity: "error", detail, duration_ms: 30_000 }]
+    });
+    let ok = checks.iter().all(|check| check.ok || check.severity != "error");
+    let file = BootFile { ok, started_at, checks };
+    let Some(report) = report(&shared, run, "boot.report.json", &file) else { return };
+    shared.report(run, Ask::ReportBoot(Box::new(BootReport { ok, report }))).await;
+}
+
+async fn fitness(shared: &Arc<Shared>, run: &Run, nodes: &[Node]) -> Vec<Fitness> {
+    let mut checks = Vec::new();
+    let mut note = |id, severity, began: Instant, outcome: Result<String, String>| {
+        let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let (ok, detail) = match outcome {
+            Ok(detail) => (true, detail),
+            Err(detail) => (false, detail),
+        };
+        checks.push(Fitness { id, ok, severity, detail, duration_ms });
+    };
+    let began = Instant::now();
+    note("cwd", "error", began, directory(run));
+    let began = Instant::now();
+    note("storage", "error", began, storage(shared, run.id));
+    let began = Instant::now();
+    note("repository", "warning", began, repository(Path::new(&run.cwd)).await);
+    for node in nodes {
+        let began = Instant::now();
+        note("provider", "warning", began, provider(shared, node).await);
+        let began = Instant::now();
+        note("template", "warning", began, template(shared, run, node));
+    }
+    if run.task_id.is_some() {
+        let began = Instant::now();
+        let done = bound::is_done(shared, run).await;
+        let found = done.map(|_| "found".to_owned());
+        note("task", "error", began, found.ok_or_else(|| "the task does not exist".to_owned()));
+    }
+    checks
+}
+
+fn directory(run: &Run) -> Result<String, String> {
+    let cwd = Path::new(&run.cwd);
+    std::fs::read_dir(cwd).map_err(|error| format!("{}: {error}", run.cwd))?;
+    let known = std::fs::metadata(cwd).map_err(|error| format!("{}: {error}", run.cwd))?;
+    if run.global_mode != GlobalMode::Planning && known.permissions().readonly() {
+        return Err(format!("{} cannot be written", run.cwd));
+    }
+    Ok(run.cwd.clone())
+}
+
+fn storage(shared: &Shared, run: RunId) -> Result<String, String> {
+    let folder = shared.files.prepare(run).map_err(|error| error.to_string())?;
+    let probe = folder.join("probe");
+    std::fs::write(&probe, b"")
+        .and_then(|()| std::fs::remove_file(&probe))
+        .map_err(|error| error.to_string())?;
+    Ok(folder.display().to_string())
+}
+
+/// Root, branch and state of the repository.
+async fn repository(cwd: &Path) -> Result<String, String> {
+    let asked = tokio::process::Command::new("git")
+        .args(["-c", "core.fsmonitor=false", "status", "--porcelain=v2", "--branch"])
+        .current_dir(cwd)
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .kill_on_drop(true)
+        .output()
+        .await;
+    let output = asked.map_err(|error| format!("no git program: {error}"))?;
+    if !output.status.success() {
+        return Err("no repository".to_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let branch = text.lines().find_map(|line| line.strip_prefix("# branch.head "));
+    let dirty = text.lines().filter(|line| !line.starts_with('#')).count();
+    Ok(format!("branch {}, {dirty} changed files", branch.unwrap_or("unknown")))
+}
+
+async fn provider(shared: &Shared, node: &Node) -> Result<String, String> {
+    let profile = shared.settings.profile(node.provider, &node.provider_profile);
+    let Some(profile) = profile else {
+        return Err(format!("{}: no command for {}", node.label, node.provider));
+    };
+    let probe = Custom::of(profile.clone()).probe().await;
+    let detail = format!("{}: {}", node.label, probe.detail);
+    if probe.available { Ok(detail) } else { Err(detail) }
+}
+
+fn template(shared: &Shared, run: &Run, node: &Node) -> Result<String, String> {
+    let (cwd, user) = (Path::new(&run.cwd), &shared.settings.templates_dir);
+    match templates::find(cwd, user, &node.role_template) {
+        Ok(Some(found)) => Ok(format!("{} ({})", found.name, found.source)),
+        Ok(None) => Err(format!("{}: no template {:?}", node.label, node.role_template)),
+        Err(error) => Err(format!("{}: {error}", node.role_template)),
+    }
+}
+
+/// The outcome of one verification command.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Outcome {
+    name: String,
+    command: String,
+    cwd: String,
+    ok: bool,
+    required: bool,
+    exit_code: Option<i32>,
+    signal: Option<i32>,
+    timed_out: bool,
+    duration_ms: u64,
+    stdout_tail: String,
+    stderr_tail: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct VerifyFile {
+    ok: bool,
+    started_at: Moment,
+    checks: Vec<Outcome>,
+}
+
+/// Runs the checks one after the other and reports what they gave (RUNS-PH-2).
+pub(crate) async fn verify(shared: Arc<Shared>, run: RunId) {
+    let Some((record, _)) = standing(&shared, run).await else { return };
+    let started_at = Moment(shared.engine.now());
+    let (mut checks, mut logs) = (Vec::new(), Vec::new());
+    for (at, check) in record.checks.iter().enumerate() {
+        let (outcome, log) = one(&shared, &record, check, at + 1).await;
+        let stops = !outcome.ok && outcome.required && record.settings.verify_fail_fast;
+        checks.push(outcome);
+        logs.extend(log);
+        if stops {
+            break;
+        }
+    }
+    let failing: Vec<&Outcome> =
+        checks.iter().filter(|check| check.required && !check.ok).collect();
+    let ok = failing.is_empty();
+    let failed = failing.iter().map(|check| check.name.clone()).collect();
+    let failure_hash = (!ok).then(|| failure_hash(&failing));
+    let file = VerifyFile { ok, started_at, checks };
+    let Some(report) = report(&shared, run, "verify.report.json", &file) else { return };
+    let verified = VerifyReport { ok, failed, failure_hash, report, logs };
+    shared.report(run, Ask::ReportVerification(Box::new(verified))).await;
+}
+
+async fn one(
+    shared: &Arc<Shared>,
+    run: &Run,
+    check: &Check,
+    number: usize,
+) -> (Outcome, Option<WrittenFile>) {
+    let command = ["sh", "-c", &check.command].map(str::to_owned);
+    let workdir: PathBuf = Path::new(&run.cwd).join(&check.cwd);
+    let (env, family) = (BTreeMap::new(), process::of_run(&shared.mark, run.id));
+    let launch = Launch { command: &command, workdir: &workdir, env: &env, family: &family };
+    let limit = Duration::from_secs(check.timeout_seconds.into());
+    let mut outcome = Outcome {
+        name: check.name.clone(),
+        command: check.command.clone(),
+        cwd: check.cwd.clone(),
+        ok: false,
+        required: check.required,
+        exit_code: None,
+        signal: None,
+        timed_out: false,
+        duration_ms: 0,
+        stdout_tail: String::new(),
+        stderr_tail: String::new(),
+    };
+    let captured = match capture::run(&launch, limit).await {
+        Ok(captured) => captured,
+        Err(error) => {
+            outcome.stderr_tail = error.to_string();
+            return (outcome, None);
+        }
+    };
+    outcome.ok = captured.code == Some(0);
+    outcome.exit_code = captured.code;
+    outcome.signal = captured.signal;
+    outcome.timed_out = captured.timed_out;
+    outcome.duration_ms = u64::try_from(captured.duration.as_millis()).unwrap_or(u64::MAX);
+    outcome.stdout_tail = captured.stdout.tail(TAIL_BYTES);
+    outcome.stderr_tail = captured.stderr.tail(TAIL_BYTES);
+    let all = redacted(format!("{}\n{}", captured.stdout.text(), captured.stderr.text()));
+    let name = format!("verify-{number}.log");
+    (outcome, write(shared, run.id, ArtifactKind::Log, (&name, &all)))
+}
+
+/// What failed, in a form that is the same when the same fails again (13 of the rules).
+fn failure_hash(failing: &[&Outcome]) -> String {
+    let mut parts: Vec<String> = failing
+        .iter()
+        .map(|check| {
+            let output = format!("{}\n{}", check.stdout_tail, check.stderr_tail);
+            let lines: Vec<&str> = output.lines().collect();
+            let last = lines[lines.len().saturating_sub(FAILURE_LINES)..].join("\n");
+            let plain: String =
+                last.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+            format!("{}\0{:?}\0{plain}", check.name, check.exit_code)
+        })
+        .collect();
+    parts.sort();
+    sha256_hex(parts.join("\0\0").as_bytes())
+}

@@ -1,0 +1,187 @@
+//! Processes: how they are started, heard and ended. Nothing that a node started outlives it.
+//!
+//! ```text
+//!   start    own process group, environment from a list, markers of run and node
+//!   hear     standard output line by line with a cap; standard error kept and counted
+//!   end      end of input ─► TERM to the group ─► KILL to the group ─► KILL to whatever else
+//!            descends from it or bears its markers, in sessions of their own too
+//! ```
+
+pub(crate) mod capture;
+pub(crate) mod family;
+pub(crate) mod lines;
+pub(crate) mod stderr;
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::Path,
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+
+use muster_core::run::{
+    id::{NodeId, RunId},
+    node::Process,
+};
+use rustix::process::Signal;
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+
+use self::family::Family;
+
+/// Names of variables that every process gets from the server's own environment; all others stay
+/// behind, so that no secret of the server leaks.
+const PASSED_ON: [&str; 30] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TERM",
+    "COLORTERM",
+    "TMPDIR",
+    "TZ",
+    "XDG_CONFIG_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_RUNTIME_DIR",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "VIRTUAL_ENV",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+];
+/// Families of names that are passed on.
+const PASSED_ON_PREFIX: &str = "LC_";
+
+/// A program to start.
+pub(crate) struct Launch<'a> {
+    /// Program and arguments.
+    pub(crate) command: &'a [String],
+    /// Where it works.
+    pub(crate) workdir: &'a Path,
+    /// Variables that it gets besides.
+    pub(crate) env: &'a BTreeMap<String, String>,
+    /// Whose process it is.
+    pub(crate) family: &'a Family,
+}
+
+/// A process that was started, with everything that it starts itself.
+pub(crate) struct Running {
+    child: Child,
+    family: Family,
+    /// What tells it apart from any other process.
+    pub(crate) identity: Process,
+}
+
+/// The ends of a process that are read and written.
+pub(crate) struct Ends {
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+    pub(crate) stderr: ChildStderr,
+}
+
+/// Starts a program in a process group of its own.
+pub(crate) fn start(launch: &Launch<'_>) -> io::Result<(Running, Ends)> {
+    let Some((program, arguments)) = launch.command.split_first() else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"));
+    };
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .current_dir(launch.workdir)
+        .env_clear()
+        .envs(passed_on())
+        .envs(launch.env)
+        .envs(launch.family.variables())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .process_group(0);
+    let mut child = command.spawn()?;
+    let pid = child.id().unwrap_or(0);
+    let identity = Process { pid, started: family::start_time(pid).unwrap_or(0) };
+    let missing = || io::Error::other("a pipe of the process is missing");
+    let ends = Ends {
+        stdin: child.stdin.take().ok_or_else(missing)?,
+        stdout: child.stdout.take().ok_or_else(missing)?,
+        stderr: child.stderr.take().ok_or_else(missing)?,
+    };
+    Ok((Running { child, family: launch.family.clone(), identity }, ends))
+}
+
+/// What a process may know of the server's own environment.
+fn passed_on() -> impl Iterator<Item = (String, String)> {
+    std::env::vars().filter(|(name, _)| {
+        name.starts_with(PASSED_ON_PREFIX)
+            || PASSED_ON.contains(&name.to_ascii_uppercase().as_str())
+    })
+}
+
+impl Running {
+    /// Waits for its end.
+    pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait().await
+    }
+
+    /// Asks the whole group to end, and kills everything of it that has not ended in time.
+    pub(crate) async fn end(mut self, grace: Duration) {
+        let group = self.identity.pid;
+        family::signal_group(group, Signal::TERM);
+        if tokio::time::timeout(grace, self.child.wait()).await.is_err() {
+            tracing::debug!(pid = group, "a process did not end when it was asked to");
+        }
+        self.kill().await;
+    }
+
+    /// Kills it and everything that it started.
+    pub(crate) async fn kill(mut self) {
+        let (family, pid) = (self.family.clone(), self.identity.pid);
+        let sweep = move || family.kill(Some(pid));
+        if let Err(error) = tokio::task::spawn_blocking(sweep).await {
+            tracing::warn!(%error, "processes of a node could not be looked for");
+        }
+        if let Err(error) = self.child.wait().await {
+            tracing::debug!(%error, pid, "the end of a process was not seen");
+        }
+    }
+}
+
+/// How a process ended, in words.
+pub(crate) fn ending(status: io::Result<ExitStatus>) -> String {
+    use std::os::unix::process::ExitStatusExt as _;
+    match status {
+        Ok(status) => match (status.code(), status.signal()) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, Some(signal)) => format!("signal {signal}"),
+            (None, None) => "an unknown end".to_owned(),
+        },
+        Err(error) => format!("an unknown end ({error})"),
+    }
+}
+
+/// A name that tells the processes of one storage folder apart from those of another.
+pub(crate) fn mark(home: &Path) -> String {
+    let path = home.canonicalize().unwrap_or_else(|_| home.to_owned());
+    let hash = muster_core::run::hash::sha256_hex(path.as_os_str().as_encoded_bytes());
+    hash.chars().take(16).collect()
+}
+
+/// The family of a run's own work: its checks.
+pub(crate) fn of_run(mark: &str, run: RunId) -> Family {
+    let node = Some(NodeId::RUNTIME);
+    Family { mark: mark.to_owned(), run: Some(run), node, tool: None }
+}

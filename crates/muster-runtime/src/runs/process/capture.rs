@@ -1,0 +1,145 @@
+//! Runs a command to its end and keeps what it says, head and tail, whatever it says.
+
+use std::{
+    collections::VecDeque,
+    io,
+    time::{Duration, Instant},
+};
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+use super::{Launch, start};
+
+/// Bytes that are kept of the beginning, and of the end.
+const KEPT_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes that are read at once.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// How long output is still read behind the end of a process, which others may hold open.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// What a command came to.
+pub(crate) struct Captured {
+    /// Its exit code, if it ended by itself.
+    pub(crate) code: Option<i32>,
+    /// The signal that ended it.
+    pub(crate) signal: Option<i32>,
+    /// Whether it took too long.
+    pub(crate) timed_out: bool,
+    /// How long it took.
+    pub(crate) duration: Duration,
+    /// Standard output.
+    pub(crate) stdout: Kept,
+    /// Standard error.
+    pub(crate) stderr: Kept,
+}
+
+/// Output of a command: its beginning and its end.
+#[derive(Default)]
+pub(crate) struct Kept {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    lost: u64,
+}
+
+impl Kept {
+    fn add(&mut self, piece: &[u8]) {
+        let room = KEPT_BYTES.saturating_sub(self.head.len()).min(piece.len());
+        let (head, tail) = piece.split_at(room);
+        self.head.extend_from_slice(head);
+        self.tail.extend(tail);
+        let excess = self.tail.len().saturating_sub(KEPT_BYTES);
+        self.tail.drain(..excess);
+        self.lost += excess as u64;
+    }
+
+    /// Everything that is kept, as text.
+    pub(crate) fn text(&self) -> String {
+        let mut bytes = self.head.clone();
+        if self.lost > 0 {
+            bytes.extend_from_slice(format!("\n[{} bytes left out]\n", self.lost).as_bytes());
+        }
+        bytes.extend(&self.tail);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The end of it, as text.
+    pub(crate) fn tail(&self, max: usize) -> String {
+        let text = self.text();
+        text[text.ceil_char_boundary(text.len().saturating_sub(max))..].to_owned()
+    }
+
+    /// Head and tail within a limit, and whether something is missing.
+    pub(crate) fn ends(&self, max: usize) -> (String, bool) {
+        let text = self.text();
+        if text.len() <= max {
+            return (text, self.lost > 0);
+        }
+        let head = &text[..text.floor_char_boundary(max / 2)];
+        let tail = &text[text.ceil_char_boundary(text.len() - max / 2)..];
+        let missing = text.len() - head.len() - tail.len();
+        (format!("{head}\n[{missing} bytes left out]\n{tail}"), true)
+    }
+}
+
+/// Runs a command; whatever it started is gone when this answers.
+pub(crate) async fn run(launch: &Launch<'_>, limit: Duration) -> io::Result<Captured> {
+    use std::os::unix::process::ExitStatusExt as _;
+    let began = Instant::now();
+    let (mut running, ends) = start(launch)?;
+    drop(ends.stdin);
+    let mut stdout = tokio::spawn(keep(ends.stdout));
+    let mut stderr = tokio::spawn(keep(ends.stderr));
+    let status = tokio::time::timeout(limit, running.wait()).await;
+    let duration = began.elapsed();
+    running.kill().await;
+    let (stdout, stderr) = tokio::join!(
+        tokio::time::timeout(DRAIN, &mut stdout),
+        tokio::time::timeout(DRAIN, &mut stderr)
+    );
+    let kept = |outcome: Result<Result<Kept, _>, _>| match outcome {
+        Ok(Ok(kept)) => kept,
+        Ok(Err(_)) | Err(_) => Kept::default(),
+    };
+    let (timed_out, status) = match status {
+        Ok(status) => (false, Some(status?)),
+        Err(_) => (true, None),
+    };
+    Ok(Captured {
+        code: status.and_then(|status| status.code()),
+        signal: status.and_then(|status| status.signal()),
+        timed_out,
+        duration,
+        stdout: kept(stdout),
+        stderr: kept(stderr),
+    })
+}
+
+async fn keep(mut source: impl AsyncRead + Unpin) -> Kept {
+    let mut kept = Kept::default();
+    let mut chunk = vec![0; CHUNK_BYTES];
+    while let Ok(count @ 1..) = source.read(&mut chunk).await {
+        kept.add(&chunk[..count]);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KEPT_BYTES, Kept};
+
+    #[test]
+    fn a_flood_keeps_its_head_and_its_tail() {
+        let mut kept = Kept::default();
+        kept.add(b"first");
+        for _ in 0..100 {
+            kept.add(&vec![b'x'; KEPT_BYTES / 10]);
+        }
+        kept.add(b"last");
+        let text = kept.text();
+        assert!(text.starts_with("firstx") && text.ends_with("xlast"));
+        assert!(text.len() < 2 * KEPT_BYTES + 100);
+        let (ends, cut) = kept.ends(100);
+        assert!(cut && ends.starts_with("first") && ends.ends_with("last") && ends.len() < 200);
+        assert_eq!(kept.tail(4), "last");
+    }
+}

@@ -1,0 +1,176 @@
+//! Everything that descends from a process, wherever it went: children, grandchildren, and those
+//! that started a session of their own. They are found by their parents and by markers in their
+//! environment, which a process passes on to whatever it starts.
+
+use std::{collections::BTreeSet, fs, time::Duration};
+
+use muster_core::run::id::{NodeId, RunId, ToolId};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+/// Variable that names the storage folder.
+const STORAGE: &str = "MUSTER_DATA_ID";
+/// Variable that names the run.
+const RUN: &str = "MUSTER_RUN_ID";
+/// Variable that names the node.
+const NODE: &str = "MUSTER_NODE_ID";
+/// Variable that names the call.
+const TOOL: &str = "MUSTER_TOOL_ID";
+/// How often the family is looked through: whoever starts processes faster than they are found
+/// is stopped first.
+const ROUNDS_MAX: u32 = 50;
+/// Pause between two rounds.
+const ROUND_PAUSE: Duration = Duration::from_millis(5);
+
+/// The markers that processes bear.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Family {
+    /// The storage folder.
+    pub(crate) mark: String,
+    /// The run; all of them without one.
+    pub(crate) run: Option<RunId>,
+    /// The node; all of the run without one.
+    pub(crate) node: Option<NodeId>,
+    /// The call of a tool; all of the node without one.
+    pub(crate) tool: Option<ToolId>,
+}
+
+impl Family {
+    /// The variables that mark a process of it.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
+        let mut variables = vec![(STORAGE, self.mark.clone())];
+        variables.extend(self.run.map(|run| (RUN, run.to_string())));
+        variables.extend(self.node.map(|node| (NODE, node.to_string())));
+        variables.extend(self.tool.map(|tool| (TOOL, tool.to_string())));
+        variables
+    }
+
+    /// Whether an environment bears all of its markers.
+    fn marks(&self, environment: &[u8]) -> bool {
+        self.variables().iter().all(|(name, value)| {
+            let line = format!("{name}={value}");
+            environment.split(|byte| *byte == 0).any(|entry| entry == line.as_bytes())
+        })
+    }
+
+    /// Kills the group of a process, its descendants and every process that bears the markers,
+    /// until none is left. Without a process, only those that bear them. Blocks for a moment.
+    pub(crate) fn kill(&self, root: Option<u32>) {
+        let roots: BTreeSet<u32> = root.filter(|pid| *pid > 1).into_iter().collect();
+        let mut descendants = descendants_of_all(&roots);
+        roots.iter().for_each(|pid| signal_group(*pid, Signal::KILL));
+        for _ in 0..ROUNDS_MAX {
+            descendants.extend(descendants_of_all(&descendants));
+            let marked = processes().into_iter().filter(|process| self.bears(process.pid));
+            let mut left: BTreeSet<u32> = marked.map(|process| process.pid).collect();
+            left.extend(descendants.iter().copied().filter(|pid| is_alive(*pid)));
+            left.remove(&std::process::id());
+            if left.is_empty() {
+                return;
+            }
+            left.iter().for_each(|pid| signal(*pid, Signal::KILL));
+            std::thread::sleep(ROUND_PAUSE);
+        }
+        tracing::warn!(?root, "some processes of a node could not be killed");
+    }
+
+    fn bears(&self, pid: u32) -> bool {
+        let own = pid == std::process::id();
+        !own && fs::read(format!("/proc/{pid}/environ")).is_ok_and(|env| self.marks(&env))
+            && is_alive(pid)
+    }
+}
+
+/// A process as the system lists it.
+#[derive(Clone, Copy)]
+struct Listed {
+    pid: u32,
+    parent: u32,
+}
+
+/// Every process of the machine; none where the system does not list them as files.
+fn processes() -> Vec<Listed> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    pids.filter_map(|pid| Some(Listed { pid, parent: status(pid)?.parent })).collect()
+}
+
+struct Status {
+    parent: u32,
+    started: u64,
+    gone: bool,
+}
+
+/// What the system says of a process. Its name may hold spaces and parentheses, so the fields are
+/// counted from the last parenthesis.
+fn status(pid: u32) -> Option<Status> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_whitespace().collect();
+    Some(Status {
+        gone: matches!(*fields.first()?, "Z" | "X"),
+        parent: fields.get(1)?.parse().ok()?,
+        started: fields.get(19)?.parse().ok()?,
+    })
+}
+
+/// When a process started, in the system's own count.
+pub(crate) fn start_time(pid: u32) -> Option<u64> {
+    status(pid).map(|status| status.started)
+}
+
+fn is_alive(pid: u32) -> bool {
+    status(pid).is_some_and(|status| !status.gone)
+}
+
+fn descendants_of_all(roots: &BTreeSet<u32>) -> BTreeSet<u32> {
+    let listed = processes();
+    let mut found = BTreeSet::new();
+    let mut known = roots.clone();
+    loop {
+        let children: Vec<u32> = listed
+            .iter()
+            .filter(|process| known.contains(&process.parent) && !known.contains(&process.pid))
+            .map(|process| process.pid)
+            .collect();
+        if children.is_empty() {
+            return found;
+        }
+        found.extend(&children);
+        known.extend(children);
+    }
+}
+
+/// Sends a signal to a process group.
+pub(crate) fn signal_group(group: u32, signal: Signal) {
+    if let Some(pid) = number(group)
+        && let Err(error) = kill_process_group(pid, signal)
+    {
+        tracing::trace!(%error, group, "a process group was gone already");
+    }
+}
+
+fn signal(pid: u32, signal: Signal) {
+    if let Some(pid) = number(pid)
+        && let Err(error) = kill_process(pid, signal)
+    {
+        tracing::trace!(%error, ?pid, "a process was gone already");
+    }
+}
+
+/// A number that can name a process other than the first.
+fn number(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().filter(|raw| *raw > 1).and_then(Pid::from_raw)
+}
+
+/// Kills the processes that an earlier server of the same storage folder left behind.
+pub(crate) fn kill_strays(mark: &str) {
+    let family = Family { mark: mark.to_owned(), run: None, node: None, tool: None };
+    family.kill(None);
+}
+
+/// Kills a process that was recorded, if it is still the same one, with its group.
+pub(crate) fn kill_recorded(process: muster_core::run::node::Process) {
+    if process.started != 0 && start_time(process.pid) == Some(process.started) {
+        let family = Family { mark: "-".to_owned(), run: None, node: None, tool: None };
+        family.kill(Some(process.pid));
+    }
+}

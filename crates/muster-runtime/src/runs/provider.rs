@@ -1,0 +1,266 @@
+//! What every adapter of a provider offers, whatever it speaks to.
+//!
+//! An [`Adapter`] opens [`Session`]s. A session takes orders and reports through a channel of
+//! [`Signal`]s, each with the turn that it belongs to; the last signal of a session is
+//! [`Signal::Gone`]. Whoever holds a session drives one turn at a time and never writes to it in
+//! between, except decisions, outcomes of tools and interruptions (RUNS-PROV-5).
+
+pub(crate) mod custom;
+
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    path::PathBuf,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use muster_core::run::{
+    approval::Resolution,
+    event::{ToolError, ToolResult},
+    id::TurnId,
+    inbox::Item,
+    node::{Process, Rights},
+    provider::{OpenOrder, ProviderCaps, ProviderEvent, ResetAbility, SandboxAbility},
+    record::{GlobalMode, Mode},
+    turn::{PromptKind, TurnReason},
+};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+
+use super::process::{family::Family, stderr::Tail};
+
+/// Something that takes its time.
+pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Signals that may wait before the program has to.
+pub(crate) const SIGNALS_MAX: usize = 256;
+
+/// Opens sessions with one family of programs.
+pub(crate) trait Adapter: Send + Sync {
+    /// Opens a session; the process is running when it answers.
+    fn open(&self, opening: Opening) -> Pending<'_, Result<Opened, OpenFailure>>;
+    /// Whether the program is there and what it calls itself; asks no model.
+    fn probe(&self) -> Pending<'_, Probe>;
+}
+
+/// Everything that a session is opened with.
+pub(crate) struct Opening {
+    /// What the core orders.
+    pub(crate) order: OpenOrder,
+    /// Where it works.
+    pub(crate) workdir: PathBuf,
+    /// Who keeps the orchestrator going.
+    pub(crate) mode: Mode,
+    /// What may be written.
+    pub(crate) global_mode: GlobalMode,
+    /// What it may call.
+    pub(crate) tools: Vec<OfferedTool>,
+    /// Whose processes it starts.
+    pub(crate) family: Family,
+    /// Variables besides those of its profile, such as where Muster's tools are.
+    pub(crate) env: BTreeMap<String, String>,
+}
+
+/// A tool that an agent may call.
+#[derive(Clone, Debug, Serialize)]
+pub struct OfferedTool {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, for the agent.
+    pub description: String,
+    /// What arguments it takes.
+    pub schema: Value,
+}
+
+/// A session that was opened.
+pub(crate) struct Opened {
+    /// Takes orders.
+    pub(crate) session: Box<dyn Session>,
+    /// What it reports.
+    pub(crate) signals: mpsc::Receiver<Signal>,
+    /// When it was last heard.
+    pub(crate) heard: Heard,
+    /// The end of its standard error.
+    pub(crate) stderr: Tail,
+    /// What it can do.
+    pub(crate) caps: ProviderCaps,
+    /// Its own id of the session, if it is known already.
+    pub(crate) session_id: Option<String>,
+    /// Whether the session that was asked for could not be resumed.
+    pub(crate) lost: bool,
+    /// Its process, unless every turn has its own.
+    pub(crate) process: Option<Process>,
+}
+
+/// Why a session was not opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OpenFailure {
+    /// The kind of failure.
+    pub(crate) reason: TurnReason,
+    /// In words.
+    pub(crate) detail: String,
+}
+
+/// The program is not there to be written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unreachable;
+
+/// What an adapter is asked in a turn.
+pub(crate) struct Question {
+    /// The turn.
+    pub(crate) turn: TurnId,
+    /// Whether the prompt tells everything.
+    pub(crate) kind: PromptKind,
+    /// The prompt.
+    pub(crate) text: String,
+    /// The inputs that it holds, for programs that want them apart.
+    pub(crate) inputs: Vec<Item>,
+    /// Which attempt it is.
+    pub(crate) attempt: u32,
+    /// What it may do in this turn.
+    pub(crate) rights: Rights,
+}
+
+/// The answer to a question of a program.
+pub(crate) struct Verdict<'a> {
+    /// The turn.
+    pub(crate) turn: TurnId,
+    /// The program's id of the question.
+    pub(crate) id: &'a str,
+    /// The answer.
+    pub(crate) resolution: &'a Resolution,
+}
+
+/// The outcome of a call that Muster executed.
+pub(crate) struct Answered<'a> {
+    /// The turn.
+    pub(crate) turn: TurnId,
+    /// The program's id of the call.
+    pub(crate) id: &'a str,
+    /// Name of the tool.
+    pub(crate) name: &'a str,
+    /// The outcome.
+    pub(crate) result: &'a ToolResult,
+    /// What went wrong.
+    pub(crate) error: Option<&'a ToolError>,
+}
+
+/// A conversation with a program.
+pub(crate) trait Session: Send + Sync {
+    /// Hands it a prompt.
+    fn turn(&mut self, question: Question) -> Result<(), Unreachable>;
+    /// Tells it what a person decided.
+    fn decide(&mut self, verdict: &Verdict<'_>) -> Result<(), Unreachable>;
+    /// Gives it the outcome of a call.
+    fn answer(&mut self, answered: &Answered<'_>) -> Result<(), Unreachable>;
+    /// Asks it to end the turn.
+    fn interrupt(&mut self, turn: TurnId) -> Result<(), Unreachable>;
+    /// Asks it to forget; only where its capabilities say that it can.
+    fn reset(&mut self) -> Result<(), Unreachable>;
+    /// Ends it: asks first, then kills. No process of it is left when this is done.
+    fn close(self: Box<Self>, grace: Duration) -> Pending<'static, ()>;
+}
+
+/// What a session reports.
+#[derive(Debug)]
+pub(crate) enum Signal {
+    /// Something about a turn; without one, about the turn in flight.
+    Said {
+        /// The turn.
+        turn: Option<TurnId>,
+        /// What.
+        event: ProviderEvent,
+    },
+    /// The program has introduced itself.
+    Ready {
+        /// Its own id of the session.
+        session_id: Option<String>,
+        /// What it can do.
+        caps: ProviderCaps,
+    },
+    /// The turn is over and this is all that was said, if the program repeats it.
+    Final {
+        /// The turn.
+        turn: Option<TurnId>,
+        /// The whole text.
+        content: Option<String>,
+        /// Whether it ended because it was told to.
+        interrupted: bool,
+    },
+    /// A call of a tool of Muster.
+    Call {
+        /// The turn.
+        turn: Option<TurnId>,
+        /// The program's id of the call.
+        id: String,
+        /// Name of the tool.
+        name: String,
+        /// Its arguments.
+        args: Map<String, Value>,
+    },
+    /// The process has ended; nothing follows.
+    Gone {
+        /// The kind of failure, if a turn was in flight.
+        reason: TurnReason,
+        /// In words.
+        detail: String,
+    },
+}
+
+/// Whether a program can be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Probe {
+    /// Whether it was found.
+    pub available: bool,
+    /// What it calls itself.
+    pub version: Option<String>,
+    /// Where it was found, or where it was looked for.
+    pub detail: String,
+}
+
+/// When a program was last heard; every line and every sign of life counts.
+#[derive(Clone)]
+pub(crate) struct Heard {
+    origin: Instant,
+    at_ms: Arc<AtomicU64>,
+}
+
+impl Heard {
+    /// It is heard now for the first time.
+    pub(crate) fn now() -> Self {
+        Self { origin: Instant::now(), at_ms: Arc::new(AtomicU64::new(0)) }
+    }
+
+    /// It is heard again.
+    pub(crate) fn again(&self) {
+        let ms = u64::try_from(self.origin.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.at_ms.store(ms, Ordering::Relaxed);
+    }
+
+    /// When it was heard last.
+    pub(crate) fn last(&self) -> Instant {
+        self.origin + Duration::from_millis(self.at_ms.load(Ordering::Relaxed))
+    }
+}
+
+/// What a program can do that says nothing about itself.
+pub(crate) const NO_CAPS: ProviderCaps = ProviderCaps {
+    streaming: true,
+    resume: false,
+    interrupt: false,
+    reset: ResetAbility::NewSession,
+    approvals: true,
+    modify_args: false,
+    mcp: false,
+    thinking: false,
+    usage: false,
+    cost: false,
+    heartbeat: false,
+    sandbox: SandboxAbility::None,
+};

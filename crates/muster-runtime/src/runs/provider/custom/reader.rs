@@ -1,0 +1,191 @@
+//! What a program writes, as signals. Lines that are no message go to the log of its node at a
+//! bounded rate; they end a turn only when nothing can be read any more (RUNS-PROV-6).
+
+use muster_core::run::{
+    event::LogSource,
+    id::TurnId,
+    provider::{Outcome, ProviderEvent, ProviderTool},
+    turn::{TurnReason, TurnStatus},
+};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{ChildStderr, ChildStdout},
+    sync::{mpsc, oneshot},
+};
+
+use super::wire::{Line as Message, PROTOCOL, Said, SaidItem, SaidTool};
+use crate::runs::{
+    process::{
+        lines::{self, LINE_BYTES_MAX, Line},
+        stderr::{Gate, Tail},
+    },
+    provider::{Heard, NO_CAPS, Signal},
+};
+
+/// Bytes of standard error that are taken as one line at most.
+const STDERR_LINE_BYTES_MAX: usize = 8 * 1024;
+
+/// What a program says when it is asked whether it could resume.
+pub(super) struct Introduction {
+    /// Whether the session goes on.
+    pub(super) resumed: bool,
+}
+
+/// The reading end of a program.
+pub(super) struct Reader {
+    pub(super) signals: mpsc::Sender<Signal>,
+    pub(super) heard: Heard,
+    pub(super) introduced: Option<oneshot::Sender<Introduction>>,
+    pub(super) gate: Gate,
+}
+
+impl Reader {
+    /// Reads until the end of the output; answers why nothing more can be read, if it is a fault.
+    pub(super) async fn read(mut self, stdout: ChildStdout) -> Option<(TurnReason, String)> {
+        let mut source = BufReader::with_capacity(64 * 1024, stdout);
+        loop {
+            match lines::next(&mut source, LINE_BYTES_MAX).await {
+                Ok(Line::Whole(line)) => {
+                    self.heard.again();
+                    if let Err(fault) = self.take(&line).await {
+                        return fault;
+                    }
+                }
+                Ok(Line::TooLong) => {
+                    let detail = format!("a line of more than {LINE_BYTES_MAX} bytes");
+                    return Some((TurnReason::ProtocolError, detail));
+                }
+                Ok(Line::End) | Err(_) => return None,
+            }
+        }
+    }
+
+    /// Takes one line; the error is the end of reading.
+    async fn take(&mut self, line: &[u8]) -> Result<(), Option<(TurnReason, String)>> {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(());
+        }
+        let Ok(message) = serde_json::from_slice::<Message>(line) else {
+            return self.stray(&String::from_utf8_lossy(line)).await;
+        };
+        let turn = match message.turn_id.as_deref().map(str::parse::<TurnId>) {
+            None => None,
+            Some(Ok(turn)) => Some(turn),
+            Some(Err(_)) => return self.stray(&String::from_utf8_lossy(line)).await,
+        };
+        if let Said::Ready { protocol, session_id, resumed, caps } = message.said {
+            if protocol.is_some_and(|version| version != PROTOCOL) {
+                let detail = format!("protocol {protocol:?} instead of {PROTOCOL}");
+                return Err(Some((TurnReason::HandshakeFailed, detail)));
+            }
+            if let Some(introduced) = self.introduced.take()
+                && introduced.send(Introduction { resumed: resumed.unwrap_or(false) }).is_err()
+            {
+                tracing::debug!("nobody waited for a program to introduce itself");
+            }
+            let caps = caps.map_or(NO_CAPS, |said| said.caps());
+            return self.send(Signal::Ready { session_id, caps }).await;
+        }
+        match signal(turn, message.said) {
+            Some(signal) => self.send(signal).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn send(&self, signal: Signal) -> Result<(), Option<(TurnReason, String)>> {
+        self.signals.send(signal).await.map_err(|_| None)
+    }
+
+    async fn stray(&mut self, line: &str) -> Result<(), Option<(TurnReason, String)>> {
+        match self.gate.pass() {
+            Some(suppressed) => self.send(log(LogSource::Stdout, line, suppressed)).await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// A line of a log as a signal; it is cut where events cut it anyway.
+fn log(source: LogSource, line: &str, suppressed: Option<u64>) -> Signal {
+    let line = muster_core::text::cut(line, muster_core::run::limits::LOG_LINE_CHARS_MAX);
+    Signal::Said { turn: None, event: ProviderEvent::Log { source, line, suppressed } }
+}
+
+fn signal(turn: Option<TurnId>, said: Said) -> Option<Signal> {
+    let event = match said {
+        Said::Ready { .. } | Said::Unknown => return None,
+        Said::Call { id, name, args } => return Some(Signal::Call { turn, id, name, args }),
+        Said::Final { content, status } => {
+            let interrupted = status.as_deref() == Some("interrupted");
+            return Some(Signal::Final { turn, content, interrupted });
+        }
+        Said::Session { session_id } => ProviderEvent::SessionStarted { session_id },
+        Said::Delta { delta } => ProviderEvent::Delta { text: delta },
+        Said::ThoughtDelta { delta } => ProviderEvent::ThoughtDelta { text: delta },
+        Said::Thought { content } => ProviderEvent::Thought { text: content },
+        Said::Failed { reason, message } => {
+            let outcome = Outcome::Failed { reason: failure(reason.as_deref()), detail: message };
+            ProviderEvent::TurnEnded(outcome)
+        }
+        Said::Proposed { tool } => ProviderEvent::ToolProposed(call(tool)),
+        Said::Started { tool, tool_id } => {
+            ProviderEvent::ToolStarted { id: tool.map(|tool| tool.id).or(tool_id)? }
+        }
+        Said::Completed { tool_id: id, result, error } => {
+            ProviderEvent::ToolCompleted { id, result, error }
+        }
+        Said::Asked { approval_id: id, tool, context, can_modify } => {
+            let (tool, can_modify) = (call(tool), can_modify.unwrap_or(true));
+            ProviderEvent::ApprovalRequested { id, tool, context, can_modify }
+        }
+        Said::Withdrawn { approval_id: id } => ProviderEvent::ApprovalWithdrawn { id },
+        Said::Plan { items } => {
+            ProviderEvent::Plan { items: items.into_iter().map(SaidItem::todo).collect() }
+        }
+        Said::Usage { model, usage } => ProviderEvent::Usage { model, usage: usage.tokens() },
+        Said::Progress { summary } => ProviderEvent::Progress { summary },
+        Said::Beat {} => ProviderEvent::Beat,
+        Said::Log { line } => return Some(log(LogSource::Stdout, &line, None)),
+    };
+    Some(Signal::Said { turn, event })
+}
+
+fn call(tool: SaidTool) -> ProviderTool {
+    ProviderTool { id: tool.id, name: tool.name, args: tool.args }
+}
+
+/// The reason that a program names, if it is one of a failure.
+fn failure(name: Option<&str>) -> TurnReason {
+    let known = TurnReason::ALL.iter().copied().find(|reason| Some(reason.name()) == name);
+    known
+        .filter(|reason| reason.status() == TurnStatus::Failed)
+        .unwrap_or(TurnReason::ProviderError)
+}
+
+/// Drains standard error: keeps its end, and tells lines at a bounded rate.
+pub(crate) async fn drain(
+    stderr: ChildStderr,
+    tail: Tail,
+    heard: Heard,
+    signals: mpsc::Sender<Signal>,
+) {
+    let mut source = BufReader::with_capacity(STDERR_LINE_BYTES_MAX, stderr);
+    let mut gate = Gate::default();
+    loop {
+        let piece = match source.fill_buf().await {
+            Ok(buffer) if !buffer.is_empty() => buffer,
+            Ok(_) | Err(_) => return,
+        };
+        let end = piece.iter().position(|byte| *byte == b'\n').map_or(piece.len(), |at| at + 1);
+        let line = piece[..end].to_vec();
+        source.consume(end);
+        heard.again();
+        tail.add(&line);
+        let Some(suppressed) = gate.pass() else { continue };
+        let text = String::from_utf8_lossy(&line);
+        let signal = log(LogSource::Stderr, text.trim_end(), suppressed);
+        // Nobody listens any more; the end is kept all the same.
+        if signals.send(signal).await.is_err() {
+            tracing::trace!("a line of standard error came too late");
+        }
+    }
+}

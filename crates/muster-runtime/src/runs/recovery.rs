@@ -1,0 +1,102 @@
+//! What a start does before anything else: nothing of an earlier server is left alive, and every
+//! turn that was in flight is brought to its end (RUNS-REC).
+
+use std::sync::Arc;
+
+use muster_core::{
+    Documents,
+    run::{
+        Ask, Runs as Room,
+        command::{Recover, SetStatus, StatusWish},
+        edge::Actor,
+        effect,
+        id::{RunId, TurnId},
+        lookup,
+        node::Process,
+        record::{RunStatus, StatusCode},
+    },
+};
+use muster_store::StoreError;
+
+use super::{
+    finish::{self, Ending},
+    lane::LaneOrder,
+    process::family,
+    shared::Shared,
+};
+
+/// What a run was left with.
+struct Left {
+    needs_recovery: bool,
+    processes: Vec<Process>,
+    turns: Vec<TurnId>,
+}
+
+fn left(docs: &Documents<Room>) -> lookup::Lookup<Left> {
+    Ok(Left {
+        needs_recovery: effect::needs_recovery(docs)?,
+        processes: lookup::nodes(docs)?.iter().filter_map(|node| node.process).collect(),
+        turns: lookup::live_turns(docs)?.iter().map(|turn| turn.id).collect(),
+    })
+}
+
+/// Recovers every run, and has done what is left to do.
+pub(crate) async fn recover(shared: &Arc<Shared>) -> Result<(), StoreError> {
+    let mark = shared.mark.clone();
+    let sweep = tokio::task::spawn_blocking(move || family::kill_strays(&mark));
+    if let Err(error) = sweep.await {
+        tracing::warn!(%error, "strays of an earlier server were not looked for");
+    }
+    let streams = shared.engine.store().snapshot()?.streams("run/")?;
+    let runs = streams.iter().filter(|stream| !stream.ended);
+    let runs = runs.filter_map(|stream| RunId::of_stream(&stream.name));
+    for run in runs.collect::<Vec<_>>() {
+        recover_run(shared, run).await;
+    }
+    Ok(())
+}
+
+async fn recover_run(shared: &Arc<Shared>, run: RunId) {
+    let found = match shared.view(run, |docs| Ok(left(docs)?)).await {
+        Ok(found) => found,
+        Err(error) => {
+            tracing::error!(%run, ?error, "a run cannot be recovered");
+            return;
+        }
+    };
+    if found.needs_recovery {
+        found.processes.into_iter().for_each(family::kill_recorded);
+        let mut turns = Vec::new();
+        for turn in found.turns {
+            turns.extend(finish::closing(shared, run, Ending::of(turn)).await);
+        }
+        let recover = Recover { shutdown: false, turns };
+        shared.report(run, Ask::Recover(Box::new(recover))).await;
+    }
+    follow(shared, run).await;
+}
+
+/// Goes on with a run: what was left to do is done, and a paused one resumes if settings say so.
+async fn follow(shared: &Arc<Shared>, run: RunId) {
+    let known = |docs: &Documents<Room>| {
+        let record = lookup::run(docs)?;
+        let restarted = record.status == RunStatus::Paused
+            && record.status_reason.as_ref().is_some_and(|reason| {
+                matches!(reason.code, StatusCode::Restart | StatusCode::Shutdown)
+            });
+        Ok((effect::outstanding(docs)?, restarted, record.status.is_active()))
+    };
+    let Ok((effects, restarted, active)) = shared.view(run, known).await else { return };
+    // The lane of every run compares its file of events with the store.
+    let Ok(lane) = shared.lane(run) else { return };
+    if active && lane.send(LaneOrder::Perform(effects)).is_err() {
+        tracing::error!(%run, "a run is not followed");
+    }
+    if restarted && shared.settings.resume_on_start {
+        let (shared, wish) = (Arc::clone(shared), SetStatus::to(StatusWish::Running));
+        let resume = move || shared.ask(run, Actor::USER, Ask::SetStatus(wish));
+        if !matches!(tokio::task::spawn_blocking(resume).await, Ok(Ok(_))) {
+            tracing::warn!(%run, "a run did not go on by itself");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! How a run goes: its turns end, its processes and lane end, its files wait in the trash, and the
+//! log forgets it.
+
+use std::{sync::Arc, time::Duration};
+
+use muster_core::run::{Ask, id::RunId, lookup};
+use tokio::sync::oneshot;
+
+use super::{
+    artifacts::make_private,
+    lane::LaneOrder,
+    schedule::Wish,
+    shared::{AskError, Shared},
+};
+
+/// How long turns may take to end before the processes are killed all the same.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// Pause between two looks at whether they have.
+const LOOK_PAUSE: Duration = Duration::from_millis(20);
+
+/// Deletes a run.
+pub(crate) async fn delete(shared: &Arc<Shared>, run: RunId) -> Result<(), AskError> {
+    shared.tell(run, Ask::DeleteRun).await?;
+    let over = async {
+        while shared.view(run, |docs| Ok(lookup::pulse(docs)?.active_turns)).await? > 0 {
+            tokio::time::sleep(LOOK_PAUSE).await;
+        }
+        Ok::<_, AskError>(())
+    };
+    if let Ok(outcome) = tokio::time::timeout(PATIENCE, over).await {
+        outcome?;
+    }
+    let lane = shared.lane(run)?;
+    let (stopped, stop) = oneshot::channel();
+    if lane.send(LaneOrder::Stop(stopped)).is_ok() && stop.await.is_err() {
+        tracing::warn!(%run, "a run ended before it was told to");
+    }
+    shared.forget_lane(run);
+    shared.wish(Wish::Forget(run));
+    let (gone, asked) = (Arc::clone(shared), run);
+    let removed = tokio::task::spawn_blocking(move || gone.forget(asked)).await;
+    if let Ok(outcome) = removed {
+        outcome?;
+    }
+    discard(shared, run);
+    Ok(())
+}
+
+/// Moves the files of a run to the trash.
+fn discard(shared: &Shared, run: RunId) {
+    let trash = shared.settings.home.join("trash");
+    let to = trash.join(format!("{run}-{}", shared.engine.now().0));
+    let from = shared.files.of_run(run);
+    if !from.exists() {
+        return;
+    }
+    if let Err(error) = make_private(&trash).and_then(|()| std::fs::rename(&from, &to)) {
+        tracing::warn!(%run, %error, "files of a deleted run stay where they are");
+    }
+}
+
+/// Removes what has been in the trash for long enough.
+pub(crate) fn empty_trash(shared: &Shared) {
+    const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+    let oldest = shared.engine.now().0 - i64::from(shared.settings.trash_days) * DAY_MS;
+    let Ok(entries) = std::fs::read_dir(shared.settings.home.join("trash")) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let at = name.to_str().and_then(|name| name.rsplit_once('-')?.1.parse::<i64>().ok());
+        if at.is_some_and(|at| at < oldest)
+            && let Err(error) = std::fs::remove_dir_all(entry.path())
+        {
+            tracing::warn!(%error, "the trash was not emptied");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! What all parts of the run runtime share: the way to ask, the way to read, and who is where.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use muster_core::{
+    Documents, Recorded, Refusal,
+    run::{
+        Ask, Command, Event, Rejection, Runs as Room,
+        edge::Actor,
+        event::ToolCompleted,
+        id::{RunId, Seed, ToolId, TurnId},
+        inbox::Item,
+        prompt::Prompt,
+    },
+};
+use tokio::{
+    runtime::Handle,
+    sync::{mpsc, oneshot, watch},
+};
+
+use super::{
+    artifacts::Files,
+    diff::Shadows,
+    lane::{self, LaneOrder},
+    schedule::Wish,
+    settings::RunsSettings,
+};
+use crate::{Engine, ExecuteError};
+
+/// Events that a command gave, in order.
+pub type RunEvents = Vec<Recorded<Event>>;
+/// Why a command gave none.
+pub type AskError = ExecuteError<Rejection>;
+
+/// Pause before a write that the store refused is tried again.
+const STORE_PAUSE: Duration = Duration::from_millis(500);
+
+/// A prompt that is written and whose turn begins.
+pub(crate) struct Planned {
+    /// What is sent, and what the effective prompt is.
+    pub(crate) prompt: Prompt,
+    /// The inputs that it holds.
+    pub(crate) inputs: Vec<Item>,
+}
+
+/// What all parts share.
+pub(crate) struct Shared {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) settings: RunsSettings,
+    pub(crate) files: Files,
+    pub(crate) shadows: Shadows,
+    /// Marks processes of this storage folder.
+    pub(crate) mark: String,
+    /// Says when everything ends.
+    pub(crate) closing: watch::Sender<bool>,
+    schedule: mpsc::UnboundedSender<Wish>,
+    lanes: Mutex<BTreeMap<RunId, mpsc::UnboundedSender<LaneOrder>>>,
+    planned: Mutex<BTreeMap<TurnId, Planned>>,
+    callers: Mutex<BTreeMap<ToolId, oneshot::Sender<ToolCompleted>>>,
+    runtime: Handle,
+}
+
+/// Values are moved in and out whole, so a panic elsewhere leaves them usable.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub(crate) fn over(
+        engine: Arc<Engine>,
+        settings: RunsSettings,
+        schedule: mpsc::UnboundedSender<Wish>,
+    ) -> Self {
+        Self {
+            files: Files::below(&settings.home),
+            shadows: Shadows::default(),
+            mark: super::process::mark(&settings.home),
+            closing: watch::Sender::new(false),
+            engine,
+            settings,
+            schedule,
+            lanes: Mutex::default(),
+            planned: Mutex::default(),
+            callers: Mutex::default(),
+            runtime: Handle::current(),
+        }
+    }
+
+    /// Asks the core. Answers when what came of it is durable; blocks until then.
+    pub(crate) fn ask(
+        self: &Arc<Self>,
+        run: RunId,
+        by: Actor,
+        ask: Ask,
+    ) -> Result<RunEvents, AskError> {
+        let lane = self.lane(run)?;
+        let command = Command { by, seed: Seed(self.fresh()), ask };
+        let work = move |draft: &mut muster_core::Draft<'_, Room>| {
+            draft.apply(&command).map(<[Recorded<Event>]>::to_vec)
+        };
+        let events = self.engine.execute::<Room, _>(run.stream(), work)?;
+        if !events.is_empty() && lane.send(LaneOrder::Look).is_err() {
+            tracing::debug!(%run, "nobody follows the run any more");
+        }
+        Ok(events)
+    }
+
+    /// Tells the core what came of something, in the name of the runtime. A store that cannot be
+    /// written is tried again until it can or everything ends (RUNS-EV-3).
+    pub(crate) async fn tell(
+        self: &Arc<Self>,
+        run: RunId,
+        ask: Ask,
+    ) -> Result<RunEvents, AskError> {
+        loop {
+            let (shared, asked) = (Arc::clone(self), ask.clone());
+            let task = move || shared.ask(run, Actor::RUNTIME, asked);
+            match tokio::task::spawn_blocking(task).await {
+                Ok(Err(ExecuteError::Store(failure))) if !*self.closing.borrow() => {
+                    tracing::warn!(%run, error = %failure.0, "the store cannot be written");
+                    tokio::time::sleep(STORE_PAUSE).await;
+                }
+                Ok(outcome) => return outcome,
+                Err(error) => {
+                    let (action, cause) = ("told a run", error.to_string());
+                    return Err(muster_store::StoreError::Engine { action, cause }.into());
+                }
+            }
+        }
+    }
+
+    /// The same where a refusal means that the matter is settled already.
+    pub(crate) async fn report(self: &Arc<Self>, run: RunId, ask: Ask) -> RunEvents {
+        match self.tell(run, ask).await {
+            Ok(events) => events,
+            Err(error) => {
+                tracing::debug!(%run, ?error, "a report came too late");
+                Vec::new()
+            }
+        }
+    }
+
+    /// Runs a view over one moment of a run, off the threads that must not wait.
+    pub(crate) async fn view<T: Send + 'static>(
+        self: &Arc<Self>,
+        run: RunId,
+        view: impl Fn(&Documents<Room>) -> Result<T, Refusal<Room>> + Send + 'static,
+    ) -> Result<T, AskError> {
+        let shared = Arc::clone(self);
+        let read = move || shared.engine.read::<Room, T>(&run.stream(), view);
+        match tokio::task::spawn_blocking(read).await {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let (action, cause) = ("read a run", error.to_string());
+                Err(muster_store::StoreError::Engine { action, cause }.into())
+            }
+        }
+    }
+
+    /// A fresh id: a version 7 UUID that nobody else has.
+    pub(crate) fn fresh(&self) -> u128 {
+        let mut bytes = [0; 16];
+        if let Err(error) = getrandom::fill(&mut bytes) {
+            unreachable!("the operating system has random numbers: {error}");
+        }
+        Seed(u128::from_be_bytes(bytes)).mint(self.engine.now()).fresh()
+    }
+
+    /// The lane of a run; it follows everything from now on.
+    pub(crate) fn lane(
+        self: &Arc<Self>,
+        run: RunId,
+    ) -> Result<mpsc::UnboundedSender<LaneOrder>, AskError> {
+        let mut lanes = locked(&self.lanes);
+        if let Some(lane) = lanes.get(&run).filter(|lane| !lane.is_closed()) {
+            return Ok(lane.clone());
+        }
+        let after = self.engine.store().snapshot()?.head(&run.stream())?.seq;
+        let (lane, orders) = mpsc::unbounded_channel();
+        self.runtime.spawn(lane::Lane::of(Arc::clone(self), run, after).follow(orders));
+        lanes.insert(run, lane.clone());
+        Ok(lane)
+    }
+
+    /// Forgets a run whose lane has ended; nothing follows it.
+    pub(crate) fn forget(&self, run: RunId) -> Result<(), AskError> {
+        let seed = Seed(self.fresh());
+        let command = Command { by: Actor::RUNTIME, seed, ask: Ask::RemoveRun };
+        let work = move |draft: &mut muster_core::Draft<'_, Room>| draft.apply(&command).map(drop);
+        self.engine.execute::<Room, _>(run.stream(), work)
+    }
+
+    /// Every lane that there is.
+    pub(crate) fn lanes(&self) -> Vec<(RunId, mpsc::UnboundedSender<LaneOrder>)> {
+        locked(&self.lanes).iter().map(|(run, lane)| (*run, lane.clone())).collect()
+    }
+
+    /// Forgets the lane of a run that is gone.
+    pub(crate) fn forget_lane(&self, run: RunId) {
+        locked(&self.lanes).remove(&run);
+    }
+
+    /// Wishes that somebody looks for nodes that may start.
+    pub(crate) fn wish(&self, wish: Wish) {
+        if self.schedule.send(wish).is_err() {
+            tracing::debug!("nothing is scheduled any more");
+        }
+    }
+
+    /// Keeps a prompt until its turn is sent.
+    pub(crate) fn plan(&self, turn: TurnId, planned: Planned) {
+        locked(&self.planned).insert(turn, planned);
+    }
+
+    /// Takes the prompt of a turn.
+    pub(crate) fn take_plan(&self, turn: TurnId) -> Option<Planned> {
+        locked(&self.planned).remove(&turn)
+    }
+
+    /// Waits for the outcome of a call.
+    pub(crate) fn await_call(&self, tool: ToolId) -> oneshot::Receiver<ToolCompleted> {
+        let (sender, receiver) = oneshot::channel();
+        locked(&self.callers).insert(tool, sender);
+        receiver
+    }
+
+    /// Nobody waits for a call any more.
+    pub(crate) fn leave_call(&self, tool: ToolId) {
+        locked(&self.callers).remove(&tool);
+    }
+
+    /// Gives the outcome of a call to whoever waits for it; answers whether somebody did.
+    pub(crate) fn answer_call(&self, completed: &ToolCompleted) -> bool {
+        let caller = locked(&self.callers).remove(&completed.tool_id);
+        caller.is_some_and(|caller| caller.send(completed.clone()).is_ok())
+    }
+}

@@ -1,0 +1,174 @@
+//! Programs that misbehave: each fails alone, within its limit, and leaves nothing behind.
+
+use std::time::{Duration, Instant};
+
+use muster_core::run::{
+    Ask,
+    command::{NodeInput, SettingsPatch},
+    node::NodeStatus,
+    turn::{TurnReason, TurnStatus},
+};
+
+use super::{Profile, Provider, RunFields, Stage, input, processes_of, with_settings};
+
+/// Settings under which nothing is tried again.
+fn once() -> RunFields {
+    with_settings(SettingsPatch { retry_max: Some(0), ..SettingsPatch::default() })
+}
+
+fn quiet_for(seconds: u32) -> RunFields {
+    with_settings(SettingsPatch {
+        retry_max: Some(0),
+        silence_seconds: Some(seconds),
+        ..SettingsPatch::default()
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_2_a_program_that_exits_fails_alone_with_its_errors() {
+    let stage = Stage::set_with(|_| {}, once()).await;
+    let (bad, good) = (stage.add("bad", "implementer"), stage.add("good", "implementer"));
+    stage.say(bad, "stderr out of luck; exit 3");
+    let turns = stage.ended(bad, 1).await;
+    assert_eq!(turns[0].reason, Some(TurnReason::Exited));
+    let detail = turns[0].detail.clone().unwrap();
+    assert!(detail.contains("exit code 3") && detail.contains("out of luck"), "{detail}");
+    assert_eq!(stage.node(bad).status, NodeStatus::Failed);
+    assert!(stage.artifact(turns[0].artifacts.log.unwrap()).contains("out of luck"));
+    let began = Instant::now();
+    stage.say(good, "final fine");
+    stage.ended(good, 1).await;
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_3_a_silent_program_fails_after_its_limit() {
+    let stage = Stage::set_with(|_| {}, quiet_for(10)).await;
+    let (silent, good) = (stage.add("silent", "implementer"), stage.add("good", "implementer"));
+    stage.say(silent, "hang");
+    stage.until("it is sent", |s| s.turns(silent).first().is_some_and(|turn| turn.sent)).await;
+    stage.say(good, "final fine");
+    stage.ended(good, 1).await;
+    let turns = stage.ended(silent, 1).await;
+    assert_eq!(turns[0].reason, Some(TurnReason::Silent));
+    let warned = stage.events_of("turn.status");
+    assert_eq!(warned.iter().filter(|event| event["status"] == "silent").count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_4_late_text_of_an_interrupted_turn_leaks_nowhere() {
+    let stage = Stage::set().await;
+    let node = stage.add("deaf", "implementer");
+    stage.say(node, "say begun; deaf; sleep 3000; final LEAK");
+    stage.until("it works", |stage| stage.node(node).connection.streaming).await;
+    stage.message(node, "final mine", true);
+    let turns = stage.ended(node, 2).await;
+    assert_eq!(turns[0].status, Some(TurnStatus::Interrupted));
+    assert_eq!(stage.answer(&turns[1]), "mine");
+    let later = turns[1].id.to_string();
+    let leaks = |event: &serde_json::Value| {
+        event["turnId"] == later.as_str() && event.to_string().contains("LEAK")
+    };
+    assert!(!stage.events().iter().any(leaks));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_turn_2_text_behind_the_end_of_its_turn_goes_to_the_log() {
+    let stage = Stage::set().await;
+    let node = stage.add("slow", "implementer");
+    stage.say(node, "late 150 STRAY; final first");
+    stage.ended(node, 1).await;
+    stage.say(node, "sleep 400; final second");
+    let turns = stage.ended(node, 2).await;
+    assert_eq!(stage.answer(&turns[1]), "second");
+    let logs = stage.events_of("node.log");
+    let stray = logs.iter().find(|event| event["line"] == "STRAY").unwrap();
+    assert_eq!(stray["turnId"], turns[0].id.to_string().as_str());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_6_a_message_wakes_a_failed_node() {
+    let stage = Stage::set_with(|_| {}, once()).await;
+    let node = stage.add("weak", "implementer");
+    stage.say(node, "exit 1");
+    stage.ended(node, 1).await;
+    assert_eq!(stage.node(node).status, NodeStatus::Failed);
+    stage.ask(Ask::StartNode { node });
+    stage.until("it is tried again", |stage| stage.turns(node).len() >= 2).await;
+    stage.ended(node, 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_7_nothing_that_a_program_started_outlives_it() {
+    let stage = Stage::set().await;
+    let node = stage.add("parent", "implementer");
+    stage.say(
+        node,
+        "run (setsid sleep 1000 > /dev/null 2>&1 &) ; run (sleep 1000 > /dev/null 2>&1 &) ; \
+         run setsid env -i sleep 1000 > /dev/null 2>&1 & sleep 0.1 ; final done",
+    );
+    stage.ended(node, 1).await;
+    let alive = processes_of(stage.run);
+    assert!(alive.len() >= 3, "{alive:?}");
+    stage.ask(Ask::StopNode { node });
+    stage.until("all are gone", |stage| processes_of(stage.run).is_empty()).await;
+    assert!(stage.node(node).held);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_8_a_missing_program_is_named() {
+    let missing = Profile::jsonl(vec!["muster-no-such-program".to_owned()]);
+    let change = |settings: &mut super::RunsSettings| {
+        settings.profiles.insert((Provider::Custom, "missing".to_owned()), missing);
+    };
+    let stage = Stage::set_with(change, RunFields::default()).await;
+    let profile = Some("missing".to_owned());
+    let node = stage.add_with(NodeInput { provider_profile: profile, ..input("ghost") });
+    stage.say(node, "final never");
+    let turns = stage.ended(node, 1).await;
+    assert_eq!(turns[0].reason, Some(TurnReason::SpawnFailed));
+    assert!(turns[0].detail.as_ref().unwrap().contains("muster-no-such-program"));
+    assert_eq!(stage.node(node).status, NodeStatus::Failed);
+    assert_eq!(stage.node(node).retry, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_text_is_bounded_and_kept_in_a_file() {
+    let stage = Stage::set_with(|_| {}, once()).await;
+    let (loud, good) = (stage.add("loud", "implementer"), stage.add("good", "implementer"));
+    stage.say(loud, "flood 104857600; final end");
+    stage.until("it floods", |stage| stage.node(loud).connection.streaming).await;
+    let began = Instant::now();
+    stage.say(good, "final fine");
+    stage.ended(good, 1).await;
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    let turns = stage.ended(loud, 1).await;
+    assert_eq!(turns[0].status, Some(TurnStatus::Completed), "{:?}", turns[0].detail);
+    let text = stage.answer(&turns[0]);
+    assert!(text.len() < 1_100_000 && text.contains("more was said than is shown"));
+    let files = stage.events_of("artifact.created");
+    let file = files.iter().find(|event| event["artifact"]["name"] == "message.txt").unwrap();
+    assert!(file["artifact"]["size"].as_u64().unwrap() > 3_900_000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_without_an_end_is_a_protocol_error() {
+    let stage = Stage::set_with(|_| {}, once()).await;
+    let node = stage.add("endless", "implementer");
+    stage.say(node, "long 104857600; hang");
+    let turns = stage.ended(node, 1).await;
+    assert_eq!(turns[0].reason, Some(TurnReason::ProtocolError), "{:?}", turns[0].detail);
+    stage.until("it is gone", |stage| processes_of(stage.run).is_empty()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn garbage_and_a_flood_of_errors_are_logged_and_passed_over() {
+    let stage = Stage::set_with(|_| {}, once()).await;
+    let node = stage.add("noisy", "implementer");
+    stage.say(node, "garbage; errors 10485760; final still here");
+    let turns = stage.ended(node, 1).await;
+    assert_eq!(stage.answer(&turns[0]), "still here");
+    let logs = stage.events_of("node.log");
+    assert!(logs.iter().any(|event| event["line"] == "plain text"));
+    assert!(logs.len() < 200, "{} lines were told", logs.len());
+}

@@ -1,0 +1,250 @@
+//! Phases, AUTO, loop safety, restarts and files of a run.
+
+use muster_core::run::{
+    Ask,
+    command::{CheckInput, NodeInput, PutEdge, RunFields, SettingsPatch, StatusWish},
+    edge::EdgeType,
+    id::NodeId,
+    node::NodeStatus,
+    record::{Mode, Phase, RunStatus, StatusCode},
+    turn::{Trigger, TurnReason, TurnStatus},
+};
+
+use super::{Stage, input, processes_of, server, with_settings};
+
+fn orchestrator(label: &str) -> NodeInput {
+    NodeInput { role_template: Some("orchestrator".to_owned()), ..input(label) }
+}
+
+/// AUTO without pauses, with a program that does this when nothing arrived.
+async fn auto(script: &str, patch: SettingsPatch) -> Stage {
+    let patch = SettingsPatch { auto_min_interval_ms: Some(0), ..patch };
+    let script = script.to_owned();
+    let change = |settings: &mut super::RunsSettings| {
+        for profile in settings.profiles.values_mut() {
+            profile.env.insert("AGENT_AUTO".to_owned(), script.clone());
+        }
+    };
+    let stage = Stage::set_with(change, with_settings(patch)).await;
+    stage.ask(Ask::SetModes { mode: Some(Mode::Auto), global_mode: None });
+    stage
+}
+
+fn check(name: &str, command: &str) -> CheckInput {
+    CheckInput {
+        id: None,
+        name: name.to_owned(),
+        command: command.to_owned(),
+        cwd: None,
+        timeout_seconds: None,
+        required: None,
+    }
+}
+
+impl Stage {
+    async fn paused(&self, code: StatusCode) {
+        let is_so = |stage: &Stage| {
+            let run = stage.record();
+            run.status == RunStatus::Paused
+                && run.status_reason.is_some_and(|reason| reason.code == code)
+        };
+        self.until(&format!("the run is paused: {code}"), is_so).await;
+    }
+
+    async fn completed(&self) {
+        let done = |stage: &Stage| stage.record().status == RunStatus::Completed;
+        self.until("the run is completed", done).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_14_auto_waits_for_whoever_works_for_the_orchestrator() {
+    let stage = auto("say auto turn", SettingsPatch::default()).await;
+    let worker = stage.add("worker", "implementer");
+    let lead = stage.add_with(orchestrator("lead"));
+    stage.ask(Ask::PutEdge(PutEdge::between(lead, worker)));
+    let task = "sleep 1500, then report";
+    stage.say(
+        lead,
+        &format!(
+            r#"tool send_handoff {{"to": "{worker}", "message": "sleep 1500"}}; final {task}"#
+        ),
+    );
+    stage.ended(worker, 1).await;
+    stage.until("the report was read", |stage| stage.turns(lead).len() >= 2).await;
+    let (lead, worker) = (stage.turns(lead), stage.turns(worker));
+    assert_eq!(lead[1].trigger, Trigger::Handoff, "{}", stage.log());
+    assert!(lead[1].started_at >= worker[0].ended_at.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_15_auto_goes_on_until_the_run_is_declared_done() {
+    let stage =
+        auto(r#"tool complete_run {"summary": "all done"}"#, SettingsPatch::default()).await;
+    let lead = stage.add_with(orchestrator("lead"));
+    stage.say(lead, "final begun");
+    stage.completed().await;
+    assert_eq!(stage.turns(lead)[1].trigger, Trigger::Auto);
+    let phases: Vec<_> = stage.events_of("run.phase");
+    let reasons: Vec<_> = phases.iter().map(|event| event["reason"].as_str().unwrap()).collect();
+    assert_eq!(reasons, ["created", "boot_ok", "completion_requested", "no_checks", "no_changes"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_16_and_41_a_stall_ends_with_one_call() {
+    let stage = auto("final the same", SettingsPatch::default()).await;
+    let lead = stage.add_with(orchestrator("lead"));
+    stage.say(lead, "final first");
+    stage.paused(StatusCode::Stalled).await;
+    let turns = stage.turns(lead).len();
+    assert_eq!(turns, 4, "the third equal turn stalls");
+    stage.say(lead, "final meanwhile");
+    stage.wish(StatusWish::Running);
+    let turns = stage.ended(lead, turns + 2).await;
+    assert_eq!(stage.answer(&turns[4]), "meanwhile");
+    assert_eq!(turns[5].trigger, Trigger::Auto);
+    let report = stage.events_of("artifact.created");
+    assert!(report.iter().any(|event| event["artifact"]["name"] == "stall.report.json"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_17_a_reset_keeps_queued_messages() {
+    let stage = Stage::set().await;
+    let node = stage.add("worker", "implementer");
+    stage.say(node, "say begun; sleep 60000");
+    stage.until("it works", |stage| stage.node(node).connection.streaming).await;
+    stage.say(node, "final kept");
+    stage.ask(Ask::ResetNode { node, reason: None });
+    let turns = stage.ended(node, 2).await;
+    assert_eq!(turns[0].reason, Some(TurnReason::NodeReset));
+    assert_eq!(stage.answer(&turns[1]), "kept");
+    assert_eq!(stage.events_of("node.reset").len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_40_equal_outputs_stall_and_new_changes_do_not() {
+    let stage = Stage::set().await;
+    let node = stage.add("worker", "implementer");
+    for at in 0..4 {
+        stage.say(node, &format!("run echo {at} >> log.txt; final the same"));
+        stage.ended(node, at + 1).await;
+    }
+    assert_eq!(stage.record().status, RunStatus::Running, "new diffs are progress");
+    for at in 4..6 {
+        stage.say(node, "final the same");
+        stage.ended(node, at + 1).await;
+    }
+    stage.paused(StatusCode::Stalled).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_42_two_nodes_do_not_answer_each_other_for_ever() {
+    let stage = Stage::set().await;
+    let (one, two) = (stage.add("one", "implementer"), stage.add("two", "implementer"));
+    stage.ask(Ask::PutEdge(PutEdge::between(one, two)));
+    let back = PutEdge { kind: Some(EdgeType::Report), ..PutEdge::between(two, one) };
+    stage.ask(Ask::PutEdge(back));
+    stage.say(one, "final over to you");
+    stage.ended(two, 1).await;
+    let rest = |stage: &Stage| {
+        [one, two].iter().all(|node| {
+            let node = stage.node(*node);
+            node.status == NodeStatus::Idle && node.queue.is_empty()
+        })
+    };
+    stage.until("both rest", rest).await;
+    assert!(stage.turns(one).len() + stage.turns(two).len() <= 4, "{}", stage.log());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_46_a_failing_verify_returns_with_its_report_and_a_passing_one_ends() {
+    let fields = RunFields {
+        checks: Some(vec![check("file", "test -f built.txt"), check("echo", "echo ok")]),
+        ..RunFields::default()
+    };
+    let stage = Stage::set_with(|_| {}, fields).await;
+    let lead = stage.add_with(orchestrator("lead"));
+    stage.say(lead, r#"tool complete_run {"summary": "done?"}"#);
+    stage.until("the report is there", |stage| stage.turns(lead).len() >= 2).await;
+    let turns = stage.ended(lead, 2).await;
+    assert!(stage.answer(&turns[1]).contains("file"), "{}", stage.answer(&turns[1]));
+    let verification = stage.record().verification.unwrap();
+    assert!(!verification.ok);
+    let report = stage.artifact(verification.artifact_id);
+    assert!(report.contains("\"exitCode\": 1"), "{report}");
+    stage.say(lead, r#"run touch built.txt; tool complete_run {"summary": "done"}"#);
+    stage.completed().await;
+    assert_eq!(stage.record().phase, Phase::Done);
+    let files = stage.events_of("artifact.created");
+    assert!(files.iter().any(|event| event["artifact"]["name"] == "docs.sync.json"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_6_and_16_a_restart_pauses_and_one_call_resumes() {
+    let stage = Stage::set().await;
+    let node = stage.add("worker", "implementer");
+    stage.say(node, "session ps-1; say begun; sleep 700; final whole");
+    stage.until("it works", |stage| stage.node(node).connection.streaming).await;
+    let stage = stage.restart().await;
+    stage.paused(StatusCode::Shutdown).await;
+    let turn = stage.turns(node).remove(0);
+    assert_eq!(turn.reason, Some(TurnReason::ServerShutdown));
+    assert_eq!(processes_of(stage.run), [].into());
+    stage.say(node, "final after the restart");
+    stage.wish(StatusWish::Running);
+    let turns = stage.ended(node, 2).await;
+    assert_eq!(turns[1].trigger, Trigger::Resume);
+    assert_eq!(turns[1].status, Some(TurnStatus::Completed));
+    assert!(stage.answer(&turns[1]).contains("begun"), "its inputs came again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_45_a_torn_file_of_events_is_whole_again_after_a_start() {
+    let stage = Stage::set().await;
+    let node = stage.add("worker", "implementer");
+    stage.say(node, "final done");
+    stage.ended(node, 1).await;
+    let file = stage.settings.home.join("runs").join(stage.run.to_string()).join("events.jsonl");
+    let whole = |stage: &Stage| {
+        let expected: Vec<String> = stage.events().iter().map(ToString::to_string).collect();
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let lines: Vec<String> = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+            .map(|value| value.to_string())
+            .collect();
+        text.ends_with('\n') && lines == expected
+    };
+    stage.until("the file has every event", whole).await;
+    let runs = stage.runs.clone();
+    runs.shut_down().await;
+    let text = std::fs::read(&file).unwrap();
+    for damaged in [&text[..text.len() / 2 + 7], b"", b"{\"seq\": 1}\n"] {
+        std::fs::write(&file, damaged).unwrap();
+        let again = server(&stage.settings).await;
+        stage.until("the file is whole again", whole).await;
+        again.shut_down().await;
+    }
+    let mut longer = text.clone();
+    longer.extend_from_slice(b"{\"seq\": 9999}\n");
+    std::fs::write(&file, longer).unwrap();
+    let again = server(&stage.settings).await;
+    stage.until("the file is whole again", whole).await;
+    again.shut_down().await;
+    assert!(stage.settings.home.join("runs").join(stage.run.to_string()).join("run.json").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_run_is_gone_and_its_files_wait_in_the_trash() {
+    let stage = Stage::set().await;
+    let node: NodeId = stage.add("worker", "implementer");
+    stage.say(node, "say begun; sleep 60000");
+    stage.until("it works", |stage| stage.node(node).connection.streaming).await;
+    stage.runs.delete(stage.run).await.unwrap();
+    assert_eq!(processes_of(stage.run), [].into());
+    let gone = stage.runs.read(stage.run, |docs| muster_core::run::lookup::run(docs).cloned());
+    assert!(gone.is_err());
+    let trash: Vec<_> = std::fs::read_dir(stage.settings.home.join("trash")).unwrap().collect();
+    assert_eq!(trash.len(), 1);
+    assert!(!stage.settings.home.join("runs").join(stage.run.to_string()).exists());
+}

@@ -1,0 +1,201 @@
+//! One turn, and several at once.
+
+use std::time::{Duration, Instant};
+
+use muster_core::run::{
+    Ask,
+    approval::Verdict,
+    command::{CallFiles, NodeInput, PermissionPatch, Resolve},
+    id::ApprovalId,
+    node::{NodeStatus, PermissionsMode},
+    turn::{PromptKind, TurnReason, TurnStatus},
+};
+use serde_json::Value;
+
+use super::{Stage, git, input, processes_of};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_is_answered() {
+    let stage = Stage::set().await;
+    let node = stage.add("worker", "implementer");
+    stage.say(node, "say hello; final hello world");
+    let turns = stage.ended(node, 1).await;
+    assert_eq!(turns[0].status, Some(TurnStatus::Completed), "{}", stage.log());
+    assert_eq!(stage.answer(&turns[0]), "hello world");
+    assert_eq!(stage.node(node).summary, "hello world");
+    stage.say(node, "again");
+    let turns = stage.ended(node, 2).await;
+    assert_eq!(turns[1].prompt_kind, PromptKind::Delta);
+    assert_eq!(stage.answer(&turns[1]).trim(), "again");
+    stage.runs.shut_down().await;
+    assert_eq!(processes_of(stage.run), [].into());
+}
+
+fn gated(label: &str) -> NodeInput {
+    let mode = Some(PermissionsMode::Gated);
+    let permissions = PermissionPatch { cli_permissions_mode: mode, ..PermissionPatch::default() };
+    NodeInput { permissions, ..input(label) }
+}
+
+impl Stage {
+    /// The approval that a node waits for.
+    async fn asked(&self, node: super::NodeId) -> ApprovalId {
+        self.until("somebody is asked", |stage| !stage.node(node).awaiting.is_empty()).await;
+        self.node(node).awaiting[0]
+    }
+
+    fn resolve(&self, approval: ApprovalId, verdict: Verdict, args: Option<Value>) {
+        let modified_args = args.and_then(|args| args.as_object().cloned());
+        let (reason, files) = (None, CallFiles::default());
+        let resolve = Resolve { approval, verdict, modified_args, reason, files };
+        self.ask(Ask::Resolve(Box::new(resolve)));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_1_nodes_and_runs_work_side_by_side() {
+    let stage = Stage::set().await;
+    let nodes: Vec<_> = (0..8).map(|at| stage.add(&format!("n{at}"), "implementer")).collect();
+    let began = Instant::now();
+    nodes.iter().for_each(|node| stage.say(*node, "sleep 2000; final done"));
+    for node in &nodes {
+        stage.ended(*node, 1).await;
+    }
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(3), "8 nodes of 2 s took {took:?}");
+    let turns: Vec<_> = nodes.iter().flat_map(|node| stage.turns(*node)).collect();
+    assert!(turns.iter().all(|turn| turn.status == Some(TurnStatus::Completed)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_5_an_approval_reaches_the_program_and_its_turn_ends() {
+    let stage = Stage::set().await;
+    let node = stage.add_with(gated("careful"));
+    stage.say(node, r#"ask shell {"cmd": "ls"}; final went on"#);
+    let approval = stage.asked(node).await;
+    assert_eq!(stage.node(node).status, NodeStatus::Blocked);
+    stage.resolve(approval, Verdict::Approved, None);
+    let turns = stage.ended(node, 1).await;
+    assert_eq!(stage.answer(&turns[0]), "<approved> \n\nwent on");
+    stage.say(node, r#"ask shell {"cmd": "rm"}; final went on"#);
+    let approval = stage.asked(node).await;
+    stage.resolve(approval, Verdict::Denied, None);
+    let turns = stage.ended(node, 2).await;
+    assert_eq!(stage.answer(&turns[1]), "<denied> \n\nwent on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_app_1_without_a_gate_questions_are_answered_yes() {
+    let stage = Stage::set().await;
+    let node = stage.add("bold", "implementer");
+    stage.say(node, r#"ask shell {"cmd": "ls"}"#);
+    let turns = stage.ended(node, 1).await;
+    assert_eq!(stage.answer(&turns[0]), "<approved> ");
+    assert_eq!(stage.events_of("approval.requested").len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_9_all_messages_of_a_turn_are_in_its_final() {
+    let stage = Stage::set().await;
+    let node = stage.add("talker", "implementer");
+    stage.say(node, "say first; sleep 80; say second; sleep 80; final third");
+    let turns = stage.ended(node, 1).await;
+    assert_eq!(stage.answer(&turns[0]), "first second \n\nthird");
+    assert!(stage.events_of("message.assistant.delta").len() >= 2, "text is joined, not held back");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_10_session_usage_and_cost_are_the_programs_own() {
+    let stage = Stage::set().await;
+    let node = stage.add("counter", "implementer");
+    stage.say(node, "session ps-77; usage 900 60; final done");
+    stage.ended(node, 1).await;
+    let node = stage.node(node);
+    assert_eq!(node.session.session_id, "ps-77");
+    assert_eq!((node.usage.prompt_tokens, node.usage.total_tokens), (900, 960));
+    assert_eq!(node.usage.cost_usd, Some(0.25));
+    assert_eq!(stage.record().usage.completion_tokens, 60);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_11_an_interruption_ends_the_turn_and_is_answered_next() {
+    let stage = Stage::set().await;
+    let node = stage.add("sleeper", "implementer");
+    stage.say(node, "say begun; sleep 60000; final never");
+    stage.until("it works", |stage| stage.node(node).connection.streaming).await;
+    let began = Instant::now();
+    stage.message(node, "final yes?", true);
+    let turns = stage.ended(node, 2).await;
+    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+    assert_eq!(turns[0].reason, Some(TurnReason::UserInterrupt));
+    assert_eq!(stage.answer(&turns[0]).trim(), "begun");
+    assert_eq!(stage.answer(&turns[1]), "yes?");
+    let finals = stage.events_of("message.assistant.final");
+    assert_eq!(finals[0]["status"], "interrupted");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_38_the_outcome_of_a_command_reaches_the_agent() {
+    let stage = Stage::set().await;
+    let node = stage.add("worker", "implementer");
+    stage.say(node, r#"tool command {"cmd": "cat first.txt"}; tool read_file {"path": "nope"}"#);
+    let turns = stage.ended(node, 1).await;
+    let answer = stage.answer(&turns[0]);
+    assert!(answer.contains(r#"<"one\ntwo\n">"#), "{answer}");
+    assert!(answer.contains("refused: \"nope does not exist\""), "{answer}");
+    assert_eq!(stage.events_of("tool.completed").len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_32_the_prompt_of_a_turn_that_hangs_can_be_read() {
+    let stage = Stage::set().await;
+    let node = stage.add("stuck", "implementer");
+    stage.say(node, "hang");
+    stage.until("it is sent", |s| s.turns(node).first().is_some_and(|turn| turn.sent)).await;
+    let turn = stage.turns(node).remove(0);
+    let full = stage.artifact(turn.artifacts.prompt_full.unwrap());
+    assert!(full.contains("hang"), "{full}");
+    let blocks = stage.artifact(turn.artifacts.prompt_blocks.unwrap());
+    let blocks: Value = serde_json::from_str(&blocks).unwrap();
+    let parts = ["system", "role", "mode", "task"].map(|name| blocks[name].as_str().unwrap());
+    assert_eq!(parts.join("\n\n"), full, "the blocks are the prompt");
+    stage.ask(Ask::StopNode { node });
+    stage.ended(node, 1).await;
+    assert_eq!(processes_of(stage.run), [].into());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_33_every_completed_turn_has_a_diff_and_the_index_is_untouched() {
+    let stage = Stage::set().await;
+    let node = stage.add("worker", "implementer");
+    let work = stage.work();
+    std::fs::write(work.join("mine.txt"), "untracked before\n").unwrap();
+    let index = std::fs::read(work.join(".git/index")).unwrap();
+    stage.say(
+        node,
+        "run echo three >> first.txt && echo new > fresh.txt && git mv -k x y 2>/dev/null; \
+         run printf 'a\\0b' > binary.bin; final done",
+    );
+    let turns = stage.ended(node, 1).await;
+    let diff = turns[0].artifacts.diff.unwrap();
+    let text = stage.artifact(diff);
+    assert!(text.contains("+three") && text.contains("+new"), "{text}");
+    assert!(text.contains("binary binary.bin: 3 bytes"), "{text}");
+    let metadata = stage.runs.artifact(stage.run, diff).unwrap().metadata.diff.unwrap();
+    assert_eq!(metadata.files_changed, ["binary.bin", "first.txt", "fresh.txt"]);
+    assert_eq!(std::fs::read(work.join(".git/index")).unwrap(), index);
+    stage.say(
+        node,
+        "run rm mine.txt && git add -A && git -c user.name=a -c user.email=a@b commit -qm all; \
+         run mv fresh.txt moved.txt; final done",
+    );
+    let turns = stage.ended(node, 2).await;
+    let diff = turns[1].artifacts.diff.unwrap();
+    let metadata = stage.runs.artifact(stage.run, diff).unwrap().metadata.diff.unwrap();
+    assert_eq!(metadata.files_changed, ["fresh.txt", "mine.txt", "moved.txt"]);
+    let status = git(&work, &["status", "--porcelain"]);
+    assert_eq!(status, " D fresh.txt\n?? moved.txt\n");
+    stage.say(node, "final nothing");
+    let turns = stage.ended(node, 3).await;
+    assert_eq!(stage.artifact(turns[2].artifacts.diff.unwrap()), "no changes\n");
+}

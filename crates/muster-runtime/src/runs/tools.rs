@@ -1,0 +1,255 @@
+//! Tools of Muster that agents call: what is offered, how a call is made, and the ones that the
+//! runtime executes itself.
+
+mod files;
+mod look;
+mod offer;
+
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+
+use muster_core::{
+    Documents,
+    run::{
+        Ask, Rejection, Runs as Room,
+        artifact::{ArtifactKind, artifact_reference},
+        command::{AgentCall, CallFiles, READ_TOOLS},
+        event::{ToolError, ToolResult},
+        id::{NodeId, RunId, ToolId, TurnId},
+        limits, lookup,
+        node::{CommandRight, Node},
+        record::Run,
+        turn::{Tool, Turn},
+    },
+};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+pub(crate) use self::offer::offered;
+use super::{
+    bound,
+    finish::{redacted, write},
+    packs,
+    process::{Launch, capture, family::Family},
+    reports::report,
+    shared::{RunEvents, Shared},
+};
+use crate::ExecuteError;
+
+/// Bytes of output that an agent gets (RUNS-TOOL-8).
+const OUTPUT_BYTES_MAX: usize = 16 * 1024;
+/// How long a command may take unless the call says otherwise.
+const COMMAND_SECONDS: u64 = 600;
+/// How long a command may take at most.
+const COMMAND_SECONDS_MAX: u64 = 7_200;
+
+/// A call that an agent makes.
+pub(crate) struct Called {
+    /// The turn that it is made in.
+    pub(crate) turn: TurnId,
+    /// Its id.
+    pub(crate) tool: ToolId,
+    /// The program's id of it.
+    pub(crate) provider_id: Option<String>,
+    /// Name of the tool.
+    pub(crate) name: String,
+    /// Its arguments.
+    pub(crate) args: Map<String, Value>,
+}
+
+/// A call that the runtime executes.
+pub(crate) struct Call {
+    /// The node.
+    pub(crate) node: NodeId,
+    /// The turn.
+    pub(crate) turn: TurnId,
+    /// The call.
+    pub(crate) tool: Tool,
+}
+
+/// Makes a call: the core decides, and a refusal is told to the log in words. The error is for a
+/// call that could not be told at all.
+pub(crate) async fn call(
+    shared: &Arc<Shared>,
+    run: RunId,
+    node: NodeId,
+    called: Called,
+) -> Result<RunEvents, ToolError> {
+    let files = files_for(shared, run, node, &called).await;
+    let task_done = match called.name.as_str() {
+        "complete_run" => task_done(shared, run).await,
+        _ => None,
+    };
+    let call = AgentCall {
+        turn: called.turn,
+        tool: Some(called.tool),
+        provider_id: called.provider_id,
+        name: called.name,
+        args: called.args,
+        files,
+        task_done,
+    };
+    let refusal = match shared.tell(run, Ask::CallTool(Box::new(call.clone()))).await {
+        Ok(events) => return Ok(events),
+        Err(ExecuteError::Rejected(rejection)) => words(&rejection),
+        Err(ExecuteError::Store(failure)) => {
+            let code = Some("STORE_UNAVAILABLE".to_owned());
+            return Err(ToolError { message: failure.0.to_string(), code });
+        }
+    };
+    let (call, error) = (Box::new(call), refusal.clone());
+    match shared.tell(run, Ask::RefuseTool { call, error }).await {
+        Ok(events) => Ok(events),
+        Err(_) => Err(refusal),
+    }
+}
+
+async fn task_done(shared: &Arc<Shared>, run: RunId) -> Option<bool> {
+    let record = shared.view(run, |docs| lookup::run(docs).cloned()).await.ok()?;
+    bound::is_done(shared, &record).await
+}
+
+/// Files that have to be there before a call is made.
+async fn files_for(shared: &Arc<Shared>, run: RunId, node: NodeId, called: &Called) -> CallFiles {
+    let mut files = CallFiles::default();
+    let field = |name: &str| called.args.get(name);
+    match called.name.as_str() {
+        "send_handoff" | "spawn_node" => {
+            let wants = field("context").and_then(Value::as_bool).unwrap_or(true);
+            if wants {
+                files.pack = packs::build(shared, run, node).await;
+            }
+            let message = field("message").or_else(|| field("instructions"));
+            let message = message.and_then(Value::as_str).unwrap_or_default();
+            if muster_core::text::chars(message) > limits::HANDOFF_CHARS_MAX {
+                let content = redacted(message.to_owned());
+                files.overflow =
+                    write(shared, run, ArtifactKind::Transcript, ("message.txt", &content));
+            }
+        }
+        "report" => files.report = report(shared, run, "report.json", &called.args),
+        _ => {}
+    }
+    files
+}
+
+/// A refusal in words for an agent.
+pub(crate) fn words(rejection: &Rejection) -> ToolError {
+    let (code, message) = offer::refusal(rejection);
+    ToolError { message, code: Some(code.to_owned()) }
+}
+
+/// The answer to a call as every tool of Muster gives it (RUNS-TOOL-2).
+pub(crate) fn envelope(name: &str, result: &ToolResult, error: Option<&ToolError>) -> Value {
+    let error = error.map(|error| {
+        let code = error.code.as_deref().unwrap_or("FAILED");
+        json!({"code": code, "message": error.message, "recovery": offer::recovery(code)})
+    });
+    json!({
+        "success": result.ok,
+        "intent": name,
+        "result": result.output,
+        "warnings": [],
+        "suggestions": [],
+        "context": {},
+        "error": error,
+        "timestamp": Value::Null,
+    })
+}
+
+/// What is known of the caller.
+struct Caller {
+    run: Run,
+    node: Node,
+    turn: Turn,
+}
+
+/// Executes a call and tells what came of it.
+pub(crate) async fn execute(shared: Arc<Shared>, run: RunId, call: Call) {
+    let (node, turn) = (call.node, call.turn);
+    let known = move |docs: &Documents<Room>| {
+        Ok(Caller {
+            run: lookup::run(docs)?.clone(),
+            node: lookup::node(docs, node)?.clone(),
+            turn: lookup::turn(docs, turn)?.clone(),
+        })
+    };
+    let Ok(caller) = shared.view(run, known).await else { return };
+    let outcome = match call.tool.name.as_str() {
+        "command" => command(&shared, &caller, &call.tool).await,
+        name if READ_TOOLS.contains(&name) => look::look(&shared, &caller.node, &call.tool).await,
+        _ => files::execute(&caller.run, &caller.node, &caller.turn, &call.tool),
+    };
+    let (result, error) = match outcome {
+        Ok(result) => (result, None),
+        Err(error) => (ToolResult::default(), Some(error)),
+    };
+    shared.report(run, Ask::FinishTool { turn, tool: call.tool.id, result, error }).await;
+}
+
+/// A failure with a code.
+pub(crate) fn fault(code: &str, message: impl Into<String>) -> ToolError {
+    ToolError { message: message.into(), code: Some(code.to_owned()) }
+}
+
+/// An outcome that is an object.
+pub(crate) fn found(output: &impl Serialize) -> ToolResult {
+    let output = serde_json::to_value(output).ok();
+    ToolResult { ok: true, output, ..ToolResult::default() }
+}
+
+/// Runs a command for an agent, in its directory and with its markers.
+async fn command(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    tool: &Tool,
+) -> Result<ToolResult, ToolError> {
+    match caller.turn.effective.run_commands {
+        CommandRight::Full => {}
+        CommandRight::ReadOnly => {
+            let why = "commands are read-only now, and no sandbox is there to hold them to it";
+            return Err(fault("MODE_FORBIDS", why));
+        }
+        CommandRight::None => return Err(fault("MODE_FORBIDS", "this node may not run commands")),
+    }
+    let Some(cmd) = tool.args.get("cmd").and_then(Value::as_str) else {
+        return Err(fault("INVALID_INPUT", "cmd must be a text"));
+    };
+    let inside = tool.args.get("cwd").and_then(Value::as_str).unwrap_or(".");
+    let workdir = files::resolve(Path::new(&caller.node.workdir), inside)?;
+    let seconds = tool.args.get("timeoutSeconds").and_then(Value::as_u64);
+    let seconds = seconds.unwrap_or(COMMAND_SECONDS).clamp(1, COMMAND_SECONDS_MAX);
+    let (command, env) = (["sh", "-c", cmd].map(str::to_owned), BTreeMap::new());
+    // The end of a command must not end the agent, but the end of the agent ends its commands.
+    let family = Family {
+        mark: shared.mark.clone(),
+        run: Some(caller.run.id),
+        node: Some(caller.node.id),
+        tool: Some(tool.id),
+    };
+    let launch = Launch { command: &command, workdir: &workdir, env: &env, family: &family };
+    let captured = capture::run(&launch, Duration::from_secs(seconds)).await;
+    let captured = captured.map_err(|error| fault("COMMAND_FAILED", error.to_string()))?;
+    let said = format!("{}{}", captured.stdout.text(), captured.stderr.text());
+    let (stdout, cut) = captured.stdout.ends(OUTPUT_BYTES_MAX / 2);
+    let (stderr, stderr_cut) = captured.stderr.ends(OUTPUT_BYTES_MAX / 2);
+    let truncated = cut || stderr_cut;
+    let name = format!("tool-{}.log", &tool.id.to_string()[..8]);
+    let file = match truncated {
+        true => write(shared, caller.run.id, ArtifactKind::Log, (&name, &redacted(said))),
+        false => None,
+    };
+    let mut result = ToolResult {
+        ok: captured.code == Some(0),
+        output: Some(Value::String(format!("{stdout}{stderr}"))),
+        exit_code: captured.code,
+        duration_ms: u64::try_from(captured.duration.as_millis()).ok(),
+        truncated: truncated.then_some(true),
+        ..ToolResult::default()
+    };
+    if let Some(file) = file {
+        result.output_ref = Some(artifact_reference(file.id));
+        let (node, turn, file) = (caller.node.id, Some(caller.turn.id), Box::new(file));
+        shared.report(caller.run.id, Ask::RecordArtifact { node, turn, file }).await;
+    }
+    Ok(result)
+}

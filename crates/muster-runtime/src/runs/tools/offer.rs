@@ -1,0 +1,198 @@
+//! What agents are offered, and how refusals read to them.
+
+use muster_core::run::{
+    Rejection,
+    command::{
+        AskUser, Because, CompleteRun, ConnectNodes, DisconnectNodes, MakeReport, RequestMode,
+        SendHandoff, SetSummary, SpawnNode, WaitFor,
+    },
+    node::{CommandRight, Node},
+};
+use schemars::{JsonSchema, schema_for};
+use serde_json::{Value, json};
+
+use crate::runs::provider::OfferedTool;
+
+/// The tools that a node may use now (RUNS-TOOL-6); the work tools only where it has none itself.
+pub(crate) fn offered(node: &Node, runtime_tools: bool) -> Vec<OfferedTool> {
+    let mut tools = vec![
+        tool::<SendHandoff>("send_handoff"),
+        tool::<MakeReport>("report"),
+        tool::<ConnectNodes>("create_edge"),
+        tool::<DisconnectNodes>("delete_edge"),
+        tool::<WaitFor>("wait_for"),
+        tool::<AskUser>("ask_user"),
+        with_text::<Because>("report_stall", "Say that the run goes in circles; it is paused."),
+        tool::<SetSummary>("set_summary"),
+        tool::<RequestMode>("request_mode"),
+        with_text::<Because>("request_reset", "Ask for a fresh context after this turn."),
+    ];
+    if node.capabilities.spawn_nodes {
+        tools.push(tool::<SpawnNode>("spawn_node"));
+    }
+    if node.orchestrator {
+        tools.push(tool::<CompleteRun>("complete_run"));
+    }
+    tools.extend(looks());
+    if runtime_tools {
+        tools.extend(work(node));
+    }
+    tools
+}
+
+/// A tool whose arguments describe themselves.
+fn tool<T: JsonSchema>(name: &'static str) -> OfferedTool {
+    let schema = schema_for!(T).to_value();
+    let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    OfferedTool { name, description: description.to_owned(), schema }
+}
+
+fn with_text<T: JsonSchema>(name: &'static str, description: &str) -> OfferedTool {
+    OfferedTool { description: description.to_owned(), ..tool::<T>(name) }
+}
+
+fn plain(
+    name: &'static str,
+    description: &str,
+    properties: &Value,
+    required: &[&str],
+) -> OfferedTool {
+    let schema = json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    });
+    OfferedTool { name, description: description.to_owned(), schema }
+}
+
+/// Tools that only look.
+fn looks() -> [OfferedTool; 4] {
+    let (text, number) = (json!({"type": "string"}), json!({"type": "integer", "minimum": 0}));
+    [
+        plain(
+            "list_nodes",
+            "List the nodes of the run.",
+            &json!({"status": text, "role": text, "limit": number, "cursor": text}),
+            &[],
+        ),
+        plain("get_node", "Show one node.", &json!({"node": text}), &["node"]),
+        plain(
+            "read_artifact",
+            "Read an artifact by its reference.",
+            &json!({"ref": text, "offset": number, "maxChars": number}),
+            &["ref"],
+        ),
+        plain(
+            "list_artifacts",
+            "List artifacts of the run, newest first.",
+            &json!({"node": text, "kind": text, "turn": text, "limit": number, "cursor": text}),
+            &[],
+        ),
+    ]
+}
+
+/// Tools that the runtime executes in the node's directory.
+fn work(node: &Node) -> Vec<OfferedTool> {
+    let (text, number) = (json!({"type": "string"}), json!({"type": "integer", "minimum": 0}));
+    let mut tools = vec![
+        plain(
+            "read_file",
+            "Read a file of your directory.",
+            &json!({"path": text, "offset": number, "maxBytes": number}),
+            &["path"],
+        ),
+        plain(
+            "list_files",
+            "List a folder of your directory.",
+            &json!({"path": text, "depth": number}),
+            &[],
+        ),
+    ];
+    if node.effective.write_code || node.effective.write_docs {
+        let write = json!({"path": text, "content": text});
+        tools.push(plain("write_file", "Write a file whole.", &write, &["path", "content"]));
+        tools.push(plain("delete_file", "Delete a file.", &json!({"path": text}), &["path"]));
+    }
+    if node.effective.run_commands != CommandRight::None {
+        tools.push(plain(
+            "command",
+            "Run a command through sh in your directory.",
+            &json!({"cmd": text, "cwd": text, "timeoutSeconds": number}),
+            &["cmd"],
+        ));
+    }
+    tools
+}
+
+/// Code and words of a refusal.
+pub(super) fn refusal(rejection: &Rejection) -> (&'static str, String) {
+    let code = code(rejection);
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most refusals say it all in their name")]
+    let message = match rejection {
+        Rejection::InvalidArguments { fault } => fault.clone(),
+        Rejection::NoSuchTool { name } => format!("there is no tool {name:?}"),
+        Rejection::UnknownAlias { alias } => format!("no node has the alias {alias:?}"),
+        Rejection::NoEdge { .. } => "no edge lets you send to this node".to_owned(),
+        Rejection::OpenWork { open } => format!("work is open: {open:?}"),
+        Rejection::TaskNotDone { task } => format!("{task} is not done"),
+        Rejection::LimitReached { what, max } => format!("at most {max} ({what:?})"),
+        Rejection::ForbiddenCapability { lacking } => {
+            format!("you lack what you ask for: {}", lacking.join(", "))
+        }
+        _ => format!("refused: {rejection:?}"),
+    };
+    (code, message)
+}
+
+fn code(rejection: &Rejection) -> &'static str {
+    match rejection {
+        Rejection::UnknownNode { .. } | Rejection::UnknownAlias { .. } => "UNKNOWN_NODE",
+        Rejection::UnknownEdge { .. } => "UNKNOWN_EDGE",
+        Rejection::UnknownArtifact { .. } | Rejection::BadReference { .. } => "UNKNOWN_ARTIFACT",
+        Rejection::NoEdge { .. } => "NO_EDGE",
+        Rejection::OpenWork { .. } => "OPEN_WORK",
+        Rejection::TaskNotDone { .. } => "TASK_NOT_DONE",
+        Rejection::LimitReached { .. } => "LIMIT_REACHED",
+        Rejection::Forbidden { .. } => "FORBIDDEN",
+        Rejection::ForbiddenCapability { .. } => "FORBIDDEN_CAPABILITY",
+        Rejection::SelfEdge => "SELF_EDGE",
+        Rejection::TurnNotLive { .. } => "TURN_ENDED",
+        Rejection::RunNotActive { .. } => "RUN_NOT_ACTIVE",
+        Rejection::WrongPhase { .. } => "WRONG_PHASE",
+        Rejection::UnknownRun
+        | Rejection::RunExists
+        | Rejection::UnknownTurn { .. }
+        | Rejection::UnknownItem { .. }
+        | Rejection::UnknownApproval { .. }
+        | Rejection::InvalidArguments { .. }
+        | Rejection::NoSuchTool { .. }
+        | Rejection::UnknownTool { .. }
+        | Rejection::NodeRunning { .. }
+        | Rejection::NodeNotRunning { .. }
+        | Rejection::BadTransition { .. }
+        | Rejection::AlreadyResolved { .. }
+        | Rejection::VerifyRunning
+        | Rejection::RunBusy
+        | Rejection::ItemConsumed { .. }
+        | Rejection::ContractVersion { .. }
+        | Rejection::BadValue { .. }
+        | Rejection::TooLong { .. }
+        | Rejection::MissingField { .. }
+        | Rejection::ModifyUnsupported { .. }
+        | Rejection::NoTargetNode
+        | Rejection::NotRunnable { .. } => "INVALID_INPUT",
+    }
+}
+
+/// What an agent can do about a refusal.
+pub(super) fn recovery(code: &str) -> &'static str {
+    match code {
+        "NO_EDGE" => "create_edge to the node, or send through one that you are connected with",
+        "OPEN_WORK" => "wait_for the nodes that still work",
+        "UNKNOWN_NODE" => "list_nodes shows ids and aliases",
+        "UNKNOWN_ARTIFACT" => "list_artifacts shows references",
+        "MODE_FORBIDS" => "request_mode asks the user for another mode",
+        _ => "change the arguments and call again",
+    }
+}
