@@ -1,7 +1,7 @@
 //! An agent without a model, for tests: it does what its input says, step by step.
 //!
-//! Steps are separated by `;`. `say TEXT`, `think TEXT`, `sleep MS`, `tool NAME JSON`, `own NAME JSON`,
-//! `ask NAME JSON`, `usage IN OUT`, `session ID`, `flood BYTES`, `long BYTES`, `errors BYTES`,
+//! Steps are separated by `;`. `say TEXT`, `think TEXT`, `sleep MS`, `tool NAME JSON`,
+//! `own NAME JSON`, `ask NAME JSON`, `usage IN OUT`, `session ID`, `flood BYTES`, `long BYTES`, `errors BYTES`,
 //! `garbage`, `stderr TEXT`, `run COMMAND`, `deaf`, `hang`, `exit CODE`, `fail REASON`,
 //! `late MS TEXT`, `final TEXT`. Anything else is repeated as the answer.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it speaks a protocol over them")]

@@ -1,5 +1,5 @@
-//! How a turn begins: its inputs are chosen, the tree before it is recorded, its prompt is built and
-//! written down. Only then is the provider asked, so that a turn that hangs shows its prompt
+//! How a turn begins: its inputs are chosen, the tree before it is recorded, its prompt is built
+//! and written down. Only then is the provider asked, so that a turn that hangs shows its prompt
 //! (RUNS-TURN-1).
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
