@@ -11,40 +11,46 @@ mod events;
 mod fault;
 mod ingest;
 mod request;
-
 mod sessions;
 mod todos;
 
+pub(crate) use commands::COMMANDS;
+
 use std::sync::Arc;
 
-use axum::{
-    Router,
-    routing::{get, post},
-};
+use axum::Router;
 
-use crate::site::Site;
+use crate::{
+    route::{self, Route, delete, get, post},
+    site::Site,
+};
 
 /// All routes of the bridge.
 pub(crate) fn routes() -> Router<Arc<Site>> {
-    unprefixed().merge(Router::new().nest("/v1", unprefixed()))
+    route::router(unprefixed()).merge(Router::new().nest("/v1", route::router(unprefixed())))
 }
 
-fn unprefixed() -> Router<Arc<Site>> {
-    Router::new()
-        .route("/health", get(about::health))
-        .route("/status", get(about::status))
-        .route("/models", get(about::models))
-        .route("/provider-auth/status", get(about::provider_status))
-        .route("/provider-auth/attach", post(about::provider_refused))
-        .route("/provider-auth/detach", post(about::provider_refused))
-        .route("/sessions", get(sessions::list).post(sessions::create))
-        .route("/sessions/{id}", get(sessions::show).delete(sessions::end))
-        .route("/sessions/{id}/input", post(commands::input))
-        .route("/sessions/{id}/command", post(commands::command))
-        .route("/sessions/{id}/events", get(events::follow).post(ingest::record))
-        .route("/sessions/{id}/ctrees", get(ctrees::summary))
-        .route("/sessions/{id}/ctrees/tree", get(ctrees::tree))
-        .route("/sessions/{id}/ctrees/compiled", get(ctrees::compiled))
-        .route("/sessions/{id}/todos", get(todos::show))
-        .route("/sessions/{id}/todos/history", get(todos::history))
+/// The routes without the prefix.
+pub(crate) fn unprefixed() -> Vec<Route> {
+    vec![
+        get("/health", about::health),
+        get("/status", about::status),
+        get("/models", about::models),
+        get("/provider-auth/status", about::provider_status),
+        post("/provider-auth/attach", about::provider_refused),
+        post("/provider-auth/detach", about::provider_refused),
+        get("/sessions", sessions::list),
+        post("/sessions", sessions::create),
+        get("/sessions/{id}", sessions::show),
+        delete("/sessions/{id}", sessions::end),
+        post("/sessions/{id}/input", commands::input),
+        post("/sessions/{id}/command", commands::command),
+        get("/sessions/{id}/events", events::follow),
+        post("/sessions/{id}/events", ingest::record),
+        get("/sessions/{id}/ctrees", ctrees::summary),
+        get("/sessions/{id}/ctrees/tree", ctrees::tree),
+        get("/sessions/{id}/ctrees/compiled", ctrees::compiled),
+        get("/sessions/{id}/todos", todos::show),
+        get("/sessions/{id}/todos/history", todos::history),
+    ]
 }

@@ -14,6 +14,7 @@ pub mod openapi;
 mod operations;
 mod page;
 mod refusal;
+mod route;
 mod server;
 mod session;
 mod site;

@@ -1,4 +1,9 @@
-//! The OpenAPI 3.1 document, generated from the registry.
+//! The OpenAPI 3.1 document: operations from the registry, the other routes from their own tables.
+
+mod bridge;
+mod bridge_shapes;
+#[cfg(test)]
+mod tests;
 
 use muster_api::{Effect, Registry, Row};
 use serde_json::{Map, Value, json};
@@ -23,7 +28,9 @@ pub fn document(registry: &Registry) -> Value {
         paths.insert(format!("/api/ops/{}", row.name), operation_path(row, &mut schemas));
     }
     paths.extend(fixed_paths());
+    paths.extend(bridge::paths());
     schemas.insert("HttpError".to_owned(), http_error_schema());
+    schemas.extend(bridge_shapes::schemas());
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -108,7 +115,6 @@ fn fixed_paths() -> Map<String, Value> {
     let listing =
         read("List the operations with their schemas", json_content("All.", &object), false);
     let document = read("This document", json_content("OpenAPI 3.1.", &object), false);
-    let health = read("Whether the server works", json_content("It does.", &health_schema()), true);
     let page = read("The status page", json!({"description": "HTML."}), true);
     let mcp = json!({
         "summary": "MCP over streamable HTTP",
@@ -119,7 +125,6 @@ fn fixed_paths() -> Map<String, Value> {
     let paths = [
         ("/api/ops", json!({"get": listing})),
         ("/api/session", json!({"post": session_operation()})),
-        ("/health", json!({"get": health})),
         ("/openapi.json", json!({"get": document})),
         ("/", json!({"get": page})),
         ("/mcp", json!({"post": mcp})),
@@ -155,25 +160,6 @@ fn add_refusals(responses: &mut Value, statuses: &[&str]) {
 
 fn json_content(description: &str, schema: &Value) -> Value {
     json!({"description": description, "content": {"application/json": {"schema": schema}}})
-}
-
-fn health_schema() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "status": {"type": "string", "enum": ["ok", "failing"]},
-            "version": {"type": "string"},
-            "uptime_seconds": {"type": "integer"},
-            "store": {
-                "type": "object",
-                "properties": {
-                    "engine": {"type": "string"},
-                    "schema_version": {"type": "integer"},
-                },
-            },
-        },
-        "required": ["status", "version", "uptime_seconds"],
-    })
 }
 
 fn http_error_schema() -> Value {

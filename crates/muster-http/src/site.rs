@@ -3,13 +3,7 @@
 use std::{sync::Arc, time::Instant};
 
 use axum::{
-    Router,
-    body::Body,
-    extract::Request,
-    http::Response,
-    middleware,
-    response::IntoResponse as _,
-    routing::{get, post},
+    Router, body::Body, extract::Request, http::Response, middleware, response::IntoResponse as _,
 };
 use muster_api::App;
 use muster_core::Timestamp;
@@ -25,6 +19,7 @@ use crate::{
     guard::{self, Gate},
     operations, page,
     refusal::{Kind, Refusal},
+    route::{self, Route, get, post},
 };
 
 /// What the routes share.
@@ -70,19 +65,25 @@ async fn run_blocking<T: Send + 'static>(
     task::spawn_blocking(work).await.map_err(|error| internal(error.to_string()))
 }
 
+/// The routes beside those of the bridge and of MCP.
+pub(crate) fn own_routes() -> Vec<Route> {
+    vec![
+        get("/", page::show),
+        get("/assets/muster.css", page::stylesheet),
+        get("/assets/muster.js", page::script),
+        get("/assets/muster.svg", page::icon),
+        get("/openapi.json", page::openapi),
+        get("/api/ops", operations::list),
+        post("/api/ops/{name}", operations::call),
+        post("/api/session", page::sign_in),
+    ]
+}
+
 /// All routes inside the security layer.
 pub(crate) fn router(site: Arc<Site>, mcp: HttpEndpoint) -> Router {
     let gate = Arc::clone(&site.gate);
-    Router::new()
-        .route("/", get(page::show))
+    route::router(own_routes())
         .merge(bridge::routes())
-        .route("/assets/muster.css", get(page::stylesheet))
-        .route("/assets/muster.js", get(page::script))
-        .route("/assets/muster.svg", get(page::icon))
-        .route("/openapi.json", get(page::openapi))
-        .route("/api/ops", get(operations::list))
-        .route("/api/ops/{name}", post(operations::call))
-        .route("/api/session", post(page::sign_in))
         .with_state(site)
         .route_service("/mcp", mcp)
         .method_not_allowed_fallback(method_not_allowed)

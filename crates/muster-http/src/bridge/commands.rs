@@ -24,7 +24,7 @@ use super::{
 use crate::site::Site;
 
 /// The commands, by the names that `unknown_command` lists.
-const COMMANDS: [&str; 6] =
+pub(crate) const COMMANDS: [&str; 6] =
     ["stop", "interrupt", "set_model", "set_mode", "permission_decision", "ctree_pin"];
 
 #[derive(Deserialize)]
