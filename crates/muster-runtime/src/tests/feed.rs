@@ -86,3 +86,31 @@ async fn a_follower_that_stops_reading_is_told_what_it_missed() {
     create(&engine, "behind the gap").unwrap();
     assert_eq!(read_to(&mut slow, 2_001).await, [2_001]);
 }
+
+/// A follower that has seen the first event and waits for the next.
+async fn up_to_date(engine: &Engine) -> Follower {
+    let mut follower = follow(engine, 0);
+    assert_eq!(read_to(&mut follower, 1).await, [1]);
+    assert!(timeout(Duration::from_millis(1), follower.next()).await.is_err());
+    follower
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ss_10_a_follower_may_be_1024_events_behind_and_not_one_more() {
+    for (behind, is_lost) in [(1_024, false), (1_025, true)] {
+        let engine = over(MemoryStore::default());
+        create(&engine, "first").unwrap();
+        let (mut slow, mut quick) = (up_to_date(&engine).await, up_to_date(&engine).await);
+        let last = behind + 1;
+        for number in 2..=last {
+            create(&engine, &format!("{number}")).unwrap();
+            // The other one keeps up, so the feed has read everything.
+            assert_eq!(read_to(&mut quick, number).await, [number]);
+        }
+        if is_lost {
+            assert_eq!(news(&mut slow).await, News::Gap { from: 2, to: last });
+        } else {
+            assert_eq!(read_to(&mut slow, last).await, numbers(2, last));
+        }
+    }
+}

@@ -4,9 +4,11 @@
 //! Every vector has a scratch store of its own. Each session has an application that is bound to
 //! it, as a connection of an agent is; all of them share the store.
 
+mod comparison;
+
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use muster_api::{App, AppOptions, Binding, Envelope, SessionFault, StoreError};
+use muster_api::{App, AppOptions, Binding, SessionFault, StoreError};
 use muster_core::{
     session::{
         self, Command, Rejection, SessionId,
@@ -21,6 +23,8 @@ use muster_store::{SqliteOptions, SqliteStore, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
+
+pub use comparison::compare;
 
 /// Type of the events in which another producer reports a list.
 const OUTSIDE_EVENT: &str = "task_event";
@@ -155,7 +159,7 @@ impl<'a> House<'a> {
     fn call(&mut self, tool: &str, step: &Step, given: &Value) -> Result<Value, String> {
         let arguments = self.filled(given)?;
         let (app, _) = self.session(&step.session)?;
-        Ok(answer(&app.call(tool, arguments)))
+        Ok(answer(&app.call(tool, arguments).to_json()))
     }
 
     /// The arguments with the ids of sessions in place of their names; null means none.
@@ -235,9 +239,8 @@ fn store(folder: &Path) -> Result<Arc<dyn Store>, String> {
     Ok(Arc::new(SqliteStore::open(folder, SqliteOptions::default()).map_err(told)?))
 }
 
-/// A tool's answer in the form of the vectors.
-fn answer(envelope: &Envelope) -> Value {
-    let envelope = envelope.to_json();
+/// A tool's answer, as every surface gives it, in the form of the vectors.
+pub fn answer(envelope: &Value) -> Value {
     if envelope["success"] == true {
         let warnings = envelope["warnings"].as_array().map_or(&[][..], Vec::as_slice);
         let codes: Vec<&Value> = warnings.iter().map(|warning| &warning["code"]).collect();

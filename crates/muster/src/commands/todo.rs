@@ -4,12 +4,12 @@ use std::{fmt::Write as _, process::ExitCode};
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
-use muster_api::App;
+use muster_api::{ApiError, App};
 use muster_core::{
     session::{SessionId, view::ScopeView},
     todo::{ScopeKey, Status},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::session::{named, told};
 use crate::{
@@ -80,7 +80,7 @@ pub(crate) fn run(settings: &Settings, todo: &Todo) -> anyhow::Result<ExitCode> 
             };
             let answer = app.call("todo_write", arguments);
             if let Some(error) = answer.error {
-                return Err(anyhow!("{}\n  {}", error.message, error.recovery));
+                return Err(anyhow!(complaint(&error)));
             }
             if todo.look.json {
                 output::print_json(&answer.result.read())?;
@@ -90,6 +90,20 @@ pub(crate) fn run(settings: &Settings, todo: &Todo) -> anyhow::Result<ExitCode> 
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why nothing was written; a list that has changed in the meantime is shown as it is now.
+fn complaint(error: &ApiError) -> String {
+    let Some(items) = error.details.get("items").and_then(Value::as_array) else {
+        return format!("{}\n  {}", error.message, error.recovery);
+    };
+    let lines = items.iter().filter_map(Value::as_str).map(|title| format!("\n  {}", plain(title)));
+    format!("{}; it is now{}", error.message, lines.collect::<String>())
+}
+
+/// Control characters as spaces, so that no title moves the cursor.
+fn plain(title: &str) -> String {
+    title.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 fn newest(app: &App) -> anyhow::Result<SessionId> {
@@ -121,11 +135,7 @@ fn list(screen: Screen, scope: &ScopeView) -> anyhow::Result<String> {
             Status::Blocked => ("▲", Tone::Bad),
             Status::Canceled => ("✕", Tone::Faint),
         };
-        let title: String = item
-            .title
-            .chars()
-            .map(|letter| if letter.is_control() { ' ' } else { letter })
-            .collect();
+        let title = plain(&item.title);
         writeln!(text, "  {} {title}", screen.paint(tone, glyph))?;
     }
     Ok(text)

@@ -17,6 +17,7 @@ mod processes;
 mod program;
 mod rest;
 mod security;
+mod session_commands;
 mod sessions;
 mod setup;
 mod status_page;

@@ -44,6 +44,13 @@ pub(crate) fn serve(flags: &[&str]) -> Server {
     Server { process, _directory: directory }
 }
 
+/// Starts a server with these variables in its environment on a new store.
+pub(crate) fn serve_with(variables: &[(&str, &str)]) -> Server {
+    let directory = tempfile::tempdir().unwrap();
+    let process = ServerProcess::start_in(path(), directory.path(), &[], variables).unwrap();
+    Server { process, _directory: directory }
+}
+
 /// The program with these arguments, and without settings from the environment.
 pub(crate) fn muster(arguments: &[&str]) -> Command {
     let mut command = Command::new(path());

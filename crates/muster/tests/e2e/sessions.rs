@@ -3,14 +3,19 @@
 mod errors;
 mod restart;
 mod routes;
+mod rules;
 mod slow_reader;
 mod stream;
 mod todo_tool;
 mod todo_updates;
+mod tool_vectors;
+mod tree_vectors;
 
 use std::{
+    fs,
     io::{BufRead as _, BufReader, Write as _},
     net::TcpStream,
+    path::Path,
     time::Duration,
 };
 
@@ -70,6 +75,14 @@ impl Bridge for ServerProcess {
             false => (reply.status, reply.json().unwrap()),
         }
     }
+}
+
+/// The vectors of a file.
+pub(crate) fn vectors(name: &str) -> Vec<Value> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = fs::read_to_string(root.join("tests/contracts/sessions").join(name)).unwrap();
+    let mut sheet: Value = serde_json::from_str(&text).unwrap();
+    std::mem::take(sheet["vectors"].as_array_mut().unwrap())
 }
 
 /// The id in a session's path.

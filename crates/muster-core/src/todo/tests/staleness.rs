@@ -113,3 +113,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn td_28_a_stale_list_stays_visible_with_its_mark() {
+    let mut screen = stale();
+    for _ in 0..3 {
+        screen.reader.reconnected(Connection::WithGap);
+        assert_eq!((screen.line().as_str(), screen.main().stale), ("a:A:todo", true));
+        assert_eq!(screen.main().revision, Some(4));
+    }
+}

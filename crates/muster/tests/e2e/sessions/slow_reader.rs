@@ -2,6 +2,7 @@
 
 use std::{sync::mpsc, thread};
 
+use muster_testkit::server::Connection;
 use serde_json::json;
 
 use super::{Bridge as _, PATIENCE, Stream, seqs};
@@ -11,6 +12,16 @@ use crate::program::serve;
 const TEXT_BYTES: usize = 500_000;
 /// Enough of them that no buffer of the system holds all.
 const EVENTS: usize = 40;
+
+/// Events, and bytes of them, that a reader may be behind.
+const BEHIND_EVENTS_MAX: u64 = 1_024;
+const BEHIND_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Bytes that the buffers of the system between server and reader may hold.
+const SYSTEM_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of a text so small that a reader is too many events behind before it is too many bytes.
+const SMALL_TEXT_BYTES: usize = 1_700;
+/// Writers at once, whose events reach the disk together.
+const WRITERS: usize = 8;
 
 #[test]
 fn ss_10_and_pf_27_a_stalled_reader_is_told_of_its_gap_and_others_miss_nothing() {
@@ -70,4 +81,48 @@ fn ss_10_and_pf_27_a_stalled_reader_is_told_of_its_gap_and_others_miss_nothing()
     let mut back = Stream::open(&server, &session, &format!("?from_id={}", from - 1));
     back.hello();
     assert!(seqs(&back.until(last)).into_iter().eq(from..=last), "the log has what was dropped");
+}
+
+#[test]
+fn ss_10_a_reader_is_too_far_behind_by_number_before_it_is_by_size() {
+    let server = serve(&[]);
+    let session = server.session();
+    let mut stalled = Stream::open(&server, &session, "");
+    let before = stalled.hello()["after_seq"].as_u64().unwrap();
+    let seq = server.report(&session, "warning", json!({"message": "it is up to date"}));
+    stalled.until(seq);
+
+    let event = json!({"type": "warning", "data": {"message": "x".repeat(SMALL_TEXT_BYTES)}});
+    let request = server.request("POST", &format!("{session}/events")).json(&event);
+    // A text is in its frame twice.
+    let each = SYSTEM_BYTES / (2 * SMALL_TEXT_BYTES) / WRITERS;
+    let events = each * WRITERS;
+    thread::scope(|scope| {
+        for _ in 0..WRITERS {
+            scope.spawn(|| {
+                let mut connection = Connection::open(server.address()).unwrap();
+                for _ in 0..each {
+                    assert_eq!(connection.exchange(&request).unwrap().status, 202);
+                }
+            });
+        }
+    });
+    let last = server.get(&session)["last_seq"].as_u64().unwrap();
+    assert_eq!(last - before, events as u64 + 1);
+
+    let mut gap = stalled.next().unwrap();
+    let mut expected = seq;
+    while gap.kind() != "stream.gap" {
+        expected += 1;
+        assert_eq!(gap.id, Some(expected), "up to the gap without loss");
+        gap = stalled.next().unwrap();
+    }
+    let told = &gap.event["data"];
+    let (from, to) = (told["from_seq"].as_u64().unwrap(), told["to_seq"].as_u64().unwrap());
+    assert_eq!((from, to, &told["reason"]), (expected + 1, last, &json!("slow_consumer")));
+    assert!(to - from >= BEHIND_EVENTS_MAX, "{told}");
+    let newest = format!("?from_id={}", last - BEHIND_EVENTS_MAX);
+    let kept = Stream::open(&server, &session, &newest).until(last);
+    let bytes: usize = kept.iter().map(|frame| frame.bytes).sum();
+    assert!(bytes < BEHIND_BYTES_MAX, "{bytes} bytes alone would not have been too many");
 }

@@ -1,8 +1,6 @@
 //! Vectors of todo updates through the running server: whoever reads the stream ends up with the
 //! lists that the server has.
 
-use std::{fs, path::Path};
-
 use muster_core::todo::{Fallback, Incoming, Reader, ScopeState};
 use serde_json::{Value, json};
 
@@ -12,15 +10,11 @@ use crate::program::{Server, serve};
 /// Updates of the vectors that the server takes; a change of the grammar changes this.
 const ACCEPTED_AT_LEAST: usize = 200;
 
-fn vectors() -> Vec<Value> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = fs::read_to_string(root.join("tests/contracts/sessions/todo_events.json")).unwrap();
-    let mut sheet: Value = serde_json::from_str(&text).unwrap();
-    let mut vectors = sheet["vectors"].take();
-    let all = vectors.as_array_mut().unwrap();
+fn reductions() -> Vec<Value> {
+    let mut all = super::vectors("todo_events.json");
     all.retain(|vector| vector["kind"] == "reduce");
     assert!(all.len() > 100);
-    std::mem::take(all)
+    all
 }
 
 /// Posts the events of a vector; answers how many todo updates were accepted.
@@ -66,7 +60,7 @@ fn read(frames: &[Frame]) -> Reader {
 fn every_reader_of_the_vectors_converges_to_the_lists_of_the_server() {
     let server = serve(&[]);
     let mut accepted = 0;
-    for vector in vectors() {
+    for vector in reductions() {
         let name = &vector["name"];
         let session = server.session();
         let mut live = Stream::open(&server, &session, "");
