@@ -6,9 +6,11 @@
 //! those of decision 0013. The program is the release build, started as users start it.
 
 mod calls;
+mod crowd;
 mod latency;
 mod report;
 mod series;
+mod sessions;
 mod shapes;
 mod start;
 mod store;
@@ -21,6 +23,7 @@ use anyhow::{Context, Result, ensure};
 
 use self::{
     calls::Targets,
+    crowd::Crowd,
     latency::{Disk, Subject},
     report::{Limit, Line},
     store::Filled,
@@ -42,12 +45,23 @@ struct Effort {
     starts: usize,
     slices: usize,
     slice: Duration,
+    crowd: Crowd,
 }
 
-const THOROUGH: Effort =
-    Effort { rounds: 400, starts: 60, slices: 5, slice: Duration::from_secs(1) };
-const QUICK: Effort =
-    Effort { rounds: 100, starts: 20, slices: 3, slice: Duration::from_millis(400) };
+const THOROUGH: Effort = Effort {
+    rounds: 400,
+    starts: 60,
+    slices: 5,
+    slice: Duration::from_secs(1),
+    crowd: Crowd { readers: 900, stalled: 100, time: Duration::from_secs(60) },
+};
+const QUICK: Effort = Effort {
+    rounds: 100,
+    starts: 20,
+    slices: 3,
+    slice: Duration::from_millis(400),
+    crowd: Crowd { readers: 180, stalled: 20, time: Duration::from_secs(5) },
+};
 
 /// Measures, prints the table, writes the file; whether every limit holds.
 pub(crate) fn bench(workspace: &Workspace, quick: bool) -> Result<bool> {
@@ -110,6 +124,15 @@ fn measure(workspace: &Workspace, effort: &Effort) -> Result<Vec<Line>> {
         lines.push(throughput::measure(server, tasks, (effort.slices, effort.slice), limit)?);
     }
     drop(servers);
+
+    println!("measuring sessions");
+    let filled = sessions::filled(workspace)?;
+    lines.push(fill_line(&filled, sessions::NODES[1]));
+    let server = Server::start(&program, &filled.copy()?)?;
+    thread::sleep(SETTLING);
+    lines.extend(sessions::measure(&server, effort.rounds)?);
+    lines.extend(crowd::measure(&server, &effort.crowd)?);
+    drop(server);
 
     println!("measuring starts");
     for (folder, tasks) in folders.iter().zip(SIZES) {

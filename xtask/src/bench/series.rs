@@ -14,6 +14,11 @@ impl Series {
         self.0.push(time);
     }
 
+    /// Adds the times of another series.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
     /// Runs something, adds its time and answers its outcome.
     pub(crate) fn time<T>(&mut self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let started = Instant::now();

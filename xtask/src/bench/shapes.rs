@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{
     report::{Limit, Line, micros, times},
     series::Series,
-    store::{Filled, WORKSPACE},
+    store::{Contents, Filled, WORKSPACE},
     wire::Wire,
 };
 use crate::workspace::Workspace;
@@ -41,7 +41,7 @@ pub(crate) fn filled(workspace: &Workspace) -> Result<Filled> {
         .iter()
         .flat_map(|(name, small, large)| [format!("{name}={small}"), format!("{name}={large}")])
         .collect();
-    Filled::ensure(workspace, "shapes", &contents)
+    Filled::ensure(workspace, "shapes", Contents::Tasks, &contents)
 }
 
 /// Times every view on the small and the large task of each shape.

@@ -17,13 +17,33 @@ pub(crate) const WORKSPACE: &str = "bench";
 /// A store of any size must be filled within this time.
 pub(crate) const FILL_TIME_MAX: Duration = Duration::from_secs(120);
 
-/// Sources that decide what a filled store looks like.
-const SHAPED_BY: [&str; 4] = [
+/// Sources that decide what every filled store looks like.
+const SHAPED_BY: [&str; 3] = [
     "crates/muster-store/src/sqlite/layout",
     "crates/muster-testkit/src/generate.rs",
     "crates/muster-testkit/src/generate",
-    "crates/muster-core/src/tasks",
 ];
+
+/// What a store is filled with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Contents {
+    Tasks,
+    Sessions,
+}
+
+impl Contents {
+    /// Sources that decide what these contents look like.
+    fn rooms(self) -> &'static [&'static str] {
+        match self {
+            Self::Tasks => &["crates/muster-core/src/tasks"],
+            Self::Sessions => &[
+                "crates/muster-core/src/session",
+                "crates/muster-core/src/ctree",
+                "crates/muster-core/src/todo",
+            ],
+        }
+    }
+}
 
 /// A store that is filled.
 #[derive(Clone, Debug)]
@@ -36,13 +56,18 @@ pub(crate) struct Filled {
 impl Filled {
     /// The store with so many tasks; filled now unless an equal one was left by an earlier run.
     pub(crate) fn with_tasks(workspace: &Workspace, tasks: u64) -> Result<Self> {
-        Self::ensure(workspace, &tasks.to_string(), &[tasks.to_string()])
+        Self::ensure(workspace, &tasks.to_string(), Contents::Tasks, &[tasks.to_string()])
     }
 
     /// The same for a store with these contents.
-    pub(crate) fn ensure(workspace: &Workspace, name: &str, contents: &[String]) -> Result<Self> {
+    pub(crate) fn ensure(
+        workspace: &Workspace,
+        name: &str,
+        kind: Contents,
+        contents: &[String],
+    ) -> Result<Self> {
         let folder = folder(workspace).join(format!("filled-{name}"));
-        let shape = shape(workspace.root())?;
+        let shape = shape(workspace.root(), kind)?;
         let mark = folder.join("filled");
         if let Ok(left) = fs::read_to_string(&mark)
             && let Some((left_shape, seconds)) = left.split_once(' ')
@@ -84,9 +109,9 @@ pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
 }
 
 /// A word that changes when the sources do that shape a store.
-fn shape(root: &Path) -> Result<String> {
+fn shape(root: &Path, contents: Contents) -> Result<String> {
     let mut hasher = DefaultHasher::new();
-    for place in SHAPED_BY {
+    for place in SHAPED_BY.iter().chain(contents.rooms()) {
         hash_sources(&root.join(place), &mut hasher)?;
     }
     Ok(format!("{:016x}", hasher.finish()))
@@ -115,7 +140,10 @@ mod tests {
     #[test]
     fn the_shape_follows_the_sources() {
         let root = Workspace::locate().unwrap();
-        assert_eq!(shape(root.root()).unwrap(), shape(root.root()).unwrap());
-        assert!(shape(Path::new("/nowhere")).is_err());
+        let [tasks, sessions] = [Contents::Tasks, Contents::Sessions]
+            .map(|contents| shape(root.root(), contents).unwrap());
+        assert_eq!(tasks, shape(root.root(), Contents::Tasks).unwrap());
+        assert_ne!(tasks, sessions);
+        assert!(shape(Path::new("/nowhere"), Contents::Tasks).is_err());
     }
 }

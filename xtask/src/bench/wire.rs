@@ -79,14 +79,7 @@ impl Agent {
 
     /// Memory that the process holds now, and at most so far, in bytes.
     pub(crate) fn memory(&self) -> Result<(u64, u64)> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))
-            .context("memory is read from /proc")?;
-        let field = |name: &str| -> Result<u64> {
-            let line = status.lines().find_map(|line| line.strip_prefix(name));
-            let number = line.and_then(|line| line.split_whitespace().next());
-            Ok(number.context("memory of a process")?.parse::<u64>()? * 1024)
-        };
-        Ok((field("VmRSS:")?, field("VmHWM:")?))
+        memory(&self.child)
     }
 
     fn request(&mut self, method: &str, params: &Value, series: &mut Series) -> Result<Value> {
@@ -162,6 +155,29 @@ impl Server {
         Ok(server)
     }
 
+    /// Memory that the process holds now, and at most so far, in bytes.
+    pub(crate) fn memory(&self) -> Result<(u64, u64)> {
+        memory(&self.child)
+    }
+
+    /// A connection on which a session's events from now on come, after the first line of the
+    /// answer. Version 1.0, so that they come without chunks.
+    pub(crate) fn follow(&self, session: &str) -> Result<BufReader<TcpStream>> {
+        let stream = TcpStream::connect(&self.address).context("connect to the server")?;
+        stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+        let (address, token) = (&self.address, &self.token);
+        let head = format!(
+            "GET /sessions/{session}/events HTTP/1.0\r\nHost: {address}\r\n\
+             Authorization: Bearer {token}\r\n\r\n"
+        );
+        (&stream).write_all(head.as_bytes())?;
+        let mut lines = BufReader::new(stream);
+        let mut status = String::new();
+        lines.read_line(&mut status)?;
+        ensure!(status.contains(" 200 "), "the stream was refused: {status}");
+        Ok(lines)
+    }
+
     /// A connection that is kept.
     pub(crate) fn connect(&self) -> Result<Client> {
         let stream = TcpStream::connect(&self.address).context("connect to the server")?;
@@ -192,12 +208,29 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// Times the round trip of a request; answers the JSON that came.
+    pub(crate) fn ask(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: &Value,
+        series: &mut Series,
+    ) -> Result<Value> {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{body}",
+            self.head,
+            body.len()
+        );
+        Ok(serde_json::from_slice(&self.exchange(&request, series)?)?)
+    }
+
     fn exchange(&mut self, request: &str, series: &mut Series) -> Result<Vec<u8>> {
         let (status, body) = series.time(|| {
             self.stream.get_mut().write_all(request.as_bytes())?;
             self.read_answer()
         })?;
-        if !status.contains(" 200 ") {
+        if !status.contains(" 200 ") && !status.contains(" 202 ") {
             bail!("{status}: {}", String::from_utf8_lossy(&body));
         }
         Ok(body)
@@ -246,6 +279,18 @@ impl Wire for Client {
 fn result_of(operation: &str, mut envelope: Value) -> Result<Value> {
     ensure!(envelope["success"] == true, "{operation} was refused: {envelope}");
     Ok(envelope["result"].take())
+}
+
+/// Memory that a process holds now, and at most so far, in bytes.
+fn memory(child: &Child) -> Result<(u64, u64)> {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id()))
+        .context("memory is read from /proc")?;
+    let field = |name: &str| -> Result<u64> {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let number = line.and_then(|line| line.split_whitespace().next());
+        Ok(number.context("memory of a process")?.parse::<u64>()? * 1024)
+    };
+    Ok((field("VmRSS:")?, field("VmHWM:")?))
 }
 
 /// Waits until a process that was told to end has done so, in an orderly way that leaves nothing to

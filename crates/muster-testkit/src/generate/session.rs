@@ -1,0 +1,89 @@
+//! Sessions with trees of a known size.
+
+use muster_core::{
+    Draft, Refusal,
+    session::{
+        Command, Rejection, SessionId, Sessions,
+        command::{Author, Create, Record},
+        entity::Driver,
+        perform,
+    },
+};
+use muster_runtime::{Engine, ExecuteError};
+use serde_json::{Map, Value, json};
+
+/// Calls with a result each in one turn, which makes a turn of 21 nodes.
+const CALLS_PER_TURN: u64 = 10;
+/// Turns in one transaction.
+const TURNS: u64 = 4;
+
+/// Adds a session whose tree has at least so many nodes, and fewer than 100 more. Its title is the
+/// number asked for, its last turn is running, and something drives it.
+pub fn add_session(engine: &Engine, nodes: u64) -> Result<(), ExecuteError<Rejection>> {
+    let stream = SessionId::from_bits(u128::from(nodes)).stream();
+    let driver = Driver { phase: "bench".to_owned(), status: "running".to_owned() };
+    let title = Some(nodes.to_string());
+    let create =
+        Command::Create(Box::new(Create { title, driver: Some(driver), ..Create::default() }));
+    engine
+        .execute::<Sessions, _>(stream.clone(), move |draft| perform(draft, &create).map(drop))?;
+    let turns = nodes.div_ceil(2 * CALLS_PER_TURN + 1);
+    for first in (0..turns).step_by(TURNS as usize) {
+        engine.execute::<Sessions, _>(stream.clone(), move |draft| {
+            (first..first + TURNS).try_for_each(|turn| add_turn(draft, turn))
+        })?;
+    }
+    Ok(())
+}
+
+fn add_turn(draft: &mut Draft<'_, Sessions>, turn: u64) -> Result<(), Refusal<Sessions>> {
+    perform(draft, &report("turn_start", Map::new()))?;
+    for number in 0..CALLS_PER_TURN {
+        let call_id = json!(format!("c-{turn}-{number}"));
+        let arguments = json!({"command": format!("cargo test case_{turn}_{number}")});
+        let call = fields([
+            ("call_id", call_id.clone()),
+            ("tool", json!("shell")),
+            ("call", json!({"name": "shell", "arguments": arguments})),
+        ]);
+        perform(draft, &report("tool_call", call))?;
+        let told = format!("test case_{turn}_{number} ... ok; 1 passed, 0 failed");
+        let result = fields([("call_id", call_id), ("result", json!(told))]);
+        perform(draft, &report("tool_result", result))?;
+    }
+    Ok(())
+}
+
+fn fields<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn report(kind: &str, body: Map<String, Value>) -> Command {
+    Command::Record(Box::new(Record::of(Author::Outside, kind, body)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use muster_api::{App, AppOptions};
+    use muster_core::{Timestamp, session::SessionId};
+    use muster_runtime::FixedClock;
+    use muster_store::MemoryStore;
+    use serde_json::json;
+
+    use super::add_session;
+
+    #[test]
+    fn a_session_has_the_nodes_asked_for_and_is_sound() {
+        let clock = Arc::new(FixedClock::at(Timestamp(1_900_000_000_000)));
+        let app = App::over(Arc::new(MemoryStore::new()), clock, AppOptions::default());
+        add_session(app.engine(), 300).unwrap();
+        let id = SessionId::from_bits(300);
+        let summary = json!(app.sessions().ctrees(&id).unwrap());
+        let nodes = summary["snapshot"]["node_count"].as_u64().unwrap();
+        assert!((300..400).contains(&nodes), "{nodes}");
+        assert_eq!(app.sessions().show(&id).unwrap().title.as_deref(), Some("300"));
+        assert_eq!(app.doctor().unwrap().damage, vec![]);
+    }
+}
