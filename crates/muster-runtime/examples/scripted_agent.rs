@@ -1,14 +1,14 @@
 //! An agent without a model, for tests: it does what its input says, step by step.
 //!
-//! Steps are separated by `;`. `say TEXT`, `think TEXT`, `sleep MS`, `tool NAME JSON`,
-//! `own NAME JSON`, `ask NAME JSON`, `usage IN OUT`, `session ID`, `flood BYTES`, `long BYTES`, `errors BYTES`,
-//! `garbage`, `stderr TEXT`, `run COMMAND`, `deaf`, `hang`, `exit CODE`, `fail REASON`,
-//! `late MS TEXT`, `final TEXT`. Anything else is repeated as the answer.
+//! Steps are separated by `;`: `say TEXT`, `think TEXT`, `sleep MS`, `tool NAME JSON`,
+//! `own NAME JSON`, `ask NAME JSON`, `usage IN OUT`, `session ID`, `flood BYTES`, `long BYTES`,
+//! `errors BYTES`, `garbage`, `stderr TEXT`, `run COMMAND`, `child`, `deaf`, `hang`, `exit CODE`,
+//! `fail REASON`, `late MS TEXT`, `final TEXT`. Anything else is repeated as the answer.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it speaks a protocol over them")]
 
 use std::{
     io::{BufRead as _, Write as _},
-    process::Command,
+    process::{Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     time::{Duration, Instant},
 };
@@ -66,7 +66,7 @@ impl Agent {
 
     fn introduce(&self, init: &Value) {
         let known = init["sessionId"].as_str();
-        let session = known.map_or_else(|| format!("s-{}", std::process::id()), str::to_owned);
+        let session = known.unwrap_or("s-1");
         let caps = json!({"interrupt": true, "modifyArgs": true, "resume": true});
         print(&json!({
             "type": "ready", "protocol": 1, "sessionId": session, "resumed": known.is_some(),
@@ -123,6 +123,7 @@ impl Agent {
             "garbage" => println!("{{\"type\": no json\nplain text\n[1,2]\n\u{0}\u{1}"),
             "stderr" => eprintln!("{rest}"),
             "run" => self.run(rest),
+            "child" => self.child(),
             "deaf" => self.deaf = true,
             "hang" => loop {
                 std::thread::sleep(Duration::from_secs(60));
@@ -229,6 +230,18 @@ impl Agent {
         let (read, written) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
         let usage = json!({"inputTokens": read, "outputTokens": written, "costUsd": 0.25});
         self.say("telemetry.usage", json!({"model": "script-1", "usage": usage}));
+    }
+
+    /// Starts a process that has a session of its own and no environment, and says its number.
+    fn child(&self) {
+        let child = Command::new("setsid")
+            .args(["env", "-i", "sleep", "1234"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let pid = child.map(|child| child.id()).unwrap_or_default();
+        self.say("message.assistant.delta", json!({"delta": format!("{pid} ")}));
     }
 
     fn run(&self, command: &str) {

@@ -19,6 +19,7 @@ mod diff;
 mod driver;
 mod finish;
 mod lane;
+mod lock;
 mod logfile;
 mod packs;
 mod phases;
@@ -33,6 +34,7 @@ mod shared;
 mod templates;
 #[cfg(test)]
 mod tests;
+mod tokens;
 mod tools;
 mod worktree;
 
@@ -76,6 +78,23 @@ const SHUTDOWN_MAX: Duration = Duration::from_secs(9);
 /// The last event of a run.
 const DELETED: &str = "run.deleted";
 
+/// Why runs cannot be driven.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another server drives the runs of the same storage folder.
+    #[error("another server (process {pid}) drives the runs of this storage folder")]
+    Locked {
+        /// Its process.
+        pid: String,
+    },
+    /// The storage folder cannot be used.
+    #[error("the storage folder cannot be used: {0}")]
+    Disk(#[from] std::io::Error),
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// The runs of one server. Cheap to clone; all clones are the same runs.
 #[derive(Clone)]
 pub struct Runs {
@@ -85,9 +104,10 @@ pub struct Runs {
 impl Runs {
     /// Starts to drive runs: recovers what an earlier server left, then goes on with it. Needs an
     /// asynchronous runtime, which everything runs on.
-    pub async fn start(engine: Arc<Engine>, settings: RunsSettings) -> Result<Self, StoreError> {
+    pub async fn start(engine: Arc<Engine>, settings: RunsSettings) -> Result<Self, StartError> {
+        let lock = lock::take(&settings.home)?;
         let (wish, wishes) = mpsc::unbounded_channel();
-        let shared = Arc::new(Shared::over(engine, settings, wish));
+        let shared = Arc::new(Shared::over(engine, settings, wish, lock));
         let runs = Self { shared: Arc::clone(&shared) };
         recovery::recover(&shared).await?;
         removal::empty_trash(&shared);
@@ -157,6 +177,11 @@ impl Runs {
         calls::call(&self.shared, run, node, (name, args)).await
     }
 
+    /// The node whose agent bears a token, while its process is there (RUNS-SEC-3).
+    pub fn node_of_token(&self, token: &str) -> Option<(RunId, NodeId)> {
+        self.shared.tokens.bearer(token)
+    }
+
     /// The tools that a node may call now; blocks.
     pub fn tools(&self, run: RunId, node: NodeId) -> Result<Vec<OfferedTool>, AskError> {
         let node = self.read(run, |docs| lookup::node(docs, node).cloned())?;
@@ -210,6 +235,7 @@ impl Runs {
         if tokio::time::timeout(SHUTDOWN_MAX, stopped).await.is_err() {
             tracing::warn!("some runs did not end in time; the next start recovers them");
         }
+        self.shared.unlock();
     }
 }
 

@@ -60,10 +60,13 @@ pub(crate) struct Place<'a> {
 
 /// The shadows of all runs; trees of one run are recorded one after the other.
 #[derive(Default)]
-pub(crate) struct Shadows(StdMutex<BTreeMap<RunId, Arc<Mutex<()>>>>);
+pub(crate) struct Shadows(StdMutex<BTreeMap<RunId, Arc<Mutex<Latest>>>>);
+
+/// The newest tree of each directory, by its path.
+type Latest = BTreeMap<PathBuf, Tree>;
 
 impl Shadows {
-    fn of(&self, run: RunId) -> Arc<Mutex<()>> {
+    fn of(&self, run: RunId) -> Arc<Mutex<Latest>> {
         let mut shadows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(shadows.entry(run).or_default())
     }
@@ -76,15 +79,22 @@ impl Shadows {
         workdir: &Path,
     ) -> Result<Tree, String> {
         let lock = self.of(run);
-        let _held = lock.lock().await;
+        let mut latest = lock.lock().await;
         let place = place(shared, run, workdir)?;
+        let known = latest.get(workdir);
         let recorded = async {
-            if git::is_there() { git::snapshot(&place).await } else { plain::snapshot(&place) }
+            if git::is_there() {
+                git::snapshot(&place, known).await
+            } else {
+                plain::snapshot(&place)
+            }
         };
-        match tokio::time::timeout(SNAPSHOT_MAX, recorded).await {
-            Ok(tree) => tree,
-            Err(_) => Err(format!("it took longer than {} s", SNAPSHOT_MAX.as_secs())),
-        }
+        let tree = match tokio::time::timeout(SNAPSHOT_MAX, recorded).await {
+            Ok(tree) => tree?,
+            Err(_) => return Err(format!("it took longer than {} s", SNAPSHOT_MAX.as_secs())),
+        };
+        latest.insert(workdir.to_owned(), tree.clone());
+        Ok(tree)
     }
 
     /// Compares a recorded tree with the directory as it is now. Whatever goes wrong is said in the

@@ -31,6 +31,7 @@ use self::drive::Drive;
 pub(crate) use self::drive::Whole;
 use super::{
     finish::{self, Ending},
+    process::family::Family,
     provider::{Opened, Signal, Verdict},
     shared::Shared,
 };
@@ -179,6 +180,7 @@ impl Driver {
         self.flush().await;
         let Some(drive) = self.turn.take() else { return };
         self.last = Some(drive.turn);
+        self.end_commands(&drive);
         let stderr = self.open.as_ref().map(|open| open.stderr.text());
         let ending = Ending {
             turn: drive.turn,
@@ -187,6 +189,19 @@ impl Driver {
             stderr: stderr.or(drive.stderr).filter(|text| !text.is_empty()),
         };
         finish::close(&self.shared, self.run, ending).await;
+    }
+
+    /// Kills the commands that the turn still has running; nobody waits for them any more.
+    fn end_commands(&self, drive: &Drive) {
+        for tool in drive.calls.keys() {
+            let family = Family {
+                mark: self.shared.mark.clone(),
+                run: Some(self.run),
+                node: Some(self.node),
+                tool: Some(*tool),
+            };
+            tokio::task::spawn_blocking(move || family.kill(None));
+        }
     }
 
     async fn decide(&mut self, decision: &Decision) {
@@ -224,6 +239,7 @@ impl Driver {
             drive.stderr = Some(open.stderr.text());
         }
         drop(open.signals);
+        self.shared.tokens.withdraw(self.node);
         open.session.close(grace).await;
     }
 

@@ -13,7 +13,7 @@ pub(crate) mod lines;
 pub(crate) mod stderr;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io,
     path::Path,
     process::{ExitStatus, Stdio},
@@ -82,6 +82,8 @@ pub(crate) struct Launch<'a> {
 pub(crate) struct Running {
     child: Child,
     family: Family,
+    /// What was seen below it; those whose parents are gone cannot be found any more.
+    seen: BTreeSet<(u32, u64)>,
     /// What tells it apart from any other process.
     pub(crate) identity: Process,
 }
@@ -120,7 +122,8 @@ pub(crate) fn start(launch: &Launch<'_>) -> io::Result<(Running, Ends)> {
         stdout: child.stdout.take().ok_or_else(missing)?,
         stderr: child.stderr.take().ok_or_else(missing)?,
     };
-    Ok((Running { child, family: launch.family.clone(), identity }, ends))
+    let (family, seen) = (launch.family.clone(), BTreeSet::new());
+    Ok((Running { child, family, seen, identity }, ends))
 }
 
 /// What a process may know of the server's own environment.
@@ -137,8 +140,14 @@ impl Running {
         self.child.wait().await
     }
 
+    /// Keeps in mind what it has started so far.
+    pub(crate) fn look_below(&mut self) {
+        self.seen = family::below(self.identity.pid);
+    }
+
     /// Asks the whole group to end, and kills everything of it that has not ended in time.
     pub(crate) async fn end(mut self, grace: Duration) {
+        self.look_below();
         let group = self.identity.pid;
         family::signal_group(group, Signal::TERM);
         if tokio::time::timeout(grace, self.child.wait()).await.is_err() {
@@ -150,7 +159,8 @@ impl Running {
     /// Kills it and everything that it started.
     pub(crate) async fn kill(mut self) {
         let (family, pid) = (self.family.clone(), self.identity.pid);
-        let sweep = move || family.kill(Some(pid));
+        let seen = std::mem::take(&mut self.seen);
+        let sweep = move || family.kill_all(Some(pid), &seen);
         if let Err(error) = tokio::task::spawn_blocking(sweep).await {
             tracing::warn!(%error, "processes of a node could not be looked for");
         }

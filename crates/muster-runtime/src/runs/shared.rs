@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fs::File,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -28,6 +29,7 @@ use super::{
     lane::{self, LaneOrder},
     schedule::Wish,
     settings::RunsSettings,
+    tokens::Tokens,
 };
 use crate::{Engine, ExecuteError};
 
@@ -57,11 +59,15 @@ pub(crate) struct Shared {
     pub(crate) mark: String,
     /// Says when everything ends.
     pub(crate) closing: watch::Sender<bool>,
+    /// Tokens of the agents that are there.
+    pub(crate) tokens: Tokens,
     schedule: mpsc::UnboundedSender<Wish>,
     lanes: Mutex<BTreeMap<RunId, mpsc::UnboundedSender<LaneOrder>>>,
     planned: Mutex<BTreeMap<TurnId, Planned>>,
     callers: Mutex<BTreeMap<ToolId, oneshot::Sender<ToolCompleted>>>,
     runtime: Handle,
+    /// Says that this server drives the runs, as long as it is open.
+    lock: Mutex<Option<File>>,
 }
 
 /// Values are moved in and out whole, so a panic elsewhere leaves them usable.
@@ -74,6 +80,7 @@ impl Shared {
         engine: Arc<Engine>,
         settings: RunsSettings,
         schedule: mpsc::UnboundedSender<Wish>,
+        lock: File,
     ) -> Self {
         Self {
             files: Files::below(&settings.home),
@@ -86,8 +93,15 @@ impl Shared {
             lanes: Mutex::default(),
             planned: Mutex::default(),
             callers: Mutex::default(),
+            tokens: Tokens::default(),
             runtime: Handle::current(),
+            lock: Mutex::new(Some(lock)),
         }
+    }
+
+    /// Lets another server drive the runs.
+    pub(crate) fn unlock(&self) {
+        locked(&self.lock).take();
     }
 
     /// Asks the core. Answers when what came of it is durable; blocks until then.

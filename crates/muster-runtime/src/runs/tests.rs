@@ -1,5 +1,6 @@
 //! Runs with real processes, real files and a real store.
 
+mod crash;
 mod faults;
 mod life;
 mod turns;
@@ -136,6 +137,11 @@ impl Stage {
 
     fn node(&self, id: NodeId) -> Node {
         self.runs.read(self.run, |docs| lookup::node(docs, id).cloned()).unwrap()
+    }
+
+    fn nodes(&self) -> Vec<Node> {
+        let all = |docs: &Documents<Room>| Ok(lookup::nodes(docs)?.into_iter().cloned().collect());
+        self.runs.read(self.run, all).unwrap()
     }
 
     /// Turns of a node, oldest first.

@@ -79,10 +79,16 @@ async fn output(mut command: Command, action: &str) -> Result<Output, String> {
     Err(format!("{action}: {}", muster_core::text::cut(said.trim(), 300)))
 }
 
-/// Records the tree of the directory.
-pub(super) async fn snapshot(place: &Place<'_>) -> Result<Tree, String> {
+/// Records the tree of the directory. Where nothing differs from the newest one, it is that one.
+pub(super) async fn snapshot(place: &Place<'_>, known: Option<&Tree>) -> Result<Tree, String> {
     prepare(place).await?;
-    let skipped = too_large(place).await?;
+    let changed = changed(place).await?;
+    let skipped = too_large(place, &changed);
+    if let Some(known) = known.filter(|known| known.skipped == skipped)
+        && changed.len() == skipped.len()
+    {
+        return Ok(known.clone());
+    }
     add(place, &skipped).await?;
     let mut command = git(place);
     command.arg("write-tree");
@@ -134,21 +140,21 @@ fn relative(inner: &Path, outer: &Path) -> Option<String> {
     (!below.is_empty()).then_some(below)
 }
 
-/// Files that would be added and are too large for that.
-async fn too_large(place: &Place<'_>) -> Result<Vec<String>, String> {
+/// Files that differ from the newest tree, those that are gone too.
+async fn changed(place: &Place<'_>) -> Result<BTreeSet<String>, String> {
     let mut command = git(place);
-    command.args(["ls-files", "-z", "--others", "--modified", "--exclude-standard"]);
+    command.args(["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard"]);
     let listed = output(command, "git ls-files").await?;
     let paths = listed.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    let mut large = BTreeSet::new();
-    for path in paths.map(String::from_utf8_lossy) {
-        let file = place.workdir.join(&*path);
-        let size = std::fs::symlink_metadata(&file).map_or(0, |known| known.len());
-        if size > FILE_BYTES_MAX {
-            large.insert(path.into_owned());
-        }
-    }
-    Ok(large.into_iter().collect())
+    Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+}
+
+/// Those of them that are too large to be looked at.
+fn too_large(place: &Place<'_>, changed: &BTreeSet<String>) -> Vec<String> {
+    let size = |path: &str| {
+        std::fs::symlink_metadata(place.workdir.join(path)).map_or(0, |known| known.len())
+    };
+    changed.iter().filter(|path| size(path) > FILE_BYTES_MAX).cloned().collect()
 }
 
 /// Adds everything but what is left out.

@@ -25,6 +25,9 @@ use crate::runs::{
     tools,
 };
 
+/// Variable that holds the token with which an agent calls Muster's tools.
+const NODE_TOKEN: &str = "MUSTER_NODE_TOKEN";
+
 /// What is known of a turn that is to be sent.
 struct Standing {
     run: Run,
@@ -138,6 +141,7 @@ impl Driver {
 
     fn opening(&self, standing: &Standing, runtime_tools: bool) -> Opening {
         let Standing { run, node, turn } = standing;
+        let token = self.shared.tokens.issue(run.id, node.id);
         let known = node.session.resume && node.session.session_id != SESSION_PENDING;
         Opening {
             order: OpenOrder {
@@ -161,7 +165,7 @@ impl Driver {
                 node: Some(node.id),
                 tool: None,
             },
-            env: BTreeMap::new(),
+            env: BTreeMap::from([(NODE_TOKEN.to_owned(), token)]),
         }
     }
 }

@@ -55,8 +55,15 @@ impl Family {
     /// Kills the group of a process, its descendants and every process that bears the markers,
     /// until none is left. Without a process, only those that bear them. Blocks for a moment.
     pub(crate) fn kill(&self, root: Option<u32>) {
+        self.kill_all(root, &BTreeSet::new());
+    }
+
+    /// The same with processes that were seen below it earlier, whoever their parents are now.
+    pub(crate) fn kill_all(&self, root: Option<u32>, seen: &BTreeSet<(u32, u64)>) {
         let roots: BTreeSet<u32> = root.filter(|pid| *pid > 1).into_iter().collect();
         let mut descendants = descendants_of_all(&roots);
+        let same = |(pid, started): &(u32, u64)| start_time(*pid) == Some(*started);
+        descendants.extend(seen.iter().filter(|process| same(process)).map(|(pid, _)| *pid));
         roots.iter().for_each(|pid| signal_group(*pid, Signal::KILL));
         for _ in 0..ROUNDS_MAX {
             descendants.extend(descendants_of_all(&descendants));
@@ -137,6 +144,26 @@ fn descendants_of_all(roots: &BTreeSet<u32>) -> BTreeSet<u32> {
         found.extend(&children);
         known.extend(children);
     }
+}
+
+/// What descends from a process now, each with its start. Cheap: only its own tree is read.
+pub(crate) fn below(root: u32) -> BTreeSet<(u32, u64)> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![root];
+    while let Some(pid) = open.pop() {
+        let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
+        for thread in threads.flatten() {
+            let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+            for child in children.split_whitespace().filter_map(|word| word.parse().ok()) {
+                if let Some(started) = start_time(child)
+                    && found.insert((child, started))
+                {
+                    open.push(child);
+                }
+            }
+        }
+    }
+    found
 }
 
 /// Sends a signal to a process group.

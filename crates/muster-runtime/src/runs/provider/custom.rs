@@ -37,6 +37,8 @@ pub(crate) use reader::drain;
 const LINES_MAX: usize = 256;
 /// How long a program may take to say whether it could resume (14.3 of the rules).
 const INTRODUCTION: Duration = Duration::from_secs(2);
+/// How often it is looked what a program has started.
+const LOOK_PAUSE: Duration = Duration::from_secs(1);
 /// How long output is still read behind the end of a process, which others may hold open.
 const DRAIN: Duration = Duration::from_millis(500);
 
@@ -184,14 +186,17 @@ struct Watch {
 }
 
 impl Watch {
-    async fn until(mut self, mut closing: oneshot::Receiver<Duration>) {
-        let ended = tokio::select! {
-            status = self.running.wait() => Ok(process::ending(status)),
-            grace = &mut closing => Err(grace.unwrap_or_default()),
-            // Output that cannot be read any more is the end, too.
-            fault = &mut self.reading => {
-                self.fault(fault.ok().flatten(), &mut closing).await;
-                return;
+    async fn until(mut self, mut closing: oneshot::Receiver<Closing>) {
+        let ended = loop {
+            tokio::select! {
+                status = self.running.wait() => break Ok(process::ending(status)),
+                closing = &mut closing => break Err(closing.ok()),
+                // Output that cannot be read any more is the end, too.
+                fault = &mut self.reading => {
+                    self.fault(fault.ok().flatten(), &mut closing).await;
+                    return;
+                }
+                () = tokio::time::sleep(LOOK_PAUSE) => self.running.look_below(),
             }
         };
         let detail = match ended {
@@ -202,8 +207,9 @@ impl Watch {
                 self.running.kill().await;
                 detail
             }
-            Err(grace) => {
-                close(self.running, grace).await;
+            Err(closing) => {
+                self.running.look_below();
+                close(self.running, closing).await;
                 "closed".to_owned()
             }
         };
@@ -214,7 +220,7 @@ impl Watch {
     async fn fault(
         mut self,
         fault: Option<(TurnReason, String)>,
-        closing: &mut oneshot::Receiver<Duration>,
+        closing: &mut oneshot::Receiver<Closing>,
     ) {
         let (reason, detail) = match fault {
             Some((reason, detail)) => {
@@ -250,9 +256,24 @@ impl Watch {
     }
 }
 
-/// Ends a process that was told to shut down already.
-async fn close(mut running: Running, grace: Duration) {
-    if !grace.is_zero() && tokio::time::timeout(grace / 2, running.wait()).await.is_err() {
+/// How a process is ended, with what it is told that on.
+struct Closing {
+    grace: Duration,
+    lines: Option<mpsc::Sender<String>>,
+}
+
+/// Ends a process: it is told, sees the end of its input, is asked, and is killed. Without a
+/// closing nobody has time for that.
+async fn close(mut running: Running, closing: Option<Closing>) {
+    let Some(Closing { grace, lines }) = closing.filter(|closing| !closing.grace.is_zero()) else {
+        return running.kill().await;
+    };
+    if let Some(lines) = lines
+        && lines.try_send(wire::line("shutdown", &Plain {})).is_err()
+    {
+        tracing::debug!("a program could not be told to shut down");
+    }
+    if tokio::time::timeout(grace / 2, running.wait()).await.is_err() {
         return running.end(grace / 2).await;
     }
     running.kill().await;
@@ -261,7 +282,7 @@ async fn close(mut running: Running, grace: Duration) {
 /// A session over lines.
 struct Lines {
     lines: Option<mpsc::Sender<String>>,
-    close: Option<oneshot::Sender<Duration>>,
+    close: Option<oneshot::Sender<Closing>>,
     watching: JoinHandle<()>,
 }
 
@@ -319,12 +340,9 @@ impl Session for Lines {
     }
 
     fn close(mut self: Box<Self>, grace: Duration) -> Pending<'static, ()> {
-        if !grace.is_zero() && self.say("shutdown", &Plain {}).is_err() {
-            tracing::debug!("a program could not be told to shut down");
-        }
-        self.lines = None;
+        let closing = Closing { grace, lines: self.lines.take() };
         Box::pin(async move {
-            let told = self.close.take().is_some_and(|close| close.send(grace).is_ok());
+            let told = self.close.take().is_some_and(|close| close.send(closing).is_ok());
             if let Err(error) = self.watching.await {
                 tracing::warn!(%error, told, "the end of a program was not seen");
             }

@@ -105,14 +105,32 @@ async fn runs_pit_7_nothing_that_a_program_started_outlives_it() {
     stage.say(
         node,
         "run (setsid sleep 1000 > /dev/null 2>&1 &) ; run (sleep 1000 > /dev/null 2>&1 &) ; \
-         run setsid env -i sleep 1000 > /dev/null 2>&1 & sleep 0.1 ; final done",
+         child; final done",
     );
-    stage.ended(node, 1).await;
+    let turns = stage.ended(node, 1).await;
     let alive = processes_of(stage.run);
     assert!(alive.len() >= 3, "{alive:?}");
+    // One more bears no marker and has a session of its own; it is found by its parent.
+    let answer = stage.answer(&turns[0]);
+    let bare: u32 = answer.split_whitespace().find_map(|word| word.parse().ok()).unwrap();
+    let is_alive = || std::fs::read(format!("/proc/{bare}/cmdline")).is_ok_and(|l| !l.is_empty());
+    assert!(is_alive());
     stage.ask(Ask::StopNode { node });
-    stage.until("all are gone", |stage| processes_of(stage.run).is_empty()).await;
+    stage.until("all are gone", |stage| processes_of(stage.run).is_empty() && !is_alive()).await;
     assert!(stage.node(node).held);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_ends_with_the_turn_that_runs_it() {
+    let stage = Stage::set().await;
+    let node = stage.add("waiter", "implementer");
+    stage.say(node, r#"tool command {"cmd": "sleep 1000"}"#);
+    let sleeps = |stage: &Stage| processes_of(stage.run).values().any(|line| line.contains("1000"));
+    stage.until("the command runs", sleeps).await;
+    stage.ask(Ask::InterruptNode { node });
+    stage.ended(node, 1).await;
+    stage.until("the command is gone", |stage| !sleeps(stage)).await;
+    assert_eq!(stage.events_of("tool.completed").len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

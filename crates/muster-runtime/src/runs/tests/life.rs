@@ -2,7 +2,11 @@
 
 use muster_core::run::{
     Ask,
-    command::{CheckInput, NodeInput, PutEdge, RunFields, SettingsPatch, StatusWish},
+    approval::Verdict,
+    command::{
+        CallFiles, CapabilityPatch, CheckInput, NodeInput, PutEdge, Resolve, RunFields,
+        SettingsPatch, StatusWish,
+    },
     edge::EdgeType,
     id::NodeId,
     node::NodeStatus,
@@ -196,6 +200,45 @@ async fn runs_pit_6_and_16_a_restart_pauses_and_one_call_resumes() {
     assert_eq!(turns[1].trigger, Trigger::Resume);
     assert_eq!(turns[1].status, Some(TurnStatus::Completed));
     assert!(stage.answer(&turns[1]).contains("begun"), "its inputs came again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_44_a_spawn_that_is_approved_after_a_restart_creates_the_node() {
+    let stage = Stage::set().await;
+    let capabilities = CapabilityPatch { spawn_nodes: Some(true), ..CapabilityPatch::default() };
+    let node = stage.add_with(NodeInput { capabilities, ..input("parent") });
+    stage.say(node, r#"tool spawn_node {"label": "child", "role": "implementer"}; final spawned"#);
+    let asked = |stage: &Stage| !stage.events_of("approval.requested").is_empty();
+    stage.until("somebody is asked", asked).await;
+    let stage = stage.restart().await;
+    stage.paused(StatusCode::Shutdown).await;
+    let approval = stage.events_of("approval.requested")[0]["approvalId"].clone();
+    let resolve = Resolve {
+        approval: approval.as_str().unwrap().parse().unwrap(),
+        verdict: Verdict::Approved,
+        modified_args: None,
+        reason: None,
+        files: CallFiles::default(),
+    };
+    stage.ask(Ask::Resolve(Box::new(resolve)));
+    assert_eq!(stage.nodes().len(), 2, "{}", stage.log());
+    assert_eq!(stage.node(node).inbox_count, 1, "the agent is told");
+    stage.wish(StatusWish::Running);
+    stage.until("it was told", |stage| stage.node(node).inbox_count == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_server_over_the_same_folder_is_refused() {
+    let stage = Stage::set().await;
+    let store = muster_store::SqliteStore::open(&stage.settings.home, Default::default()).unwrap();
+    let engine = crate::Engine::new(std::sync::Arc::new(store), stage_clock(), false);
+    let second = super::Runs::start(std::sync::Arc::new(engine), stage.settings.clone()).await;
+    let error = second.err().unwrap().to_string();
+    assert!(error.contains(&format!("process {}", std::process::id())), "{error}");
+}
+
+fn stage_clock() -> std::sync::Arc<crate::SystemClock> {
+    std::sync::Arc::new(crate::SystemClock)
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -52,6 +52,76 @@ impl Stage {
     }
 }
 
+/// Events without what differs from run to run: ids are numbered as they come, and times, sizes,
+/// hashes and paths are left out.
+fn normalised(events: &[Value]) -> String {
+    let mut names: std::collections::BTreeMap<String, String> = std::collections::BTreeMap::new();
+    let mut lines = Vec::new();
+    for event in events {
+        let mut event = event.clone();
+        let map = event.as_object_mut().unwrap();
+        ["id", "runId", "ts"].iter().for_each(|name| drop(map.remove(*name)));
+        plain(&mut event, &mut names);
+        lines.push(event.to_string());
+    }
+    lines.join("\n")
+}
+
+fn plain(value: &mut Value, names: &mut std::collections::BTreeMap<String, String>) {
+    const LEFT_OUT: [&str; 13] = [
+        "size",
+        "sha256",
+        "path",
+        "durationMs",
+        "createdAt",
+        "lastActivityAt",
+        "since",
+        "startedAt",
+        "endedAt",
+        "lastOutputAt",
+        "process",
+        "updatedAt",
+        "at",
+    ];
+    match value {
+        Value::Object(map) => {
+            map.retain(|name, _| !LEFT_OUT.contains(&name.as_str()));
+            map.values_mut().for_each(|inner| plain(inner, names));
+        }
+        Value::Array(list) => list.iter_mut().for_each(|inner| plain(inner, names)),
+        Value::String(text) if text.len() == 36 && text.matches('-').count() == 4 => {
+            let next = format!("id{}", names.len() + 1);
+            *text = names.entry(text.clone()).or_insert(next).clone();
+        }
+        Value::String(text)
+            if [16, 40, 64].contains(&text.len())
+                && text.bytes().all(|byte| byte.is_ascii_hexdigit()) =>
+        {
+            "hash".clone_into(text);
+        }
+        Value::String(text) if text.starts_with("artifact://") => "artifact".clone_into(text),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_events_of_one_turn() {
+    let stage = Stage::set().await;
+    let lead = stage.add("lead", "orchestrator");
+    let node = stage.add("worker", "implementer");
+    stage.ask(Ask::PutEdge(muster_core::run::command::PutEdge::between(lead, node)));
+    let before = stage.events().len();
+    stage.say(
+        node,
+        concat!(
+            r#"session ps-1; say I will look.; tool command {"cmd": "cat first.txt"}; "#,
+            "usage 900 60; final It has two lines."
+        ),
+    );
+    stage.ended(node, 1).await;
+    insta::assert_snapshot!(normalised(&stage.events()[before..]));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_pit_1_nodes_and_runs_work_side_by_side() {
     let stage = Stage::set().await;

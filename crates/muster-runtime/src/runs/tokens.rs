@@ -1,0 +1,62 @@
+//! Tokens with which agents call Muster's tools. One belongs to a node and one process of it, and
+//! dies with that (RUNS-SEC-3).
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+
+use muster_core::run::{
+    hash::sha256_hex,
+    id::{NodeId, RunId},
+};
+
+/// Tokens by their hashes: what is looked up is never the secret itself.
+#[derive(Default)]
+pub(crate) struct Tokens(Mutex<BTreeMap<String, (RunId, NodeId)>>);
+
+impl Tokens {
+    /// Makes a token for the process of a node that is about to start.
+    pub(crate) fn issue(&self, run: RunId, node: NodeId) -> String {
+        let mut bytes = [0; 32];
+        if let Err(error) = getrandom::fill(&mut bytes) {
+            unreachable!("the operating system has random numbers: {error}");
+        }
+        let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.withdraw(node);
+        self.lock().insert(sha256_hex(token.as_bytes()), (run, node));
+        token
+    }
+
+    /// The node that a token belongs to.
+    pub(crate) fn bearer(&self, token: &str) -> Option<(RunId, NodeId)> {
+        self.lock().get(&sha256_hex(token.as_bytes())).copied()
+    }
+
+    /// The process of a node is gone.
+    pub(crate) fn withdraw(&self, node: NodeId) {
+        self.lock().retain(|_, (_, bearer)| *bearer != node);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, (RunId, NodeId)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NodeId, RunId, Tokens};
+
+    #[test]
+    fn runs_sec_3_a_token_dies_with_its_process() {
+        let tokens = Tokens::default();
+        let (one, two) = (tokens.issue(RunId(1), NodeId(1)), tokens.issue(RunId(1), NodeId(2)));
+        assert_ne!(one, two);
+        assert_eq!(tokens.bearer(&one), Some((RunId(1), NodeId(1))));
+        let again = tokens.issue(RunId(1), NodeId(1));
+        assert_eq!(tokens.bearer(&one), None);
+        tokens.withdraw(NodeId(1));
+        assert_eq!(tokens.bearer(&again), None);
+        assert_eq!(tokens.bearer(&two), Some((RunId(1), NodeId(2))));
+    }
+}
