@@ -8,6 +8,8 @@ use std::{
 
 use muster_core::{
     Timestamp,
+    answers::Answers,
+    run::{Runs, layout::Layouts},
     session::{SessionId, Sessions},
     tasks::{Tasks, id::WorkspaceId, lookup},
 };
@@ -18,7 +20,7 @@ use muster_runtime::{
 use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreError};
 use serde_json::{Map, Value};
 
-use crate::{Binding, Envelope, Registry, Toolset, call, refusals, todos::Bound};
+use crate::{Binding, Envelope, Registry, Toolset, call, refusals, runs::RunOptions, todos::Bound};
 
 /// How an [`App`] is set up.
 #[derive(Clone, Debug, Default)]
@@ -37,13 +39,15 @@ pub struct AppOptions {
     pub session: Binding,
     /// Budget of the text of a session's tree, in characters; the usual one without it.
     pub ctree_max_chars: Option<u64>,
+    /// How runs are set up.
+    pub runs: RunOptions,
 }
 
 /// Everything an operation needs. Cheap to share behind an `Arc`; all calls block.
 pub struct App {
     registry: Registry,
     options: AppOptions,
-    engine: Engine,
+    engine: Arc<Engine>,
     bound: Bound,
 }
 
@@ -80,7 +84,7 @@ impl App {
 
     /// An application over any store and clock.
     pub fn over(store: Arc<dyn Store>, clock: Arc<dyn Clock>, options: AppOptions) -> Self {
-        let engine = Engine::new(store, clock, options.keeps_house);
+        let engine = Arc::new(Engine::new(store, clock, options.keeps_house));
         let registry = Registry::default();
         let bound = Bound::new(options.session.clone());
         Self { registry, options, engine, bound }
@@ -104,6 +108,11 @@ impl App {
     /// Budget of the text of a session's tree, if not the usual one (CC-5).
     pub fn ctree_max_chars(&self) -> Option<u64> {
         self.options.ctree_max_chars
+    }
+
+    /// How it was set up.
+    pub(crate) fn options(&self) -> &AppOptions {
+        &self.options
     }
 
     /// Where the store is.
@@ -147,6 +156,9 @@ impl App {
     pub fn doctor(&self) -> Result<doctor::Report, StoreError> {
         let mut report = doctor::examine::<Tasks>(self.engine.store())?;
         report.add::<Sessions>(self.engine.store())?;
+        report.add::<Runs>(self.engine.store())?;
+        report.add::<Layouts>(self.engine.store())?;
+        report.add::<Answers>(self.engine.store())?;
         Ok(report)
     }
 

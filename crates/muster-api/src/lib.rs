@@ -13,6 +13,7 @@ pub mod reference;
 mod refusals;
 mod registry;
 mod request;
+pub mod runs;
 mod schema;
 mod sessions;
 mod suggest;

@@ -6,6 +6,7 @@
 //! document that is not at hand is asked for by returning [`Need`] instead of fetching it.
 
 mod aggregate;
+pub mod answers;
 pub mod budget;
 pub mod ctree;
 mod documents;

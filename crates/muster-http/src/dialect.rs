@@ -1,10 +1,14 @@
 //! Which language a path speaks: how its errors look and how much a request may carry.
 
 use axum::http::StatusCode;
+use muster_api::runs::RunCode;
 use serde_json::{Value, json};
 
 use crate::{
-    limits::{BODY_BYTES_MAX, JSON_DEPTH_MAX, SESSION_BODY_BYTES_MAX, SESSION_JSON_DEPTH_MAX},
+    limits::{
+        BODY_BYTES_MAX, JSON_DEPTH_MAX, RUN_BODY_BYTES_MAX, SESSION_BODY_BYTES_MAX,
+        SESSION_JSON_DEPTH_MAX,
+    },
     refusal::Kind,
 };
 
@@ -15,11 +19,16 @@ pub(crate) enum Dialect {
     Operations,
     /// The session bridge: errors are `{error, detail, path}` (HB-2).
     Bridge,
+    /// Runs: the same with codes in capitals (RUNS-REST-2).
+    Runs,
 }
 
 /// First words of the paths that are the bridge's. `/health` was there before it and keeps the
 /// errors that its readers know.
 const BRIDGE: [&str; 5] = ["/v1", "/sessions", "/status", "/models", "/provider-auth"];
+
+/// Paths below `/api` that were there before runs.
+const OPERATIONS: [&str; 2] = ["/api/ops", "/api/session"];
 
 impl Dialect {
     /// The language of a path, whether or not something lives there.
@@ -27,7 +36,13 @@ impl Dialect {
         let starts = |word: &str| {
             path.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        if BRIDGE.iter().any(|word| starts(word)) { Self::Bridge } else { Self::Operations }
+        if BRIDGE.iter().any(|word| starts(word)) {
+            Self::Bridge
+        } else if starts("/ws") || starts("/api") && !OPERATIONS.iter().any(|word| starts(word)) {
+            Self::Runs
+        } else {
+            Self::Operations
+        }
     }
 
     /// Largest request body in bytes.
@@ -35,6 +50,7 @@ impl Dialect {
         match self {
             Self::Operations => BODY_BYTES_MAX,
             Self::Bridge => SESSION_BODY_BYTES_MAX,
+            Self::Runs => RUN_BODY_BYTES_MAX,
         }
     }
 
@@ -43,6 +59,7 @@ impl Dialect {
         match self {
             Self::Operations => JSON_DEPTH_MAX,
             Self::Bridge => SESSION_JSON_DEPTH_MAX,
+            Self::Runs => JSON_DEPTH_MAX,
         }
     }
 }
@@ -59,6 +76,22 @@ pub(crate) fn bridge_form(kind: Kind) -> (StatusCode, &'static str) {
         Kind::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "invalid_request"),
         Kind::InvalidInput => (StatusCode::BAD_REQUEST, "invalid_request"),
         Kind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+    }
+}
+
+/// The code that runs have for an error of the surface itself.
+pub(crate) fn run_form(kind: Kind) -> RunCode {
+    match kind {
+        Kind::ForeignHost => RunCode::ForbiddenHost,
+        Kind::ForeignOrigin => RunCode::ForbiddenOrigin,
+        Kind::Unauthorized => RunCode::Unauthorized,
+        Kind::UnknownRoute => RunCode::NotFound,
+        Kind::MethodNotAllowed => RunCode::MethodNotAllowed,
+        Kind::NotJson => RunCode::NotJson,
+        Kind::BodyTooLarge => RunCode::TooLarge,
+        Kind::BodyTimeout => RunCode::Timeout,
+        Kind::InvalidInput => RunCode::BadJson,
+        Kind::Internal => RunCode::Internal,
     }
 }
 
@@ -80,6 +113,9 @@ mod tests {
             ["/", "/health", "/sessionsx", "/api/ops/tasks_create", "/mcp", "/v10", "/api/session"]
         {
             assert_eq!(Dialect::of(path), Dialect::Operations, "{path}");
+        }
+        for path in ["/api", "/api/runs", "/api/opsx", "/api/nothing", "/ws", "/api/sessions"] {
+            assert_eq!(Dialect::of(path), Dialect::Runs, "{path}");
         }
     }
 }

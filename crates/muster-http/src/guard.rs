@@ -74,6 +74,10 @@ impl Gate {
         if bearer(&head.headers).is_some_and(|presented| token.matches(presented)) {
             return Access::Token;
         }
+        // A browser cannot send headers with a WebSocket (RUNS-SEC-1).
+        if head.uri.path() == "/ws" && in_query(head).is_some_and(|given| token.matches(given)) {
+            return Access::Token;
+        }
         // A cookie travels with requests that another page on this machine caused, since browsers
         // ignore the port there: anything but reading must prove its origin.
         let proven = is_plain_read(head) || self.hosts.has_own_origin(&head.headers);
@@ -147,7 +151,7 @@ fn is_public(head: &Parts) -> bool {
     }
     let reads = [Method::GET, Method::HEAD].contains(&head.method);
     match head.uri.path() {
-        "/" | "/health" | "/v1/health" => reads,
+        "/" | "/health" | "/v1/health" | "/api/health" => reads,
         "/assets/muster.css" | "/assets/muster.js" | "/assets/muster.svg" => reads,
         "/api/session" => head.method == Method::POST,
         _ => false,
@@ -167,6 +171,12 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = hosts::only_value(headers, &header::AUTHORIZATION)?;
     let (scheme, secret) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
+}
+
+/// The token in a query.
+fn in_query(head: &Parts) -> Option<&str> {
+    let mut pairs = head.uri.query()?.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(name, _)| *name == "token").map(|(_, value)| value)
 }
 
 fn unauthorized() -> Refusal {

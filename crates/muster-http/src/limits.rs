@@ -10,6 +10,20 @@ pub const JSON_DEPTH_MAX: usize = 64;
 pub const SESSION_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Deepest nesting of a JSON body of the session bridge (VC-3).
 pub const SESSION_JSON_DEPTH_MAX: usize = 128;
+/// Largest request body about runs in bytes (RUNS-REST-8).
+pub const RUN_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// WebSocket connections at once.
+pub const SOCKETS_MAX: u32 = 4096;
+/// A WebSocket is asked whether it is alive this often (RUNS-WS-7).
+pub const SOCKET_PING_EVERY: Duration = Duration::from_secs(15);
+/// A WebSocket that was not heard for this long is closed.
+pub const SOCKET_SILENCE_MAX: Duration = Duration::from_secs(45);
+/// A WebSocket that takes nothing for this long is closed (RUNS-WS-6).
+pub const SOCKET_STALL_MAX: Duration = Duration::from_secs(60);
+/// Largest frame that a WebSocket client may send, in bytes.
+pub const SOCKET_FRAME_BYTES_MAX: usize = 64 * 1024;
+/// How long a closing WebSocket may take to say goodbye.
+pub const SOCKET_GOODBYE_MAX: Duration = Duration::from_secs(1);
 /// Largest request line with all headers, in bytes.
 pub const HEADER_BYTES_MAX: usize = 16 * 1024;
 /// How long a client may take to send a request's headers, from the moment they can be sent.

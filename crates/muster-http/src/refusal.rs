@@ -10,6 +10,7 @@ use axum::{
     http::{HeaderName, HeaderValue, Response, StatusCode, header},
     response::IntoResponse,
 };
+use muster_api::runs::RunFault;
 use muster_core::Timestamp;
 use serde_json::{Value, json};
 
@@ -131,6 +132,13 @@ impl Refusal {
                 let detail = format!("{}: {}", self.message, self.recovery);
                 (status, dialect::bridge_error(code, &detail.into(), None))
             }
+            Dialect::Runs => {
+                let code = dialect::run_form(self.kind);
+                let detail = format!("{}: {}", self.message, self.recovery);
+                let status = StatusCode::from_u16(code.status());
+                let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+                (status, RunFault::new(code, detail).body())
+            }
         }
     }
 
@@ -156,7 +164,10 @@ impl Refusal {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response<Body> {
         let (status, body) = self.written();
-        let mut response = json_response(status, body);
+        let mut response = match self.dialect {
+            Dialect::Operations | Dialect::Bridge => json_response(status, body),
+            Dialect::Runs => text_response(status, RUNS_JSON, body),
+        };
         if self.kind == Kind::Unauthorized {
             let challenge = HeaderValue::from_static("Bearer realm=\"muster\"");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
@@ -164,6 +175,9 @@ impl IntoResponse for Refusal {
         response
     }
 }
+
+/// Content type of every answer about runs (RUNS-REST-1).
+pub(crate) const RUNS_JSON: &str = "application/json; charset=utf-8";
 
 /// An answer whose body is JSON text.
 pub(crate) fn json_response(status: StatusCode, body: impl Into<Body>) -> Response<Body> {

@@ -30,7 +30,8 @@ use crate::{
     connect::Installation,
     guard::{AllowedHost, Gate, Hosts},
     limits::{
-        BODY_BYTES_MAX, CALLS_MAX, CONNECTIONS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX, HEADER_TIMEOUT,
+        BODY_BYTES_MAX, CALLS_MAX, CONNECTIONS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX,
+        HEADER_TIMEOUT, SOCKETS_MAX,
     },
     session::Sessions,
     site::{Site, router},
@@ -154,6 +155,7 @@ impl Server {
             started_at,
             streams: watch::Sender::new(false),
             calls: Semaphore::new(CALLS_MAX),
+            sockets: Arc::new(Semaphore::new(SOCKETS_MAX as usize)),
         };
         Ok(Self { listener, address, site: Arc::new(site), mcp })
     }
@@ -223,6 +225,11 @@ impl Server {
         mcp.shut_down();
         site.streams.send_replace(true);
         drain(connections).await;
+        // Sockets have left their connections; each has a last word to say.
+        let sockets = site.sockets.acquire_many(SOCKETS_MAX);
+        if timeout(DRAIN_TIMEOUT, sockets).await.is_err() {
+            tracing::warn!("WebSockets did not end in time");
+        }
     }
 }
 

@@ -20,6 +20,7 @@ use crate::{
     operations, page,
     refusal::{Kind, Refusal},
     route::{self, Route, get, post},
+    runs,
 };
 
 /// What the routes share.
@@ -40,6 +41,8 @@ pub(crate) struct Site {
     pub(crate) streams: watch::Sender<bool>,
     /// Places for operations that run at once.
     pub(crate) calls: Semaphore,
+    /// Places for WebSockets; all of them are free when none is open.
+    pub(crate) sockets: Arc<Semaphore>,
 }
 
 impl Site {
@@ -84,6 +87,7 @@ pub(crate) fn router(site: Arc<Site>, mcp: HttpEndpoint) -> Router {
     let gate = Arc::clone(&site.gate);
     route::router(own_routes())
         .merge(bridge::routes())
+        .merge(runs::routes())
         .with_state(site)
         .route_service("/mcp", mcp)
         .method_not_allowed_fallback(method_not_allowed)

@@ -203,6 +203,12 @@ impl Engine {
     ) -> Result<Follower, StoreError> {
         self.feeds.follow((&self.store, &self.hub), (stream, after), encode)
     }
+
+    /// Follows every stream whose name begins so, from now on. Order holds inside each stream;
+    /// numbers count what this feed has seen. Needs an asynchronous runtime.
+    pub fn follow_all(&self, prefix: &'static str, encode: Encode) -> Result<Follower, StoreError> {
+        self.feeds.follow_family((&self.store, &self.hub), prefix, encode)
+    }
 }
 
 /// Waits for an answer; the error is that there was none.

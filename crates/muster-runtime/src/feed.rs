@@ -12,7 +12,7 @@
 mod ring;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
@@ -94,24 +94,61 @@ impl Feeds {
             return Ok(Follower::new(feed, after));
         }
         let head = store.snapshot()?.head(&stream)?.seq;
-        let feed = Arc::new(Feed {
-            store: Arc::clone(store),
-            stream: stream.clone(),
-            encode,
-            ring: Mutex::new(Ring::behind(head)),
-            news: watch::Sender::new(()),
-            followers: AtomicUsize::new(0),
-        });
+        let feed = Feed::new(store, Source::Stream(stream.clone()), head, encode);
         feeds.insert(stream, Arc::downgrade(&feed));
         tokio::spawn(drive(Arc::downgrade(&feed), hub.listen()));
         Ok(Follower::new(feed, after))
+    }
+
+    /// Follows every stream whose name begins so, from now on; needs an asynchronous runtime.
+    pub(crate) fn follow_family(
+        &self,
+        (store, hub): (&Arc<dyn Store>, &Arc<Hub>),
+        prefix: &'static str,
+        encode: Encode,
+    ) -> Result<Follower, StoreError> {
+        // No stream has such a name.
+        let name = format!("{prefix}*");
+        let mut feeds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        feeds.retain(|_, feed| feed.strong_count() > 0);
+        if let Some(feed) = feeds.get(&name).and_then(Weak::upgrade) {
+            return Ok(Follower::newest(feed));
+        }
+        let streams = store.snapshot()?.streams(prefix)?;
+        let read = streams.into_iter().map(|stream| (stream.name, stream.seq)).collect();
+        let source = Source::Family { prefix, read: Mutex::new(read) };
+        let feed = Feed::new(store, source, 0, encode);
+        feeds.insert(name, Arc::downgrade(&feed));
+        tokio::spawn(drive(Arc::downgrade(&feed), hub.listen()));
+        Ok(Follower::newest(feed))
+    }
+}
+
+/// What a feed reads.
+enum Source {
+    /// One stream.
+    Stream(String),
+    /// Every stream whose name begins so. Its events are numbered as they come.
+    Family {
+        prefix: &'static str,
+        /// How far each stream was read.
+        read: Mutex<BTreeMap<String, u64>>,
+    },
+}
+
+impl Source {
+    fn name(&self) -> &str {
+        match self {
+            Self::Stream(stream) => stream,
+            Self::Family { prefix, .. } => prefix,
+        }
     }
 }
 
 /// What all followers of one stream share.
 struct Feed {
     store: Arc<dyn Store>,
-    stream: String,
+    source: Source,
     encode: Encode,
     ring: Mutex<Ring>,
     news: watch::Sender<()>,
@@ -119,6 +156,17 @@ struct Feed {
 }
 
 impl Feed {
+    fn new(store: &Arc<dyn Store>, source: Source, head: u64, encode: Encode) -> Arc<Self> {
+        Arc::new(Self {
+            store: Arc::clone(store),
+            source,
+            encode,
+            ring: Mutex::new(Ring::behind(head)),
+            news: watch::Sender::new(()),
+            followers: AtomicUsize::new(0),
+        })
+    }
+
     /// Frames are moved in and out whole, so a panic elsewhere cannot leave the ring half changed.
     fn ring(&self) -> MutexGuard<'_, Ring> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
@@ -149,9 +197,15 @@ impl Feed {
     /// The events behind a number, written out.
     async fn page(self: &Arc<Self>, after: u64) -> Result<Page, StoreError> {
         let feed = Arc::clone(self);
-        let read = move || {
-            let rows = feed.store.snapshot()?.tail(&feed.stream, after, PAGE_EVENTS)?;
-            Ok(Page::of(&feed, after, &rows))
+        let read = move || match &feed.source {
+            Source::Stream(stream) => {
+                let rows = feed.store.snapshot()?.tail(stream, after, PAGE_EVENTS)?;
+                Ok(Page::of(&feed, stream, after, &rows))
+            }
+            Source::Family { prefix, read } => {
+                let mut read = read.lock().unwrap_or_else(PoisonError::into_inner);
+                Page::of_family(&feed, prefix, after, &mut read)
+            }
         };
         tokio::task::spawn_blocking(read).await.map_err(|error| StoreError::Engine {
             action: "read a stream",
@@ -172,12 +226,12 @@ struct Page {
 }
 
 impl Page {
-    fn of(feed: &Feed, after: u64, rows: &[EventRow]) -> Self {
+    fn of(feed: &Feed, stream: &str, after: u64, rows: &[EventRow]) -> Self {
         let mut page = Self { frames: Vec::with_capacity(rows.len()), ended: false };
         for row in rows {
             // Only the end of a stream takes events away, so a hole means that it has ended.
             let expected = after + page.frames.len() as u64 + 1;
-            match (feed.encode)(&feed.stream, row) {
+            match (feed.encode)(stream, row) {
                 Encoded::Frame(bytes) if row.seq == expected => {
                     page.frames.push(Frame { seq: row.seq, bytes });
                 }
@@ -189,6 +243,35 @@ impl Page {
         }
         page
     }
+
+    /// What has come in any of the streams; the end of one is not the end of all.
+    fn of_family(
+        feed: &Feed,
+        prefix: &str,
+        after: u64,
+        read: &mut BTreeMap<String, u64>,
+    ) -> Result<Self, StoreError> {
+        let mut page = Self { frames: Vec::new(), ended: false };
+        let mut snapshot = feed.store.snapshot()?;
+        for stream in snapshot.streams(prefix)? {
+            let seen = read.get(&stream.name).copied().unwrap_or(0);
+            let room = PAGE_EVENTS as usize - page.frames.len();
+            if stream.seq <= seen || room == 0 {
+                continue;
+            }
+            let limit = u32::try_from(room).unwrap_or(PAGE_EVENTS);
+            let rows = snapshot.tail(&stream.name, seen, limit)?;
+            for row in &rows {
+                if let Encoded::Frame(bytes) = (feed.encode)(&stream.name, row) {
+                    let seq = after + page.frames.len() as u64 + 1;
+                    page.frames.push(Frame { seq, bytes });
+                }
+            }
+            let last = rows.last().map_or(stream.seq, |row| row.seq);
+            read.insert(stream.name, last);
+        }
+        Ok(page)
+    }
 }
 
 /// The life of a feed.
@@ -199,7 +282,9 @@ async fn drive(feed: Weak<Feed>, mut hints: watch::Receiver<u64>) {
         match followed.advance().await {
             Ok(true) => {}
             Ok(false) => return,
-            Err(error) => tracing::warn!(%error, stream = followed.stream, "a feed was not read"),
+            Err(error) => {
+                tracing::warn!(%error, stream = followed.source.name(), "a feed was not read");
+            }
         }
         let pace = followed.pace();
         drop(followed);
@@ -227,6 +312,14 @@ impl Follower {
         feed.followers.fetch_add(1, Ordering::Relaxed);
         let news = feed.news.subscribe();
         Self { feed, news, after, live: false }
+    }
+
+    /// One that begins with what comes next.
+    fn newest(feed: Arc<Feed>) -> Self {
+        let after = feed.ring().last();
+        let mut follower = Self::new(feed, after);
+        follower.live = true;
+        follower
     }
 
     /// Number of the last event that it was given or told to have missed.

@@ -2,6 +2,7 @@
 //! should.
 
 mod http;
+mod socket;
 
 use std::{
     fs,
@@ -18,6 +19,7 @@ use serde_json::Value;
 use crate::settings::without_settings;
 
 pub use http::{Connection, Reply, Request, exchange};
+pub use socket::{NotUpgraded, Socket, SocketFrame};
 
 /// How long a server may take to say that it listens.
 const START_TIMEOUT: Duration = Duration::from_secs(30);

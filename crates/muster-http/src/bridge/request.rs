@@ -11,14 +11,14 @@ use muster_api::{App, CallKey, SessionFault};
 use muster_core::session::SessionId;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
 use super::fault::{Fault, Unanswered};
-use crate::{refusal::json_response, site::Site};
-
-/// Header that makes a request happen once (HB-4), and the longest key.
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
-const KEY_CHARS_MAX: usize = 128;
+pub(super) use crate::once::digest;
+use crate::{
+    once::{self, BadKey},
+    refusal::json_response,
+    site::Site,
+};
 
 /// What a handler of the bridge answers.
 pub(super) type Answer = Result<Response<Body>, Unanswered>;
@@ -97,27 +97,8 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
 
 /// The key that makes a request happen once, with a digest of what it asks for.
 pub(super) fn key(headers: &HeaderMap, path: &str, body: &[u8]) -> Result<Option<CallKey>, Fault> {
-    let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
-    let wrong = || Fault::invalid("Idempotency-Key", "1 to 128 characters are needed");
-    let key = value.to_str().map_err(|_| wrong())?.trim();
-    if key.is_empty() || key.chars().count() > KEY_CHARS_MAX {
-        return Err(wrong());
-    }
-    let digest = digest(path, body);
-    Ok(Some(CallKey { key: key.to_owned(), digest }))
-}
-
-/// Digest of a request; the same one in other spacing or key order is the same request.
-pub(super) fn digest(path: &str, body: &[u8]) -> String {
-    let canonical = serde_json::from_slice::<Value>(body).map_or_else(
-        |_| String::from_utf8_lossy(body).into_owned(),
-        |mut value| {
-            value.sort_all_objects();
-            value.to_string()
-        },
-    );
-    let hash = Sha256::digest(format!("{path}\n{canonical}").as_bytes());
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    let wrong = |_: BadKey| Fault::invalid(BadKey::HEADER, BadKey::EXPECTED);
+    once::key(headers, path, body).map_err(wrong)
 }
 
 /// Asks the application something, away from the event loop.

@@ -56,6 +56,7 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
             None => Binding::Own,
         },
         ctree_max_chars: Some(settings.get(&CTREES_MAX_CHARS)?.value),
+        ..AppOptions::default()
     };
     let app = Arc::new(App::open(options)?);
     let backend = AppBackend::new(app, workspace.map(|workspace| workspace.to_string()));

@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args;
-use muster_api::{App, AppOptions, Toolset};
+use muster_api::{App, AppOptions, Toolset, runs::RunOptions};
 use muster_http::{AllowedHost, Authentication, Installation, Server, ServerOptions};
 use tokio::runtime;
 
@@ -78,6 +78,7 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         default_workspace: settings.workspace(None)?,
         keeps_house: true,
         ctree_max_chars: Some(settings.get(&CTREES_MAX_CHARS)?.value),
+        runs: run_options(),
         ..AppOptions::default()
     })?);
     let hosts = (!serve.allow_host.is_empty()).then_some(serve.allow_host);
@@ -104,6 +105,14 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
     runtime.shutdown_timeout(CALLS_TIMEOUT);
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Runs work in the directory that the server was started in, and people may choose another one
+/// below it or below their home.
+fn run_options() -> RunOptions {
+    let served_dir = std::env::current_dir().ok();
+    let roots = served_dir.clone().into_iter().chain(std::env::home_dir()).collect();
+    RunOptions { served_dir, roots, ..RunOptions::default() }
 }
 
 async fn answer(app: Arc<App>, options: ServerOptions) -> anyhow::Result<()> {

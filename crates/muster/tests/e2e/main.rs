@@ -16,6 +16,7 @@ mod people;
 mod processes;
 mod program;
 mod rest;
+mod runs;
 mod security;
 mod session_commands;
 mod sessions;

@@ -67,6 +67,14 @@ impl Filter {
         *self == Self::default()
     }
 
+    /// Whether an event is wanted that is written as it is sent.
+    pub fn admits_text(&self, wire: &str) -> bool {
+        // Before its type an event has nothing but ids and times.
+        let kind = wire.split_once(r#""type":""#).and_then(|(_, rest)| rest.split('"').next());
+        let (kind, seq, at) = (kind.unwrap_or_default(), 0, Timestamp(0));
+        self.is_empty() || self.admits(Line { seq, at, kind, body: wire })
+    }
+
     /// Whether an event is wanted.
     pub fn admits(&self, line: Line<'_>) -> bool {
         let typed = self.types.is_empty() || self.types.iter().any(|name| is_of(line.kind, name));
@@ -91,9 +99,11 @@ fn concerns(line: Line<'_>, node: NodeId) -> bool {
         || line.kind == "handoff.sent" && line.body.contains(&format!(r#""fromNodeId":"{id}""#))
 }
 
-/// Whether the envelope of a stored event has this value; it stands at the very front.
+/// Whether the envelope of a stored event has this value; it stands at the very front, before who
+/// caused the event, which may be another node.
 fn names(body: &str, field: &str, value: &str) -> bool {
-    let front = body.find(r#""type":"#).map_or(body, |end| &body[..end]);
+    let end = [r#""by":"#, r#""type":"#].iter().filter_map(|mark| body.find(mark)).min();
+    let front = end.map_or(body, |end| &body[..end]);
     front.contains(&format!(r#""{field}":"{value}""#))
 }
 

@@ -1,0 +1,171 @@
+//! Runs as the surfaces see them: bodies in, text of answers out, streams to follow.
+//!
+//! The rules are the room's ([`muster_core::run`]). Here a request becomes commands, a run is
+//! changed in one transaction that also makes the answer, and a refusal becomes a code. What runs
+//! need of the machine besides (processes, files of artifacts) is the runtime's.
+
+mod approvals;
+mod change;
+mod fault;
+pub mod folders;
+mod history;
+mod list;
+mod references;
+mod removal;
+pub mod request;
+mod shape;
+mod stream;
+pub mod templates;
+
+pub use approvals::ApprovalsRequest;
+pub use change::Change;
+pub use fault::{RunCode, RunFault};
+pub use history::{ArtifactsRequest, EventsRequest, TurnsRequest};
+pub use list::{RunCursor, RunsRequest};
+pub use stream::StreamWord;
+
+use std::path::PathBuf;
+
+use muster_core::{
+    Documents, Json, Refusal, Timestamp,
+    run::{
+        Runs,
+        id::{NodeId, RunId, Seed},
+        layout::{Layout, Layouts},
+        lookup,
+        node::{PermissionsMode, Provider},
+        view::{self, snapshot::Wanted},
+    },
+};
+use muster_runtime::Engine;
+use muster_store::StoreError;
+use serde_json::{Value, json};
+
+use crate::App;
+
+/// Answer to a request about runs.
+pub type RunTold<T> = Result<T, RunFault>;
+
+/// How the runs of a server are set up.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Directory of a run whose creator names none.
+    pub served_dir: Option<PathBuf>,
+    /// Templates of the user; below the storage folder by default.
+    pub templates_dir: Option<PathBuf>,
+    /// Folders that people may look into when they choose a directory.
+    pub roots: Vec<PathBuf>,
+    /// What providers do that a body says nothing about.
+    pub permissions_mode: Option<PermissionsMode>,
+    /// Named commands besides the default ones.
+    pub profiles: Vec<(Provider, String)>,
+}
+
+/// The runs of an application.
+#[derive(Clone, Copy)]
+pub struct RunDesk<'a>(&'a App);
+
+impl App {
+    /// The runs of the store.
+    pub fn runs(&self) -> RunDesk<'_> {
+        RunDesk(self)
+    }
+}
+
+impl RunDesk<'_> {
+    fn engine(&self) -> &Engine {
+        self.0.engine()
+    }
+
+    /// Runs a view over one moment of a run.
+    pub fn read<T>(
+        self,
+        run: RunId,
+        view: impl Fn(&Documents<Runs>) -> Result<T, Refusal<Runs>>,
+    ) -> RunTold<T> {
+        Ok(self.0.engine().read::<Runs, T>(&run.stream(), view)?)
+    }
+
+    /// The run as it is served.
+    pub fn show(self, run: RunId, wanted: Wanted) -> RunTold<Json> {
+        let layout = self.layout(run)?;
+        self.read(run, |docs| view::snapshot::snapshot(docs, wanted, &layout))
+    }
+
+    /// Whether there is such a run.
+    pub fn exists(self, run: RunId) -> RunTold<()> {
+        self.read(run, |docs| lookup::run(docs).map(|_| ()))
+    }
+
+    /// A node as it is served.
+    pub fn node(self, run: RunId, node: NodeId) -> RunTold<request::Fields> {
+        let node = self.read(run, |docs| {
+            lookup::run(docs)?;
+            Ok(json!(lookup::node(docs, node)?))
+        })?;
+        Ok(if let Value::Object(fields) = node { fields } else { request::Fields::new() })
+    }
+
+    /// The queued inputs of a node.
+    pub fn inbox(self, run: RunId, node: NodeId) -> RunTold<Json> {
+        self.read(run, |docs| Ok(Json::of(&json!({"inbox": view::turns::inbox(docs, node)?}))))
+    }
+
+    /// Where the nodes of a run stand on the screen.
+    fn layout(self, run: RunId) -> RunTold<Layout> {
+        let view = |docs: &Documents<Layouts>| Ok(docs.get(&())?.cloned().unwrap_or_default());
+        self.engine().read::<Layouts, Layout>(&run.layout_stream(), view).map_err(|error| {
+            match error {
+                muster_runtime::ExecuteError::Rejected(_) => {
+                    unreachable!("reading a layout refuses nothing")
+                }
+                muster_runtime::ExecuteError::Store(failure) => failure.0.into(),
+            }
+        })
+    }
+
+    /// An id that no run has.
+    fn fresh_id(self) -> RunTold<RunId> {
+        Ok(RunId(seed()?.mint(self.now()).fresh()))
+    }
+
+    fn now(self) -> Timestamp {
+        self.engine().now()
+    }
+
+    /// Templates for a run in a directory.
+    pub fn templates(self, cwd: Option<PathBuf>) -> templates::Shelf {
+        let options = &self.0.options().runs;
+        let below = || self.0.storage_dir().join("templates");
+        templates::Shelf::new(options.templates_dir.clone().unwrap_or_else(below), cwd)
+    }
+
+    /// Folders that a run can work in.
+    pub fn folders(self, path: Option<PathBuf>) -> RunTold<folders::FolderList> {
+        let options = &self.0.options().runs;
+        let missing = || RunFault::bad_value("path", "path must be given");
+        let path = path.or_else(|| options.served_dir.clone()).ok_or_else(missing)?;
+        folders::list(&options.roots, &path)
+    }
+
+    /// A directory whose templates a caller wants to see.
+    pub fn repository(self, cwd: Option<PathBuf>) -> RunTold<Option<PathBuf>> {
+        let options = &self.0.options().runs;
+        match cwd {
+            None => Ok(options.served_dir.clone()),
+            Some(cwd) if folders::is_allowed(&options.roots, &cwd) => Ok(Some(cwd)),
+            Some(_) => {
+                let detail = "this folder is not below one of the allowed ones";
+                Err(RunFault::new(RunCode::ForbiddenPath, detail).at("cwd"))
+            }
+        }
+    }
+}
+
+/// Fresh randomness for a command.
+fn seed() -> Result<Seed, StoreError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| StoreError::Engine { action: "made an id", cause: error.to_string() })?;
+    Ok(Seed(u128::from_le_bytes(bytes)))
+}

@@ -1,0 +1,134 @@
+//! Approvals of all runs, and everything else that waits for a person.
+
+use muster_core::{
+    Json, ListQuery,
+    run::{
+        Document, Runs,
+        approval::Approval,
+        command::{CallFiles, Resolve},
+        id::{ApprovalId, RunId},
+        lookup,
+        view::attention::{self, Attention},
+    },
+    session::receipt::CallKey,
+};
+use muster_store::CatalogueQuery;
+use serde_json::{Value, json};
+
+use super::{
+    RunDesk, RunTold,
+    change::Change,
+    fault::{RunCode, RunFault},
+    request::ResolutionInput,
+};
+
+/// Which approvals are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ApprovalsRequest {
+    /// Only those of this run.
+    pub run: Option<RunId>,
+    /// Also those that were answered.
+    pub answered: bool,
+}
+
+impl RunDesk<'_> {
+    /// Approvals, oldest first.
+    pub fn approvals(self, request: ApprovalsRequest) -> RunTold<Json> {
+        let mut found = match (request.run, request.answered) {
+            (Some(run), answered) => self.approvals_of(run, answered)?,
+            (None, false) => self.pending()?,
+            (None, true) => {
+                let runs = self.all()?.into_iter();
+                let lists: RunTold<Vec<_>> = runs.map(|run| self.approvals_of(run, true)).collect();
+                lists?.into_iter().flatten().collect()
+            }
+        };
+        found.sort_by_key(|approval| (approval.requested_at, approval.approval_id));
+        let row = |approval: &Approval| json!({"runId": approval.run_id, "approval": approval});
+        let approvals: Vec<Value> = found.iter().map(row).collect();
+        Ok(Json::from(json!({"approvals": approvals})))
+    }
+
+    fn approvals_of(self, run: RunId, answered: bool) -> RunTold<Vec<Approval>> {
+        self.read(run, |docs| {
+            lookup::run(docs)?;
+            if !answered {
+                return Ok(lookup::pending_approvals(docs)?.into_iter().cloned().collect());
+            }
+            let documents = docs.list(&ListQuery::of("approval"))?;
+            Ok(documents.into_iter().filter_map(Document::as_approval).cloned().collect())
+        })
+    }
+
+    fn pending(self) -> RunTold<Vec<Approval>> {
+        let documents = self.catalogued("approval")?;
+        Ok(documents.iter().filter_map(Document::as_approval).cloned().collect())
+    }
+
+    fn catalogued(self, kind: &'static str) -> RunTold<Vec<Document>> {
+        let query = CatalogueQuery { kind, below: None, limit: None };
+        let found = self.engine().catalogue::<Runs>(&query)?;
+        Ok(found.into_iter().map(|(_, document)| document).collect())
+    }
+
+    /// What waits for a person in all runs, oldest first.
+    pub fn attention(self) -> RunTold<Json> {
+        let mut items: Vec<Attention> = Vec::new();
+        for kind in ["approval", "node", "run"] {
+            for document in self.catalogued(kind)? {
+                if let Document::Run(run) = &document {
+                    items.extend(attention::of_run(run));
+                }
+                items.extend(document.as_node().map(attention::of_node).into_iter().flatten());
+                items.extend(document.as_approval().and_then(attention::of_approval));
+            }
+        }
+        Ok(Json::of(&json!({"items": attention::sorted(items)})))
+    }
+
+    /// Answers an approval; the first answer counts (RUNS-APP-3).
+    pub fn resolve(
+        self,
+        approval: ApprovalId,
+        (input, expected, prefix): (ResolutionInput, Option<String>, String),
+        once: Option<CallKey>,
+    ) -> RunTold<Json> {
+        let missing = || {
+            let detail = "status is needed: approved, denied or modified";
+            RunFault::new(RunCode::MissingField, detail).at(format!("{prefix}status"))
+        };
+        let run = self.run_of(approval, expected.as_deref())?;
+        let resolve = Resolve {
+            approval,
+            verdict: input.status.ok_or_else(missing)?,
+            modified_args: input.modified_args,
+            reason: input.reason,
+            files: CallFiles::default(),
+        };
+        self.carry_out(Change::resolve(run, resolve, &prefix).once(once))
+    }
+
+    /// The run that an approval belongs to.
+    fn run_of(self, approval: ApprovalId, expected: Option<&str>) -> RunTold<RunId> {
+        let unknown =
+            || RunFault::new(RunCode::UnknownApproval, format!("there is no approval {approval}"));
+        let has = |run: RunId| {
+            let found = self.read(run, |docs| Ok(lookup::find_approval(docs, approval)?.is_some()));
+            found.map(|found| found.then_some(run))
+        };
+        if let Some(expected) = expected {
+            let Ok(run) = expected.parse::<RunId>() else { return Err(unknown().at("runId")) };
+            return has(run)?.ok_or_else(|| unknown().at("runId"));
+        }
+        let pending = self.pending()?;
+        if let Some(found) = pending.iter().find(|pending| pending.approval_id == approval) {
+            return Ok(found.run_id);
+        }
+        for run in self.all()? {
+            if let Some(run) = has(run)? {
+                return Ok(run);
+            }
+        }
+        Err(unknown())
+    }
+}

@@ -1,0 +1,433 @@
+//! Changes of a run: commands, the answer to them, and the key that makes them happen once, in one
+//! transaction.
+
+use std::collections::BTreeMap;
+
+use muster_core::{
+    Documents, Draft, Json, Recorded, Refusal,
+    answers::{self, Answers, Keep, Taken},
+    run::{
+        Ask, Command, Event, Fact, Rejection, Runs,
+        command::{CreateRun, EditNode, NodeInput, PutEdge, Resolve},
+        edge::{Actor, Edge, EdgeType},
+        id::{ApprovalId, EdgeId, ItemId, NodeId, RunId},
+        layout::{Layout, LayoutChange, Layouts, TooManyPositions},
+        lookup,
+        node::PermissionsMode,
+        view::snapshot::{self, Wanted},
+    },
+    session::receipt::CallKey,
+};
+use muster_runtime::Sheaf;
+use muster_store::StoreError;
+use serde_json::{Value, json};
+
+use super::{
+    RunDesk, RunTold,
+    fault::{RunCode, RunFault},
+    request::{CreateRequest, EdgeInput, EditNodeRequest, EditRequest, NodeRequest},
+    seed,
+};
+
+/// What is asked of a run, and what is answered.
+pub struct Change {
+    /// The run.
+    run: RunId,
+    /// What is asked, in order; all of it happens or nothing.
+    asks: Vec<Ask>,
+    /// Where nodes stand from now on.
+    layout: Option<LayoutChange>,
+    /// What is answered.
+    answer: Answer,
+    /// The key that makes it happen once.
+    pub once: Option<CallKey>,
+    /// What paths in complaints begin with.
+    prefix: String,
+}
+
+/// What a caller is told when everything is done.
+#[derive(Clone, Debug)]
+enum Answer {
+    Run,
+    FreshNode { asked_for_no_approval: bool },
+    Node { id: NodeId, asked_for_no_approval: bool },
+    NodeGone(NodeId),
+    Edge(PutEdge),
+    EdgeGone(EdgeId),
+    Message,
+    ItemGone(ItemId),
+    Resolved(ApprovalId),
+    Done,
+}
+
+impl Change {
+    fn new(run: RunId, ask: Ask, answer: Answer) -> Self {
+        let (asks, layout, once) = (vec![ask], None, None);
+        Self { run, asks, layout, answer, once, prefix: String::new() }
+    }
+
+    fn below(mut self, prefix: &str) -> Self {
+        prefix.clone_into(&mut self.prefix);
+        self
+    }
+
+    /// Under a key, so that it happens once.
+    #[must_use]
+    pub fn once(mut self, key: Option<CallKey>) -> Self {
+        self.once = key;
+        self
+    }
+
+    /// Changes fields, modes, status or layout.
+    pub fn edit_run(run: RunId, request: EditRequest) -> Self {
+        let EditRequest { asks, layout, prefix, .. } = request;
+        Self { run, asks, layout, answer: Answer::Run, once: None, prefix }
+    }
+
+    /// Runs the checks now.
+    pub fn verify(run: RunId) -> Self {
+        Self::new(run, Ask::StartVerify, Answer::Done)
+    }
+
+    /// Creates a node.
+    pub fn create_node(run: RunId, request: NodeRequest) -> Self {
+        let asked_for_no_approval = asks_for_no_approval(&request.input);
+        let ask = Ask::CreateNode(Box::new(request.input));
+        Self::new(run, ask, Answer::FreshNode { asked_for_no_approval }).below(&request.prefix)
+    }
+
+    /// Changes a node.
+    pub fn edit_node(run: RunId, request: EditNodeRequest) -> Self {
+        let EditNodeRequest { edit, prefix } = request;
+        let EditNode { node: id, input, .. } = &edit;
+        let asked_for_no_approval = asks_for_no_approval(input);
+        let answer = Answer::Node { id: *id, asked_for_no_approval };
+        Self::new(run, Ask::EditNode(Box::new(edit)), answer).below(&prefix)
+    }
+
+    /// Deletes a node.
+    pub fn delete_node(run: RunId, node: NodeId) -> Self {
+        Self::new(run, Ask::DeleteNode { node }, Answer::NodeGone(node))
+    }
+
+    /// Clears a node's context.
+    pub fn reset_node(run: RunId, node: NodeId, reason: Option<String>) -> Self {
+        Self::new(run, Ask::ResetNode { node, reason }, Answer::Done)
+    }
+
+    /// Lets a node go on.
+    pub fn start_node(run: RunId, node: NodeId) -> Self {
+        Self::new(run, Ask::StartNode { node }, Answer::Done)
+    }
+
+    /// Ends what a node does, and holds it.
+    pub fn stop_node(run: RunId, node: NodeId) -> Self {
+        Self::new(run, Ask::StopNode { node }, Answer::Done)
+    }
+
+    /// Ends the turn that a node has in flight.
+    pub fn interrupt_node(run: RunId, node: NodeId) -> Self {
+        Self::new(run, Ask::InterruptNode { node }, Answer::Done)
+    }
+
+    /// Removes an edge.
+    pub fn delete_edge(run: RunId, edge: EdgeId) -> Self {
+        Self::new(run, Ask::DeleteEdge { edge }, Answer::EdgeGone(edge))
+    }
+
+    /// Says something to a node.
+    pub fn chat(run: RunId, node: Option<NodeId>, content: String, interrupt: bool) -> Self {
+        Self::new(run, Ask::SendMessage { node, content, interrupt }, Answer::Message)
+    }
+
+    /// Takes a queued input out again.
+    pub fn cancel_item(run: RunId, node: NodeId, item: ItemId) -> Self {
+        Self::new(run, Ask::CancelItem { node, item }, Answer::ItemGone(item))
+    }
+
+    /// Answers an approval.
+    pub(super) fn resolve(run: RunId, resolve: Resolve, prefix: &str) -> Self {
+        let answer = Answer::Resolved(resolve.approval);
+        Self::new(run, Ask::Resolve(Box::new(resolve)), answer).below(prefix)
+    }
+}
+
+fn asks_for_no_approval(input: &NodeInput) -> bool {
+    input.permissions.spawn_requires_approval == Some(false)
+}
+
+impl RunDesk<'_> {
+    /// Creates a run; its directory, templates and bindings have to exist.
+    pub fn create(self, request: CreateRequest, once: Option<CallKey>) -> RunTold<Json> {
+        let CreateRequest { fields, extras, prefix } = request;
+        let nodes = extras.nodes.unwrap_or_default();
+        let cwd = self.directory(extras.cwd.as_deref()).map_err(|fault| fault.below(&prefix))?;
+        let checked = self.check_binding(&fields, None).and_then(|()| {
+            nodes.iter().enumerate().try_for_each(|(at, input)| {
+                let place = format!("nodes[{at}].");
+                self.check_fresh_node(input, &cwd).map_err(|fault| fault.below(&place))
+            })
+        });
+        checked.map_err(|fault| fault.below(&prefix))?;
+        let run = self.fresh_id()?;
+        let create = CreateRun {
+            id: run,
+            cwd: cwd.to_string_lossy().into_owned(),
+            fields,
+            mode: extras.mode,
+            global_mode: extras.global_mode,
+            auto_start: extras.auto_start.unwrap_or(true),
+            nodes,
+            permissions_mode: self
+                .0
+                .options()
+                .runs
+                .permissions_mode
+                .unwrap_or(PermissionsMode::Skip),
+        };
+        let change = Change::new(run, Ask::CreateRun(Box::new(create)), Answer::Run);
+        self.carry_out(change.below(&prefix).once(once))
+    }
+
+    /// Makes an edge, or changes one (RUNS-EDGE-2).
+    pub fn put_edge(
+        self,
+        run: RunId,
+        (input, prefix): (EdgeInput, String),
+        once: Option<CallKey>,
+    ) -> RunTold<Json> {
+        let put = self.edge_of(run, input).map_err(|fault| fault.below(&prefix))?;
+        let (from, to) = (put.from, put.to);
+        let ask = Ask::PutEdge(put.clone());
+        let change = Change::new(run, ask, Answer::Edge(put)).below(&prefix).once(once);
+        self.carry_out(change).map_err(|fault| {
+            if fault.code != RunCode::UnknownNode {
+                return fault;
+            }
+            let is_known = |node| self.node(run, node).is_ok();
+            let end = if is_known(from) && !is_known(to) { "to" } else { "from" };
+            fault.at(format!("{prefix}{end}"))
+        })
+    }
+
+    fn edge_of(self, run: RunId, input: EdgeInput) -> RunTold<PutEdge> {
+        let id = input.id.map(|id| id.parse::<EdgeId>());
+        let id = id.transpose().map_err(|bad| RunFault::bad_value("id", bad.to_string()))?;
+        let known = match id {
+            None => None,
+            Some(id) => self.read(run, |docs| Ok(lookup::find_edge(docs, id)?.cloned()))?,
+        };
+        let end = |given: Option<String>, name: &str, kept: Option<NodeId>| match (given, kept) {
+            (Some(id), _) => id.parse().map_err(|_| {
+                let detail = format!("the run has no node {id:?}");
+                RunFault::new(RunCode::UnknownNode, detail).at(name)
+            }),
+            (None, Some(kept)) => Ok(kept),
+            (None, None) => {
+                let detail = format!("{name} is needed: the id of a node");
+                Err(RunFault::new(RunCode::MissingField, detail).at(name))
+            }
+        };
+        Ok(PutEdge {
+            id,
+            from: end(input.from, "from", known.as_ref().map(|edge| edge.from))?,
+            to: end(input.to, "to", known.as_ref().map(|edge| edge.to))?,
+            bidirectional: input.bidirectional,
+            kind: input.kind,
+            label: input.label,
+            auto_deliver: input.auto_deliver,
+        })
+    }
+
+    /// Does what is asked, durably, and answers.
+    pub fn carry_out(self, change: Change) -> RunTold<Json> {
+        let prefix = change.prefix.clone();
+        self.attempt(change).map_err(|fault| fault.below(&prefix))
+    }
+
+    fn attempt(self, change: Change) -> RunTold<Json> {
+        let Change { run, asks, layout, answer, once, .. } = change;
+        let commands = commands(asks)?;
+        let shown =
+            if matches!(answer, Answer::Run) { self.layout(run)? } else { Layout::default() };
+        let work = move |draft: &mut Draft<'_, Runs>, layout: &Layout| {
+            for command in &commands {
+                draft.apply(command)?;
+            }
+            answer.written(draft.documents(), draft.events(), layout)
+        };
+        if layout.is_none() && once.is_none() {
+            let work = move |draft: &mut Draft<'_, Runs>| work(draft, &shown);
+            return Ok(self.engine().execute::<Runs, Json>(run.stream(), work)?);
+        }
+        let bound = self.engine().transact(move |sheaf| {
+            let layout = match layout {
+                Some(change) => match moved(sheaf, run, &change)? {
+                    Ok(layout) => layout,
+                    Err(TooManyPositions) => return Ok(Err(Stop::Fault(too_many_positions()))),
+                },
+                None => shown,
+            };
+            let drafted = sheaf.on::<Runs, Json>(run.stream(), |draft| work(draft, &layout))?;
+            let drafted = drafted.map_err(|rejection| Stop::Fault(RunFault::from(*rejection)));
+            match once {
+                Some(key) => kept(sheaf, key, drafted),
+                None => Ok(drafted),
+            }
+        })?;
+        match bound {
+            Ok(answer) => Ok(answer),
+            Err(Stop::Repeated(answer)) => Ok(answer),
+            Err(Stop::Fault(fault)) => Err(fault),
+        }
+    }
+}
+
+/// Why a transaction writes nothing.
+enum Stop {
+    /// It happened before, with this answer.
+    Repeated(Json),
+    /// Something is wrong.
+    Fault(RunFault),
+}
+
+fn commands(asks: Vec<Ask>) -> Result<Vec<Command>, StoreError> {
+    asks.into_iter().map(|ask| Ok(Command { by: Actor::USER, seed: seed()?, ask })).collect()
+}
+
+fn moved(
+    sheaf: &mut Sheaf<'_>,
+    run: RunId,
+    change: &LayoutChange,
+) -> Result<Result<Layout, TooManyPositions>, StoreError> {
+    let drafted = sheaf.on::<Layouts, Layout>(run.layout_stream(), |draft| {
+        draft.apply(change)?;
+        Ok(draft.documents().get(&())?.cloned().unwrap_or_default())
+    })?;
+    Ok(drafted.map_err(|rejection| *rejection))
+}
+
+fn too_many_positions() -> RunFault {
+    let detail = "positions may name as many nodes as a run can have";
+    RunFault::new(RunCode::TooLong, detail).at("layout.positions")
+}
+
+/// Keeps an answer under its key; what was kept before counts instead (RUNS-REST-7).
+fn kept(
+    sheaf: &mut Sheaf<'_>,
+    CallKey { key, digest }: CallKey,
+    drafted: Result<Json, Stop>,
+) -> Result<Result<Json, Stop>, StoreError> {
+    let answer = drafted.as_ref().map_or("", Json::text).to_owned();
+    let keep = Keep { key, digest, answer };
+    let stream = answers::STREAM.to_owned();
+    let outcome = sheaf.on::<Answers, ()>(stream, |draft| draft.apply(&keep).map(|_| ()))?;
+    Ok(match outcome.map_err(|taken| *taken) {
+        Ok(()) => drafted,
+        Err(Taken::Answered(answer)) => Err(repeated(&answer)),
+        Err(Taken::Differs) => {
+            let detail = "this Idempotency-Key was used for another request: choose a fresh one";
+            Err(Stop::Fault(RunFault::new(RunCode::IdempotencyConflict, detail)))
+        }
+    })
+}
+
+fn repeated(answer: &str) -> Stop {
+    match serde_json::from_str::<Json>(answer) {
+        Ok(answer) => Stop::Repeated(answer),
+        Err(error) => {
+            tracing::error!(%error, "a kept answer cannot be read");
+            Stop::Fault(RunFault::new(RunCode::Internal, "the kept answer cannot be read"))
+        }
+    }
+}
+
+type Docs = Documents<Runs>;
+type Written = Result<Json, Refusal<Runs>>;
+
+impl Answer {
+    /// The answer, from what was drafted.
+    fn written(&self, docs: &Docs, events: &[Recorded<Event>], layout: &Layout) -> Written {
+        let answer = match self {
+            Self::Run => {
+                let run = snapshot::snapshot(docs, Wanted::DEFAULT, layout)?;
+                return Ok(Json::of(&BTreeMap::from([("run", run)])));
+            }
+            Self::FreshNode { asked_for_no_approval } => match fresh_node(events) {
+                Some(id) => node_answer(docs, id, *asked_for_no_approval)?,
+                None => unreachable!("creating a node tells its id"),
+            },
+            Self::Node { id, asked_for_no_approval } => {
+                node_answer(docs, *id, *asked_for_no_approval)?
+            }
+            Self::NodeGone(id) => json!({"nodeId": id}),
+            Self::Edge(put) => json!({"edge": edge(docs, events, put)?}),
+            Self::EdgeGone(id) => json!({"edgeId": id}),
+            Self::Message => json!({"messageId": message(events)}),
+            Self::ItemGone(id) => json!({"itemId": id}),
+            Self::Resolved(id) => {
+                json!({"approvalId": id, "resolution": lookup::approval(docs, *id)?.resolution})
+            }
+            Self::Done => json!({"ok": true}),
+        };
+        Ok(Json::from(answer))
+    }
+}
+
+/// The node that came to be.
+fn fresh_node(events: &[Recorded<Event>]) -> Option<NodeId> {
+    let whole = |event: &&Recorded<Event>| matches!(&event.event.fact, Fact::NodePatched(patched) if patched.patch.id.is_some());
+    events.iter().find(whole).and_then(|recorded| recorded.event.node_id)
+}
+
+fn node_answer(docs: &Docs, id: NodeId, no_approval: bool) -> Result<Value, Refusal<Runs>> {
+    let node = lookup::node(docs, id)?;
+    let mut answer = json!({"node": node});
+    if no_approval && node.permissions.spawn_requires_approval {
+        // RUNS-NODE-3.
+        let detail = "only an orchestrator can spawn without approval";
+        answer["warnings"] = json!([{"code": "SPAWN_APPROVAL_FORCED", "detail": detail}]);
+    }
+    Ok(answer)
+}
+
+fn message(events: &[Recorded<Event>]) -> Option<ItemId> {
+    events.iter().find_map(|recorded| {
+        if let Fact::MessageQueued(queued) = &recorded.event.fact {
+            Some(queued.message.id)
+        } else {
+            None
+        }
+    })
+}
+
+/// The edge that was made or changed; without an event, the one that was there already.
+fn edge(docs: &Docs, events: &[Recorded<Event>], put: &PutEdge) -> Result<Edge, Refusal<Runs>> {
+    let made = events.iter().find_map(|recorded| {
+        if let Fact::EdgeCreated(created) = &recorded.event.fact {
+            Some(created.edge.clone())
+        } else {
+            None
+        }
+    });
+    if let Some(edge) = made {
+        return Ok(edge);
+    }
+    if let Some(id) = put.id
+        && let Some(edge) = lookup::find_edge(docs, id)?
+    {
+        return Ok(edge.clone());
+    }
+    let leads = |id| lookup::node(docs, id).map(|node| node.orchestrator);
+    let report = leads(put.to)? && !leads(put.from)?;
+    let by_default = if report { EdgeType::Report } else { EdgeType::Handoff };
+    let kind = put.kind.unwrap_or(by_default);
+    let label = put.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
+    let label = label.unwrap_or(kind.default_label());
+    let same = |edge: &&&Edge| {
+        (edge.from, edge.to, edge.kind) == (put.from, put.to, kind) && edge.label == label
+    };
+    let edges = lookup::edges(docs)?;
+    let found = edges.iter().find(same).map(|edge| (*edge).clone());
+    found.ok_or_else(|| Refusal::rejected(Rejection::SelfEdge))
+}

@@ -1,0 +1,339 @@
+//! Why a request about runs was not carried out: a code of a closed set, words, and the field that
+//! is to blame (RUNS-REST-2).
+
+use muster_core::run::{
+    Rejection,
+    rejection::{Limited, OpenWork, Right},
+};
+use muster_runtime::ExecuteError;
+use muster_store::StoreError;
+use serde_json::{Value, json};
+
+/// Defines the codes with their status.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $variant:ident = $status:literal, $name:literal;)*) => {
+        /// What went wrong, as programs read it.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum RunCode {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl RunCode {
+            /// Every code, by status.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The code as it is written.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// The status of an HTTP answer that has it.
+            pub const fn status(self) -> u16 {
+                match self { $(Self::$variant => $status,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The body is no JSON.
+    BadJson = 400, "BAD_JSON";
+    /// No valid token came along.
+    Unauthorized = 401, "UNAUTHORIZED";
+    /// The request is addressed to a name that is not this server's.
+    ForbiddenHost = 403, "FORBIDDEN_HOST";
+    /// The request comes from a page of another origin.
+    ForbiddenOrigin = 403, "FORBIDDEN_ORIGIN";
+    /// A path leads where nobody may go.
+    ForbiddenPath = 403, "FORBIDDEN_PATH";
+    /// There is no such route.
+    NotFound = 404, "NOT_FOUND";
+    /// There is no such run.
+    UnknownRun = 404, "UNKNOWN_RUN";
+    /// There is no such node.
+    UnknownNode = 404, "UNKNOWN_NODE";
+    /// There is no such edge.
+    UnknownEdge = 404, "UNKNOWN_EDGE";
+    /// There is no such approval.
+    UnknownApproval = 404, "UNKNOWN_APPROVAL";
+    /// There is no such artifact.
+    UnknownArtifact = 404, "UNKNOWN_ARTIFACT";
+    /// There is no such turn.
+    UnknownTurn = 404, "UNKNOWN_TURN";
+    /// There is no such queued input.
+    UnknownItem = 404, "UNKNOWN_ITEM";
+    /// There is no such template to change.
+    UnknownTemplateName = 404, "UNKNOWN_TEMPLATE_NAME";
+    /// The route does not take the method.
+    MethodNotAllowed = 405, "METHOD_NOT_ALLOWED";
+    /// The body did not arrive in time.
+    Timeout = 408, "TIMEOUT";
+    /// A turn is in flight.
+    NodeRunning = 409, "NODE_RUNNING";
+    /// No turn is in flight.
+    NodeNotRunning = 409, "NODE_NOT_RUNNING";
+    /// The run has ended.
+    RunNotActive = 409, "RUN_NOT_ACTIVE";
+    /// No way leads from this status to that.
+    BadTransition = 409, "BAD_TRANSITION";
+    /// The approval was answered before.
+    AlreadyResolved = 409, "ALREADY_RESOLVED";
+    /// Work is open.
+    OpenWork = 409, "OPEN_WORK";
+    /// The bound task is not done.
+    TaskNotDone = 409, "TASK_NOT_DONE";
+    /// The checks are running.
+    VerifyRunning = 409, "VERIFY_RUNNING";
+    /// A turn of the run is in flight.
+    RunBusy = 409, "RUN_BUSY";
+    /// The input does not wait any more.
+    ItemConsumed = 409, "ITEM_CONSUMED";
+    /// There is a template of the user under this name.
+    TemplateExists = 409, "TEMPLATE_EXISTS";
+    /// The key was used for another request.
+    IdempotencyConflict = 409, "IDEMPOTENCY_CONFLICT";
+    /// The run is kept under a version that this program does not know.
+    ContractVersion = 409, "CONTRACT_VERSION";
+    /// The artifact's file is gone, or another one.
+    ArtifactMissing = 409, "ARTIFACT_MISSING";
+    /// The body is too large.
+    TooLarge = 413, "TOO_LARGE";
+    /// The body is not declared as JSON.
+    NotJson = 415, "NOT_JSON";
+    /// A value does not fit.
+    BadValue = 422, "BAD_VALUE";
+    /// A value is needed.
+    MissingField = 422, "MISSING_FIELD";
+    /// There is no such field.
+    UnknownField = 422, "UNKNOWN_FIELD";
+    /// The field is not for callers to set.
+    ReadOnlyField = 422, "READ_ONLY_FIELD";
+    /// A text or list is too long.
+    TooLong = 422, "TOO_LONG";
+    /// A profile, workspace, plan or task that is named does not exist.
+    UnknownRef = 422, "UNKNOWN_REF";
+    /// No template has the name of the role.
+    UnknownTemplate = 422, "UNKNOWN_TEMPLATE";
+    /// An edge cannot lead back to where it begins.
+    SelfEdge = 422, "SELF_EDGE";
+    /// There are as many as there may be.
+    LimitReached = 422, "LIMIT_REACHED";
+    /// The call cannot be made with other arguments.
+    ModifyUnsupported = 422, "MODIFY_UNSUPPORTED";
+    /// Nobody can be meant.
+    NoTargetNode = 422, "NO_TARGET_NODE";
+    /// The name cannot be a template's.
+    BadName = 422, "BAD_NAME";
+    /// The server broke.
+    Internal = 500, "INTERNAL";
+    /// The store cannot be read or written.
+    StoreUnavailable = 503, "STORE_UNAVAILABLE";
+}
+
+/// Why a request was not carried out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunFault {
+    /// What went wrong.
+    pub code: RunCode,
+    /// In words, with what to do about it.
+    pub detail: String,
+    /// The field that is to blame, with dots between levels.
+    pub path: Option<String>,
+    /// What the code brings along, by name.
+    pub extra: Option<Box<(&'static str, Value)>>,
+}
+
+impl RunFault {
+    /// A fault of this kind.
+    pub fn new(code: RunCode, detail: impl Into<String>) -> Self {
+        Self { code, detail: detail.into(), path: None, extra: None }
+    }
+
+    /// Names the field that is to blame.
+    #[must_use]
+    pub fn at(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// Puts a field that is named without its surroundings where it stands in the body.
+    #[must_use]
+    pub fn below(mut self, prefix: &str) -> Self {
+        self.path = self.path.map(|path| format!("{prefix}{path}"));
+        self
+    }
+
+    fn with(mut self, name: &'static str, value: Value) -> Self {
+        self.extra = Some(Box::new((name, value)));
+        self
+    }
+
+    /// A value that does not fit.
+    pub fn bad_value(path: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(RunCode::BadValue, detail).at(path)
+    }
+
+    /// The body of the answer.
+    pub fn body(&self) -> String {
+        let mut body = json!({
+            "error": self.code.name(), "detail": self.detail, "path": self.path,
+        });
+        if let Some((name, value)) = self.extra.as_deref() {
+            body[*name] = value.clone();
+        }
+        body.to_string()
+    }
+}
+
+impl From<StoreError> for RunFault {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "a request about runs failed");
+        let detail = "the store cannot be used now; nothing was written: try again";
+        Self::new(RunCode::StoreUnavailable, detail)
+    }
+}
+
+impl From<ExecuteError<Rejection>> for RunFault {
+    fn from(error: ExecuteError<Rejection>) -> Self {
+        match error {
+            ExecuteError::Rejected(rejection) => Self::from(*rejection),
+            ExecuteError::Store(failure) => Self::from(failure.0),
+        }
+    }
+}
+
+impl From<Rejection> for RunFault {
+    fn from(rejection: Rejection) -> Self {
+        let fault = Self::new(code(&rejection), words(&rejection));
+        if let Rejection::BadValue { field, .. } | Rejection::TooLong { field, .. } = rejection {
+            fault.at(field)
+        } else if let Rejection::MissingField { field } = rejection {
+            fault.at(field)
+        } else if let Rejection::AlreadyResolved { resolution, .. } = rejection {
+            fault.with("resolution", json!(resolution))
+        } else if let Rejection::OpenWork { open } = rejection {
+            fault.with("open", open.iter().copied().map(open_work).collect())
+        } else {
+            fault
+        }
+    }
+}
+
+fn code(rejection: &Rejection) -> RunCode {
+    match rejection {
+        Rejection::UnknownRun => RunCode::UnknownRun,
+        Rejection::UnknownNode { .. } | Rejection::UnknownAlias { .. } => RunCode::UnknownNode,
+        Rejection::UnknownEdge { .. } => RunCode::UnknownEdge,
+        Rejection::UnknownTurn { .. } => RunCode::UnknownTurn,
+        Rejection::UnknownItem { .. } => RunCode::UnknownItem,
+        Rejection::UnknownApproval { .. } => RunCode::UnknownApproval,
+        Rejection::UnknownArtifact { .. } | Rejection::BadReference { .. } => {
+            RunCode::UnknownArtifact
+        }
+        Rejection::NodeRunning { .. } => RunCode::NodeRunning,
+        Rejection::NodeNotRunning { .. } => RunCode::NodeNotRunning,
+        Rejection::RunNotActive { .. } => RunCode::RunNotActive,
+        Rejection::BadTransition { .. }
+        | Rejection::NotRunnable { .. }
+        | Rejection::TurnNotLive { .. }
+        | Rejection::WrongPhase { .. } => RunCode::BadTransition,
+        Rejection::AlreadyResolved { .. } => RunCode::AlreadyResolved,
+        Rejection::OpenWork { .. } => RunCode::OpenWork,
+        Rejection::TaskNotDone { .. } => RunCode::TaskNotDone,
+        Rejection::VerifyRunning => RunCode::VerifyRunning,
+        Rejection::RunBusy => RunCode::RunBusy,
+        Rejection::ItemConsumed { .. } => RunCode::ItemConsumed,
+        Rejection::ContractVersion { .. } => RunCode::ContractVersion,
+        Rejection::TooLong { .. } => RunCode::TooLong,
+        Rejection::MissingField { .. } => RunCode::MissingField,
+        Rejection::SelfEdge => RunCode::SelfEdge,
+        Rejection::LimitReached { .. } => RunCode::LimitReached,
+        Rejection::ModifyUnsupported { .. } => RunCode::ModifyUnsupported,
+        Rejection::NoTargetNode => RunCode::NoTargetNode,
+        Rejection::RunExists
+        | Rejection::BadValue { .. }
+        | Rejection::InvalidArguments { .. }
+        | Rejection::NoSuchTool { .. }
+        | Rejection::UnknownTool { .. }
+        | Rejection::Forbidden { .. }
+        | Rejection::ForbiddenCapability { .. }
+        | Rejection::NoEdge { .. } => RunCode::BadValue,
+    }
+}
+
+fn words(rejection: &Rejection) -> String {
+    match rejection {
+        Rejection::UnknownRun => "there is no such run".to_owned(),
+        Rejection::RunExists => "there is a run under this id".to_owned(),
+        Rejection::UnknownNode { id } => format!("the run has no node {id}"),
+        Rejection::UnknownAlias { alias } => format!("the run has no node {alias:?}"),
+        Rejection::UnknownEdge { id } => format!("the run has no edge {id}"),
+        Rejection::UnknownTurn { id } => format!("the run has no turn {id}"),
+        Rejection::UnknownItem { id } => format!("the node has no queued input {id}"),
+        Rejection::UnknownApproval { id } => format!("there is no approval {id}"),
+        Rejection::UnknownArtifact { id } => format!("the run has no artifact {id}"),
+        Rejection::BadReference { reference } => format!("{reference:?} names no artifact"),
+        Rejection::InvalidArguments { fault } => fault.clone(),
+        Rejection::NoSuchTool { name } => format!("there is no tool {name:?}"),
+        Rejection::UnknownTool { id } => format!("no call {id} is open"),
+        Rejection::NodeRunning { id } => format!("node {id} has a turn in flight: interrupt it"),
+        Rejection::NodeNotRunning { id } => format!("node {id} has no turn in flight"),
+        Rejection::RunNotActive { status } => {
+            format!("the run is {status}: PATCH it with status running to reopen it")
+        }
+        Rejection::BadTransition { from, phase, to } => {
+            format!("a run that is {from} in {phase} cannot become {to}")
+        }
+        Rejection::AlreadyResolved { id, .. } => format!("approval {id} was answered before"),
+        Rejection::OpenWork { .. } => "work is open".to_owned(),
+        Rejection::TaskNotDone { task } => format!("{task} is not done"),
+        Rejection::VerifyRunning => "the checks are running".to_owned(),
+        Rejection::RunBusy => "a turn is in flight: pause the run with interrupt first".to_owned(),
+        Rejection::ItemConsumed { id, state } => format!("input {id} is {state} already"),
+        Rejection::ContractVersion { version } => {
+            format!("the run is kept under contract version {version}: it can only be read here")
+        }
+        Rejection::BadValue { field, expected } => format!("{field} must be {expected}"),
+        Rejection::TooLong { field, max } => format!("{field} may have {max} at most"),
+        Rejection::MissingField { field } => format!("{field} is needed"),
+        Rejection::SelfEdge => "an edge needs two different nodes".to_owned(),
+        Rejection::LimitReached { what, max } => {
+            format!("there are {max} {} already, and no more are possible", limited(*what))
+        }
+        Rejection::ModifyUnsupported { .. } => {
+            "this call cannot take other arguments: deny it with a reason instead".to_owned()
+        }
+        Rejection::NoTargetNode => {
+            "there is no orchestrator and not exactly one node: name a nodeId".to_owned()
+        }
+        Rejection::Forbidden { right } => match right {
+            Right::SpawnNodes => "the node may not change the graph".to_owned(),
+            Right::Orchestrator => "only an orchestrator may do this".to_owned(),
+        },
+        Rejection::ForbiddenCapability { lacking } => {
+            format!("the node lacks what it asks for: {}", lacking.join(", "))
+        }
+        Rejection::NoEdge { from, to } => format!("no edge leads from {from} to {to}"),
+        Rejection::NotRunnable { id } => format!("node {id} cannot begin a turn now"),
+        Rejection::TurnNotLive { id } => format!("turn {id} has ended"),
+        Rejection::WrongPhase { phase } => format!("the run is in {phase}"),
+    }
+}
+
+fn limited(what: Limited) -> &'static str {
+    match what {
+        Limited::Nodes => "nodes",
+        Limited::Edges => "edges",
+        Limited::OpenTools => "open tool calls",
+        Limited::Handoffs => "handoffs in this turn",
+    }
+}
+
+fn open_work(open: OpenWork) -> Value {
+    match open {
+        OpenWork::Running(node) => json!({"kind": "running", "nodeId": node}),
+        OpenWork::Retrying(node) => json!({"kind": "retrying", "nodeId": node}),
+        OpenWork::Queued(node) => json!({"kind": "queued", "nodeId": node}),
+        OpenWork::Approval(approval) => json!({"kind": "approval", "approvalId": approval}),
+    }
+}

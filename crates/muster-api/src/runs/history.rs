@@ -1,0 +1,224 @@
+//! What happened in a run, in pages: events, turns, artifacts.
+
+use muster_core::{
+    Json,
+    run::{
+        artifact::{Artifact, ArtifactKind},
+        id::{ArtifactId, NodeId, RunId, TurnId},
+        lookup,
+        turn::Turn,
+        view::{
+            history::{self, Filter, Line, Page, PageDirection, PageRequest},
+            turns::{self, ListPage},
+        },
+    },
+};
+use muster_store::{EventRow, Snapshot, StoreError};
+use serde_json::json;
+
+use super::{RunDesk, RunTold};
+
+/// Events that are looked at in one go when a filter chooses among them.
+const FILTERED_AT_ONCE: u64 = 1_000;
+/// Artifacts that are looked at in one go when a turn's are wanted.
+const ARTIFACTS_AT_ONCE: u32 = 500;
+
+/// Which events are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventsRequest {
+    /// Where the page lies.
+    pub page: PageRequest,
+    /// Which of them.
+    pub filter: Filter,
+}
+
+/// Which turns are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnsRequest {
+    /// Only those of this node.
+    pub node: Option<NodeId>,
+    /// Only older ones than this number.
+    pub below: Option<u64>,
+    /// At most this many.
+    pub limit: u32,
+}
+
+/// Which artifacts are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArtifactsRequest {
+    /// Only those of this node.
+    pub node: Option<NodeId>,
+    /// Only those of this turn.
+    pub turn: Option<TurnId>,
+    /// Only those of this kind.
+    pub kind: Option<ArtifactKind>,
+    /// Only older ones than this number.
+    pub below: Option<u64>,
+    /// At most this many.
+    pub limit: u32,
+}
+
+impl RunDesk<'_> {
+    /// A page of events (RUNS-PAGE): the stored texts, whatever the run's length.
+    pub fn events(self, run: RunId, request: &EventsRequest) -> RunTold<Json> {
+        self.exists(run)?;
+        let mut snapshot = self.engine().store().snapshot()?;
+        let stream = run.stream();
+        let last = snapshot.head(&stream)?.seq;
+        let mut reader = Reader { snapshot: &mut *snapshot, stream: &stream, request };
+        let direction = request.page.direction();
+        let range = request.page.range(last);
+        let (mut rows, more) = match direction {
+            PageDirection::Forward => reader.upwards(*range.start(), *range.end())?,
+            PageDirection::Backward => reader.downwards(*range.start(), *range.end())?,
+        };
+        rows.sort_by_key(|row| row.seq);
+        let seqs: Vec<u64> = rows.iter().map(|row| row.seq).collect();
+        let events: Vec<String> = rows.iter().map(|row| history::wire(run, line(row))).collect();
+        let page = Json::of(&Page::of(direction, &seqs, more));
+        let text = format!(r#"{{"events":[{}],"page":{page}}}"#, events.join(","));
+        Ok(written(&text))
+    }
+
+    /// A page of turns, the newest first.
+    pub fn turns(self, run: RunId, request: TurnsRequest) -> RunTold<Json> {
+        let page = ListPage { below: request.below, limit: request.limit.saturating_add(1) };
+        self.read(run, |docs| {
+            lookup::run(docs)?;
+            let mut turns: Vec<&Turn> = turns::turns(docs, request.node, page)?;
+            let more = cut(&mut turns, request.limit);
+            let next = turns.last().filter(|_| more).map(|turn| turn.number.to_string());
+            let page = json!({"nextCursor": next, "hasMore": more});
+            Ok(Json::of(&json!({"turns": turns, "page": page})))
+        })
+    }
+
+    /// One turn.
+    pub fn turn(self, run: RunId, turn: TurnId) -> RunTold<Json> {
+        self.read(run, |docs| {
+            lookup::run(docs)?;
+            Ok(Json::of(&json!({"turn": lookup::turn(docs, turn)?})))
+        })
+    }
+
+    /// What is known of an artifact.
+    pub fn artifact(self, run: RunId, artifact: ArtifactId) -> RunTold<Artifact> {
+        self.read(run, |docs| {
+            lookup::run(docs)?;
+            Ok(lookup::artifact(docs, artifact)?.clone())
+        })
+    }
+
+    /// A page of artifacts, the newest first.
+    pub fn artifacts(self, run: RunId, request: ArtifactsRequest) -> RunTold<Json> {
+        self.read(run, |docs| {
+            lookup::run(docs)?;
+            let node = match request.turn {
+                Some(turn) => Some(lookup::turn(docs, turn)?.node_id),
+                None => request.node,
+            };
+            let wanted = request.limit as usize;
+            let mut below = request.below;
+            let mut found: Vec<&Artifact> = Vec::new();
+            while found.len() <= wanted {
+                let limit = ARTIFACTS_AT_ONCE.max(request.limit.saturating_add(1));
+                let page = ListPage { below, limit };
+                let artifacts = turns::artifacts(docs, node, request.kind, page)?;
+                let full = artifacts.len() == limit as usize;
+                below = artifacts.last().map(|artifact| artifact.number);
+                let fits = |artifact: &&Artifact| {
+                    request.turn.is_none_or(|turn| artifact.turn_id == Some(turn))
+                        && request.node.is_none_or(|node| artifact.node_id == node)
+                };
+                found.extend(artifacts.into_iter().filter(fits));
+                if !full {
+                    break;
+                }
+            }
+            let more = cut(&mut found, request.limit);
+            let next = found.last().filter(|_| more).map(|artifact| artifact.number.to_string());
+            let page = json!({"nextCursor": next, "hasMore": more});
+            Ok(Json::of(&json!({"artifacts": found, "page": page})))
+        })
+    }
+}
+
+/// Cuts a list to its limit; answers whether something was left out.
+fn cut<T>(list: &mut Vec<T>, limit: u32) -> bool {
+    let more = list.len() > limit as usize;
+    list.truncate(limit as usize);
+    more
+}
+
+fn line(row: &EventRow) -> Line<'_> {
+    Line { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body }
+}
+
+fn written(text: &str) -> Json {
+    serde_json::from_str(text)
+        .unwrap_or_else(|error| unreachable!("stored events are JSON: {error}"))
+}
+
+/// Reads a page out of the log.
+struct Reader<'a> {
+    snapshot: &'a mut dyn Snapshot,
+    stream: &'a str,
+    request: &'a EventsRequest,
+}
+
+type Rows = Result<(Vec<EventRow>, bool), StoreError>;
+
+impl Reader<'_> {
+    fn wanted(&self) -> usize {
+        self.request.page.limit as usize
+    }
+
+    /// How many events are looked at in one go.
+    fn step(&self) -> u64 {
+        match self.request.filter.is_empty() {
+            true => u64::from(self.request.page.limit) + 1,
+            false => FILTERED_AT_ONCE,
+        }
+    }
+
+    fn rows(&mut self, first: u64, last: u64) -> Result<Vec<EventRow>, StoreError> {
+        let limit = u32::try_from(last + 1 - first).unwrap_or(u32::MAX);
+        self.snapshot.tail(self.stream, first - 1, limit)
+    }
+
+    /// The oldest events of a range that are wanted; whether there are more.
+    fn upwards(&mut self, first: u64, last: u64) -> Rows {
+        let (mut found, mut next) = (Vec::new(), first);
+        while next <= last {
+            let end = (next + self.step() - 1).min(last);
+            for row in self.rows(next, end)? {
+                if self.request.filter.admits(line(&row)) {
+                    if found.len() == self.wanted() {
+                        return Ok((found, true));
+                    }
+                    found.push(row);
+                }
+            }
+            next = end + 1;
+        }
+        Ok((found, false))
+    }
+
+    /// The newest events of a range that are wanted, newest first; whether there are more.
+    fn downwards(&mut self, first: u64, last: u64) -> Rows {
+        let (mut found, mut end) = (Vec::new(), last);
+        while end >= first && end > 0 {
+            let begin = end.saturating_sub(self.step() - 1).max(first);
+            for row in self.rows(begin, end)?.into_iter().rev() {
+                if self.request.filter.admits(line(&row)) {
+                    if found.len() == self.wanted() {
+                        return Ok((found, true));
+                    }
+                    found.push(row);
+                }
+            }
+            end = begin - 1;
+        }
+        Ok((found, false))
+    }
+}

@@ -1,0 +1,152 @@
+//! The list of runs: the newest change first, page by page.
+
+use std::{fmt, str::FromStr};
+
+use muster_core::{
+    Json,
+    run::{
+        Document, Rejection, Runs,
+        id::RunId,
+        lookup,
+        record::RunStatus,
+        view::snapshot::{self, ArtifactExtent, Extent, Wanted},
+    },
+};
+use muster_runtime::ExecuteError;
+use muster_store::{CatalogueQuery, StoreError};
+use serde::Serialize;
+
+use super::{RunDesk, RunTold};
+
+/// What is wanted of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunsRequest {
+    /// Only runs with this status.
+    pub status: Option<RunStatus>,
+    /// At most this many.
+    pub limit: u32,
+    /// Only runs behind this one.
+    pub behind: Option<RunCursor>,
+    /// How much of each.
+    pub extent: Extent,
+}
+
+/// A place in the list: when a run last changed, and which one it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RunCursor {
+    changed_ms: u64,
+    run: RunId,
+}
+
+impl fmt::Display for RunCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.changed_ms, self.run)
+    }
+}
+
+impl FromStr for RunCursor {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (changed_ms, run) = text.split_once('.').ok_or(())?;
+        let changed_ms = changed_ms.parse().map_err(|_| ())?;
+        Ok(Self { changed_ms, run: run.parse().map_err(|_| ())? })
+    }
+}
+
+#[derive(Serialize)]
+struct RunList {
+    runs: Vec<Json>,
+    page: ListEnd,
+}
+
+/// Where the next page of a list begins.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ListEnd {
+    next_cursor: Option<String>,
+    has_more: bool,
+}
+
+impl RunDesk<'_> {
+    /// A page of the list.
+    pub fn list(self, request: &RunsRequest) -> RunTold<Json> {
+        let mut behind = request.behind;
+        let mut found: Vec<(RunCursor, Json)> = Vec::new();
+        let wanted = request.limit as usize;
+        while found.len() <= wanted {
+            let places = self.places(behind, request.limit.saturating_add(1))?;
+            let Some(last) = places.last() else { break };
+            behind = Some(*last);
+            for place in places {
+                if let Some(run) = self.shown(place.run, request)? {
+                    found.push((place, run));
+                }
+            }
+        }
+        let more = found.len() > wanted;
+        found.truncate(wanted);
+        let next = found.last().filter(|_| more).map(|(place, _)| place.to_string());
+        let runs: Vec<Json> = found.into_iter().map(|(_, run)| run).collect();
+        Ok(Json::of(&RunList { runs, page: ListEnd { next_cursor: next, has_more: more } }))
+    }
+
+    /// The ids of all runs, the newest change first.
+    pub(super) fn all(self) -> RunTold<Vec<RunId>> {
+        let query = CatalogueQuery { kind: "pulse", below: None, limit: None };
+        let found = self.engine().catalogue::<Runs>(&query)?;
+        Ok(found.iter().filter_map(|(stream, _)| RunId::of_stream(stream)).collect())
+    }
+
+    /// The next runs behind a place. Runs that changed in the same millisecond are ordered by
+    /// their id, so a group of them is never cut in two.
+    fn places(self, behind: Option<RunCursor>, about: u32) -> Result<Vec<RunCursor>, StoreError> {
+        let below = behind.map(|place| place.changed_ms.saturating_add(1));
+        let mut limit = about;
+        loop {
+            let query = CatalogueQuery { kind: "pulse", below, limit: Some(limit) };
+            let found = self.engine().catalogue::<Runs>(&query)?;
+            let full = found.len() as u64 == u64::from(limit);
+            let mut places: Vec<RunCursor> = found.iter().filter_map(place).collect();
+            if let Some(last) = places.last().copied().filter(|_| full) {
+                places.retain(|place| place.changed_ms != last.changed_ms);
+            }
+            places.retain(|place| behind.is_none_or(|behind| *place < behind));
+            places.sort_by(|a, b| b.cmp(a));
+            if !places.is_empty() || !full {
+                return Ok(places);
+            }
+            limit = limit.saturating_mul(2);
+        }
+    }
+
+    /// A run as the list shows it; nothing when it is not wanted, or just gone.
+    fn shown(self, run: RunId, request: &RunsRequest) -> RunTold<Option<Json>> {
+        let artifacts = match request.extent {
+            Extent::Full => ArtifactExtent::All,
+            Extent::Summary | Extent::List => ArtifactExtent::None,
+        };
+        let wanted = Wanted { extent: request.extent, artifacts };
+        let layout = self.layout(run)?;
+        let read = self.engine().read::<Runs, Option<Json>>(&run.stream(), |docs| {
+            let status = lookup::run(docs)?.status;
+            if request.status.is_some_and(|wanted| wanted != status) {
+                return Ok(None);
+            }
+            snapshot::snapshot(docs, wanted, &layout).map(Some)
+        });
+        match read {
+            Err(ExecuteError::Rejected(rejection)) if *rejection == Rejection::UnknownRun => {
+                Ok(None)
+            }
+            other => Ok(other?),
+        }
+    }
+}
+
+fn place((stream, document): &(String, Document)) -> Option<RunCursor> {
+    let run = RunId::of_stream(stream)?;
+    let Document::Pulse(pulse) = document else { return None };
+    let changed_ms = u64::try_from(pulse.updated_at.ms()).unwrap_or(0);
+    Some(RunCursor { changed_ms, run })
+}

@@ -1,0 +1,130 @@
+//! Whether what a body names is there: a directory, a template, a profile, a task.
+
+use std::path::{Path, PathBuf};
+
+use muster_core::{
+    run::{
+        command::{NodeInput, RunFields},
+        id::{NodeId, RunId},
+        lookup,
+        node::{DEFAULT_PROFILE, DEFAULT_ROLE},
+    },
+    tasks::{self, Tasks, id::WorkspaceId},
+};
+
+use super::{
+    RunDesk, RunTold,
+    fault::{RunCode, RunFault},
+};
+
+impl RunDesk<'_> {
+    /// The directory of a run to create.
+    pub(super) fn directory(self, given: Option<&str>) -> RunTold<PathBuf> {
+        let served = self.0.options().runs.served_dir.clone();
+        let missing = || RunFault::new(RunCode::MissingField, "cwd is needed").at("cwd");
+        let cwd = given.map(PathBuf::from).or(served).ok_or_else(missing)?;
+        if !cwd.is_absolute() || !cwd.is_dir() {
+            let detail = "cwd must be the absolute path of a directory that exists";
+            return Err(RunFault::bad_value("cwd", detail));
+        }
+        Ok(cwd)
+    }
+
+    /// Whether a node that is to be created says what it has to, and its template and profile exist.
+    pub(super) fn check_fresh_node(self, input: &NodeInput, cwd: &Path) -> RunTold<()> {
+        let missing =
+            |field| RunFault::new(RunCode::MissingField, format!("{field} is needed")).at(field);
+        match (&input.label, input.provider) {
+            (None, _) => Err(missing("label")),
+            (Some(_), None) => Err(missing("provider")),
+            (Some(_), Some(_)) => self.check_node(input, cwd),
+        }
+    }
+
+    /// Whether the template and the profile of a node exist.
+    pub(super) fn check_node(self, input: &NodeInput, cwd: &Path) -> RunTold<()> {
+        let role = input.role_template.as_deref().unwrap_or(DEFAULT_ROLE);
+        if input.role_template.is_some() && !self.templates(Some(cwd.to_owned())).has(role) {
+            let detail = format!("no template is called {role:?}: GET /api/templates lists them");
+            return Err(RunFault::new(RunCode::UnknownTemplate, detail).at("roleTemplate"));
+        }
+        let (Some(name), profiles) = (&input.provider_profile, &self.0.options().runs.profiles)
+        else {
+            return Ok(());
+        };
+        let fits = |provider, known: &String| {
+            known == name && input.provider.is_none_or(|wanted| wanted == provider)
+        };
+        if name == DEFAULT_PROFILE
+            || profiles.iter().any(|(provider, known)| fits(*provider, known))
+        {
+            return Ok(());
+        }
+        let detail = format!("no profile is called {name:?}: GET /api/providers lists them");
+        Err(RunFault::new(RunCode::UnknownRef, detail).at("providerProfile"))
+    }
+
+    /// Whether the template and the profile of a node that is there would exist.
+    pub fn check_node_of(self, run: RunId, node: Option<NodeId>, input: &NodeInput) -> RunTold<()> {
+        let mut input = input.clone();
+        if input.role_template.is_none() && input.provider_profile.is_none() {
+            return Ok(());
+        }
+        let cwd = self.read(run, |docs| {
+            let cwd = lookup::run(docs)?.cwd.clone();
+            let provider = match node {
+                Some(node) => Some(lookup::node(docs, node)?.provider),
+                None => None,
+            };
+            Ok((cwd, provider))
+        })?;
+        input.provider = input.provider.or(cwd.1);
+        self.check_node(&input, Path::new(&cwd.0))
+    }
+
+    /// Whether the workspace, plan and task that a run is bound to exist.
+    pub fn check_binding(self, fields: &RunFields, run: Option<RunId>) -> RunTold<()> {
+        let present = match run {
+            Some(run) => self.read(run, |docs| Ok(lookup::run(docs)?.workspace.clone()))?,
+            None => None,
+        };
+        let named = fields.workspace.clone().unwrap_or(present);
+        if let Some(Some(workspace)) = &fields.workspace {
+            self.check_workspace(workspace)?;
+        }
+        let plan = fields.plan_id.flatten();
+        let task = fields.task_id.flatten();
+        if plan.is_none() && task.is_none() {
+            return Ok(());
+        }
+        let path = if plan.is_some() { "planId" } else { "taskId" };
+        let Some(workspace) = named.and_then(|name| name.parse::<WorkspaceId>().ok()) else {
+            let detail = format!("{path} needs a workspace that it is in");
+            return Err(RunFault::new(RunCode::UnknownRef, detail).at(path));
+        };
+        let view = |docs: &muster_core::Documents<Tasks>| {
+            let plan = plan.map(|id| tasks::lookup::find_plan(docs, id).map(|plan| plan.is_some()));
+            let task = task.map(|id| tasks::lookup::find_task(docs, id).map(|task| task.is_some()));
+            Ok((plan.transpose()?, task.transpose()?))
+        };
+        let read = self.engine().read::<Tasks, _>(&workspace.stream(), view);
+        let (plan, task) = read.unwrap_or((plan.map(|_| false), task.map(|_| false)));
+        for (found, path) in [(plan, "planId"), (task, "taskId")] {
+            if found == Some(false) {
+                let detail = format!("{path} names nothing in the workspace {workspace}");
+                return Err(RunFault::new(RunCode::UnknownRef, detail).at(path));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_workspace(self, name: &str) -> RunTold<()> {
+        let unknown = || {
+            let detail = format!("there is no workspace {name:?}");
+            RunFault::new(RunCode::UnknownRef, detail).at("workspace")
+        };
+        let workspace: WorkspaceId = name.parse().map_err(|_| unknown())?;
+        let head = self.engine().store().snapshot()?.head(&workspace.stream())?;
+        if head.seq == 0 { Err(unknown()) } else { Ok(()) }
+    }
+}

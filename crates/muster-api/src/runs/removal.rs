@@ -1,0 +1,47 @@
+//! Deleting a run: what is in flight ends first, then the run is forgotten.
+
+use std::{
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use muster_core::{
+    Draft, Json,
+    run::{Ask, Command, Runs, edge::Actor, id::RunId, lookup},
+};
+use serde_json::json;
+
+use super::{RunDesk, RunTold, seed};
+
+/// How long turns may take to end before a run is not deleted.
+const TURNS_END_WITHIN: Duration = Duration::from_secs(15);
+/// How often it is looked whether they have.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+impl RunDesk<'_> {
+    /// Deletes a run; its id is never used again.
+    pub fn delete(self, run: RunId) -> RunTold<Json> {
+        let deadline = Instant::now() + TURNS_END_WITHIN;
+        let ended = Ask::DeleteRun;
+        while !self.forget(run, ended.clone(), Instant::now() > deadline)? {
+            sleep(LOOK_EVERY);
+        }
+        Ok(Json::from(json!({"runId": run})))
+    }
+
+    /// Ends what is in flight and forgets the run if nothing is left of it; insists at last.
+    fn forget(self, run: RunId, first: Ask, insist: bool) -> RunTold<bool> {
+        let command =
+            |ask| Ok::<_, super::RunFault>(Command { by: Actor::USER, seed: seed()?, ask });
+        let (end, forget) = (command(first)?, command(Ask::RemoveRun)?);
+        let work = move |draft: &mut Draft<'_, Runs>| {
+            draft.apply(&end)?;
+            let rests = lookup::pulse(draft.documents())?.active_turns == 0;
+            if rests || insist {
+                draft.apply(&forget)?;
+            }
+            Ok(rests || insist)
+        };
+        Ok(self.engine().execute::<Runs, bool>(run.stream(), work)?)
+    }
+}

@@ -1,0 +1,403 @@
+//! What bodies of requests about runs may say, and the commands that they mean.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use muster_core::run::{
+    Ask,
+    approval::Verdict,
+    command::{EditNode, NodeInput, NodeWish, RunFields, SetStatus, StatusWish},
+    edge::EdgeType,
+    id::NodeId,
+    layout::{LayoutChange, Point, Viewport},
+    record::{GlobalMode, Mode},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{
+    fault::RunFault,
+    shape::{Shape, Unwrapped, unwrap},
+};
+
+/// The fields of a JSON object.
+pub type Fields = Map<String, Value>;
+
+static CREATE_RUN: LazyLock<Shape> =
+    LazyLock::new(|| Shape::of::<RunFields>().and::<CreateExtras>());
+static EDIT_RUN: LazyLock<Shape> = LazyLock::new(|| Shape::of::<RunFields>().and::<EditExtras>());
+static HOW: LazyLock<Shape> = LazyLock::new(Shape::of::<How>);
+static CREATE_NODE: LazyLock<Shape> = LazyLock::new(Shape::of::<NodeInput>);
+static EDIT_NODE: LazyLock<Shape> = LazyLock::new(|| Shape::of::<NodeInput>().and::<NodeExtras>());
+static EDGE: LazyLock<Shape> = LazyLock::new(Shape::of::<EdgeInput>);
+static CHAT: LazyLock<Shape> = LazyLock::new(Shape::of::<ChatInput>);
+static RESOLUTION: LazyLock<Shape> = LazyLock::new(Shape::of::<ResolutionInput>);
+static RESET: LazyLock<Shape> = LazyLock::new(Shape::of::<ResetInput>);
+static TEMPLATE: LazyLock<Shape> = LazyLock::new(Shape::of::<TemplateInput>);
+
+/// Fields of a run that only the server sets.
+const RUN_FIXED: [&str; 21] = [
+    "id",
+    "contractVersion",
+    "status",
+    "statusReason",
+    "phase",
+    "createdAt",
+    "updatedAt",
+    "usage",
+    "edges",
+    "artifacts",
+    "nodeConfigs",
+    "approvals",
+    "rootNodeId",
+    "verification",
+    "stall",
+    "completion",
+    "activeTurns",
+    "artifactCount",
+    "lastSeq",
+    "artifactsTruncated",
+    "layout",
+];
+/// Fields of a node that only the server sets.
+const NODE_FIXED: [&str; 21] = [
+    "id",
+    "runId",
+    "status",
+    "blockedReason",
+    "summary",
+    "lastActivityAt",
+    "createdAt",
+    "effective",
+    "connection",
+    "inboxCount",
+    "usage",
+    "turn",
+    "lastTurn",
+    "retry",
+    "waitingFor",
+    "loop",
+    "orchestrator",
+    "origin",
+    "workdir",
+    "musterSessionId",
+    "todos",
+];
+/// Fields of an edge that only the server sets.
+const EDGE_FIXED: [&str; 3] = ["createdBy", "createdAt", "number"];
+
+fn unset(names: &[&str]) -> Fields {
+    names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect()
+}
+
+/// What `POST /api/runs` says besides the fields of the run.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CreateExtras {
+    /// Who keeps the orchestrator going.
+    pub mode: Option<Mode>,
+    /// What may be written.
+    pub global_mode: Option<GlobalMode>,
+    /// Its directory; the served one by default.
+    pub cwd: Option<String>,
+    /// Whether BOOT starts at once; it does by default.
+    pub auto_start: Option<bool>,
+    /// Its first nodes.
+    pub nodes: Option<Vec<NodeInput>>,
+}
+
+/// A run to create.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateRequest {
+    /// Fields of the run.
+    pub fields: RunFields,
+    /// What is said besides.
+    pub extras: CreateExtras,
+    /// What paths in complaints begin with.
+    pub prefix: String,
+}
+
+/// Reads the body of `POST /api/runs`.
+pub fn create_run(body: Fields) -> Result<CreateRequest, RunFault> {
+    let Unwrapped { mut fields, prefix, .. } = unwrap(body, "run", &[])?;
+    let read = |fields: &mut Fields| {
+        CREATE_RUN.check(fields, &unset(&RUN_FIXED))?;
+        Ok((CREATE_RUN.read(fields)?, CREATE_RUN.read(fields)?))
+    };
+    let (run, extras) = read(&mut fields).map_err(|fault: RunFault| fault.below(&prefix))?;
+    Ok(CreateRequest { fields: run, extras, prefix })
+}
+
+/// What `PATCH /api/runs/ID` changes besides the fields of the run.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+struct EditExtras {
+    status: Option<StatusWish>,
+    mode: Option<Mode>,
+    global_mode: Option<GlobalMode>,
+    layout: Option<LayoutInput>,
+}
+
+/// How a status comes to be, beside the patch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+struct How {
+    interrupt: Option<bool>,
+    verify: Option<bool>,
+    docs_sync: Option<bool>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+struct LayoutInput {
+    positions: BTreeMap<NodeId, PointInput>,
+    viewport: Option<ViewportInput>,
+    /// Whoever sends back what it was shown sends this, too.
+    #[serde(rename = "updatedAt")]
+    _updated_at: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+struct PointInput {
+    x: f64,
+    y: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+struct ViewportInput {
+    x: f64,
+    y: f64,
+    zoom: f64,
+}
+
+impl From<LayoutInput> for LayoutChange {
+    fn from(input: LayoutInput) -> Self {
+        let point = |(node, at): (NodeId, PointInput)| (node, Point { x: at.x, y: at.y });
+        let viewport = |at: ViewportInput| Viewport { x: at.x, y: at.y, zoom: at.zoom };
+        Self {
+            positions: input.positions.into_iter().map(point).collect(),
+            viewport: input.viewport.map(viewport),
+        }
+    }
+}
+
+/// Changes of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EditRequest {
+    /// Fields of the run.
+    pub fields: RunFields,
+    /// What is asked of the run, fields included.
+    pub asks: Vec<Ask>,
+    /// Where nodes stand.
+    pub layout: Option<LayoutChange>,
+    /// What paths in complaints begin with.
+    pub prefix: String,
+}
+
+/// Reads the body of `PATCH /api/runs/ID`. What the run shows now is asked for only where the body
+/// names something that cannot be set.
+pub fn edit_run(
+    body: Fields,
+    present: impl FnOnce() -> Result<Fields, RunFault>,
+) -> Result<EditRequest, RunFault> {
+    let parts = unwrap(body, "patch", &["interrupt", "verify", "docsSync"])?;
+    let Unwrapped { mut fields, beside, prefix } = parts;
+    let how: How = HOW.read(&beside)?;
+    let shown = if EDIT_RUN.covers(&fields) { Fields::new() } else { present()? };
+    let read = |fields: &mut Fields| {
+        EDIT_RUN.check(fields, &shown)?;
+        Ok((EDIT_RUN.read(fields)?, EDIT_RUN.read(fields)?))
+    };
+    let (run, extras): (RunFields, EditExtras) =
+        read(&mut fields).map_err(|fault: RunFault| fault.below(&prefix))?;
+    let mut asks = Vec::new();
+    if run != RunFields::default() {
+        asks.push(Ask::EditRun(Box::new(run.clone())));
+    }
+    if extras.mode.is_some() || extras.global_mode.is_some() {
+        asks.push(Ask::SetModes { mode: extras.mode, global_mode: extras.global_mode });
+    }
+    if let Some(to) = extras.status {
+        asks.push(Ask::SetStatus(SetStatus {
+            to,
+            interrupt: how.interrupt.unwrap_or(false),
+            verify: how.verify.unwrap_or(true),
+            docs_sync: how.docs_sync.unwrap_or(true),
+        }));
+    }
+    Ok(EditRequest { fields: run, asks, layout: extras.layout.map(Into::into), prefix })
+}
+
+/// A node to create.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeRequest {
+    /// Its settings.
+    pub input: NodeInput,
+    /// What paths in complaints begin with.
+    pub prefix: String,
+}
+
+/// Reads the body of `POST /api/runs/ID/nodes`.
+pub fn create_node(body: Fields) -> Result<NodeRequest, RunFault> {
+    let Unwrapped { mut fields, prefix, .. } = unwrap(body, "node", &[])?;
+    let checked = CREATE_NODE.check(&mut fields, &unset(&NODE_FIXED));
+    let input = checked.and_then(|()| CREATE_NODE.read(&fields));
+    let input = input.map_err(|fault| fault.below(&prefix))?;
+    Ok(NodeRequest { input, prefix })
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+struct NodeExtras {
+    status: Option<NodeWish>,
+    summary: Option<String>,
+}
+
+/// Changes of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EditNodeRequest {
+    /// The changes.
+    pub edit: EditNode,
+    /// What paths in complaints begin with.
+    pub prefix: String,
+}
+
+/// Reads the body of `PATCH /api/runs/ID/nodes/ID`: `patch` and `config` are united, and `config`
+/// wins.
+pub fn edit_node(
+    body: Fields,
+    node: NodeId,
+    present: &Fields,
+) -> Result<EditNodeRequest, RunFault> {
+    let Unwrapped { mut fields, mut beside, mut prefix } = unwrap(body, "patch", &["config"])?;
+    match beside.shift_remove("config") {
+        None | Some(Value::Null) => {}
+        Some(Value::Object(config)) => {
+            if fields.is_empty() {
+                "config.".clone_into(&mut prefix);
+            }
+            fields.extend(config);
+        }
+        Some(_) => return Err(RunFault::bad_value("config", "config must be an object")),
+    }
+    let read = |fields: &mut Fields| {
+        EDIT_NODE.check(fields, present)?;
+        Ok((EDIT_NODE.read(fields)?, EDIT_NODE.read(fields)?))
+    };
+    let (input, extras): (NodeInput, NodeExtras) =
+        read(&mut fields).map_err(|fault: RunFault| fault.below(&prefix))?;
+    let NodeExtras { status, summary } = extras;
+    Ok(EditNodeRequest { edit: EditNode { node, input, status, summary }, prefix })
+}
+
+/// An edge as a body says it. Ids are read later, because an unknown node is no bad value.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EdgeInput {
+    /// The id, if the caller chose one.
+    pub id: Option<String>,
+    /// Where it begins.
+    pub from: Option<String>,
+    /// Where it leads.
+    pub to: Option<String>,
+    /// Whether it may be used in both directions.
+    pub bidirectional: Option<bool>,
+    /// What it carries by default.
+    #[serde(rename = "type")]
+    pub kind: Option<EdgeType>,
+    /// Its name.
+    pub label: Option<String>,
+    /// Whether the end of a turn is sent along by itself.
+    pub auto_deliver: Option<bool>,
+}
+
+/// Reads the body of `POST /api/runs/ID/edges`; answers the edge and what paths begin with.
+pub fn edge(body: Fields) -> Result<(EdgeInput, String), RunFault> {
+    let Unwrapped { mut fields, prefix, .. } = unwrap(body, "edge", &[])?;
+    let checked = EDGE.check(&mut fields, &unset(&EDGE_FIXED));
+    let input = checked.and_then(|()| EDGE.read(&fields));
+    Ok((input.map_err(|fault| fault.below(&prefix))?, prefix))
+}
+
+/// A message as a body says it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ChatInput {
+    /// Its receiver.
+    pub node_id: Option<String>,
+    /// What is said.
+    pub content: Option<String>,
+    /// Whether the turn in flight ends for it.
+    pub interrupt: Option<bool>,
+}
+
+/// Reads the body of `POST /api/runs/ID/chat`.
+pub fn chat(mut body: Fields) -> Result<ChatInput, RunFault> {
+    CHAT.check(&mut body, &Fields::new())?;
+    CHAT.read(&body)
+}
+
+/// An answer to an approval as a body says it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ResolutionInput {
+    /// The answer.
+    pub status: Option<Verdict>,
+    /// The other arguments.
+    pub modified_args: Option<Map<String, Value>>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// Reads the body of `POST /api/approvals/ID/resolve`; answers the resolution, the run that the
+/// caller expects, and what paths begin with.
+pub fn resolution(body: Fields) -> Result<(ResolutionInput, Option<String>, String), RunFault> {
+    let Unwrapped { mut fields, beside, prefix } = unwrap(body, "resolution", &["runId"])?;
+    let run = match beside.get("runId") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(run)) => Some(run.clone()),
+        Some(_) => return Err(RunFault::bad_value("runId", "runId must be a text")),
+    };
+    let checked = RESOLUTION.check(&mut fields, &Fields::new());
+    let input = checked.and_then(|()| RESOLUTION.read(&fields));
+    Ok((input.map_err(|fault| fault.below(&prefix))?, run, prefix))
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+struct ResetInput {
+    reason: Option<String>,
+}
+
+/// Reads the body of a reset; answers why.
+pub fn reset(mut body: Fields) -> Result<Option<String>, RunFault> {
+    RESET.check(&mut body, &Fields::new())?;
+    RESET.read::<ResetInput>(&body).map(|input| input.reason)
+}
+
+/// A template as a body says it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TemplateInput {
+    /// Its name.
+    pub name: Option<String>,
+    /// Its file.
+    pub content: Option<String>,
+}
+
+/// Reads the body of a request that writes a template.
+pub fn template(mut body: Fields) -> Result<TemplateInput, RunFault> {
+    TEMPLATE.check(&mut body, &Fields::new())?;
+    TEMPLATE.read(&body)
+}
+
+/// Refuses a body that says anything.
+pub fn nothing(body: &Fields) -> Result<(), RunFault> {
+    match body.keys().next() {
+        None => Ok(()),
+        Some(name) => {
+            let detail = "this request takes no fields";
+            Err(RunFault::new(super::fault::RunCode::UnknownField, detail).at(name))
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Answers that are kept for a day, so that a request under the same key happens once (RUNS-REST-7).
+//!
+//! They are a room of their own with one stream: what a run's log holds is its event list, and an
+//! answer is no event of it. An answer is kept in the transaction that it tells of.
+
+use std::convert::Infallible;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Address, Aggregate, Documents, Env, Index, Recorded, Refusal, Subject, Timestamp, Unloaded,
+};
+
+/// The stream of the answers to requests about runs.
+pub const STREAM: &str = "answers/runs";
+/// How long an answer counts, in milliseconds.
+pub const KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// An answer to keep.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Keep {
+    /// The key that the caller chose.
+    pub key: String,
+    /// Digest of what was asked.
+    pub digest: String,
+    /// The answer.
+    pub answer: String,
+}
+
+/// An answer that was kept.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Kept {
+    /// Digest of what was asked.
+    pub digest: String,
+    /// The answer.
+    pub answer: String,
+    /// Since when, in Unix milliseconds.
+    pub at: i64,
+}
+
+/// Why an answer is not kept: there is one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Taken {
+    /// The same was asked; this was the answer.
+    Answered(String),
+    /// Something else was asked.
+    Differs,
+}
+
+/// The room of answers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Answers {}
+
+impl Aggregate for Answers {
+    const STREAM: &'static str = "answers";
+    type Key = String;
+    type Document = Kept;
+    type Event = Keep;
+    type Command = Keep;
+    type Rejection = Taken;
+    type Filter = Infallible;
+
+    fn address(key: &String) -> Address {
+        Address { kind: "answer".into(), name: key.clone() }
+    }
+
+    fn key(address: &Address) -> Option<String> {
+        (address.kind == "answer").then(|| address.name.clone())
+    }
+
+    fn encode(document: &Kept) -> serde_json::Result<String> {
+        serde_json::to_string(document)
+    }
+
+    fn decode(_key: &String, body: &str) -> serde_json::Result<Kept> {
+        serde_json::from_str(body)
+    }
+
+    fn index(_document: &Kept) -> Index {
+        Index::default()
+    }
+
+    fn admits(filter: &Infallible, _document: &Kept) -> bool {
+        match *filter {}
+    }
+
+    fn event_type(_event: &Keep) -> &'static str {
+        "answer.kept"
+    }
+
+    fn subject(_event: &Keep) -> Option<Subject> {
+        None
+    }
+
+    fn relocate(_event: &mut Keep, _place: &mut dyn FnMut(u64) -> u64) {}
+
+    fn decide(
+        documents: &Documents<Self>,
+        command: &Keep,
+        env: &Env,
+    ) -> Result<Vec<Keep>, Refusal<Self>> {
+        match documents.get(&command.key)? {
+            Some(kept) if is_young(kept, env.now) => {
+                Err(Refusal::rejected(if kept.digest == command.digest {
+                    Taken::Answered(kept.answer.clone())
+                } else {
+                    Taken::Differs
+                }))
+            }
+            Some(_) | None => Ok(vec![command.clone()]),
+        }
+    }
+
+    fn evolve(
+        documents: &mut Documents<Self>,
+        event: &Recorded<Keep>,
+    ) -> Result<(), Unloaded<Self>> {
+        let Keep { key, digest, answer } = event.event.clone();
+        documents.put(key, Kept { digest, answer, at: event.at.0 });
+        Ok(())
+    }
+}
+
+fn is_young(kept: &Kept, now: Timestamp) -> bool {
+    now.0.saturating_sub(kept.at) < KEPT_MS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Answers, KEPT_MS, Keep, Taken};
+    use crate::{Documents, Draft, Env, Head, Refusal, Timestamp};
+
+    fn keep(digest: &str, answer: &str) -> Keep {
+        Keep { key: "k".to_owned(), digest: digest.to_owned(), answer: answer.to_owned() }
+    }
+
+    #[test]
+    fn runs_rest_7_an_answer_counts_for_a_day() {
+        let mut documents = Documents::<Answers>::complete();
+        let mut draft = Draft::new(&mut documents, Head::default(), Env { now: Timestamp(0) });
+        assert_eq!(draft.apply(&keep("a", "first")).unwrap().len(), 1);
+        let again = draft.apply(&keep("a", "second")).unwrap_err();
+        assert_eq!(again, Refusal::rejected(Taken::Answered("first".to_owned())));
+        let other = draft.apply(&keep("b", "second")).unwrap_err();
+        assert_eq!(other, Refusal::rejected(Taken::Differs));
+        draft.next_call();
+        let later = Env { now: Timestamp(KEPT_MS) };
+        let kept = draft.documents().get(&"k".to_owned()).unwrap().cloned().unwrap();
+        assert!(!super::is_young(&kept, later.now));
+    }
+}

@@ -1,0 +1,104 @@
+//! `/api/runs` and `/api/runs/{run}`: made, listed, shown, changed, verified and deleted.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::State,
+    http::{Response, StatusCode},
+};
+use muster_api::{
+    Json,
+    runs::{Change, RunFault, RunsRequest, request},
+};
+use muster_core::run::{
+    record::{CONTRACT_VERSION, RunStatus},
+    view::snapshot::{ArtifactExtent, Extent, Wanted},
+};
+use serde_json::{Value, json};
+
+use super::request::{Answer, Asked, Named, Parameters, json as answer, tell};
+use crate::{health, site::Site};
+
+/// Runs of a page when no number is given, and at most.
+const RUNS_DEFAULT: u64 = 100;
+const RUNS_MAX: u64 = 500;
+
+/// `GET /api/health`: open to monitors.
+pub(super) async fn health(State(site): State<Arc<Site>>) -> Response<Body> {
+    let (status, _) = health::examine(&site).await;
+    let body = json!({
+        "ok": status == StatusCode::OK,
+        "version": env!("CARGO_PKG_VERSION"),
+        "contractVersion": CONTRACT_VERSION,
+    });
+    answer(status, &Json::from(body))
+}
+
+/// Creates a run.
+pub(super) async fn create(State(site): State<Arc<Site>>, asked: Asked) -> Answer {
+    let request = request::create_run(asked.fields)?;
+    tell(&site, move |app| app.runs().create(request, asked.once)).await
+}
+
+/// Lists runs, the newest change first.
+pub(super) async fn list(State(site): State<Arc<Site>>, parameters: Parameters) -> Answer {
+    let limit = parameters.number("limit", 1, RUNS_MAX)?.unwrap_or(RUNS_DEFAULT);
+    let unknown = |()| RunFault::bad_value("cursor", "cursor must be one that a page gave");
+    let behind = parameters.text("cursor").map(str::parse).transpose().map_err(unknown)?;
+    let request = RunsRequest {
+        status: parameters.word("status", RunStatus::ALL, RunStatus::name)?,
+        limit: u32::try_from(limit).unwrap_or(u32::MAX),
+        behind,
+        extent: parameters.word("view", Extent::ALL, Extent::name)?.unwrap_or(Extent::List),
+    };
+    tell(&site, move |app| app.runs().list(&request)).await
+}
+
+/// Shows a run.
+pub(super) async fn show(
+    State(site): State<Arc<Site>>,
+    named: Named,
+    parameters: Parameters,
+) -> Answer {
+    let run = named.run()?;
+    let artifacts = parameters.word("artifacts", ArtifactExtent::ALL, ArtifactExtent::name)?;
+    let wanted =
+        Wanted { artifacts: artifacts.unwrap_or(Wanted::DEFAULT.artifacts), ..Wanted::DEFAULT };
+    tell(&site, move |app| {
+        let run = app.runs().show(run, wanted)?;
+        Ok(Json::of(&std::collections::BTreeMap::from([("run", run)])))
+    })
+    .await
+}
+
+/// Changes a run.
+pub(super) async fn edit(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
+    let run = named.run()?;
+    tell(&site, move |app| {
+        let runs = app.runs();
+        runs.exists(run)?;
+        let request = request::edit_run(asked.fields, || {
+            let shown = runs.show(run, Wanted::DEFAULT)?.read();
+            Ok(if let Value::Object(fields) = shown { fields } else { request::Fields::new() })
+        })?;
+        let prefix = request.prefix.clone();
+        let checked = runs.check_binding(&request.fields, Some(run));
+        checked.map_err(|fault| fault.below(&prefix))?;
+        runs.carry_out(Change::edit_run(run, request).once(asked.once))
+    })
+    .await
+}
+
+/// Runs the checks of a run.
+pub(super) async fn verify(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
+    let run = named.run()?;
+    request::nothing(&asked.fields)?;
+    tell(&site, move |app| app.runs().carry_out(Change::verify(run).once(asked.once))).await
+}
+
+/// Deletes a run.
+pub(super) async fn remove(State(site): State<Arc<Site>>, named: Named) -> Answer {
+    let run = named.run()?;
+    tell(&site, move |app| app.runs().delete(run)).await
+}

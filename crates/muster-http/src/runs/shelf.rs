@@ -1,0 +1,80 @@
+//! Role templates, and the folders that a run can work in.
+
+use std::{path::PathBuf, sync::Arc};
+
+use axum::{extract::State, http::StatusCode};
+use muster_api::{
+    Json,
+    runs::{RunCode, RunFault, RunTold, request},
+};
+use serde_json::json;
+
+use super::request::{Answer, Asked, Named, Parameters, ask, json as answer, tell};
+use crate::site::Site;
+
+/// Lists templates.
+pub(super) async fn list(State(site): State<Arc<Site>>, parameters: Parameters) -> Answer {
+    let cwd = parameters.text("cwd").map(PathBuf::from);
+    tell(&site, move |app| {
+        let runs = app.runs();
+        let shelf = runs.templates(runs.repository(cwd)?);
+        Ok(Json::from(json!({"templates": shelf.list()})))
+    })
+    .await
+}
+
+/// Shows a template.
+pub(super) async fn show(
+    State(site): State<Arc<Site>>,
+    named: Named,
+    parameters: Parameters,
+) -> Answer {
+    let cwd = parameters.text("cwd").map(PathBuf::from);
+    tell(&site, move |app| {
+        let runs = app.runs();
+        let shelf = runs.templates(runs.repository(cwd)?);
+        Ok(Json::of(&shelf.show(&named.name())?))
+    })
+    .await
+}
+
+/// Writes a template of the user.
+pub(super) async fn create(State(site): State<Arc<Site>>, asked: Asked) -> Answer {
+    let input = request::template(asked.fields)?;
+    let (name, content) = (needed(input.name, "name")?, needed(input.content, "content")?);
+    let made =
+        ask(&site, move |app| Ok(Json::of(&app.runs().templates(None).create(&name, &content)?)));
+    Ok(answer(StatusCode::CREATED, &made.await?))
+}
+
+/// Changes a template of the user.
+pub(super) async fn change(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
+    let input = request::template(asked.fields)?;
+    let name = named.name();
+    if input.name.is_some_and(|given| given != name) {
+        let detail = "name stands in the path and cannot change";
+        return Err(RunFault::new(RunCode::ReadOnlyField, detail).at("name").into());
+    }
+    let content = needed(input.content, "content")?;
+    tell(&site, move |app| Ok(Json::of(&app.runs().templates(None).change(&name, &content)?))).await
+}
+
+/// Removes a template of the user.
+pub(super) async fn remove(State(site): State<Arc<Site>>, named: Named) -> Answer {
+    tell(&site, move |app| {
+        let name = app.runs().templates(None).remove(&named.name())?;
+        Ok(Json::from(json!({"name": name})))
+    })
+    .await
+}
+
+fn needed(value: Option<String>, name: &str) -> RunTold<String> {
+    let missing = || RunFault::new(RunCode::MissingField, format!("{name} is needed")).at(name);
+    value.ok_or_else(missing)
+}
+
+/// Lists folders.
+pub(super) async fn folders(State(site): State<Arc<Site>>, parameters: Parameters) -> Answer {
+    let path = parameters.text("path").map(PathBuf::from);
+    tell(&site, move |app| Ok(Json::of(&app.runs().folders(path)?))).await
+}

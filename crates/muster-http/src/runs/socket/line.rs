@@ -1,0 +1,251 @@
+//! One reader's connection: what is sent to it, what it says, and how it ends.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Bytes,
+    extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket},
+};
+use futures_util::SinkExt as _;
+use muster_api::{Follower, News, StoreError, StreamFrame, runs::StreamWord};
+use muster_core::run::id::RunId;
+use serde_json::Value;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+
+use super::{super::request::ask, Wish};
+use crate::{
+    limits::{
+        SOCKET_FRAME_BYTES_MAX, SOCKET_GOODBYE_MAX, SOCKET_PING_EVERY, SOCKET_SILENCE_MAX,
+        SOCKET_STALL_MAX,
+    },
+    site::Site,
+};
+
+/// Close codes (RUNS-WS-6 to 8).
+const GOING_AWAY: u16 = 1001;
+const TOO_BIG: u16 = 1009;
+const BROKEN: u16 = 1011;
+const RUN_DELETED: u16 = 4404;
+const TOO_SLOW: u16 = 4408;
+
+/// Why a connection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The reader left.
+    Left,
+    /// The run is gone.
+    RunDeleted,
+    /// The server stops.
+    Shutdown,
+    /// The reader takes nothing, or is not heard.
+    Slow,
+    /// The reader sends too much.
+    TooBig,
+    /// Something broke here.
+    Broken,
+}
+
+/// What a connection waits for.
+enum Happened {
+    /// The server stops.
+    Stop,
+    /// The reader says something, or leaves.
+    Said(Option<Result<Message, axum::Error>>),
+    /// It is time to ask whether the reader is alive.
+    Tick,
+    /// There are events.
+    News(Result<News, StoreError>),
+}
+
+/// One reader's connection.
+pub(super) struct Line {
+    site: Arc<Site>,
+    wish: Wish,
+    /// Number of the newest event when the reader came.
+    last_seq: Option<u64>,
+    /// Events up to this number are in a snapshot that was sent.
+    floor: u64,
+    /// Whether the reader was told that what follows is new.
+    live: bool,
+    heard: Instant,
+}
+
+type Sent = Result<(), End>;
+
+impl Line {
+    /// A line to a reader that asked for this.
+    pub(super) fn new(site: Arc<Site>, wish: Wish, last_seq: Option<u64>) -> Self {
+        Self { site, wish, last_seq, floor: 0, live: false, heard: Instant::now() }
+    }
+
+    /// Sends until the reader leaves, the run ends or the server stops.
+    pub(super) async fn run(mut self, mut socket: WebSocket) {
+        let end = match self.converse(&mut socket).await {
+            Ok(never) => match never {},
+            Err(end) => end,
+        };
+        tracing::debug!(?end, "a WebSocket ends");
+        // Whoever does not listen to the goodbye has left.
+        if timeout(SOCKET_GOODBYE_MAX, self.part(&mut socket, end)).await.is_err() {
+            tracing::debug!("a WebSocket ended without its goodbye");
+        }
+    }
+
+    async fn converse(&mut self, socket: &mut WebSocket) -> Result<std::convert::Infallible, End> {
+        let hello = StreamWord::hello(self.last_seq, self.wish.since, !self.wish.filter.is_empty());
+        self.word(socket, hello).await?;
+        let mut follower = self.begin(socket).await?;
+        let mut stop = self.site.streams.subscribe();
+        let mut ticks = interval(SOCKET_PING_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            if !self.live && self.last_seq.is_none_or(|last| follower.position() >= last) {
+                self.live = true;
+                let seq = self.wish.run.map(|_| follower.position());
+                self.word(socket, StreamWord::Live { seq }).await?;
+            }
+            let happened = tokio::select! {
+                biased;
+                _ = stop.wait_for(|stopped| *stopped) => Happened::Stop,
+                said = socket.recv() => Happened::Said(said),
+                _ = ticks.tick() => Happened::Tick,
+                news = follower.next() => Happened::News(news),
+            };
+            match happened {
+                Happened::Stop => return Err(End::Shutdown),
+                Happened::Said(said) => self.hear(socket, said).await?,
+                Happened::Tick => self.ping(socket).await?,
+                Happened::News(Ok(News::Frames(frames))) => self.events(socket, frames).await?,
+                Happened::News(Ok(News::Gap { from, to })) => self.gap(socket, from, to).await?,
+                Happened::News(Ok(News::End)) => return Err(End::RunDeleted),
+                Happened::News(Err(error)) => {
+                    tracing::warn!(%error, "a WebSocket broke off");
+                    return Err(End::Broken);
+                }
+            }
+        }
+    }
+
+    /// Finds the place to begin at; a reader from the future gets the run as it is (RUNS-WS-5).
+    async fn begin(&mut self, socket: &mut WebSocket) -> Result<Follower, End> {
+        let runs = self.site.app.runs();
+        let (Some(run), Some(last)) = (self.wish.run, self.last_seq) else {
+            return runs.follow_all().map_err(|_| End::Broken);
+        };
+        let since = self.wish.since.unwrap_or(last);
+        if since <= last {
+            return runs.follow(run, since).map_err(|_| End::Broken);
+        }
+        let follower = runs.follow(run, last).map_err(|_| End::Broken)?;
+        let (from_seq, to_seq) = (Some(last + 1), Some(since));
+        self.word(socket, StreamWord::Gap { from_seq, to_seq, reason: "ahead" }).await?;
+        self.snapshot(socket, run).await?;
+        Ok(follower)
+    }
+
+    /// Sends a frame that is no event.
+    async fn word(&self, socket: &mut WebSocket, word: StreamWord) -> Sent {
+        let text = self.site.app.runs().word(self.wish.run, word).map_err(|_| End::Broken)?;
+        send(socket, Message::Text(text.into())).await
+    }
+
+    /// The whole run; what is in it is not sent again.
+    async fn snapshot(&mut self, socket: &mut WebSocket, run: RunId) -> Sent {
+        let asked = ask(&self.site, move |app| app.runs().snapshot_frame(run)).await;
+        let (text, seq) = asked.map_err(|_| End::RunDeleted)?;
+        self.floor = seq;
+        send(socket, Message::Text(text.into())).await
+    }
+
+    async fn gap(&mut self, socket: &mut WebSocket, from: u64, to: u64) -> Sent {
+        let reason = "slow";
+        let Some(run) = self.wish.run else {
+            // Numbers of all runs together mean nothing to a reader.
+            let gap = StreamWord::Gap { from_seq: None, to_seq: None, reason };
+            return self.word(socket, gap).await;
+        };
+        let (from_seq, to_seq) = (Some(from), Some(to));
+        self.word(socket, StreamWord::Gap { from_seq, to_seq, reason }).await?;
+        self.snapshot(socket, run).await
+    }
+
+    /// Feeds everything that waits, then flushes once.
+    async fn events(&self, socket: &mut WebSocket, frames: Vec<StreamFrame>) -> Sent {
+        let wanted = frames.into_iter().filter(|frame| frame.seq > self.floor);
+        let sending = async {
+            for frame in wanted {
+                let Ok(text) = Utf8Bytes::try_from(frame.bytes) else { continue };
+                if self.wish.filter.admits_text(&text) {
+                    socket.feed(Message::Text(text)).await.map_err(|_| End::Left)?;
+                }
+            }
+            socket.flush().await.map_err(|_| End::Left)
+        };
+        timeout(SOCKET_STALL_MAX, sending).await.unwrap_or(Err(End::Slow))
+    }
+
+    async fn ping(&self, socket: &mut WebSocket) -> Sent {
+        if self.heard.elapsed() > SOCKET_SILENCE_MAX {
+            return Err(End::Slow);
+        }
+        send(socket, Message::Ping(Bytes::new())).await
+    }
+
+    /// What the reader says: signs of life, and pings of its own (RUNS-WS-7).
+    async fn hear(
+        &mut self,
+        socket: &mut WebSocket,
+        said: Option<Result<Message, axum::Error>>,
+    ) -> Sent {
+        let message = match said {
+            None | Some(Ok(Message::Close(_))) => return Err(End::Left),
+            Some(Err(_)) => return Err(End::TooBig),
+            Some(Ok(message)) => message,
+        };
+        self.heard = Instant::now();
+        match message {
+            Message::Text(text) if text.len() > SOCKET_FRAME_BYTES_MAX => Err(End::TooBig),
+            Message::Binary(bytes) if bytes.len() > SOCKET_FRAME_BYTES_MAX => Err(End::TooBig),
+            Message::Text(text) if is_ping(&text) => {
+                send(socket, Message::Text(Utf8Bytes::from_static(r#"{"type":"stream.pong"}"#)))
+                    .await
+            }
+            Message::Text(_)
+            | Message::Binary(_)
+            | Message::Ping(_)
+            | Message::Pong(_)
+            | Message::Close(_) => Ok(()),
+        }
+    }
+
+    /// Says goodbye in the way that fits, and waits for the answer.
+    async fn part(&self, socket: &mut WebSocket, end: End) {
+        let (reason, code) = match end {
+            End::Left => return,
+            End::RunDeleted => (Some("run_deleted"), RUN_DELETED),
+            End::Shutdown => (Some("shutdown"), GOING_AWAY),
+            End::Slow => (None, TOO_SLOW),
+            End::TooBig => (None, TOO_BIG),
+            End::Broken => (None, BROKEN),
+        };
+        if let Some(reason) = reason
+            && self.word(socket, StreamWord::End { reason }).await.is_err()
+        {
+            return;
+        }
+        let close = CloseFrame { code, reason: Utf8Bytes::from_static(reason.unwrap_or("")) };
+        if send(socket, Message::Close(Some(close))).await.is_ok() {
+            while let Some(Ok(_)) = socket.recv().await {}
+        }
+    }
+}
+
+fn is_ping(text: &str) -> bool {
+    let parsed = serde_json::from_str::<Value>(text);
+    parsed.is_ok_and(|value| value["type"] == "stream.ping")
+}
+
+async fn send(socket: &mut WebSocket, message: Message) -> Sent {
+    let sent = timeout(SOCKET_STALL_MAX, socket.send(message)).await;
+    sent.unwrap_or(Err(axum::Error::new(std::fmt::Error))).map_err(|_| End::Left)
+}
