@@ -4,6 +4,7 @@
 //! changed in one transaction that also makes the answer, and a refusal becomes a code. What runs
 //! need of the machine besides (processes, files of artifacts) is the runtime's.
 
+mod answer;
 mod approvals;
 mod change;
 mod fault;

@@ -1,4 +1,4 @@
-//! Answers that are kept for a day, so that a request under the same key happens once (RUNS-REST-7).
+//! Answers that are kept for a day, so that a request under a key happens once (RUNS-REST-7).
 //!
 //! They are a room of their own with one stream: what a run's log holds is its event list, and an
 //! answer is no event of it. An answer is kept in the transaction that it tells of.

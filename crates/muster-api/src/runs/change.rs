@@ -1,29 +1,26 @@
 //! Changes of a run: commands, the answer to them, and the key that makes them happen once, in one
 //! transaction.
 
-use std::collections::BTreeMap;
-
 use muster_core::{
-    Documents, Draft, Json, Recorded, Refusal,
+    Draft, Json,
     answers::{self, Answers, Keep, Taken},
     run::{
-        Ask, Command, Event, Fact, Rejection, Runs,
+        Ask, Command, Runs,
         command::{CreateRun, EditNode, NodeInput, PutEdge, Resolve},
-        edge::{Actor, Edge, EdgeType},
-        id::{ApprovalId, EdgeId, ItemId, NodeId, RunId},
+        edge::Actor,
+        id::{EdgeId, ItemId, NodeId, RunId},
         layout::{Layout, LayoutChange, Layouts, TooManyPositions},
         lookup,
         node::PermissionsMode,
-        view::snapshot::{self, Wanted},
     },
     session::receipt::CallKey,
 };
 use muster_runtime::Sheaf;
 use muster_store::StoreError;
-use serde_json::{Value, json};
 
 use super::{
     RunDesk, RunTold,
+    answer::Answer,
     fault::{RunCode, RunFault},
     request::{CreateRequest, EdgeInput, EditNodeRequest, EditRequest, NodeRequest},
     seed,
@@ -43,21 +40,6 @@ pub struct Change {
     pub once: Option<CallKey>,
     /// What paths in complaints begin with.
     prefix: String,
-}
-
-/// What a caller is told when everything is done.
-#[derive(Clone, Debug)]
-enum Answer {
-    Run,
-    FreshNode { asked_for_no_approval: bool },
-    Node { id: NodeId, asked_for_no_approval: bool },
-    NodeGone(NodeId),
-    Edge(PutEdge),
-    EdgeGone(EdgeId),
-    Message,
-    ItemGone(ItemId),
-    Resolved(ApprovalId),
-    Done,
 }
 
 impl Change {
@@ -340,94 +322,4 @@ fn repeated(answer: &str) -> Stop {
             Stop::Fault(RunFault::new(RunCode::Internal, "the kept answer cannot be read"))
         }
     }
-}
-
-type Docs = Documents<Runs>;
-type Written = Result<Json, Refusal<Runs>>;
-
-impl Answer {
-    /// The answer, from what was drafted.
-    fn written(&self, docs: &Docs, events: &[Recorded<Event>], layout: &Layout) -> Written {
-        let answer = match self {
-            Self::Run => {
-                let run = snapshot::snapshot(docs, Wanted::DEFAULT, layout)?;
-                return Ok(Json::of(&BTreeMap::from([("run", run)])));
-            }
-            Self::FreshNode { asked_for_no_approval } => match fresh_node(events) {
-                Some(id) => node_answer(docs, id, *asked_for_no_approval)?,
-                None => unreachable!("creating a node tells its id"),
-            },
-            Self::Node { id, asked_for_no_approval } => {
-                node_answer(docs, *id, *asked_for_no_approval)?
-            }
-            Self::NodeGone(id) => json!({"nodeId": id}),
-            Self::Edge(put) => json!({"edge": edge(docs, events, put)?}),
-            Self::EdgeGone(id) => json!({"edgeId": id}),
-            Self::Message => json!({"messageId": message(events)}),
-            Self::ItemGone(id) => json!({"itemId": id}),
-            Self::Resolved(id) => {
-                json!({"approvalId": id, "resolution": lookup::approval(docs, *id)?.resolution})
-            }
-            Self::Done => json!({"ok": true}),
-        };
-        Ok(Json::from(answer))
-    }
-}
-
-/// The node that came to be.
-fn fresh_node(events: &[Recorded<Event>]) -> Option<NodeId> {
-    let whole = |event: &&Recorded<Event>| matches!(&event.event.fact, Fact::NodePatched(patched) if patched.patch.id.is_some());
-    events.iter().find(whole).and_then(|recorded| recorded.event.node_id)
-}
-
-fn node_answer(docs: &Docs, id: NodeId, no_approval: bool) -> Result<Value, Refusal<Runs>> {
-    let node = lookup::node(docs, id)?;
-    let mut answer = json!({"node": node});
-    if no_approval && node.permissions.spawn_requires_approval {
-        // RUNS-NODE-3.
-        let detail = "only an orchestrator can spawn without approval";
-        answer["warnings"] = json!([{"code": "SPAWN_APPROVAL_FORCED", "detail": detail}]);
-    }
-    Ok(answer)
-}
-
-fn message(events: &[Recorded<Event>]) -> Option<ItemId> {
-    events.iter().find_map(|recorded| {
-        if let Fact::MessageQueued(queued) = &recorded.event.fact {
-            Some(queued.message.id)
-        } else {
-            None
-        }
-    })
-}
-
-/// The edge that was made or changed; without an event, the one that was there already.
-fn edge(docs: &Docs, events: &[Recorded<Event>], put: &PutEdge) -> Result<Edge, Refusal<Runs>> {
-    let made = events.iter().find_map(|recorded| {
-        if let Fact::EdgeCreated(created) = &recorded.event.fact {
-            Some(created.edge.clone())
-        } else {
-            None
-        }
-    });
-    if let Some(edge) = made {
-        return Ok(edge);
-    }
-    if let Some(id) = put.id
-        && let Some(edge) = lookup::find_edge(docs, id)?
-    {
-        return Ok(edge.clone());
-    }
-    let leads = |id| lookup::node(docs, id).map(|node| node.orchestrator);
-    let report = leads(put.to)? && !leads(put.from)?;
-    let by_default = if report { EdgeType::Report } else { EdgeType::Handoff };
-    let kind = put.kind.unwrap_or(by_default);
-    let label = put.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
-    let label = label.unwrap_or(kind.default_label());
-    let same = |edge: &&&Edge| {
-        (edge.from, edge.to, edge.kind) == (put.from, put.to, kind) && edge.label == label
-    };
-    let edges = lookup::edges(docs)?;
-    let found = edges.iter().find(same).map(|edge| (*edge).clone());
-    found.ok_or_else(|| Refusal::rejected(Rejection::SelfEdge))
 }

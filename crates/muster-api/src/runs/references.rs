@@ -30,7 +30,7 @@ impl RunDesk<'_> {
         Ok(cwd)
     }
 
-    /// Whether a node that is to be created says what it has to, and its template and profile exist.
+    /// Whether a node to create says what it has to, and its template and profile exist.
     pub(super) fn check_fresh_node(self, input: &NodeInput, cwd: &Path) -> RunTold<()> {
         let missing =
             |field| RunFault::new(RunCode::MissingField, format!("{field} is needed")).at(field);

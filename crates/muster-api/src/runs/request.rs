@@ -1,6 +1,8 @@
 //! What bodies of requests about runs may say, and the commands that they mean.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+mod layout;
+
+use std::sync::LazyLock;
 
 use muster_core::run::{
     Ask,
@@ -8,13 +10,14 @@ use muster_core::run::{
     command::{EditNode, NodeInput, NodeWish, RunFields, SetStatus, StatusWish},
     edge::EdgeType,
     id::NodeId,
-    layout::{LayoutChange, Point, Viewport},
+    layout::LayoutChange,
     record::{GlobalMode, Mode},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use self::layout::LayoutInput;
 use super::{
     fault::RunFault,
     shape::{Shape, Unwrapped, unwrap},
@@ -145,40 +148,6 @@ struct How {
     interrupt: Option<bool>,
     verify: Option<bool>,
     docs_sync: Option<bool>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-struct LayoutInput {
-    positions: BTreeMap<NodeId, PointInput>,
-    viewport: Option<ViewportInput>,
-    /// Whoever sends back what it was shown sends this, too.
-    #[serde(rename = "updatedAt")]
-    _updated_at: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-struct PointInput {
-    x: f64,
-    y: f64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-struct ViewportInput {
-    x: f64,
-    y: f64,
-    zoom: f64,
-}
-
-impl From<LayoutInput> for LayoutChange {
-    fn from(input: LayoutInput) -> Self {
-        let point = |(node, at): (NodeId, PointInput)| (node, Point { x: at.x, y: at.y });
-        let viewport = |at: ViewportInput| Viewport { x: at.x, y: at.y, zoom: at.zoom };
-        Self {
-            positions: input.positions.into_iter().map(point).collect(),
-            viewport: input.viewport.map(viewport),
-        }
-    }
 }
 
 /// Changes of a run.

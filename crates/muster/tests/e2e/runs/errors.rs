@@ -1,4 +1,4 @@
-//! Errors of every kind are JSON with a code of the list, and change nothing (RUNS-REST-1, 2, 6, 8).
+//! Errors of every kind are JSON with a code, and change nothing (RUNS-REST-1, 2, 6, 8).
 
 use serde_json::{Value, json};
 

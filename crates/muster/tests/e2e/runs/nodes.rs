@@ -110,8 +110,8 @@ fn runs_pit_28_only_orchestrators_spawn_without_approval() {
     let run = server.run(json!({}));
     let nodes = format!("{run}/nodes");
     let asks = |role: &str| {
-        let permissions = json!({"spawnRequiresApproval": false});
-        json!({"label": role, "provider": "custom", "roleTemplate": role, "permissions": permissions})
+        json!({"label": role, "provider": "custom", "roleTemplate": role,
+            "permissions": {"spawnRequiresApproval": false}})
     };
     let worker = server.fine("POST", &nodes, asks("implementer"));
     assert_eq!(worker["node"]["permissions"]["spawnRequiresApproval"], true);

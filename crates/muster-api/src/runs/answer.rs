@@ -1,0 +1,128 @@
+//! What a caller is told when a change is done, from what was drafted.
+
+use std::collections::BTreeMap;
+
+use muster_core::{
+    Documents, Json, Recorded, Refusal,
+    run::{
+        Event, Fact, Rejection, Runs,
+        command::PutEdge,
+        edge::{Edge, EdgeType},
+        id::{ApprovalId, EdgeId, ItemId, NodeId},
+        layout::Layout,
+        lookup,
+        view::snapshot::{self, Wanted},
+    },
+};
+use serde_json::{Value, json};
+
+/// What a caller is told when everything is done.
+#[derive(Clone, Debug)]
+pub(super) enum Answer {
+    Run,
+    FreshNode { asked_for_no_approval: bool },
+    Node { id: NodeId, asked_for_no_approval: bool },
+    NodeGone(NodeId),
+    Edge(PutEdge),
+    EdgeGone(EdgeId),
+    Message,
+    ItemGone(ItemId),
+    Resolved(ApprovalId),
+    Done,
+}
+
+type Docs = Documents<Runs>;
+type Written = Result<Json, Refusal<Runs>>;
+
+impl Answer {
+    /// The answer, from what was drafted.
+    pub(super) fn written(
+        &self,
+        docs: &Docs,
+        events: &[Recorded<Event>],
+        layout: &Layout,
+    ) -> Written {
+        let answer = match self {
+            Self::Run => {
+                let run = snapshot::snapshot(docs, Wanted::DEFAULT, layout)?;
+                return Ok(Json::of(&BTreeMap::from([("run", run)])));
+            }
+            Self::FreshNode { asked_for_no_approval } => match fresh_node(events) {
+                Some(id) => node_answer(docs, id, *asked_for_no_approval)?,
+                None => unreachable!("creating a node tells its id"),
+            },
+            Self::Node { id, asked_for_no_approval } => {
+                node_answer(docs, *id, *asked_for_no_approval)?
+            }
+            Self::NodeGone(id) => json!({"nodeId": id}),
+            Self::Edge(put) => json!({"edge": edge(docs, events, put)?}),
+            Self::EdgeGone(id) => json!({"edgeId": id}),
+            Self::Message => json!({"messageId": message(events)}),
+            Self::ItemGone(id) => json!({"itemId": id}),
+            Self::Resolved(id) => {
+                json!({"approvalId": id, "resolution": lookup::approval(docs, *id)?.resolution})
+            }
+            Self::Done => json!({"ok": true}),
+        };
+        Ok(Json::from(answer))
+    }
+}
+
+/// The node that came to be.
+fn fresh_node(events: &[Recorded<Event>]) -> Option<NodeId> {
+    events.iter().find_map(|recorded| {
+        if let Fact::NodePatched(patched) = &recorded.event.fact { patched.patch.id } else { None }
+    })
+}
+
+fn node_answer(docs: &Docs, id: NodeId, no_approval: bool) -> Result<Value, Refusal<Runs>> {
+    let node = lookup::node(docs, id)?;
+    let mut answer = json!({"node": node});
+    if no_approval && node.permissions.spawn_requires_approval {
+        // RUNS-NODE-3.
+        let detail = "only an orchestrator can spawn without approval";
+        answer["warnings"] = json!([{"code": "SPAWN_APPROVAL_FORCED", "detail": detail}]);
+    }
+    Ok(answer)
+}
+
+fn message(events: &[Recorded<Event>]) -> Option<ItemId> {
+    events.iter().find_map(|recorded| {
+        if let Fact::MessageQueued(queued) = &recorded.event.fact {
+            Some(queued.message.id)
+        } else {
+            None
+        }
+    })
+}
+
+/// The edge that was made or changed; without an event, the one that was there already.
+fn edge(docs: &Docs, events: &[Recorded<Event>], put: &PutEdge) -> Result<Edge, Refusal<Runs>> {
+    let made = events.iter().find_map(|recorded| {
+        if let Fact::EdgeCreated(created) = &recorded.event.fact {
+            Some(created.edge.clone())
+        } else {
+            None
+        }
+    });
+    if let Some(edge) = made {
+        return Ok(edge);
+    }
+    if let Some(id) = put.id
+        && let Some(edge) = lookup::find_edge(docs, id)?
+    {
+        return Ok(edge.clone());
+    }
+    let leads = |id| lookup::node(docs, id).map(|node| node.orchestrator);
+    let report = leads(put.to)? && !leads(put.from)?;
+    let by_default = if report { EdgeType::Report } else { EdgeType::Handoff };
+    let kind = put.kind.unwrap_or(by_default);
+    let label = put.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
+    let label = label.unwrap_or(kind.default_label());
+    let same = |edge: &&&Edge| {
+        (edge.from, edge.to, edge.kind) == (put.from, put.to, kind) && edge.label == label
+    };
+    let edges = lookup::edges(docs)?;
+    let found = edges.iter().find(same).map(|edge| (*edge).clone());
+    found.ok_or_else(|| Refusal::rejected(Rejection::SelfEdge))
+}
