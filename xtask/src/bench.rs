@@ -7,17 +7,20 @@
 
 mod calls;
 mod crowd;
+mod fanout;
 mod latency;
 mod report;
+mod runs;
 mod series;
 mod sessions;
 mod shapes;
+mod socket;
 mod start;
 mod store;
 mod throughput;
 mod wire;
 
-use std::{env, fs, path::PathBuf, thread, time::Duration};
+use std::{env, fs, path::PathBuf, process::Command, thread, time::Duration};
 
 use anyhow::{Context, Result, ensure};
 
@@ -46,6 +49,8 @@ struct Effort {
     slices: usize,
     slice: Duration,
     crowd: Crowd,
+    /// Messages whose events are passed on.
+    messages: u64,
 }
 
 const THOROUGH: Effort = Effort {
@@ -54,6 +59,7 @@ const THOROUGH: Effort = Effort {
     slices: 5,
     slice: Duration::from_secs(1),
     crowd: Crowd { readers: 900, stalled: 100, time: Duration::from_secs(60) },
+    messages: 4_000,
 };
 const QUICK: Effort = Effort {
     rounds: 100,
@@ -61,6 +67,7 @@ const QUICK: Effort = Effort {
     slices: 3,
     slice: Duration::from_millis(400),
     crowd: Crowd { readers: 180, stalled: 20, time: Duration::from_secs(5) },
+    messages: 800,
 };
 
 /// Measures, prints the table, writes the file; whether every limit holds.
@@ -132,6 +139,17 @@ fn measure(workspace: &Workspace, effort: &Effort) -> Result<Vec<Line>> {
     thread::sleep(SETTLING);
     lines.extend(sessions::measure(&server, effort.rounds)?);
     lines.extend(crowd::measure(&server, &effort.crowd)?);
+    drop(server);
+
+    println!("measuring runs");
+    let filled = runs::filled(workspace)?;
+    lines.push(fill_line(&filled, runs::EVENTS[1]));
+    let (server, started) = runs::start(&program, &filled.copy()?)?;
+    lines.push(started);
+    thread::sleep(SETTLING);
+    lines.extend(runs::measure(&server, effort.rounds)?);
+    let bare = Command::new(release(workspace, "bare_broadcast"));
+    lines.extend(fanout::measure(&server, bare, effort.messages)?);
     drop(server);
 
     println!("measuring starts");

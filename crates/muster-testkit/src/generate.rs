@@ -5,6 +5,7 @@
 //! tasks three are under way with some steps closed and a note, three have every step closed, one
 //! is blocked, and three are untouched.
 
+mod run;
 mod session;
 mod shape;
 
@@ -24,6 +25,7 @@ use muster_core::{
 };
 use muster_runtime::{Engine, ExecuteError};
 
+pub use run::add_run;
 pub use session::add_session;
 pub use shape::{Shape, add_shape};
 

@@ -29,6 +29,7 @@ const SHAPED_BY: [&str; 3] = [
 pub(crate) enum Contents {
     Tasks,
     Sessions,
+    Runs,
 }
 
 impl Contents {
@@ -41,6 +42,7 @@ impl Contents {
                 "crates/muster-core/src/ctree",
                 "crates/muster-core/src/todo",
             ],
+            Self::Runs => &["crates/muster-core/src/run"],
         }
     }
 }

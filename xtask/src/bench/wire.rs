@@ -24,6 +24,9 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a process may take to end.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// In which the system counts the work of processes.
+const TICKS_PER_SECOND: u32 = 100;
+
 /// A way to send calls and get answers.
 pub(crate) trait Wire {
     /// Times the round trip of an operation that does nothing.
@@ -180,14 +183,24 @@ impl Server {
 
     /// A connection that is kept.
     pub(crate) fn connect(&self) -> Result<Client> {
-        let stream = TcpStream::connect(&self.address).context("connect to the server")?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
-        let head = format!(
-            "Host: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n",
-            self.address, self.token
-        );
-        Ok(Client { stream: BufReader::new(stream), head })
+        Client::to(&self.address, &self.token)
+    }
+
+    /// Its address, and what it has to be shown.
+    pub(crate) fn place(&self) -> (&str, &str) {
+        (&self.address, &self.token)
+    }
+
+    /// How long the process has worked so far, on all cores together.
+    pub(crate) fn cpu_time(&self) -> Result<Duration> {
+        let path = format!("/proc/{}/stat", self.child.id());
+        let status = fs::read_to_string(path).context("time is read from /proc")?;
+        // Its name is in parentheses and may hold spaces; user and system time come 11 fields
+        // later.
+        let (_, fields) = status.rsplit_once(')').context("the status of a process")?;
+        let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
+        let ticks: u64 = ticks.sum::<Result<u64, _>>()?;
+        Ok(Duration::from_secs(ticks) / TICKS_PER_SECOND)
     }
 }
 
@@ -208,6 +221,24 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// A connection to an address.
+    pub(crate) fn to(address: &str, token: &str) -> Result<Self> {
+        let stream = TcpStream::connect(address).context("connect to the server")?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+        let head = format!(
+            "Host: {address}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\n"
+        );
+        Ok(Self { stream: BufReader::new(stream), head })
+    }
+
+    /// Sends a request without a body, for what it does.
+    pub(crate) fn post(&mut self, path: &str) -> Result<()> {
+        let request = format!("POST {path} HTTP/1.1\r\n{}Content-Length: 0\r\n\r\n", self.head);
+        self.exchange(&request, &mut Series::default()).map(drop)
+    }
+
     /// Times the round trip of a request; answers the JSON that came.
     pub(crate) fn ask(
         &mut self,

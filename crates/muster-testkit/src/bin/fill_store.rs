@@ -1,6 +1,7 @@
 //! Fills a store for measurements: `fill_store DIRECTORY WORKSPACE TASKS`, or for single tasks of
 //! unusual shapes `fill_store DIRECTORY WORKSPACE steps=1000 cards=1000 notes=1000`, or for
-//! sessions with trees of a size `fill_store DIRECTORY WORKSPACE session=1000`.
+//! sessions with trees of a size `fill_store DIRECTORY WORKSPACE session=1000`, or for runs with a
+//! history of a size `fill_store DIRECTORY WORKSPACE run=1000`.
 //!
 //! Prints the time it took, in seconds.
 
@@ -9,7 +10,7 @@ use std::{env, error::Error, sync::Arc, time::Instant};
 use muster_core::tasks::id::WorkspaceId;
 use muster_runtime::{Engine, SystemClock};
 use muster_store::{SqliteOptions, SqliteStore};
-use muster_testkit::generate::{Size, add_session, add_shape, fill};
+use muster_testkit::generate::{Size, add_run, add_session, add_shape, fill};
 
 #[expect(clippy::print_stdout, reason = "the time is what the caller asks for")]
 fn main() -> Result<(), Box<dyn Error>> {
@@ -24,6 +25,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     for content in contents {
         if let Some(nodes) = content.strip_prefix("session=") {
             add_session(&engine, nodes.parse()?).map_err(|error| format!("{error:?}"))?;
+            continue;
+        }
+        if let Some(events) = content.strip_prefix("run=") {
+            add_run(&engine, events.parse()?).map_err(|error| format!("{error:?}"))?;
             continue;
         }
         let filled = match content.parse() {

@@ -1,0 +1,97 @@
+//! The least that a server does which sends the same messages to everybody: what a real one is
+//! measured against. `bare_broadcast` prints its address; `GET /ws` follows, and
+//! `POST /publish?count=N&bytes=B&micros=T` sends N messages of B bytes, one every T microseconds.
+
+use std::{error::Error, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{
+        Query, State,
+        ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade},
+    },
+    response::Response,
+    routing::{get, post},
+};
+use futures_util::SinkExt as _;
+use serde::Deserialize;
+use tokio::{
+    net::TcpListener,
+    sync::broadcast::{self, Receiver, Sender, error::RecvError},
+    time::Instant,
+};
+
+/// Messages that a client may be behind; more than are ever sent at once.
+const WAITING_MAX: usize = 1 << 17;
+/// Messages that are handed over before the socket is told to send.
+const BATCH_MAX: usize = 64;
+
+#[derive(Deserialize)]
+struct Publish {
+    count: u64,
+    bytes: usize,
+    micros: u64,
+}
+
+#[expect(clippy::print_stdout, reason = "the address is what the caller asks for")]
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let (sender, _) = broadcast::channel::<Utf8Bytes>(WAITING_MAX);
+    let routes = Router::new().route("/ws", get(follow)).route("/publish", post(publish));
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    println!("{}", listener.local_addr()?);
+    axum::serve(listener, routes.with_state(Arc::new(sender))).await?;
+    Ok(())
+}
+
+async fn publish(State(sender): State<Arc<Sender<Utf8Bytes>>>, Query(publish): Query<Publish>) {
+    let started = Instant::now();
+    let pause = Duration::from_micros(publish.micros);
+    for number in 1..=publish.count {
+        let head = format!("{{\"seq\":{number},\"text\":\"");
+        let rest = publish.bytes.saturating_sub(head.len() + 2);
+        let text = format!("{head}{}\"}}", "x".repeat(rest));
+        // Nobody may be listening, which is no concern here.
+        sender.send(text.into()).map_or_else(|_| (), drop);
+        tokio::time::sleep_until(started + pause * u32::try_from(number).unwrap_or(u32::MAX)).await;
+    }
+}
+
+async fn follow(
+    upgrade: WebSocketUpgrade,
+    State(sender): State<Arc<Sender<Utf8Bytes>>>,
+) -> Response {
+    let receiver = sender.subscribe();
+    upgrade.on_upgrade(move |socket| async move { pass_on(socket, receiver).await })
+}
+
+/// Hands over what waits, then has it sent, until either side is gone.
+async fn pass_on(mut socket: WebSocket, mut receiver: Receiver<Utf8Bytes>) {
+    let hello = Message::Binary(Bytes::new());
+    if socket.send(hello).await.is_err() {
+        return;
+    }
+    loop {
+        let mut next = match receiver.recv().await {
+            Ok(text) => Some(text),
+            Err(RecvError::Lagged(_)) => continue,
+            Err(RecvError::Closed) => return,
+        };
+        for _ in 0..BATCH_MAX {
+            let Some(text) = next else { break };
+            if socket.feed(Message::Text(text)).await.is_err() {
+                return;
+            }
+            next = receiver.try_recv().ok();
+        }
+        if let Some(text) = next
+            && socket.feed(Message::Text(text)).await.is_err()
+        {
+            return;
+        }
+        if socket.flush().await.is_err() {
+            return;
+        }
+    }
+}
