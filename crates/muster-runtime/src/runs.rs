@@ -21,6 +21,7 @@ mod finish;
 mod lane;
 mod lock;
 mod logfile;
+mod mirror;
 mod packs;
 mod phases;
 mod process;
@@ -46,12 +47,13 @@ use muster_core::{
     run::{
         Ask, Runs as Room,
         artifact::Artifact,
-        command::Recover,
+        command::{Recover, Resolve},
         edge::Actor,
         event::ToolCompleted,
         id::{ArtifactId, NodeId, RunId},
         lookup,
         node::Provider,
+        view::attention::Attention,
     },
 };
 use muster_store::{EventRow, StoreError};
@@ -64,12 +66,7 @@ pub use settings::{Profile, Protocol, RunsSettings, ToolExecution};
 pub use shared::{AskError, RunEvents};
 pub use templates::FoundTemplate;
 
-use self::{
-    lane::LaneOrder,
-    provider::{Adapter as _, custom::Custom},
-    schedule::Schedule,
-    shared::Shared,
-};
+use self::{lane::LaneOrder, schedule::Schedule, shared::Shared};
 use crate::{Encoded, Engine, Follower};
 
 /// How long the end of all runs may take (RUNS-REC-4).
@@ -177,6 +174,16 @@ impl Runs {
         calls::call(&self.shared, run, node, (name, args)).await
     }
 
+    /// Answers an approval for a person. What is approved may need files, which are written first.
+    pub async fn resolve(&self, run: RunId, resolve: Resolve) -> Result<RunEvents, AskError> {
+        calls::resolve(&self.shared, run, resolve).await
+    }
+
+    /// What waits for a person, over all runs, oldest first; blocks.
+    pub fn attention(&self) -> Result<Vec<Attention>, StoreError> {
+        calls::attention(&self.shared)
+    }
+
     /// The node whose agent bears a token, while its process is there (RUNS-SEC-3).
     pub fn node_of_token(&self, token: &str) -> Option<(RunId, NodeId)> {
         self.shared.tokens.bearer(token)
@@ -191,7 +198,7 @@ impl Runs {
     /// Whether the program of a profile can be used.
     pub async fn probe(&self, provider: Provider, profile: &str) -> Option<Probe> {
         let profile = self.shared.settings.profile(provider, profile)?.clone();
-        Some(Custom::of(profile).probe().await)
+        Some(provider::adapter(provider, &profile).probe().await)
     }
 
     /// Every role template that a run in this directory would find.

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use muster_core::{
-    Documents,
+    Documents, Draft,
     run::{node::Node, record::Run},
     tasks::{
-        Tasks,
+        Command, Tasks,
+        command::CaptureEvidence,
         entity::Status,
         id::{EntityId, TaskId, WorkspaceId},
         lookup,
+        step::Checkpoints,
         view::handoff::Handoff,
     },
 };
@@ -64,4 +66,27 @@ async fn look(shared: &Arc<Shared>, run: &Run, id: TaskId) -> Option<Bound> {
         )
     };
     tokio::task::spawn_blocking(read).await.ok().flatten()
+}
+
+/// Attaches what the checks gave to the task that a run is bound to; it confirms no checkpoint
+/// (RUNS-TIE-4).
+pub(crate) async fn attach(shared: &Arc<Shared>, run: &Run, checks: Vec<String>) {
+    let workspace = run.workspace.as_deref().and_then(|name| name.parse::<WorkspaceId>().ok());
+    let (Some(workspace), Some(task)) = (workspace, run.task_id) else { return };
+    let evidence = Command::CaptureEvidence(CaptureEvidence {
+        id: EntityId::Task(task),
+        step: None,
+        checkpoints: Checkpoints::default(),
+        items: Vec::new(),
+        checks,
+        attachments: Vec::new(),
+    });
+    let (shared, run) = (Arc::clone(shared), run.id);
+    let execute = move || {
+        let work = move |draft: &mut Draft<'_, Tasks>| draft.apply(&evidence).map(drop);
+        shared.engine.execute::<Tasks, _>(workspace.stream(), work)
+    };
+    if !matches!(tokio::task::spawn_blocking(execute).await, Ok(Ok(()))) {
+        tracing::warn!(%run, "the task was not given what the checks gave");
+    }
 }

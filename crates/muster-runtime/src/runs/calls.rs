@@ -1,21 +1,28 @@
-//! Calls that reach Muster through its own MCP server instead of a program's lines.
+//! What surfaces ask for besides plain changes: calls of tools for agents, answers of people, and
+//! what waits for them.
 
 use std::sync::Arc;
 
 use muster_core::{
     Documents, Refusal,
     run::{
-        Fact, Rejection, Runs as Room,
+        Ask, Document, Fact, Rejection, Runs as Room,
+        approval::Verdict,
+        command::Resolve,
+        edge::Actor,
         event::{ToolCompleted, ToolResult},
         id::{NodeId, RunId, ToolId, TurnId},
         lookup,
+        view::attention::{self, Attention},
     },
 };
+use muster_store::{CatalogueQuery, StoreError};
 use serde_json::{Map, Value};
 use tokio::time::Duration;
 
 use super::{
-    shared::{AskError, Shared},
+    packs,
+    shared::{AskError, RunEvents, Shared},
     tools::{self, Called},
 };
 
@@ -62,4 +69,43 @@ pub(crate) async fn call(
     let completed = tokio::time::timeout(limit, outcome).await;
     shared.leave_call(tool);
     Ok(completed.ok().and_then(Result::ok))
+}
+
+/// Answers an approval; a node that comes to be with it gets what its parent knows.
+pub(crate) async fn resolve(
+    shared: &Arc<Shared>,
+    run: RunId,
+    mut resolve: Resolve,
+) -> Result<RunEvents, AskError> {
+    let id = resolve.approval;
+    let approval = shared.view(run, move |docs| lookup::approval(docs, id).cloned()).await?;
+    if approval.tool.name == "spawn_node" && resolve.verdict != Verdict::Denied {
+        resolve.files.pack = packs::build(shared, run, approval.node_id).await;
+    }
+    let (asked, ask) = (Arc::clone(shared), Ask::Resolve(Box::new(resolve)));
+    match tokio::task::spawn_blocking(move || asked.ask(run, Actor::USER, ask)).await {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            let (action, cause) = ("answered an approval", error.to_string());
+            Err(StoreError::Engine { action, cause }.into())
+        }
+    }
+}
+
+/// What waits for a person. Only documents that may are in the catalogue.
+pub(crate) fn attention(shared: &Shared) -> Result<Vec<Attention>, StoreError> {
+    let mut items = Vec::new();
+    for kind in ["approval", "node", "run"] {
+        let query = CatalogueQuery { kind, below: None, limit: None };
+        for (_, document) in shared.engine.catalogue::<Room>(&query)? {
+            if let Some(approval) = document.as_approval() {
+                items.extend(attention::of_approval(approval));
+            } else if let Some(node) = document.as_node() {
+                items.extend(attention::of_node(node));
+            } else if let Document::Run(run) = &document {
+                items.extend(attention::of_run(run));
+            }
+        }
+    }
+    Ok(attention::sorted(items))
 }

@@ -21,6 +21,7 @@ use tokio::{
 use super::{
     driver::{Driver, Order},
     logfile::LogFile,
+    mirror::{self, Mirror, Numbered},
     phases, reports,
     schedule::Wish,
     shared::Shared,
@@ -56,6 +57,7 @@ pub(crate) struct Lane {
     log: LogFile,
     drivers: BTreeMap<NodeId, mpsc::UnboundedSender<Order>>,
     checks: Option<AbortHandle>,
+    mirror: mpsc::UnboundedSender<Numbered>,
     snapshot_due: Option<Instant>,
 }
 
@@ -63,8 +65,9 @@ impl Lane {
     /// A lane that has seen everything up to a number.
     pub(crate) fn of(shared: Arc<Shared>, run: RunId, after: u64) -> Self {
         let log = LogFile::of(&shared.files, run);
-        let drivers = BTreeMap::new();
-        Self { shared, run, after, log, drivers, checks: None, snapshot_due: None }
+        let mirror = Mirror::start(Arc::clone(&shared), run);
+        let (drivers, checks, snapshot_due) = (BTreeMap::new(), None, None);
+        Self { shared, run, after, log, drivers, checks, mirror, snapshot_due }
     }
 
     /// Follows the run until everything ends.
@@ -101,7 +104,7 @@ impl Lane {
         loop {
             let (shared, run, after) = (Arc::clone(&self.shared), self.run, self.after);
             let read = tokio::task::spawn_blocking(move || page(&shared, run, after)).await;
-            let (rows, work) = match read {
+            let Page { rows, events, work } = match read {
                 Ok(Ok(page)) => page,
                 Ok(Err(error)) => {
                     tracing::warn!(%error, run = %self.run, "a run cannot be followed");
@@ -119,6 +122,11 @@ impl Lane {
                 match work {
                     Work::Effect(effect) => self.perform(effect),
                     Work::Answer(node, completed) => self.answer(node, completed),
+                }
+            }
+            for numbered in events {
+                if self.mirror.send(numbered).is_err() {
+                    tracing::debug!(run = %self.run, "sessions are not told any more");
                 }
             }
             self.write_file(rows).await;
@@ -268,8 +276,16 @@ async fn until(due: Option<Instant>) {
     }
 }
 
+/// A piece of the log.
+struct Page {
+    rows: Vec<EventRow>,
+    /// What sessions are told about.
+    events: Vec<Numbered>,
+    work: Vec<Work>,
+}
+
 /// The next events with what follows from them.
-fn page(shared: &Shared, run: RunId, after: u64) -> Result<(Vec<EventRow>, Vec<Work>), StoreError> {
+fn page(shared: &Shared, run: RunId, after: u64) -> Result<Page, StoreError> {
     let stream = run.stream();
     let rows = shared.engine.store().snapshot()?.tail(&stream, after, PAGE_EVENTS)?;
     let mut events = Vec::with_capacity(rows.len());
@@ -297,7 +313,9 @@ fn page(shared: &Shared, run: RunId, after: u64) -> Result<(Vec<EventRow>, Vec<W
         }
         Err(crate::ExecuteError::Store(failure)) => return Err(failure.0),
     };
-    Ok((rows, work))
+    let numbered = rows.iter().map(|row| row.seq).zip(events);
+    let events = numbered.filter(|(_, event)| mirror::concerns(event)).collect();
+    Ok(Page { rows, events, work })
 }
 
 /// An answer to a call comes with what the event says of it.

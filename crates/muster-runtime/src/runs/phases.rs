@@ -28,7 +28,7 @@ use super::{
     bound,
     finish::{redacted, write},
     process::{self, Launch, capture},
-    provider::{Adapter as _, custom::Custom},
+    provider::adapter,
     reports::report,
     shared::Shared,
     templates,
@@ -158,7 +158,7 @@ async fn provider(shared: &Shared, node: &Node) -> Result<String, String> {
     let Some(profile) = profile else {
         return Err(format!("{}: no command for {}", node.label, node.provider));
     };
-    let probe = Custom::of(profile.clone()).probe().await;
+    let probe = adapter(node.provider, profile).probe().await;
     let detail = format!("{}: {}", node.label, probe.detail);
     if probe.available { Ok(detail) } else { Err(detail) }
 }
@@ -218,8 +218,22 @@ pub(crate) async fn verify(shared: Arc<Shared>, run: RunId) {
     let failure_hash = (!ok).then(|| failure_hash(&failing));
     let file = VerifyFile { ok, started_at, checks };
     let Some(report) = report(&shared, run, "verify.report.json", &file) else { return };
+    let lines = evidence(&file.checks, &report);
     let verified = VerifyReport { ok, failed, failure_hash, report, logs };
-    shared.report(run, Ask::ReportVerification(Box::new(verified))).await;
+    let accepted = shared.report(run, Ask::ReportVerification(Box::new(verified))).await;
+    if !accepted.is_empty() {
+        bound::attach(&shared, &record, lines).await;
+    }
+}
+
+/// What the checks gave, as lines for the task that the run is bound to.
+fn evidence(checks: &[Outcome], report: &WrittenFile) -> Vec<String> {
+    let line = |check: &Outcome| {
+        let code = check.exit_code.map_or("no exit code".to_owned(), |code| format!("exit {code}"));
+        format!("CMD: {} ({}) -> {code}", check.command, check.name)
+    };
+    let link = format!("LINK: {}", muster_core::run::artifact::artifact_reference(report.id));
+    checks.iter().map(line).chain([link]).collect()
 }
 
 async fn one(

@@ -24,7 +24,7 @@ use muster_core::run::{
     event::{ToolError, ToolResult},
     id::TurnId,
     inbox::Item,
-    node::{Process, Rights},
+    node::{Process, Provider, Rights},
     provider::{OpenOrder, ProviderCaps, ProviderEvent, ResetAbility, SandboxAbility},
     record::{GlobalMode, Mode},
     turn::{PromptKind, TurnReason},
@@ -33,7 +33,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
-use super::process::{family::Family, stderr::Tail};
+use super::{
+    process::{family::Family, stderr::Tail},
+    settings::Profile,
+};
 
 /// Something that takes its time.
 pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -47,6 +50,16 @@ pub(crate) trait Adapter: Send + Sync {
     fn open(&self, opening: Opening) -> Pending<'_, Result<Opened, OpenFailure>>;
     /// Whether the program is there and what it calls itself; asks no model.
     fn probe(&self) -> Pending<'_, Probe>;
+}
+
+/// The adapter for a family of programs. Whatever has none of its own is spoken to as its profile
+/// says.
+pub(crate) fn adapter(provider: Provider, profile: &Profile) -> Box<dyn Adapter> {
+    match provider {
+        Provider::Codex | Provider::Claude | Provider::Gemini | Provider::Custom => {
+            Box::new(custom::Custom::of(profile.clone()))
+        }
+    }
 }
 
 /// Everything that a session is opened with.

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::{Driver, drive::Drive};
 use crate::runs::{
     process::family::Family,
-    provider::{Adapter as _, OpenFailure, Opened, Opening, Question, custom::Custom},
+    provider::{self, OpenFailure, Opened, Opening, Question},
     settings::ToolExecution,
     shared::Planned,
     tools,
@@ -130,7 +130,7 @@ impl Driver {
         let runtime_tools = profile.tools == ToolExecution::Runtime;
         let opening = self.opening(standing, runtime_tools);
         let resumes = opening.order.resume.is_some();
-        let opened = Custom::of(profile).open(opening).await?;
+        let opened = provider::adapter(node.provider, &profile).open(opening).await?;
         let Opened { lost, process, .. } = &opened;
         let (lost, process) = (*lost, *process);
         self.open = Some(opened);

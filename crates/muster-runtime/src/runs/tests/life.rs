@@ -228,6 +228,27 @@ async fn runs_pit_44_a_spawn_that_is_approved_after_a_restart_creates_the_node()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn runs_tie_1_the_session_of_a_node_is_told_what_it_does() {
+    let stage = Stage::set().await;
+    let node = stage.add("worker", "implementer");
+    stage.say(node, r#"tool command {"cmd": "echo hi"}; final done"#);
+    stage.ended(node, 1).await;
+    let stream = format!("session/{}", stage.node(node).muster_session_id);
+    let kinds = |stage: &Stage| -> Vec<String> {
+        let mut snapshot = stage.runs.engine().store().snapshot().unwrap();
+        let rows = snapshot.tail(&stream, 0, 100).unwrap();
+        let own = rows.iter().filter(|row| !row.kind.starts_with("ctree"));
+        own.map(|row| row.kind.clone()).collect()
+    };
+    stage.until("all is told", |stage| kinds(stage).iter().any(|kind| kind == "turn_end")).await;
+    let told: Vec<String> =
+        kinds(&stage).into_iter().filter(|kind| kind != "session.meta").collect();
+    let expected =
+        ["user_message", "turn_start", "tool_call", "tool_result", "assistant_message", "turn_end"];
+    assert_eq!(told, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_second_server_over_the_same_folder_is_refused() {
     let stage = Stage::set().await;
     let store = muster_store::SqliteStore::open(&stage.settings.home, Default::default()).unwrap();

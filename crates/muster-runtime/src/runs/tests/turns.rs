@@ -44,11 +44,11 @@ impl Stage {
         self.node(node).awaiting[0]
     }
 
-    fn resolve(&self, approval: ApprovalId, verdict: Verdict, args: Option<Value>) {
+    async fn resolve(&self, approval: ApprovalId, verdict: Verdict, args: Option<Value>) {
         let modified_args = args.and_then(|args| args.as_object().cloned());
         let (reason, files) = (None, CallFiles::default());
         let resolve = Resolve { approval, verdict, modified_args, reason, files };
-        self.ask(Ask::Resolve(Box::new(resolve)));
+        self.runs.resolve(self.run, resolve).await.unwrap();
     }
 }
 
@@ -144,12 +144,15 @@ async fn runs_pit_5_an_approval_reaches_the_program_and_its_turn_ends() {
     stage.say(node, r#"ask shell {"cmd": "ls"}; final went on"#);
     let approval = stage.asked(node).await;
     assert_eq!(stage.node(node).status, NodeStatus::Blocked);
-    stage.resolve(approval, Verdict::Approved, None);
+    let waiting = stage.runs.attention().unwrap();
+    assert_eq!(waiting.len(), 1);
+    assert_eq!(waiting[0].ref_id, Some(approval.to_string()));
+    stage.resolve(approval, Verdict::Approved, None).await;
     let turns = stage.ended(node, 1).await;
     assert_eq!(stage.answer(&turns[0]), "<approved> \n\nwent on");
     stage.say(node, r#"ask shell {"cmd": "rm"}; final went on"#);
     let approval = stage.asked(node).await;
-    stage.resolve(approval, Verdict::Denied, None);
+    stage.resolve(approval, Verdict::Denied, None).await;
     let turns = stage.ended(node, 2).await;
     assert_eq!(stage.answer(&turns[1]), "<denied> \n\nwent on");
 }
@@ -268,4 +271,49 @@ async fn runs_pit_33_every_completed_turn_has_a_diff_and_the_index_is_untouched(
     stage.say(node, "final nothing");
     let turns = stage.ended(node, 3).await;
     assert_eq!(stage.artifact(turns[2].artifacts.diff.unwrap()), "no changes\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_pit_37_a_spawned_node_has_work_and_reports_to_its_parent() {
+    let stage = Stage::set().await;
+    let lead = stage.add("lead", "orchestrator");
+    stage.say(
+        lead,
+        concat!(
+            r#"tool spawn_node {"label": "child", "role": "implementer", "#,
+            r#""instructions": "final made it"}"#
+        ),
+    );
+    stage.ended(lead, 1).await;
+    let child = stage.nodes().remove(1);
+    stage.ended(child.id, 1).await;
+    stage.until("the report is there", |stage| stage.node(lead).inbox_count == 1).await;
+    let packs = stage.events_of("artifact.created");
+    assert!(packs.iter().any(|event| event["artifact"]["name"] == "contextpack.json"));
+    let answer = stage.answer(&stage.turns(lead)[0]);
+    assert!(answer.contains(&child.id.to_string()), "{answer}");
+    stage.say(lead, "final thanks");
+    let turns = stage.ended(lead, 2).await;
+    let full = stage.artifact(turns[1].artifacts.prompt_full.unwrap());
+    assert!(full.contains("made it"), "{full}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_tool_5_a_call_over_mcp_waits_for_its_approval() {
+    let stage = Stage::set().await;
+    let node = stage.add_with(gated("careful"));
+    stage.say(node, "say begun; sleep 60000");
+    stage.until("it works", |stage| stage.node(node).connection.streaming).await;
+    let (runs, run) = (stage.runs.clone(), stage.run);
+    let args = serde_json::json!({"cmd": "echo approved"}).as_object().cloned().unwrap();
+    let call = tokio::spawn(async move {
+        runs.call_tool(run, node, "command".to_owned(), args).await.unwrap()
+    });
+    let approval = stage.asked(node).await;
+    let args = serde_json::json!({"cmd": "echo changed"});
+    stage.resolve(approval, Verdict::Modified, Some(args)).await;
+    let completed = call.await.unwrap().unwrap();
+    assert_eq!(completed.result.output, Some(Value::String("changed\n".to_owned())));
+    stage.ask(Ask::InterruptNode { node });
+    stage.ended(node, 1).await;
 }
