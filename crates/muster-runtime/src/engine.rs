@@ -14,10 +14,12 @@ use muster_core::{
     session::{SessionId, Sessions},
 };
 use muster_store::{CatalogueQuery, Store, StoreError, Transaction};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::{
     Clock, Subscription,
     feed::{Encode, Feeds, Follower},
+    herald::Grown,
     load::{self, Source},
     share::{Kept, Ruled, Share},
     sheaf::{Binding, Sheaf},
@@ -156,7 +158,7 @@ impl Engine {
         session: &SessionId,
         view: impl Fn(&Documents<Sessions>, &Tree) -> Result<T, Refusal<Sessions>>,
     ) -> Outcome<Sessions, T> {
-        let Kept { cache, trees } = &*self.kept;
+        let Kept { cache, trees, .. } = &*self.kept;
         let outcome = trees.read(&*self.store, cache, &session.stream(), view)?;
         outcome.map_err(ExecuteError::Rejected)
     }
@@ -190,6 +192,11 @@ impl Engine {
     /// Follows a stream behind a sequence number; take it from [`Self::read_at`] to miss nothing.
     pub fn subscribe(&self, stream: String, after: u64) -> Subscription {
         Subscription::new(Arc::clone(&self.store), &self.hub, stream, after)
+    }
+
+    /// Hears of every commit of this process to streams whose names begin so.
+    pub(crate) fn grown(&self, prefix: &'static str) -> UnboundedReceiver<Grown> {
+        self.kept.heralds.listen(prefix)
     }
 
     /// Follows a stream behind a sequence number as one of many: every event is read and written

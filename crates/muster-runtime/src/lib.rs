@@ -10,6 +10,7 @@ mod clock;
 pub mod doctor;
 mod engine;
 mod feed;
+mod herald;
 mod load;
 pub mod runs;
 mod share;

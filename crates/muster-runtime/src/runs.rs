@@ -72,6 +72,8 @@ use crate::{Encoded, Engine, Follower};
 /// How long the end of all runs may take (RUNS-REC-4).
 const SHUTDOWN_MAX: Duration = Duration::from_secs(9);
 
+/// How the names of their streams begin.
+const RUN_STREAMS: &str = "run/";
 /// The last event of a run.
 const DELETED: &str = "run.deleted";
 
@@ -106,8 +108,11 @@ impl Runs {
         let (wish, wishes) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared::over(engine, settings, wish, lock));
         let runs = Self { shared: Arc::clone(&shared) };
+        // Heard before anything is looked at, so that nothing is missed.
+        let news = shared.engine.grown(RUN_STREAMS);
         recovery::recover(&shared).await?;
         removal::empty_trash(&shared);
+        tokio::spawn(Arc::clone(&shared).attend(news));
         tokio::spawn(Schedule::of(shared).work(wishes));
         Ok(runs)
     }

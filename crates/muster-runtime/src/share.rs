@@ -7,6 +7,7 @@ use muster_store::{Append, DocumentChange, StoreError, Transaction};
 
 use crate::{
     cache::Cache,
+    herald::Heralds,
     load::{self, Source},
     trees::{self, Trees},
 };
@@ -18,6 +19,8 @@ pub(crate) struct Kept {
     pub(crate) cache: Cache,
     /// Trees of sessions.
     pub(crate) trees: Trees,
+    /// Those who want to know which streams grow.
+    pub(crate) heralds: Heralds,
 }
 
 /// Why a draft came to nothing: a rule said no.
@@ -86,12 +89,13 @@ impl<A: Aggregate> Share<A> {
 
     /// Keeps the changed documents decoded; only to be called after the commit.
     pub(crate) fn keep(&self) {
-        let Kept { cache, trees } = &*self.kept;
+        let Kept { cache, trees, heralds } = &*self.kept;
         load::keep_changes(&self.stream, &self.documents, &self.changes, cache);
         if let (Some(first), Some(last)) = (self.events.first(), self.events.last()) {
             let changed = self.documents.changes().filter_map(|(_, document)| document);
             let moments = (first.seq - 1, last.seq);
             trees.note(&self.stream, moments, changed.map(trees::anything::<A>));
+            heralds.tell(&self.stream, first.seq);
         }
     }
 }

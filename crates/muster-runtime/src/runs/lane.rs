@@ -22,7 +22,7 @@ use super::{
     driver::{Driver, Order},
     logfile::LogFile,
     mirror::{self, Mirror, Numbered},
-    phases, reports,
+    phases, removal, reports,
     schedule::Wish,
     shared::Shared,
     tools,
@@ -59,6 +59,8 @@ pub(crate) struct Lane {
     checks: Option<AbortHandle>,
     mirror: mpsc::UnboundedSender<Numbered>,
     snapshot_due: Option<Instant>,
+    /// Whether the run is gone.
+    deleted: bool,
 }
 
 impl Lane {
@@ -67,7 +69,8 @@ impl Lane {
         let log = LogFile::of(&shared.files, run);
         let mirror = Mirror::start(Arc::clone(&shared), run);
         let (drivers, checks, snapshot_due) = (BTreeMap::new(), None, None);
-        Self { shared, run, after, log, drivers, checks, mirror, snapshot_due }
+        let deleted = false;
+        Self { shared, run, after, log, drivers, checks, mirror, snapshot_due, deleted }
     }
 
     /// Follows the run until everything ends.
@@ -83,7 +86,12 @@ impl Lane {
                 }
             };
             match order {
-                Some(LaneOrder::Look) => self.look().await,
+                Some(LaneOrder::Look) => {
+                    self.look().await;
+                    if self.deleted {
+                        return self.vanish().await;
+                    }
+                }
                 Some(LaneOrder::Perform(effects)) => {
                     effects.into_iter().for_each(|effect| self.perform(effect));
                 }
@@ -116,6 +124,10 @@ impl Lane {
                 }
             };
             let Some(last) = rows.last() else { return };
+            if last.kind == super::DELETED {
+                self.deleted = true;
+                return;
+            }
             let full = rows.len() == PAGE_EVENTS as usize;
             self.after = last.seq;
             for work in work {
@@ -215,7 +227,23 @@ impl Lane {
         }
     }
 
+    /// The run is gone: nothing of it is left but its files in the trash.
+    async fn vanish(mut self) {
+        self.end_drivers().await;
+        removal::discard(&self.shared, self.run);
+        self.shared.wish(Wish::Forget(self.run));
+        self.shared.forget_lane(self.run);
+    }
+
     async fn stop(&mut self) {
+        self.end_drivers().await;
+        self.look().await;
+        if !self.deleted {
+            self.write_snapshot().await;
+        }
+    }
+
+    async fn end_drivers(&mut self) {
         self.kill_checks();
         let mut stopping = Vec::new();
         for driver in self.drivers.values() {
@@ -229,8 +257,6 @@ impl Lane {
                 tracing::warn!(run = %self.run, "the driver of a node ended before it was told to");
             }
         }
-        self.look().await;
-        self.write_snapshot().await;
     }
 
     async fn catch_up_file(&mut self) {

@@ -47,7 +47,7 @@ pub(crate) async fn delete(shared: &Arc<Shared>, run: RunId) -> Result<(), AskEr
 }
 
 /// Moves the files of a run to the trash.
-fn discard(shared: &Shared, run: RunId) {
+pub(crate) fn discard(shared: &Shared, run: RunId) {
     let trash = shared.settings.home.join("trash");
     let to = trash.join(format!("{run}-{}", shared.engine.now().0));
     let from = shared.files.of_run(run);

@@ -31,7 +31,7 @@ use super::{
     settings::RunsSettings,
     tokens::Tokens,
 };
-use crate::{Engine, ExecuteError};
+use crate::{Engine, ExecuteError, herald::Grown};
 
 /// Events that a command gave, in order.
 pub type RunEvents = Vec<Recorded<Event>>;
@@ -111,16 +111,11 @@ impl Shared {
         by: Actor,
         ask: Ask,
     ) -> Result<RunEvents, AskError> {
-        let lane = self.lane(run)?;
         let command = Command { by, seed: Seed(self.fresh()), ask };
         let work = move |draft: &mut muster_core::Draft<'_, Room>| {
             draft.apply(&command).map(<[Recorded<Event>]>::to_vec)
         };
-        let events = self.engine.execute::<Room, _>(run.stream(), work)?;
-        if !events.is_empty() && lane.send(LaneOrder::Look).is_err() {
-            tracing::debug!(%run, "nobody follows the run any more");
-        }
-        Ok(events)
+        self.engine.execute::<Room, _>(run.stream(), work)
     }
 
     /// Tells the core what came of something, in the name of the runtime. A store that cannot be
@@ -189,15 +184,37 @@ impl Shared {
         self: &Arc<Self>,
         run: RunId,
     ) -> Result<mpsc::UnboundedSender<LaneOrder>, AskError> {
+        let after = self.engine.store().snapshot()?.head(&run.stream())?.seq;
+        Ok(self.lane_behind(run, after))
+    }
+
+    /// The lane of a run; one that comes to be follows it behind this number.
+    fn lane_behind(self: &Arc<Self>, run: RunId, after: u64) -> mpsc::UnboundedSender<LaneOrder> {
         let mut lanes = locked(&self.lanes);
         if let Some(lane) = lanes.get(&run).filter(|lane| !lane.is_closed()) {
-            return Ok(lane.clone());
+            return lane.clone();
         }
-        let after = self.engine.store().snapshot()?.head(&run.stream())?.seq;
         let (lane, orders) = mpsc::unbounded_channel();
         self.runtime.spawn(lane::Lane::of(Arc::clone(self), run, after).follow(orders));
         lanes.insert(run, lane.clone());
-        Ok(lane)
+        lane
+    }
+
+    /// Has every run looked at whose log grows, whoever writes to it.
+    pub(crate) async fn attend(self: Arc<Self>, mut news: mpsc::UnboundedReceiver<Grown>) {
+        let mut closing = self.closing.subscribe();
+        loop {
+            let grown = tokio::select! {
+                grown = news.recv() => grown,
+                _ = closing.wait_for(|closing| *closing) => return,
+            };
+            let Some(Grown { stream, from }) = grown else { return };
+            let Some(run) = RunId::of_stream(&stream) else { continue };
+            let lane = self.lane_behind(run, from.saturating_sub(1));
+            if lane.send(LaneOrder::Look).is_err() {
+                tracing::debug!(%run, "nobody follows the run any more");
+            }
+        }
     }
 
     /// Forgets a run whose lane has ended; nothing follows it.

@@ -1,14 +1,14 @@
 //! Phases, AUTO, loop safety, restarts and files of a run.
 
 use muster_core::run::{
-    Ask,
+    Ask, Command, Runs as Room,
     approval::Verdict,
     command::{
         CallFiles, CapabilityPatch, CheckInput, NodeInput, PutEdge, Resolve, RunFields,
         SettingsPatch, StatusWish,
     },
-    edge::EdgeType,
-    id::NodeId,
+    edge::{Actor, EdgeType},
+    id::{NodeId, Seed},
     node::NodeStatus,
     record::{Mode, Phase, RunStatus, StatusCode},
     turn::{Trigger, TurnReason, TurnStatus},
@@ -296,6 +296,26 @@ async fn runs_pit_45_a_torn_file_of_events_is_whole_again_after_a_start() {
     stage.until("the file is whole again", whole).await;
     again.shut_down().await;
     assert!(stage.settings.home.join("runs").join(stage.run.to_string()).join("run.json").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_driven_whoever_writes_to_its_log() {
+    let stage = Stage::set().await;
+    let node = stage.add("worker", "implementer");
+    let engine = std::sync::Arc::clone(stage.runs.engine());
+    let apply = |ask: Ask, seed: u128| {
+        let command = Command { by: Actor::USER, seed: Seed(seed), ask };
+        let work = move |draft: &mut muster_core::Draft<'_, Room>| draft.apply(&command).map(drop);
+        engine.execute::<Room, _>(stage.run.stream(), work).unwrap();
+    };
+    let content = "final heard".to_owned();
+    apply(Ask::SendMessage { node: Some(node), content, interrupt: false }, 77);
+    let turns = stage.ended(node, 1).await;
+    assert_eq!(stage.answer(&turns[0]), "heard");
+    apply(Ask::RemoveRun, 78);
+    let files = stage.settings.home.join("runs").join(stage.run.to_string());
+    stage.until("its files are gone", |_| !files.exists()).await;
+    stage.until("its processes are gone", |stage| processes_of(stage.run).is_empty()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
