@@ -111,7 +111,11 @@ impl Runs {
         // Heard before anything is looked at, so that nothing is missed.
         let news = shared.engine.grown(RUN_STREAMS);
         recovery::recover(&shared).await?;
-        removal::empty_trash(&shared);
+        let tidied = Arc::clone(&shared);
+        tokio::task::spawn_blocking(move || {
+            removal::empty_trash(&tidied);
+            removal::remove_unfinished(&tidied);
+        });
         tokio::spawn(Arc::clone(&shared).attend(news));
         tokio::spawn(Schedule::of(shared).work(wishes));
         Ok(runs)

@@ -174,6 +174,7 @@ impl Lane {
             Effect::RemoveNode { node } => {
                 self.order(node, Order::Remove);
                 self.drivers.remove(&node);
+                tokio::spawn(super::worktree::remove(Arc::clone(&self.shared), self.run, node));
             }
             Effect::OpenSession { .. } => {}
             Effect::MakeWorktree { node } => {

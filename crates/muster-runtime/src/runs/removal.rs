@@ -59,6 +59,30 @@ pub(crate) fn discard(shared: &Shared, run: RunId) {
     }
 }
 
+/// Removes files that were not finished and that nobody writes any more (RUNS-DATA-4).
+pub(crate) fn remove_unfinished(shared: &Shared) {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let mut folders = vec![shared.settings.home.join("runs")];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            let Ok(known) = entry.metadata() else { continue };
+            let name = entry.file_name();
+            let inside = ["shadow", "worktrees"].iter().any(|other| name == *other);
+            let old = known.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > DAY));
+            if known.is_dir() && !inside {
+                folders.push(entry.path());
+            } else if known.is_file()
+                && old
+                && name.to_string_lossy().ends_with(".part")
+                && let Err(error) = std::fs::remove_file(entry.path())
+            {
+                tracing::warn!(%error, "an unfinished file stays");
+            }
+        }
+    }
+}
+
 /// Removes what has been in the trash for long enough.
 pub(crate) fn empty_trash(shared: &Shared) {
     const DAY_MS: i64 = 24 * 60 * 60 * 1_000;

@@ -3,6 +3,7 @@
 mod crash;
 mod faults;
 mod life;
+mod rules;
 mod turns;
 
 use std::{
@@ -29,7 +30,7 @@ use muster_core::{
 use muster_store::{SqliteOptions, SqliteStore};
 use serde_json::Value;
 
-use super::{Profile, Runs, RunsSettings};
+use super::{Profile, Protocol, Runs, RunsSettings};
 use crate::{Engine, SystemClock};
 
 /// How long anything may take that is waited for.
