@@ -3,7 +3,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use muster_core::{
@@ -49,6 +49,7 @@ pub struct App {
     options: AppOptions,
     engine: Arc<Engine>,
     bound: Bound,
+    driver: OnceLock<muster_runtime::runs::Runs>,
 }
 
 /// A workspace in the status of a server.
@@ -87,7 +88,7 @@ impl App {
         let engine = Arc::new(Engine::new(store, clock, options.keeps_house));
         let registry = Registry::default();
         let bound = Bound::new(options.session.clone());
-        Self { registry, options, engine, bound }
+        Self { registry, options, engine, bound, driver: OnceLock::new() }
     }
 
     /// All operations.
@@ -118,6 +119,24 @@ impl App {
     /// Where the store is.
     pub(crate) fn storage_dir(&self) -> &Path {
         &self.options.storage_dir
+    }
+
+    /// Lets runs be driven: from now on what their rules ask for is done. Only the first call
+    /// counts.
+    pub fn drive(&self, runs: muster_runtime::runs::Runs) {
+        if self.driver.set(runs).is_err() {
+            tracing::warn!("runs are driven already");
+        }
+    }
+
+    /// Whatever drives the runs, if something does.
+    pub fn driver(&self) -> Option<&muster_runtime::runs::Runs> {
+        self.driver.get()
+    }
+
+    /// The engine, for whoever drives runs.
+    pub fn engine_handle(&self) -> Arc<Engine> {
+        Arc::clone(&self.engine)
     }
 
     /// The engine, for surfaces that follow streams.

@@ -8,6 +8,7 @@ mod answer;
 mod approvals;
 mod change;
 mod fault;
+mod files;
 pub mod folders;
 mod history;
 mod list;
@@ -21,8 +22,12 @@ pub mod templates;
 pub use approvals::ApprovalsRequest;
 pub use change::Change;
 pub use fault::{RunCode, RunFault};
+pub use files::{PIECE_BYTES, PIECE_BYTES_MAX, providers};
 pub use history::{ArtifactsRequest, EventsRequest, TurnsRequest};
 pub use list::{RunCursor, RunsRequest};
+pub use muster_runtime::runs::{
+    Profile, Protocol, Runs as RunDriver, RunsSettings, StartError, ToolExecution,
+};
 pub use stream::StreamWord;
 
 use std::path::PathBuf;
@@ -60,6 +65,19 @@ pub struct RunOptions {
     pub permissions_mode: Option<PermissionsMode>,
     /// Named commands besides the default ones.
     pub profiles: Vec<(Provider, String)>,
+}
+
+impl RunOptions {
+    /// Options that agree with the settings of whatever drives the runs.
+    pub fn of(settings: &RunsSettings, roots: Vec<PathBuf>) -> Self {
+        Self {
+            served_dir: Some(settings.served_dir.clone()),
+            templates_dir: Some(settings.templates_dir.clone()),
+            roots,
+            permissions_mode: Some(settings.default_permissions_mode),
+            profiles: settings.profiles.keys().cloned().collect(),
+        }
+    }
 }
 
 /// The runs of an application.

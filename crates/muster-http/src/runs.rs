@@ -7,6 +7,7 @@ mod approvals;
 mod graph;
 mod history;
 mod life;
+mod pieces;
 mod request;
 mod shelf;
 mod socket;
@@ -31,6 +32,8 @@ pub(crate) fn routes() -> Router<Arc<Site>> {
         .route("/api/runs/{run}/turns", get(history::turns))
         .route("/api/runs/{run}/turns/{turn}", get(history::turn))
         .route("/api/runs/{run}/artifacts", get(history::artifacts))
+        .route("/api/runs/{run}/artifacts/{artifact}", get(history::artifact))
+        .route("/api/runs/{run}/artifacts/{artifact}/raw", get(history::raw))
         .route("/api/runs/{run}/nodes", post(graph::create_node))
         .route("/api/runs/{run}/nodes/{node}", patch(graph::edit_node).delete(graph::delete_node))
         .route("/api/runs/{run}/nodes/{node}/reset", post(graph::reset))
@@ -48,6 +51,7 @@ pub(crate) fn routes() -> Router<Arc<Site>> {
         .route("/api/templates", get(shelf::list).post(shelf::create))
         .route("/api/templates/{name}", get(shelf::show).merge(shelf_changes()))
         .route("/api/fs/list", get(shelf::folders))
+        .route("/api/providers", get(shelf::providers))
         .route("/ws", get(socket::open))
 }
 

@@ -12,6 +12,7 @@
 //! log alone says how far a run is, and a start finds in it what is left to do.
 
 mod artifacts;
+mod attend;
 mod begin;
 mod bound;
 mod calls;
@@ -61,6 +62,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 
 pub use artifacts::{ArtifactError, CHUNK_BYTES_MAX, Chunk};
+pub use attend::Attended;
 pub use provider::{OfferedTool, Probe};
 pub use settings::{Profile, Protocol, RunsSettings, ToolExecution};
 pub use shared::{AskError, RunEvents};

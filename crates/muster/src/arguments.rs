@@ -95,6 +95,8 @@ pub(crate) enum Command {
     Mcp(commands::mcp::Mcp),
     Call(commands::call::Call),
     Tasks(commands::tasks::Tasks),
+    Runs(commands::runs::Runs),
+    Run(commands::run::Run),
     Sessions(commands::sessions::Sessions),
     Session(commands::session::Session),
     Todo(commands::todo::Todo),
@@ -124,6 +126,8 @@ impl Command {
             Self::Mcp(_)
             | Self::Call(_)
             | Self::Tasks(_)
+            | Self::Runs(_)
+            | Self::Run(_)
             | Self::Sessions(_)
             | Self::Session(_)
             | Self::Todo(_)

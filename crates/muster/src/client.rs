@@ -67,8 +67,36 @@ impl Client {
 
     /// Asks for something.
     pub(crate) fn get(&self, path: &str) -> anyhow::Result<Reply> {
-        let answer = self.connect().and_then(|stream| self.exchange(stream, path));
+        self.send("GET", path, None)
+    }
+
+    /// Sends something, or asks for it.
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> anyhow::Result<Reply> {
+        let request = self.request(method, path, body);
+        let answer = self.connect().and_then(|stream| exchange(stream, &request));
         answer.with_context(|| format!("no answer from {}", self.server.url))
+    }
+
+    /// The same where anything but success is an error, in the words of the server.
+    pub(crate) fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> anyhow::Result<Value> {
+        let reply = self.send(method, path, body)?;
+        if (200..300).contains(&reply.status) {
+            return Ok(reply.body);
+        }
+        match (reply.body["detail"].as_str(), reply.body["error"].as_str()) {
+            (Some(detail), Some(code)) => bail!("{detail} ({code})"),
+            _ => bail!("{} answers with status {}", self.server.url, reply.status),
+        }
     }
 
     fn connect(&self) -> io::Result<TcpStream> {
@@ -86,24 +114,28 @@ impl Client {
         outcome
     }
 
-    fn exchange(&self, mut stream: TcpStream, path: &str) -> io::Result<Reply> {
-        stream.set_read_timeout(Some(SILENCE_TIMEOUT))?;
-        stream.set_write_timeout(Some(SILENCE_TIMEOUT))?;
-        stream.write_all(self.request(path).as_bytes())?;
-        read_reply(stream)
-    }
-
-    fn request(&self, path: &str) -> String {
+    fn request(&self, method: &str, path: &str, body: Option<&Value>) -> String {
         let authorization = match &self.server.token {
             Some(token) => format!("Authorization: Bearer {}\r\n", token.reveal()),
             None => String::new(),
         };
         let (prefix, host) = (&self.prefix, &self.authority);
-        format!(
-            "GET {prefix}{path} HTTP/1.0\r\nHost: {host}\r\n\
-             Accept: application/json\r\n{authorization}\r\n"
-        )
+        let head = format!(
+            "{method} {prefix}{path} HTTP/1.0\r\nHost: {host}\r\n\
+             Accept: application/json\r\n{authorization}"
+        );
+        let Some(body) = body else { return head + "\r\n" };
+        let body = body.to_string();
+        let length = body.len();
+        format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}")
     }
+}
+
+fn exchange(mut stream: TcpStream, request: &str) -> io::Result<Reply> {
+    stream.set_read_timeout(Some(SILENCE_TIMEOUT))?;
+    stream.set_write_timeout(Some(SILENCE_TIMEOUT))?;
+    stream.write_all(request.as_bytes())?;
+    read_reply(stream)
 }
 
 /// What stands behind `http://`.

@@ -13,6 +13,8 @@ pub(crate) mod import;
 pub(crate) mod mcp;
 pub(crate) mod openapi;
 pub(crate) mod reference;
+pub(crate) mod run;
+pub(crate) mod runs;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod sessions;

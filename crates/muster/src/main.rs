@@ -11,6 +11,7 @@ mod local_server;
 mod logging;
 mod output;
 mod people;
+mod run_settings;
 mod screen;
 mod storage;
 
@@ -72,6 +73,8 @@ fn perform(settings: &Settings, command: Command) -> anyhow::Result<ExitCode> {
         Command::Doctor(doctor) => commands::doctor::run(settings, &doctor),
         Command::Backup(backup) => commands::backup::run(settings, &backup),
         Command::Status(status) => commands::status::run(settings, &status),
+        Command::Runs(runs) => commands::runs::run(settings, &runs),
+        Command::Run(run) => commands::run::run(settings, &run),
         Command::Sessions(sessions) => commands::sessions::run(settings, &sessions),
         Command::Session(session) => commands::session::run(settings, &session),
         Command::Todo(todo) => commands::todo::run(settings, &todo),

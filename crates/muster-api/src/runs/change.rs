@@ -48,6 +48,10 @@ impl Change {
         Self { run, asks, layout, answer, once, prefix: String::new() }
     }
 
+    fn creates(&self) -> bool {
+        matches!(self.asks.first(), Some(Ask::CreateRun(_)))
+    }
+
     fn below(mut self, prefix: &str) -> Self {
         prefix.clone_into(&mut self.prefix);
         self
@@ -224,10 +228,28 @@ impl RunDesk<'_> {
     /// Does what is asked, durably, and answers.
     pub fn carry_out(self, change: Change) -> RunTold<Json> {
         let prefix = change.prefix.clone();
-        self.attempt(change).map_err(|fault| fault.below(&prefix))
+        self.attended(change).map_err(|fault| fault.below(&prefix))
     }
 
-    fn attempt(self, change: Change) -> RunTold<Json> {
+    /// Has whoever drives the runs look at what has changed.
+    fn attended(self, change: Change) -> RunTold<Json> {
+        let Some(driver) = self.0.driver() else { return self.attempt(change).map(Done::answer) };
+        let (run, creates) = (change.run, change.creates());
+        if !creates {
+            // Nobody looks after a run that does not exist.
+            self.exists(run)?;
+        }
+        let attended = driver.attend(run)?;
+        let outcome = self.attempt(change);
+        match &outcome {
+            Ok(Done::Now(_)) => attended.changed(),
+            Ok(Done::Before(_)) | Err(_) if creates => attended.abandoned(),
+            Ok(Done::Before(_)) | Err(_) => {}
+        }
+        outcome.map(Done::answer)
+    }
+
+    fn attempt(self, change: Change) -> RunTold<Done> {
         let Change { run, asks, layout, answer, once, .. } = change;
         let commands = commands(asks)?;
         let shown =
@@ -240,7 +262,8 @@ impl RunDesk<'_> {
         };
         if layout.is_none() && once.is_none() {
             let work = move |draft: &mut Draft<'_, Runs>| work(draft, &shown);
-            return Ok(self.engine().execute::<Runs, Json>(run.stream(), work)?);
+            let answer = self.engine().execute::<Runs, Json>(run.stream(), work)?;
+            return Ok(Done::Now(answer));
         }
         let bound = self.engine().transact(move |sheaf| {
             let layout = match layout {
@@ -258,9 +281,25 @@ impl RunDesk<'_> {
             }
         })?;
         match bound {
-            Ok(answer) => Ok(answer),
-            Err(Stop::Repeated(answer)) => Ok(answer),
+            Ok(answer) => Ok(Done::Now(answer)),
+            Err(Stop::Repeated(answer)) => Ok(Done::Before(answer)),
             Err(Stop::Fault(fault)) => Err(fault),
+        }
+    }
+}
+
+/// When something was done, with its answer.
+enum Done {
+    /// Now.
+    Now(Json),
+    /// Before, under the same key.
+    Before(Json),
+}
+
+impl Done {
+    fn answer(self) -> Json {
+        match self {
+            Self::Now(answer) | Self::Before(answer) => answer,
         }
     }
 }

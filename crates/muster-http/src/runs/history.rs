@@ -2,14 +2,23 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
-use muster_api::runs::{ArtifactsRequest, EventsRequest, RunCode, RunTold, TurnsRequest};
+use axum::{
+    body::Bytes,
+    extract::State,
+    http::{HeaderValue, Response, header},
+};
+use muster_api::runs::{
+    ArtifactsRequest, EventsRequest, PIECE_BYTES, PIECE_BYTES_MAX, RunCode, RunTold, TurnsRequest,
+};
 use muster_core::run::{
     artifact::ArtifactKind,
     view::history::{Filter, PAGE_EVENTS, PAGE_EVENTS_MAX, PageRequest},
 };
 
-use super::request::{Answer, Named, Parameters, tell};
+use super::{
+    pieces,
+    request::{Answer, Named, Parameters, ask, tell},
+};
 use crate::site::Site;
 
 /// Turns or artifacts of a page when no number is given, and at most.
@@ -69,6 +78,59 @@ pub(super) async fn turns(
 pub(super) async fn turn(State(site): State<Arc<Site>>, named: Named) -> Answer {
     let (run, turn) = (named.run()?, named.turn()?);
     tell(&site, move |app| app.runs().turn(run, turn)).await
+}
+
+/// A piece of an artifact.
+pub(super) async fn artifact(
+    State(site): State<Arc<Site>>,
+    named: Named,
+    parameters: Parameters,
+) -> Answer {
+    let (run, artifact) = (named.run()?, named.artifact()?);
+    let offset = parameters.number("offset", 0, u64::MAX)?.unwrap_or(0);
+    let max_bytes = parameters.number("maxBytes", 1, PIECE_BYTES_MAX)?.unwrap_or(PIECE_BYTES);
+    tell(&site, move |app| app.runs().piece(run, artifact, (offset, max_bytes))).await
+}
+
+/// The bytes of an artifact, piece by piece, so that a large one needs no room here.
+pub(super) async fn raw(State(site): State<Arc<Site>>, named: Named) -> Answer {
+    let (run, artifact) = (named.run()?, named.artifact()?);
+    let (artifact, first) = ask(&site, move |app| {
+        let artifact = app.runs().artifact(run, artifact)?;
+        let first = app.runs().chunk(&artifact, 0, PIECE_BYTES)?;
+        Ok((artifact, first))
+    })
+    .await?;
+    let disposition = format!("attachment; filename=\"{}\"", artifact.name);
+    let content_type = artifact.content_type.clone();
+    let (sender, body) = pieces::channel();
+    tokio::spawn(async move {
+        let mut next = Some(first);
+        while let Some(piece) = next {
+            let more = piece.next_offset;
+            if sender.send(Ok(Bytes::from(piece.bytes))).await.is_err() {
+                return;
+            }
+            let Some(offset) = more else { return };
+            let artifact = artifact.clone();
+            let read = ask(&site, move |app| app.runs().chunk(&artifact, offset, PIECE_BYTES));
+            next = match read.await {
+                Ok(piece) => Some(piece),
+                Err(_) => {
+                    // The reader must not take half of a file for the whole.
+                    let broken = std::io::Error::other("the file was changed");
+                    sender.send(Err(broken)).await.unwrap_or_default();
+                    None
+                }
+            };
+        }
+    });
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    let text = |text: &str| HeaderValue::from_str(text).ok();
+    headers.extend(text(&content_type).map(|value| (header::CONTENT_TYPE, value)));
+    headers.extend(text(&disposition).map(|value| (header::CONTENT_DISPOSITION, value)));
+    Ok(response)
 }
 
 /// A page of artifacts.

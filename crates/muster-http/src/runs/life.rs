@@ -17,7 +17,7 @@ use muster_core::run::{
 };
 use serde_json::{Value, json};
 
-use super::request::{Answer, Asked, Named, Parameters, json as answer, tell};
+use super::request::{Answer, Asked, Named, Parameters, ask, json as answer, tell};
 use crate::{health, site::Site};
 
 /// Runs of a page when no number is given, and at most.
@@ -100,5 +100,10 @@ pub(super) async fn verify(State(site): State<Arc<Site>>, named: Named, asked: A
 /// Deletes a run.
 pub(super) async fn remove(State(site): State<Arc<Site>>, named: Named) -> Answer {
     let run = named.run()?;
-    tell(&site, move |app| app.runs().delete(run)).await
+    let Some(driver) = site.app.driver() else {
+        return tell(&site, move |app| app.runs().delete(run)).await;
+    };
+    ask(&site, move |app| app.runs().exists(run)).await?;
+    driver.delete(run).await.map_err(RunFault::from)?;
+    Ok(answer(StatusCode::OK, &Json::from(json!({"runId": run}))))
 }

@@ -12,7 +12,7 @@ use muster_api::{
     App, CallKey, Json,
     runs::{RunCode, RunFault, RunTold, request::Fields},
 };
-use muster_core::run::id::{ApprovalId, EdgeId, ItemId, NodeId, RunId, TurnId};
+use muster_core::run::id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId, RunId, TurnId};
 use serde_json::Value;
 
 use crate::{
@@ -125,6 +125,11 @@ impl Named {
     /// The turn.
     pub(super) fn turn(&self) -> RunTold<TurnId> {
         self.id("turn", RunCode::UnknownTurn, "turn")
+    }
+
+    /// The artifact.
+    pub(super) fn artifact(&self) -> RunTold<ArtifactId> {
+        self.id("artifact", RunCode::UnknownArtifact, "artifact")
     }
 
     /// The queued input.

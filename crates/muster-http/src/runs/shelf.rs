@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use axum::{extract::State, http::StatusCode};
 use muster_api::{
     Json,
-    runs::{RunCode, RunFault, RunTold, request},
+    runs::{self, RunCode, RunFault, RunTold, request},
 };
 use serde_json::json;
 
@@ -77,4 +77,10 @@ fn needed(value: Option<String>, name: &str) -> RunTold<String> {
 pub(super) async fn folders(State(site): State<Arc<Site>>, parameters: Parameters) -> Answer {
     let path = parameters.text("path").map(PathBuf::from);
     tell(&site, move |app| Ok(Json::of(&app.runs().folders(path)?))).await
+}
+
+/// Lists the programs that a node can be.
+pub(super) async fn providers(State(site): State<Arc<Site>>) -> Answer {
+    let runs = site.app.runs().driver()?.clone();
+    Ok(answer(StatusCode::OK, &runs::providers(&runs).await))
 }

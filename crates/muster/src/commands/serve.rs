@@ -11,7 +11,10 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args;
-use muster_api::{App, AppOptions, Toolset, runs::RunOptions};
+use muster_api::{
+    App, AppOptions, Toolset,
+    runs::{RunDriver, RunOptions, RunsSettings},
+};
 use muster_http::{AllowedHost, Authentication, Installation, Server, ServerOptions};
 use tokio::runtime;
 
@@ -19,7 +22,7 @@ use crate::{
     arguments::toolset_parser,
     config::{ALLOW_HOSTS, AUTH, CTREES_MAX_CHARS, SERVER_ADDR, Settings, TOOLSET},
     local_server::WrittenDown,
-    output, storage,
+    output, run_settings, storage,
 };
 
 /// How long calls without a client may take to end.
@@ -72,13 +75,14 @@ pub(crate) struct Serve {
 /// Serves until a signal asks to stop.
 pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode> {
     let storage_dir = storage::directory(settings)?;
+    let runs = run_settings::read(&storage_dir)?;
     let app = Arc::new(App::open(AppOptions {
         storage_dir: storage_dir.clone(),
         toolset: settings.get_over(&TOOLSET, serve.toolset)?.value,
         default_workspace: settings.workspace(None)?,
         keeps_house: true,
         ctree_max_chars: Some(settings.get(&CTREES_MAX_CHARS)?.value),
-        runs: run_options(),
+        runs: RunOptions::of(&runs.settings, runs.roots),
         ..AppOptions::default()
     })?);
     let hosts = (!serve.allow_host.is_empty()).then_some(serve.allow_host);
@@ -100,25 +104,19 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         .enable_all()
         .build()
         .context("cannot start the event loop")?;
-    runtime.block_on(answer(app, options))?;
+    runtime.block_on(answer(app, options, runs.settings))?;
     // Calls whose clients are gone may still be under way; what they write is durable or absent.
     runtime.shutdown_timeout(CALLS_TIMEOUT);
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs work in the directory that the server was started in, and people may choose another one
-/// below it or below their home.
-fn run_options() -> RunOptions {
-    let served_dir = std::env::current_dir().ok();
-    let roots = served_dir.clone().into_iter().chain(std::env::home_dir()).collect();
-    RunOptions { served_dir, roots, ..RunOptions::default() }
-}
-
-async fn answer(app: Arc<App>, options: ServerOptions) -> anyhow::Result<()> {
+async fn answer(app: Arc<App>, options: ServerOptions, runs: RunsSettings) -> anyhow::Result<()> {
     let open_to_others = !options.address.ip().is_loopback();
     let installation = options.installation.clone();
-    let server = Server::bind(app, options).await?;
+    let server = Server::bind(Arc::clone(&app), options).await?;
+    let runs = RunDriver::start(app.engine_handle(), runs).await?;
+    app.drive(runs.clone());
     // Before anything is printed: whoever reads the line may already look for us.
     let _written_down = write_down(&server, &installation.storage_dir);
     // Taken before anything is printed: whoever reads the line may already ask us to stop.
@@ -140,6 +138,8 @@ async fn answer(app: Arc<App>, options: ServerOptions) -> anyhow::Result<()> {
             signals.next().await;
             std::process::exit(INTERRUPTED);
         });
+        // Before the streams end, so that their readers see how it ends (RUNS-REC-4).
+        runs.shut_down().await;
     };
     server.run(stop).await;
     Ok(())

@@ -44,6 +44,14 @@ pub(crate) fn serve(flags: &[&str]) -> Server {
     Server { process, _directory: directory }
 }
 
+/// Starts a server on a new store that holds this file.
+pub(crate) fn serve_with_file(name: &str, content: &str) -> Server {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join(name), content).unwrap();
+    let process = ServerProcess::start(path(), directory.path(), &[]).unwrap();
+    Server { process, _directory: directory }
+}
+
 /// Starts a server with these variables in its environment on a new store.
 pub(crate) fn serve_with(variables: &[(&str, &str)]) -> Server {
     let directory = tempfile::tempdir().unwrap();

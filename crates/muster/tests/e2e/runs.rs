@@ -1,8 +1,12 @@
-//! Runs over a running server: REST and WebSocket, as far as no agent has to work.
+//! Runs over a running server: REST, WebSocket and the command line, with programs of a few lines
+//! of shell as agents.
 
+mod driven;
 mod edges;
 mod errors;
+mod files;
 mod inputs;
+mod line;
 mod lists;
 mod nodes;
 mod paging;
@@ -10,8 +14,15 @@ mod places;
 mod shield;
 mod sockets;
 
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
 use muster_testkit::server::{ServerProcess, Socket};
 use serde_json::{Value, json};
+
+use crate::program::{Server, serve_with_file};
 
 /// A client of the runs.
 pub(crate) trait Client {
@@ -81,4 +92,75 @@ fn follow(server: &ServerProcess, query: &str) -> Socket {
 /// The id in a run's path.
 fn id_of(run: &str) -> &str {
     run.rsplit('/').next().unwrap()
+}
+
+/// How long anything may take that is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Agents of a few lines of shell, by the name of their profile.
+const AGENTS: &str = r#"
+[profiles.custom.default]
+command = ["sh", "-c", """
+while read -r line; do case "$line" in
+  *'"type":"prompt"'*) echo '{"type":"message.assistant.final","content":"It is done."}';;
+esac; done"""]
+
+[profiles.custom.writer]
+command = ["sh", "-c", """
+while read -r line; do case "$line" in
+  *'"type":"prompt"'*) echo more >> made.txt; echo '{"type":"message.assistant.final","content":"Written."}';;
+esac; done"""]
+
+[profiles.custom.asker]
+command = ["sh", "-c", """
+while read -r line; do case "$line" in
+  *'"type":"prompt"'*) echo '{"type":"approval.requested","approvalId":"tool-1","tool":{"id":"tool-1","name":"push","args":{"to":"main"}},"canModify":true}';;
+  *'"type":"approval.resolved"'*) echo '{"type":"message.assistant.final","content":"Answered."}';;
+esac; done"""]
+
+[profiles.custom.finisher]
+command = ["sh", "-c", """
+while read -r line; do case "$line" in
+  *'"type":"prompt"'*) echo '{"type":"tool.call","id":"c1","name":"complete_run","args":{"summary":"ready"}}';;
+  *'"type":"tool.result"'*) echo '{"type":"message.assistant.final","content":"The run is complete."}';;
+esac; done"""]
+
+[profiles.custom.sleeper]
+command = ["sh", "-c", "sleep 600"]
+"#;
+
+/// A server whose nodes can be those agents.
+fn drive() -> Server {
+    serve_with_file("runs.toml", AGENTS)
+}
+
+/// Makes a run in a directory of its own and waits until it works; answers its path.
+fn started(server: &ServerProcess, dir: &Path, fields: Value) -> String {
+    let mut body = json!({"cwd": dir, "mode": "INTERACTIVE"});
+    body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    let made = server.fine("POST", "/api/runs", body);
+    let run = format!("/api/runs/{}", made["run"]["id"].as_str().unwrap());
+    until(server, &run, |run| run["phase"] == "EXECUTE" && run["status"] == "running");
+    run
+}
+
+/// Makes a node of a profile; answers its id.
+fn agent(server: &ServerProcess, run: &str, profile: &str, more: Value) -> String {
+    let mut node = json!({"label": profile, "provider": "custom", "providerProfile": profile});
+    node.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let made = server.fine("POST", &format!("{run}/nodes"), json!({"node": node}));
+    made["node"]["id"].as_str().unwrap().to_owned()
+}
+
+/// Waits until a run is as it should be; answers it.
+fn until(server: &ServerProcess, run: &str, is: impl Fn(&Value) -> bool) -> Value {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let shown = server.see(run)["run"].clone();
+        if is(&shown) {
+            return shown;
+        }
+        assert!(Instant::now() < deadline, "it did not happen: {shown}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

@@ -1,0 +1,158 @@
+//! The files of artifacts, and the programs that nodes can be: what only a driver of runs knows.
+
+use muster_core::{
+    Json,
+    run::{
+        artifact::Artifact,
+        id::{ArtifactId, RunId},
+        node::Provider,
+    },
+};
+use muster_runtime::runs::{ArtifactError, CHUNK_BYTES_MAX, Chunk, Runs};
+use serde_json::{Value, json};
+
+use super::{
+    RunDesk, RunTold,
+    fault::{RunCode, RunFault},
+};
+
+/// Bytes of a piece when no number is given.
+pub const PIECE_BYTES: u64 = 1024 * 1024;
+/// Bytes of a piece at most.
+pub const PIECE_BYTES_MAX: u64 = CHUNK_BYTES_MAX as u64;
+
+impl RunDesk<'_> {
+    /// Whatever drives the runs.
+    pub fn driver(&self) -> RunTold<&Runs> {
+        let idle = || RunFault::new(RunCode::StoreUnavailable, "this program drives no runs");
+        self.0.driver().ok_or_else(idle)
+    }
+
+    /// A piece of an artifact's file, as JSON (RUNS-REF-3).
+    pub fn piece(
+        self,
+        run: RunId,
+        artifact: ArtifactId,
+        (offset, max_bytes): (u64, u64),
+    ) -> RunTold<Json> {
+        let artifact = self.artifact(run, artifact)?;
+        let piece = self.chunk(&artifact, offset, max_bytes)?;
+        let mut next_offset = piece.next_offset;
+        let (content, encoding) = match readable(&piece) {
+            Some((text, left)) => {
+                // A character that is cut in two comes whole with the next piece.
+                if left > 0 {
+                    next_offset = Some(piece.offset + piece.bytes.len() as u64 - left);
+                }
+                (text.to_owned(), "utf-8")
+            }
+            None => (base64(&piece.bytes), "base64"),
+        };
+        Ok(Json::of(&json!({
+            "artifact": artifact, "content": content, "encoding": encoding,
+            "offset": piece.offset, "nextOffset": next_offset,
+        })))
+    }
+
+    /// A piece of an artifact's file.
+    pub fn chunk(self, artifact: &Artifact, offset: u64, max_bytes: u64) -> RunTold<Chunk> {
+        let max_bytes = usize::try_from(max_bytes).unwrap_or(CHUNK_BYTES_MAX);
+        let read = self.driver()?.read_artifact(artifact, offset, max_bytes);
+        read.map_err(|error| match error {
+            ArtifactError::Missing => RunFault::new(RunCode::ArtifactMissing, error.to_string()),
+            ArtifactError::Forbidden => RunFault::new(RunCode::ForbiddenPath, error.to_string()),
+            ArtifactError::Unreadable(cause) => {
+                tracing::error!(%cause, "an artifact cannot be read");
+                RunFault::new(RunCode::ArtifactMissing, "the file cannot be read")
+            }
+        })
+    }
+}
+
+/// The text of a piece and how many bytes at its end belong to a character that is cut in two;
+/// nothing when it is no text.
+fn readable(piece: &Chunk) -> Option<(&str, u64)> {
+    match std::str::from_utf8(&piece.bytes) {
+        Ok(text) => Some((text, 0)),
+        Err(error) => {
+            let valid = error.valid_up_to();
+            let cut = error.error_len().is_none() && piece.next_offset.is_some() && valid > 0;
+            let text = std::str::from_utf8(&piece.bytes[..valid]).ok().filter(|_| cut)?;
+            Some((text, (piece.bytes.len() - valid) as u64))
+        }
+    }
+}
+
+/// Bytes as text of four letters for three of them.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let at = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
+        let bits = (at(0) << 16) | (at(1) << 8) | at(2);
+        for place in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * place)) as usize & 63];
+            text.push(if place as usize > group.len() { '=' } else { char::from(letter) });
+        }
+    }
+    text
+}
+
+/// The families of programs that a node can be, each with its profiles.
+pub async fn providers(runs: &Runs) -> Json {
+    let mut providers = Vec::new();
+    for provider in Provider::ALL {
+        let settings = runs.settings();
+        let profiles: Vec<&str> = settings
+            .profiles
+            .keys()
+            .filter(|(of, _)| of == provider)
+            .map(|(_, name)| name.as_str())
+            .collect();
+        let probe = match profiles.first() {
+            Some(first) => runs.probe(*provider, first).await,
+            None => None,
+        };
+        let told: Value = match probe {
+            Some(probe) => json!(probe),
+            None => json!({"available": false, "version": null,
+                "detail": "no profile of this provider is configured"}),
+        };
+        providers.push(json!({
+            "name": provider, "profiles": profiles, "available": told["available"],
+            "version": told["version"], "detail": told["detail"], "caps": null,
+        }));
+    }
+    Json::from(json!({"providers": providers}))
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_runtime::runs::Chunk;
+
+    use super::{base64, readable};
+
+    #[test]
+    fn bytes_become_letters() {
+        for (bytes, text) in [
+            (&b""[..], ""),
+            (b"f", "Zg=="),
+            (b"fo", "Zm8="),
+            (b"foo", "Zm9v"),
+            (b"foob", "Zm9vYg=="),
+        ] {
+            assert_eq!(base64(bytes), text);
+        }
+        assert_eq!(base64(&[0xff, 0xfe, 0xfd]), "//79");
+    }
+
+    #[test]
+    fn a_character_is_never_cut_in_two() {
+        let piece =
+            |bytes: &[u8], next_offset| Chunk { bytes: bytes.to_vec(), offset: 0, next_offset };
+        assert_eq!(readable(&piece(b"ab", None)), Some(("ab", 0)));
+        assert_eq!(readable(&piece(b"a\xc3", Some(2))), Some(("a", 1)));
+        assert_eq!(readable(&piece(b"a\xc3", None)), None, "a file that ends so is no text");
+        assert_eq!(readable(&piece(b"\xff\xfe", Some(2))), None);
+    }
+}

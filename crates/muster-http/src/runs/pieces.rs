@@ -1,0 +1,34 @@
+//! A response's body that comes piece by piece; the next piece is read when this one is taken.
+
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use axum::body::{Body, Bytes};
+use hyper::body::Frame;
+use tokio::sync::mpsc;
+
+/// A piece, or why there are no more.
+pub(super) type Piece = Result<Bytes, io::Error>;
+
+/// A body, and where its pieces go in.
+pub(super) fn channel() -> (mpsc::Sender<Piece>, Body) {
+    let (sender, receiver) = mpsc::channel(1);
+    (sender, Body::new(Pieces(receiver)))
+}
+
+struct Pieces(mpsc::Receiver<Piece>);
+
+impl hyper::body::Body for Pieces {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.0.poll_recv(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+    }
+}

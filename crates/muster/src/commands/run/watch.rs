@@ -1,0 +1,87 @@
+//! `muster run watch`: a run's events as they happen, one line each.
+
+use std::{process::ExitCode, thread::sleep, time::Duration};
+
+use clap::Args;
+use muster_core::run::record::RunStatus;
+use serde_json::Value;
+
+use super::line;
+use crate::{
+    client::Client,
+    output,
+    people::{Look, read},
+};
+
+/// Pause between two looks when nothing happened.
+const PAUSE: Duration = Duration::from_millis(300);
+/// Events that are asked for at once.
+const PAGE_EVENTS: u32 = 500;
+
+/// Follow a run's events until it ends or Ctrl+C
+#[derive(Args)]
+pub(super) struct Watch {
+    /// The run, or the beginning of its id
+    pub(super) id: String,
+
+    /// Begin behind this event; 0 shows everything so far
+    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    since: u64,
+
+    /// End when everything so far was printed
+    #[arg(long)]
+    pub(super) once: bool,
+}
+
+impl Watch {
+    /// The last event that was seen.
+    pub(super) fn since(&self) -> u64 {
+        self.since
+    }
+}
+
+/// Prints events until the run has ended; the exit code says how.
+pub(super) fn run(
+    client: &Client,
+    id: &str,
+    mut since: u64,
+    once: bool,
+    look: &Look,
+) -> anyhow::Result<ExitCode> {
+    let (screen, path) = (look.screen(), format!("/api/runs/{id}"));
+    loop {
+        let page = format!("{path}/events?since={since}&limit={PAGE_EVENTS}");
+        let answer = client.ask("GET", &page, None)?;
+        let events: &[Value] = answer["events"].as_array().map_or(&[], Vec::as_slice);
+        for event in events {
+            let text = match look.json {
+                true => Some(format!("{event}\n")),
+                false => line::event(screen, event),
+            };
+            output::print(&text.unwrap_or_default())?;
+            since = event["seq"].as_u64().unwrap_or(since);
+        }
+        if !events.is_empty() {
+            continue;
+        }
+        let shown = client.ask("GET", &format!("{path}?artifacts=none"), None)?;
+        let status: RunStatus = read(&shown["run"]["status"])?;
+        let seen_all = shown["run"]["lastSeq"].as_u64() == Some(since);
+        if seen_all && (once || ends(status)) {
+            return Ok(finish(status, once));
+        }
+        sleep(PAUSE);
+    }
+}
+
+/// Whether nothing more happens until a person does something.
+fn ends(status: RunStatus) -> bool {
+    match status {
+        RunStatus::Completed | RunStatus::Failed | RunStatus::Paused => true,
+        RunStatus::Queued | RunStatus::Running => false,
+    }
+}
+
+fn finish(status: RunStatus, once: bool) -> ExitCode {
+    if once || status == RunStatus::Completed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,172 @@
+//! `runs.toml` in the storage folder: which programs can be nodes, and how runs are driven.
+//!
+//! Commands of programs stand here and nowhere else: no request can name one.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+use muster_api::runs::{Profile, Protocol, RunsSettings, ToolExecution};
+use muster_core::run::node::{PermissionsMode, Provider};
+use serde::Deserialize;
+
+/// Name of the file.
+const FILE: &str = "runs.toml";
+
+/// How a server drives runs, and where people may choose directories.
+pub(crate) struct RunServer {
+    /// For whatever drives the runs.
+    pub(crate) settings: RunsSettings,
+    /// Folders below which runs may be started.
+    pub(crate) roots: Vec<PathBuf>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    max_parallel_turns: Option<u32>,
+    resume_on_start: Option<bool>,
+    default_permissions_mode: Option<PermissionsMode>,
+    delta_flush_ms: Option<u32>,
+    trash_days: Option<u32>,
+    templates_dir: Option<PathBuf>,
+    roots: Option<Vec<PathBuf>>,
+    /// By family and name.
+    profiles: BTreeMap<String, BTreeMap<String, Entry>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    command: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    protocol: Option<Speech>,
+    tools: Option<Tools>,
+    start_timeout_seconds: Option<u32>,
+    per_turn_process: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Speech {
+    Jsonl,
+    Raw,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Tools {
+    Runtime,
+    Own,
+}
+
+/// Reads the file of a storage folder; everything is by default without one.
+pub(crate) fn read(storage_dir: &Path) -> anyhow::Result<RunServer> {
+    let path = storage_dir.join(FILE);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot read {}", path.display()));
+        }
+    };
+    let served = std::env::current_dir().context("the current directory is gone")?;
+    parse(&text, storage_dir, served).with_context(|| format!("in {}", path.display()))
+}
+
+fn parse(text: &str, storage_dir: &Path, served: PathBuf) -> anyhow::Result<RunServer> {
+    let file: File = toml::from_str(text)?;
+    let roots = file
+        .roots
+        .unwrap_or_else(|| std::iter::once(served.clone()).chain(std::env::home_dir()).collect());
+    let home = storage_dir.canonicalize().unwrap_or_else(|_| storage_dir.to_owned());
+    let mut settings = RunsSettings::of(home, served);
+    let parallel = file.max_parallel_turns.unwrap_or(settings.max_parallel_turns);
+    if !(1..=256).contains(&parallel) {
+        bail!("max_parallel_turns must be a number from 1 to 256");
+    }
+    settings.max_parallel_turns = parallel;
+    settings.resume_on_start = file.resume_on_start.unwrap_or(settings.resume_on_start);
+    settings.default_permissions_mode =
+        file.default_permissions_mode.unwrap_or(settings.default_permissions_mode);
+    settings.delta_flush_ms = file.delta_flush_ms.unwrap_or(settings.delta_flush_ms);
+    settings.trash_days = file.trash_days.unwrap_or(settings.trash_days);
+    if let Some(templates_dir) = file.templates_dir {
+        settings.templates_dir = templates_dir;
+    }
+    for (family, profiles) in file.profiles {
+        let Some(provider) = Provider::ALL.iter().find(|known| known.name() == family) else {
+            bail!("profiles.{family}: providers are codex, claude, gemini and custom");
+        };
+        for (name, entry) in profiles {
+            let profile = profile(entry).with_context(|| format!("profiles.{family}.{name}"))?;
+            settings.profiles.insert((*provider, name), profile);
+        }
+    }
+    Ok(RunServer { settings, roots })
+}
+
+fn profile(entry: Entry) -> anyhow::Result<Profile> {
+    if entry.command.first().is_none_or(|program| program.trim().is_empty()) {
+        bail!("command needs a program");
+    }
+    let mut profile = Profile::jsonl(entry.command);
+    profile.env = entry.env;
+    profile.protocol = match entry.protocol {
+        Some(Speech::Raw) => Protocol::Raw,
+        Some(Speech::Jsonl) | None => Protocol::Jsonl,
+    };
+    profile.tools = match entry.tools {
+        Some(Tools::Own) => ToolExecution::Own,
+        Some(Tools::Runtime) | None => ToolExecution::Runtime,
+    };
+    let seconds = entry.start_timeout_seconds.unwrap_or(profile.start_timeout_seconds);
+    profile.start_timeout_seconds = seconds;
+    profile.per_turn_process = entry.per_turn_process.unwrap_or(profile.per_turn_process);
+    Ok(profile)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use muster_api::runs::Protocol;
+    use muster_core::run::node::Provider;
+
+    use super::parse;
+
+    fn read(text: &str) -> anyhow::Result<super::RunServer> {
+        parse(text, Path::new("/nowhere/store"), PathBuf::from("/nowhere/work"))
+    }
+
+    #[test]
+    fn profiles_are_read_with_everything_by_default() {
+        let text = "max_parallel_turns = 2\nroots = [\"/a\"]\n\
+                    [profiles.custom.default]\ncommand = [\"cat\"]\nprotocol = \"raw\"\n\
+                    [profiles.custom.default.env]\nA = \"b\"\n";
+        let server = read(text).unwrap();
+        let profile = server.settings.profile(Provider::Custom, "default").unwrap();
+        assert_eq!((profile.protocol, profile.start_timeout_seconds), (Protocol::Raw, 60));
+        assert_eq!(profile.env["A"], "b");
+        assert_eq!((server.settings.max_parallel_turns, server.roots.len()), (2, 1));
+        assert!(read("").unwrap().settings.profiles.is_empty());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, word) in [
+            ("max_turns = 1", "max_turns"),
+            ("max_parallel_turns = 0", "from 1 to 256"),
+            ("[profiles.other.default]\ncommand = [\"x\"]", "codex, claude"),
+            ("[profiles.custom.default]\ncommand = []", "needs a program"),
+            ("[profiles.custom.default]\ncommand = [\"x\"]\nprotocol = \"acp\"", "acp"),
+        ] {
+            let error = read(text).map(|_| ()).unwrap_err();
+            assert!(format!("{error:#}").contains(word), "{text}: {error:#}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! `muster run` and `muster runs`: the same for people in a terminal.
+
+use std::{fs, path::Path, process::Output};
+
+use muster_testkit::server::ServerProcess;
+use serde_json::json;
+
+use super::{Client as _, agent, drive, started, until};
+use crate::program::{answer, muster, stderr, stdout};
+
+fn command(server: &ServerProcess, arguments: &[&str]) -> Output {
+    let mut command = muster(arguments);
+    command.arg("--storage-dir").arg(server.storage_dir());
+    command.output().unwrap()
+}
+
+const TEAM: &str = r#"
+name = "Two"
+[[nodes]]
+label = "Lead"
+alias = "lead"
+role = "orchestrator"
+provider = "custom"
+profile = "finisher"
+[[nodes]]
+label = "Worker"
+provider = "custom"
+[[edges]]
+from = "lead"
+to = "Worker"
+[[checks]]
+name = "present"
+command = "test -d ."
+"#;
+
+#[test]
+fn a_goal_and_a_graph_make_a_run_that_comes_to_its_end() {
+    let server = drive();
+    let dir = tempfile::tempdir().unwrap();
+    let graph = dir.path().join("team.toml");
+    fs::write(&graph, TEAM).unwrap();
+    let work = dir.path().to_str().unwrap();
+    let graph = graph.to_str().unwrap();
+    let output = command(&server, &["run", "finish it", "--graph", graph, "--dir", work]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{text}{}", stderr(&output));
+    for word in ["EXECUTE", "VERIFY", "DONE", "The run is complete.", "completed"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    let listed = answer(&command(&server, &["runs", "--json"]));
+    let run = &listed["runs"][0];
+    assert_eq!((&run["status"], &run["goal"]), (&json!("completed"), &json!("finish it")));
+    assert_eq!((&run["counts"]["nodes"], &run["counts"]["edges"]), (&json!(2), &json!(1)));
+    let lines = stdout(&command(&server, &["runs"]));
+    assert!(lines.contains("completed") && lines.contains("Two"), "{lines}");
+    let id = run["id"].as_str().unwrap();
+    let watched = command(&server, &["run", "watch", &id[..13], "--once", "--json"]);
+    assert_eq!(stdout(&watched).lines().count() as u64, run["lastSeq"].as_u64().unwrap());
+}
+
+#[test]
+fn runs_are_steered_and_approvals_answered() {
+    let server = drive();
+    let dir = tempfile::tempdir().unwrap();
+    let run = started(&server, dir.path(), json!({}));
+    let id = super::id_of(&run);
+    let gated = json!({"permissions": {"cliPermissionsMode": "gated"}});
+    let node = agent(&server, &run, "asker", gated);
+    server.fine("POST", &format!("{run}/chat"), json!({"content": "push"}));
+    until(&server, &run, |run| run["approvals"].as_object().unwrap().len() == 1);
+    let denied = command(&server, &["run", "deny", id, "--reason", "not today"]);
+    assert!(stdout(&denied).contains("is denied"), "{}", stderr(&denied));
+    until(&server, &run, |run| run["nodes"][&node]["lastTurn"]["status"] == "completed");
+    for (word, status) in [("pause", "paused"), ("resume", "running"), ("stop", "paused")] {
+        let output = command(&server, &["run", word, id]);
+        assert_eq!(stdout(&output), format!("{id} is {status}\n"), "{}", stderr(&output));
+    }
+    let nobody = command(&server, &["run", "pause", "zzz"]);
+    assert!(!nobody.status.success() && stderr(&nobody).contains("muster runs"));
+    let nothing = command(&server, &["run", "approve", id]);
+    assert!(!nothing.status.success());
+    let detached =
+        command(&server, &["run", "rest", "--detach", "--dir", dir.path().to_str().unwrap()]);
+    assert_eq!(stdout(&detached).trim().len(), 36, "{}", stderr(&detached));
+}
+
+#[test]
+fn the_example_graph_is_one_that_the_server_takes() {
+    let server = drive();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/team.toml");
+    let dir = tempfile::tempdir().unwrap();
+    let example = example.to_str().unwrap();
+    let work = dir.path().to_str().unwrap();
+    let output = command(&server, &["run", "x", "--graph", example, "--dir", work, "--detach"]);
+    let id = stdout(&output).trim().to_owned();
+    assert_eq!(id.len(), 36, "{}", stderr(&output));
+    let shown = server.see(&format!("/api/runs/{id}"))["run"].clone();
+    assert_eq!(shown["nodes"].as_object().unwrap().len(), 3);
+    assert_eq!(shown["edges"].as_object().unwrap().len(), 3);
+    assert_eq!(shown["checks"][0]["timeoutSeconds"], 1_200);
+}
