@@ -108,21 +108,25 @@ esac; done"""]
 [profiles.custom.writer]
 command = ["sh", "-c", """
 while read -r line; do case "$line" in
-  *'"type":"prompt"'*) echo more >> made.txt; echo '{"type":"message.assistant.final","content":"Written."}';;
+  *'"type":"prompt"'*) echo more >> made.txt; \
+    echo '{"type":"message.assistant.final","content":"Written."}';;
 esac; done"""]
 
 [profiles.custom.asker]
 command = ["sh", "-c", """
 while read -r line; do case "$line" in
-  *'"type":"prompt"'*) echo '{"type":"approval.requested","approvalId":"tool-1","tool":{"id":"tool-1","name":"push","args":{"to":"main"}},"canModify":true}';;
+  *'"type":"prompt"'*) echo '{"type":"approval.requested","approvalId":"tool-1",\
+    "canModify":true,"tool":{"id":"tool-1","name":"push","args":{"to":"main"}}}';;
   *'"type":"approval.resolved"'*) echo '{"type":"message.assistant.final","content":"Answered."}';;
 esac; done"""]
 
 [profiles.custom.finisher]
 command = ["sh", "-c", """
 while read -r line; do case "$line" in
-  *'"type":"prompt"'*) echo '{"type":"tool.call","id":"c1","name":"complete_run","args":{"summary":"ready"}}';;
-  *'"type":"tool.result"'*) echo '{"type":"message.assistant.final","content":"The run is complete."}';;
+  *'"type":"prompt"'*) echo '{"type":"tool.call","id":"c1",\
+    "name":"complete_run","args":{"summary":"ready"}}';;
+  *'"type":"tool.result"'*) echo '{"type":"message.assistant.final",\
+    "content":"The run is complete."}';;
 esac; done"""]
 
 [profiles.custom.sleeper]
@@ -137,7 +141,7 @@ fn drive() -> Server {
 /// Makes a run in a directory of its own and waits until it works; answers its path.
 fn started(server: &ServerProcess, dir: &Path, fields: Value) -> String {
     let mut body = json!({"cwd": dir, "mode": "INTERACTIVE"});
-    body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    add(&mut body, fields);
     let made = server.fine("POST", "/api/runs", body);
     let run = format!("/api/runs/{}", made["run"]["id"].as_str().unwrap());
     until(server, &run, |run| run["phase"] == "EXECUTE" && run["status"] == "running");
@@ -147,9 +151,16 @@ fn started(server: &ServerProcess, dir: &Path, fields: Value) -> String {
 /// Makes a node of a profile; answers its id.
 fn agent(server: &ServerProcess, run: &str, profile: &str, more: Value) -> String {
     let mut node = json!({"label": profile, "provider": "custom", "providerProfile": profile});
-    node.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    add(&mut node, more);
     let made = server.fine("POST", &format!("{run}/nodes"), json!({"node": node}));
     made["node"]["id"].as_str().unwrap().to_owned()
+}
+
+/// Adds fields to an object.
+fn add(object: &mut Value, more: Value) {
+    if let (Value::Object(fields), Value::Object(more)) = (object, more) {
+        fields.extend(more);
+    }
 }
 
 /// Waits until a run is as it should be; answers it.
