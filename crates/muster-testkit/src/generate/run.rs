@@ -15,7 +15,7 @@ use muster_runtime::{Engine, ExecuteError};
 /// Nodes of the graph: an orchestrator with an edge to each of the others.
 const NODES: u128 = 200;
 /// Messages in one transaction; each is two events.
-const MESSAGES: u64 = 100;
+const MESSAGES: u64 = 10;
 
 /// Adds a run of 200 nodes whose log has at least so many events, and fewer than 200 more. Its name
 /// is the number asked for; it was never started, so that nothing is driven.

@@ -12,10 +12,11 @@ use muster_core::{
 use muster_runtime::{Engine, ExecuteError};
 use serde_json::{Map, Value, json};
 
-/// Calls with a result each in one turn, which makes a turn of 21 nodes.
-const CALLS_PER_TURN: u64 = 10;
-/// Turns in one transaction.
-const TURNS: u64 = 4;
+/// Calls with a result each in one turn. Turns are long, because the end of each makes a text of the
+/// whole tree.
+const CALLS_PER_TURN: u64 = 2_500;
+/// Calls in one transaction.
+const CALLS: u64 = 5;
 
 /// Adds a session whose tree has at least so many nodes, and fewer than 100 more. Its title is the
 /// number asked for, its last turn is running, and something drives it.
@@ -27,31 +28,30 @@ pub fn add_session(engine: &Engine, nodes: u64) -> Result<(), ExecuteError<Rejec
         Command::Create(Box::new(Create { title, driver: Some(driver), ..Create::default() }));
     engine
         .execute::<Sessions, _>(stream.clone(), move |draft| perform(draft, &create).map(drop))?;
-    let turns = nodes.div_ceil(2 * CALLS_PER_TURN + 1);
-    for first in (0..turns).step_by(TURNS as usize) {
+    let calls = nodes.div_ceil(2);
+    for first in (0..calls).step_by(CALLS as usize) {
         engine.execute::<Sessions, _>(stream.clone(), move |draft| {
-            (first..first + TURNS).try_for_each(|turn| add_turn(draft, turn))
+            if first % CALLS_PER_TURN == 0 {
+                perform(draft, &report("turn_start", Map::new()))?;
+            }
+            (first..first + CALLS).try_for_each(|number| add_call(draft, number))
         })?;
     }
     Ok(())
 }
 
-fn add_turn(draft: &mut Draft<'_, Sessions>, turn: u64) -> Result<(), Refusal<Sessions>> {
-    perform(draft, &report("turn_start", Map::new()))?;
-    for number in 0..CALLS_PER_TURN {
-        let call_id = json!(format!("c-{turn}-{number}"));
-        let arguments = json!({"command": format!("cargo test case_{turn}_{number}")});
-        let call = fields([
-            ("call_id", call_id.clone()),
-            ("tool", json!("shell")),
-            ("call", json!({"name": "shell", "arguments": arguments})),
-        ]);
-        perform(draft, &report("tool_call", call))?;
-        let told = format!("test case_{turn}_{number} ... ok; 1 passed, 0 failed");
-        let result = fields([("call_id", call_id), ("result", json!(told))]);
-        perform(draft, &report("tool_result", result))?;
-    }
-    Ok(())
+fn add_call(draft: &mut Draft<'_, Sessions>, number: u64) -> Result<(), Refusal<Sessions>> {
+    let call_id = json!(format!("c-{number}"));
+    let arguments = json!({"command": format!("cargo test case_{number}")});
+    let call = fields([
+        ("call_id", call_id.clone()),
+        ("tool", json!("shell")),
+        ("call", json!({"name": "shell", "arguments": arguments})),
+    ]);
+    perform(draft, &report("tool_call", call))?;
+    let told = format!("test case_{number} ... ok; 1 passed, 0 failed");
+    let result = fields([("call_id", call_id), ("result", json!(told))]);
+    perform(draft, &report("tool_result", result)).map(drop)
 }
 
 fn fields<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
