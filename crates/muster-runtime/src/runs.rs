@@ -36,6 +36,7 @@ mod shared;
 mod templates;
 #[cfg(test)]
 mod tests;
+mod timers;
 mod tokens;
 mod tools;
 mod worktree;

@@ -86,11 +86,13 @@ pub(crate) struct Driver {
     turn: Option<Drive>,
     /// The turn before, which what comes late belongs to.
     last: Option<TurnId>,
+    /// Whether the program ends with the turn in flight.
+    closes: bool,
 }
 
 impl Driver {
     pub(crate) fn of(shared: Arc<Shared>, run: RunId, node: NodeId) -> Self {
-        Self { shared, run, node, open: None, turn: None, last: None }
+        Self { shared, run, node, open: None, turn: None, last: None, closes: false }
     }
 
     /// Works until the node is gone or everything ends.
@@ -137,10 +139,8 @@ impl Driver {
             Order::Decide(decision) => self.decide(&decision).await,
             Order::Answer(completed) => self.answer(&completed).await,
             Order::Reset => self.reset().await,
-            Order::Close => {
-                self.close_provider(CLOSE_GRACE).await;
-                self.report(Ask::ReportProcess { node: self.node, process: None }).await;
-            }
+            Order::Close if self.turn.is_some() => self.closes = true,
+            Order::Close => self.leave().await,
             Order::Remove | Order::Stop(_) => {}
         }
     }
@@ -189,6 +189,15 @@ impl Driver {
             stderr: stderr.or(drive.stderr).filter(|text| !text.is_empty()),
         };
         finish::close(&self.shared, self.run, ending).await;
+        if std::mem::take(&mut self.closes) {
+            self.leave().await;
+        }
+    }
+
+    /// Ends the program of a node that has nothing to do.
+    async fn leave(&mut self) {
+        self.close_provider(CLOSE_GRACE).await;
+        self.report(Ask::ReportProcess { node: self.node, process: None }).await;
     }
 
     /// Kills the commands that the turn still has running; nobody waits for them any more.

@@ -3,12 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use muster_core::run::{
-    Ask, Event, Fact, Runs as Room,
-    effect::{self, Effect, Timer},
+    Event, Fact, Runs as Room,
+    effect::{self, Effect},
     event::ToolCompleted,
     id::{NodeId, RunId},
-    moment::Moment,
-    turn::TurnReason,
+    record::{RunStatus, StatusCode},
     view::history::{Line, wire},
 };
 use muster_store::{EventRow, StoreError};
@@ -25,7 +24,7 @@ use super::{
     phases, removal, reports,
     schedule::Wish,
     shared::Shared,
-    tools,
+    timers, tools,
 };
 
 /// Events that are looked at together.
@@ -46,6 +45,8 @@ pub(crate) enum LaneOrder {
 /// Something to do, with the outcome that it is about.
 enum Work {
     Effect(Effect),
+    /// The run works no more; its programs have nothing to do.
+    CloseAll,
     Answer(NodeId, ToolCompleted),
 }
 
@@ -133,6 +134,7 @@ impl Lane {
             for work in work {
                 match work {
                     Work::Effect(effect) => self.perform(effect),
+                    Work::CloseAll => self.close_all(),
                     Work::Answer(node, completed) => self.answer(node, completed),
                 }
             }
@@ -147,6 +149,12 @@ impl Lane {
                 return;
             }
         }
+    }
+
+    /// Ends every program of the run, after the turn that it may have in flight.
+    fn close_all(&mut self) {
+        let nodes: Vec<NodeId> = self.drivers.keys().copied().collect();
+        nodes.into_iter().for_each(|node| self.order(node, Order::Close));
     }
 
     fn answer(&mut self, node: NodeId, completed: ToolCompleted) {
@@ -191,7 +199,7 @@ impl Lane {
             }
             Effect::AnswerTool { .. } => {}
             Effect::SetTimer { at, timer } => {
-                tokio::spawn(wake(Arc::clone(&self.shared), self.run, at, timer));
+                tokio::spawn(timers::wake(Arc::clone(&self.shared), self.run, at, timer));
             }
             Effect::WriteStallReport { evidence } => {
                 let (shared, run) = (Arc::clone(&self.shared), self.run);
@@ -326,9 +334,9 @@ fn page(shared: &Shared, run: RunId, after: u64) -> Result<Page, StoreError> {
     let follows = |docs: &muster_core::Documents<Room>| {
         let mut work = Vec::new();
         for event in &events {
-            work.extend(
-                effect::react(docs, event)?.into_iter().map(|one| with_outcome(one, event)),
-            );
+            let effects = effect::react(docs, event)?;
+            work.extend(effects.into_iter().map(|effect| with_outcome(effect, event)));
+            work.extend(stops(event).then_some(Work::CloseAll));
         }
         Ok(work)
     };
@@ -345,6 +353,15 @@ fn page(shared: &Shared, run: RunId, after: u64) -> Result<Page, StoreError> {
     Ok(Page { rows, events, work })
 }
 
+/// Whether a run works no more: it is stopped, or has ended (RUNS-REST-9).
+fn stops(event: &Event) -> bool {
+    let Fact::RunPatched(patched) = &event.fact else { return false };
+    let patch = &patched.patch.run;
+    let ended = matches!(patch.status, Some(RunStatus::Completed | RunStatus::Failed));
+    let stopped = patch.status_reason.as_ref().and_then(Option::as_ref);
+    ended || stopped.is_some_and(|reason| reason.code == StatusCode::Stopped)
+}
+
 /// An answer to a call comes with what the event says of it.
 fn with_outcome(effect: Effect, event: &Event) -> Work {
     match (effect, &event.fact) {
@@ -352,30 +369,6 @@ fn with_outcome(effect: Effect, event: &Event) -> Work {
             Work::Answer(node, completed.clone())
         }
         (effect, _) => Work::Effect(effect),
-    }
-}
-
-/// Comes back later.
-async fn wake(shared: Arc<Shared>, run: RunId, at: Moment, timer: Timer) {
-    let left = at.ms().saturating_sub(shared.engine.now().0);
-    tokio::time::sleep(Duration::from_millis(u64::try_from(left).unwrap_or(0))).await;
-    let ask = match timer {
-        Timer::Hold(approval) => Ask::HoldExpired { approval },
-        Timer::TurnLimit(turn) => {
-            let detail = Some("the turn took longer than its run allows".to_owned());
-            Ask::EndTurn { turn, reason: TurnReason::TurnTimeout, detail }
-        }
-        Timer::Budget(turn) => Ask::CheckBudget { turn },
-    };
-    shared.report(run, ask).await;
-    let Timer::Budget(turn) = timer else { return };
-    let again = move |docs: &muster_core::Documents<Room>| {
-        Ok(muster_core::run::schedule::budget_deadline(docs, turn)?)
-    };
-    if let Ok(Some(at)) = shared.view(run, again).await {
-        let now = Moment(shared.engine.now());
-        let at = at.max(now.after_ms(1_000));
-        Box::pin(wake(shared, run, at, timer)).await;
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
 use muster_core::run::{
     Runs as Room,
     id::RunId,
-    layout::Layout,
+    layout::Layouts,
     view::snapshot::{Wanted, snapshot as shown},
 };
 use muster_store::{EventRow, Store, StoreError};
@@ -165,7 +165,9 @@ impl LogFile {
 /// Writes `run.json`, the run as it is served.
 pub(crate) fn snapshot(shared: &Shared, run: RunId) -> Result<(), FileFailure> {
     let folder = shared.files.prepare(run)?;
-    let layout = Layout::default();
+    let placed = |docs: &muster_core::Documents<Layouts>| Ok(docs.get(&())?.cloned());
+    let layout = shared.engine.read::<Layouts, _>(&run.layout_stream(), placed);
+    let layout = layout.ok().flatten().unwrap_or_default();
     let view = |docs: &muster_core::Documents<Room>| shown(docs, Wanted::DEFAULT, &layout);
     match shared.engine.read::<Room, _>(&run.stream(), view) {
         Ok(json) => Ok(write_whole(&folder.join("run.json"), json.text().as_bytes())?),

@@ -259,6 +259,11 @@ impl Shared {
         receiver
     }
 
+    /// Whether somebody who gives up after a while waits for a call.
+    pub(crate) fn is_awaited(&self, tool: ToolId) -> bool {
+        locked(&self.callers).contains_key(&tool)
+    }
+
     /// Nobody waits for a call any more.
     pub(crate) fn leave_call(&self, tool: ToolId) {
         locked(&self.callers).remove(&tool);

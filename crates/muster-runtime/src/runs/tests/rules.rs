@@ -4,7 +4,11 @@ use std::time::{Duration, Instant};
 
 use muster_core::run::{
     Ask,
-    command::{CheckInput, EditNode, NodeInput, RunFields, SetStatus, SettingsPatch, StatusWish},
+    approval::Verdict,
+    command::{
+        CallFiles, CapabilityPatch, CheckInput, EditNode, NodeInput, Resolve, RunFields, SetStatus,
+        SettingsPatch, StatusWish,
+    },
     edge::Actor,
     node::{BlockCode, NodeStatus},
     record::{GlobalMode, Phase, RunStatus},
@@ -261,4 +265,44 @@ async fn runs_pit_34_templates_are_read_anew_and_never_made_up() {
     assert_eq!(turns[2].reason, Some(TurnReason::TemplateMissing));
     assert!(!turns[2].sent);
     assert_eq!(stage.node(node).inbox_count, 1, "the input is kept");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_rest_9_a_stopped_run_has_no_process_and_goes_on_when_asked() {
+    let stage = Stage::set().await;
+    let (busy, idle) = (stage.add("busy", "implementer"), stage.add("idle", "implementer"));
+    stage.say(idle, "final ready");
+    stage.ended(idle, 1).await;
+    stage.say(busy, "say begun; sleep 60000");
+    stage.until("it works", |stage| stage.node(busy).connection.streaming).await;
+    let stop = SetStatus { interrupt: true, ..SetStatus::to(StatusWish::Stopped) };
+    stage.ask(Ask::SetStatus(stop));
+    stage.until("nothing is left", |stage| processes_of(stage.run).is_empty()).await;
+    assert_eq!(stage.turns(busy)[0].reason, Some(TurnReason::RunPaused));
+    stage.say(idle, "final back");
+    stage.wish(StatusWish::Running);
+    let turns = stage.ended(idle, 2).await;
+    assert_eq!(stage.answer(&turns[1]), "back");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_tool_5_a_call_by_lines_waits_as_long_as_it_takes() {
+    let patch = SettingsPatch { approval_hold_seconds: Some(0), ..SettingsPatch::default() };
+    let stage = Stage::set_with(|_| {}, with_settings(patch)).await;
+    let capabilities = CapabilityPatch { spawn_nodes: Some(true), ..CapabilityPatch::default() };
+    let node = stage.add_with(NodeInput { capabilities, ..input("parent") });
+    stage.say(node, r#"tool spawn_node {"label": "child", "role": "implementer"}; final went on"#);
+    stage.until("somebody is asked", |stage| !stage.node(node).awaiting.is_empty()).await;
+    // Time enough for a timer of no seconds.
+    stage.add("other", "implementer");
+    stage.add("another", "implementer");
+    assert_eq!(stage.node(node).status, NodeStatus::Blocked);
+    let approval = stage.node(node).awaiting[0];
+    let (verdict, files) = (Verdict::Denied, CallFiles::default());
+    let reason = Some("no".to_owned());
+    let resolve = Resolve { approval, verdict, modified_args: None, reason, files };
+    stage.runs.resolve(stage.run, resolve).await.unwrap();
+    let turns = stage.ended(node, 1).await;
+    assert!(stage.answer(&turns[0]).contains("denied: no"), "{}", stage.answer(&turns[0]));
+    assert_eq!(stage.node(node).inbox_count, 0);
 }
