@@ -109,6 +109,7 @@ pub(crate) enum Command {
     Doctor(commands::doctor::Doctor),
     Backup(commands::backup::Backup),
     Status(commands::status::Status),
+    Demo(commands::demo::Demo),
     #[command(hide = true)]
     DemoAgent(commands::demo::DemoAgent),
     /// Print the OpenAPI document of the HTTP interface
@@ -140,6 +141,7 @@ impl Command {
             | Self::Doctor(_)
             | Self::Backup(_)
             | Self::Status(_)
+            | Self::Demo(_)
             | Self::DemoAgent(_)
             | Self::Openapi
             | Self::Reference => Level::WARN,

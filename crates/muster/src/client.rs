@@ -7,13 +7,14 @@
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpStream, ToSocketAddrs as _},
+    path::Path,
     time::Duration,
 };
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use crate::config::{Server, Settings, Source, server};
+use crate::config::{Server, Settings, Source, local, server};
 
 /// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -45,7 +46,10 @@ pub(crate) struct Reply {
 impl Client {
     /// A client of the server that the settings lead to (CF-8).
     pub(crate) fn of(settings: &Settings) -> anyhow::Result<Self> {
-        let server = server(settings)?;
+        Self::to(server(settings)?)
+    }
+
+    fn to(server: Server) -> anyhow::Result<Self> {
         let Some(rest) = strip_scheme(&server.url) else {
             bail!("{} speaks TLS, which this program does not: use a tunnel", server.url);
         };
@@ -53,6 +57,11 @@ impl Client {
         let prefix = if path.is_empty() { String::new() } else { format!("/{path}") };
         let authority = authority.to_owned();
         Ok(Self { server, authority, prefix })
+    }
+
+    /// A client of the server that runs on a storage folder of this machine.
+    pub(crate) fn local(storage_dir: &Path) -> anyhow::Result<Self> {
+        Self::to(local(storage_dir)?)
     }
 
     /// The server's address.

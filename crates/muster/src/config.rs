@@ -35,7 +35,7 @@ pub(crate) use entries::{
 pub(crate) use places::own_file;
 pub(crate) use reference::page;
 pub(crate) use row::{Entry, Row, Setting};
-pub(crate) use server::{Server, server};
+pub(crate) use server::{Server, local, server};
 pub(crate) use source::{Source, Sourced};
 
 use crate::arguments::Shared;

@@ -78,6 +78,7 @@ fn perform(settings: &Settings, command: Command) -> anyhow::Result<ExitCode> {
         Command::Sessions(sessions) => commands::sessions::run(settings, &sessions),
         Command::Session(session) => commands::session::run(settings, &session),
         Command::Todo(todo) => commands::todo::run(settings, &todo),
+        Command::Demo(demo) => commands::demo::run(&demo),
         Command::DemoAgent(agent) => commands::demo::play(&agent),
         Command::Openapi => commands::openapi::run(),
         Command::Reference => commands::reference::run(),

@@ -2,7 +2,7 @@
 //! hooks and settings are not touched: a shadow repository under the storage folder has its own.
 //! Without git, files are compared by size and hash, and the diff says so.
 
-mod git;
+pub(super) mod git;
 mod patch;
 mod plain;
 

@@ -1,19 +1,91 @@
 //! `muster demo`: a team of scripted agents at work, with nothing to install and no model.
+//!
+//! Everything but the agents' words is real: a server with a store of its own, programs as nodes,
+//! files in a repository, diffs, an approval, a check that fails before it passes.
 
-pub(crate) mod part;
+mod part;
 mod stage;
 #[cfg(test)]
 mod tests;
 
 use std::{
+    collections::BTreeMap,
+    fs,
     io::{self, BufReader},
+    net::SocketAddr,
+    path::{Path, PathBuf},
     process::ExitCode,
+    sync::Arc,
     time::Duration,
 };
 
-use clap::Args;
+use anyhow::Context as _;
+use clap::{Args, ValueEnum as _};
+use muster_api::{
+    App, AppOptions,
+    runs::{Profile, RunOptions, RunsSettings, make_repository},
+};
+use muster_core::run::node::Provider;
+use muster_http::{Authentication, Installation, ServerOptions};
+use serde_json::{Value, json};
+use tokio::{runtime, sync::oneshot};
 
 use self::part::Part;
+use super::{
+    run::{self, Purpose, graph},
+    serve::{self, Serving, Signals},
+};
+use crate::{client::Client, output, people::Look};
+
+/// What the team is told to reach.
+const GOAL: &str = "A script greet.sh that greets whoever is named, with a check that proves it.";
+/// The page that the project begins with.
+const README: &str = "# A small project\n\nMade by `muster demo`.\n";
+/// The graph.
+const TEAM: &str = include_str!("demo/team.toml");
+/// How long a person may look at an approval before it is given.
+const APPROVAL_PAUSE: Duration = Duration::from_secs(3);
+/// How often approvals are looked for.
+const APPROVAL_LOOK: Duration = Duration::from_millis(300);
+/// How long the server may take to end.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Watch a team of scripted agents at work
+///
+/// Starts a server of its own and a run with an orchestrator, two implementers and a reviewer in a
+/// throw-away git repository: todos, handoffs, diffs, an approval, a check that fails and then
+/// passes. The agents are scripted, so no model is needed. Everything is removed at the end unless
+/// you name a folder.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster demo                       watch it here, or on the page that it prints
+  muster demo --hands-on            answer the approvals yourself: `muster run approve ID`
+  muster demo --dir demo --stay     keep the project, and the server to look around")]
+pub(crate) struct Demo {
+    /// Milliseconds between the words of an agent
+    #[arg(long, value_name = "MS", default_value_t = 60)]
+    pace: u64,
+
+    /// Leave approvals to you; without it they are given after a moment
+    #[arg(long)]
+    hands_on: bool,
+
+    /// Address to listen on; a free port by default
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    addr: SocketAddr,
+
+    /// Folder for project and store, which are kept then
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// Keep serving when the run has ended, until Ctrl+C
+    #[arg(long)]
+    stay: bool,
+
+    #[command(flatten)]
+    look: Look,
+}
 
 /// Play one of the demo's agents on standard input and output
 #[derive(Args)]
@@ -31,4 +103,154 @@ pub(crate) fn play(agent: &DemoAgent) -> anyhow::Result<ExitCode> {
     let pace = Duration::from_millis(agent.pace);
     stage::play(agent.part, pace, BufReader::new(io::stdin()), &mut io::stdout())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where the demo takes place.
+struct Home {
+    folder: PathBuf,
+    kept: bool,
+}
+
+impl Home {
+    fn make(named: Option<&Path>) -> anyhow::Result<Self> {
+        let fresh = || std::env::temp_dir().join(format!("muster-demo-{}", std::process::id()));
+        let home = Self { folder: named.map_or_else(fresh, Path::to_owned), kept: named.is_some() };
+        fs::create_dir_all(home.project().join("docs"))?;
+        fs::create_dir_all(home.store())?;
+        fs::write(home.project().join("README.md"), README)?;
+        Ok(Self { folder: home.folder.canonicalize()?, ..home })
+    }
+
+    fn project(&self) -> PathBuf {
+        self.folder.join("project")
+    }
+
+    fn store(&self) -> PathBuf {
+        self.folder.join("store")
+    }
+
+    /// Removes what nobody asked to keep.
+    fn leave(&self) {
+        if self.kept {
+            output::remark(&format!("the project is in {}", self.project().display()));
+        } else if let Err(error) = fs::remove_dir_all(&self.folder) {
+            tracing::warn!(%error, "the folder of the demo was not removed");
+        }
+    }
+}
+
+/// Shows the demo.
+pub(crate) fn run(demo: &Demo) -> anyhow::Result<ExitCode> {
+    let home = Home::make(demo.dir.as_deref()).context("cannot make the folder of the demo")?;
+    let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
+    let outcome = runtime.block_on(perform(demo, &home));
+    runtime.shutdown_timeout(END_TIMEOUT);
+    home.leave();
+    outcome
+}
+
+async fn perform(demo: &Demo, home: &Home) -> anyhow::Result<ExitCode> {
+    if !make_repository(&home.project()).await? {
+        output::remark("there is no git on this machine: diffs are made without it");
+    }
+    let Serving { server, runs, written_down } = open(demo, home).await?;
+    let mut signals = Signals::listen().context("cannot listen for signals")?;
+    output::remark(&format!("the page of this demo: {}", server.page_link()?));
+    let client = Client::local(&home.store())?;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = tokio::spawn(server.run(async move {
+        // It ends in any case; whoever would say so may be gone.
+        stopped.await.unwrap_or_default();
+        runs.shut_down().await;
+    }));
+    let (project, look, hands_on) = (home.project(), demo.look.clone(), demo.hands_on);
+    let watching = tokio::task::spawn_blocking(move || watch(&client, &project, hands_on, &look));
+    let outcome = tokio::select! {
+        outcome = watching => outcome?,
+        () = signals.next() => Ok(ExitCode::FAILURE),
+    };
+    if demo.stay && outcome.is_ok() {
+        output::remark("the run has ended; Ctrl+C ends the server");
+        signals.next().await;
+    }
+    if stop.send(()).is_ok() {
+        serving.await?;
+    }
+    drop(written_down);
+    outcome
+}
+
+/// A server whose only programs are the agents of the demo.
+async fn open(demo: &Demo, home: &Home) -> anyhow::Result<Serving> {
+    let program = std::env::current_exe().context("this program does not know where it is")?;
+    let mut settings = RunsSettings::of(home.store(), home.project());
+    settings.profiles = profiles(&program, demo.pace);
+    let app = Arc::new(App::open(AppOptions {
+        storage_dir: home.store(),
+        keeps_house: true,
+        runs: RunOptions::of(&settings, vec![home.folder.clone()]),
+        ..AppOptions::default()
+    })?);
+    let options = ServerOptions {
+        address: demo.addr,
+        authentication: Authentication::Token,
+        allowed_hosts: Vec::new(),
+        installation: Installation { program, names_storage_dir: true, storage_dir: home.store() },
+    };
+    serve::open(&app, options, settings).await
+}
+
+fn profiles(program: &Path, pace: u64) -> BTreeMap<(Provider, String), Profile> {
+    let profile = |part: &Part| {
+        let name = part.to_possible_value().map(|value| value.get_name().to_owned());
+        let name = name.unwrap_or_default();
+        let words = [program.to_string_lossy().into_owned(), "demo-agent".to_owned()];
+        let arguments = ["--part".to_owned(), name.clone(), "--pace".to_owned(), pace.to_string()];
+        let command = words.into_iter().chain(arguments).collect();
+        ((Provider::Custom, name), Profile::jsonl(command))
+    };
+    Part::value_variants().iter().map(profile).collect()
+}
+
+/// Starts the run and shows it to its end.
+fn watch(client: &Client, project: &Path, hands_on: bool, look: &Look) -> anyhow::Result<ExitCode> {
+    let graph = graph::parse(TEAM)?;
+    let purpose = Purpose { goal: GOAL, name: None, directory: project };
+    let id = run::create(client, &graph, &purpose)?;
+    std::thread::scope(|scope| {
+        let (over, watched) = std::sync::mpsc::channel::<()>();
+        if !hands_on {
+            scope.spawn(move || approve(client, &watched));
+        }
+        let outcome = run::watch::run(client, &id, 0, false, look);
+        drop(over);
+        outcome
+    })
+}
+
+/// Gives every approval after a moment, until the run is over.
+fn approve(client: &Client, over: &std::sync::mpsc::Receiver<()>) {
+    use std::sync::mpsc::RecvTimeoutError::Timeout;
+    while over.recv_timeout(APPROVAL_LOOK) == Err(Timeout) {
+        let Ok(answer) = client.ask("GET", "/api/approvals", None) else { continue };
+        let waiting = answer["approvals"].as_array().into_iter().flatten();
+        let ids: Vec<&str> =
+            waiting.filter_map(|row| row["approval"]["approvalId"].as_str()).collect();
+        if ids.is_empty() || over.recv_timeout(APPROVAL_PAUSE) != Err(Timeout) {
+            continue;
+        }
+        for id in ids {
+            give(client, id);
+        }
+    }
+}
+
+fn give(client: &Client, id: &str) {
+    let body: Value =
+        json!({"resolution": {"status": "approved", "reason": "a moment has passed"}});
+    let given = client.ask("POST", &format!("/api/approvals/{id}/resolve"), Some(&body));
+    if let Err(error) = given {
+        // Somebody else was quicker, which is what approvals are for.
+        tracing::debug!(%error, "an approval was not given");
+    }
 }

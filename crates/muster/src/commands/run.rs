@@ -1,15 +1,19 @@
 //! `muster run`: a run started from a goal and a graph, followed, steered and answered.
 
-mod graph;
+pub(crate) mod graph;
 mod line;
-mod watch;
+pub(crate) mod watch;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use self::graph::Graph;
 use crate::{client::Client, config::Settings, output, people::Look};
 
 /// Start a run, or steer one
@@ -134,7 +138,7 @@ pub(crate) fn run(settings: &Settings, run: &Run) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes the run with its nodes, connects them, starts it and follows it.
+/// Makes a run and follows it.
 fn begin(client: &Client, run: &Run) -> anyhow::Result<ExitCode> {
     let start = &run.start;
     let graph = match &start.graph {
@@ -143,10 +147,37 @@ fn begin(client: &Client, run: &Run) -> anyhow::Result<ExitCode> {
     };
     let dir = start.dir.clone().unwrap_or_else(|| PathBuf::from("."));
     let dir = dir.canonicalize().with_context(|| format!("no directory {}", dir.display()))?;
+    let goal = start.goal.as_deref().unwrap_or_default();
+    let id =
+        create(client, &graph, &Purpose { goal, name: start.name.as_deref(), directory: &dir })?;
+    if start.detach {
+        output::print(&format!("{id}\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::remark(&format!("run {id}: Ctrl+C ends the watching, not the run"));
+    watch::run(client, &id, 0, false, &run.look)
+}
+
+/// What a run is for.
+pub(crate) struct Purpose<'a> {
+    /// What the agents shall reach.
+    pub(crate) goal: &'a str,
+    /// Its name in lists, unless the graph says it.
+    pub(crate) name: Option<&'a str>,
+    /// Where they work.
+    pub(crate) directory: &'a Path,
+}
+
+/// Makes a run with its nodes, connects them and starts it; answers its id.
+pub(crate) fn create(
+    client: &Client,
+    graph: &Graph,
+    purpose: &Purpose<'_>,
+) -> anyhow::Result<String> {
     let mut body = graph.run.clone();
-    body.insert("cwd".to_owned(), json!(dir));
-    body.insert("goal".to_owned(), json!(start.goal));
-    body.extend(start.name.iter().map(|name| ("name".to_owned(), json!(name))));
+    body.insert("cwd".to_owned(), json!(purpose.directory));
+    body.insert("goal".to_owned(), json!(purpose.goal));
+    body.extend(purpose.name.iter().map(|name| ("name".to_owned(), json!(name))));
     body.insert("nodes".to_owned(), json!(graph.nodes));
     // Its edges have to be there before anybody works.
     body.insert("autoStart".to_owned(), json!(false));
@@ -157,12 +188,7 @@ fn begin(client: &Client, run: &Run) -> anyhow::Result<ExitCode> {
         client.ask("POST", &format!("{path}/edges"), Some(&json!({"edge": edge})))?;
     }
     client.ask("PATCH", &path, Some(&json!({"patch": {"status": "running"}})))?;
-    if start.detach {
-        output::print(&format!("{id}\n"))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    output::remark(&format!("run {id}: Ctrl+C ends the watching, not the run"));
-    watch::run(client, id, 0, false, &run.look)
+    Ok(id.to_owned())
 }
 
 /// The run that an id, or the beginning of one, means.

@@ -111,14 +111,35 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
     Ok(ExitCode::SUCCESS)
 }
 
+/// A server that listens, and the runs that it drives.
+pub(crate) struct Serving {
+    /// The server; it answers once it runs.
+    pub(crate) server: Server,
+    /// The runs.
+    pub(crate) runs: RunDriver,
+    /// Lets clients on this machine find the server for as long as it is kept.
+    pub(crate) written_down: Option<WrittenDown>,
+}
+
+/// Binds the address and goes on with the runs that there are.
+pub(crate) async fn open(
+    app: &Arc<App>,
+    options: ServerOptions,
+    runs: RunsSettings,
+) -> anyhow::Result<Serving> {
+    let storage_dir = options.installation.storage_dir.clone();
+    let server = Server::bind(Arc::clone(app), options).await?;
+    let runs = RunDriver::start(app.engine_handle(), runs).await?;
+    app.drive(runs.clone());
+    let written_down = write_down(&server, &storage_dir);
+    Ok(Serving { server, runs, written_down })
+}
+
 async fn answer(app: Arc<App>, options: ServerOptions, runs: RunsSettings) -> anyhow::Result<()> {
     let open_to_others = !options.address.ip().is_loopback();
     let installation = options.installation.clone();
-    let server = Server::bind(Arc::clone(&app), options).await?;
-    let runs = RunDriver::start(app.engine_handle(), runs).await?;
-    app.drive(runs.clone());
-    // Before anything is printed: whoever reads the line may already look for us.
-    let _written_down = write_down(&server, &installation.storage_dir);
+    // Written down before anything is printed: whoever reads the line may already look for us.
+    let Serving { server, runs, written_down: _written_down } = open(&app, options, runs).await?;
     // Taken before anything is printed: whoever reads the line may already ask us to stop.
     let mut signals = Signals::listen().context("cannot listen for signals")?;
     if server.token_file().is_none() {
@@ -145,7 +166,6 @@ async fn answer(app: Arc<App>, options: ServerOptions, runs: RunsSettings) -> an
     Ok(())
 }
 
-/// Lets clients on this machine find the server for as long as the answer is kept.
 fn write_down(server: &Server, storage_dir: &Path) -> Option<WrittenDown> {
     let written = WrittenDown::write(storage_dir, &local_url(server));
     if let Err(error) = &written {
@@ -195,20 +215,22 @@ fn announcement(server: &Server, installation: &Installation) -> anyhow::Result<
 
 /// The signals that ask the server to stop.
 #[cfg(unix)]
-struct Signals {
+pub(crate) struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
 impl Signals {
-    fn listen() -> std::io::Result<Self> {
+    /// Begins to listen.
+    pub(crate) fn listen() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let interrupt = signal(SignalKind::interrupt())?;
         Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
     }
 
-    async fn next(&mut self) {
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -218,15 +240,17 @@ impl Signals {
 
 /// The signal that asks the server to stop.
 #[cfg(not(unix))]
-struct Signals;
+pub(crate) struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    fn listen() -> std::io::Result<Self> {
+    /// Begins to listen.
+    pub(crate) fn listen() -> std::io::Result<Self> {
         Ok(Self)
     }
 
-    async fn next(&mut self) {
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) {
         if let Err(error) = tokio::signal::ctrl_c().await {
             tracing::error!(%error, "cannot listen for Ctrl-C");
             std::future::pending::<()>().await;

@@ -1,6 +1,6 @@
 //! Which server a client command talks to, and with which token (CF-8).
 
-use std::{fs, net::IpAddr};
+use std::{fs, net::IpAddr, path::Path};
 
 use anyhow::bail;
 use muster_http::TOKEN_FILE;
@@ -33,6 +33,16 @@ pub(crate) fn server(settings: &Settings) -> anyhow::Result<Server> {
         );
     };
     Ok(Server { url, source, token: settings.get(&CLIENT_TOKEN)?.value })
+}
+
+/// The server that runs on a storage folder of this machine.
+pub(crate) fn local(storage_dir: &Path) -> anyhow::Result<Server> {
+    let Some(running) = local_server::find(storage_dir) else {
+        bail!("no server runs on {}", storage_dir.display());
+    };
+    let token = fs::read_to_string(storage_dir.join(TOKEN_FILE)).ok();
+    let token = token.and_then(|text| readers::token(text.as_ref())).flatten();
+    Ok(Server { url: running.url, source: Source::LocalServer(running.file), token })
 }
 
 /// The address that a running server of this machine has written down.

@@ -10,6 +10,7 @@ mod command_line;
 mod config;
 mod contracts;
 mod crash;
+mod demo;
 mod hostile_input;
 mod lifecycle;
 mod people;

@@ -34,7 +34,7 @@ const PLAIN: [&str; 16] = [
 ];
 
 /// Whether there is a git program.
-pub(super) fn is_there() -> bool {
+pub(crate) fn is_there() -> bool {
     static THERE: OnceLock<bool> = OnceLock::new();
     *THERE.get_or_init(|| {
         let asked = std::process::Command::new("git")

@@ -26,7 +26,7 @@ const CHECK_TEXT: &str = "#!/bin/sh\n# Fails with what it got instead.\nset -e\n
 const PAGE_TEXT: &str = "# greet.sh\n\nGreets whoever is named: `sh greet.sh Ada` prints \
                          `Hello, Ada!`. Without a name it greets the world.\n";
 
-/// Starts what the reviewer reports.
+/// Stands in what the reviewer reports.
 const REVIEWED: &str = "Reviewed:";
 
 /// Who speaks.
@@ -57,7 +57,7 @@ impl Part {
 fn lead(stage: &mut Stage<'_>, inputs: &[Input]) -> Result<String, Stop> {
     let failed = |input: &Input| input.report().is_some_and(|report| !report.ok);
     let reviewed =
-        |input: &Input| input.report().is_some_and(|report| report.message.starts_with(REVIEWED));
+        |input: &Input| input.report().is_some_and(|report| report.message.contains(REVIEWED));
     if inputs.iter().any(Input::is_docs_request) {
         return document(stage);
     }

@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 
 use super::part::Part;
 
+/// The sender of what Muster itself sends.
+const RUNTIME: &str = "00000000-0000-0000-0000-000000000000";
+
 /// What Muster says to an agent, as far as a part needs it.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type")]
@@ -46,15 +49,16 @@ pub(super) struct Input {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Envelope {
+    #[serde(default)]
+    from_node_id: String,
     payload: Payload,
 }
 
 #[derive(Debug, Deserialize)]
 struct Payload {
     message: String,
-    #[serde(default)]
-    structured: Option<Value>,
     #[serde(default)]
     status: Option<ReportStatus>,
 }
@@ -79,13 +83,11 @@ impl Input {
         Some(Report { ok: payload.status.as_ref()?.ok, message: &payload.message })
     }
 
-    /// Whether Muster asks for the documentation to be brought up to date.
+    /// Whether Muster itself asks for something, which is to bring the documentation up to date.
     pub(super) fn is_docs_request(&self) -> bool {
-        let structured = |envelope: &Envelope| {
-            let structured = envelope.payload.structured.as_ref();
-            structured.is_some_and(|structured| structured.get("filesChanged").is_some())
-        };
-        self.envelope.as_ref().is_some_and(structured)
+        self.envelope.as_ref().is_some_and(|envelope| {
+            envelope.from_node_id == RUNTIME && envelope.payload.status.is_none()
+        })
     }
 }
 

@@ -111,3 +111,16 @@ fn an_interrupt_ends_the_turn_with_what_was_said_so_far() {
     assert_eq!((&last["status"], &last["content"]), (&json!("interrupted"), &json!("A ")));
     line.hang_up();
 }
+
+#[test]
+fn a_lead_writes_the_page_when_muster_asks_for_it() {
+    let home = tempfile::tempdir().unwrap();
+    let mut line = Line::to(Part::Lead, Duration::ZERO);
+    line.tell(&init(home.path()));
+    let from = "00000000-0000-0000-0000-000000000000";
+    let envelope = json!({"fromNodeId": from, "payload": {"message": "Bring the docs in line."}});
+    line.tell(&prompt(&json!([{"kind": "handoff", "envelope": envelope}])));
+    let (calls, _) = line.attend("");
+    assert_eq!(calls[0]["args"]["path"], "docs/greet.md");
+    line.hang_up();
+}

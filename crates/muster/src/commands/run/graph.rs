@@ -12,7 +12,7 @@ type Fields = Map<String, Value>;
 
 /// A graph.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Graph {
+pub(crate) struct Graph {
     /// Fields of the run.
     pub(super) run: Fields,
     /// Its nodes.
@@ -36,7 +36,8 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Graph> {
     parse(&text).with_context(|| format!("in {}", file.display()))
 }
 
-fn parse(text: &str) -> anyhow::Result<Graph> {
+/// Reads the text of one.
+pub(crate) fn parse(text: &str) -> anyhow::Result<Graph> {
     let mut run: Fields = toml::from_str(text)?;
     let mut nodes = tables(&mut run, "nodes")?;
     let edges = tables(&mut run, "edges")?;

@@ -1,27 +1,74 @@
 //! Events and approvals of a run as lines for people.
 
+use std::collections::BTreeMap;
+
 use muster_core::text;
 use serde_json::Value;
 
 use crate::screen::{Screen, Tone, cut};
 
-/// Columns before the text: time, number, type.
-const LEAD_COLUMNS: usize = 46;
-/// Columns of a type.
-const KIND_COLUMNS: usize = 22;
+/// Columns of a node's name.
+const NAME_COLUMNS: usize = 12;
+/// Columns before the text: time, number, name, and what is between them.
+const LEAD_COLUMNS: usize = 8 + 2 + 6 + 2 + NAME_COLUMNS + 2;
+/// Letters of an id that stand for a node whose name is not known.
+const SHORT_ID: usize = 8;
+
+/// What the nodes of a run are called, as its events tell.
+#[derive(Debug, Default)]
+pub(super) struct Names(BTreeMap<String, String>);
+
+impl Names {
+    /// Learns the names that a run has now.
+    pub(super) fn of(run: &Value) -> Self {
+        let nodes = run["nodes"].as_object().into_iter().flatten();
+        let named =
+            |(id, node): (&String, &Value)| Some((id.clone(), node["label"].as_str()?.into()));
+        Self(nodes.filter_map(named).collect())
+    }
+
+    fn learn(&mut self, event: &Value) {
+        if let (Some(id), Some(label)) =
+            (event["nodeId"].as_str(), event["patch"]["label"].as_str())
+        {
+            self.0.insert(id.to_owned(), label.to_owned());
+        }
+    }
+
+    fn name(&self, id: &Value) -> String {
+        let id = id.as_str().unwrap_or_default();
+        let short = || id.chars().take(SHORT_ID).collect();
+        let runtime = || id.chars().all(|letter| matches!(letter, '0' | '-'));
+        match self.0.get(id) {
+            Some(name) => plain(name),
+            None if id.is_empty() => String::new(),
+            None if runtime() => "muster".to_owned(),
+            None => short(),
+        }
+    }
+}
 
 /// The line of an event; nothing for those that only machines need.
-pub(super) fn event(screen: Screen, event: &Value) -> Option<String> {
+pub(super) fn event(screen: Screen, names: &mut Names, event: &Value) -> Option<String> {
     let kind = event["type"].as_str()?;
-    let (tone, words) = told(kind, event)?;
+    names.learn(event);
+    let (tone, words) = told(names, kind, event)?;
     let time = event["ts"].as_str().unwrap_or_default();
     // The clock without the date.
     let clock = time.get(11..19).unwrap_or(time);
     let seq = event["seq"].as_u64().unwrap_or(0);
     let lead = screen.paint(Tone::Faint, &format!("{clock}  {seq:>6}"));
-    let kind = screen.paint(tone, &format!("{kind:<KIND_COLUMNS$}"));
+    let who = match kind {
+        // The one who hands something over, not the one who gets it.
+        "handoff.sent" => names.name(&event["envelope"]["fromNodeId"]),
+        _ => names.name(&event["nodeId"]),
+    };
+    let who = cut(&who, NAME_COLUMNS);
+    let who = screen.paint(Tone::Strong, &format!("{who:<NAME_COLUMNS$}"));
     let room = screen.columns().saturating_sub(LEAD_COLUMNS).max(20);
-    Some(format!("{lead}  {kind}  {}\n", cut(&plain(&words), room)))
+    let words = cut(&plain(&words), room);
+    let words = tone.map_or(words.clone(), |tone| screen.paint(tone, &words));
+    Some(format!("{lead}  {who}  {words}\n"))
 }
 
 /// One line without control characters, so that no text of an agent moves the cursor.
@@ -30,58 +77,54 @@ fn plain(words: &str) -> String {
     text::join_words(&words.chars().map(shown).collect::<String>(), ' ')
 }
 
-fn told(kind: &str, event: &Value) -> Option<(Tone, String)> {
+/// The words of an event and how they are painted.
+fn told(names: &Names, kind: &str, event: &Value) -> Option<(Option<Tone>, String)> {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let node = || word(&event["nodeId"]).chars().take(8).collect::<String>();
-    Some(match kind {
+    let (tone, words) = match kind {
+        "run.patch" => (Tone::Strong, status(&event["patch"])?),
         "run.phase" => {
-            (Tone::Strong, format!("{} ({})", word(&event["phase"]), word(&event["reason"])))
+            (Tone::Strong, format!("── {} ({})", word(&event["phase"]), word(&event["reason"])))
         }
         "run.mode" => {
-            (Tone::Strong, format!("{} {}", word(&event["mode"]), word(&event["globalMode"])))
+            (Tone::Strong, format!("── {} {}", word(&event["mode"]), word(&event["globalMode"])))
         }
         "run.stalled" => {
             (Tone::Bad, format!("goes in circles: {}", word(&event["evidence"]["rule"])))
         }
         "run.budget" => {
-            (Tone::Bad, format!("{} {}", word(&event["metric"]), word(&event["level"])))
+            (Tone::Bad, format!("budget: {} {}", word(&event["metric"]), word(&event["level"])))
         }
-        "node.progress" => {
-            let tone = if event["status"] == "failed" { Tone::Bad } else { Tone::Faint };
-            (tone, format!("{} {}: {}", node(), word(&event["status"]), word(&event["summary"])))
+        "node.violation" => (Tone::Bad, format!("must not write {}", event["paths"])),
+        "node.progress" if event["status"] == "failed" => {
+            (Tone::Bad, format!("failed: {}", word(&event["summary"])))
         }
-        "node.violation" => (Tone::Bad, format!("{} {}", node(), event["paths"])),
-        "message.user" => {
-            (Tone::Strong, format!("{} ← {}", node(), word(&event["message"]["content"])))
-        }
-        "message.assistant.final" => {
-            (Tone::Strong, format!("{} → {}", node(), word(&event["content"])))
-        }
+        "message.user" => (Tone::Active, format!("← {}", word(&event["message"]["content"]))),
+        "message.assistant.final" => return Some((None, word(&event["content"]))),
         "handoff.sent" => {
-            let from: String = word(&event["envelope"]["fromNodeId"]).chars().take(8).collect();
             let message = word(&event["envelope"]["payload"]["message"]);
-            (Tone::Active, format!("{from} → {}: {message}", node()))
+            (Tone::Active, format!("→ {}: {message}", names.name(&event["nodeId"])))
         }
-        "tool.started" => (
-            Tone::Active,
-            format!("{} {} {}", node(), word(&event["tool"]["name"]), event["tool"]["args"]),
-        ),
+        "tool.started" => (Tone::Faint, call(&event["tool"])),
         "tool.completed" if event["result"]["ok"] == false => {
-            (Tone::Bad, format!("{} {}", node(), word(&event["error"]["message"])))
+            (Tone::Bad, format!("✗ {}", word(&event["error"]["message"])))
         }
-        "approval.requested" => (Tone::Bad, approval(event)),
-        "approval.resolved" => {
-            (Tone::Good, format!("{} {}", node(), word(&event["resolution"]["status"])))
-        }
-        "artifact.created" if event["artifact"]["kind"] == "diff" => {
-            (Tone::Good, format!("{} {}", node(), word(&event["artifact"]["metadata"]["summary"])))
-        }
+        "approval.requested" => (Tone::Warning, format!("asks: {}", approval(event))),
+        "approval.resolved" => (Tone::Good, format!("✓ {}", word(&event["resolution"]["status"]))),
+        "artifact.created" if event["artifact"]["kind"] == "diff" => changes(event)?,
         "turn.status" if event["status"] == "turn.failed" => {
-            (Tone::Bad, format!("{} {} {}", node(), word(&event["reason"]), word(&event["detail"])))
+            (Tone::Bad, format!("✗ {} {}", word(&event["reason"]), word(&event["detail"])))
         }
-        "run.patch" => (Tone::Strong, status(&event["patch"])?),
         _ => return None,
-    })
+    };
+    Some((Some(tone), words))
+}
+
+/// What a turn changed, unless it was nothing.
+fn changes(event: &Value) -> Option<(Tone, String)> {
+    let metadata = &event["artifact"]["metadata"];
+    let changed = metadata["filesChanged"].as_array().is_some_and(|files| !files.is_empty());
+    let summary = metadata["summary"].as_str().unwrap_or_default();
+    changed.then(|| (Tone::Good, format!("± {summary}")))
 }
 
 /// A run's new status, with its reason.
@@ -91,31 +134,51 @@ fn status(patch: &Value) -> Option<String> {
     Some(message.map_or_else(|| status.to_owned(), |message| format!("{status}: {message}")))
 }
 
+/// A call of a tool, by what matters most of it.
+fn call(tool: &Value) -> String {
+    let name = tool["name"].as_str().unwrap_or_default();
+    let vital = ["cmd", "command", "path", "to", "label", "summary"];
+    let vital = vital.into_iter().find_map(|key| tool["args"][key].as_str());
+    match vital {
+        Some(vital) => format!("{name} {vital}"),
+        None => format!("{name} {}", tool["args"]),
+    }
+}
+
 /// What is to be approved, with the command that does it.
 pub(super) fn approval(approval: &Value) -> String {
     let id = approval["approvalId"].as_str().unwrap_or_default();
-    let tool = &approval["tool"];
-    let name = tool["name"].as_str().unwrap_or_default();
-    format!("{name} {}: muster run approve {id}\n", tool["args"])
+    format!("{} · muster run approve {id}\n", call(&approval["tool"]))
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::event;
+    use super::{Names, event};
     use crate::screen::Screen;
 
     #[test]
     fn events_become_lines_and_patches_of_machines_do_not() {
+        let mut names = Names::of(&json!({"nodes": {"0123456789": {"label": "Coder"}}}));
         let said = json!({"type": "message.assistant.final", "seq": 7, "nodeId": "0123456789",
             "ts": "2026-01-01T10:11:12.000Z", "content": "All\n12 \u{1b}[2J pass."});
-        let line = event(Screen::PLAIN, &said).unwrap();
-        assert_eq!(
-            line,
-            "10:11:12       7  message.assistant.final  01234567 → All 12 [2J pass.\n"
-        );
+        let line = event(Screen::PLAIN, &mut names, &said).unwrap();
+        assert_eq!(line, "10:11:12       7  Coder         All 12 [2J pass.\n");
         let patch = json!({"type": "node.patch", "seq": 1, "ts": "", "patch": {}});
-        assert_eq!(event(Screen::PLAIN, &patch), None);
+        assert_eq!(event(Screen::PLAIN, &mut names, &patch), None);
+    }
+
+    #[test]
+    fn a_node_is_called_by_its_name_from_the_event_on_that_tells_it() {
+        let mut names = Names::default();
+        let made = json!({"type": "node.patch", "nodeId": "ab", "patch": {"label": "Tester"}});
+        assert_eq!(event(Screen::PLAIN, &mut names, &made), None);
+        let nil = "00000000-0000-0000-0000-000000000000";
+        let sent = json!({"type": "handoff.sent", "seq": 9, "nodeId": "ab",
+            "ts": "2026-01-01T10:11:12.000Z",
+            "envelope": {"fromNodeId": nil, "payload": {"message": "it fails"}}});
+        let line = event(Screen::PLAIN, &mut names, &sent).unwrap();
+        assert_eq!(line, "10:11:12       9  muster        → Tester: it fails\n");
     }
 }

@@ -41,7 +41,7 @@ impl Watch {
 }
 
 /// Prints events until the run has ended; the exit code says how.
-pub(super) fn run(
+pub(crate) fn run(
     client: &Client,
     id: &str,
     mut since: u64,
@@ -49,6 +49,8 @@ pub(super) fn run(
     look: &Look,
 ) -> anyhow::Result<ExitCode> {
     let (screen, path) = (look.screen(), format!("/api/runs/{id}"));
+    let shown = client.ask("GET", &format!("{path}?artifacts=none"), None)?;
+    let mut names = line::Names::of(&shown["run"]);
     loop {
         let page = format!("{path}/events?since={since}&limit={PAGE_EVENTS}");
         let answer = client.ask("GET", &page, None)?;
@@ -56,7 +58,7 @@ pub(super) fn run(
         for event in events {
             let text = match look.json {
                 true => Some(format!("{event}\n")),
-                false => line::event(screen, event),
+                false => line::event(screen, &mut names, event),
             };
             output::print(&text.unwrap_or_default())?;
             since = event["seq"].as_u64().unwrap_or(since);
