@@ -2,8 +2,9 @@
 //!
 //! Steps are separated by `;`: `say TEXT`, `think TEXT`, `sleep MS`, `tool NAME JSON`,
 //! `own NAME JSON`, `ask NAME JSON`, `usage IN OUT`, `session ID`, `flood BYTES`, `long BYTES`,
-//! `errors BYTES`, `garbage`, `stderr TEXT`, `run COMMAND`, `child`, `deaf`, `hang`, `exit CODE`,
-//! `fail REASON`, `late MS TEXT`, `final TEXT`. Anything else is repeated as the answer.
+//! `errors BYTES`, `garbage`, `stderr TEXT`, `run COMMAND`, `child`, `plan A,B`, `deaf`, `hang`,
+//! `exit CODE`, `fail REASON`, `late MS TEXT`, `final TEXT`. Anything else is repeated as the
+//! answer.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it speaks a protocol over them")]
 
 use std::{
@@ -124,6 +125,11 @@ impl Agent {
             "stderr" => eprintln!("{rest}"),
             "run" => self.run(rest),
             "child" => self.child(),
+            "plan" => {
+                let items: Vec<Value> =
+                    rest.split(',').map(|title| json!({"title": title.trim()})).collect();
+                self.say("plan", json!({"items": items}));
+            }
             "deaf" => self.deaf = true,
             "hang" => loop {
                 std::thread::sleep(Duration::from_secs(60));

@@ -38,6 +38,7 @@ mod templates;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod todos;
 mod tokens;
 mod tools;
 mod worktree;
@@ -79,6 +80,8 @@ const SHUTDOWN_MAX: Duration = Duration::from_secs(9);
 
 /// How the names of their streams begin.
 const RUN_STREAMS: &str = "run/";
+/// How the names of sessions' streams begin.
+const SESSION_STREAMS: &str = "session/";
 /// The last event of a run.
 const DELETED: &str = "run.deleted";
 
@@ -115,6 +118,7 @@ impl Runs {
         let runs = Self { shared: Arc::clone(&shared) };
         // Heard before anything is looked at, so that nothing is missed.
         let news = shared.engine.grown(RUN_STREAMS);
+        let sessions = shared.engine.grown(SESSION_STREAMS);
         recovery::recover(&shared).await?;
         let tidied = Arc::clone(&shared);
         tokio::task::spawn_blocking(move || {
@@ -122,6 +126,7 @@ impl Runs {
             removal::remove_unfinished(&tidied);
         });
         tokio::spawn(Arc::clone(&shared).attend(news));
+        tokio::spawn(todos::show(Arc::clone(&shared), sessions));
         tokio::spawn(Schedule::of(shared).work(wishes));
         Ok(runs)
     }

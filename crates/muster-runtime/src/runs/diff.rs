@@ -9,7 +9,10 @@ mod plain;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex as StdMutex, PoisonError},
+    sync::{
+        Arc, Mutex as StdMutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -58,15 +61,27 @@ pub(crate) struct Place<'a> {
     pub(crate) home: &'a Path,
 }
 
-/// The shadows of all runs; trees of one run are recorded one after the other.
+/// The shadows of all runs.
 #[derive(Default)]
-pub(crate) struct Shadows(StdMutex<BTreeMap<RunId, Arc<Mutex<Latest>>>>);
+pub(crate) struct Shadows(StdMutex<BTreeMap<RunId, Arc<Shadow>>>);
 
-/// The newest tree of each directory, by its path.
-type Latest = BTreeMap<PathBuf, Tree>;
+/// The shadow of one run. Its trees are recorded one after the other; whoever waits for one takes
+/// the next that is begun, so that many turns at once cost as much as two.
+#[derive(Default)]
+struct Shadow {
+    begun: AtomicU64,
+    latest: Mutex<BTreeMap<PathBuf, Recorded>>,
+}
+
+/// The newest tree of a directory.
+struct Recorded {
+    tree: Tree,
+    /// Which recording of the run it was.
+    number: u64,
+}
 
 impl Shadows {
-    fn of(&self, run: RunId) -> Arc<Mutex<Latest>> {
+    fn of(&self, run: RunId) -> Arc<Shadow> {
         let mut shadows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(shadows.entry(run).or_default())
     }
@@ -78,22 +93,28 @@ impl Shadows {
         run: RunId,
         workdir: &Path,
     ) -> Result<Tree, String> {
-        let lock = self.of(run);
-        let mut latest = lock.lock().await;
-        let place = place(shared, run, workdir)?;
+        let shadow = self.of(run);
+        let asked = shadow.begun.load(Ordering::SeqCst);
+        let mut latest = shadow.latest.lock().await;
         let known = latest.get(workdir);
+        // Begun after it was asked for: it shows everything that was there then.
+        if let Some(known) = known.filter(|known| known.number > asked) {
+            return Ok(known.tree.clone());
+        }
+        let number = shadow.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let place = place(shared, run, workdir)?;
+        let known = known.map(|known| &known.tree);
         let recorded = async {
-            if git::is_there() {
-                git::snapshot(&place, known).await
-            } else {
-                plain::snapshot(&place)
+            match git::is_there() {
+                true => git::snapshot(&place, known).await,
+                false => plain::snapshot(&place),
             }
         };
         let tree = match tokio::time::timeout(SNAPSHOT_MAX, recorded).await {
             Ok(tree) => tree?,
             Err(_) => return Err(format!("it took longer than {} s", SNAPSHOT_MAX.as_secs())),
         };
-        latest.insert(workdir.to_owned(), tree.clone());
+        latest.insert(workdir.to_owned(), Recorded { tree: tree.clone(), number });
         Ok(tree)
     }
 

@@ -271,7 +271,16 @@ impl Lane {
     async fn catch_up_file(&mut self) {
         let (shared, run, after) = (Arc::clone(&self.shared), self.run, self.after);
         let log = self.log.clone();
-        let repaired = move || log.repair(shared.engine.store(), run, after);
+        let repaired = move || {
+            let is_there = |docs: &muster_core::Documents<Room>| {
+                Ok(muster_core::run::lookup::find_run(docs)?.is_some())
+            };
+            // Of a run that is gone no file is made.
+            match shared.engine.read::<Room, bool>(&run.stream(), is_there) {
+                Ok(true) => log.repair(shared.engine.store(), run, after),
+                Ok(false) | Err(_) => Ok(()),
+            }
+        };
         settle(tokio::task::spawn_blocking(repaired).await, run, "events.jsonl");
     }
 

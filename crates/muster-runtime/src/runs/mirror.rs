@@ -122,6 +122,7 @@ impl Mirror {
                 driver: Some(driver(&run)),
                 ..Create::default()
             };
+            self.shared.lists.know(&session, self.run, node);
             return self.perform(session, Command::Create(Box::new(create))).await;
         }
         let Some(told) = self.told(&event) else { return };

@@ -15,6 +15,7 @@ use muster_core::{
         node::Process,
         record::{RunStatus, StatusCode},
     },
+    session::SessionId,
 };
 use muster_store::StoreError;
 
@@ -87,6 +88,16 @@ async fn follow(shared: &Arc<Shared>, run: RunId) {
         Ok((effect::outstanding(docs)?, restarted, record.status.is_active()))
     };
     let Ok((effects, restarted, active)) = shared.view(run, known).await else { return };
+    let nodes = |docs: &Documents<Room>| {
+        let nodes = lookup::nodes(docs)?;
+        let sessions = nodes.iter().map(|node| (node.id, node.muster_session_id.to_string()));
+        Ok(sessions.collect::<Vec<_>>())
+    };
+    for (node, session) in shared.view(run, nodes).await.unwrap_or_default() {
+        if let Some(session) = SessionId::of(&session) {
+            shared.lists.know(&session, run, node);
+        }
+    }
     // The lane of every run compares its file of events with the store.
     let Ok(lane) = shared.lane(run) else { return };
     if active && lane.send(LaneOrder::Perform(effects)).is_err() {

@@ -4,12 +4,9 @@
 use std::{sync::Arc, time::Duration};
 
 use muster_core::run::{Ask, id::RunId, lookup};
-use tokio::sync::oneshot;
 
 use super::{
     artifacts::make_private,
-    lane::LaneOrder,
-    schedule::Wish,
     shared::{AskError, Shared},
 };
 
@@ -30,19 +27,15 @@ pub(crate) async fn delete(shared: &Arc<Shared>, run: RunId) -> Result<(), AskEr
     if let Ok(outcome) = tokio::time::timeout(PATIENCE, over).await {
         outcome?;
     }
+    // Its lane sees that the run is gone, ends what is left of it, and clears its files away.
     let lane = shared.lane(run)?;
-    let (stopped, stop) = oneshot::channel();
-    if lane.send(LaneOrder::Stop(stopped)).is_ok() && stop.await.is_err() {
-        tracing::warn!(%run, "a run ended before it was told to");
-    }
-    shared.forget_lane(run);
-    shared.wish(Wish::Forget(run));
     let (gone, asked) = (Arc::clone(shared), run);
-    let removed = tokio::task::spawn_blocking(move || gone.forget(asked)).await;
-    if let Ok(outcome) = removed {
+    if let Ok(outcome) = tokio::task::spawn_blocking(move || gone.forget(asked)).await {
         outcome?;
     }
-    discard(shared, run);
+    if tokio::time::timeout(PATIENCE, lane.closed()).await.is_err() {
+        tracing::warn!(%run, "what is left of a deleted run takes long to end");
+    }
     Ok(())
 }
 

@@ -29,6 +29,7 @@ use super::{
     lane::{self, LaneOrder},
     schedule::Wish,
     settings::RunsSettings,
+    todos::Lists,
     tokens::Tokens,
 };
 use crate::{Engine, ExecuteError, herald::Grown};
@@ -59,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) mark: String,
     /// Says when everything ends.
     pub(crate) closing: watch::Sender<bool>,
+    /// Todo lists of nodes.
+    pub(crate) lists: Lists,
     /// Tokens of the agents that are there.
     pub(crate) tokens: Tokens,
     schedule: mpsc::UnboundedSender<Wish>,
@@ -93,6 +96,7 @@ impl Shared {
             lanes: Mutex::default(),
             planned: Mutex::default(),
             callers: Mutex::default(),
+            lists: Lists::default(),
             tokens: Tokens::default(),
             runtime: Handle::current(),
             lock: Mutex::new(Some(lock)),

@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
-use muster_core::run::{
-    Ask, Fact,
-    approval::{Resolution, Verdict as Decided},
-    edge::ActorKind,
-    event::LogSource,
-    id::TurnId,
-    node::PermissionsMode,
-    provider::{Outcome, ProviderEvent},
-    turn::TurnReason,
+use muster_core::{
+    run::{
+        Ask, Fact,
+        approval::{Resolution, Verdict as Decided},
+        edge::ActorKind,
+        event::LogSource,
+        id::TurnId,
+        lookup,
+        node::{NodeTodo, PermissionsMode},
+        provider::{Outcome, ProviderEvent},
+        turn::TurnReason,
+    },
+    session::SessionId,
 };
 use tokio::time::Instant;
 
@@ -18,6 +22,7 @@ use super::Driver;
 use crate::runs::{
     provider::{Signal, Verdict},
     shared::RunEvents,
+    todos,
 };
 
 /// Signs of life are told this often at most.
@@ -80,7 +85,7 @@ impl Driver {
             ProviderEvent::Beat => self.beat(turn).await,
             ProviderEvent::Plan { items } => {
                 self.flush().await;
-                self.report(Ask::ShowTodos { node: self.node, todos: items }).await;
+                self.plan(&items).await;
             }
             ProviderEvent::TurnEnded(outcome) => self.ended(turn, outcome).await,
             ProviderEvent::ApprovalRequested { .. } => {
@@ -101,6 +106,17 @@ impl Driver {
                 let events = self.report(Ask::Report { turn, event }).await;
                 self.note(&events);
             }
+        }
+    }
+
+    /// Keeps what the program plans in the node's session, which the node shows.
+    async fn plan(&self, items: &[NodeTodo]) {
+        let node = self.node;
+        let known = move |docs: &_| Ok(lookup::node(docs, node)?.muster_session_id.to_string());
+        let session = self.shared.view(self.run, known).await.ok();
+        if let Some(session) = session.and_then(|session| SessionId::of(&session)) {
+            self.shared.lists.know(&session, self.run, node);
+            todos::plan(&self.shared, session, items).await;
         }
     }
 

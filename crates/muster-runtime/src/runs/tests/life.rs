@@ -249,6 +249,34 @@ async fn runs_tie_1_the_session_of_a_node_is_told_what_it_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn runs_tie_2_a_node_shows_its_own_list_before_its_programs_plan() {
+    let stage = Stage::set().await;
+    let node = stage.add("worker", "implementer");
+    let titles = |stage: &Stage| -> Vec<String> {
+        stage.node(node).todos.into_iter().map(|todo| todo.content).collect()
+    };
+    stage.say(node, "plan look, write; final planned");
+    stage.ended(node, 1).await;
+    stage.until("the plan is shown", |stage| titles(stage) == ["look", "write"]).await;
+    let session = stage.node(node).muster_session_id.to_string();
+    let session = muster_core::session::SessionId::of(&session).unwrap();
+    let todo = serde_json::json!({"todo": {
+        "op": "replace", "scopeKey": "main", "items": [{"id": "1", "title": "mine"}],
+    }});
+    let record = muster_core::session::command::Record::of(
+        muster_core::session::command::Author::Outside,
+        "note",
+        todo.as_object().cloned().unwrap(),
+    );
+    let command = muster_core::session::Command::Record(Box::new(record));
+    let work = move |draft: &mut muster_core::Draft<'_, muster_core::session::Sessions>| {
+        draft.apply(&command).map(drop)
+    };
+    stage.runs.engine().execute(session.stream(), work).unwrap();
+    stage.until("its own list is shown", |stage| titles(stage) == ["mine"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_second_server_over_the_same_folder_is_refused() {
     let stage = Stage::set().await;
     let store = muster_store::SqliteStore::open(&stage.settings.home, Default::default()).unwrap();

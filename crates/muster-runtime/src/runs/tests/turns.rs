@@ -68,7 +68,8 @@ fn normalised(events: &[Value]) -> String {
 }
 
 fn plain(value: &mut Value, names: &mut std::collections::BTreeMap<String, String>) {
-    const LEFT_OUT: [&str; 13] = [
+    const LEFT_OUT: [&str; 14] = [
+        "activeSeconds",
         "size",
         "sha256",
         "path",
@@ -123,16 +124,21 @@ async fn the_events_of_one_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_1_nodes_and_runs_work_side_by_side() {
+async fn runs_pit_1_eight_nodes_take_hardly_longer_than_one_takes_time() {
     let stage = Stage::set().await;
     let nodes: Vec<_> = (0..8).map(|at| stage.add(&format!("n{at}"), "implementer")).collect();
     let began = Instant::now();
+    stage.say(nodes[0], "sleep 2000; final alone");
+    stage.ended(nodes[0], 1).await;
+    let alone = began.elapsed();
+    let began = Instant::now();
     nodes.iter().for_each(|node| stage.say(*node, "sleep 2000; final done"));
-    for node in &nodes {
-        stage.ended(*node, 1).await;
+    for (node, count) in nodes.iter().zip([2].into_iter().chain([1; 7])) {
+        stage.ended(*node, count).await;
     }
-    let took = began.elapsed();
-    assert!(took < Duration::from_secs(3), "8 nodes of 2 s took {took:?}");
+    // On a machine that has nothing else to do one takes 2.1 s and eight take 2.3 s.
+    let together = began.elapsed();
+    assert!(together < alone + Duration::from_millis(900), "{alone:?}, together {together:?}");
     let turns: Vec<_> = nodes.iter().flat_map(|node| stage.turns(*node)).collect();
     assert!(turns.iter().all(|turn| turn.status == Some(TurnStatus::Completed)));
 }
