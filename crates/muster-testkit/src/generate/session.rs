@@ -12,8 +12,8 @@ use muster_core::{
 use muster_runtime::{Engine, ExecuteError};
 use serde_json::{Map, Value, json};
 
-/// Calls with a result each in one turn. Turns are long, because the end of each makes a text of the
-/// whole tree.
+/// Calls with a result each in one turn. Turns are long, because the end of each makes a text of
+/// the whole tree.
 const CALLS_PER_TURN: u64 = 2_500;
 /// Calls in one transaction.
 const CALLS: u64 = 5;

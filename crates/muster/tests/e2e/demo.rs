@@ -31,7 +31,7 @@ fn a_scripted_team_fails_its_check_mends_it_and_is_done() {
     assert!(diffs.filter(changed).count() >= 3);
     let planned =
         |event: &&Value| event["patch"]["todos"].as_array().is_some_and(|t| !t.is_empty());
-    assert!(of("node.patch").iter().any(|event| planned(&event)), "todos are shown");
+    assert!(of("node.patch").iter().any(planned), "todos are shown");
     let program = fs::read_to_string(folder.join("project/greet.sh")).unwrap();
     assert!(program.contains("${1:-world}"), "{program}");
     assert!(folder.join("project/docs/greet.md").is_file());
