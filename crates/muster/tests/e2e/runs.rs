@@ -6,6 +6,7 @@ mod edges;
 mod errors;
 mod files;
 mod inputs;
+mod killed;
 mod line;
 mod lists;
 mod nodes;
