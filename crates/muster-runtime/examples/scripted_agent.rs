@@ -1,10 +1,10 @@
 //! An agent without a model, for tests: it does what its input says, step by step.
 //!
 //! Steps are separated by `;`: `say TEXT`, `think TEXT`, `sleep MS`, `tool NAME JSON`,
-//! `own NAME JSON`, `ask NAME JSON`, `usage IN OUT`, `session ID`, `flood BYTES`, `long BYTES`,
-//! `errors BYTES`, `garbage`, `stderr TEXT`, `run COMMAND`, `child`, `plan A,B`, `deaf`, `hang`,
-//! `exit CODE`, `fail REASON`, `late MS TEXT`, `final TEXT`. Anything else is repeated as the
-//! answer.
+//! `own NAME JSON`, `bulk BYTES`, `ask NAME JSON`, `usage IN OUT`, `session ID`, `flood BYTES`,
+//! `long BYTES`, `errors BYTES`, `garbage`, `stderr TEXT`, `run COMMAND`, `child`, `plan A,B`,
+//! `deaf`, `hang`, `exit CODE`, `fail REASON`, `late MS TEXT`, `final TEXT`. Anything else is
+//! repeated as the answer.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it speaks a protocol over them")]
 
 use std::{
@@ -112,7 +112,8 @@ impl Agent {
             "think" => self.say("message.assistant.thinking.delta", json!({"delta": rest})),
             "sleep" => return self.sleep(number()),
             "tool" => return self.tool(rest),
-            "own" => self.own(rest),
+            "own" => self.own(rest, "ok"),
+            "bulk" => self.own("read", &"x".repeat(usize::try_from(number()).unwrap_or(0))),
             "ask" => return self.ask(rest),
             "usage" => self.usage(rest),
             "session" => self.say("session", json!({"sessionId": rest})),
@@ -209,12 +210,12 @@ impl Agent {
         Then::GoOn
     }
 
-    fn own(&mut self, rest: &str) {
+    fn own(&mut self, rest: &str, output: &str) {
         let (name, args) = arguments(rest);
         let id = self.call_id();
         self.say("tool.proposed", json!({"tool": {"id": id, "name": name, "args": args}}));
         self.say("tool.started", json!({"toolId": id}));
-        self.say("tool.completed", json!({"toolId": id, "result": {"ok": true, "output": "ok"}}));
+        self.say("tool.completed", json!({"toolId": id, "result": {"ok": true, "output": output}}));
     }
 
     fn ask(&mut self, rest: &str) -> Then {

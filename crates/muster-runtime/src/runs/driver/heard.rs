@@ -92,13 +92,19 @@ impl Driver {
                 self.flush().await;
                 self.asked(turn, event).await;
             }
+            ProviderEvent::ToolCompleted { id, result, error } => {
+                self.flush().await;
+                let result = self.bounded(turn, result).await;
+                let event = ProviderEvent::ToolCompleted { id, result, error };
+                let events = self.report(Ask::Report { turn, event }).await;
+                self.note(&events);
+            }
             event @ (ProviderEvent::SessionStarted { .. }
             | ProviderEvent::ThoughtDelta { .. }
             | ProviderEvent::Thought { .. }
             | ProviderEvent::ToolProposed(_)
             | ProviderEvent::ApprovalWithdrawn { .. }
             | ProviderEvent::ToolStarted { .. }
-            | ProviderEvent::ToolCompleted { .. }
             | ProviderEvent::Usage { .. }
             | ProviderEvent::Progress { .. }
             | ProviderEvent::Log { .. }) => {

@@ -190,3 +190,19 @@ async fn garbage_and_a_flood_of_errors_are_logged_and_passed_over() {
     assert!(logs.iter().any(|event| event["line"] == "plain text"));
     assert!(logs.len() < 200, "{} lines were told", logs.len());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_prov_3_a_long_outcome_goes_to_a_file() {
+    let stage = Stage::set().await;
+    let node = stage.add("reader", "implementer");
+    stage.say(node, "bulk 3000000; final read it");
+    stage.ended(node, 1).await;
+    let completed = stage.events_of("tool.completed").remove(0);
+    assert!(completed["result"]["output"].as_str().unwrap().len() < 17_000);
+    assert_eq!(completed["result"]["truncated"], true);
+    let files = stage.events_of("artifact.created");
+    let file = files.iter().find(|event| event["artifact"]["name"] == "tool.log").unwrap();
+    assert_eq!(file["artifact"]["size"], 3_000_000);
+    let id = file["artifact"]["id"].as_str().unwrap();
+    assert_eq!(completed["result"]["outputRef"], format!("artifact://{id}").as_str());
+}
