@@ -2,6 +2,8 @@
 
 mod bridge;
 mod bridge_shapes;
+mod run_shapes;
+mod runs;
 #[cfg(test)]
 mod tests;
 
@@ -29,8 +31,10 @@ pub fn document(registry: &Registry) -> Value {
     }
     paths.extend(fixed_paths());
     paths.extend(bridge::paths());
+    paths.extend(runs::paths());
     schemas.insert("HttpError".to_owned(), http_error_schema());
     schemas.extend(bridge_shapes::schemas());
+    schemas.extend(run_shapes::schemas());
     json!({
         "openapi": "3.1.0",
         "info": {

@@ -29,6 +29,16 @@ pub(crate) fn post<H: Handler<T, Arc<Site>>, T: 'static>(path: &'static str, ans
     Route { method: "post", path, answer: routing::post(answer) }
 }
 
+/// Changes a part of something.
+pub(crate) fn patch<H: Handler<T, Arc<Site>>, T: 'static>(path: &'static str, answer: H) -> Route {
+    Route { method: "patch", path, answer: routing::patch(answer) }
+}
+
+/// Puts something in the place of what is there.
+pub(crate) fn put<H: Handler<T, Arc<Site>>, T: 'static>(path: &'static str, answer: H) -> Route {
+    Route { method: "put", path, answer: routing::put(answer) }
+}
+
 /// Removes something.
 pub(crate) fn delete<H: Handler<T, Arc<Site>>, T: 'static>(path: &'static str, answer: H) -> Route {
     Route { method: "delete", path, answer: routing::delete(answer) }

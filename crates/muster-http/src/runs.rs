@@ -14,47 +14,56 @@ mod socket;
 
 use std::sync::Arc;
 
-use axum::{
-    Router,
-    routing::{delete, get, patch, post, put},
+use axum::Router;
+
+use crate::{
+    route::{self, Route, delete, get, patch, post, put},
+    site::Site,
 };
 
-use crate::site::Site;
-
-/// All routes of runs.
+/// The router of all routes of runs.
 pub(crate) fn routes() -> Router<Arc<Site>> {
-    Router::new()
-        .route("/api/health", get(life::health))
-        .route("/api/runs", get(life::list).post(life::create))
-        .route("/api/runs/{run}", get(life::show).patch(life::edit).delete(life::remove))
-        .route("/api/runs/{run}/verify", post(life::verify))
-        .route("/api/runs/{run}/events", get(history::events))
-        .route("/api/runs/{run}/turns", get(history::turns))
-        .route("/api/runs/{run}/turns/{turn}", get(history::turn))
-        .route("/api/runs/{run}/artifacts", get(history::artifacts))
-        .route("/api/runs/{run}/artifacts/{artifact}", get(history::artifact))
-        .route("/api/runs/{run}/artifacts/{artifact}/raw", get(history::raw))
-        .route("/api/runs/{run}/nodes", post(graph::create_node))
-        .route("/api/runs/{run}/nodes/{node}", patch(graph::edit_node).delete(graph::delete_node))
-        .route("/api/runs/{run}/nodes/{node}/reset", post(graph::reset))
-        .route("/api/runs/{run}/nodes/{node}/start", post(graph::start))
-        .route("/api/runs/{run}/nodes/{node}/stop", post(graph::stop))
-        .route("/api/runs/{run}/nodes/{node}/interrupt", post(graph::interrupt))
-        .route("/api/runs/{run}/nodes/{node}/inbox", get(graph::inbox))
-        .route("/api/runs/{run}/nodes/{node}/inbox/{item}", delete(graph::cancel))
-        .route("/api/runs/{run}/edges", post(graph::put_edge))
-        .route("/api/runs/{run}/edges/{edge}", delete(graph::delete_edge))
-        .route("/api/runs/{run}/chat", post(graph::chat))
-        .route("/api/approvals", get(approvals::list))
-        .route("/api/approvals/{approval}/resolve", post(approvals::resolve))
-        .route("/api/attention", get(approvals::attention))
-        .route("/api/templates", get(shelf::list).post(shelf::create))
-        .route("/api/templates/{name}", get(shelf::show).merge(shelf_changes()))
-        .route("/api/fs/list", get(shelf::folders))
-        .route("/api/providers", get(shelf::providers))
-        .route("/ws", get(socket::open))
+    route::router(listed())
 }
 
-fn shelf_changes() -> axum::routing::MethodRouter<Arc<Site>> {
-    put(shelf::change).delete(shelf::remove)
+/// All routes of runs.
+pub(crate) fn listed() -> Vec<Route> {
+    vec![
+        get("/api/health", life::health),
+        get("/api/runs", life::list),
+        post("/api/runs", life::create),
+        get("/api/runs/{run}", life::show),
+        patch("/api/runs/{run}", life::edit),
+        delete("/api/runs/{run}", life::remove),
+        post("/api/runs/{run}/verify", life::verify),
+        get("/api/runs/{run}/events", history::events),
+        get("/api/runs/{run}/turns", history::turns),
+        get("/api/runs/{run}/turns/{turn}", history::turn),
+        get("/api/runs/{run}/artifacts", history::artifacts),
+        get("/api/runs/{run}/artifacts/{artifact}", history::artifact),
+        get("/api/runs/{run}/artifacts/{artifact}/raw", history::raw),
+        post("/api/runs/{run}/nodes", graph::create_node),
+        patch("/api/runs/{run}/nodes/{node}", graph::edit_node),
+        delete("/api/runs/{run}/nodes/{node}", graph::delete_node),
+        post("/api/runs/{run}/nodes/{node}/reset", graph::reset),
+        post("/api/runs/{run}/nodes/{node}/start", graph::start),
+        post("/api/runs/{run}/nodes/{node}/stop", graph::stop),
+        post("/api/runs/{run}/nodes/{node}/interrupt", graph::interrupt),
+        get("/api/runs/{run}/nodes/{node}/inbox", graph::inbox),
+        delete("/api/runs/{run}/nodes/{node}/inbox/{item}", graph::cancel),
+        post("/api/runs/{run}/edges", graph::put_edge),
+        delete("/api/runs/{run}/edges/{edge}", graph::delete_edge),
+        post("/api/runs/{run}/chat", graph::chat),
+        get("/api/approvals", approvals::list),
+        post("/api/approvals/{approval}/resolve", approvals::resolve),
+        get("/api/attention", approvals::attention),
+        get("/api/templates", shelf::list),
+        post("/api/templates", shelf::create),
+        get("/api/templates/{template}", shelf::show),
+        put("/api/templates/{template}", shelf::change),
+        delete("/api/templates/{template}", shelf::remove),
+        get("/api/providers", shelf::providers),
+        get("/api/fs/list", shelf::folders),
+        get("/ws", socket::open),
+    ]
 }

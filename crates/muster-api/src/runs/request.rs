@@ -1,6 +1,7 @@
 //! What bodies of requests about runs may say, and the commands that they mean.
 
 mod layout;
+mod schemas;
 
 use std::sync::LazyLock;
 
@@ -16,6 +17,8 @@ use muster_core::run::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+pub use self::schemas::schemas;
 
 use self::layout::LayoutInput;
 use super::{

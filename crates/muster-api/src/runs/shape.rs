@@ -33,6 +33,14 @@ impl Shape {
         all.flat_map(|properties| properties.keys().map(String::as_str))
     }
 
+    /// The shape for documents.
+    pub(super) fn schema(&self) -> Value {
+        let all = self.0.iter().filter_map(properties).flatten();
+        let properties: Map<String, Value> =
+            all.map(|(name, value)| (name.clone(), value.clone())).collect();
+        json!({"type": "object", "properties": properties, "additionalProperties": false})
+    }
+
     /// Whether it has every field that a body names.
     pub(super) fn covers(&self, fields: &Map<String, Value>) -> bool {
         fields.keys().all(|name| self.property(name).is_some())

@@ -6,7 +6,7 @@ use muster_api::Registry;
 use serde_json::Value;
 
 use super::document;
-use crate::{bridge, site};
+use crate::{bridge, runs, site};
 
 /// Methods and paths of the document.
 fn documented(document: &Value) -> BTreeSet<(String, String)> {
@@ -23,6 +23,7 @@ fn every_route_is_in_the_document_and_nothing_else_is() {
     let registry = Registry::default();
     let document = document(&registry);
     let routes = bridge::unprefixed().into_iter().chain(site::own_routes());
+    let routes = routes.chain(runs::listed());
     let mut expected = BTreeSet::from([("post".to_owned(), "/mcp".to_owned())]);
     for route in routes.filter(|route| !route.path.starts_with("/assets/")) {
         match route.path.strip_suffix("{name}") {
@@ -70,5 +71,22 @@ fn every_reference_points_at_a_component() {
     for reference in references {
         let path = format!("/components/{}", reference.split('"').next().unwrap());
         assert!(document.pointer(&path).is_some(), "{path}");
+    }
+}
+
+#[test]
+fn every_route_of_runs_says_what_it_takes_and_gives() {
+    let document = document(&Registry::default());
+    for route in runs::listed() {
+        let operation = &document["paths"][route.path][route.method];
+        let place = format!("{} {}", route.method, route.path);
+        assert!(!operation["summary"].as_str().unwrap().is_empty(), "{place}");
+        let takes = matches!(route.method, "post" | "patch" | "put");
+        assert_eq!(takes, operation["requestBody"].is_object(), "{place}");
+        let named = operation["parameters"].as_array().unwrap().iter();
+        let ids = named.filter(|parameter| parameter["in"] == "path").count();
+        assert_eq!(ids, route.path.matches('{').count(), "{place}");
+        let error = &operation["responses"]["403"]["content"]["application/json"]["schema"];
+        assert_eq!(error["$ref"], "#/components/schemas/RunError", "{place}");
     }
 }

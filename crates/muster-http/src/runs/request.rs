@@ -142,9 +142,9 @@ impl Named {
         self.id("approval", RunCode::UnknownApproval, "approval")
     }
 
-    /// A name as it stands there.
-    pub(super) fn name(&self) -> String {
-        self.0.get("name").cloned().unwrap_or_default()
+    /// The name of a template, as it stands there.
+    pub(super) fn template(&self) -> String {
+        self.0.get("template").cloned().unwrap_or_default()
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) async fn show(
     tell(&site, move |app| {
         let runs = app.runs();
         let shelf = runs.templates(runs.repository(cwd)?);
-        Ok(Json::of(&shelf.show(&named.name())?))
+        Ok(Json::of(&shelf.show(&named.template())?))
     })
     .await
 }
@@ -50,7 +50,7 @@ pub(super) async fn create(State(site): State<Arc<Site>>, asked: Asked) -> Answe
 /// Changes a template of the user.
 pub(super) async fn change(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
     let input = request::template(asked.fields)?;
-    let name = named.name();
+    let name = named.template();
     if input.name.is_some_and(|given| given != name) {
         let detail = "name stands in the path and cannot change";
         return Err(RunFault::new(RunCode::ReadOnlyField, detail).at("name").into());
@@ -62,7 +62,7 @@ pub(super) async fn change(State(site): State<Arc<Site>>, named: Named, asked: A
 /// Removes a template of the user.
 pub(super) async fn remove(State(site): State<Arc<Site>>, named: Named) -> Answer {
     tell(&site, move |app| {
-        let name = app.runs().templates(None).remove(&named.name())?;
+        let name = app.runs().templates(None).remove(&named.template())?;
         Ok(Json::from(json!({"name": name})))
     })
     .await

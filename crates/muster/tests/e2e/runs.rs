@@ -130,6 +130,20 @@ while read -r line; do case "$line" in
     "content":"The run is complete."}';;
 esac; done"""]
 
+[profiles.custom.talker]
+command = ["sh", "-c", '''
+while read -r line; do case "$line" in
+  *'"type":"prompt"'*) printf '%s%s\n' '{"type":"message.assistant.final","content":' \
+    '"{\"type\":\"tool.call\",\"id\":\"1\",\"name\":\"complete_run\",\"args\":{}}"}';;
+esac; done''']
+
+[profiles.custom.teller]
+command = ["sh", "-c", '''
+while read -r line; do case "$line" in
+  *'"type":"prompt"'*) printf '%s' "$MUSTER_NODE_TOKEN" > told.txt; \
+    echo '{"type":"message.assistant.delta","delta":"told"}'; sleep 600;;
+esac; done''']
+
 [profiles.custom.sleeper]
 command = ["sh", "-c", "sleep 600"]
 "#;

@@ -112,7 +112,7 @@ impl Line {
                 news = follower.next() => Happened::News(news),
             };
             match happened {
-                Happened::Stop => return Err(End::Shutdown),
+                Happened::Stop => return Err(self.last_events(socket, &mut follower).await),
                 Happened::Said(said) => self.hear(socket, said).await?,
                 Happened::Tick => self.ping(socket).await?,
                 Happened::News(Ok(News::Frames(frames))) => self.events(socket, frames).await?,
@@ -123,6 +123,25 @@ impl Line {
                     return Err(End::Broken);
                 }
             }
+        }
+    }
+
+    /// What was written before the server stops is still sent, as far as there is time for it.
+    async fn last_events(&self, socket: &mut WebSocket, follower: &mut Follower) -> End {
+        let last = match self.wish.run {
+            Some(run) => ask(&self.site, move |app| app.runs().last_seq(run)).await.unwrap_or(0),
+            None => 0,
+        };
+        let sending = async {
+            while follower.position() < last {
+                let Ok(News::Frames(frames)) = follower.next().await else { break };
+                self.events(socket, frames).await?;
+            }
+            Ok::<_, End>(())
+        };
+        match timeout(SOCKET_GOODBYE_MAX, sending).await {
+            Ok(Err(end)) => end,
+            Ok(Ok(())) | Err(_) => End::Shutdown,
         }
     }
 

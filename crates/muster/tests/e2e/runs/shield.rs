@@ -1,9 +1,9 @@
 //! Who may use the routes of runs (RUNS-SEC-1, RUNS-SEC-2).
 
-use muster_testkit::server::{Request, Socket};
+use muster_testkit::server::{Request, ServerProcess, Socket};
 use serde_json::json;
 
-use super::Client as _;
+use super::{Client as _, agent, drive, started, until};
 use crate::program::serve;
 
 #[test]
@@ -54,4 +54,64 @@ fn runs_sec_1_everything_but_health_needs_the_token() {
     assert_eq!(open("/ws").err().unwrap().status, 401);
     let elsewhere = Request::new("GET", &format!("/api/runs?token={token}"));
     assert_eq!(server.send(&elsewhere).unwrap().status, 401, "only of the WebSocket");
+}
+
+/// Every route of runs in the document, with an id in the place of each parameter.
+fn documented(server: &ServerProcess) -> Vec<(String, String)> {
+    let document = server.send(&server.request("GET", "/openapi.json")).unwrap().json().unwrap();
+    let mut routes = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let other = path.starts_with("/api/ops") || path == "/api/session" || path == "/api/health";
+        if other || !(path.starts_with("/api/") || path == "/ws") {
+            continue;
+        }
+        let parts = path.split('/').map(|part| if part.starts_with('{') { "x" } else { part });
+        let target = parts.collect::<Vec<_>>().join("/");
+        let methods = item.as_object().unwrap().keys();
+        routes.extend(methods.map(|method| (method.to_uppercase(), target.clone())));
+    }
+    routes
+}
+
+#[test]
+fn runs_sec_2_every_route_of_the_document_is_behind_the_shield() {
+    let server = serve(&[]);
+    let routes = documented(&server);
+    assert!(routes.len() > 30, "{routes:?}");
+    let bearer = format!("Bearer {}", server.token().unwrap());
+    for (method, path) in &routes {
+        let request = || Request::new(method, path).json(&json!({}));
+        let told = |request: Request| {
+            let reply = server.send(&request).unwrap();
+            (reply.status, reply.json().unwrap()["error"].as_str().unwrap().to_owned())
+        };
+        let what = format!("{method} {path}");
+        assert_eq!(told(request()), (401, "UNAUTHORIZED".to_owned()), "{what}");
+        let named = request().header("Authorization", &bearer);
+        let forged = named.clone().header("Host", "evil.example");
+        assert_eq!(told(forged), (403, "FORBIDDEN_HOST".to_owned()), "{what}");
+        let foreign = named.header("Origin", "http://evil.example");
+        assert_eq!(told(foreign), (403, "FORBIDDEN_ORIGIN".to_owned()), "{what}");
+    }
+}
+
+#[test]
+fn runs_pit_49_the_token_of_a_node_opens_no_route() {
+    let server = drive();
+    let dir = tempfile::tempdir().unwrap();
+    let run = started(&server, dir.path(), json!({}));
+    let node = agent(&server, &run, "teller", json!({}));
+    server.fine("POST", &format!("{run}/chat"), json!({"content": "x"}));
+    until(&server, &run, |run| run["nodes"][&node]["connection"]["streaming"] == true);
+    let token = std::fs::read_to_string(dir.path().join("told.txt")).unwrap();
+    assert!(token.len() > 20, "a node has a token of its own: {token:?}");
+    assert_ne!(Some(token.as_str()), server.token());
+    for (method, path) in documented(&server) {
+        let request = Request::new(&method, &path).json(&json!({}));
+        let request = request.header("Authorization", &format!("Bearer {token}"));
+        assert_eq!(server.send(&request).unwrap().status, 401, "{method} {path}");
+    }
+    let query = format!("/ws?token={token}");
+    let refused = Socket::open(server.address(), &query, &[]).unwrap().err().unwrap();
+    assert_eq!(refused.status, 401);
 }
