@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Client as _, id_of};
-use crate::program::serve;
+use crate::program::{muster, serve, stderr, stdout};
 
 #[test]
 fn runs_are_listed_by_their_newest_change_page_by_page() {
@@ -118,4 +118,22 @@ fn a_deleted_run_is_gone_and_its_neighbours_stay() {
     let left = server.see("/api/runs");
     assert_eq!(left["runs"].as_array().unwrap().len(), 1);
     assert_eq!(left["runs"][0]["id"], id_of(&stays));
+}
+
+#[test]
+fn the_doctor_proves_runs_layouts_answers_and_what_is_gone() {
+    let server = serve(&[]);
+    let (gone, stays) = (server.run(json!({})), server.run(json!({"goal": "g"})));
+    let lead = server.node(&stays, "lead", "orchestrator");
+    let worker = server.node(&stays, "worker", "implementer");
+    server.fine("POST", &format!("{stays}/edges"), json!({"from": lead, "to": worker}));
+    let place = json!({"layout": {"positions": {lead: {"x": 1, "y": 2}}}});
+    server.fine("PATCH", &stays, place);
+    let chat = server.request("POST", &format!("{stays}/chat")).json(&json!({"content": "x"}));
+    let once = chat.header("Idempotency-Key", "k");
+    assert_eq!(server.send(&once).unwrap().status, 200);
+    server.fine("DELETE", &gone, Value::Null);
+    let folder = server.storage_dir().to_str().unwrap();
+    let output = muster(&["doctor", "--storage-dir", folder]).output().unwrap();
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
 }
