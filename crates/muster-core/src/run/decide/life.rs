@@ -159,7 +159,9 @@ fn resume(story: &mut Story) -> Found<()> {
         restart_counts(story, node)?;
     }
     phase::resume_docs(story)?;
-    arm_root(story)
+    arm_root(story)?;
+    // It may have been declared done before it was paused, with nothing in flight any more.
+    phase::advance(story)
 }
 
 /// The loop counters of a node begin at zero (RUNS-LOOP-6).

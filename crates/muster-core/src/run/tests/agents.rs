@@ -319,6 +319,18 @@ fn runs_done_2_a_run_with_open_work_is_not_complete() {
 }
 
 #[test]
+fn runs_done_2_a_run_declared_done_before_a_pause_ends_when_it_is_resumed() {
+    let (mut room, _, _, turn) = Room::led();
+    room.agent(turn, "complete_run", json!({"summary": "all done"}));
+    room.agent(turn, "report_stall", json!({"reason": "not so sure"}));
+    room.complete(turn, "done", &[]);
+    assert_eq!(room.state(), (RunStatus::Paused, Phase::Execute));
+    room.wish(StatusWish::Running);
+    assert_eq!(room.state(), (RunStatus::Completed, Phase::Done), "not stuck for ever");
+    room.check_replay();
+}
+
+#[test]
 fn runs_done_2_a_bound_task_has_to_be_done() {
     let (mut room, lead, _, turn) = Room::led();
     room.complete(turn, "x", &[]);
