@@ -68,7 +68,7 @@ pub use artifacts::{ArtifactError, CHUNK_BYTES_MAX, Chunk};
 pub use attend::Attended;
 pub use provider::{OfferedTool, Probe};
 pub use repository::make_repository;
-pub use settings::{Profile, Protocol, RunsSettings, ToolExecution};
+pub use settings::{McpCommand, Profile, Protocol, RunsSettings, ToolExecution};
 pub use shared::{AskError, RunEvents};
 pub use templates::FoundTemplate;
 

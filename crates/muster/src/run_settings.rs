@@ -55,6 +55,8 @@ struct Entry {
 enum Speech {
     Jsonl,
     Raw,
+    Native,
+    Acp,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -103,26 +105,38 @@ fn parse(text: &str, storage_dir: &Path, served: PathBuf) -> anyhow::Result<RunS
             bail!("profiles.{family}: providers are codex, claude, gemini and custom");
         };
         for (name, entry) in profiles {
-            let profile = profile(entry).with_context(|| format!("profiles.{family}.{name}"))?;
+            let profile =
+                profile(*provider, entry).with_context(|| format!("profiles.{family}.{name}"))?;
             settings.profiles.insert((*provider, name), profile);
         }
     }
     Ok(RunServer { settings, roots })
 }
 
-fn profile(entry: Entry) -> anyhow::Result<Profile> {
+/// A profile; programs of a known family are spoken to in its own way unless it says otherwise.
+fn profile(provider: Provider, entry: Entry) -> anyhow::Result<Profile> {
     if entry.command.first().is_none_or(|program| program.trim().is_empty()) {
         bail!("command needs a program");
     }
-    let mut profile = Profile::jsonl(entry.command);
-    profile.env = entry.env;
-    profile.protocol = match entry.protocol {
-        Some(Speech::Raw) => Protocol::Raw,
-        Some(Speech::Jsonl) | None => Protocol::Jsonl,
+    let mut profile = match (entry.protocol, provider) {
+        (Some(Speech::Native), Provider::Custom) => {
+            bail!("protocol native is for codex, claude and gemini");
+        }
+        (Some(Speech::Native), _)
+        | (None, Provider::Codex | Provider::Claude | Provider::Gemini) => {
+            Profile::native(entry.command)
+        }
+        (Some(Speech::Acp), _) => Profile::acp(entry.command),
+        (Some(Speech::Raw), _) => {
+            Profile { protocol: Protocol::Raw, ..Profile::jsonl(entry.command) }
+        }
+        (Some(Speech::Jsonl), _) | (None, Provider::Custom) => Profile::jsonl(entry.command),
     };
+    profile.env = entry.env;
     profile.tools = match entry.tools {
         Some(Tools::Own) => ToolExecution::Own,
-        Some(Tools::Runtime) | None => ToolExecution::Runtime,
+        Some(Tools::Runtime) => ToolExecution::Runtime,
+        None => profile.tools,
     };
     let seconds = entry.start_timeout_seconds.unwrap_or(profile.start_timeout_seconds);
     profile.start_timeout_seconds = seconds;
@@ -153,7 +167,20 @@ mod tests {
         assert_eq!((profile.protocol, profile.start_timeout_seconds), (Protocol::Raw, 60));
         assert_eq!(profile.env["A"], "b");
         assert_eq!((server.settings.max_parallel_turns, server.roots.len()), (2, 1));
-        assert!(read("").unwrap().settings.profiles.is_empty());
+        let known = read("").unwrap().settings.profiles;
+        let names: Vec<&str> = known.keys().map(|(provider, _)| provider.name()).collect();
+        assert_eq!(names, ["codex", "claude", "gemini"]);
+    }
+
+    #[test]
+    fn programs_of_a_known_family_are_spoken_to_in_its_own_way() {
+        let text = "[profiles.claude.own]\ncommand = [\"claude\"]\n\
+                    [profiles.custom.open]\ncommand = [\"opencode\", \"acp\"]\nprotocol = \"acp\"\n";
+        let settings = read(text).unwrap().settings;
+        let protocol = |provider, name| settings.profile(provider, name).unwrap().protocol;
+        assert_eq!(protocol(Provider::Claude, "own"), Protocol::Native);
+        assert_eq!(protocol(Provider::Claude, "default"), Protocol::Native);
+        assert_eq!(protocol(Provider::Custom, "open"), Protocol::Acp);
     }
 
     #[test]
@@ -163,7 +190,8 @@ mod tests {
             ("max_parallel_turns = 0", "from 1 to 256"),
             ("[profiles.other.default]\ncommand = [\"x\"]", "codex, claude"),
             ("[profiles.custom.default]\ncommand = []", "needs a program"),
-            ("[profiles.custom.default]\ncommand = [\"x\"]\nprotocol = \"acp\"", "acp"),
+            ("[profiles.custom.default]\ncommand = [\"x\"]\nprotocol = \"xml\"", "xml"),
+            ("[profiles.custom.default]\ncommand = [\"x\"]\nprotocol = \"native\"", "native"),
         ] {
             let error = read(text).map(|_| ()).unwrap_err();
             assert!(format!("{error:#}").contains(word), "{text}: {error:#}");

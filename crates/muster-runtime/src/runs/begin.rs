@@ -226,7 +226,8 @@ fn style(shared: &Shared, node: &Node) -> ToolStyle {
     match shared.settings.profile(node.provider, &node.provider_profile).map(|p| p.protocol) {
         Some(Protocol::Jsonl) => ToolStyle::Lines,
         Some(Protocol::Raw) => ToolStyle::None,
-        None => ToolStyle::Mcp,
+        Some(Protocol::Native | Protocol::Acp) if shared.settings.mcp.is_none() => ToolStyle::None,
+        Some(Protocol::Native | Protocol::Acp) | None => ToolStyle::Mcp,
     }
 }
 

@@ -5,7 +5,14 @@
 //! [`Signal::Gone`]. Whoever holds a session drives one turn at a time and never writes to it in
 //! between, except decisions, outcomes of tools and interruptions (RUNS-PROV-5).
 
+mod acp;
+mod agent;
+mod claude;
+mod codex;
 pub(crate) mod custom;
+mod rpc;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::BTreeMap,
@@ -35,8 +42,9 @@ use tokio::sync::mpsc;
 
 use super::{
     process::{family::Family, stderr::Tail},
-    settings::Profile,
+    settings::{McpCommand, Profile, Protocol},
 };
+use agent::Agent;
 
 /// Something that takes its time.
 pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -55,9 +63,14 @@ pub(crate) trait Adapter: Send + Sync {
 /// The adapter for a family of programs. Whatever has none of its own is spoken to as its profile
 /// says.
 pub(crate) fn adapter(provider: Provider, profile: &Profile) -> Box<dyn Adapter> {
-    match provider {
-        Provider::Codex | Provider::Claude | Provider::Gemini | Provider::Custom => {
-            Box::new(custom::Custom::of(profile.clone()))
+    let profile = profile.clone();
+    match (profile.protocol, provider) {
+        (Protocol::Native, Provider::Claude) => Box::new(Agent::of(profile, claude::DIALECT)),
+        (Protocol::Native, Provider::Codex) => Box::new(Agent::of(profile, codex::DIALECT)),
+        (Protocol::Native, Provider::Gemini) => Box::new(Agent::of(profile, acp::GEMINI)),
+        (Protocol::Acp, _) => Box::new(Agent::of(profile, acp::ANY)),
+        (Protocol::Native, Provider::Custom) | (Protocol::Jsonl | Protocol::Raw, _) => {
+            Box::new(custom::Custom::of(profile))
         }
     }
 }
@@ -76,6 +89,8 @@ pub(crate) struct Opening {
     pub(crate) tools: Vec<OfferedTool>,
     /// Whose processes it starts.
     pub(crate) family: Family,
+    /// The command that serves Muster's tools to it.
+    pub(crate) mcp: Option<McpCommand>,
     /// Variables besides those of its profile, such as where Muster's tools are.
     pub(crate) env: BTreeMap<String, String>,
 }
@@ -138,6 +153,8 @@ pub(crate) struct Question {
     pub(crate) attempt: u32,
     /// What it may do in this turn.
     pub(crate) rights: Rights,
+    /// What may be written in this turn.
+    pub(crate) global_mode: GlobalMode,
 }
 
 /// The answer to a question of a program.
@@ -233,6 +250,8 @@ pub struct Probe {
     pub available: bool,
     /// What it calls itself.
     pub version: Option<String>,
+    /// Whether somebody is logged in, as far as it tells.
+    pub logged_in: Option<bool>,
     /// Where it was found, or where it was looked for.
     pub detail: String,
 }

@@ -25,6 +25,20 @@ pub struct RunsSettings {
     pub trash_days: u32,
     /// Named commands, by family and name. No request can change them.
     pub profiles: BTreeMap<(Provider, String), Profile>,
+    /// How agents reach Muster's own tools; they have none without it.
+    pub mcp: Option<McpCommand>,
+}
+
+/// The command that serves Muster's tools to one agent. What binds it to a node is added to its
+/// variables when the agent is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpCommand {
+    /// The program.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables that it gets.
+    pub env: BTreeMap<String, String>,
 }
 
 /// How a program is spoken to.
@@ -34,6 +48,11 @@ pub enum Protocol {
     Jsonl,
     /// The prompt on standard input, the answer on standard output; one process per turn.
     Raw,
+    /// As the program's own family speaks: codex's app server, claude's stream of JSON, gemini's
+    /// Agent Client Protocol.
+    Native,
+    /// The Agent Client Protocol.
+    Acp,
 }
 
 /// Who executes the tools of a program.
@@ -76,6 +95,33 @@ impl Profile {
     }
 }
 
+impl Profile {
+    /// A known agent, spoken to in its own way; it brings its own tools.
+    pub fn native(command: Vec<String>) -> Self {
+        let (protocol, tools) = (Protocol::Native, ToolExecution::Own);
+        Self { protocol, tools, ..Self::jsonl(command) }
+    }
+
+    /// Any agent that speaks the Agent Client Protocol.
+    pub fn acp(command: Vec<String>) -> Self {
+        Self { protocol: Protocol::Acp, ..Self::native(command) }
+    }
+}
+
+/// The known agents by the names under which they install themselves.
+fn known_agents() -> BTreeMap<(Provider, String), Profile> {
+    let agents: [(Provider, &[&str]); 3] = [
+        (Provider::Codex, &["codex", "app-server"]),
+        (Provider::Claude, &["claude"]),
+        (Provider::Gemini, &["gemini", "--acp"]),
+    ];
+    let profile = |(provider, command): (Provider, &[&str])| {
+        let command = command.iter().map(|&word| word.to_owned()).collect();
+        ((provider, DEFAULT_PROFILE.to_owned()), Profile::native(command))
+    };
+    agents.into_iter().map(profile).collect()
+}
+
 impl RunsSettings {
     /// Settings with everything by default, for a storage folder and a served directory.
     pub fn of(home: PathBuf, served_dir: PathBuf) -> Self {
@@ -88,7 +134,8 @@ impl RunsSettings {
             default_permissions_mode: PermissionsMode::Skip,
             delta_flush_ms: 50,
             trash_days: 7,
-            profiles: BTreeMap::new(),
+            profiles: known_agents(),
+            mcp: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Runs with real processes, real files and a real store.
 
+mod agents;
 mod crash;
 mod faults;
 mod life;

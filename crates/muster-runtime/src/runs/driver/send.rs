@@ -83,6 +83,7 @@ impl Driver {
             inputs: planned.inputs,
             attempt: standing.turn.attempt,
             rights: standing.turn.effective,
+            global_mode: standing.run.global_mode,
         };
         let session_id = open.session_id.take();
         if open.session.turn(question).is_err() {
@@ -165,6 +166,7 @@ impl Driver {
                 node: Some(node.id),
                 tool: None,
             },
+            mcp: self.shared.settings.mcp.clone(),
             env: BTreeMap::from([(NODE_TOKEN.to_owned(), token)]),
         }
     }

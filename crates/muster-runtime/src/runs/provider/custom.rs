@@ -34,7 +34,7 @@ use crate::runs::{
 pub(crate) use reader::drain;
 
 /// Lines that may wait for a program that does not read.
-const LINES_MAX: usize = 256;
+pub(super) const LINES_MAX: usize = 256;
 /// How long a program may take to say whether it could resume (14.3 of the rules).
 const INTRODUCTION: Duration = Duration::from_secs(2);
 /// How often it is looked what a program has started.
@@ -128,7 +128,7 @@ fn init(opening: &Opening) -> Init<'_> {
 }
 
 /// The failure of a program that cannot be started; it names what was looked for.
-fn not_started(profile: &Profile, error: &std::io::Error) -> OpenFailure {
+pub(super) fn not_started(profile: &Profile, error: &std::io::Error) -> OpenFailure {
     let command = profile.command.join(" ");
     let path = std::env::var("PATH").unwrap_or_default();
     let detail = format!("cannot start {command:?}: {error} (looked in {path})");
@@ -140,6 +140,11 @@ impl Adapter for Custom {
         match self.profile.protocol {
             Protocol::Jsonl => Box::pin(self.open_lines(opening)),
             Protocol::Raw => Box::pin(std::future::ready(Ok(raw::open(&self.profile, opening)))),
+            Protocol::Native | Protocol::Acp => {
+                let detail = "a program without a family speaks jsonl, raw or acp".to_owned();
+                let failure = OpenFailure { reason: TurnReason::SpawnFailed, detail };
+                Box::pin(std::future::ready(Err(failure)))
+            }
         }
     }
 
@@ -155,16 +160,19 @@ fn probe(program: &str) -> Probe {
     let direct = program.contains('/').then(|| Path::new(program).to_owned());
     let found = direct.into_iter().chain(std::env::split_paths(&path).map(|dir| dir.join(program)));
     match found.into_iter().find(|file| file.is_file()) {
-        Some(file) => Probe { available: true, version: None, detail: file.display().to_string() },
+        Some(file) => {
+            let detail = file.display().to_string();
+            Probe { available: true, version: None, logged_in: None, detail }
+        }
         None => {
             let detail = format!("{program:?} is not in PATH");
-            Probe { available: false, version: None, detail }
+            Probe { available: false, version: None, logged_in: None, detail }
         }
     }
 }
 
 /// Writes lines until nobody has any left; then the program sees the end of its input.
-async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<String>) {
+pub(super) async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<String>) {
     while let Some(line) = queue.recv().await {
         let written = async {
             stdin.write_all(line.as_bytes()).await?;
@@ -178,15 +186,15 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<String>) {
 }
 
 /// Waits for the end of a process, by itself or because it was asked to.
-struct Watch {
-    running: Running,
-    reading: JoinHandle<Option<(TurnReason, String)>>,
-    draining: JoinHandle<()>,
-    signals: mpsc::Sender<Signal>,
+pub(super) struct Watch {
+    pub(super) running: Running,
+    pub(super) reading: JoinHandle<Option<(TurnReason, String)>>,
+    pub(super) draining: JoinHandle<()>,
+    pub(super) signals: mpsc::Sender<Signal>,
 }
 
 impl Watch {
-    async fn until(mut self, mut closing: oneshot::Receiver<Closing>) {
+    pub(super) async fn until(mut self, mut closing: oneshot::Receiver<Closing>) {
         let ended = loop {
             tokio::select! {
                 status = self.running.wait() => break Ok(process::ending(status)),
@@ -257,9 +265,9 @@ impl Watch {
 }
 
 /// How a process is ended, with what it is told that on.
-struct Closing {
-    grace: Duration,
-    lines: Option<mpsc::Sender<String>>,
+pub(super) struct Closing {
+    pub(super) grace: Duration,
+    pub(super) lines: Option<mpsc::Sender<String>>,
 }
 
 /// Ends a process: it is told, sees the end of its input, is asked, and is killed. Without a

@@ -1,0 +1,109 @@
+//! An agent that was recorded earlier, for tests: it says what it said then, and waits for a line
+//! wherever it was told something then.
+//!
+//! `AGENT_RECORDING` names the file; `AGENT_FORGETFUL` makes it end when it shall resume a session;
+//! `AGENT_HEARD` names a file for everything that it is told.
+//! Ids of requests are those of today, not those of then; requests that nobody made then are
+//! answered with an empty result.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it speaks a protocol over them")]
+
+use std::{
+    collections::BTreeMap,
+    io::{BufRead as _, Write as _},
+    process::ExitCode,
+};
+
+use serde_json::{Value, json};
+
+struct Agent {
+    lines: std::io::Lines<std::io::StdinLock<'static>>,
+    /// Ids of then and of today.
+    ids: BTreeMap<String, Value>,
+}
+
+fn main() -> ExitCode {
+    if std::env::args().any(|word| word == "--version") {
+        println!("1.2.3 (recorded)");
+        return ExitCode::SUCCESS;
+    }
+    let forgetful = std::env::var_os("AGENT_FORGETFUL").is_some();
+    if forgetful && std::env::args().any(|word| word == "--resume") {
+        eprintln!("there is no such session");
+        return ExitCode::FAILURE;
+    }
+    let Some(file) = std::env::var_os("AGENT_RECORDING") else { return ExitCode::FAILURE };
+    let Ok(text) = std::fs::read_to_string(file) else { return ExitCode::FAILURE };
+    let mut agent = Agent { lines: std::io::stdin().lock().lines(), ids: BTreeMap::new() };
+    for record in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        if let Some(told) = record.get("in") {
+            if !agent.wait_for(told) {
+                return ExitCode::SUCCESS;
+            }
+        } else if let Some(said) = record.get("out") {
+            agent.say(said.clone());
+        }
+    }
+    while agent.next().is_some() {}
+    ExitCode::SUCCESS
+}
+
+impl Agent {
+    fn next(&mut self) -> Option<Value> {
+        let line = self.lines.next()?.ok()?;
+        if let Some(heard) = std::env::var_os("AGENT_HEARD") {
+            let mut file = std::fs::File::options().create(true).append(true).open(heard).ok()?;
+            writeln!(file, "{line}").ok()?;
+        }
+        serde_json::from_str(&line).ok()
+    }
+
+    /// Waits for what was told then; answers whether it came.
+    fn wait_for(&mut self, then: &Value) -> bool {
+        while let Some(today) = self.next() {
+            if kind(&today) == kind(then) {
+                if let (Some(old), Some(id)) = (id(then), id(&today)) {
+                    self.ids.insert(old.to_string(), id.clone());
+                }
+                return true;
+            }
+            if let (Some(id), Some(_)) = (today.get("id"), today.get("method")) {
+                say(&json!({"jsonrpc": "2.0", "id": id, "result": {}}));
+            }
+        }
+        false
+    }
+
+    fn say(&self, mut said: Value) {
+        let answers = said.get("method").is_none();
+        let old = id(&said).map(ToString::to_string);
+        if let (true, Some(today)) = (answers, old.and_then(|old| self.ids.get(&old))) {
+            if let Some(response) = said.get_mut("response") {
+                response["request_id"] = today.clone();
+            } else if said.get("id").is_some() {
+                said["id"] = today.clone();
+            }
+        }
+        say(&said);
+    }
+}
+
+/// What a line is about.
+fn kind(line: &Value) -> (String, String) {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let method =
+        if line.get("method").is_some() { word(&line["method"]) } else { word(&line["type"]) };
+    (method, word(&line["request"]["subtype"]))
+}
+
+/// The id of a request, or of the request that is answered.
+fn id(line: &Value) -> Option<&Value> {
+    let response = line.get("response").and_then(|response| response.get("request_id"));
+    response.or_else(|| line.get("request_id")).or_else(|| line.get("id"))
+}
+
+fn say(line: &Value) {
+    println!("{line}");
+    if std::io::stdout().flush().is_err() {
+        std::process::exit(0);
+    }
+}

@@ -1,0 +1,136 @@
+//! Calls whose arguments a person changed. The protocol has no word for it, so the call is refused
+//! and the agent is asked to make it again, once its answer is there. What it makes then stands
+//! for the first call: it is let through only if it is the changed one.
+
+use std::collections::BTreeMap;
+
+use muster_core::run::provider::ProviderTool;
+use serde_json::{Map, Value};
+
+/// A call that is to be made again.
+struct Wanted {
+    id: String,
+    name: String,
+    args: Map<String, Value>,
+}
+
+/// The calls that are to be made again.
+#[derive(Default)]
+pub(super) struct Redo {
+    wanted: Vec<Wanted>,
+    /// Whether the agent was asked for them.
+    asked: bool,
+    /// Calls that were refused for it; what the agent says of them means nothing any more.
+    refused: Vec<String>,
+    /// Calls that stand for others.
+    stands_for: BTreeMap<String, String>,
+}
+
+impl Redo {
+    /// A turn begins.
+    pub(super) fn begin(&mut self) {
+        *self = Self::default();
+    }
+
+    /// A call shall be made again with other arguments.
+    pub(super) fn want(&mut self, call: &ProviderTool, args: Map<String, Value>) {
+        let (id, name) = (call.id.clone(), call.name.clone());
+        self.refused.push(id.clone());
+        self.wanted.push(Wanted { id, name, args });
+        self.asked = false;
+    }
+
+    /// Whether what an agent says of a call is to be dropped.
+    pub(super) fn drops(&self, id: &str) -> bool {
+        self.refused.iter().any(|refused| refused == id)
+    }
+
+    /// The call that another stands for, or it itself.
+    pub(super) fn told_as<'a>(&'a self, id: &'a str) -> &'a str {
+        self.stands_for.get(id).map_or(id, String::as_str)
+    }
+
+    /// Whether a call is one that was asked for; it then stands for the first one.
+    pub(super) fn takes(&mut self, call: &ProviderTool) -> bool {
+        if self.stands_for.contains_key(&call.id) {
+            return true;
+        }
+        let is_it = |wanted: &Wanted| wanted.name == call.name && same(&wanted.args, &call.args);
+        let Some(at) = self.wanted.iter().position(is_it).filter(|_| self.asked) else {
+            return false;
+        };
+        self.stands_for.insert(call.id.clone(), self.wanted.remove(at).id);
+        true
+    }
+
+    /// What the agent is asked when its answer is there; nothing when nothing is to be made again.
+    pub(super) fn question(&mut self) -> Option<String> {
+        if self.wanted.is_empty() || self.asked {
+            return None;
+        }
+        self.asked = true;
+        let line = |wanted: &Wanted| {
+            let args = Value::Object(wanted.args.clone());
+            format!("- {} with exactly these arguments: {args}", wanted.name)
+        };
+        let calls: Vec<String> = self.wanted.iter().map(line).collect();
+        Some(format!(
+            "The user has approved your call with changed arguments. It was not made yet. Make it \
+             now, changed as follows, and go on with your work:\n{}",
+            calls.join("\n")
+        ))
+    }
+
+    /// Calls that were asked for in vain.
+    pub(super) fn left(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.wanted).into_iter().map(|wanted| wanted.id).collect()
+    }
+}
+
+/// Whether a call is made as it was changed. An agent may add arguments; one that tells none shows
+/// in its title what it does.
+fn same(wanted: &Map<String, Value>, made: &Map<String, Value>) -> bool {
+    let titled = made.get("title").filter(|_| !wanted.contains_key("title"));
+    match titled {
+        Some(title) => wanted.values().any(|value| value == title),
+        None => wanted.iter().all(|(name, value)| made.get(name) == Some(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{ProviderTool, Redo};
+
+    fn call(id: &str, args: &Value) -> ProviderTool {
+        let args = args.as_object().unwrap().clone();
+        ProviderTool { id: id.to_owned(), name: "shell".to_owned(), args }
+    }
+
+    #[test]
+    fn only_the_changed_call_stands_for_the_first_one() {
+        let mut redo = Redo::default();
+        assert_eq!(redo.question(), None);
+        let changed = json!({"command": "ls"});
+        redo.want(&call("1", &json!({"command": "rm"})), changed.as_object().unwrap().clone());
+        assert!(!redo.takes(&call("2", &changed)), "it was not asked yet");
+        assert!(redo.question().unwrap().contains(r#"{"command":"ls"}"#));
+        assert_eq!(redo.question(), None);
+        assert!(!redo.takes(&call("3", &json!({"command": "rm"}))));
+        assert!(redo.takes(&call("4", &json!({"command": "ls", "cwd": "/project"}))));
+        assert_eq!((redo.told_as("4"), redo.told_as("3")), ("1", "3"));
+        assert!(redo.drops("1") && !redo.drops("4"));
+        assert!(redo.left().is_empty());
+    }
+
+    #[test]
+    fn an_agent_without_arguments_is_known_by_what_its_title_says() {
+        let mut redo = Redo::default();
+        let changed = json!({"title": "ls"});
+        redo.want(&call("1", &json!({"title": "rm"})), changed.as_object().unwrap().clone());
+        redo.question();
+        assert!(!redo.takes(&call("2", &json!({"title": "rm"}))));
+        assert_eq!(redo.left(), ["1"]);
+    }
+}

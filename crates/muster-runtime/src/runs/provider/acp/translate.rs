@@ -1,0 +1,362 @@
+//! What agents of the Agent Client Protocol say, and what they are told.
+
+mod open;
+
+use std::collections::BTreeMap;
+
+use muster_core::run::{
+    approval::{Resolution, Verdict},
+    node::PermissionsMode,
+    provider::{Outcome, ProviderCaps, ProviderEvent, SandboxAbility},
+    turn::TurnReason,
+};
+use serde_json::Value;
+
+use super::{
+    calls::{Calls, todo_list},
+    redo::Redo,
+    wire::{
+        Answer, AnswerOption, Chosen, Ending, Entry, Initialize, ModeSwitch, OnSession, Question,
+        Text, ToolUpdate, Update, Updated,
+    },
+};
+use crate::runs::provider::{
+    NO_CAPS,
+    agent::{
+        Move, Prompt, Setting, Strays, Translator,
+        prose::{self, Prose},
+        tell,
+        tracker::{Asking, Ended, Tracker},
+    },
+    rpc::{self, Caller, Fault, Heard},
+};
+
+/// The code of an answer that wants a login.
+const LOGIN_WANTED: i64 = -32_000;
+/// What is said of arguments that are changed.
+const REDONE: &str = "changed arguments are asked for in another call";
+
+/// What we asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Initialize,
+    NewSession,
+    ResumeSession,
+    LoadSession,
+    Mode,
+    Prompt,
+}
+
+/// The translator.
+pub(super) struct Acp {
+    setting: Setting,
+    caller: Caller<Asked>,
+    session: String,
+    lost: bool,
+    retells: bool,
+    /// Modes that the agent has, and how they are switched.
+    modes: (Vec<String>, ModeSwitch),
+    /// The mode that it is in, as far as we have chosen it.
+    mode: Option<&'static str>,
+    read_only: bool,
+    /// The prompt that waits until the agent is in the right mode.
+    held: Option<String>,
+    in_turn: bool,
+    interrupted: bool,
+    known: Calls,
+    calls: Tracker,
+    redo: Redo,
+    prose: Prose,
+    /// Questions that wait for an answer: their ids as they came, their calls and the answers.
+    questions: BTreeMap<String, (Value, String, Vec<AnswerOption>)>,
+    /// What the session cost so far, and at the end of the turn before.
+    cost: Option<f64>,
+    cost_before: f64,
+    strays: Strays,
+}
+
+impl Acp {
+    pub(super) fn of(setting: Setting) -> Self {
+        Self {
+            setting,
+            caller: Caller::versioned(),
+            session: String::new(),
+            lost: false,
+            retells: false,
+            modes: (Vec::new(), ModeSwitch::Modes),
+            mode: None,
+            read_only: false,
+            held: None,
+            in_turn: false,
+            interrupted: false,
+            known: Calls::default(),
+            calls: Tracker::default(),
+            redo: Redo::default(),
+            prose: Prose::default(),
+            questions: BTreeMap::new(),
+            cost: None,
+            cost_before: 0.0,
+            strays: Strays::default(),
+        }
+    }
+
+    fn answered(&mut self, id: u64, outcome: Result<Value, Fault>) -> Vec<Move> {
+        match (self.caller.answered(id), outcome) {
+            (Some(Asked::Initialize), Ok(result)) => vec![self.introduced(result)],
+            (Some(asked @ (Asked::NewSession | Asked::ResumeSession)), Ok(result)) => {
+                self.opened(asked, result)
+            }
+            (Some(Asked::LoadSession), Ok(result)) => {
+                self.retells = true;
+                self.opened(Asked::LoadSession, result)
+            }
+            (Some(Asked::ResumeSession | Asked::LoadSession), Err(fault)) => {
+                self.lost = true;
+                let told = Move::Stray(format!("cannot resume: {}", fault.message));
+                vec![told, self.open_session(Asked::NewSession, None)]
+            }
+            (Some(Asked::Initialize | Asked::NewSession), Err(fault)) => {
+                let reason = prose::while_opening(reason(&fault));
+                vec![Move::Refuse { reason, detail: fault.message }]
+            }
+            (Some(Asked::Mode), outcome) => self.switched(outcome.err()),
+            (Some(Asked::Prompt), Ok(result)) => {
+                self.stopped(&rpc::shaped::<Ending>(result).unwrap_or_default())
+            }
+            (Some(Asked::Prompt), Err(_)) if self.interrupted => self.ended(Outcome::Interrupted),
+            (Some(Asked::Prompt), Err(fault)) => {
+                let (reason, detail) = (reason(&fault), Some(fault.message));
+                self.ended(Outcome::Failed { reason, detail })
+            }
+            (None, _) => Vec::new(),
+        }
+    }
+
+    fn prompt(&mut self, text: &str) -> Move {
+        let prompt = OnSession { prompt: Some([Text { text }]), ..OnSession::of(&self.session) };
+        Move::Say(self.caller.ask(Asked::Prompt, "session/prompt", &prompt))
+    }
+
+    fn updated(&mut self, update: Update, line: &str) -> Vec<Move> {
+        let told = match update {
+            Update::Said { content } => self.prose.piece(&content.text),
+            Update::Thought { content } => Some(ProviderEvent::ThoughtDelta { text: content.text }),
+            Update::Planned { entries } => {
+                let items = entries.into_iter().map(Entry::todo).collect();
+                Some(ProviderEvent::Plan { items })
+            }
+            Update::Called(update) => return self.called(&update),
+            Update::Spent { cost } => {
+                let dollars = cost.filter(|cost| cost.currency == "USD");
+                self.cost = dollars.map(|cost| cost.amount).or(self.cost);
+                None
+            }
+            Update::Besides {} => None,
+            Update::Unknown => return vec![self.strays.take(line)],
+        };
+        told.map(Move::Tell).into_iter().collect()
+    }
+
+    fn called(&mut self, update: &ToolUpdate) -> Vec<Move> {
+        let id = update.tool_call_id.as_str();
+        self.known.learn(update, false);
+        self.prose.pause();
+        if self.known.is_own(id) {
+            self.calls.hide(id);
+        }
+        let status = update.status.as_deref().unwrap_or("pending");
+        if self.redo.drops(id) || status == "pending" {
+            return Vec::new();
+        }
+        let tool = self.known.tool(id);
+        let takes = self.redo.takes(&tool);
+        let told_as = self.redo.told_as(id).to_owned();
+        let mut events = Vec::new();
+        if !takes && !self.calls.knows(id) {
+            events.extend(todo_list(&tool));
+            events.extend(self.calls.proposed(tool));
+        }
+        match status {
+            "completed" | "failed" => {
+                // A call that was cut off may be told as completed.
+                let ok = status == "completed" && !self.interrupted;
+                let output = self.known.output(id);
+                let words = if self.interrupted { "interrupted" } else { output.as_str() };
+                let error = (!ok).then(|| prose::fault(words));
+                let ended = Ended { result: prose::outcome(ok, &output), error, ran: true };
+                events.extend(self.calls.completed(&told_as, ended));
+            }
+            // Some say so before they ask; with output there is no doubt.
+            _ if self.setting.gate == PermissionsMode::Skip
+                || !self.known.output(id).is_empty() =>
+            {
+                events.extend(self.calls.started(&told_as));
+            }
+            _ => {}
+        }
+        tell(events)
+    }
+
+    /// The agent asks something.
+    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<Move> {
+        let question = rpc::shaped::<Question>(params);
+        let (true, Some(question)) = (method == "session/request_permission", question) else {
+            return vec![Move::Say(self.caller.decline(id))];
+        };
+        let call = question.tool_call.tool_call_id.clone();
+        self.known.learn(&question.tool_call, true);
+        self.prose.pause();
+        let tool = self.known.tool(&call);
+        if self.known.is_own(&call) || self.redo.takes(&tool) {
+            return vec![self.choose(id, &question.options, Verdict::Approved)];
+        }
+        if self.read_only && self.setting.gate == PermissionsMode::Skip {
+            let mut moves = vec![self.choose(id, &question.options, Verdict::Denied)];
+            moves.extend(tell(self.calls.proposed(tool)));
+            let error = Some(prose::fault("nothing may be changed in this turn"));
+            let ended = Ended { result: prose::outcome(false, ""), error, ran: false };
+            moves.extend(tell(self.calls.completed(&call, ended)));
+            return moves;
+        }
+        self.questions.insert(id.to_string(), (id.clone(), call, question.options));
+        let (question, context) = (id.to_string(), Some(REDONE.to_owned()));
+        tell(self.calls.asked(Asking { question, tool, context, can_modify: true }))
+    }
+
+    /// Answers a question with the option that says it.
+    fn choose(&self, id: &Value, options: &[AnswerOption], verdict: Verdict) -> Move {
+        Move::Say(self.caller.reply(id, &Answer::of(options, verdict)))
+    }
+
+    fn stopped(&mut self, ending: &Ending) -> Vec<Move> {
+        let mut moves = Vec::new();
+        let spent = self.cost.map(|cost| (cost - self.cost_before).max(0.0));
+        if let Some(usage) = ending.used(spent) {
+            self.cost_before = self.cost.unwrap_or(self.cost_before);
+            moves.push(Move::Tell(ProviderEvent::Usage { model: None, usage }));
+        }
+        let cancelled = self.interrupted || ending.stop_reason == "cancelled";
+        if !cancelled && let Some(text) = self.redo.question() {
+            moves.push(self.prompt(&text));
+            return moves;
+        }
+        let outcome = match ending.stop_reason.as_str() {
+            _ if cancelled => Outcome::Interrupted,
+            "end_turn" => Outcome::Completed,
+            other => {
+                let detail = Some(format!("the agent stopped: {other}"));
+                Outcome::Failed { reason: TurnReason::ProviderError, detail }
+            }
+        };
+        moves.extend(self.ended(outcome));
+        moves
+    }
+
+    fn ended(&mut self, outcome: Outcome) -> Vec<Move> {
+        let mut moves = Vec::new();
+        for id in self.redo.left() {
+            let error = Some(prose::fault("the agent did not make the changed call"));
+            let ended = Ended { result: prose::outcome(false, ""), error, ran: false };
+            moves.extend(tell(self.calls.completed(&id, ended)));
+        }
+        self.in_turn = false;
+        self.interrupted = false;
+        self.questions.clear();
+        moves.extend(tell(self.calls.end()));
+        moves.push(Move::Tell(ProviderEvent::TurnEnded(outcome)));
+        moves
+    }
+}
+
+impl Translator for Acp {
+    fn begin(&mut self) -> Vec<Move> {
+        let line = self.caller.ask(Asked::Initialize, "initialize", &Initialize::muster());
+        vec![Move::Say(line)]
+    }
+
+    fn hear(&mut self, line: &str) -> Vec<Move> {
+        match rpc::read(line) {
+            Some(Heard::Answer { id, outcome }) => self.answered(id, outcome),
+            Some(Heard::Request { id, method, params }) => self.asked(&id, &method, params),
+            // What is told outside of a turn was told before.
+            Some(Heard::Notice { method, .. }) if method == "session/update" && !self.in_turn => {
+                Vec::new()
+            }
+            Some(Heard::Notice { method, params }) if method == "session/update" => {
+                match rpc::shaped::<Updated>(params) {
+                    Some(Updated { update }) => self.updated(update, line),
+                    None => vec![self.strays.take(line)],
+                }
+            }
+            // Names with a dash in front are an agent's own.
+            Some(Heard::Notice { method, .. }) if method.starts_with('_') => Vec::new(),
+            Some(Heard::Notice { .. }) | None => vec![self.strays.take(line)],
+        }
+    }
+
+    fn ask(&mut self, prompt: Prompt) -> Vec<Move> {
+        self.known.begin();
+        self.calls.begin();
+        self.redo.begin();
+        self.prose.begin();
+        self.in_turn = true;
+        self.interrupted = false;
+        self.read_only = prompt.read_only;
+        match self.switch_mode() {
+            Some(line) => {
+                self.held = Some(prompt.text);
+                vec![line]
+            }
+            None => vec![self.prompt(&prompt.text)],
+        }
+    }
+
+    fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<Move> {
+        let Some((id, call, options)) = self.questions.remove(question) else { return Vec::new() };
+        let mut moves = vec![self.choose(&id, &options, resolution.status)];
+        if let (Verdict::Modified, Some(args)) = (resolution.status, &resolution.modified_args) {
+            self.redo.want(&self.known.tool(&call), args.clone());
+        }
+        moves.extend(tell(self.calls.decided(question, resolution).unwrap_or_default()));
+        moves
+    }
+
+    fn interrupt(&mut self) -> Vec<Move> {
+        self.interrupted = true;
+        if self.held.take().is_some() {
+            return self.ended(Outcome::Interrupted);
+        }
+        let on = OnSession::of(&self.session);
+        let mut moves = vec![Move::Say(self.caller.tell("session/cancel", Some(&on)))];
+        for (id, _, _) in std::mem::take(&mut self.questions).into_values() {
+            moves.push(Move::Say(self.caller.reply(&id, &Answer { outcome: Chosen::Cancelled })));
+        }
+        moves
+    }
+
+    fn forget(&mut self) -> Vec<Move> {
+        Vec::new()
+    }
+
+    fn caps(&self) -> ProviderCaps {
+        let plans = self.modes.0.iter().any(|mode| mode == open::PLAN);
+        ProviderCaps {
+            resume: true,
+            interrupt: true,
+            modify_args: true,
+            mcp: true,
+            thinking: true,
+            usage: true,
+            sandbox: if plans { SandboxAbility::Flags } else { SandboxAbility::None },
+            ..NO_CAPS
+        }
+    }
+}
+
+/// The reason of a refusal.
+fn reason(fault: &Fault) -> TurnReason {
+    if fault.code == LOGIN_WANTED {
+        return TurnReason::AuthRequired;
+    }
+    prose::reason(None, &fault.message)
+}

@@ -1,0 +1,391 @@
+//! Agents that are programs of their own, each with its own way to speak.
+//!
+//! Every way is a [`Dialect`]: how the program is started, and a [`Translator`] that knows its
+//! words. A translator does nothing itself: it takes a line or an order and answers with
+//! [`Move`]s. Everything that touches a process is here and in [`talk`], once for all of them.
+//!
+//! ```text
+//!   driver ── order ──► talk ──► translator ──► moves ──► lines to the program
+//!   program ── line ──►   │                       └─────► signals to the driver
+//! ```
+
+pub(super) mod probe;
+pub(super) mod prose;
+mod talk;
+pub(super) mod tracker;
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, SystemTime},
+};
+
+use muster_core::run::{
+    approval::Resolution,
+    node::{PermissionsMode, Rights},
+    provider::{ProviderCaps, ProviderEvent},
+    record::GlobalMode,
+    turn::TurnReason,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use self::{
+    probe::Probing,
+    talk::{Established, Talk, Talking},
+};
+use super::{
+    Adapter, Heard, OpenFailure, Opened, Opening, Pending, Probe, SIGNALS_MAX, Session as _,
+    custom::{self, LINES_MAX, Watch},
+};
+use crate::runs::{
+    process::{
+        self, Launch,
+        stderr::{Gate, Tail},
+    },
+    settings::{McpCommand, Profile},
+};
+
+/// The name under which agents know Muster's tools.
+pub(super) const MUSTER: &str = "muster";
+/// Characters of standard error that a failure shows.
+const STDERR_CHARS_MAX: usize = 1_500;
+/// Characters of a line that means nothing which are shown.
+const STRAY_CHARS_MAX: usize = 200;
+/// A program that retells an old session has come to its end when it says nothing for this long.
+const QUIET: Duration = Duration::from_millis(300);
+/// How long it may take to retell it.
+const RETELLING_MAX: Duration = Duration::from_secs(5);
+
+/// How a family of agents is started and spoken to.
+pub(super) struct Dialect {
+    /// Arguments behind those of the profile.
+    pub(super) arguments: fn(&Setting) -> Vec<String>,
+    /// Variables that it needs.
+    pub(super) env: &'static [(&'static str, &'static str)],
+    /// Variables of the server's own environment that are meant for it, such as its key.
+    pub(super) passed_on: &'static [&'static str],
+    /// Makes a translator for one process.
+    pub(super) translator: fn(Setting) -> Box<dyn Translator>,
+    /// How it is looked for.
+    pub(super) probing: Probing,
+    /// Whether a session may only be resumed in a later minute than it began.
+    pub(super) minute_apart: bool,
+}
+
+/// What a process of an agent is started for.
+#[derive(Clone)]
+pub(super) struct Setting {
+    /// Where it works.
+    pub(super) cwd: String,
+    /// Which session it has.
+    pub(super) start: Start,
+    /// Whether its questions reach people.
+    pub(super) gate: PermissionsMode,
+    /// Whether it may only look.
+    pub(super) read_only: bool,
+    /// The model that it shall use.
+    pub(super) model: Option<String>,
+    /// The command that serves Muster's tools.
+    pub(super) mcp: Option<McpCommand>,
+}
+
+/// Which session a process has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Start {
+    /// A new one; where the program lets others choose, by this id.
+    New(String),
+    /// An earlier one.
+    Resume(String),
+}
+
+/// Knows the words of a program. Pure: the same lines and orders always give the same moves.
+pub(super) trait Translator: Send {
+    /// The process runs: what is said first.
+    fn begin(&mut self) -> Vec<Move>;
+    /// The program has said a line.
+    fn hear(&mut self, line: &str) -> Vec<Move>;
+    /// A prompt is to be answered.
+    fn ask(&mut self, prompt: Prompt) -> Vec<Move>;
+    /// A person has answered a question of the program.
+    fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<Move>;
+    /// The turn shall end.
+    fn interrupt(&mut self) -> Vec<Move>;
+    /// The program shall forget; asked only of those whose capabilities say that they can.
+    fn forget(&mut self) -> Vec<Move>;
+    /// What the program can do.
+    fn caps(&self) -> ProviderCaps;
+}
+
+/// A prompt for a translator.
+pub(super) struct Prompt {
+    /// What is asked.
+    pub(super) text: String,
+    /// Whether the agent may only look in this turn.
+    pub(super) read_only: bool,
+}
+
+/// What a translator wants done.
+#[derive(Debug, PartialEq)]
+pub(super) enum Move {
+    /// Write a line to the program.
+    Say(String),
+    /// Report something about the turn.
+    Tell(ProviderEvent),
+    /// The session is open.
+    Open {
+        /// The program's own id of it.
+        session_id: Option<String>,
+        /// Whether the one that was asked for could not be resumed.
+        lost: bool,
+        /// Whether the program may still retell what was said earlier.
+        retells: bool,
+    },
+    /// The session cannot be opened.
+    Refuse {
+        /// Why.
+        reason: TurnReason,
+        /// In words.
+        detail: String,
+    },
+    /// Something was said that means nothing to us; it goes to the log.
+    Stray(String),
+}
+
+/// Reports everything.
+pub(super) fn tell(events: Vec<ProviderEvent>) -> Vec<Move> {
+    events.into_iter().map(Move::Tell).collect()
+}
+
+/// Counts what an agent says that means nothing to us (RUNS-PROV-6).
+#[derive(Default)]
+pub(super) struct Strays(u64);
+
+impl Strays {
+    /// A line that means nothing.
+    pub(super) fn take(&mut self, line: &str) -> Move {
+        self.0 += 1;
+        let shown = muster_core::text::cut(line, STRAY_CHARS_MAX);
+        Move::Stray(format!("not understood ({} so far): {shown}", self.0))
+    }
+}
+
+/// Whether an agent may only look: while the run is planned, and when it may write nothing at all.
+fn read_only(rights: Rights, mode: GlobalMode) -> bool {
+    mode == GlobalMode::Planning || !(rights.write_code || rights.write_docs)
+}
+
+/// Opens sessions with a known agent.
+pub(crate) struct Agent {
+    profile: Profile,
+    dialect: Dialect,
+}
+
+impl Agent {
+    /// An adapter for one profile.
+    pub(super) fn of(profile: Profile, dialect: Dialect) -> Self {
+        Self { profile, dialect }
+    }
+
+    async fn open_session(&self, opening: Opening) -> Result<Opened, OpenFailure> {
+        let setting = setting(&opening);
+        let resumes = matches!(setting.start, Start::Resume(_));
+        if resumes && self.dialect.minute_apart {
+            tokio::time::sleep(until_next_minute(SystemTime::now())).await;
+        }
+        match self.start(&opening, setting.clone()).await {
+            // A session that cannot be resumed is no failure: a new one is told everything.
+            Err(failure) if resumes && failure.reason != TurnReason::SpawnFailed => {
+                tracing::info!(detail = failure.detail, "a session could not be resumed");
+                let setting = Setting { start: Start::New(fresh_uuid()), ..setting };
+                let opened = self.start(&opening, setting).await?;
+                Ok(Opened { lost: true, ..opened })
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Starts a process and waits until its session is open.
+    async fn start(&self, opening: &Opening, setting: Setting) -> Result<Opened, OpenFailure> {
+        let mut command = self.profile.command.clone();
+        command.extend((self.dialect.arguments)(&setting));
+        let env = self.env(opening);
+        let launch = Launch {
+            command: &command,
+            workdir: &opening.workdir,
+            env: &env,
+            family: &opening.family,
+        };
+        let (running, ends) = process::start(&launch).map_err(|error| self.not_started(&error))?;
+        let process = running.identity;
+        let (signals, heard_signals) = mpsc::channel(SIGNALS_MAX);
+        let (lines, queue) = mpsc::channel(LINES_MAX);
+        let (orders, ordered) = mpsc::channel(LINES_MAX);
+        let (close, closing) = oneshot::channel();
+        let (opened, opens) = oneshot::channel();
+        let (heard, stderr) = (Heard::now(), Tail::default());
+        let talk = Talk {
+            translator: (self.dialect.translator)(setting),
+            lines: Some(lines),
+            signals: signals.clone(),
+            heard: heard.clone(),
+            opened: Some(opened),
+            gate: Gate::default(),
+            turn: None,
+        };
+        let reading = tokio::spawn(talk.until_the_end(ends.stdout, ordered));
+        let draining = tokio::spawn(custom::drain(
+            ends.stderr,
+            stderr.clone(),
+            heard.clone(),
+            signals.clone(),
+        ));
+        tokio::spawn(custom::write(ends.stdin, queue));
+        let watch = Watch { running, reading, draining, signals };
+        let watching = tokio::spawn(watch.until(closing));
+        let session = Box::new(Talking { orders: Some(orders), close: Some(close), watching });
+        match self.established(opens, &heard).await {
+            Ok(Established { session_id, lost, caps, .. }) => Ok(Opened {
+                session,
+                signals: heard_signals,
+                heard,
+                stderr,
+                caps,
+                session_id,
+                lost,
+                process: Some(process),
+            }),
+            Err(failure) => {
+                drop(heard_signals);
+                session.close(Duration::ZERO).await;
+                Err(with_stderr(failure, &stderr))
+            }
+        }
+    }
+
+    /// Waits for the end of the introductions.
+    async fn established(
+        &self,
+        opens: oneshot::Receiver<Result<Established, OpenFailure>>,
+        heard: &Heard,
+    ) -> Result<Established, OpenFailure> {
+        let limit = Duration::from_secs(self.profile.start_timeout_seconds.into());
+        let reason = TurnReason::HandshakeFailed;
+        let established = match tokio::time::timeout(limit, opens).await {
+            Ok(Ok(outcome)) => outcome?,
+            Ok(Err(_)) => {
+                let detail = "the program ended before its session was open".to_owned();
+                return Err(OpenFailure { reason, detail });
+            }
+            Err(_) => {
+                let detail = format!("no session was open after {} s", limit.as_secs());
+                return Err(OpenFailure { reason, detail });
+            }
+        };
+        if established.retells {
+            quiet(heard).await;
+        }
+        Ok(established)
+    }
+
+    /// The variables of a process: those that are meant for it, its profile's, those of its node.
+    fn env(&self, opening: &Opening) -> BTreeMap<String, String> {
+        let own = self.dialect.env.iter().map(|(name, value)| (*name, (*value).to_owned()));
+        let passed_on = self.dialect.passed_on.iter();
+        let passed_on = passed_on.filter_map(|name| Some((*name, std::env::var(name).ok()?)));
+        let mut env: BTreeMap<String, String> =
+            own.chain(passed_on).map(|(name, value)| (name.to_owned(), value)).collect();
+        env.extend(self.profile.env.clone());
+        env.extend(opening.env.clone());
+        env
+    }
+
+    fn not_started(&self, error: &std::io::Error) -> OpenFailure {
+        let failure = custom::not_started(&self.profile, error);
+        if error.kind() != std::io::ErrorKind::NotFound {
+            return failure;
+        }
+        let hint = self.dialect.probing.hint();
+        OpenFailure { detail: format!("{}{hint}", failure.detail), ..failure }
+    }
+}
+
+impl Adapter for Agent {
+    fn open(&self, opening: Opening) -> Pending<'_, Result<Opened, OpenFailure>> {
+        Box::pin(self.open_session(opening))
+    }
+
+    fn probe(&self) -> Pending<'_, Probe> {
+        Box::pin(probe::probe(&self.profile, &self.dialect))
+    }
+}
+
+fn setting(opening: &Opening) -> Setting {
+    let order = &opening.order;
+    let mcp = opening.mcp.clone().map(|mut mcp| {
+        // Agents that pass nothing on to their servers have to be told.
+        mcp.env.extend(opening.env.clone());
+        mcp
+    });
+    Setting {
+        cwd: order.workdir.clone(),
+        start: order.resume.clone().map_or_else(|| Start::New(fresh_uuid()), Start::Resume),
+        gate: order.gate,
+        read_only: read_only(order.rights, opening.global_mode),
+        model: order.model.clone(),
+        mcp,
+    }
+}
+
+fn with_stderr(failure: OpenFailure, stderr: &Tail) -> OpenFailure {
+    let text = stderr.text();
+    let shown = muster_core::text::cut(text.trim(), STDERR_CHARS_MAX);
+    if shown.is_empty() {
+        return failure;
+    }
+    OpenFailure { detail: format!("{}\n{shown}", failure.detail), ..failure }
+}
+
+/// Waits until a program says nothing for a while.
+async fn quiet(heard: &Heard) {
+    let settled = async {
+        while let Some(rest) = QUIET.checked_sub(heard.last().elapsed()) {
+            tokio::time::sleep(rest.max(Duration::from_millis(1))).await;
+        }
+    };
+    if tokio::time::timeout(RETELLING_MAX, settled).await.is_err() {
+        tracing::debug!("a program goes on retelling an old session");
+    }
+}
+
+/// How long it is until the next minute of the clock has begun for sure.
+fn until_next_minute(now: SystemTime) -> Duration {
+    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let into = Duration::from_millis(u64::from(since.subsec_millis()))
+        + Duration::from_secs(since.as_secs() % 60);
+    Duration::from_secs(61).saturating_sub(into)
+}
+
+/// A random UUID.
+fn fresh_uuid() -> String {
+    let mut bytes = [0; 16];
+    if let Err(error) = getrandom::fill(&mut bytes) {
+        unreachable!("the operating system has random numbers: {error}");
+    }
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    muster_core::run::id::TurnId(u128::from_be_bytes(bytes)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, SystemTime, fresh_uuid, until_next_minute};
+
+    #[test]
+    fn the_next_minute_is_never_far_and_a_name_is_a_uuid() {
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        assert_eq!(until_next_minute(at(120)), Duration::from_secs(61));
+        assert_eq!(until_next_minute(at(179)), Duration::from_secs(2));
+        let uuid = fresh_uuid();
+        assert_eq!((uuid.len(), &uuid[14..15], uuid.split('-').count()), (36, "4", 5));
+        assert_ne!(uuid, fresh_uuid());
+    }
+}

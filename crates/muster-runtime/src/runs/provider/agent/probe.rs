@@ -1,0 +1,115 @@
+//! Looks whether an agent is there, which version it is and whether somebody is logged in. Asks no
+//! model and never takes long.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{Dialect, fresh_uuid};
+use crate::runs::{
+    process::{
+        Launch,
+        capture::{self, Captured},
+        family::Family,
+    },
+    provider::Probe,
+    settings::Profile,
+};
+
+/// How long one question may take; there are two at most, and both together stay under 5 s.
+const QUESTION_MAX: Duration = Duration::from_millis(2_400);
+/// Characters of an answer that are shown.
+const ANSWER_CHARS_MAX: usize = 200;
+
+/// How an agent is looked for.
+pub(in crate::runs::provider) struct Probing {
+    /// The command that installs it; empty where nobody knows.
+    pub(in crate::runs::provider) install: &'static str,
+    /// Arguments that make it tell its version.
+    pub(in crate::runs::provider) version: &'static [&'static str],
+    /// How it is asked whether somebody is logged in.
+    pub(in crate::runs::provider) login: Option<LoginQuestion>,
+}
+
+/// How an agent is asked whether somebody is logged in; it ends with 0 if so.
+pub(in crate::runs::provider) struct LoginQuestion {
+    /// The arguments.
+    pub(in crate::runs::provider) arguments: &'static [&'static str],
+    /// What to do if nobody is.
+    pub(in crate::runs::provider) remedy: &'static str,
+}
+
+impl Probing {
+    /// What to do about an agent that is not there.
+    pub(in crate::runs::provider) fn hint(&self) -> String {
+        if self.install.is_empty() {
+            return String::new();
+        }
+        format!("; install it with: {}", self.install)
+    }
+}
+
+/// Looks for an agent.
+pub(super) async fn probe(profile: &Profile, dialect: &Dialect) -> Probe {
+    let program = profile.command.first().cloned().unwrap_or_default();
+    let Some(file) = find(&program) else {
+        let detail = format!("{program:?} is not in PATH{}", dialect.probing.hint());
+        return Probe { available: false, version: None, logged_in: None, detail };
+    };
+    let file = file.display().to_string();
+    let env = env(profile, dialect);
+    let ask = async |arguments: &[&str]| question(&program, arguments, &env).await;
+    let version = ask(dialect.probing.version).await;
+    let Some(version) = version.filter(|answer| answer.code == Some(0)) else {
+        let detail = format!("{file} does not tell its version");
+        return Probe { available: false, version: None, logged_in: None, detail };
+    };
+    let version = first_line(&version.stdout.text());
+    let Some(login) = &dialect.probing.login else {
+        return Probe { available: true, version, logged_in: None, detail: file };
+    };
+    let answer = ask(login.arguments).await.filter(|answer| !answer.timed_out);
+    let logged_in = answer.and_then(|answer| answer.code).map(|code| code == 0);
+    let detail = match logged_in {
+        Some(false) => format!("{file}; nobody is logged in: {}", login.remedy),
+        Some(true) | None => file,
+    };
+    Probe { available: true, version, logged_in, detail }
+}
+
+/// The file that a name stands for.
+pub(in crate::runs::provider) fn find(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(Path::new(program).to_owned()).filter(|file| file.is_file());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.is_file())
+}
+
+fn env(profile: &Profile, dialect: &Dialect) -> BTreeMap<String, String> {
+    let passed_on = dialect.passed_on.iter();
+    let own = passed_on.filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    own.chain(profile.env.clone()).collect()
+}
+
+async fn question(
+    program: &str,
+    arguments: &[&str],
+    env: &BTreeMap<String, String>,
+) -> Option<Captured> {
+    let mut command = vec![program.to_owned()];
+    command.extend(arguments.iter().map(|&word| word.to_owned()));
+    // Whatever the question starts ends with it, and nothing else does.
+    let mark = format!("probe-{}", fresh_uuid());
+    let family = Family { mark, run: None, node: None, tool: None };
+    let workdir = std::env::temp_dir();
+    let launch = Launch { command: &command, workdir: &workdir, env, family: &family };
+    capture::run(&launch, QUESTION_MAX).await.ok()
+}
+
+fn first_line(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(muster_core::text::cut(line, ANSWER_CHARS_MAX))
+}

@@ -1,0 +1,244 @@
+//! A conversation with an agent: one task that owns its translator, hears every line and every
+//! order in turn, and does what the translator wants.
+
+use std::time::Duration;
+
+use muster_core::run::{
+    approval::Resolution,
+    event::LogSource,
+    id::TurnId,
+    provider::{ProviderCaps, ProviderEvent},
+    turn::TurnReason,
+};
+use tokio::{
+    io::BufReader,
+    process::ChildStdout,
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+};
+
+use super::{Move, Prompt, Translator, read_only};
+use crate::runs::{
+    process::{
+        lines::{self, LINE_BYTES_MAX, Line},
+        stderr::Gate,
+    },
+    provider::{
+        Answered, Heard, OpenFailure, Pending, Question, Session, Signal, Unreachable, Verdict,
+        custom::{Closing, LINES_MAX},
+    },
+};
+
+/// Why nothing more can be read.
+type Fault = Option<(TurnReason, String)>;
+
+/// A session that is open.
+pub(super) struct Established {
+    /// The program's own id of it.
+    pub(super) session_id: Option<String>,
+    /// Whether the one that was asked for could not be resumed.
+    pub(super) lost: bool,
+    /// Whether the program may still retell what was said earlier.
+    pub(super) retells: bool,
+    /// What it can do.
+    pub(super) caps: ProviderCaps,
+}
+
+/// What a conversation is told.
+pub(super) enum Order {
+    Turn { turn: TurnId, prompt: Prompt },
+    Decide { question: String, resolution: Resolution },
+    Interrupt { turn: TurnId },
+    Forget,
+}
+
+/// A conversation.
+pub(super) struct Talk {
+    pub(super) translator: Box<dyn Translator>,
+    /// Where lines go; gone when the program shall see the end of its input.
+    pub(super) lines: Option<mpsc::Sender<String>>,
+    pub(super) signals: mpsc::Sender<Signal>,
+    pub(super) heard: Heard,
+    pub(super) opened: Option<oneshot::Sender<Result<Established, OpenFailure>>>,
+    pub(super) gate: Gate,
+    /// The turn in flight.
+    pub(super) turn: Option<TurnId>,
+}
+
+impl Talk {
+    /// Talks until the program has nothing more to say.
+    pub(super) async fn until_the_end(
+        mut self,
+        stdout: ChildStdout,
+        mut orders: mpsc::Receiver<Order>,
+    ) -> Fault {
+        let (sender, mut heard_lines) = mpsc::channel(LINES_MAX);
+        let reading = tokio::spawn(read(stdout, sender, self.heard.clone()));
+        let moves = self.translator.begin();
+        self.perform(moves).await;
+        let mut listens = true;
+        loop {
+            tokio::select! {
+                // An order must not wait behind a flood of output.
+                biased;
+                order = orders.recv(), if listens => match order {
+                    Some(order) => self.obey(order).await,
+                    None => {
+                        listens = false;
+                        self.lines = None;
+                    }
+                },
+                line = heard_lines.recv() => match line {
+                    Some(line) => self.hear(&line).await,
+                    None => break,
+                },
+            }
+        }
+        reading.await.ok().flatten()
+    }
+
+    async fn obey(&mut self, order: Order) {
+        let moves = match order {
+            Order::Turn { turn, prompt } => {
+                self.turn = Some(turn);
+                self.translator.ask(prompt)
+            }
+            Order::Decide { question, resolution } => {
+                self.translator.decide(&question, &resolution)
+            }
+            Order::Interrupt { turn } if self.turn == Some(turn) => self.translator.interrupt(),
+            Order::Interrupt { .. } => Vec::new(),
+            Order::Forget => self.translator.forget(),
+        };
+        self.perform(moves).await;
+    }
+
+    async fn hear(&mut self, line: &[u8]) {
+        let moves = match std::str::from_utf8(line) {
+            Ok(text) if text.trim().is_empty() => return,
+            Ok(text) => self.translator.hear(text),
+            Err(_) => vec![Move::Stray(String::from_utf8_lossy(line).into_owned())],
+        };
+        self.perform(moves).await;
+    }
+
+    async fn perform(&mut self, moves: Vec<Move>) {
+        for one in moves {
+            match one {
+                Move::Say(line) => self.say(line).await,
+                Move::Tell(event) => self.tell(event).await,
+                Move::Open { session_id, lost, retells } => {
+                    let caps = self.translator.caps();
+                    self.open(Ok(Established { session_id, lost, retells, caps }));
+                }
+                Move::Refuse { reason, detail } => self.open(Err(OpenFailure { reason, detail })),
+                Move::Stray(line) => self.stray(&line).await,
+            }
+        }
+    }
+
+    async fn say(&mut self, mut line: String) {
+        line.push('\n');
+        let Some(lines) = &self.lines else { return };
+        if lines.send(line).await.is_err() {
+            tracing::debug!("an agent no longer reads");
+        }
+    }
+
+    async fn tell(&mut self, event: ProviderEvent) {
+        let turn = self.turn;
+        if matches!(event, ProviderEvent::TurnEnded(_)) {
+            self.turn = None;
+        }
+        // Whoever does not listen any more closes the session.
+        if self.signals.send(Signal::Said { turn, event }).await.is_err() {
+            tracing::trace!("something was said that nobody waits for");
+        }
+    }
+
+    fn open(&mut self, outcome: Result<Established, OpenFailure>) {
+        let Some(opened) = self.opened.take() else { return };
+        if opened.send(outcome).is_err() {
+            tracing::debug!("nobody waited for a session to open");
+        }
+    }
+
+    /// Tells the log, at a bounded rate.
+    async fn stray(&mut self, line: &str) {
+        let Some(suppressed) = self.gate.pass() else { return };
+        let line = muster_core::text::cut(line, muster_core::run::limits::LOG_LINE_CHARS_MAX);
+        self.tell(ProviderEvent::Log { source: LogSource::Stdout, line, suppressed }).await;
+    }
+}
+
+/// Reads lines until the end of the output; answers why nothing more can be read.
+async fn read(stdout: ChildStdout, lines: mpsc::Sender<Vec<u8>>, heard: Heard) -> Fault {
+    let mut source = BufReader::with_capacity(64 * 1024, stdout);
+    loop {
+        match lines::next(&mut source, LINE_BYTES_MAX).await {
+            Ok(Line::Whole(line)) => {
+                heard.again();
+                if lines.send(line).await.is_err() {
+                    return None;
+                }
+            }
+            Ok(Line::TooLong) => {
+                let detail = format!("a line of more than {LINE_BYTES_MAX} bytes");
+                return Some((TurnReason::ProtocolError, detail));
+            }
+            Ok(Line::End) | Err(_) => return None,
+        }
+    }
+}
+
+/// The driver's end of a conversation.
+pub(super) struct Talking {
+    pub(super) orders: Option<mpsc::Sender<Order>>,
+    pub(super) close: Option<oneshot::Sender<Closing>>,
+    pub(super) watching: JoinHandle<()>,
+}
+
+impl Talking {
+    fn order(&self, order: Order) -> Result<(), Unreachable> {
+        let orders = self.orders.as_ref().ok_or(Unreachable)?;
+        orders.try_send(order).map_err(|_| Unreachable)
+    }
+}
+
+impl Session for Talking {
+    fn turn(&mut self, question: Question) -> Result<(), Unreachable> {
+        let read_only = read_only(question.rights, question.global_mode);
+        let prompt = Prompt { text: question.text, read_only };
+        self.order(Order::Turn { turn: question.turn, prompt })
+    }
+
+    fn decide(&mut self, verdict: &Verdict<'_>) -> Result<(), Unreachable> {
+        let (question, resolution) = (verdict.id.to_owned(), verdict.resolution.clone());
+        self.order(Order::Decide { question, resolution })
+    }
+
+    /// Agents call Muster's tools through its server, which answers them itself.
+    fn answer(&mut self, _answered: &Answered<'_>) -> Result<(), Unreachable> {
+        Ok(())
+    }
+
+    fn interrupt(&mut self, turn: TurnId) -> Result<(), Unreachable> {
+        self.order(Order::Interrupt { turn })
+    }
+
+    fn reset(&mut self) -> Result<(), Unreachable> {
+        self.order(Order::Forget)
+    }
+
+    fn close(mut self: Box<Self>, grace: Duration) -> Pending<'static, ()> {
+        // Without orders to come the program sees the end of its input.
+        self.orders = None;
+        Box::pin(async move {
+            let closing = Closing { grace, lines: None };
+            let told = self.close.take().is_some_and(|close| close.send(closing).is_ok());
+            if let Err(error) = self.watching.await {
+                tracing::warn!(%error, told, "the end of an agent was not seen");
+            }
+        })
+    }
+}

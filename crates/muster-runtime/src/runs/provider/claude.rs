@@ -1,0 +1,87 @@
+//! Anthropic's claude, over its stream of JSON.
+//!
+//! One process is one session. Its id is ours, so it is known before the first prompt; a question
+//! of the program is a request that waits for our answer, with other arguments if we like.
+//! Everything that is written to it is kept in order by the program itself, so a change of mode
+//! is sent before the prompt that it is for, and the prompt waits until the mode is confirmed.
+
+mod todos;
+mod translate;
+mod wire;
+
+use std::collections::BTreeMap;
+
+use muster_core::run::node::PermissionsMode;
+
+use self::{
+    translate::Claude,
+    wire::{McpConfig, McpServer},
+};
+use super::agent::{
+    Dialect, MUSTER, Setting, Start,
+    probe::{LoginQuestion, Probing},
+};
+
+/// How claude is started and spoken to.
+pub(super) const DIALECT: Dialect = Dialect {
+    arguments,
+    env: &[("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1")],
+    passed_on: &[
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_BASE_URL",
+        "ANTHROPIC_MODEL",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLAUDE_CONFIG_DIR",
+    ],
+    translator: |setting| Box::new(Claude::of(setting)),
+    probing: Probing {
+        install: "npm install -g @anthropic-ai/claude-code",
+        version: &["--version"],
+        login: Some(LoginQuestion { arguments: &["auth", "status"], remedy: "claude auth login" }),
+    },
+    minute_apart: false,
+};
+
+fn arguments(setting: &Setting) -> Vec<String> {
+    let mut words = vec!["-p", "--output-format", "stream-json", "--input-format", "stream-json"];
+    words.extend(["--verbose", "--include-partial-messages"]);
+    match setting.gate {
+        PermissionsMode::Gated => words.extend(["--permission-prompt-tool", "stdio"]),
+        PermissionsMode::Skip => {}
+    }
+    // Whoever shall never ask has to be started so; only then can it be put back into this mode.
+    words.extend(["--permission-mode", mode(setting.gate, false)]);
+    match &setting.start {
+        Start::New(id) => words.extend(["--session-id", id]),
+        Start::Resume(id) => words.extend(["--resume", id]),
+    }
+    if let Some(model) = &setting.model {
+        words.extend(["--model", model]);
+    }
+    let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+    if let Some(config) = mcp_config(setting) {
+        words.extend(["--strict-mcp-config".to_owned(), "--mcp-config".to_owned(), config]);
+        words.extend(["--allowedTools".to_owned(), format!("mcp__{MUSTER}")]);
+    }
+    words
+}
+
+/// Muster's server for the command line. Values of variables stay out of it, because everybody can
+/// read a command line: the program puts them in from its own environment.
+fn mcp_config(setting: &Setting) -> Option<String> {
+    let mcp = setting.mcp.as_ref()?;
+    let env = mcp.env.keys().map(|name| (name.as_str(), format!("${{{name}}}"))).collect();
+    let (command, args) = (mcp.command.as_str(), mcp.args.as_slice());
+    let server = McpServer { command, args, env, always_load: true };
+    let config = McpConfig { mcp_servers: BTreeMap::from([(MUSTER, server)]) };
+    serde_json::to_string(&config).ok()
+}
+
+fn mode(gate: PermissionsMode, read_only: bool) -> &'static str {
+    match (read_only, gate) {
+        (true, _) => "plan",
+        (false, PermissionsMode::Gated) => "default",
+        (false, PermissionsMode::Skip) => "bypassPermissions",
+    }
+}

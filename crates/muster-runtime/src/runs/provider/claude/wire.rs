@@ -1,0 +1,392 @@
+//! The lines of claude's stream of JSON, as far as they mean something to us. Both sides pass over
+//! fields that they do not know.
+
+use std::collections::BTreeMap;
+
+use muster_core::run::event::TokenUsage;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A line of the program.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Said {
+    System(System),
+    StreamEvent {
+        event: Stream,
+        #[serde(default)]
+        parent_tool_use_id: Option<String>,
+    },
+    Assistant {
+        message: Message,
+        #[serde(default)]
+        parent_tool_use_id: Option<String>,
+    },
+    User {
+        message: Message,
+        #[serde(default)]
+        tool_use_result: Option<Value>,
+        #[serde(default)]
+        tool_result_meta: Vec<ResultMeta>,
+    },
+    Result(Box<Ending>),
+    ControlRequest {
+        request_id: String,
+        request: Request,
+    },
+    ControlResponse {
+        response: Response,
+    },
+    ControlCancelRequest {
+        request_id: String,
+    },
+    ToolProgress {
+        #[serde(default)]
+        tool_use_id: Option<String>,
+        #[serde(default)]
+        parent_tool_use_id: Option<String>,
+    },
+    ConversationReset {},
+    RateLimitEvent {},
+    KeepAlive {},
+    AuthStatus {},
+    ToolUseSummary {},
+    #[serde(other)]
+    Unknown,
+}
+
+/// Something about the session.
+#[derive(Deserialize)]
+pub(super) struct System {
+    pub(super) subtype: String,
+    #[serde(default)]
+    pub(super) session_id: Option<String>,
+    #[serde(default)]
+    pub(super) tool_use_id: Option<String>,
+    #[serde(default)]
+    pub(super) attempt: Option<u64>,
+    #[serde(default)]
+    pub(super) error: Option<Value>,
+}
+
+/// A piece of a message on its way.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Stream {
+    MessageStart {},
+    ContentBlockStart {},
+    ContentBlockDelta {
+        delta: Delta,
+    },
+    #[serde(other)]
+    Unknown,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Delta {
+    #[serde(rename = "text_delta")]
+    Text { text: String },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: String },
+    #[serde(other)]
+    Unknown,
+}
+
+/// A whole message, or a part of it.
+#[derive(Deserialize)]
+pub(super) struct Message {
+    #[serde(default)]
+    content: Content,
+}
+
+impl Message {
+    /// Its parts.
+    pub(super) fn blocks(self) -> Vec<Block> {
+        match self.content {
+            Content::Blocks(blocks) => blocks,
+            Content::Text(text) => vec![Block::Text { text }],
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Blocks(Vec<Block>),
+    Text(String),
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self::Blocks(Vec::new())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Block {
+    Text {
+        text: String,
+    },
+    ToolUse {
+        id: String,
+        name: String,
+        #[serde(default)]
+        input: Map<String, Value>,
+    },
+    ToolResult {
+        tool_use_id: String,
+        #[serde(default)]
+        content: Option<Output>,
+        #[serde(default)]
+        is_error: bool,
+    },
+    #[serde(other)]
+    Unknown,
+}
+
+/// What a tool said.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Output {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Deserialize)]
+pub(super) struct Part {
+    #[serde(default)]
+    text: String,
+}
+
+impl Output {
+    /// All of it as text.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Parts(parts) => {
+                parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+}
+
+/// What the program says of a result besides.
+#[derive(Deserialize)]
+pub(super) struct ResultMeta {
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) non_execution_kind: Option<String>,
+}
+
+/// The end of a turn.
+#[derive(Deserialize)]
+pub(super) struct Ending {
+    #[serde(default)]
+    pub(super) is_error: bool,
+    #[serde(default)]
+    pub(super) result: Option<String>,
+    #[serde(default)]
+    pub(super) errors: Vec<String>,
+    #[serde(default)]
+    pub(super) api_error_status: Option<u64>,
+    #[serde(default)]
+    pub(super) terminal_reason: Option<String>,
+    /// The command that was executed instead of asking the model.
+    #[serde(default)]
+    pub(super) local_command: Option<String>,
+    #[serde(default)]
+    pub(super) model_usage_since_last_result: Option<BTreeMap<String, ModelUsage>>,
+    #[serde(default)]
+    usage: Usage,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Usage {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_creation_input_tokens: u64,
+    cache_read_input_tokens: u64,
+}
+
+/// What a model used.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct ModelUsage {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_input_tokens: u64,
+    cache_creation_input_tokens: u64,
+    #[serde(rename = "costUSD")]
+    cost_usd: f64,
+}
+
+impl ModelUsage {
+    fn read(&self) -> u64 {
+        self.input_tokens + self.cache_read_input_tokens + self.cache_creation_input_tokens
+    }
+}
+
+impl Ending {
+    /// What was used in the turn: by each model where that is told, else all together.
+    pub(super) fn used(&self) -> Vec<(Option<String>, TokenUsage)> {
+        let tokens = |read, written, cost_usd| TokenUsage {
+            prompt_tokens: read,
+            completion_tokens: written,
+            total_tokens: read + written,
+            cost_usd,
+        };
+        if let Some(models) = &self.model_usage_since_last_result {
+            let one = |(model, usage): (&String, &ModelUsage)| {
+                let used = tokens(usage.read(), usage.output_tokens, Some(usage.cost_usd));
+                (Some(model.clone()), used)
+            };
+            return models.iter().map(one).collect();
+        }
+        let Usage { input_tokens, output_tokens, .. } = &self.usage;
+        let cached = self.usage.cache_creation_input_tokens + self.usage.cache_read_input_tokens;
+        let used = tokens(input_tokens + cached, *output_tokens, None);
+        if used.total_tokens == 0 { Vec::new() } else { vec![(None, used)] }
+    }
+}
+
+/// What the program asks us.
+#[derive(Deserialize)]
+#[serde(tag = "subtype", rename_all = "snake_case")]
+pub(super) enum Request {
+    CanUseTool {
+        tool_name: String,
+        #[serde(default)]
+        input: Map<String, Value>,
+        #[serde(default)]
+        description: Option<String>,
+        #[serde(default)]
+        tool_use_id: Option<String>,
+    },
+    #[serde(other)]
+    Unknown,
+}
+
+/// What the program answers us.
+#[derive(Deserialize)]
+pub(super) struct Response {
+    pub(super) subtype: String,
+    pub(super) request_id: String,
+    #[serde(default)]
+    pub(super) error: Option<String>,
+}
+
+/// A line to the program.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Say<'a> {
+    ControlRequest { request_id: &'a str, request: Control<'a> },
+    ControlResponse { response: Answer<'a> },
+    User { session_id: &'a str, parent_tool_use_id: Option<&'a str>, message: UserMessage<'a> },
+}
+
+impl Say<'_> {
+    fn line(&self) -> String {
+        serde_json::to_string(self)
+            .unwrap_or_else(|error| unreachable!("lines are plain JSON: {error}"))
+    }
+}
+
+/// What we ask.
+#[derive(Serialize)]
+#[serde(tag = "subtype", rename_all = "snake_case")]
+pub(super) enum Control<'a> {
+    Initialize { hooks: Map<String, Value> },
+    Interrupt,
+    SetPermissionMode { mode: &'a str },
+}
+
+/// What we answer.
+#[derive(Serialize)]
+#[serde(tag = "subtype", rename_all = "snake_case")]
+enum Answer<'a> {
+    Success { request_id: &'a str, response: Permission<'a> },
+    Error { request_id: &'a str, error: &'a str },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "behavior", rename_all = "snake_case")]
+enum Permission<'a> {
+    Allow {
+        #[serde(rename = "updatedInput")]
+        updated_input: &'a Map<String, Value>,
+    },
+    Deny {
+        message: &'a str,
+    },
+}
+
+#[derive(Serialize)]
+struct UserMessage<'a> {
+    role: &'static str,
+    content: [TextBlock<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct TextBlock<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a str,
+}
+
+impl<'a> UserMessage<'a> {
+    fn of(text: &'a str) -> Self {
+        Self { role: "user", content: [TextBlock { kind: "text", text }] }
+    }
+}
+
+/// Muster's server as the program is told of it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct McpConfig<'a> {
+    pub(super) mcp_servers: BTreeMap<&'static str, McpServer<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct McpServer<'a> {
+    pub(super) command: &'a str,
+    pub(super) args: &'a [String],
+    pub(super) env: BTreeMap<&'a str, String>,
+    /// Its tools are there from the start instead of being looked for.
+    pub(super) always_load: bool,
+}
+
+/// A request of ours.
+pub(super) fn control(request_id: &str, request: Control<'_>) -> String {
+    Say::ControlRequest { request_id, request }.line()
+}
+
+/// Lets a call be made.
+pub(super) fn allow(request_id: &str, updated_input: &Map<String, Value>) -> String {
+    permit(request_id, Permission::Allow { updated_input })
+}
+
+/// Forbids a call.
+pub(super) fn deny(request_id: &str, message: &str) -> String {
+    permit(request_id, Permission::Deny { message })
+}
+
+fn permit(request_id: &str, response: Permission<'_>) -> String {
+    let response = Answer::Success { request_id, response };
+    Say::ControlResponse { response }.line()
+}
+
+/// Answers a request that we do not serve.
+pub(super) fn refuse(request_id: &str, error: &str) -> String {
+    let response = Answer::Error { request_id, error };
+    Say::ControlResponse { response }.line()
+}
+
+/// A message.
+pub(super) fn user(text: &str) -> String {
+    let message = UserMessage::of(text);
+    Say::User { session_id: "", parent_tool_use_id: None, message }.line()
+}

@@ -1,0 +1,29 @@
+//! OpenAI's codex, over its app server.
+//!
+//! The server speaks requests and answers without a version in its lines. A thread is a session, a
+//! turn of it is a turn of ours. It tells what it is about to do before it asks whether it may, so
+//! what it tells is a proposal until a process of it is there. A running command outlives an
+//! interruption unless the server is told to clean up behind it.
+
+mod items;
+mod translate;
+mod wire;
+
+use super::agent::{
+    Dialect, MUSTER,
+    probe::{LoginQuestion, Probing},
+};
+
+/// How codex is started and spoken to.
+pub(super) const DIALECT: Dialect = Dialect {
+    arguments: |_| Vec::new(),
+    env: &[],
+    passed_on: &["CODEX_API_KEY", "CODEX_HOME", "OPENAI_API_KEY", "OPENAI_BASE_URL"],
+    translator: |setting| Box::new(translate::Codex::of(setting)),
+    probing: Probing {
+        install: "npm install -g @openai/codex",
+        version: &["--version"],
+        login: Some(LoginQuestion { arguments: &["login", "status"], remedy: "codex login" }),
+    },
+    minute_apart: false,
+};

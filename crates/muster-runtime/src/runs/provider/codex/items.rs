@@ -1,0 +1,117 @@
+//! What codex does, item by item, as calls of tools.
+
+use muster_core::run::{event::ToolResult, node::PermissionsMode, provider::ProviderTool};
+use serde_json::{Map, Value, json};
+
+use super::{
+    MUSTER,
+    wire::{Item, Question},
+};
+use crate::runs::provider::agent::{prose, tracker::Ended};
+
+/// A call.
+pub(super) enum Call {
+    /// One that is told.
+    Told(ProviderTool),
+    /// One of Muster's own tools, which is told elsewhere (RUNS-TOOL-3).
+    Own(String),
+}
+
+/// Whether an item that began is past every question: a command that has a process does not ask
+/// any more.
+pub(super) fn runs(item: &Item, gate: PermissionsMode) -> bool {
+    match item {
+        Item::CommandExecution { process_id, .. } => process_id.is_some(),
+        Item::McpToolCall { .. } | Item::WebSearch { .. } => true,
+        Item::FileChange { .. } => gate == PermissionsMode::Skip,
+        Item::AgentMessage { .. }
+        | Item::UserMessage {}
+        | Item::Reasoning {}
+        | Item::Plan {}
+        | Item::Unknown => false,
+    }
+}
+
+/// The call that an item is, if it is one.
+pub(super) fn call(item: Item) -> Option<Call> {
+    let (id, name, args) = match item {
+        Item::CommandExecution { id, command, cwd, .. } => {
+            (id, "shell".to_owned(), object(json!({"command": command, "cwd": cwd})))
+        }
+        Item::FileChange { id, changes, .. } => {
+            (id, "apply_patch".to_owned(), object(json!({ "changes": changes })))
+        }
+        Item::McpToolCall { id, server, .. } if server == MUSTER => return Some(Call::Own(id)),
+        Item::McpToolCall { id, server, tool, arguments, .. } => {
+            (id, format!("{server}.{tool}"), object(arguments))
+        }
+        Item::WebSearch { id, query } => {
+            (id, "web_search".to_owned(), object(json!({ "query": query })))
+        }
+        Item::AgentMessage { .. }
+        | Item::UserMessage {}
+        | Item::Reasoning {}
+        | Item::Plan {}
+        | Item::Unknown => return None,
+    };
+    Some(Call::Told(ProviderTool { id, name, args }))
+}
+
+/// How the call that an item is has ended.
+pub(super) fn ended(item: Item) -> Option<(String, Ended)> {
+    Some(match item {
+        Item::CommandExecution {
+            id, status, aggregated_output, exit_code, duration_ms, ..
+        } => {
+            let ok = status == "completed" && exit_code.unwrap_or(0) == 0;
+            let result = prose::outcome(ok, &aggregated_output.unwrap_or_default());
+            (id, outcome(ToolResult { exit_code, duration_ms, ..result }, &status, None))
+        }
+        Item::FileChange { id, status, .. } => {
+            (id, outcome(prose::outcome(status == "completed", ""), &status, None))
+        }
+        Item::McpToolCall { id, status, result, error, duration_ms, .. } => {
+            let output = result.map(|result| result.text()).unwrap_or_default();
+            let result = prose::outcome(status == "completed", &output);
+            let error = error.map(|error| error.message);
+            (id, outcome(ToolResult { duration_ms, ..result }, &status, error))
+        }
+        Item::WebSearch { id, .. } => (id, outcome(prose::outcome(true, ""), "completed", None)),
+        Item::AgentMessage { .. }
+        | Item::UserMessage {}
+        | Item::Reasoning {}
+        | Item::Plan {}
+        | Item::Unknown => return None,
+    })
+}
+
+/// A call that is asked about before it was told.
+pub(super) fn unproposed(question: &Question) -> ProviderTool {
+    let (command, cwd) = (&question.command, &question.cwd);
+    let name = if command.is_some() { "shell" } else { "apply_patch" }.to_owned();
+    let args = object(json!({"command": command, "cwd": cwd}));
+    ProviderTool { id: question.item_id.clone(), name, args }
+}
+
+/// How a call ended, by the word that the server has for it.
+fn outcome(result: ToolResult, status: &str, error: Option<String>) -> Ended {
+    let error = match (result.ok, error) {
+        (true, _) => None,
+        (false, Some(error)) => Some(prose::fault(&error)),
+        (false, None) => Some(prose::fault(match (status, result.exit_code) {
+            ("completed" | "failed", Some(_)) => "it ended with an error",
+            (status, _) => status,
+        })),
+    };
+    Ended { result, error, ran: status != "declined" }
+}
+
+/// The fields of an object that say something.
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Map::new()
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! What codex says, and what it is told.
+
+use std::collections::BTreeMap;
+
+use muster_core::run::{
+    approval::{Resolution, Verdict},
+    node::PermissionsMode,
+    provider::{Outcome, ProviderCaps, ProviderEvent, ProviderTool, SandboxAbility},
+    turn::TurnReason,
+};
+use serde_json::{Map, Value};
+
+use super::{
+    MUSTER,
+    items::{self, Call},
+    wire::{
+        Config, Decision, Elicitation, ElicitationAnswer, Failure, Initialize, Item, OfItem,
+        OfThread, OfTurn, OnThread, Piece, Planned, Question, Resolved, SandboxPolicy, StartTurn,
+        Text, Thread, Turn, Used,
+    },
+};
+use crate::runs::provider::{
+    NO_CAPS,
+    agent::{
+        Move, Prompt, Setting, Start, Strays, Translator,
+        prose::{self, Prose},
+        tell,
+        tracker::{Asking, Tracker},
+    },
+    rpc::{self, Caller, Fault, Heard},
+};
+
+/// What we asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Initialize,
+    StartThread,
+    ResumeThread,
+    StartTurn,
+    Other,
+}
+
+/// The translator.
+pub(super) struct Codex {
+    setting: Setting,
+    caller: Caller<Asked>,
+    thread: String,
+    /// The server's id of the turn in flight, once it is known.
+    turn: Option<String>,
+    in_turn: bool,
+    /// Whether the turn shall end as soon as its id is known.
+    interrupts: bool,
+    read_only: bool,
+    /// Whether the session that was asked for is gone.
+    lost: bool,
+    calls: Tracker,
+    prose: Prose,
+    /// The message whose text was told piece by piece.
+    streamed: Option<String>,
+    /// Calls as they were proposed; a question names only their ids.
+    proposed: BTreeMap<String, ProviderTool>,
+    /// Ids of questions as they came, by the names under which they were told.
+    questions: BTreeMap<String, Value>,
+    strays: Strays,
+}
+
+impl Codex {
+    pub(super) fn of(setting: Setting) -> Self {
+        let read_only = setting.read_only;
+        Self {
+            setting,
+            caller: Caller::bare(),
+            thread: String::new(),
+            turn: None,
+            in_turn: false,
+            interrupts: false,
+            read_only,
+            lost: false,
+            calls: Tracker::default(),
+            prose: Prose::default(),
+            streamed: None,
+            proposed: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            strays: Strays::default(),
+        }
+    }
+
+    /// Begins a thread, or resumes one.
+    fn open_thread(&mut self, resumed: Option<&str>) -> Move {
+        let setting = &self.setting;
+        let thread = Thread {
+            thread_id: resumed,
+            cwd: &setting.cwd,
+            approval_policy: match setting.gate {
+                PermissionsMode::Gated => "untrusted",
+                PermissionsMode::Skip => "never",
+            },
+            sandbox: if setting.read_only { "read-only" } else { "workspace-write" },
+            model: setting.model.as_deref(),
+            config: Config::of(setting.mcp.as_ref()),
+        };
+        Move::Say(match resumed {
+            Some(_) => self.caller.ask(Asked::ResumeThread, "thread/resume", &thread),
+            None => self.caller.ask(Asked::StartThread, "thread/start", &thread),
+        })
+    }
+
+    fn answered(&mut self, id: u64, outcome: Result<Value, Fault>) -> Vec<Move> {
+        match (self.caller.answered(id), outcome) {
+            (Some(Asked::Initialize), Ok(_)) => {
+                let ready = Move::Say(self.caller.tell::<()>("initialized", None));
+                let resumed = match self.setting.start.clone() {
+                    Start::New(_) => None,
+                    Start::Resume(id) => Some(id),
+                };
+                vec![ready, self.open_thread(resumed.as_deref())]
+            }
+            (Some(Asked::StartThread | Asked::ResumeThread), Ok(result)) => self.opened(result),
+            (Some(Asked::ResumeThread), Err(fault)) => {
+                self.lost = true;
+                let told = Move::Stray(format!("cannot resume: {}", fault.message));
+                vec![told, self.open_thread(None)]
+            }
+            (Some(Asked::Initialize | Asked::StartThread), Err(fault)) => {
+                let reason = prose::while_opening(prose::reason(None, &fault.message));
+                vec![Move::Refuse { reason, detail: fault.message }]
+            }
+            (Some(Asked::StartTurn), Ok(result)) => match rpc::shaped::<OfTurn>(result) {
+                Some(OfTurn { turn }) => self.begun(turn.id),
+                None => Vec::new(),
+            },
+            (Some(Asked::StartTurn), Err(fault)) => {
+                let reason = prose::reason(None, &fault.message);
+                self.ended(Outcome::Failed { reason, detail: Some(fault.message) })
+            }
+            (Some(Asked::Other), Err(fault)) => vec![Move::Stray(fault.message)],
+            (Some(Asked::Other) | None, _) => Vec::new(),
+        }
+    }
+
+    fn opened(&mut self, result: Value) -> Vec<Move> {
+        let Some(OfThread { thread }) = rpc::shaped(result) else {
+            let detail = "the thread has no id".to_owned();
+            return vec![Move::Refuse { reason: TurnReason::HandshakeFailed, detail }];
+        };
+        self.thread.clone_from(&thread.id);
+        vec![Move::Open { session_id: Some(thread.id), lost: self.lost, retells: false }]
+    }
+
+    /// The server's id of the turn is known.
+    fn begun(&mut self, id: String) -> Vec<Move> {
+        if !self.in_turn {
+            return Vec::new();
+        }
+        self.turn = Some(id);
+        if self.interrupts { self.interrupt() } else { Vec::new() }
+    }
+
+    fn noticed(&mut self, method: &str, params: Value, line: &str) -> Vec<Move> {
+        // What is told outside of a turn was told before.
+        if !self.in_turn && is_known(method) {
+            return Vec::new();
+        }
+        let told = match method {
+            "item/started" => rpc::shaped(params).map(|OfItem { item }| self.item_began(item)),
+            "item/completed" => rpc::shaped(params).map(|OfItem { item }| self.item_ended(item)),
+            "item/agentMessage/delta" => rpc::shaped(params).map(|piece| self.said(piece)),
+            "item/commandExecution/outputDelta" => {
+                rpc::shaped(params).map(|piece: Piece| tell(self.calls.started(&piece.item_id)))
+            }
+            "item/reasoning/textDelta" | "item/reasoning/summaryTextDelta" => {
+                let thought = |piece: Piece| ProviderEvent::ThoughtDelta { text: piece.delta };
+                rpc::shaped(params).map(|piece| vec![Move::Tell(thought(piece))])
+            }
+            "turn/plan/updated" => rpc::shaped(params)
+                .map(|plan: Planned| vec![Move::Tell(ProviderEvent::Plan { items: plan.todos() })]),
+            "thread/tokenUsage/updated" => rpc::shaped(params).map(|used: Used| {
+                let (model, usage) = (self.setting.model.clone(), used.last());
+                vec![Move::Tell(ProviderEvent::Usage { model, usage })]
+            }),
+            "turn/started" => rpc::shaped(params).map(|OfTurn { turn }| self.begun(turn.id)),
+            "turn/completed" => rpc::shaped(params).map(|OfTurn { turn }| self.turn_ended(turn)),
+            "error" => rpc::shaped(params).map(|failure: Failure| {
+                let again = if failure.will_retry { ", asks again" } else { "" };
+                vec![Move::Stray(format!("{}{again}", failure.error.message))]
+            }),
+            "serverRequest/resolved" => rpc::shaped(params).map(|Resolved { request_id }| {
+                let question = request_id.to_string();
+                self.questions.remove(&question);
+                tell(self.calls.withdrawn(&question))
+            }),
+            name if is_known(name) => Some(Vec::new()),
+            _ => None,
+        };
+        told.unwrap_or_else(|| vec![self.strays.take(line)])
+    }
+
+    fn said(&mut self, piece: Piece) -> Vec<Move> {
+        if self.streamed.as_ref() != Some(&piece.item_id) {
+            self.prose.pause();
+            self.streamed = Some(piece.item_id);
+        }
+        self.prose.piece(&piece.delta).map(Move::Tell).into_iter().collect()
+    }
+
+    fn item_began(&mut self, item: Item) -> Vec<Move> {
+        let runs = items::runs(&item, self.setting.gate);
+        let tool = match items::call(item) {
+            Some(Call::Told(tool)) => tool,
+            Some(Call::Own(id)) => {
+                self.calls.hide(&id);
+                return Vec::new();
+            }
+            None => return Vec::new(),
+        };
+        let id = tool.id.clone();
+        self.proposed.insert(id.clone(), tool.clone());
+        let mut events = self.calls.proposed(tool);
+        if runs {
+            events.extend(self.calls.started(&id));
+        }
+        tell(events)
+    }
+
+    fn item_ended(&mut self, item: Item) -> Vec<Move> {
+        if let Item::AgentMessage { id, text } = &item
+            && self.streamed.as_ref() != Some(id)
+        {
+            return self.said(Piece { item_id: id.clone(), delta: text.clone() });
+        }
+        match items::ended(item) {
+            Some((id, ended)) => tell(self.calls.completed(&id, ended)),
+            None => Vec::new(),
+        }
+    }
+
+    /// The server asks something.
+    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<Move> {
+        match method {
+            "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
+                let Some(question) = rpc::shaped::<Question>(params) else {
+                    return vec![Move::Say(self.caller.decline(id))];
+                };
+                self.questions.insert(id.to_string(), id.clone());
+                let tool = self.proposed.get(&question.item_id).cloned();
+                let tool = tool.unwrap_or_else(|| items::unproposed(&question));
+                let (question, context) = (id.to_string(), question.reason);
+                tell(self.calls.asked(Asking { question, tool, context, can_modify: false }))
+            }
+            "mcpServer/elicitation/request" => {
+                let server = rpc::shaped::<Elicitation>(params);
+                let is_own = server.is_some_and(|asks| asks.server_name == MUSTER);
+                let (action, content) =
+                    if is_own { ("accept", Some(Map::new())) } else { ("decline", None) };
+                vec![Move::Say(self.caller.reply(id, &ElicitationAnswer { action, content }))]
+            }
+            _ => vec![Move::Say(self.caller.decline(id))],
+        }
+    }
+
+    fn turn_ended(&mut self, turn: Turn) -> Vec<Move> {
+        if !self.in_turn {
+            return Vec::new();
+        }
+        let outcome = match (turn.status.as_str(), turn.error) {
+            ("completed", _) => Outcome::Completed,
+            ("interrupted", _) => Outcome::Interrupted,
+            (_, error) => {
+                let kind = error.as_ref().map(|error| error.codex_error_info.to_string());
+                let detail = error.map(|error| error.message);
+                let words = format!("{kind:?} {}", detail.as_deref().unwrap_or_default());
+                Outcome::Failed { reason: prose::reason(None, &words), detail }
+            }
+        };
+        let mut moves = Vec::new();
+        if outcome == Outcome::Interrupted {
+            let thread = OnThread { thread_id: &self.thread, turn_id: None };
+            let clean = "thread/backgroundTerminals/clean";
+            moves.push(Move::Say(self.caller.ask(Asked::Other, clean, &thread)));
+        }
+        moves.extend(self.ended(outcome));
+        moves
+    }
+
+    fn ended(&mut self, outcome: Outcome) -> Vec<Move> {
+        self.in_turn = false;
+        self.interrupts = false;
+        self.turn = None;
+        self.questions.clear();
+        self.proposed.clear();
+        let mut moves = tell(self.calls.end());
+        moves.push(Move::Tell(ProviderEvent::TurnEnded(outcome)));
+        moves
+    }
+}
+
+impl Translator for Codex {
+    fn begin(&mut self) -> Vec<Move> {
+        let line = self.caller.ask(Asked::Initialize, "initialize", &Initialize::muster());
+        vec![Move::Say(line)]
+    }
+
+    fn hear(&mut self, line: &str) -> Vec<Move> {
+        match rpc::read(line) {
+            Some(Heard::Answer { id, outcome }) => self.answered(id, outcome),
+            Some(Heard::Request { id, method, params }) => self.asked(&id, &method, params),
+            Some(Heard::Notice { method, params }) => self.noticed(&method, params, line),
+            None => vec![self.strays.take(line)],
+        }
+    }
+
+    fn ask(&mut self, prompt: Prompt) -> Vec<Move> {
+        self.calls.begin();
+        self.prose.begin();
+        self.streamed = None;
+        self.in_turn = true;
+        self.interrupts = false;
+        let kind = if prompt.read_only { "readOnly" } else { "workspaceWrite" };
+        let changed = prompt.read_only != self.read_only;
+        self.read_only = prompt.read_only;
+        let start = StartTurn {
+            thread_id: &self.thread,
+            input: [Text { text: &prompt.text }],
+            sandbox_policy: changed.then_some(SandboxPolicy { kind }),
+        };
+        vec![Move::Say(self.caller.ask(Asked::StartTurn, "turn/start", &start))]
+    }
+
+    fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<Move> {
+        let Some(id) = self.questions.remove(question) else { return Vec::new() };
+        // Other arguments cannot be told here, so a call with them must not be made.
+        let decision = match resolution.status {
+            Verdict::Approved => "accept",
+            Verdict::Denied | Verdict::Modified => "decline",
+        };
+        let mut moves = vec![Move::Say(self.caller.reply(&id, &Decision { decision }))];
+        moves.extend(tell(self.calls.decided(question, resolution).unwrap_or_default()));
+        moves
+    }
+
+    fn interrupt(&mut self) -> Vec<Move> {
+        self.interrupts = true;
+        let Some(turn) = &self.turn else { return Vec::new() };
+        let turn = OnThread { thread_id: &self.thread, turn_id: Some(turn) };
+        vec![Move::Say(self.caller.ask(Asked::Other, "turn/interrupt", &turn))]
+    }
+
+    fn forget(&mut self) -> Vec<Move> {
+        Vec::new()
+    }
+
+    fn caps(&self) -> ProviderCaps {
+        ProviderCaps {
+            resume: true,
+            interrupt: true,
+            mcp: true,
+            thinking: true,
+            usage: true,
+            sandbox: SandboxAbility::Full,
+            ..NO_CAPS
+        }
+    }
+}
+
+/// Notices that need nothing done.
+fn is_known(method: &str) -> bool {
+    const PREFIXES: [&str; 9] = [
+        "account/",
+        "configWarning",
+        "deprecationNotice",
+        "hook/",
+        "item/",
+        "mcpServer/",
+        "remoteControl/",
+        "thread/",
+        "turn/",
+    ];
+    method == "warning" || PREFIXES.iter().any(|prefix| method.starts_with(prefix))
+}

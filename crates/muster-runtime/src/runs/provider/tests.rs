@@ -1,0 +1,197 @@
+//! Recorded conversations with real agents, told once more to their translators. What comes of
+//! them is kept as snapshots; each line of a recording is something the agent said (`out`) or was
+//! told (`in`).
+
+mod acp;
+mod claude;
+mod codex;
+mod rpc;
+
+use std::{fmt::Write as _, path::Path};
+
+use muster_core::run::{
+    approval::{Resolution, Verdict},
+    edge::ActorKind,
+    event::LogSource,
+    node::{NodeTodo, PermissionsMode, TodoStatus},
+    provider::{Outcome, ProviderEvent},
+};
+use serde_json::Value;
+
+use super::agent::{Move, Prompt, Setting, Start, Translator};
+use crate::runs::settings::McpCommand;
+
+/// The setting of every recording, unless it says otherwise.
+fn setting(gate: PermissionsMode) -> Setting {
+    Setting {
+        cwd: "/project".to_owned(),
+        start: Start::New("11111111-2222-4333-8444-555555555555".to_owned()),
+        gate,
+        read_only: false,
+        model: None,
+        mcp: None,
+    }
+}
+
+fn mcp() -> McpCommand {
+    McpCommand {
+        command: "muster".to_owned(),
+        args: vec!["mcp".to_owned()],
+        env: [("MUSTER_NODE_TOKEN".to_owned(), "secret".to_owned())].into(),
+    }
+}
+
+/// The lines of a recording.
+fn recording(agent: &str, case: &str) -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests-data/wires").join(agent);
+    let text = std::fs::read_to_string(folder.join(format!("{case}.jsonl"))).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// What a person answers.
+fn resolution(status: Verdict, reason: Option<&str>, args: Option<&Value>) -> Resolution {
+    Resolution {
+        status,
+        modified_args: args.map(|args| args.as_object().unwrap().clone()),
+        reason: reason.map(str::to_owned),
+        by: ActorKind::User,
+    }
+}
+
+fn prompt(text: &str) -> Prompt {
+    Prompt { text: text.to_owned(), read_only: false }
+}
+
+/// A conversation as it can be read.
+#[derive(Default)]
+struct Story {
+    text: String,
+    /// Text that is being said.
+    saying: String,
+}
+
+impl Story {
+    fn tell(&mut self, moves: Vec<Move>) {
+        for one in moves {
+            if let Move::Tell(ProviderEvent::Delta { text }) = &one {
+                self.saying.push_str(text);
+            } else {
+                self.add(&line(&one));
+            }
+        }
+    }
+
+    fn add(&mut self, line: &str) {
+        if !self.saying.is_empty() {
+            writeln!(self.text, "text {:?}", std::mem::take(&mut self.saying)).unwrap();
+        }
+        writeln!(self.text, "{line}").unwrap();
+    }
+
+    fn whole(mut self) -> String {
+        self.add("end");
+        self.text
+    }
+}
+
+fn line(one: &Move) -> String {
+    match one {
+        Move::Say(line) => format!("-> {line}"),
+        Move::Tell(event) => told(event),
+        Move::Open { session_id, lost, retells } => {
+            format!("open session={session_id:?} lost={lost} retells={retells}")
+        }
+        Move::Refuse { reason, detail } => format!("refused {} {detail}", reason.name()),
+        Move::Stray(line) => format!("stray {line}"),
+    }
+}
+
+fn told(event: &ProviderEvent) -> String {
+    let json = |value: &dyn erased::Json| value.json();
+    match event {
+        ProviderEvent::SessionStarted { session_id } => format!("session {session_id}"),
+        ProviderEvent::Delta { text } => format!("text {text:?}"),
+        ProviderEvent::ThoughtDelta { text } | ProviderEvent::Thought { text } => {
+            format!("thought {text:?}")
+        }
+        ProviderEvent::ToolProposed(tool) => {
+            format!("tool.proposed {} {} {}", tool.id, tool.name, json(&tool.args))
+        }
+        ProviderEvent::ApprovalRequested { id, tool, context, can_modify } => {
+            let args = json(&tool.args);
+            format!("approval.requested {id} {} {args} {context:?} modify={can_modify}", tool.id)
+        }
+        ProviderEvent::ApprovalWithdrawn { id } => format!("approval.withdrawn {id}"),
+        ProviderEvent::ToolStarted { id } => format!("tool.started {id}"),
+        ProviderEvent::ToolCompleted { id, result, error } => {
+            let error = error.as_ref().map_or("", |error| error.message.as_str());
+            format!("tool.completed {id} {} {error:?}", json(result))
+        }
+        ProviderEvent::Plan { items } => {
+            format!("plan {}", items.iter().map(item).collect::<Vec<_>>().join(" | "))
+        }
+        ProviderEvent::Usage { model, usage } => format!("usage {model:?} {}", json(usage)),
+        ProviderEvent::Progress { summary } => format!("progress {summary}"),
+        ProviderEvent::Beat => "beat".to_owned(),
+        ProviderEvent::Log { source, line, .. } => {
+            let stdout = *source == LogSource::Stdout;
+            format!("log stdout={stdout} {line}")
+        }
+        ProviderEvent::TurnEnded(Outcome::Completed) => "turn.ended completed".to_owned(),
+        ProviderEvent::TurnEnded(Outcome::Interrupted) => "turn.ended interrupted".to_owned(),
+        ProviderEvent::TurnEnded(Outcome::Failed { reason, detail }) => {
+            format!("turn.ended failed {} {detail:?}", reason.name())
+        }
+    }
+}
+
+fn item(todo: &NodeTodo) -> String {
+    let mark = match todo.status {
+        TodoStatus::Pending => "[ ]",
+        TodoStatus::InProgress => "[>]",
+        TodoStatus::Completed => "[x]",
+    };
+    format!("{mark} {}", todo.content)
+}
+
+/// Anything that can be written as JSON.
+mod erased {
+    pub(super) trait Json {
+        fn json(&self) -> String;
+    }
+
+    impl<T: serde::Serialize> Json for T {
+        fn json(&self) -> String {
+            serde_json::to_string(self).unwrap()
+        }
+    }
+}
+
+/// All that a translator reports in a list of moves.
+fn events(moves: Vec<Move>) -> Vec<ProviderEvent> {
+    let event = |one| if let Move::Tell(event) = one { Some(event) } else { None };
+    moves.into_iter().filter_map(event).collect()
+}
+
+/// All that a translator says in a list of moves.
+fn said(moves: &[Move]) -> Vec<Value> {
+    let line = |one: &Move| match one {
+        Move::Say(line) => Some(serde_json::from_str(line).unwrap()),
+        Move::Tell(_) | Move::Open { .. } | Move::Refuse { .. } | Move::Stray(_) => None,
+    };
+    moves.iter().filter_map(line).collect()
+}
+
+/// Garbage of every kind is passed over and counted, and the conversation goes on.
+fn tolerates_garbage(translator: &mut dyn Translator) {
+    let garbage = ["", "{", "[]", "7", "null", "\"text\"", "{\"type\":1}", "{\"method\":{}}"];
+    let mut counted = 0;
+    for line in garbage {
+        for one in translator.hear(line) {
+            let Move::Stray(text) = one else { panic!("{line}: {one:?}") };
+            counted += 1;
+            assert!(text.contains(&format!("({counted} so far)")), "{text}");
+        }
+    }
+    assert!(counted > 0);
+}

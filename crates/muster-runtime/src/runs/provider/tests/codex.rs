@@ -1,0 +1,158 @@
+//! Recorded conversations with codex.
+
+use muster_core::run::{
+    approval::Verdict,
+    node::PermissionsMode::{self, Gated, Skip},
+    provider::{Outcome, ProviderEvent, SandboxAbility},
+};
+use serde_json::{Value, json};
+
+use super::{
+    Move, Prompt, Setting, Start, events, mcp, prompt, resolution,
+    rpc::{answer, refuse, retell},
+    said, setting, tolerates_garbage,
+};
+use crate::runs::provider::{agent::Translator, codex::DIALECT};
+
+#[test]
+fn recorded_conversations_give_the_contract_s_events() {
+    let gated = ["plain", "gated_approved", "gated_denied", "edit_gated"];
+    let gated = gated.into_iter().chain(["interrupt_text", "interrupt_during_approval"]);
+    let skip = ["tool_auto", "interrupt_tool", "mcp", "model_error", "resume", "todo"];
+    let skip = skip.map(|case| (case, Skip));
+    for (case, gate) in gated.map(|case| (case, Gated)).chain(skip) {
+        let told = retell(&DIALECT, ("codex", case), &setting(gate));
+        insta::assert_snapshot!(format!("codex_{case}"), told);
+    }
+}
+
+/// A translator whose thread is open.
+fn open(gate: PermissionsMode) -> Box<dyn Translator> {
+    let mut codex = (DIALECT.translator)(setting(gate));
+    let moves = codex.begin();
+    let moves = codex.hear(&answer(&moves, "initialize", &json!({})));
+    let moves = codex.hear(&answer(&moves, "thread/start", &json!({"thread": {"id": "th"}})));
+    assert!(matches!(&moves[..], [Move::Open { lost: false, .. }]), "{moves:?}");
+    codex
+}
+
+fn begin(codex: &mut dyn Translator) {
+    let moves = codex.ask(prompt("go"));
+    codex.hear(&answer(&moves, "turn/start", &json!({"turn": {"id": "tu"}})));
+}
+
+fn notice(method: &str, params: &Value) -> String {
+    json!({"method": method, "params": params}).to_string()
+}
+
+#[test]
+fn a_thread_has_the_sandbox_the_policy_and_muster_s_tools() {
+    let started = |gate, read_only| {
+        let setting = Setting { read_only, mcp: Some(mcp()), ..setting(gate) };
+        let mut codex = (DIALECT.translator)(setting);
+        let moves = codex.begin();
+        let moves = codex.hear(&answer(&moves, "initialize", &json!({})));
+        said(&moves)[1]["params"].clone()
+    };
+    let gated = started(Gated, false);
+    assert_eq!(
+        (&gated["approvalPolicy"], &gated["sandbox"]),
+        (&json!("untrusted"), &json!("workspace-write"))
+    );
+    let server =
+        json!({"command": "muster", "args": ["mcp"], "env": {"MUSTER_NODE_TOKEN": "secret"}});
+    assert_eq!(gated["config"]["mcp_servers"]["muster"], server);
+    let planning = started(Skip, true);
+    assert_eq!(
+        (&planning["approvalPolicy"], &planning["sandbox"]),
+        (&json!("never"), &json!("read-only"))
+    );
+}
+
+#[test]
+fn a_thread_that_is_gone_is_begun_anew() {
+    let start = Start::Resume("gone".to_owned());
+    let mut codex = (DIALECT.translator)(Setting { start, ..setting(Skip) });
+    let moves = codex.begin();
+    let moves = codex.hear(&answer(&moves, "initialize", &json!({})));
+    assert_eq!(said(&moves)[1]["params"]["threadId"], "gone");
+    let fault = json!({"code": -32600, "message": "no rollout found"});
+    let moves = codex.hear(&refuse(&moves, "thread/resume", &fault));
+    let moves = codex.hear(&answer(&moves, "thread/start", &json!({"thread": {"id": "th"}})));
+    assert!(matches!(&moves[..], [Move::Open { lost: true, .. }]), "{moves:?}");
+}
+
+#[test]
+fn an_interruption_waits_for_the_turn_s_id_and_cleans_up_behind_it() {
+    let mut codex = open(Skip);
+    let moves = codex.ask(prompt("go"));
+    assert!(codex.interrupt().is_empty());
+    let moves = codex.hear(&answer(&moves, "turn/start", &json!({"turn": {"id": "tu"}})));
+    assert_eq!(said(&moves)[0]["params"], json!({"threadId": "th", "turnId": "tu"}));
+    let ended = json!({"turn": {"id": "tu", "status": "interrupted"}});
+    let moves = codex.hear(&notice("turn/completed", &ended));
+    assert_eq!(said(&moves)[0]["method"], "thread/backgroundTerminals/clean");
+    assert_eq!(events(moves), [ProviderEvent::TurnEnded(Outcome::Interrupted)]);
+}
+
+#[test]
+fn a_sandbox_follows_the_rights_of_every_turn() {
+    let mut codex = open(Gated);
+    let looks = Prompt { text: "look".to_owned(), read_only: true };
+    let line = said(&codex.ask(looks)).remove(0);
+    assert_eq!(line["params"]["sandboxPolicy"], json!({"type": "readOnly"}));
+    let ended = json!({"turn": {"id": "tu", "status": "completed"}});
+    codex.hear(&notice("turn/completed", &ended));
+    let line = said(&codex.ask(prompt("write"))).remove(0);
+    assert_eq!(line["params"]["sandboxPolicy"], json!({"type": "workspaceWrite"}));
+    codex.hear(&notice("turn/completed", &ended));
+    assert!(said(&codex.ask(prompt("more"))).remove(0)["params"].get("sandboxPolicy").is_none());
+}
+
+#[test]
+fn other_arguments_are_not_offered_and_never_executed_as_they_were() {
+    let mut codex = open(Gated);
+    begin(&mut *codex);
+    assert!(!codex.caps().modify_args && codex.caps().sandbox == SandboxAbility::Full);
+    let asks = json!({"id": 7, "method": "item/commandExecution/requestApproval",
+        "params": {"itemId": "c", "command": "ls", "reason": "to look"}});
+    let told = events(codex.hear(&asks.to_string()));
+    let ProviderEvent::ApprovalRequested { can_modify: false, context, .. } = &told[1] else {
+        panic!("{told:?}");
+    };
+    assert_eq!(context.as_deref(), Some("to look"));
+    let other = json!({"command": "pwd"});
+    let moves = codex.decide("7", &resolution(Verdict::Modified, None, Some(&other)));
+    assert_eq!(said(&moves)[0], json!({"id": 7, "result": {"decision": "decline"}}));
+}
+
+#[test]
+fn muster_s_own_calls_are_not_told_and_its_questions_answered_yes() {
+    let mut codex = open(Gated);
+    begin(&mut *codex);
+    let item = json!({"item": {"type": "mcpToolCall", "id": "m", "server": "muster",
+        "tool": "report", "status": "completed", "arguments": {}}});
+    assert!(codex.hear(&notice("item/started", &item)).is_empty());
+    assert!(codex.hear(&notice("item/completed", &item)).is_empty());
+    let asks = |server: &str| {
+        json!({"id": 1, "method": "mcpServer/elicitation/request",
+            "params": {"serverName": server}})
+        .to_string()
+    };
+    assert_eq!(said(&codex.hear(&asks("muster")))[0]["result"]["action"], "accept");
+    assert_eq!(said(&codex.hear(&asks("other")))[0]["result"]["action"], "decline");
+}
+
+#[test]
+fn unknown_messages_are_counted_and_unknown_requests_declined() {
+    let mut codex = open(Gated);
+    begin(&mut *codex);
+    tolerates_garbage(&mut *codex);
+    let moves = codex.hear(r#"{"id":9,"method":"item/new/question","params":{}}"#);
+    assert_eq!(said(&moves)[0]["error"]["code"], -32601);
+    let item = json!({"item": {"type": "somethingNew", "id": "x"}});
+    assert!(codex.hear(&notice("item/started", &item)).is_empty());
+    let ended = json!({"turn": {"id": "tu", "status": "completed", "new": 1}});
+    let told = events(codex.hear(&notice("turn/completed", &ended)));
+    assert_eq!(told, [ProviderEvent::TurnEnded(Outcome::Completed)]);
+}
