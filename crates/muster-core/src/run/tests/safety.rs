@@ -374,3 +374,18 @@ fn only_runs_with_something_in_flight_need_recovery() {
     room.runtime(Ask::ReportProcess { node, process: None });
     assert_eq!(room.node(node).connection.status, ConnectionStatus::Disconnected);
 }
+
+#[test]
+fn runs_st_2_a_run_declared_done_that_was_paused_at_its_last_turn_goes_on_to_its_end() {
+    let budget = Budget { max_turns: Some(1), ..Budget::default() };
+    let mut room = Room::running_with(RunFields { budget: Some(budget), ..RunFields::default() });
+    let lead = room.add_node("orchestrator");
+    room.say(lead, "x");
+    let turn = room.prompt(lead);
+    room.wish(StatusWish::Completed);
+    room.complete(turn, "done", &[]);
+    assert_eq!(room.run().status, RunStatus::Paused, "its budget is used up");
+    room.wish(StatusWish::Running);
+    assert_eq!(room.run().phase, Phase::Done);
+    room.check_replay();
+}
