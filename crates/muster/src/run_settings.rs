@@ -175,7 +175,8 @@ mod tests {
     #[test]
     fn programs_of_a_known_family_are_spoken_to_in_its_own_way() {
         let text = "[profiles.claude.own]\ncommand = [\"claude\"]\n\
-                    [profiles.custom.open]\ncommand = [\"opencode\", \"acp\"]\nprotocol = \"acp\"\n";
+                    [profiles.custom.open]\ncommand = [\"opencode\", \"acp\"]\n\
+                    protocol = \"acp\"\n";
         let settings = read(text).unwrap().settings;
         let protocol = |provider, name| settings.profile(provider, name).unwrap().protocol;
         assert_eq!(protocol(Provider::Claude, "own"), Protocol::Native);

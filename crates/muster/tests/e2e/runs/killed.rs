@@ -55,10 +55,8 @@ impl Scene {
         fs::create_dir(&store).unwrap();
         let program = program::path().to_str().unwrap();
         let profile = |part: &&str| {
-            format!(
-                "[profiles.custom.{part}]\n\
-                 command = [{program:?}, \"demo-agent\", \"--part\", \"{part}\", \"--pace\", \"3\"]\n"
-            )
+            let words = [program, "demo-agent", "--pace", "3", "--part", part];
+            format!("[profiles.custom.{part}]\ncommand = {}\n", json!(words))
         };
         fs::write(store.join("runs.toml"), PARTS.iter().map(profile).collect::<String>()).unwrap();
         fs::write(home.path().join("team.toml"), TEAM).unwrap();
