@@ -112,6 +112,7 @@ impl Runs {
     /// Starts to drive runs: recovers what an earlier server left, then goes on with it. Needs an
     /// asynchronous runtime, which everything runs on.
     pub async fn start(engine: Arc<Engine>, settings: RunsSettings) -> Result<Self, StartError> {
+        provider::agent::minute::watch();
         let lock = lock::take(&settings.home)?;
         let (wish, wishes) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared::over(engine, settings, wish, lock));

@@ -120,7 +120,8 @@ pub async fn providers(runs: &Runs) -> Json {
         };
         providers.push(json!({
             "name": provider, "profiles": profiles, "available": told["available"],
-            "version": told["version"], "detail": told["detail"], "caps": null,
+            "version": told["version"], "loggedIn": told["loggedIn"], "detail": told["detail"],
+            "caps": told["caps"],
         }));
     }
     Json::from(json!({"providers": providers}))

@@ -6,7 +6,7 @@
 //! between, except decisions, outcomes of tools and interruptions (RUNS-PROV-5).
 
 mod acp;
-mod agent;
+pub(crate) mod agent;
 mod claude;
 mod codex;
 pub(crate) mod custom;
@@ -245,6 +245,7 @@ pub(crate) enum Signal {
 
 /// Whether a program can be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Probe {
     /// Whether it was found.
     pub available: bool,
@@ -252,6 +253,8 @@ pub struct Probe {
     pub version: Option<String>,
     /// Whether somebody is logged in, as far as it tells.
     pub logged_in: Option<bool>,
+    /// What such a program can do, where that is known before it is asked.
+    pub caps: Option<ProviderCaps>,
     /// Where it was found, or where it was looked for.
     pub detail: String,
 }

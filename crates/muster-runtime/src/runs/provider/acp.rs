@@ -15,7 +15,9 @@ use super::agent::{Dialect, MUSTER, probe::Probing};
 
 /// How gemini is started and spoken to.
 pub(super) const GEMINI: Dialect = Dialect {
-    env: &[("GEMINI_CLI_NO_RELAUNCH", "1")],
+    // In a folder that it does not trust it starts no server of tools. Whoever starts a run there
+    // trusts it.
+    env: &[("GEMINI_CLI_NO_RELAUNCH", "1"), ("GEMINI_CLI_TRUST_WORKSPACE", "true")],
     passed_on: &[
         "GEMINI_API_KEY",
         "GEMINI_CLI_HOME",

@@ -9,15 +9,13 @@
 //!   program ── line ──►   │                       └─────► signals to the driver
 //! ```
 
+pub(in crate::runs) mod minute;
 pub(super) mod probe;
 pub(super) mod prose;
 mod talk;
 pub(super) mod tracker;
 
-use std::{
-    collections::BTreeMap,
-    time::{Duration, SystemTime},
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use muster_core::run::{
     approval::Resolution,
@@ -28,6 +26,7 @@ use muster_core::run::{
 };
 use tokio::sync::{mpsc, oneshot};
 
+pub(super) use self::prose::Strays;
 use self::{
     probe::Probing,
     talk::{Established, Talk, Talking},
@@ -48,8 +47,6 @@ use crate::runs::{
 pub(super) const MUSTER: &str = "muster";
 /// Characters of standard error that a failure shows.
 const STDERR_CHARS_MAX: usize = 1_500;
-/// Characters of a line that means nothing which are shown.
-const STRAY_CHARS_MAX: usize = 200;
 /// A program that retells an old session has come to its end when it says nothing for this long.
 const QUIET: Duration = Duration::from_millis(300);
 /// How long it may take to retell it.
@@ -69,6 +66,21 @@ pub(super) struct Dialect {
     pub(super) probing: Probing,
     /// Whether a session may only be resumed in a later minute than it began.
     pub(super) minute_apart: bool,
+}
+
+impl Dialect {
+    /// What an agent of it can do, before one was asked.
+    fn caps(&self) -> ProviderCaps {
+        let setting = Setting {
+            cwd: String::new(),
+            start: Start::New(String::new()),
+            gate: PermissionsMode::Gated,
+            read_only: false,
+            model: None,
+            mcp: None,
+        };
+        (self.translator)(setting).caps()
+    }
 }
 
 /// What a process of an agent is started for.
@@ -155,19 +167,6 @@ pub(super) fn tell(events: Vec<ProviderEvent>) -> Vec<Move> {
     events.into_iter().map(Move::Tell).collect()
 }
 
-/// Counts what an agent says that means nothing to us (RUNS-PROV-6).
-#[derive(Default)]
-pub(super) struct Strays(u64);
-
-impl Strays {
-    /// A line that means nothing.
-    pub(super) fn take(&mut self, line: &str) -> Move {
-        self.0 += 1;
-        let shown = muster_core::text::cut(line, STRAY_CHARS_MAX);
-        Move::Stray(format!("not understood ({} so far): {shown}", self.0))
-    }
-}
-
 /// Whether an agent may only look: while the run is planned, and when it may write nothing at all.
 fn read_only(rights: Rights, mode: GlobalMode) -> bool {
     mode == GlobalMode::Planning || !(rights.write_code || rights.write_docs)
@@ -188,8 +187,10 @@ impl Agent {
     async fn open_session(&self, opening: Opening) -> Result<Opened, OpenFailure> {
         let setting = setting(&opening);
         let resumes = matches!(setting.start, Start::Resume(_));
-        if resumes && self.dialect.minute_apart {
-            tokio::time::sleep(until_next_minute(SystemTime::now())).await;
+        if let Start::Resume(session) = &setting.start
+            && self.dialect.minute_apart
+        {
+            tokio::time::sleep(minute::pause(session)).await;
         }
         match self.start(&opening, setting.clone()).await {
             // A session that cannot be resumed is no failure: a new one is told everything.
@@ -205,6 +206,7 @@ impl Agent {
 
     /// Starts a process and waits until its session is open.
     async fn start(&self, opening: &Opening, setting: Setting) -> Result<Opened, OpenFailure> {
+        let is_new = matches!(setting.start, Start::New(_));
         let mut command = self.profile.command.clone();
         command.extend((self.dialect.arguments)(&setting));
         let env = self.env(opening);
@@ -243,16 +245,21 @@ impl Agent {
         let watching = tokio::spawn(watch.until(closing));
         let session = Box::new(Talking { orders: Some(orders), close: Some(close), watching });
         match self.established(opens, &heard).await {
-            Ok(Established { session_id, lost, caps, .. }) => Ok(Opened {
-                session,
-                signals: heard_signals,
-                heard,
-                stderr,
-                caps,
-                session_id,
-                lost,
-                process: Some(process),
-            }),
+            Ok(Established { session_id, lost, caps, .. }) => {
+                if let (Some(id), true) = (&session_id, is_new || lost) {
+                    minute::note(id);
+                }
+                Ok(Opened {
+                    session,
+                    signals: heard_signals,
+                    heard,
+                    stderr,
+                    caps,
+                    session_id,
+                    lost,
+                    process: Some(process),
+                })
+            }
             Err(failure) => {
                 drop(heard_signals);
                 session.close(Duration::ZERO).await;
@@ -356,14 +363,6 @@ async fn quiet(heard: &Heard) {
     }
 }
 
-/// How long it is until the next minute of the clock has begun for sure.
-fn until_next_minute(now: SystemTime) -> Duration {
-    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let into = Duration::from_millis(u64::from(since.subsec_millis()))
-        + Duration::from_secs(since.as_secs() % 60);
-    Duration::from_secs(61).saturating_sub(into)
-}
-
 /// A random UUID.
 fn fresh_uuid() -> String {
     let mut bytes = [0; 16];
@@ -377,13 +376,10 @@ fn fresh_uuid() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, SystemTime, fresh_uuid, until_next_minute};
+    use super::fresh_uuid;
 
     #[test]
-    fn the_next_minute_is_never_far_and_a_name_is_a_uuid() {
-        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        assert_eq!(until_next_minute(at(120)), Duration::from_secs(61));
-        assert_eq!(until_next_minute(at(179)), Duration::from_secs(2));
+    fn a_name_of_a_session_is_a_random_uuid() {
         let uuid = fresh_uuid();
         assert_eq!((uuid.len(), &uuid[14..15], uuid.split('-').count()), (36, "4", 5));
         assert_ne!(uuid, fresh_uuid());

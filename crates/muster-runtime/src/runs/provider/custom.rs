@@ -162,11 +162,11 @@ fn probe(program: &str) -> Probe {
     match found.into_iter().find(|file| file.is_file()) {
         Some(file) => {
             let detail = file.display().to_string();
-            Probe { available: true, version: None, logged_in: None, detail }
+            Probe { available: true, version: None, logged_in: None, caps: None, detail }
         }
         None => {
             let detail = format!("{program:?} is not in PATH");
-            Probe { available: false, version: None, logged_in: None, detail }
+            Probe { available: false, version: None, logged_in: None, caps: None, detail }
         }
     }
 }

@@ -25,7 +25,19 @@ pub(super) struct Fault {
     #[serde(default)]
     pub(super) code: i64,
     #[serde(default)]
-    pub(super) message: String,
+    message: String,
+    #[serde(default)]
+    data: Value,
+}
+
+impl Fault {
+    /// What it says, with what it says besides.
+    pub(super) fn words(&self) -> String {
+        match self.data.get("details").and_then(Value::as_str) {
+            Some(details) => format!("{}: {details}", self.message),
+            None => self.message.clone(),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -153,9 +165,9 @@ mod tests {
         let heard = read(r#"{"id":0,"method":"m","params":{"a":1}}"#);
         assert!(matches!(heard, Some(Heard::Request { method, .. }) if method == "m"));
         assert!(matches!(read(r#"{"method":"m"}"#), Some(Heard::Notice { .. })));
-        let answer = read(r#"{"id":3,"error":{"code":-1,"message":"no"}}"#);
+        let answer = read(r#"{"id":3,"error":{"code":-1,"message":"no","data":{"details":"x"}}}"#);
         let Some(Heard::Answer { id: 3, outcome: Err(fault) }) = answer else { panic!() };
-        assert_eq!((fault.code, fault.message.as_str()), (-1, "no"));
+        assert_eq!((fault.code, fault.words().as_str()), (-1, "no: x"));
         assert!(matches!(read(r#"{"id":3,"result":null}"#), Some(Heard::Answer { .. })));
         assert!(read("{}").is_none() && read("[]").is_none() && read("x").is_none());
     }

@@ -112,12 +112,12 @@ impl Acp {
             }
             (Some(Asked::ResumeSession | Asked::LoadSession), Err(fault)) => {
                 self.lost = true;
-                let told = Move::Stray(format!("cannot resume: {}", fault.message));
+                let told = Move::Stray(format!("cannot resume: {}", fault.words()));
                 vec![told, self.open_session(Asked::NewSession, None)]
             }
             (Some(Asked::Initialize | Asked::NewSession), Err(fault)) => {
                 let reason = prose::while_opening(reason(&fault));
-                vec![Move::Refuse { reason, detail: fault.message }]
+                vec![Move::Refuse { reason, detail: fault.words() }]
             }
             (Some(Asked::Mode), outcome) => self.switched(outcome.err()),
             (Some(Asked::Prompt), Ok(result)) => {
@@ -125,7 +125,7 @@ impl Acp {
             }
             (Some(Asked::Prompt), Err(_)) if self.interrupted => self.ended(Outcome::Interrupted),
             (Some(Asked::Prompt), Err(fault)) => {
-                let (reason, detail) = (reason(&fault), Some(fault.message));
+                let (reason, detail) = (reason(&fault), Some(fault.words()));
                 self.ended(Outcome::Failed { reason, detail })
             }
             (None, _) => Vec::new(),
@@ -358,5 +358,5 @@ fn reason(fault: &Fault) -> TurnReason {
     if fault.code == LOGIN_WANTED {
         return TurnReason::AuthRequired;
     }
-    prose::reason(None, &fault.message)
+    prose::reason(None, &fault.words())
 }

@@ -54,9 +54,10 @@ impl Probing {
 /// Looks for an agent.
 pub(super) async fn probe(profile: &Profile, dialect: &Dialect) -> Probe {
     let program = profile.command.first().cloned().unwrap_or_default();
+    let caps = Some(dialect.caps());
     let Some(file) = find(&program) else {
         let detail = format!("{program:?} is not in PATH{}", dialect.probing.hint());
-        return Probe { available: false, version: None, logged_in: None, detail };
+        return Probe { available: false, version: None, logged_in: None, caps, detail };
     };
     let file = file.display().to_string();
     let env = env(profile, dialect);
@@ -64,11 +65,11 @@ pub(super) async fn probe(profile: &Profile, dialect: &Dialect) -> Probe {
     let version = ask(dialect.probing.version).await;
     let Some(version) = version.filter(|answer| answer.code == Some(0)) else {
         let detail = format!("{file} does not tell its version");
-        return Probe { available: false, version: None, logged_in: None, detail };
+        return Probe { available: false, version: None, logged_in: None, caps, detail };
     };
     let version = first_line(&version.stdout.text());
     let Some(login) = &dialect.probing.login else {
-        return Probe { available: true, version, logged_in: None, detail: file };
+        return Probe { available: true, version, logged_in: None, caps, detail: file };
     };
     let answer = ask(login.arguments).await.filter(|answer| !answer.timed_out);
     let logged_in = answer.and_then(|answer| answer.code).map(|code| code == 0);
@@ -76,7 +77,7 @@ pub(super) async fn probe(profile: &Profile, dialect: &Dialect) -> Probe {
         Some(false) => format!("{file}; nobody is logged in: {}", login.remedy),
         Some(true) | None => file,
     };
-    Probe { available: true, version, logged_in, detail }
+    Probe { available: true, version, logged_in, caps, detail }
 }
 
 /// The file that a name stands for.

@@ -36,15 +36,10 @@ const INTERRUPT: &str = "muster-interrupt";
 const OWN_TOOLS: &str = "mcp__muster__";
 /// What the program understands as an order to forget.
 const CLEAR: &str = "/clear";
+/// The tool that ends the mode in which nothing may be changed.
+const LEAVES_PLAN: &str = "ExitPlanMode";
 /// What it hears when it asks for more than it may while it may only look.
 const ONLY_LOOK: &str = "you may only look in this turn: nothing may be changed";
-
-/// What the stream of a message has told already.
-#[derive(Default)]
-struct Streamed {
-    text: bool,
-    thought: bool,
-}
 
 /// The translator.
 pub(super) struct Claude {
@@ -56,7 +51,8 @@ pub(super) struct Claude {
     held: Option<String>,
     calls: Tracker,
     prose: Prose,
-    streamed: Streamed,
+    /// Whether the text of the next message was told piece by piece.
+    streamed: bool,
     todos: Todos,
     /// Questions that wait for an answer, with the arguments as the program wants them.
     questions: BTreeMap<String, Map<String, Value>>,
@@ -76,7 +72,7 @@ impl Claude {
             held: None,
             calls: Tracker::default(),
             prose: Prose::default(),
-            streamed: Streamed::default(),
+            streamed: false,
             todos: Todos::default(),
             questions: BTreeMap::new(),
             in_turn: false,
@@ -149,27 +145,25 @@ impl Claude {
             return Vec::new();
         }
         self.session_id.clone_from(&session_id);
-        let started = session_id.map(|session_id| ProviderEvent::SessionStarted { session_id });
-        started.map(Move::Tell).into_iter().collect()
+        let started = |session_id| Move::Tell(ProviderEvent::SessionStarted { session_id });
+        session_id.map(started).into_iter().collect()
     }
 
     fn streamed(&mut self, event: Stream) -> Vec<Move> {
         let told = match event {
             Stream::MessageStart {} => {
                 self.prose.pause();
-                self.streamed = Streamed::default();
                 None
             }
             Stream::ContentBlockStart {} => {
-                self.streamed = Streamed::default();
+                self.streamed = false;
                 None
             }
             Stream::ContentBlockDelta { delta: Delta::Text { text } } => {
-                self.streamed.text = true;
+                self.streamed = true;
                 self.prose.piece(&text)
             }
             Stream::ContentBlockDelta { delta: Delta::Thinking { thinking } } => {
-                self.streamed.thought = true;
                 Some(ProviderEvent::ThoughtDelta { text: thinking })
             }
             Stream::ContentBlockDelta { delta: Delta::Unknown } | Stream::Unknown => None,
@@ -182,7 +176,7 @@ impl Claude {
         let mut moves = Vec::new();
         for block in message.blocks() {
             match block {
-                Block::Text { text } if is_own && !self.streamed.text => {
+                Block::Text { text } if is_own && !std::mem::take(&mut self.streamed) => {
                     self.prose.pause();
                     moves.extend(self.prose.piece(&text).map(Move::Tell));
                 }
@@ -247,7 +241,9 @@ impl Claude {
         }
         let id = tool_use_id.unwrap_or_else(|| request_id.clone());
         let tool = ProviderTool { id: id.clone(), name, args: input.clone() };
-        if self.read_only && (self.setting.gate == PermissionsMode::Skip || leaves_plan(&tool)) {
+        if self.read_only
+            && (self.setting.gate == PermissionsMode::Skip || tool.name == LEAVES_PLAN)
+        {
             let mut moves = vec![Move::Say(deny(&request_id, ONLY_LOOK))];
             moves.extend(tell(self.calls.proposed(tool)));
             let (result, error) = (prose::outcome(false, ""), Some(prose::fault(ONLY_LOOK)));
@@ -268,10 +264,8 @@ impl Claude {
             let said = ending.errors.join("; ");
             return vec![Move::Stray(format!("an answer that nobody asked for: {said}"))];
         }
-        let mut moves = Vec::new();
-        for (model, usage) in ending.used() {
-            moves.push(Move::Tell(ProviderEvent::Usage { model, usage }));
-        }
+        let used = |(model, usage)| Move::Tell(ProviderEvent::Usage { model, usage });
+        let mut moves: Vec<Move> = ending.used().into_iter().map(used).collect();
         let aborted = ending.terminal_reason.as_deref().is_some_and(|why| why.contains("abort"));
         let outcome = if self.interrupted || (aborted && ending.is_error) {
             Outcome::Interrupted
@@ -397,9 +391,4 @@ impl Translator for Claude {
             ..NO_CAPS
         }
     }
-}
-
-/// Whether a call would end the mode in which nothing may be changed.
-fn leaves_plan(tool: &ProviderTool) -> bool {
-    tool.name == "ExitPlanMode"
 }

@@ -118,22 +118,22 @@ impl Codex {
             (Some(Asked::StartThread | Asked::ResumeThread), Ok(result)) => self.opened(result),
             (Some(Asked::ResumeThread), Err(fault)) => {
                 self.lost = true;
-                let told = Move::Stray(format!("cannot resume: {}", fault.message));
+                let told = Move::Stray(format!("cannot resume: {}", fault.words()));
                 vec![told, self.open_thread(None)]
             }
             (Some(Asked::Initialize | Asked::StartThread), Err(fault)) => {
-                let reason = prose::while_opening(prose::reason(None, &fault.message));
-                vec![Move::Refuse { reason, detail: fault.message }]
+                let reason = prose::while_opening(prose::reason(None, &fault.words()));
+                vec![Move::Refuse { reason, detail: fault.words() }]
             }
             (Some(Asked::StartTurn), Ok(result)) => match rpc::shaped::<OfTurn>(result) {
                 Some(OfTurn { turn }) => self.begun(turn.id),
                 None => Vec::new(),
             },
             (Some(Asked::StartTurn), Err(fault)) => {
-                let reason = prose::reason(None, &fault.message);
-                self.ended(Outcome::Failed { reason, detail: Some(fault.message) })
+                let reason = prose::reason(None, &fault.words());
+                self.ended(Outcome::Failed { reason, detail: Some(fault.words()) })
             }
-            (Some(Asked::Other), Err(fault)) => vec![Move::Stray(fault.message)],
+            (Some(Asked::Other), Err(fault)) => vec![Move::Stray(fault.words())],
             (Some(Asked::Other) | None, _) => Vec::new(),
         }
     }

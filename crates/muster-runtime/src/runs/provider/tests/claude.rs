@@ -193,3 +193,24 @@ fn failures_of_the_model_end_the_turn_with_their_reason() {
     };
     assert_eq!(reason.name(), "auth_required");
 }
+
+#[test]
+fn a_message_is_told_once_whether_it_was_streamed_or_not() {
+    let mut claude = open(Gated);
+    claude.ask(prompt("go"));
+    let delta =
+        json!({"type": "content_block_delta", "delta": {"type": "text_delta", "text": "a"}});
+    let streamed = json!({"type": "stream_event", "event": delta}).to_string();
+    let whole = |text: &str| {
+        let content = json!([{"type": "text", "text": text}]);
+        json!({"type": "assistant", "message": {"content": content}}).to_string()
+    };
+    let mut text = String::new();
+    for line in [streamed, whole("a"), whole("an error of the program itself")] {
+        for event in events(claude.hear(&line)) {
+            let ProviderEvent::Delta { text: piece } = event else { panic!("{event:?}") };
+            text.push_str(&piece);
+        }
+    }
+    assert_eq!(text, "a\n\nan error of the program itself");
+}

@@ -98,7 +98,7 @@ impl Acp {
         let mut moves = Vec::new();
         if let Some(fault) = fault {
             self.mode = None;
-            let detail = format!("its mode could not be changed: {}", fault.message);
+            let detail = format!("its mode could not be changed: {}", fault.words());
             match (self.read_only, self.in_turn) {
                 (false, _) => moves.push(Move::Stray(detail)),
                 (true, false) => {
