@@ -42,14 +42,14 @@ pub(crate) fn measure(path: &Path, storage_dir: &Path, tasks: u64, rounds: usize
 
 /// The memory of an agent's server after it has worked.
 pub(crate) fn memory(agent: &Agent, tasks: u64, limit_mib: f64) -> Result<Line> {
-    let (now, most) = agent.memory()?;
+    let (own, all) = agent.memory()?;
     Ok(Line {
         what: "memory".to_owned(),
         place: "stdio",
         tasks,
-        value: format!("{:.1} MiB", now as f64 / MIB),
-        base: format!("at most {:.1} MiB", most as f64 / MIB),
-        ratio: now as f64 / MIB,
+        value: format!("{:.1} MiB", own as f64 / MIB),
+        base: format!("{:.1} MiB with the program's text", all as f64 / MIB),
+        ratio: own as f64 / MIB,
         limit: Limit::AtMost(limit_mib),
     })
 }

@@ -80,7 +80,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Memory that the process holds now, and at most so far, in bytes.
+    /// Memory that the process holds for itself, and with the program's text, which is one copy for
+    /// all processes, in bytes.
     pub(crate) fn memory(&self) -> Result<(u64, u64)> {
         memory(&self.child)
     }
@@ -158,7 +159,8 @@ impl Server {
         Ok(server)
     }
 
-    /// Memory that the process holds now, and at most so far, in bytes.
+    /// Memory that the process holds for itself, and with the program's text, which is one copy for
+    /// all processes, in bytes.
     pub(crate) fn memory(&self) -> Result<(u64, u64)> {
         memory(&self.child)
     }
@@ -312,7 +314,7 @@ fn result_of(operation: &str, mut envelope: Value) -> Result<Value> {
     Ok(envelope["result"].take())
 }
 
-/// Memory that a process holds now, and at most so far, in bytes.
+/// Memory that a process holds for itself, and with the program's text, in bytes.
 fn memory(child: &Child) -> Result<(u64, u64)> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id()))
         .context("memory is read from /proc")?;
@@ -321,7 +323,7 @@ fn memory(child: &Child) -> Result<(u64, u64)> {
         let number = line.and_then(|line| line.split_whitespace().next());
         Ok(number.context("memory of a process")?.parse::<u64>()? * 1024)
     };
-    Ok((field("VmRSS:")?, field("VmHWM:")?))
+    Ok((field("RssAnon:")?, field("VmRSS:")?))
 }
 
 /// Waits until a process that was told to end has done so, in an orderly way that leaves nothing to
