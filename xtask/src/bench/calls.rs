@@ -99,9 +99,9 @@ impl Kind {
     /// Frames of the store's log that it waits for, if it is durable.
     pub(crate) fn frames(self) -> Option<u64> {
         match self {
-            Self::Create => Some(18),
+            Self::Create | Self::CloseStep => Some(18),
             Self::Note => Some(14),
-            Self::Define | Self::Verify | Self::CloseStep => Some(12),
+            Self::Define | Self::Verify => Some(12),
             Self::RadarTask | Self::RadarPlan | Self::Context | Self::Delta => None,
             Self::HandoffTask | Self::HandoffPlan | Self::MirrorTask | Self::MirrorPlan => None,
             Self::SuperTask | Self::SuperPlan | Self::SnapshotTask | Self::SnapshotPlan => None,
