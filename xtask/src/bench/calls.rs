@@ -112,22 +112,10 @@ impl Kind {
     pub(crate) fn limit(self) -> f64 {
         match self {
             Self::Create | Self::Define | Self::Verify | Self::CloseStep | Self::Note => 2.0,
-            Self::RadarTask | Self::HandoffTask | Self::MirrorTask => 3.0,
-            Self::SuperTask | Self::SnapshotTask => 8.0,
-            Self::Delta | Self::RadarPlan | Self::HandoffPlan | Self::MirrorPlan => 9.0,
-            Self::SuperPlan | Self::SnapshotPlan | Self::Context => 12.0,
-        }
-    }
-
-    /// How much longer it may take in the larger store. A plan is many documents, which only the
-    /// smaller store has all in memory.
-    pub(crate) fn growth_limit(self) -> f64 {
-        match self {
-            Self::Create | Self::Define | Self::Verify | Self::CloseStep | Self::Note => 1.5,
-            Self::RadarTask | Self::HandoffTask | Self::MirrorTask | Self::Delta => 1.5,
-            Self::SuperTask | Self::SnapshotTask => 1.5,
-            Self::RadarPlan | Self::HandoffPlan | Self::MirrorPlan | Self::Context => 3.0,
-            Self::SuperPlan | Self::SnapshotPlan => 3.0,
+            Self::RadarTask | Self::RadarPlan | Self::Delta => 3.0,
+            Self::HandoffTask | Self::HandoffPlan | Self::MirrorTask | Self::MirrorPlan => 3.0,
+            Self::SuperTask | Self::SuperPlan | Self::SnapshotTask | Self::SnapshotPlan => 8.0,
+            Self::Context => 8.0,
         }
     }
 }

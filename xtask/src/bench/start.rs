@@ -47,9 +47,9 @@ pub(crate) fn memory(agent: &Agent, tasks: u64, limit_mib: f64) -> Result<Line> 
         what: "memory".to_owned(),
         place: "stdio",
         tasks,
-        value: format!("{:.1} MiB", own as f64 / MIB),
-        base: format!("{:.1} MiB with the program's text", all as f64 / MIB),
-        ratio: own as f64 / MIB,
+        value: format!("{:.1} MiB", all as f64 / MIB),
+        base: format!("{:.1} MiB of its own", own as f64 / MIB),
+        ratio: all as f64 / MIB,
         limit: Limit::AtMost(limit_mib),
     })
 }

@@ -117,7 +117,8 @@ impl Driver {
         let profile = self.shared.settings.profile(node.provider, &node.provider_profile);
         let Some(profile) = profile.cloned() else {
             let detail = format!(
-                "no command is configured for {} profile {:?}",
+                "no command is configured for {} profile {:?}: name one in runs.toml of the \
+                 storage folder",
                 node.provider, node.provider_profile
             );
             return Err(OpenFailure { reason: TurnReason::SpawnFailed, detail });
