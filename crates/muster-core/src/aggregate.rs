@@ -10,7 +10,7 @@ use std::{borrow::Cow, fmt::Debug};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Documents, Need, Timestamp, Unloaded};
+use crate::{Documents, Json, Need, Timestamp, Unloaded};
 
 /// A family of documents that changes only through its own events, in one ordered stream.
 pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
@@ -27,6 +27,9 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     /// The rule that says no, with its facts.
     type Rejection: Clone + PartialEq + Debug + Send;
 
+    /// What lists show of a document, kept beside it so that a list need not read it whole. Rooms
+    /// without such lists name `()`.
+    type Brief: Clone + PartialEq + Debug + Serialize + DeserializeOwned + Send + Sync;
     /// A test of documents that no column can answer.
     type Filter: Ord + Clone + Debug + Send + Sync;
 
@@ -40,10 +43,23 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     fn decode(key: &Self::Key, body: &str) -> serde_json::Result<Self::Document>;
     /// The columns that lists filter and sort by.
     fn index(document: &Self::Document) -> Index;
+    /// The brief of a document, if its kind has one.
+    fn brief(_document: &Self::Document) -> Option<Self::Brief> {
+        None
+    }
     /// Whether a document passes a filter.
     fn admits(filter: &Self::Filter, document: &Self::Document) -> bool;
     /// The event's name in the log.
     fn event_type(event: &Self::Event) -> &str;
+    /// What lists of events show of it besides its place in the log, as text that is kept with it;
+    /// `None` in rooms whose lists show events otherwise.
+    fn fact(_event: &Self::Event) -> Option<String> {
+        None
+    }
+    /// An event as lists show it; `None` if the fact is not what [`Self::fact`] writes.
+    fn listed(_global: u64, _at: Timestamp, _fact: &str) -> Option<Json> {
+        None
+    }
     /// Which entity the event is about; `None` keeps it out of every event list.
     fn subject(event: &Self::Event) -> Option<Subject>;
     /// Whether the event is the last of its stream: then the store keeps it and the documents that

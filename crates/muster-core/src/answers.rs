@@ -58,6 +58,7 @@ impl Aggregate for Answers {
     type Event = Keep;
     type Command = Keep;
     type Rejection = Taken;
+    type Brief = ();
     type Filter = Infallible;
 
     fn address(key: &String) -> Address {

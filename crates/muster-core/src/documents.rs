@@ -16,7 +16,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 pub use query::{EventOrder, EventQuery, ListOrder, ListQuery, RankBound, Survey, Surveyed};
 
-use crate::{Aggregate, Recorded};
+use crate::{Aggregate, Json, Recorded};
 
 /// Something that has to be loaded first.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,10 +29,14 @@ pub enum Need<A: Aggregate> {
     List(ListQuery),
     /// Several lists that the work is going to ask for one by one.
     Lists(Vec<ListQuery>),
+    /// The briefs of several lists of documents.
+    Briefs(Vec<ListQuery>),
     /// A page of a filtered list, with counts over the whole of it.
     Survey(Survey<A::Filter>),
     /// A slice of the log.
     Events(EventQuery),
+    /// A slice of the log as lists show it.
+    Shown(EventQuery),
 }
 
 /// What a look-up answers when something is not at hand.
@@ -46,6 +50,15 @@ fn unloaded<A: Aggregate>(need: Need<A>) -> Unloaded<A> {
 /// A slice of a stream, shared.
 pub type Slice<E> = Arc<[Recorded<E>]>;
 
+/// An event as lists show it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// Store-wide position.
+    pub global: u64,
+    /// What is shown.
+    pub event: Json,
+}
+
 type Layer<A> = BTreeMap<<A as Aggregate>::Key, Option<Arc<<A as Aggregate>::Document>>>;
 
 /// The documents at hand and the changes made to them.
@@ -55,10 +68,21 @@ pub struct Documents<A: Aggregate> {
     earlier: Layer<A>,
     current: Layer<A>,
     lists: BTreeMap<ListQuery, Vec<A::Key>>,
+    briefs: BTreeMap<ListQuery, Vec<Arc<A::Brief>>>,
     surveys: BTreeMap<Survey<A::Filter>, Surveyed<A::Key>>,
     slices: BTreeMap<EventQuery, Slice<A::Event>>,
+    shown: BTreeMap<EventQuery, Arc<[Shown]>>,
     drafted: Vec<Recorded<A::Event>>,
     complete: bool,
+}
+
+impl Shown {
+    /// The event as lists show it; `None` for one that they do not show.
+    pub fn of<A: Aggregate>(recorded: &Recorded<A::Event>) -> Option<Self> {
+        let fact = A::fact(&recorded.event)?;
+        let event = A::listed(recorded.global, recorded.at, &fact)?;
+        Some(Self { global: recorded.global, event })
+    }
 }
 
 impl<A: Aggregate> Default for Documents<A> {
@@ -68,8 +92,10 @@ impl<A: Aggregate> Default for Documents<A> {
             earlier: BTreeMap::new(),
             current: BTreeMap::new(),
             lists: BTreeMap::new(),
+            briefs: BTreeMap::new(),
             surveys: BTreeMap::new(),
             slices: BTreeMap::new(),
+            shown: BTreeMap::new(),
             drafted: Vec::new(),
             complete: false,
         }
@@ -138,8 +164,7 @@ impl<A: Aggregate> Documents<A> {
             None if self.complete => self.loaded.keys().collect(),
             None => return Err(unloaded(Need::List(padded))),
         };
-        if !self.complete && self.earlier.is_empty() && self.current.is_empty() {
-            // As the store has sorted and cut it.
+        if self.is_stored() {
             return stored.into_iter().filter_map(|key| self.get(key).transpose()).collect();
         }
         let mut rows: Vec<((u64, u64), &A::Document)> = Vec::new();
@@ -162,6 +187,31 @@ impl<A: Aggregate> Documents<A> {
         rows.sort_by_key(|(sort_key, _)| *sort_key);
         let limit = query.limit.map_or(usize::MAX, |limit| limit as usize);
         Ok(rows.into_iter().take(limit).map(|(_, document)| document).collect())
+    }
+
+    /// The briefs of a list of documents as they stand now, changes of this work included.
+    pub fn briefs(&self, query: &ListQuery) -> Result<Vec<Arc<A::Brief>>, Unloaded<A>> {
+        if self.is_stored() {
+            let kept = self.briefs.get(query).cloned();
+            return kept.ok_or_else(|| unloaded(Need::Briefs(vec![query.clone()])));
+        }
+        let documents = self.list(query)?;
+        Ok(documents.into_iter().filter_map(A::brief).map(Arc::new).collect())
+    }
+
+    /// Makes sure that the briefs of lists are at hand before the first of them is asked for.
+    pub fn have_briefs(&self, lists: &[ListQuery]) -> Result<(), Unloaded<A>> {
+        if !self.is_stored() {
+            return self.have(lists);
+        }
+        let missing = lists.iter().filter(|query| !self.briefs.contains_key(query));
+        let missing: Vec<_> = missing.cloned().collect();
+        if missing.is_empty() { Ok(()) } else { Err(unloaded(Need::Briefs(missing))) }
+    }
+
+    /// Whether lists are as the store has sorted and cut them: nothing is changed yet.
+    fn is_stored(&self) -> bool {
+        !self.complete && self.earlier.is_empty() && self.current.is_empty()
     }
 
     /// Makes sure that documents are at hand before the first of them is asked for, so that work
@@ -215,6 +265,15 @@ impl<A: Aggregate> Documents<A> {
         })
     }
 
+    /// A slice of the log as lists show it, events of the work under way included.
+    pub fn shown(&self, query: &EventQuery) -> Result<Arc<[Shown]>, Unloaded<A>> {
+        if !self.drafted.is_empty() {
+            return Ok(self.events(query)?.iter().filter_map(Shown::of::<A>).collect());
+        }
+        let shown = self.shown.get(query).cloned();
+        shown.ok_or_else(|| unloaded(Need::Shown(query.clone())))
+    }
+
     /// Takes note of an event of the work under way.
     pub(crate) fn record(&mut self, event: Recorded<A::Event>) {
         self.drafted.push(event);
@@ -235,6 +294,11 @@ impl<A: Aggregate> Documents<A> {
         self.lists.insert(query, keys);
     }
 
+    /// Hands over the briefs of a list from the store.
+    pub fn supply_briefs(&mut self, query: ListQuery, briefs: Vec<A::Brief>) {
+        self.briefs.insert(query, briefs.into_iter().map(Arc::new).collect());
+    }
+
     /// Hands over a surveyed page; its documents come through [`Self::supply`].
     pub fn supply_survey(&mut self, survey: Survey<A::Filter>, surveyed: Surveyed<A::Key>) {
         self.surveys.insert(survey, surveyed);
@@ -243,6 +307,11 @@ impl<A: Aggregate> Documents<A> {
     /// Hands over a slice of the log.
     pub fn supply_events(&mut self, query: EventQuery, events: Vec<Recorded<A::Event>>) {
         self.slices.insert(query, events.into());
+    }
+
+    /// Hands over a slice of the log as lists show it.
+    pub fn supply_shown(&mut self, query: EventQuery, shown: Vec<Shown>) {
+        self.shown.insert(query, shown.into());
     }
 
     /// Everything that was changed, newest state of each document; `None` means removed.
@@ -273,8 +342,10 @@ impl<A: Aggregate> Documents<A> {
         self.seal();
         self.loaded.append(&mut self.earlier);
         self.lists.clear();
+        self.briefs.clear();
         self.surveys.clear();
         self.slices.clear();
+        self.shown.clear();
         self.drafted.clear();
     }
 

@@ -20,6 +20,11 @@ impl Json {
         Self(written.unwrap_or_else(|error| unreachable!("results are plain JSON: {error}")))
     }
 
+    /// Takes text that is said to be JSON; `None` if it is not.
+    pub fn from_text(text: String) -> Option<Self> {
+        RawValue::from_string(text).ok().map(Self)
+    }
+
     /// The text, without a line break.
     pub fn text(&self) -> &str {
         self.0.get()

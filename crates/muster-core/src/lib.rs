@@ -24,7 +24,7 @@ pub mod todo;
 
 pub use aggregate::{Address, Aggregate, Env, Head, Index, Mark, Recorded, Refusal, Subject};
 pub use documents::{
-    Documents, EventOrder, EventQuery, ListOrder, ListQuery, Need, RankBound, Slice, Survey,
+    Documents, EventOrder, EventQuery, ListOrder, ListQuery, Need, RankBound, Shown, Slice, Survey,
     Surveyed, Unloaded,
 };
 pub use draft::Draft;

@@ -154,6 +154,7 @@ impl Aggregate for Runs {
     type Event = Event;
     type Command = Command;
     type Rejection = Rejection;
+    type Brief = ();
     type Filter = Infallible;
 
     fn address(key: &Key) -> Address {

@@ -145,6 +145,7 @@ impl Aggregate for Sessions {
     type Event = Event;
     type Command = Command;
     type Rejection = Rejection;
+    type Brief = ();
     type Filter = ();
 
     fn address(key: &Key) -> Address {

@@ -34,7 +34,8 @@ pub use event::Event;
 pub use rejection::Rejection;
 
 use crate::{
-    Address, Aggregate, Documents, Env, Index, Mark, Recorded, Refusal, Subject, Unloaded,
+    Address, Aggregate, Documents, Env, Index, Json, Mark, Recorded, Refusal, Subject, Timestamp,
+    Unloaded,
 };
 use entity::{KeptAnswer, Plan, Status, Task, Workspace};
 use history::{Operation, OperationState};
@@ -144,6 +145,7 @@ impl Aggregate for Tasks {
     type Event = Event;
     type Command = Command;
     type Rejection = Rejection;
+    type Brief = view::brief::TaskBrief;
     type Filter = view::context::RowFilter;
 
     fn address(key: &Key) -> Address {
@@ -226,6 +228,10 @@ impl Aggregate for Tasks {
         }
     }
 
+    fn brief(document: &Document) -> Option<Self::Brief> {
+        document.as_task().map(Self::Brief::of)
+    }
+
     fn admits(filter: &Self::Filter, document: &Document) -> bool {
         filter.admits(document)
     }
@@ -237,6 +243,14 @@ impl Aggregate for Tasks {
     fn subject(event: &Event) -> Option<Subject> {
         wire::subject(event)
             .map(|(entity, plan)| Subject { entity: entity.to_string(), scope: plan.to_string() })
+    }
+
+    fn fact(event: &Event) -> Option<String> {
+        wire::fact(event)
+    }
+
+    fn listed(global: u64, at: Timestamp, fact: &str) -> Option<Json> {
+        wire::listed(global, at, fact)
     }
 
     fn relocate(event: &mut Event, place: &mut dyn FnMut(u64) -> u64) {

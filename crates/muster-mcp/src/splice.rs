@@ -6,16 +6,19 @@
 
 use std::io;
 
-use rmcp::model::{CallToolResult, JsonRpcMessage, ServerJsonRpcMessage, ServerResult};
+use rmcp::model::{
+    CallToolResult, ContentBlock, JsonRpcMessage, ServerJsonRpcMessage, ServerResult,
+};
 use serde_json::Value;
 
-/// Holds the place of a structure that equals the text. No backend says this by itself.
+/// Holds the place of a structure that equals the text, and that of the text while the rest is
+/// written. No backend says this by itself.
 const MARK: &str = "\u{0}as text";
-/// The mark in its place on the wire. In the text before it every quote has a backslash, so these
-/// bytes cannot be part of it.
-const PLACE: &[u8] = b"\"structuredContent\":\"\\u0000as text\"";
-/// What stands before the mark's place.
-const KEY_BYTES: usize = b"\"structuredContent\":".len();
+/// The mark in its two places on the wire.
+const TEXT_PLACE: &[u8] = b"\"text\":\"\\u0000as text\"";
+const STRUCTURE_PLACE: &[u8] = b"\"structuredContent\":\"\\u0000as text\"";
+/// Bytes of a place that are the mark, with its quotes.
+const MARK_BYTES: usize = b"\"\\u0000as text\"".len();
 
 /// Leaves the structure of a result to the transport: it will equal the text.
 pub(crate) fn mark(result: &mut CallToolResult) {
@@ -24,30 +27,53 @@ pub(crate) fn mark(result: &mut CallToolResult) {
 
 /// Writes a message, with the text also in the place of a marked structure.
 pub(crate) fn write(buffer: &mut Vec<u8>, message: &ServerJsonRpcMessage) -> io::Result<()> {
-    let start = buffer.len();
-    serde_json::to_writer(&mut *buffer, message)?;
-    let Some(text) = marked_text(message) else { return Ok(()) };
-    let Some(place) = rfind(&buffer[start..], PLACE) else {
-        return Err(io::Error::other("a marked structure has no place"));
+    let Some((text, frame)) = marked(message) else {
+        return Ok(serde_json::to_writer(buffer, message)?);
     };
-    let rest = buffer.split_off(start + place + PLACE.len());
-    buffer.truncate(start + place + KEY_BYTES);
+    let frame = serde_json::to_vec(&frame)?;
+    let place = |wanted| {
+        let no_place = || io::Error::other("a marked text or structure has no place");
+        find(&frame, wanted).map(|at| at + wanted.len()).ok_or_else(no_place)
+    };
+    let (text_end, structure_end) = (place(TEXT_PLACE)?, place(STRUCTURE_PLACE)?);
+    buffer.reserve(frame.len() + 2 * text.len() + text.len() / 4);
+    buffer.extend_from_slice(&frame[..text_end - MARK_BYTES]);
+    write_string(buffer, text);
+    buffer.extend_from_slice(&frame[text_end..structure_end - MARK_BYTES]);
     buffer.extend_from_slice(text.as_bytes());
-    buffer.extend_from_slice(&rest);
+    buffer.extend_from_slice(&frame[structure_end..]);
     Ok(())
 }
 
-/// The text of a result whose structure was left to the transport.
-fn marked_text(message: &ServerJsonRpcMessage) -> Option<&str> {
+/// The text of a result whose structure was left to the transport, and the message without it.
+fn marked(message: &ServerJsonRpcMessage) -> Option<(&str, ServerJsonRpcMessage)> {
     let JsonRpcMessage::Response(response) = message else { return None };
     let ServerResult::CallToolResult(result) = &response.result else { return None };
     let marked = result.structured_content.as_ref()?.as_str()? == MARK;
-    let text = result.content.first().filter(|_| marked)?.as_text()?;
-    Some(&text.text)
+    let [only] = result.content.as_slice() else { return None };
+    let text = Some(only).filter(|_| marked)?.as_text()?;
+    let mut frame = result.clone();
+    frame.content = vec![ContentBlock::text(MARK)];
+    let frame = ServerResult::CallToolResult(frame);
+    Some((&text.text, JsonRpcMessage::response(frame, response.id.clone())))
 }
 
-fn rfind(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes.windows(wanted.len()).rposition(|window| window == wanted)
+/// Writes a JSON string. The text is JSON itself: every few bytes a quote has to be escaped, and
+/// copying the runs between them costs more than copying byte by byte.
+fn write_string(buffer: &mut Vec<u8>, text: &str) {
+    buffer.push(b'"');
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => buffer.extend_from_slice(&[b'\\', byte]),
+            0..=0x1F => buffer.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+            _ => buffer.push(byte),
+        }
+    }
+    buffer.push(b'"');
+}
+
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
 #[cfg(test)]

@@ -56,7 +56,13 @@ fn examine_stream<A: Aggregate>(
         after = last.seq;
         for row in &rows {
             match load::recorded::<A>(stream, row) {
-                Ok(event) => replay.apply(&event),
+                Ok(event) => {
+                    if row.shown.is_some() && row.shown != A::fact(&event.event) {
+                        let place = format!("{stream} event {}", row.seq);
+                        report.damage.push(found(&place, "it is shown otherwise".to_owned()));
+                    }
+                    replay.apply(&event);
+                }
                 Err(error) => {
                     report.damage.push(found(stream, error.to_string()));
                     return Ok(());
@@ -66,7 +72,7 @@ fn examine_stream<A: Aggregate>(
         report.events += rows.len() as u64;
     }
     compare::<A>(stream, &replay, snapshot.documents(stream)?, report);
-    Ok(())
+    compare_briefs::<A>(stream, &replay, snapshot, report)
 }
 
 fn compare<A: Aggregate>(
@@ -98,6 +104,25 @@ fn compare<A: Aggregate>(
         let place = format!("{stream} {} {}", address.kind, address.name);
         report.damage.push(found(&place, "the documents have it, the log does not".to_owned()));
     }
+}
+
+/// A brief that is not kept is worked out when it is needed; one that is kept must be right.
+fn compare_briefs<A: Aggregate>(
+    stream: &str,
+    replay: &Replay<A>,
+    snapshot: &mut dyn Snapshot,
+    report: &mut Report,
+) -> Result<(), StoreError> {
+    for (key, document) in replay.documents() {
+        let Some(expected) = load::brief::<A>(document) else { continue };
+        let address = A::address(key);
+        let Some(kept) = snapshot.brief(stream, &address)? else { continue };
+        if kept != expected {
+            let place = format!("{stream} {} {}", address.kind, address.name);
+            report.damage.push(found(&place, format!("its brief is {kept}, should be {expected}")));
+        }
+    }
+    Ok(())
 }
 
 fn found(place: &str, finding: String) -> Damage {

@@ -3,9 +3,12 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use muster_core::{
-    Address, Aggregate, Documents, ListQuery, Need, Recorded, Refusal, Survey, Surveyed,
+    Address, Aggregate, Documents, EventQuery, ListQuery, Need, Recorded, Refusal, Shown, Survey,
+    Surveyed,
 };
-use muster_store::{CatalogueQuery, DocumentChange, DocumentRow, EventRow, Snapshot, StoreError};
+use muster_store::{
+    CatalogueQuery, DocumentChange, DocumentRow, EventRow, ShownRow, Snapshot, StoreError,
+};
 
 use crate::cache::Cache;
 
@@ -68,6 +71,12 @@ fn supply<A: Aggregate>(
                 supply(source, documents, Need::List(query))?;
             }
         }
+        Need::Briefs(queries) => {
+            for query in queries {
+                let briefs = briefs::<A>(source, &query)?;
+                documents.supply_briefs(query, briefs);
+            }
+        }
         Need::Survey(survey) => {
             let surveyed = conduct(source.stream, documents, source.snapshot, &survey)?;
             documents.supply_survey(survey, surveyed);
@@ -76,6 +85,10 @@ fn supply<A: Aggregate>(
             let rows = source.snapshot.events(source.stream, &query)?;
             let events = rows.iter().map(|row| recorded::<A>(source.stream, row));
             documents.supply_events(query, events.collect::<Result<_, _>>()?);
+        }
+        Need::Shown(query) => {
+            let shown = shown::<A>(source, &query)?;
+            documents.supply_shown(query, shown);
         }
     }
     Ok(())
@@ -151,6 +164,46 @@ fn supply_rows<A: Aggregate>(
         keys.push(key);
     }
     Ok(keys)
+}
+
+/// The briefs of a list: as they were kept, or from the documents where some are not kept or were
+/// written otherwise by another version.
+fn briefs<A: Aggregate>(
+    source: &mut Source<'_>,
+    query: &ListQuery,
+) -> Result<Vec<A::Brief>, StoreError> {
+    let kept = source.snapshot.briefs(source.stream, query)?;
+    let read = |kept: Vec<String>| -> Option<Vec<A::Brief>> {
+        kept.iter().map(|text| serde_json::from_str(text).ok()).collect()
+    };
+    if let Some(briefs) = kept.and_then(read) {
+        return Ok(briefs);
+    }
+    let mut briefs = Vec::new();
+    for row in source.snapshot.list(source.stream, query)? {
+        briefs.extend(A::brief(&decode::<A>(source.stream, &row)?.1));
+    }
+    Ok(briefs)
+}
+
+/// A slice of the log as lists show it: as it was kept, or from the events.
+fn shown<A: Aggregate>(
+    source: &mut Source<'_>,
+    query: &EventQuery,
+) -> Result<Vec<Shown>, StoreError> {
+    let kept = source.snapshot.shown(source.stream, query)?;
+    let read = |row: &ShownRow| {
+        let event = A::listed(row.global, row.at, &row.shown)?;
+        Some(Shown { global: row.global, event })
+    };
+    if let Some(shown) = kept.and_then(|kept| kept.iter().map(read).collect()) {
+        return Ok(shown);
+    }
+    let mut shown = Vec::new();
+    for row in source.snapshot.events(source.stream, query)? {
+        shown.extend(Shown::of::<A>(&recorded::<A>(source.stream, &row)?));
+    }
+    Ok(shown)
 }
 
 /// Documents of one kind over all streams of a room.
@@ -240,6 +293,7 @@ pub(crate) fn event_rows<A: Aggregate>(events: &[Recorded<A::Event>]) -> Vec<Eve
         kind: A::event_type(&recorded.event).to_owned(),
         subject: A::subject(&recorded.event),
         body: encoded(serde_json::to_string(&recorded.event)),
+        shown: A::fact(&recorded.event),
     };
     events.iter().map(row).collect()
 }
@@ -250,7 +304,7 @@ pub(crate) fn document_changes<A: Aggregate>(
     version: u64,
 ) -> Vec<DocumentChange> {
     let change = |(key, document): (&A::Key, Option<&A::Document>)| match document {
-        Some(document) => DocumentChange::Put(document_row::<A>(key, document, version)),
+        Some(document) => put::<A>(key, document, version),
         None => DocumentChange::Remove(A::address(key)),
     };
     documents.changes().map(change).collect()
@@ -264,10 +318,24 @@ pub(crate) fn keep_changes<A: Aggregate>(
     cache: &Cache,
 ) {
     for ((_, document), change) in documents.changed().zip(changes) {
-        if let (Some(document), DocumentChange::Put(row)) = (document, change) {
+        if let (Some(document), DocumentChange::Put(row, _)) = (document, change) {
             cache.keep::<A>(stream, row, Arc::clone(document));
         }
     }
+}
+
+/// The change that writes a document and its brief.
+pub(crate) fn put<A: Aggregate>(
+    key: &A::Key,
+    document: &A::Document,
+    version: u64,
+) -> DocumentChange {
+    DocumentChange::Put(document_row::<A>(key, document, version), brief::<A>(document))
+}
+
+/// The text that a document's brief is kept as, if it has one.
+pub(crate) fn brief<A: Aggregate>(document: &A::Document) -> Option<String> {
+    A::brief(document).map(|brief| encoded(serde_json::to_string(&brief)))
 }
 
 /// The row that a document is kept as.

@@ -160,7 +160,7 @@ fn doctor_tells_what_differs_from_the_log() {
     let forged = documents.pop().unwrap();
     let forged = DocumentRow { body: forged.body.replace("TODO", "DONE"), ..forged };
     let mut transaction = engine.store().begin().unwrap();
-    let documents = [DocumentChange::Put(forged)];
+    let documents = [DocumentChange::Put(forged, None)];
     transaction.append(&Append { stream: STREAM, events: &[], documents: &documents }).unwrap();
     transaction.commit().unwrap();
     let report = doctor::examine::<Tasks>(engine.store()).unwrap();

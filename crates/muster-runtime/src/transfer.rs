@@ -170,9 +170,7 @@ impl<A: Aggregate> Load<A> {
         let version = head.global + events.len() as u64;
         let documents: Vec<DocumentChange> = replay
             .documents()
-            .map(|(key, document)| {
-                DocumentChange::Put(load::document_row::<A>(key, document, version))
-            })
+            .map(|(key, document)| load::put::<A>(key, document, version))
             .collect();
         let rows = load::event_rows::<A>(&events);
         transaction.append(&Append { stream, events: &rows, documents: &documents })?;

@@ -47,6 +47,22 @@ macro_rules! reads {
                 self.$field.list(stream, query)
             }
 
+            fn briefs(
+                &mut self,
+                stream: &str,
+                query: &muster_core::ListQuery,
+            ) -> Result<Option<Vec<String>>, $crate::StoreError> {
+                self.$field.briefs(stream, query)
+            }
+
+            fn brief(
+                &mut self,
+                stream: &str,
+                address: &muster_core::Address,
+            ) -> Result<Option<String>, $crate::StoreError> {
+                self.$field.brief(stream, address)
+            }
+
             fn catalogue(
                 &mut self,
                 query: &$crate::CatalogueQuery,
@@ -67,6 +83,14 @@ macro_rules! reads {
                 query: &muster_core::EventQuery,
             ) -> Result<Vec<$crate::EventRow>, $crate::StoreError> {
                 self.$field.events(stream, query)
+            }
+
+            fn shown(
+                &mut self,
+                stream: &str,
+                query: &muster_core::EventQuery,
+            ) -> Result<Option<Vec<$crate::ShownRow>>, $crate::StoreError> {
+                self.$field.shown(stream, query)
             }
 
             fn tail(

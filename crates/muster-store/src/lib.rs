@@ -80,6 +80,16 @@ pub trait Snapshot {
     /// A list of documents.
     fn list(&mut self, stream: &str, query: &ListQuery) -> Result<Vec<DocumentRow>, StoreError>;
 
+    /// The briefs of the documents of a list; `None` if one of them has none.
+    fn briefs(
+        &mut self,
+        stream: &str,
+        query: &ListQuery,
+    ) -> Result<Option<Vec<String>>, StoreError>;
+
+    /// The brief of one document, if it has one.
+    fn brief(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError>;
+
     /// The same list as addresses and versions, without the bodies.
     fn list_versions(
         &mut self,
@@ -99,6 +109,13 @@ pub trait Snapshot {
 
     /// A slice of a stream's events that have a subject.
     fn events(&mut self, stream: &str, query: &EventQuery) -> Result<Vec<EventRow>, StoreError>;
+
+    /// The same slice as it is shown; `None` if one of the events was written without.
+    fn shown(
+        &mut self,
+        stream: &str,
+        query: &EventQuery,
+    ) -> Result<Option<Vec<ShownRow>>, StoreError>;
 
     /// The tail of a stream: every event with a higher `seq`, oldest first, at most `limit`.
     fn tail(&mut self, stream: &str, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError>;
@@ -147,6 +164,19 @@ pub struct EventRow {
     pub subject: Option<Subject>,
     /// Encoded event.
     pub body: String,
+    /// What lists show of it.
+    pub shown: Option<String>,
+}
+
+/// An event as lists show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownRow {
+    /// Store-wide position.
+    pub global: u64,
+    /// When it was accepted.
+    pub at: Timestamp,
+    /// What lists show of it.
+    pub shown: String,
 }
 
 /// A document as the store keeps it.
@@ -176,8 +206,8 @@ pub struct CatalogueQuery {
 /// A document to write or to remove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DocumentChange {
-    /// Insert or replace.
-    Put(DocumentRow),
+    /// Insert or replace, together with what lists show of it.
+    Put(DocumentRow, Option<String>),
     /// Remove.
     Remove(Address),
 }

@@ -13,7 +13,7 @@ use muster_core::{Address, EventOrder, EventQuery, Head, ListOrder, ListQuery, M
 
 use crate::{
     Append, CatalogueQuery, Damage, Description, DocumentChange, DocumentRow, EventRow,
-    SCHEMA_VERSION, Snapshot, Store, StoreError, StreamRow, Transaction, position,
+    SCHEMA_VERSION, ShownRow, Snapshot, Store, StoreError, StreamRow, Transaction, position,
 };
 
 /// A store in memory.
@@ -51,6 +51,7 @@ struct Stream {
 struct Document {
     born: u64,
     row: Arc<DocumentRow>,
+    brief: Option<Arc<str>>,
 }
 
 impl MemoryStore {
@@ -170,14 +171,41 @@ impl State {
         }
         Ok(())
     }
+
+    /// The documents of a list, sorted and cut.
+    fn found(&self, stream: &str, query: &ListQuery) -> Vec<&Document> {
+        let Some(stream) = self.streams.get(stream) else { return Vec::new() };
+        let mut found: Vec<&Document> = stream
+            .documents
+            .values()
+            .filter(|document| query.admits(&document.row.address, &document.row.index))
+            .collect();
+        let ord = |document: &Document| (document.row.index.ord, document.born);
+        match query.order {
+            ListOrder::Ascending => found.sort_by_key(|document| ord(document)),
+            ListOrder::Descending => {
+                found.sort_by_key(|document| std::cmp::Reverse(ord(document)));
+            }
+            ListOrder::Rank => {
+                found.sort_by_key(|document| (document.row.index.rank, ord(document)));
+            }
+            ListOrder::RankDescending => {
+                let key = |document: &Document| (document.row.index.rank, ord(document));
+                found.sort_by_key(|document| std::cmp::Reverse(key(document)));
+            }
+        }
+        found.truncate(query.limit.map_or(usize::MAX, |limit| limit as usize));
+        found
+    }
 }
 
 impl Stream {
     fn change(&mut self, change: &DocumentChange, now: u64) {
         match change {
-            DocumentChange::Put(row) => {
+            DocumentChange::Put(row, brief) => {
                 let born = self.documents.get(&row.address).map_or(now, |document| document.born);
-                let document = Document { born, row: Arc::new(row.clone()) };
+                let brief = brief.as_deref().map(Arc::from);
+                let document = Document { born, row: Arc::new(row.clone()), brief };
                 self.documents.insert(row.address.clone(), document);
             }
             DocumentChange::Remove(address) => {
@@ -226,28 +254,23 @@ impl Snapshot for State {
     }
 
     fn list(&mut self, stream: &str, query: &ListQuery) -> Result<Vec<DocumentRow>, StoreError> {
-        let Some(stream) = self.streams.get(stream) else { return Ok(Vec::new()) };
-        let mut found: Vec<&Document> = stream
-            .documents
-            .values()
-            .filter(|document| query.admits(&document.row.address, &document.row.index))
-            .collect();
-        let ord = |document: &Document| (document.row.index.ord, document.born);
-        match query.order {
-            ListOrder::Ascending => found.sort_by_key(|document| ord(document)),
-            ListOrder::Descending => {
-                found.sort_by_key(|document| std::cmp::Reverse(ord(document)));
-            }
-            ListOrder::Rank => {
-                found.sort_by_key(|document| (document.row.index.rank, ord(document)));
-            }
-            ListOrder::RankDescending => {
-                let key = |document: &Document| (document.row.index.rank, ord(document));
-                found.sort_by_key(|document| std::cmp::Reverse(key(document)));
-            }
-        }
-        found.truncate(query.limit.map_or(usize::MAX, |limit| limit as usize));
-        Ok(found.into_iter().map(|document| DocumentRow::clone(&document.row)).collect())
+        let found = self.found(stream, query).into_iter();
+        Ok(found.map(|document| DocumentRow::clone(&document.row)).collect())
+    }
+
+    fn briefs(
+        &mut self,
+        stream: &str,
+        query: &ListQuery,
+    ) -> Result<Option<Vec<String>>, StoreError> {
+        let found = self.found(stream, query).into_iter();
+        Ok(found.map(|document| document.brief.as_deref().map(str::to_owned)).collect())
+    }
+
+    fn brief(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {
+        let stream = self.streams.get(stream);
+        let document = stream.and_then(|stream| stream.documents.get(address));
+        Ok(document.and_then(|document| document.brief.as_deref().map(str::to_owned)))
     }
 
     fn catalogue(
@@ -292,6 +315,17 @@ impl Snapshot for State {
                 admitted.rev().take(limit).map(|event| EventRow::clone(event)).collect()
             }
         })
+    }
+
+    fn shown(
+        &mut self,
+        stream: &str,
+        query: &EventQuery,
+    ) -> Result<Option<Vec<ShownRow>>, StoreError> {
+        let row = |event: EventRow| {
+            Some(ShownRow { global: event.global, at: event.at, shown: event.shown? })
+        };
+        Ok(self.events(stream, query)?.into_iter().map(row).collect())
     }
 
     fn tail(&mut self, stream: &str, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError> {

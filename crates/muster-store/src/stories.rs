@@ -27,6 +27,7 @@ fn event(global: u64, seq: u64, subject: Option<(&str, &str)>) -> EventRow {
         subject: subject
             .map(|(entity, scope)| Subject { entity: entity.to_owned(), scope: scope.to_owned() }),
         body: format!("{{\"n\":{global},\"text\":\"Grüße\"}}"),
+        shown: None,
     }
 }
 
@@ -78,7 +79,7 @@ fn what_was_appended_is_read_back(store: &dyn Store) {
         marks: 3,
     };
     let row = document("TASK-1", 2, index);
-    write(store, STREAM, &events, &[DocumentChange::Put(row.clone())]);
+    write(store, STREAM, &events, &[DocumentChange::Put(row.clone(), None)]);
     write(store, "session/one", &[event(3, 1, None)], &[]);
     let mut view = store.snapshot().unwrap();
     assert_eq!(view.head(STREAM).unwrap(), Head { global: 3, seq: 2 });
@@ -108,7 +109,7 @@ fn a_document_is_replaced_and_removed(store: &dyn Store) {
     };
     for (number, row) in [first, body_only, moved].into_iter().enumerate() {
         let position = number as u64 + 1;
-        let change = [DocumentChange::Put(row.clone())];
+        let change = [DocumentChange::Put(row.clone(), None)];
         write(store, STREAM, &[event(position, position, None)], &change);
         assert_eq!(store.snapshot().unwrap().documents(STREAM).unwrap(), vec![row]);
     }
@@ -148,7 +149,7 @@ fn a_dropped_transaction_leaves_nothing(store: &dyn Store) {
         let append = Append {
             stream,
             events: &[event(2, seq, None)],
-            documents: &[DocumentChange::Put(row.clone())],
+            documents: &[DocumentChange::Put(row.clone(), None)],
         };
         transaction.append(&append).unwrap();
         assert_eq!(transaction.document(stream, &row.address).unwrap(), Some(row.clone()));
@@ -175,7 +176,7 @@ fn positions_that_do_not_continue_the_log_are_refused(store: &dyn Store) {
     let mut transaction = store.begin().unwrap();
     for events in wrong {
         let row = document("TASK-1", 3, Index::default());
-        let documents = [DocumentChange::Put(row)];
+        let documents = [DocumentChange::Put(row, None)];
         let refused = transaction.append(&Append { stream: STREAM, events, documents: &documents });
         assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
     }
@@ -189,9 +190,9 @@ fn positions_that_do_not_continue_the_log_are_refused(store: &dyn Store) {
 
 fn a_snapshot_stays_at_its_moment(store: &dyn Store) {
     let row = |version| document("TASK-1", version, Index { ord: version, ..Index::default() });
-    write(store, STREAM, &[event(1, 1, None)], &[DocumentChange::Put(row(1))]);
+    write(store, STREAM, &[event(1, 1, None)], &[DocumentChange::Put(row(1), None)]);
     let mut before = store.snapshot().unwrap();
-    write(store, STREAM, &[event(2, 2, None)], &[DocumentChange::Put(row(2))]);
+    write(store, STREAM, &[event(2, 2, None)], &[DocumentChange::Put(row(2), None)]);
     write(store, "session/one", &[event(3, 1, None)], &[]);
     let mut after = store.snapshot().unwrap();
     assert_eq!(before.head(STREAM).unwrap(), Head { global: 1, seq: 1 });

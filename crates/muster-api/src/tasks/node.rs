@@ -132,7 +132,10 @@ pub(crate) fn node_changed(events: &[Recorded<Event>]) -> NodeChanged {
     NodeChanged {
         task: step.task.task.to_string(),
         revision: step.task.revision,
-        node: NodeName { node_id: id.to_string(), path: event.path.clone().unwrap_or_default() },
+        node: NodeName {
+            node_id: id.to_string(),
+            path: event.fact.path.clone().unwrap_or_default(),
+        },
         event,
     }
 }

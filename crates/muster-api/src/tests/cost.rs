@@ -11,8 +11,8 @@ use std::{
 use muster_core::{Address, EventQuery, Head, ListQuery, Timestamp};
 use muster_runtime::FixedClock;
 use muster_store::{
-    CatalogueQuery, Damage, Description, DocumentRow, EventRow, MemoryStore, Snapshot, Store,
-    StoreError, StreamRow, Transaction,
+    CatalogueQuery, Damage, Description, DocumentRow, EventRow, MemoryStore, ShownRow, Snapshot,
+    Store, StoreError, StreamRow, Transaction,
 };
 use serde_json::{Value, json};
 
@@ -71,6 +71,21 @@ impl Snapshot for CountingView<'_> {
         self.count(rows)
     }
 
+    fn briefs(
+        &mut self,
+        stream: &str,
+        query: &ListQuery,
+    ) -> Result<Option<Vec<String>>, StoreError> {
+        let briefs = self.view.briefs(stream, query)?;
+        self.rows.fetch_add(briefs.as_ref().map_or(0, Vec::len), Ordering::Relaxed);
+        Ok(briefs)
+    }
+
+    fn brief(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {
+        self.rows.fetch_add(1, Ordering::Relaxed);
+        self.view.brief(stream, address)
+    }
+
     fn catalogue(
         &mut self,
         query: &CatalogueQuery,
@@ -87,6 +102,16 @@ impl Snapshot for CountingView<'_> {
     fn events(&mut self, stream: &str, query: &EventQuery) -> Result<Vec<EventRow>, StoreError> {
         let rows = self.view.events(stream, query);
         self.count(rows)
+    }
+
+    fn shown(
+        &mut self,
+        stream: &str,
+        query: &EventQuery,
+    ) -> Result<Option<Vec<ShownRow>>, StoreError> {
+        let shown = self.view.shown(stream, query)?;
+        self.rows.fetch_add(shown.as_ref().map_or(0, Vec::len), Ordering::Relaxed);
+        Ok(shown)
     }
 
     fn tail(&mut self, stream: &str, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError> {

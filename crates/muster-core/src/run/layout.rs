@@ -67,6 +67,7 @@ impl Aggregate for Layouts {
     type Event = LayoutChange;
     type Command = LayoutChange;
     type Rejection = TooManyPositions;
+    type Brief = ();
     type Filter = Infallible;
 
     fn address((): &()) -> Address {

@@ -3,6 +3,7 @@
 //! Each view is one typed struct. Cutting to a budget happens afterwards, by the lists in `shed`.
 
 mod action;
+pub mod brief;
 pub mod capsule;
 pub mod context;
 pub mod context_pack;

@@ -12,7 +12,7 @@ use super::{
     event::Manner,
     id::{EntityId, EntityKind, PlanId},
 };
-use crate::{Json, Recorded};
+use crate::{Json, Recorded, Timestamp};
 
 /// An event in an answer.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
@@ -25,6 +25,14 @@ pub struct EventView {
     pub ts: String,
     /// When, in Unix milliseconds.
     pub ts_ms: i64,
+    /// What happened.
+    #[serde(flatten)]
+    pub fact: FactView,
+}
+
+/// What happened, whenever and wherever it was recorded.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct FactView {
     /// Plan or task.
     pub task_id: String,
     /// The same again, for readers of either key.
@@ -37,6 +45,19 @@ pub struct EventView {
     /// Details by type.
     #[schemars(with = "Map<String, Value>")]
     pub payload: Json,
+}
+
+impl FactView {
+    fn of(event: &Event) -> Option<Self> {
+        let (entity, _) = subject(event)?;
+        Some(Self {
+            task_id: entity.to_string(),
+            task: entity.to_string(),
+            path: path(event),
+            kind: event_type(event),
+            payload: payload::of(event),
+        })
+    }
 }
 
 /// The id of the event at a position.
@@ -53,18 +74,27 @@ pub fn event_position(id: &str) -> Option<u64> {
 
 /// The event as callers see it; `None` for those that only replay sees.
 pub fn show(recorded: &Recorded<Event>) -> Option<EventView> {
-    let (entity, _) = subject(&recorded.event)?;
     Some(EventView {
         event_id: event_id(recorded.global),
         seq: recorded.global,
         ts: recorded.at.rfc3339(),
         ts_ms: recorded.at.0,
-        task_id: entity.to_string(),
-        task: entity.to_string(),
-        path: path(&recorded.event),
-        kind: event_type(&recorded.event),
-        payload: payload::of(&recorded.event),
+        fact: FactView::of(&recorded.event)?,
     })
+}
+
+/// What callers see of an event besides its place, as text; `None` for those that only replay sees.
+pub(super) fn fact(event: &Event) -> Option<String> {
+    FactView::of(event).map(|fact| Json::of(&fact).to_string())
+}
+
+/// An event as callers see it, put together from its place and its fact.
+pub(super) fn listed(global: u64, at: Timestamp, fact: &str) -> Option<Json> {
+    let rest = fact.strip_prefix('{')?;
+    let (ts, ts_ms) = (at.rfc3339(), at.0);
+    Json::from_text(format!(
+        r#"{{"event_id":"evt_{global:016}","seq":{global},"ts":"{ts}","ts_ms":{ts_ms},{rest}"#
+    ))
 }
 
 /// The event's name.
@@ -154,7 +184,7 @@ pub fn subject(event: &Event) -> Option<(EntityId, PlanId)> {
 }
 
 /// Path of the step or node that an event is about.
-fn path(event: &Event) -> Option<String> {
+pub(super) fn path(event: &Event) -> Option<String> {
     let node = |ordinal: u32| event.step().map(|step| format!("{}.t:{ordinal}", step.path));
     match event {
         Event::StepsAdded(added) => added.parent_path.as_ref().map(ToString::to_string),

@@ -38,6 +38,13 @@ const QUESTIONS: &[Question] = &[
               OR stream.ended = 0 AND coalesce(min(event.seq), 1) <> 1",
     },
     Question {
+        place: "brief",
+        sql: "SELECT brief.kind || ' ' || brief.ord || ' is a brief of no document' FROM brief \
+              LEFT JOIN document ON document.id = brief.document \
+              AND document.stream = brief.stream AND document.kind = brief.kind \
+              AND document.ord = brief.ord WHERE document.id IS NULL",
+    },
+    Question {
         place: "document",
         sql: "SELECT kind || ' ' || name || ' has version ' || version || \
               ', which the log has not reached' \

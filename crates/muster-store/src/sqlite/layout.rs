@@ -12,8 +12,12 @@ pub const SCHEMA_VERSION: u32 = MIGRATIONS.len() as u32;
 const APPLICATION_ID: u32 = 0x4D53_5452;
 
 /// SQL that leads from version `n` to `n + 1`, at place `n`. Released entries are never edited.
-const MIGRATIONS: &[&str] =
-    &[include_str!("layout/1.sql"), include_str!("layout/2.sql"), include_str!("layout/3.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("layout/1.sql"),
+    include_str!("layout/2.sql"),
+    include_str!("layout/3.sql"),
+    include_str!("layout/4.sql"),
+];
 
 /// What a file turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

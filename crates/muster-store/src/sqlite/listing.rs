@@ -55,7 +55,7 @@ macro_rules! document_columns {
 /// Columns of an event, in the order in which a row is read.
 macro_rules! event_columns {
     () => {
-        "global, seq, at, kind, entity, scope, body"
+        "global, seq, at, kind, entity, scope, body, shown"
     };
 }
 
@@ -96,6 +96,16 @@ pub(super) fn versions<'a>(
     statuses: &[&'a str],
 ) -> Question<'a> {
     list("name, version, ord, rank, id", stream, query, statuses)
+}
+
+/// The statement that answers a list query with briefs only: the index has everything that it asks
+/// of the documents.
+pub(super) fn briefs<'a>(stream: i64, query: &'a ListQuery, statuses: &[&'a str]) -> Question<'a> {
+    let columns = "(SELECT brief.body FROM brief WHERE brief.stream = document.stream \
+                   AND brief.kind = document.kind AND brief.ord = document.ord \
+                   AND brief.document = document.id), ord, rank, id";
+    let columns = if is_ranked(query.order) { columns } else { &columns.replace(" rank,", "") };
+    list(columns, stream, query, statuses)
 }
 
 /// The statement that lists these columns, among them those that a list can be sorted by.
@@ -164,7 +174,7 @@ fn place<'a>(question: &mut Question<'a>, stream: i64, query: &'a ListQuery) -> 
             let parent = question.text(parent);
             format!("stream = {stream} AND kind = {kind} AND parent = {parent}")
         }
-        None => format!("stream = {stream} AND kind = {kind} AND (marks & 4) <> 0"),
+        None => format!("stream = {stream} AND kind = {kind} AND (marks & 4) = 4"),
     }
 }
 
@@ -172,10 +182,10 @@ fn shared_conditions<'a>(question: &mut Question<'a>, stream: i64, query: &'a Li
     let mut conditions = place(question, stream, query);
     match query.mark {
         None => {}
-        Some(Mark::Listed) => conditions.push_str(" AND (marks & 4) <> 0"),
+        Some(Mark::Listed) => conditions.push_str(" AND (marks & 4) = 4"),
         Some(Mark::Catalogued) => conditions.push_str(" AND (marks & 8) <> 0"),
-        Some(Mark::Blocked) => conditions.push_str(" AND (marks & 1) <> 0"),
-        Some(Mark::Unconfirmed) => conditions.push_str(" AND (marks & 2) <> 0"),
+        Some(Mark::Blocked) => conditions.push_str(" AND (marks & 1) = 1"),
+        Some(Mark::Unconfirmed) => conditions.push_str(" AND (marks & 2) = 2"),
     }
     match query.rank {
         None => {}
@@ -223,6 +233,20 @@ pub(super) fn catalogue(query: &CatalogueQuery) -> Question<'_> {
 /// The statement that answers an event query; `after` is the query's bound as a number of the
 /// stream.
 pub(super) fn events<'a>(stream: i64, query: &'a EventQuery, after: Option<u64>) -> Question<'a> {
+    slice(event_columns!(), stream, query, after)
+}
+
+/// The statement that answers an event query with what is shown of each.
+pub(super) fn shown<'a>(stream: i64, query: &'a EventQuery, after: Option<u64>) -> Question<'a> {
+    slice("global, at, shown", stream, query, after)
+}
+
+fn slice<'a>(
+    columns: &str,
+    stream: i64,
+    query: &'a EventQuery,
+    after: Option<u64>,
+) -> Question<'a> {
     let mut question = Question::new();
     // In a stream, numbers and positions rise together. The indexes by subject end with the
     // position; all events of a stream are found by number.
@@ -232,7 +256,6 @@ pub(super) fn events<'a>(stream: i64, query: &'a EventQuery, after: Option<u64>)
         (None, None) => ("event_by_seq", "seq", after),
     };
     let stream = question.integer(stream);
-    let columns = event_columns!();
     let mut sql = format!(
         "SELECT {columns} FROM event INDEXED BY {index} \
          WHERE stream = {stream} AND entity IS NOT NULL"

@@ -40,6 +40,7 @@ fn append(store: &SqliteStore, bytes: usize) -> Result<(), StoreError> {
         kind: "noted".to_owned(),
         subject: None,
         body: "x".repeat(bytes),
+        shown: None,
     };
     transaction.append(&Append { stream: STREAM, events: &[event], documents: &[] })?;
     transaction.commit()

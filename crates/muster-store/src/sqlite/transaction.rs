@@ -51,7 +51,12 @@ impl<'a> SqliteTransaction<'a> {
         }
         for change in append.documents {
             match change {
-                DocumentChange::Put(row) => self.put(stream, row)?,
+                DocumentChange::Put(row, brief) => {
+                    let id = self.put(stream, row)?;
+                    if let Some(brief) = brief {
+                        self.put_brief(stream, id, row, brief)?;
+                    }
+                }
                 DocumentChange::Remove(address) => self.remove(stream, address)?,
             }
         }
@@ -69,6 +74,7 @@ impl<'a> SqliteTransaction<'a> {
     fn empty(&mut self, stream: &str) -> Result<(), StoreError> {
         let Some(stream) = self.view.stream(stream)? else { return Ok(()) };
         self.run("removed a stream's events", REMOVE_EVENTS, [stream])?;
+        self.run("removed a stream's briefs", REMOVE_BRIEFS, [stream])?;
         self.run("removed a stream's documents", REMOVE_DOCUMENTS, [stream]).map(drop)
     }
 
@@ -87,20 +93,27 @@ impl<'a> SqliteTransaction<'a> {
             event.kind,
             entity,
             scope,
-            event.body
+            event.body,
+            event.shown
         ];
         self.run("appended an event", INSERT_EVENT, parameters).map(drop)
     }
 
-    fn put(&self, stream: i64, row: &DocumentRow) -> Result<(), StoreError> {
+    /// Writes a document; says under which row id.
+    fn put(&self, stream: i64, row: &DocumentRow) -> Result<i64, StoreError> {
         let DocumentRow { address, index, version, body } = row;
         let Some((id, old)) = self.stored(stream, address)? else {
             let Index { ord, parent, status, rank, marks } = index;
             let Address { kind, name } = address;
             let parameters =
                 params![stream, kind, name, version, ord, parent, status, rank, marks, body];
-            return self.run("wrote a document", INSERT_DOCUMENT, parameters).map(drop);
+            self.run("wrote a document", INSERT_DOCUMENT, parameters)?;
+            return Ok(self.view.link().connection.last_insert_rowid());
         };
+        if old.ord != index.ord {
+            let place = params![stream, address.kind, old.ord, id];
+            self.run("moved a brief", REMOVE_BRIEF, place)?;
+        }
         // Only what differs is set, so that no index is touched whose content stays the same.
         let mut sql = "UPDATE document SET version = ?2, body = ?3".to_owned();
         let mut values: Vec<&dyn ToSql> = vec![&id, version, body];
@@ -116,7 +129,19 @@ impl<'a> SqliteTransaction<'a> {
             sql.push_str(&format!(", {column} = ?{}", values.len()));
         }
         sql.push_str(" WHERE id = ?1");
-        self.run("changed a document", &sql, values.as_slice()).map(drop)
+        self.run("changed a document", &sql, values.as_slice())?;
+        Ok(id)
+    }
+
+    fn put_brief(
+        &self,
+        stream: i64,
+        id: i64,
+        row: &DocumentRow,
+        brief: &str,
+    ) -> Result<(), StoreError> {
+        let parameters = params![stream, row.address.kind, row.index.ord, id, brief];
+        self.run("wrote a brief", PUT_BRIEF, parameters).map(drop)
     }
 
     /// The row id and the columns that a document has now, if it is there.
@@ -141,8 +166,9 @@ impl<'a> SqliteTransaction<'a> {
     }
 
     fn remove(&self, stream: i64, address: &Address) -> Result<(), StoreError> {
-        let parameters = params![stream, address.kind, address.name];
-        self.run("removed a document", REMOVE_DOCUMENT, parameters).map(drop)
+        let Some((id, index)) = self.stored(stream, address)? else { return Ok(()) };
+        self.run("removed a brief", REMOVE_BRIEF, params![stream, address.kind, index.ord, id])?;
+        self.run("removed a document", REMOVE_DOCUMENT, [id]).map(drop)
     }
 
     fn run(
@@ -163,15 +189,21 @@ const END_STREAM: &str = "UPDATE stream SET ended = 1 WHERE name = ?1";
 const REMOVE_EVENTS: &str = "DELETE FROM event INDEXED BY event_by_seq WHERE stream = ?1";
 const REMOVE_DOCUMENTS: &str = "DELETE FROM document INDEXED BY document_by_name WHERE stream = ?1";
 const INSERT_EVENT: &str = "\
-    INSERT INTO event (global, stream, seq, at, kind, entity, scope, body) \
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    INSERT INTO event (global, stream, seq, at, kind, entity, scope, body, shown) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 const STORED_INDEX: &str = "\
     SELECT id, ord, parent, status, rank, marks FROM document \
     WHERE stream = ?1 AND kind = ?2 AND name = ?3";
 const INSERT_DOCUMENT: &str = "\
     INSERT INTO document (stream, kind, name, version, ord, parent, status, rank, marks, body) \
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-const REMOVE_DOCUMENT: &str = "DELETE FROM document WHERE stream = ?1 AND kind = ?2 AND name = ?3";
+const REMOVE_DOCUMENT: &str = "DELETE FROM document WHERE id = ?1";
+const PUT_BRIEF: &str = "\
+    INSERT INTO brief (stream, kind, ord, document, body) VALUES (?1, ?2, ?3, ?4, ?5) \
+    ON CONFLICT DO UPDATE SET body = excluded.body";
+const REMOVE_BRIEF: &str = "\
+    DELETE FROM brief WHERE stream = ?1 AND kind = ?2 AND ord = ?3 AND document = ?4";
+const REMOVE_BRIEFS: &str = "DELETE FROM brief WHERE stream = ?1";
 
 impl Transaction for SqliteTransaction<'_> {
     fn append(&mut self, append: &Append<'_>) -> Result<(), StoreError> {

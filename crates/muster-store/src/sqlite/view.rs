@@ -9,7 +9,7 @@ use super::{
     link::Link,
     listing::{self, document_columns, event_columns},
 };
-use crate::{CatalogueQuery, DocumentRow, EventRow, Snapshot, StoreError, StreamRow};
+use crate::{CatalogueQuery, DocumentRow, EventRow, ShownRow, Snapshot, StoreError, StreamRow};
 
 /// Reads through a connection that is inside a transaction.
 pub(super) struct View<L> {
@@ -108,6 +108,24 @@ impl<L: Deref<Target = Link>> View<L> {
             }
         }
         Ok(low)
+    }
+
+    /// An event query's bound as a number of the stream, where events are found by number.
+    fn bound(
+        &mut self,
+        name: &str,
+        stream: i64,
+        query: &EventQuery,
+    ) -> Result<Option<u64>, StoreError> {
+        let by_number = query.entity.is_none() && query.scope.is_none();
+        Ok(match (query.after.filter(|_| by_number), query.order) {
+            (None, _) => None,
+            (Some(0), _) => Some(0),
+            (Some(after), EventOrder::OldestFirst) => Some(self.number_at(name, stream, after)?),
+            (Some(after), EventOrder::NewestFirst) => {
+                Some(self.number_at(name, stream, after - 1)? + 1)
+            }
+        })
     }
 
     fn one<T>(
@@ -232,6 +250,31 @@ impl<L: Deref<Target = Link>> Snapshot for View<L> {
         })
     }
 
+    fn briefs(
+        &mut self,
+        stream: &str,
+        query: &ListQuery,
+    ) -> Result<Option<Vec<String>>, StoreError> {
+        let Some(stream) = self.stream(stream)? else { return Ok(Some(Vec::new())) };
+        let Some(statuses) = self.statuses(stream, query)? else { return Ok(Some(Vec::new())) };
+        let statuses: Vec<&str> = statuses.iter().map(AsRef::as_ref).collect();
+        let question = listing::briefs(stream, query, &statuses);
+        let parameters = params_from_iter(question.parameters);
+        let found: Vec<Option<String>> =
+            self.many("listed briefs", &question.sql, parameters, |row| row.get(0))?;
+        Ok(found.into_iter().collect())
+    }
+
+    fn brief(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {
+        let Some(stream) = self.stream(stream)? else { return Ok(None) };
+        let sql = "SELECT brief.body FROM document JOIN brief ON brief.stream = document.stream \
+                   AND brief.kind = document.kind AND brief.ord = document.ord \
+                   AND brief.document = document.id \
+                   WHERE document.stream = ?1 AND document.kind = ?2 AND document.name = ?3";
+        let parameters = params![stream, address.kind, address.name];
+        self.one("read a brief", sql, parameters, |row| row.get(0))
+    }
+
     fn catalogue(
         &mut self,
         query: &CatalogueQuery,
@@ -256,18 +299,29 @@ impl<L: Deref<Target = Link>> Snapshot for View<L> {
     fn events(&mut self, stream: &str, query: &EventQuery) -> Result<Vec<EventRow>, StoreError> {
         let name = stream;
         let Some(stream) = self.stream(name)? else { return Ok(Vec::new()) };
-        let by_number = query.entity.is_none() && query.scope.is_none();
-        let after = match (query.after.filter(|_| by_number), query.order) {
-            (None, _) => None,
-            (Some(0), _) => Some(0),
-            (Some(after), EventOrder::OldestFirst) => Some(self.number_at(name, stream, after)?),
-            (Some(after), EventOrder::NewestFirst) => {
-                Some(self.number_at(name, stream, after - 1)? + 1)
-            }
-        };
+        let after = self.bound(name, stream, query)?;
         let question = listing::events(stream, query, after);
         let parameters = params_from_iter(question.parameters);
         self.many("listed events", &question.sql, parameters, event)
+    }
+
+    fn shown(
+        &mut self,
+        stream: &str,
+        query: &EventQuery,
+    ) -> Result<Option<Vec<ShownRow>>, StoreError> {
+        let name = stream;
+        let Some(stream) = self.stream(name)? else { return Ok(Some(Vec::new())) };
+        let after = self.bound(name, stream, query)?;
+        let question = listing::shown(stream, query, after);
+        let parameters = params_from_iter(question.parameters);
+        let read = |row: &Row<'_>| {
+            let (global, at, shown) = (row.get(0)?, Timestamp(row.get(1)?), row.get(2)?);
+            let shown: Option<String> = shown;
+            Ok(shown.map(|shown| ShownRow { global, at, shown }))
+        };
+        let found = self.many("listed what is shown", &question.sql, parameters, read)?;
+        Ok(found.into_iter().collect())
     }
 
     fn tail(&mut self, stream: &str, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError> {
@@ -309,6 +363,7 @@ fn event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
         kind: row.get(3)?,
         subject: entity.map(|entity| Subject { entity, scope: scope.unwrap_or_default() }),
         body: row.get(6)?,
+        shown: row.get(7)?,
     })
 }
 

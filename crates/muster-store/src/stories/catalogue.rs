@@ -13,7 +13,7 @@ fn catalogued(ord: u64) -> Index {
 fn fill(store: &dyn Store, streams: u64) {
     for number in 1..=streams {
         let index = if number % 3 == 0 { Index::default() } else { catalogued(number / 2) };
-        let put = [DocumentChange::Put(document("ONE", number, index))];
+        let put = [DocumentChange::Put(document("ONE", number, index), None)];
         write(store, &format!("session/{number}"), &[event(number, 1, None)], &put);
     }
 }
@@ -35,7 +35,7 @@ pub(super) fn the_catalogue_holds_what_is_marked_newest_first(store: &dyn Store)
     assert_eq!(store.snapshot().unwrap().catalogue(&query).unwrap(), vec![]);
     // A change of the document leaves it where it is, whole.
     let row = document("ONE", 9, catalogued(2));
-    let put = [DocumentChange::Put(row.clone())];
+    let put = [DocumentChange::Put(row.clone(), None)];
     write(store, "session/4", &[event(9, 2, None)], &put);
     let query = CatalogueQuery { kind: "task", below: Some(3), limit: Some(2) };
     let found = store.snapshot().unwrap().catalogue(&query).unwrap();

@@ -16,17 +16,18 @@ fn alternate(store: &dyn Store) {
     for round in 0..3 {
         let position = round * 2 + 1;
         let name = format!("TASK-{round}");
-        let put = [DocumentChange::Put(document(&name, position, listed(round)))];
+        let put = [DocumentChange::Put(document(&name, position, listed(round)), None)];
         let subject = Some(("TASK-0", "PLAN-0"));
         write(store, SESSION, &[event(position, round + 1, subject)], &put);
-        let put = [DocumentChange::Put(document(&name, position + 1, listed(round)))];
+        let put = [DocumentChange::Put(document(&name, position + 1, listed(round)), None)];
         write(store, STREAM, &[event(position + 1, round + 1, None)], &put);
     }
 }
 
 fn end(store: &dyn Store, position: u64, seq: u64) {
     let tombstone = document("TOMB", position, Index::default());
-    let (events, documents) = ([event(position, seq, None)], [DocumentChange::Put(tombstone)]);
+    let (events, documents) =
+        ([event(position, seq, None)], [DocumentChange::Put(tombstone, None)]);
     let mut transaction = store.begin().unwrap();
     transaction.end(&Append { stream: SESSION, events: &events, documents: &documents }).unwrap();
     transaction.commit().unwrap();

@@ -44,9 +44,16 @@ fn index() -> impl Strategy<Value = Index> {
 
 fn change() -> impl Strategy<Value = DocumentChange> {
     let put = (address(), index(), any::<u8>()).prop_map(|(address, index, body)| {
-        DocumentChange::Put(DocumentRow { address, index, version: 1, body: body.to_string() })
+        let row = DocumentRow { address, index, version: 1, body: body.to_string() };
+        let brief = brief(&row);
+        DocumentChange::Put(row, brief)
     });
     prop_oneof![5 => put, 1 => address().prop_map(DocumentChange::Remove)]
+}
+
+/// Of the two kinds only tasks have briefs.
+fn brief(row: &DocumentRow) -> Option<String> {
+    (row.address.kind == "task").then(|| format!("{} in short: {}", row.address.name, row.body))
 }
 
 fn query() -> impl Strategy<Value = ListQuery> {
@@ -85,7 +92,7 @@ fn survivors(changes: &[DocumentChange]) -> Vec<DocumentRow> {
     let mut rows: Vec<DocumentRow> = Vec::new();
     for change in changes {
         match change {
-            DocumentChange::Put(row) => {
+            DocumentChange::Put(row, _) => {
                 match rows.iter_mut().find(|known| known.address == row.address) {
                     Some(known) => *known = row.clone(),
                     None => rows.push(row.clone()),
@@ -142,6 +149,11 @@ pub(super) fn lists_hold_what_they_admit_in_every_order(store: &dyn Store) {
                 assert_eq!(view.version(&stream, &address).unwrap(), Some(version));
             }
             assert_eq!(listed, expected(rows.clone(), query), "{query:?}");
+            let briefs: Option<Vec<String>> = listed.iter().map(brief).collect();
+            assert_eq!(view.briefs(&stream, query).unwrap(), briefs, "{query:?}");
+            for row in &listed {
+                assert_eq!(view.brief(&stream, &row.address).unwrap(), brief(row));
+            }
         }
         Ok(())
     });
@@ -155,7 +167,7 @@ pub(super) fn pages_of_a_list_meet_without_gap(store: &dyn Store) {
             let status = STATUSES[usize::try_from(ord % 4).unwrap()];
             let (status, marks) = (Cow::Borrowed(status), Mark::Listed as u8);
             let index = Index { ord, status, marks, ..Index::default() };
-            DocumentChange::Put(super::document(&format!("TASK-{ord}"), 1, index))
+            DocumentChange::Put(super::document(&format!("TASK-{ord}"), 1, index), None)
         })
         .collect();
     fill(store, super::STREAM, &changes);

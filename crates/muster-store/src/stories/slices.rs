@@ -3,7 +3,10 @@
 use muster_core::{EventOrder, EventQuery};
 
 use super::{STREAM, event, write};
-use crate::{EventRow, Store};
+use crate::{EventRow, ShownRow, Store};
+
+/// The event that was written without what is shown of it.
+const SILENT: u64 = 38;
 
 /// Events of two streams whose subjects alternate; every fifth has none.
 fn timeline(store: &dyn Store) -> Vec<EventRow> {
@@ -16,7 +19,8 @@ fn timeline(store: &dyn Store) -> Vec<EventRow> {
         } else {
             (STREAM, number - number / 4)
         };
-        let row = event(number, seq, subject);
+        let shown = (number != SILENT).then(|| format!("{{\"n\":{number}}}"));
+        let row = EventRow { shown, ..event(number, seq, subject) };
         write(store, stream, std::slice::from_ref(&row), &[]);
         if stream == STREAM && row.subject.is_some() {
             kept.push(row);
@@ -29,7 +33,12 @@ pub(super) fn event_slices_are_read_both_ways(store: &dyn Store) {
     let all = timeline(store);
     let mut view = store.snapshot().unwrap();
     let mut ask = |query: &EventQuery| {
-        assert_eq!(view.events(STREAM, query).unwrap(), slice_of(&all, query), "{query:?}");
+        let expected = slice_of(&all, query);
+        assert_eq!(view.events(STREAM, query).unwrap(), expected, "{query:?}");
+        let row =
+            |row: EventRow| Some(ShownRow { global: row.global, at: row.at, shown: row.shown? });
+        let shown: Option<Vec<ShownRow>> = expected.into_iter().map(row).collect();
+        assert_eq!(view.shown(STREAM, query).unwrap(), shown, "{query:?}");
     };
     let words = |words: [Option<&str>; 3]| words.map(|word| word.map(str::to_owned));
     for entity in words([None, Some("TASK-1"), Some("TASK-9")]) {

@@ -6,8 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Command, Room, gate, plan, step, steps, task, verify};
 use crate::{
+    Shown,
     budget::{self, Shedding},
     tasks::{
+        Tasks,
         command::{DefineStep, Edit},
         entity::Urgency,
         event::{Manner, MetaPatch, OwnPatch},
@@ -15,10 +17,12 @@ use crate::{
         step::{Checkpoint, ProofMode},
         view::{
             Requested,
+            brief::TaskBrief,
             context::{ContextQuery, ContextView, PageRequest, RowFilter},
             radar::RadarView,
             shed::{self, CursorWriter},
         },
+        wire,
     },
 };
 
@@ -63,6 +67,29 @@ fn rich() -> Room {
     let meta = MetaPatch { depends_on, tags, context, ..MetaPatch::default() };
     room.accept(edit(TaskId(1), meta, OwnPatch::default()));
     room
+}
+
+#[test]
+fn a_brief_reads_back_as_it_was_kept() {
+    let room = rich();
+    for number in 1..26 {
+        let brief = TaskBrief::of(room.task(number));
+        let kept = serde_json::to_string(&brief).unwrap();
+        assert_eq!(serde_json::from_str::<TaskBrief>(&kept).unwrap(), brief);
+    }
+}
+
+#[test]
+fn an_event_is_listed_as_it_is_shown() {
+    let mut room = rich();
+    room.close("s:0");
+    let mut listed = 0;
+    for recorded in &room.log {
+        let shown = Shown::of::<Tasks>(recorded).map(|shown| shown.event.read());
+        assert_eq!(shown, wire::show(recorded).map(|view| json!(view)));
+        listed += usize::from(shown.is_some());
+    }
+    assert!(listed > 50, "{listed} events");
 }
 
 #[test]

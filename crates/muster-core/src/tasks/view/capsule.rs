@@ -189,8 +189,8 @@ impl Capsule {
                 event_id: event.event_id.clone(),
                 ts: event.ts.clone(),
                 ts_ms: event.ts_ms,
-                kind: event.kind,
-                path: event.path.clone(),
+                kind: event.fact.kind,
+                path: event.fact.path.clone(),
             }),
             graph_diff: around
                 .graph_diff

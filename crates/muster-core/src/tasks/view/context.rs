@@ -3,6 +3,8 @@
 mod filter;
 mod rows;
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,11 +12,12 @@ use serde_json::{Value, json};
 pub use filter::{EvidenceTests, RowFilter};
 pub use rows::{PlanRow, TaskRow, TasksDone};
 
+use super::brief::TaskBrief;
 use crate::{
     Documents, ListQuery, Refusal, Survey, Unloaded,
     tasks::{
         Document, Tasks,
-        entity::{Plan, Status, StatusCounts, Task},
+        entity::{Plan, Status, StatusCounts},
         id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
         lookup,
     },
@@ -147,15 +150,53 @@ impl ContextView {
     }
 }
 
+/// What becomes a row.
+trait Shown<'a>: Sized {
+    /// From the document in full.
+    fn of(document: &'a Document) -> Option<Self>;
+    /// A list without looking at more of each than a row shows.
+    fn list(docs: &'a Documents<Tasks>, query: &ListQuery) -> Result<Vec<Self>, Unloaded<Tasks>>;
+    /// Its id number.
+    fn number(&self) -> u64;
+}
+
+impl<'a> Shown<'a> for &'a Plan {
+    fn of(document: &'a Document) -> Option<Self> {
+        document.as_plan()
+    }
+
+    fn list(docs: &'a Documents<Tasks>, query: &ListQuery) -> Result<Vec<Self>, Unloaded<Tasks>> {
+        Ok(docs.list(query)?.into_iter().filter_map(Document::as_plan).collect())
+    }
+
+    fn number(&self) -> u64 {
+        self.id.0
+    }
+}
+
+impl<'a> Shown<'a> for Arc<TaskBrief> {
+    fn of(document: &'a Document) -> Option<Self> {
+        document.as_task().map(|task| Self::new(TaskBrief::of(task)))
+    }
+
+    fn list(docs: &'a Documents<Tasks>, query: &ListQuery) -> Result<Vec<Self>, Unloaded<Tasks>> {
+        docs.briefs(query)
+    }
+
+    fn number(&self) -> u64 {
+        self.id.0
+    }
+}
+
 /// One page and the counts of the whole list.
-struct Listing<'a, T> {
+struct Listing<T> {
     counts: StatusCounts,
-    rows: Vec<&'a T>,
+    rows: Vec<T>,
     has_more: bool,
     last: u64,
 }
 
-impl<T> Listing<'_, T> {
+impl<T> Listing<T> {
     fn empty() -> Self {
         Self { counts: StatusCounts::default(), rows: Vec::new(), has_more: false, last: 0 }
     }
@@ -176,25 +217,25 @@ fn list_plans<'a>(
     docs: &'a Documents<Tasks>,
     only: Option<PlanId>,
     query: &ContextQuery,
-) -> Result<Listing<'a, Plan>, Refusal<Tasks>> {
+) -> Result<Listing<&'a Plan>, Refusal<Tasks>> {
     if let Some(id) = only {
         let plan = docs.get(&EntityId::from(id).into())?;
-        return Ok(single(plan, query.plans_status, &query.filter, query.plans, Document::as_plan));
+        return Ok(single(plan, query.plans_status, &query.filter, query.plans));
     }
     let list = ListQuery { statuses: names(query.plans_status), ..ListQuery::of("plan") };
     let counts = lookup::workspace(docs)?.plans;
     let source = Source { list, counts, kind: EntityKind::Plan, status: query.plans_status };
-    page(docs, source, &query.filter, query.plans, Document::as_plan)
+    page(docs, source, &query.filter, query.plans)
 }
 
-fn list_tasks<'a>(
-    docs: &'a Documents<Tasks>,
+fn list_tasks(
+    docs: &Documents<Tasks>,
     plan: Option<PlanId>,
     query: &ContextQuery,
-) -> Result<Listing<'a, Task>, Refusal<Tasks>> {
+) -> Result<Listing<Arc<TaskBrief>>, Refusal<Tasks>> {
     if let Some(id) = query.task {
         let task = docs.get(&EntityId::from(id).into())?;
-        return Ok(single(task, query.tasks_status, &query.filter, query.tasks, Document::as_task));
+        return Ok(single(task, query.tasks_status, &query.filter, query.tasks));
     }
     let counts = match plan {
         Some(plan) => lookup::plan(docs, plan)?.sums.tasks,
@@ -206,7 +247,7 @@ fn list_tasks<'a>(
         ..ListQuery::of("task")
     };
     let source = Source { list, counts, kind: EntityKind::Task, status: query.tasks_status };
-    page(docs, source, &query.filter, query.tasks, Document::as_task)
+    page(docs, source, &query.filter, query.tasks)
 }
 
 fn names(status: Option<Status>) -> Vec<&'static str> {
@@ -222,15 +263,14 @@ struct Source {
 }
 
 /// One page. Columns and kept counts answer it when they can; else the list is surveyed.
-fn page<'a, T: 'a>(
+fn page<'a, T: Shown<'a>>(
     docs: &'a Documents<Tasks>,
     source: Source,
     filter: &RowFilter,
     page: PageRequest,
-    row: fn(&'a Document) -> Option<&'a T>,
-) -> Result<Listing<'a, T>, Refusal<Tasks>> {
+) -> Result<Listing<T>, Refusal<Tasks>> {
     let after = page.after.unwrap_or(0);
-    let (counts, documents) = if filter.applies_to(source.kind) {
+    let (counts, mut rows) = if filter.applies_to(source.kind) {
         let survey =
             Survey { list: source.list, filter: filter.clone(), after, limit: page.limit + 1 };
         surveyed(docs, &survey)?
@@ -240,20 +280,18 @@ fn page<'a, T: 'a>(
             None => source.counts,
         };
         let list = ListQuery { after: Some(after), limit: Some(page.limit + 1), ..source.list };
-        (counts, docs.list(&list)?)
+        (counts, T::list(docs, &list)?)
     };
-    let has_more = documents.len() > page.limit as usize;
-    let shown = &documents[..documents.len().min(page.limit as usize)];
-    let last = shown.last().map_or(after, |document| number(document));
-    Ok(Listing { counts, rows: shown.iter().copied().filter_map(row).collect(), has_more, last })
+    let has_more = rows.len() > page.limit as usize;
+    rows.truncate(page.limit as usize);
+    let last = rows.last().map_or(after, T::number);
+    Ok(Listing { counts, rows, has_more, last })
 }
 
-type Surveyed<'a> = (StatusCounts, Vec<&'a Document>);
-
-fn surveyed<'a>(
+fn surveyed<'a, T: Shown<'a>>(
     docs: &'a Documents<Tasks>,
     survey: &Survey<RowFilter>,
-) -> Result<Surveyed<'a>, Unloaded<Tasks>> {
+) -> Result<(StatusCounts, Vec<T>), Unloaded<Tasks>> {
     let surveyed = docs.survey(survey)?;
     let count = |status: Status| surveyed.counts.get(status.name()).copied().unwrap_or(0);
     let counts = StatusCounts {
@@ -261,21 +299,20 @@ fn surveyed<'a>(
         active: count(Status::Active),
         done: count(Status::Done),
     };
-    let mut documents = Vec::with_capacity(surveyed.page.len());
+    let mut rows = Vec::with_capacity(surveyed.page.len());
     for key in &surveyed.page {
-        documents.extend(docs.get(key)?);
+        rows.extend(docs.get(key)?.and_then(T::of));
     }
-    Ok((counts, documents))
+    Ok((counts, rows))
 }
 
 /// The list of at most one row.
-fn single<'a, T: 'a>(
+fn single<'a, T: Shown<'a>>(
     document: Option<&'a Document>,
     status: Option<Status>,
     filter: &RowFilter,
     page: PageRequest,
-    row: fn(&'a Document) -> Option<&'a T>,
-) -> Listing<'a, T> {
+) -> Listing<T> {
     let passes = |document: &&Document| {
         let own = document.meta().map(|meta| meta.status);
         (status.is_none() || status == own) && filter.admits(document)
@@ -285,14 +322,14 @@ fn single<'a, T: 'a>(
     if let Some(meta) = document.and_then(Document::meta) {
         *counts.slot(meta.status) += 1;
     }
-    let on_page = document.filter(|document| {
-        page.limit > 0 && page.after.is_none_or(|after| number(document) > after)
-    });
+    let on_page = document
+        .and_then(T::of)
+        .filter(|row| page.limit > 0 && page.after.is_none_or(|after| row.number() > after));
     Listing {
         counts,
         has_more: page.limit == 0 && counts.total() > 0,
-        last: on_page.map_or(page.after.unwrap_or(0), number),
-        rows: on_page.and_then(row).into_iter().collect(),
+        last: on_page.as_ref().map_or(page.after.unwrap_or(0), T::number),
+        rows: on_page.into_iter().collect(),
     }
 }
 
@@ -300,11 +337,6 @@ fn only(counts: &StatusCounts, status: Status) -> StatusCounts {
     let mut one = StatusCounts::default();
     *one.slot(status) = counts.of(status);
     one
-}
-
-fn number(document: &Document) -> u64 {
-    let task = document.as_task().map(|task| task.id.0);
-    task.or_else(|| document.as_plan().map(|plan| plan.id.0)).unwrap_or(0)
 }
 
 /// The id number of a row as JSON, for pagination while rows are cut away.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    Documents, EventOrder, EventQuery, Refusal,
+    Documents, EventOrder, EventQuery, Json, Refusal,
     tasks::{
         Tasks,
         id::{EntityId, WorkspaceId},
@@ -30,7 +30,8 @@ pub struct DeltaView {
     /// The workspace.
     pub workspace: String,
     /// Events, oldest first.
-    pub events: Vec<EventView>,
+    #[schemars(with = "Vec<EventView>")]
+    pub events: Vec<Json>,
     /// What to pass as `since` next.
     pub cursor: Option<String>,
     /// Whether more follow.
@@ -52,7 +53,7 @@ impl DeltaView {
             Some(EntityId::Plan(id)) => (None, Some(id.to_string())),
             None => (None, None),
         };
-        let slice = docs.events(&EventQuery {
+        let slice = docs.shown(&EventQuery {
             entity,
             scope,
             after: Some(query.since.unwrap_or(0)),
@@ -60,10 +61,10 @@ impl DeltaView {
             limit: query.limit + 1,
         })?;
         let shown = &slice[..slice.len().min(query.limit as usize)];
-        let last = shown.last().map(|recorded| recorded.global).or(query.since);
+        let last = shown.last().map(|shown| shown.global).or(query.since);
         Ok(Self {
             workspace: workspace.to_string(),
-            events: shown.iter().filter_map(wire::show).collect(),
+            events: shown.iter().map(|shown| shown.event.clone()).collect(),
             cursor: last.map(wire::event_id),
             has_more: slice.len() > shown.len(),
         })

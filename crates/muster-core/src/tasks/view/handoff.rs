@@ -6,14 +6,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Line, ReasoningRef, Requested, Rollup, StepsSummary, TargetView, gather, lines,
+    Line, ReasoningRef, Requested, Rollup, StepsSummary, TargetView,
+    brief::TaskBrief,
+    gather, lines,
     radar::{Radar, RadarView},
     rollup::next_task,
 };
 use crate::{
     Documents, ListQuery, Refusal, Unloaded,
     tasks::{
-        Document, Tasks,
+        Tasks,
         entity::{Plan, Status, Task},
         id::{EntityId, WorkspaceId},
         lookup,
@@ -150,7 +152,7 @@ fn of_task(docs: &Documents<Tasks>, task: &Task, limit: usize) -> Result<Handoff
         }
     }
     let mut risks = Capped::new(limit);
-    each_risk(docs, task, &mut |line| risks.push(line))?;
+    each_risk(docs, &TaskBrief::of(task), &mut |line| risks.push(|| line.to_owned()))?;
     Ok(Handoff {
         done: done.finish(1 + closed),
         remaining: remaining.finish(1 + total - closed),
@@ -174,36 +176,13 @@ fn latest_closed(task: &Task, limit: usize) -> Vec<&Step> {
 /// Hands over what could go wrong with a task, line by line.
 fn each_risk(
     docs: &Documents<Tasks>,
-    task: &Task,
-    act: &mut dyn FnMut(&dyn Fn() -> Line),
+    task: &TaskBrief,
+    act: &mut dyn FnMut(&str),
 ) -> Result<(), Unloaded<Tasks>> {
-    for line in lines::verify(task, &StepsSummary::of(task)) {
-        act(&|| line.clone());
-    }
-    for line in lines::blockers(docs, task)? {
-        act(&|| line.clone());
-    }
-    each_forced(task, act);
-    for step in task.steps.iter() {
-        for node in step.open_nodes() {
-            for risk in &node.lists.risks {
-                act(&|| format!("{} risk: {risk}", step.node_path(node)));
-            }
-            for problem in &node.lists.problems {
-                act(&|| format!("{} problem: {problem}", step.node_path(node)));
-            }
-        }
-    }
+    let blockers = task.blockers(docs)?;
+    let lines = task.verify.iter().chain(&blockers).chain(&task.forced).chain(&task.risks);
+    lines.for_each(|line| act(line));
     Ok(())
-}
-
-fn each_forced(task: &Task, act: &mut dyn FnMut(&dyn Fn() -> Line)) {
-    for step in task.steps.iter() {
-        if let Some(waiver) = &step.waiver {
-            let reason = waiver.reason.as_deref().unwrap_or("no reason given");
-            act(&|| format!("Forced: {} ({reason})", step.path));
-        }
-    }
 }
 
 fn of_plan(docs: &Documents<Tasks>, plan: &Plan, limit: usize) -> Result<Handoff, Unloaded<Tasks>> {
@@ -217,18 +196,18 @@ fn of_plan(docs: &Documents<Tasks>, plan: &Plan, limit: usize) -> Result<Handoff
         done.push(|| format!("Checklist: {}", plan.checklist.progress()));
     }
     let done_count = done.total + finished;
-    for task in list(docs, &finished_tasks)? {
-        done.push(|| format!("{} {}", task.id, task.meta.title));
+    for task in docs.briefs(&finished_tasks)? {
+        done.push(|| format!("{} {}", task.id, task.title));
     }
     let mut remaining = Capped::new(limit);
     remaining.push(|| format!("Tasks open: {}", total - finished));
     let next = next_task(docs, plan)?;
-    if let Some(task) = next {
-        remaining.push(|| format!("Next: {} {}", task.id, task.meta.title));
+    if let Some(task) = &next {
+        remaining.push(|| format!("Next: {} {}", task.id, task.title));
     }
-    for task in list(docs, &open_tasks)? {
-        if next.is_none_or(|next| next.id != task.id) {
-            remaining.push(|| format!("{} {}", task.id, task.meta.title));
+    for task in docs.briefs(&open_tasks)? {
+        if next.as_ref().is_none_or(|next| next.id != task.id) {
+            remaining.push(|| format!("{} {}", task.id, task.title));
         }
     }
     let left = plan.checklist.steps.iter().skip(plan.checklist.current as usize);
@@ -255,7 +234,7 @@ pub(super) fn gather_lists(
     if plan.sums.risk_lines + plan.sums.done_forced > 0 {
         lists.push(risky_tasks(plan, None));
     }
-    docs.have(&lists)?;
+    docs.have_briefs(&lists)?;
     Ok(())
 }
 
@@ -270,34 +249,26 @@ fn tasks_of(plan: &Plan, limit: usize) -> [ListQuery; 2] {
     [of(&[Status::Done]), of(&OPEN)]
 }
 
-fn list<'a>(
-    docs: &'a Documents<Tasks>,
-    query: &ListQuery,
-) -> Result<Vec<&'a Task>, Unloaded<Tasks>> {
-    Ok(docs.list(query)?.into_iter().filter_map(Document::as_task).collect())
-}
-
 /// Risk lines of tasks by id until there are enough, then the plan's own waits.
 fn plan_risks(
     docs: &Documents<Tasks>,
     plan: &Plan,
     limit: usize,
 ) -> Result<Vec<Line>, Unloaded<Tasks>> {
-    let own = lines::waits(docs, &plan.meta)?;
+    let own = lines::waits(docs, &plan.meta.waits())?;
     let of_tasks = (plan.sums.risk_lines + plan.sums.done_forced) as usize;
     let mut risks = Capped::new(limit);
     let mut after = None;
     while risks.total < of_tasks && !risks.is_full() {
-        let page = list(docs, &risky_tasks(plan, after))?;
+        let page = docs.briefs(&risky_tasks(plan, after))?;
         let Some(last) = page.last() else { break };
         after = Some(last.id.0);
         for task in page {
-            let mut act =
-                |line: &dyn Fn() -> Line| risks.push(|| format!("{} {}", task.id, line()));
-            if task.meta.status == Status::Done {
-                each_forced(task, &mut act);
+            let mut act = |line: &str| risks.push(|| format!("{} {line}", task.id));
+            if task.status == Status::Done {
+                task.forced.iter().for_each(|line| act(line));
             } else {
-                each_risk(docs, task, &mut act)?;
+                each_risk(docs, &task, &mut act)?;
             }
             if risks.is_full() {
                 break;

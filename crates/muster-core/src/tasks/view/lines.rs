@@ -5,8 +5,9 @@ use crate::{
     Documents, Unloaded,
     tasks::{
         Document, Key, Tasks,
-        entity::{Meta, Status, Task},
-        step::{Checkpoint, Step},
+        entity::{Status, Task},
+        id::EntityId,
+        step::{Checkpoint, Step, Waiver},
     },
     text,
 };
@@ -21,7 +22,7 @@ const NEXT_CHARS_MAX: usize = 160;
 /// Characters of a step title in a `next` line.
 const NEXT_TITLE_CHARS_MAX: usize = 80;
 /// Characters of a blocker line.
-const BLOCKER_CHARS_MAX: usize = 200;
+pub(super) const BLOCKER_CHARS_MAX: usize = 200;
 
 /// What is still to be confirmed or proven, per checkpoint, over all steps.
 pub(super) fn verify(task: &Task, summary: &StepsSummary) -> Vec<Line> {
@@ -117,8 +118,8 @@ fn gate_lines(step: &Step, suffix: &str) -> Vec<Line> {
     lines
 }
 
-/// What stands in the way of a task (TASKS-VIEW-6), complete.
-pub(super) fn blockers(docs: &Documents<Tasks>, task: &Task) -> Result<Vec<Line>, Unloaded<Tasks>> {
+/// What stands in the way of a task's own steps and nodes.
+pub(super) fn blockers_inside(task: &Task) -> Vec<Line> {
     let (mut lines, mut of_steps, mut of_nodes) = (Vec::new(), Vec::new(), Vec::new());
     for step in task.steps.iter().filter(|step| !step.is_closed()) {
         if let Some(block) = &step.block {
@@ -135,18 +136,42 @@ pub(super) fn blockers(docs: &Documents<Tasks>, task: &Task) -> Result<Vec<Line>
     }
     lines.append(&mut of_steps);
     lines.append(&mut of_nodes);
-    lines.extend(waits(docs, &task.meta)?);
-    lines.extend(task.meta.blocker_cards.values().cloned());
-    Ok(lines.iter().map(|line| text::cut(line, BLOCKER_CHARS_MAX)).collect())
+    lines.iter().map(|line| text::cut(line, BLOCKER_CHARS_MAX)).collect()
+}
+
+/// One line per step closed by force.
+pub(super) fn forced(task: &Task) -> Vec<Line> {
+    let waived = task.steps.iter().filter_map(|step| Some((step, step.waiver.as_ref()?)));
+    let line = |(step, waiver): (&Step, &Waiver)| {
+        format!("Forced: {} ({})", step.path, reason(waiver.reason.as_deref()))
+    };
+    waived.map(line).collect()
+}
+
+/// What could go wrong with open nodes.
+pub(super) fn risks(task: &Task) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for step in task.steps.iter() {
+        for node in step.open_nodes() {
+            let path = step.node_path(node);
+            lines.extend(node.lists.risks.iter().map(|risk| format!("{path} risk: {risk}")));
+            let problems = node.lists.problems.iter();
+            lines.extend(problems.map(|problem| format!("{path} problem: {problem}")));
+        }
+    }
+    lines
 }
 
 /// One line per open dependency.
-pub(super) fn waits(docs: &Documents<Tasks>, meta: &Meta) -> Result<Vec<Line>, Unloaded<Tasks>> {
+pub(super) fn waits(
+    docs: &Documents<Tasks>,
+    waits: &[EntityId],
+) -> Result<Vec<Line>, Unloaded<Tasks>> {
     let mut lines = Vec::new();
-    let waits = meta.waits();
     docs.have_all(waits.iter().map(|id| Key::from(*id)))?;
     for id in waits {
-        let title = docs.get(&id.into())?.and_then(Document::meta).map(|meta| meta.title.as_str());
+        let title =
+            docs.get(&Key::from(*id))?.and_then(Document::meta).map(|meta| meta.title.as_str());
         let line = format!("waits for {id}: {}", title.unwrap_or_default());
         lines.push(text::cut(&line, BLOCKER_CHARS_MAX));
     }

@@ -268,7 +268,7 @@ impl Entry {
             event_id: wire::event_id(recorded.global),
             event_type: wire::event_type(&recorded.event),
             task_id: id,
-            path: wire::show(recorded).and_then(|event| event.path),
+            path: wire::path(&recorded.event),
         })
     }
 

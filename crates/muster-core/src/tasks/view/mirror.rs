@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::{
     Line,
+    brief::TaskBrief,
     context::Pagination,
-    lines,
     page::{self, PageQuery},
     percent,
 };
@@ -214,10 +214,10 @@ impl PlanMirror {
     ) -> Result<Self, Refusal<Tasks>> {
         let plan = lookup::plan(docs, id)?;
         let (tasks, pagination) = page::tasks(docs, plan, &query.page)?;
-        docs.have_all(tasks.iter().flat_map(|task| task.meta.waits()).map(Key::from))?;
+        docs.have_all(tasks.iter().flat_map(|task| &task.waits).map(|id| Key::from(*id)))?;
         let mut rows = Vec::with_capacity(tasks.len());
         for task in tasks {
-            rows.push(MirrorRow::of(task, lines::blockers(docs, task)?));
+            rows.push(MirrorRow::of(&task, task.blockers(docs)?));
         }
         Ok(Self {
             workspace: workspace.to_string(),
@@ -293,19 +293,18 @@ impl MirrorNode {
 }
 
 impl MirrorRow {
-    fn of(task: &Task, blockers: Vec<Line>) -> Self {
-        let tally = task.tally();
+    fn of(task: &TaskBrief, blockers: Vec<Line>) -> Self {
         Self {
             id: task.id.to_string(),
-            title: task.meta.title.clone(),
-            status: task.meta.status,
-            revision: task.meta.revision,
-            progress: percent(tally.steps_completed, tally.steps_total),
-            steps_count: tally.steps_total,
-            steps_open: tally.steps_total - tally.steps_completed,
-            waiting_on: task.meta.waits(),
+            title: task.title.clone(),
+            status: task.status,
+            revision: task.revision,
+            progress: task.progress(),
+            steps_count: task.steps,
+            steps_open: task.steps - task.closed,
+            waiting_on: task.waits.clone(),
             blockers,
-            next: lines::next(task).into_iter().next(),
+            next: task.next.clone(),
         }
     }
 }

@@ -3,21 +3,15 @@
 //! A cursor names the list it belongs to and the last element shown, so that what is added or
 //! deleted between two pages makes no other element skipped or repeated.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::Arc};
 
-use super::context::Pagination;
+use super::{brief::TaskBrief, context::Pagination};
 use crate::{
     Documents, ListQuery, Refusal,
-    tasks::{
-        Document, Rejection, Tasks,
-        entity::{Plan, Task},
-        path::StepPath,
-        rejection::FieldFault,
-        step::Step,
-    },
+    tasks::{Rejection, Tasks, entity::Plan, path::StepPath, rejection::FieldFault, step::Step},
 };
 
-type Paged<'a, T> = Result<(Vec<&'a T>, Pagination), Refusal<Tasks>>;
+type Paged<T> = Result<(Vec<T>, Pagination), Refusal<Tasks>>;
 
 /// Which page is asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -101,7 +95,7 @@ pub(super) fn steps<'a>(
     all: impl Iterator<Item = &'a Step>,
     list: &str,
     query: &PageQuery,
-) -> Paged<'a, Step> {
+) -> Paged<&'a Step> {
     let after: Option<StepPath> = query.after(list)?;
     let mut total = 0;
     let mut behind = 0;
@@ -127,20 +121,19 @@ pub(super) fn steps<'a>(
 }
 
 /// A page of the tasks of a plan, by id number.
-pub(super) fn tasks<'a>(
-    docs: &'a Documents<Tasks>,
+pub(super) fn tasks(
+    docs: &Documents<Tasks>,
     plan: &Plan,
     query: &PageQuery,
-) -> Paged<'a, Task> {
+) -> Paged<Arc<TaskBrief>> {
     let list = plan.id.to_string();
     let after: Option<u64> = query.after(&list)?;
-    let documents = docs.list(&ListQuery {
+    let mut shown = docs.briefs(&ListQuery {
         parent: Some(list.clone()),
         after,
         limit: Some(query.limit + 1),
         ..ListQuery::of("task")
     })?;
-    let mut shown: Vec<&Task> = documents.into_iter().filter_map(Document::as_task).collect();
     let has_more = shown.len() > query.limit as usize;
     shown.truncate(query.limit as usize);
     let last = shown.last().map(|task| task.id.0).or(after);

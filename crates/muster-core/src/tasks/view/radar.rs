@@ -4,13 +4,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Line, ReasoningRef, Requested, Rollup, StepsSummary, TargetView, lines,
+    Line, ReasoningRef, Requested, Rollup, StepsSummary, TargetView,
+    brief::TaskBrief,
+    lines,
     rollup::{self, next_task},
 };
 use crate::{
     Documents, ListQuery, Mark, Refusal, Unloaded,
     tasks::{
-        Document, Tasks,
+        Tasks,
         entity::{Plan, Status, Task},
         id::{EntityId, WorkspaceId},
         lookup,
@@ -108,7 +110,7 @@ fn of_task(
     let plan = lookup::find_plan(docs, task.parent)?;
     let why = meta.description.as_deref().or(meta.context.as_deref());
     let why = why.or_else(|| plan.and_then(|plan| plan.contract.as_deref()));
-    let blockers = lines::blockers(docs, task)?;
+    let blockers = TaskBrief::of(task).blockers(docs)?;
     let count = blockers.len() as u64;
     Ok(Radar {
         now: format!("Task {} ({}): {}", task.id, meta.status.name(), meta.title),
@@ -124,7 +126,7 @@ fn of_plan(docs: &Documents<Tasks>, plan: &Plan) -> Result<Radar, Unloaded<Tasks
     let why = plan.contract.as_deref().or(meta.description.as_deref()).unwrap_or_default();
     let [open, next] = rollup::lists(plan);
     let blocked = marked(plan, Mark::Blocked, BLOCKER_LINES_MAX as u32);
-    docs.have(&[open, next, blocked, marked(plan, Mark::Unconfirmed, 1)])?;
+    docs.have_briefs(&[open, next, blocked, marked(plan, Mark::Unconfirmed, 1)])?;
     let (verify, next) = (plan_verify(docs, plan)?, plan_next(docs, plan)?);
     let (blockers, count) = plan_blockers(docs, plan, BLOCKER_LINES_MAX)?;
     Ok(Radar {
@@ -156,9 +158,8 @@ fn marked(plan: &Plan, mark: Mark, limit: u32) -> ListQuery {
 }
 
 fn plan_verify(docs: &Documents<Tasks>, plan: &Plan) -> Result<Vec<Line>, Unloaded<Tasks>> {
-    let first = docs.list(&marked(plan, Mark::Unconfirmed, 1))?;
-    let first = first.into_iter().find_map(Document::as_task);
-    let line = first.map(|task| {
+    let first = docs.briefs(&marked(plan, Mark::Unconfirmed, 1))?;
+    let line = first.first().map(|task| {
         let count = plan.sums.tasks_unconfirmed;
         format!("Confirm checkpoints in {count} task(s), first {}", task.id)
     });
@@ -172,7 +173,7 @@ fn plan_next(docs: &Documents<Tasks>, plan: &Plan) -> Result<Vec<Line>, Unloaded
     }
     let mut next = Vec::new();
     if let Some(task) = next_task(docs, plan)? {
-        let first = lines::next(task).into_iter().next().unwrap_or_default();
+        let first = task.next.as_deref().unwrap_or_default();
         next.push(format!("Work on {}: {first}", task.id));
     }
     let checklist = &plan.checklist;
@@ -198,7 +199,7 @@ pub(super) fn all_blockers(
 ) -> Result<(Vec<Line>, u64), Refusal<Tasks>> {
     match id {
         EntityId::Task(id) => {
-            let lines = lines::blockers(docs, lookup::task(docs, id)?)?;
+            let lines = TaskBrief::of(lookup::task(docs, id)?).blockers(docs)?;
             let count = lines.len() as u64;
             Ok((lines, count))
         }
@@ -213,15 +214,13 @@ fn plan_blockers(
     limit: usize,
 ) -> Result<(Vec<Line>, u64), Unloaded<Tasks>> {
     let mut blockers = Vec::new();
-    for document in
-        docs.list(&marked(plan, Mark::Blocked, u32::try_from(limit).unwrap_or(u32::MAX)))?
-    {
-        let Some(task) = document.as_task() else { continue };
-        for line in lines::blockers(docs, task)? {
+    let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+    for task in docs.briefs(&marked(plan, Mark::Blocked, limit))? {
+        for line in task.blockers(docs)? {
             blockers.push(text::cut(&format!("{} {line}", task.id), 200));
         }
     }
-    blockers.extend(lines::waits(docs, &plan.meta)?);
+    blockers.extend(lines::waits(docs, &plan.meta.waits())?);
     let count = plan.sums.blocker_lines + plan.meta.waiting_on.len() as u64;
     Ok((blockers, count))
 }

@@ -151,7 +151,7 @@ impl PlanWhole {
             Some(rollup) => rollup,
             None => Rollup::of(docs, plan)?,
         };
-        let tasks = tasks.into_iter().map(|task| TaskRow::of(workspace, task)).collect();
+        let tasks = tasks.into_iter().map(|task| TaskRow::of(workspace, &task)).collect();
         Ok(Self { rollup, tasks, tasks_pagination })
     }
 }

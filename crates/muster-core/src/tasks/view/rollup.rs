@@ -1,14 +1,16 @@
 //! A plan's tasks in numbers and its open ones in a short list (TASKS-VIEW-4).
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::percent;
+use super::{brief::TaskBrief, percent};
 use crate::{
     Documents, ListOrder, ListQuery, Unloaded,
     tasks::{
-        Document, Tasks,
-        entity::{Plan, Status, Task},
+        Tasks,
+        entity::{Plan, Status},
         id::EntityId,
     },
 };
@@ -64,7 +66,7 @@ impl Rollup {
     /// The rollup of a plan.
     pub fn of(docs: &Documents<Tasks>, plan: &Plan) -> Result<Self, Unloaded<Tasks>> {
         let sums = &plan.sums;
-        let open = docs.list(&open_tasks(plan, ROLLUP_TASKS_MAX))?;
+        let open = docs.briefs(&open_tasks(plan, ROLLUP_TASKS_MAX))?;
         Ok(Self {
             tasks_total: sums.tasks.total(),
             tasks_done: sums.tasks.done,
@@ -76,21 +78,20 @@ impl Rollup {
             steps_completed: sums.steps_completed,
             progress: percent(sums.tasks.done, sums.tasks.total()),
             next_task: next_task(docs, plan)?.map(|task| task.id.to_string()),
-            tasks: open.into_iter().filter_map(Document::as_task).map(RollupTask::of).collect(),
+            tasks: open.iter().map(|brief| RollupTask::of(brief)).collect(),
         })
     }
 }
 
 impl RollupTask {
-    fn of(task: &Task) -> Self {
-        let tally = task.tally();
+    fn of(task: &TaskBrief) -> Self {
         Self {
             id: task.id.to_string(),
-            title: task.meta.title.clone(),
-            status: task.meta.status,
-            progress: percent(tally.steps_completed, tally.steps_total),
-            waiting_on: task.meta.waits(),
-            blockers: tally.blocker_lines,
+            title: task.title.clone(),
+            status: task.status,
+            progress: task.progress(),
+            waiting_on: task.waits.clone(),
+            blockers: task.blocker_count(),
         }
     }
 }
@@ -120,9 +121,9 @@ pub(super) fn lists(plan: &Plan) -> [ListQuery; 2] {
 }
 
 /// The task to work on next: the documents' rank orders as TASKS-VIEW-4 says.
-pub(super) fn next_task<'a>(
-    docs: &'a Documents<Tasks>,
+pub(super) fn next_task(
+    docs: &Documents<Tasks>,
     plan: &Plan,
-) -> Result<Option<&'a Task>, Unloaded<Tasks>> {
-    Ok(docs.list(&next_tasks(plan))?.into_iter().find_map(Document::as_task))
+) -> Result<Option<Arc<TaskBrief>>, Unloaded<Tasks>> {
+    Ok(docs.briefs(&next_tasks(plan))?.into_iter().next())
 }

@@ -17,6 +17,7 @@ const FIXTURES: &[&str] = &[
     include_str!("../layout/fixtures/1.sql"),
     include_str!("../layout/fixtures/2.sql"),
     include_str!("../layout/fixtures/3.sql"),
+    include_str!("../layout/fixtures/4.sql"),
 ];
 
 fn make(directory: &Path, sql: &str) {
@@ -68,6 +69,7 @@ fn every_older_layout_opens_and_keeps_its_content() {
             kind: "task_created".to_owned(),
             subject: Some(Subject { entity: "TASK-001".to_owned(), scope: "PLAN-001".to_owned() }),
             body: "{\"title\":\"first\"}".to_owned(),
+            shown: None,
         };
         assert_eq!(view.tail(STREAM, 1, 1).unwrap(), vec![created]);
         assert_eq!(view.tail("session/one", 0, 9).unwrap().len(), 1);

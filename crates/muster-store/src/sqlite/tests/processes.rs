@@ -47,6 +47,7 @@ fn write(store: &SqliteStore, writer: u32) -> Written {
         kind: "noted".to_owned(),
         subject: None,
         body: writer.to_string(),
+        shown: None,
     };
     transaction.append(&Append { stream: STREAM, events: &[event], documents: &[] }).unwrap();
     transaction.commit().unwrap();

@@ -33,6 +33,7 @@ fn append(transaction: &mut dyn Transaction, task: u64) {
         kind: "step_done".to_owned(),
         subject: Some(Subject { entity: name.clone(), scope: "PLAN-1".to_owned() }),
         body: "x".repeat(300),
+        shown: None,
     };
     let index = Index {
         ord: task,
@@ -47,7 +48,7 @@ fn append(transaction: &mut dyn Transaction, task: u64) {
         version: global,
         body: "y".repeat(600),
     };
-    let documents = [DocumentChange::Put(document)];
+    let documents = [DocumentChange::Put(document, None)];
     transaction
         .append(&Append { stream: STREAM, events: &[event], documents: &documents })
         .unwrap();

@@ -152,6 +152,7 @@ impl Bench {
             kind: action.to_owned(),
             subject: Some(Subject { entity: name.clone(), scope: String::new() }),
             body: format!("{attempt} {padding}"),
+            shown: None,
         };
         let address = Address { kind: Cow::Borrowed("task"), name };
         if action == "remove" {
@@ -159,7 +160,7 @@ impl Bench {
         }
         let index = Index { ord: self.chance.below(4), ..Index::default() };
         let body = event.body.clone();
-        (event, DocumentChange::Put(DocumentRow { address, index, version: global, body }))
+        (event, DocumentChange::Put(DocumentRow { address, index, version: global, body }, None))
     }
 
     /// Opens the store on a disk that works again and holds it against the ledger; what is there is

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::tasks::{
-    entity::{Plan, Status, Task, Urgency},
+    entity::{Plan, Status, Urgency},
     id::{EntityId, EntityKind, WorkspaceId},
-    view::percent,
+    view::brief::TaskBrief,
 };
 
 /// A plan in a list.
@@ -89,30 +89,28 @@ impl PlanRow {
 
 impl TaskRow {
     /// The row of a task.
-    pub fn of(workspace: &WorkspaceId, task: &Task) -> Self {
-        let meta = &task.meta;
-        let tally = task.tally();
+    pub fn of(workspace: &WorkspaceId, task: &TaskBrief) -> Self {
         Self {
             id: task.id.to_string(),
             qualified_id: format!("{workspace}:{}", task.id),
             kind: EntityKind::Task,
-            title: meta.title.clone(),
-            revision: meta.revision,
-            status: meta.status,
+            title: task.title.clone(),
+            revision: task.revision,
+            status: task.status,
             parent: task.parent.to_string(),
-            progress: percent(tally.steps_completed, tally.steps_total),
-            steps_count: tally.steps_total,
-            steps_open: tally.steps_total - tally.steps_completed,
-            priority: meta.priority,
+            progress: task.progress(),
+            steps_count: task.steps,
+            steps_open: task.steps - task.closed,
+            priority: task.priority,
             domain: task.domain.clone(),
             assignee: task.assignee.clone(),
-            tags: meta.tags.clone(),
-            depends_on: meta.depends_on.clone(),
-            waiting: meta.is_waiting(),
-            waiting_on: meta.waits(),
-            blocked: task.steps.iter().filter(|s| s.block.is_some() && !s.is_closed()).count(),
-            forced: task.steps.iter().filter(|step| step.waiver.is_some()).count(),
-            updated_at_ms: meta.updated_at.0,
+            tags: task.tags.clone(),
+            depends_on: task.depends_on.clone(),
+            waiting: !task.waits.is_empty(),
+            waiting_on: task.waits.clone(),
+            blocked: task.blocked,
+            forced: task.forced.len(),
+            updated_at_ms: task.updated_at.0,
         }
     }
 }
