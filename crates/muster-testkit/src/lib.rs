@@ -3,6 +3,7 @@
 pub mod conformance;
 pub mod faults;
 pub mod generate;
+pub mod model;
 pub mod server;
 pub mod sessions;
 pub mod settings;

@@ -154,6 +154,16 @@ impl Connection {
         Ok(bytes)
     }
 
+    /// Reads until what came holds a text; answers what came.
+    pub fn read_until(&mut self, text: &str) -> io::Result<String> {
+        let mut heard = String::new();
+        while !heard.contains(text) {
+            heard += &self.read_line()?;
+            heard.push('\n');
+        }
+        Ok(heard)
+    }
+
     /// Reads one answer; `method` tells whether it can have a body.
     pub fn read_reply(&mut self, method: &str) -> io::Result<Reply> {
         let status_line = self.read_line()?;
