@@ -1,4 +1,4 @@
-//! Development commands: `cargo xtask test`, `check`, `tidy`, `gen`, `bench`, `vectors`.
+//! Development commands: `cargo xtask test`, `check`, `agents`, `tidy`, `gen`, `bench`, `vectors`.
 //!
 //! A new command is one module, one variant of [`Job`] and one arm in [`perform`].
 
@@ -33,10 +33,13 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Job {
-    /// Run everything: format, lints, tidy, build, generated files, all tests, outside checks.
+    /// Run everything: format, lints, tidy, build, generated files, all tests, outside checks,
+    /// real agents.
     Test,
     /// Run what needs no tests: format, tidy, lints, generated files.
     Check,
+    /// Run the tests with real agents, which are installed for it.
+    Agents,
     /// Check the rules that hold for the repository as a whole.
     Tidy,
     /// Write the generated files.
@@ -67,6 +70,7 @@ fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
     match job {
         Job::Test => Ok(test(workspace)),
         Job::Check => Ok(check(workspace)),
+        Job::Agents => Ok(outside::agents(workspace)?.failed == 0),
         Job::Tidy => Ok(tidy(workspace)?.failed == 0),
         Job::Gen { check: true } => Ok(generate::build_and_compare(workspace)?.failed == 0),
         Job::Gen { check: false } => generate::write(workspace).map(|()| true),
@@ -85,7 +89,7 @@ fn check(workspace: &Workspace) -> bool {
 }
 
 fn test(workspace: &Workspace) -> bool {
-    let mut stages = Stages::new(8);
+    let mut stages = Stages::new(9);
     stages.run("format", || format(workspace));
     stages.run("tidy", || tidy(workspace));
     stages.run("lints", || lints(workspace));
@@ -94,8 +98,9 @@ fn test(workspace: &Workspace) -> bool {
         stages.run("tests", || suite::tests(workspace));
         stages.run("doctests", || suite::doctests(workspace));
         stages.run("outside", || outside::checks(workspace));
+        stages.run("agents", || outside::agents(workspace));
     } else {
-        for name in ["generated", "tests", "doctests", "outside"] {
+        for name in ["generated", "tests", "doctests", "outside", "agents"] {
             stages.leave_out(name, "the build failed");
         }
     }

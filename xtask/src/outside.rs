@@ -1,5 +1,6 @@
-//! Outside checks: official MCP clients against the real program, and the official conformance
-//! suite against the same adapter with the suite's fixtures.
+//! Outside checks: official MCP clients against the real program, the official conformance
+//! suite against the same adapter with the suite's fixtures, and real agents against a scripted
+//! model.
 //!
 //! What they need is installed from the package registries into `target/outside` and used again
 //! while its lock file is the same. What cannot be installed is skipped with the reason.
@@ -11,7 +12,7 @@ use std::{fs, path::Path, process::Command, time::Duration};
 
 use anyhow::{Context, Result};
 
-use crate::{stages::Tally, workspace::Workspace};
+use crate::{stages::Tally, suite, workspace::Workspace};
 use kit::{NodeKit, PythonKit};
 use process::{Script, Server};
 
@@ -34,6 +35,19 @@ pub(crate) fn checks(workspace: &Workspace) -> Result<Tally> {
     };
     tally = tally + clients(workspace, &node, &python, &place)?;
     Ok(tally)
+}
+
+/// Runs the tests with real agents, where they can be installed and looked after.
+pub(crate) fn agents(workspace: &Workspace) -> Result<Tally> {
+    if !cfg!(target_os = "linux") {
+        return Ok(left_out("real agents", "what they leave behind is looked for in /proc"));
+    }
+    let place = workspace.target().join("outside");
+    fs::create_dir_all(&place).context("make the folder for outside checks")?;
+    match kit::agents(&workspace.root().join("tests/agents"), &place) {
+        Ok(folder) => suite::agents(workspace, &folder),
+        Err(reason) => Ok(left_out("codex, claude and gemini as people install them", &reason)),
+    }
 }
 
 fn left_out(what: &str, reason: &str) -> Tally {

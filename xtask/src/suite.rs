@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader},
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -14,6 +15,9 @@ use crate::{
     workspace::{Workspace, line_of, output, run},
 };
 
+/// Where the tests with real agents are. They are a stage of their own.
+const AGENTS: &str = "real_agents::";
+
 /// Runs every unit, model, contract and end-to-end test.
 pub(crate) fn tests(workspace: &Workspace) -> Result<Tally> {
     if output(&mut workspace.cargo(&["nextest", "--version"])).is_ok() {
@@ -22,6 +26,14 @@ pub(crate) fn tests(workspace: &Workspace) -> Result<Tally> {
     println!("cargo-nextest is not installed: running the same tests with cargo test");
     let targets = ["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"];
     counted(&mut workspace.cargo(&targets))
+}
+
+/// Runs the tests with the real agents that are installed in a folder. They wait for each other
+/// rather than for the machine, so more of them run at once than there are cores.
+pub(crate) fn agents(workspace: &Workspace, folder: &Path) -> Result<Tally> {
+    let mut command = workspace.cargo(&["test", "--workspace", "--test", "e2e", "--"]);
+    command.args(["--ignored", AGENTS, "--test-threads", "4"]).env("MUSTER_TEST_AGENTS", folder);
+    counted(&mut command)
 }
 
 /// Runs the examples in documentation comments.
@@ -40,8 +52,10 @@ fn nextest(workspace: &Workspace) -> Result<Tally> {
     let listing = ["nextest", "list", "--workspace", "--message-format", "json"];
     let listing: Value = serde_json::from_str(&output(&mut workspace.cargo(&listing))?)?;
     let report = fs::read_to_string(&report).context("read the test report")?;
-    let tally = Tally { skipped: ignored(&listing), ..reported(&report)? };
-    let (ran, listed) = (tally.passed + tally.failed + tally.skipped, &listing["test-count"]);
+    let (skipped, elsewhere) = ignored(&listing);
+    let tally = Tally { skipped, ..reported(&report)? };
+    let ran = tally.passed + tally.failed + skipped + elsewhere;
+    let listed = &listing["test-count"];
     if *listed != ran {
         bail!("the report is about {ran} tests, but there are {listed}");
     }
@@ -63,11 +77,14 @@ fn reported(report: &str) -> Result<Tally> {
     Ok(Tally { passed, failed, skipped: 0 })
 }
 
-/// How many tests of a nextest listing are ignored.
-fn ignored(listing: &Value) -> usize {
+/// How many tests of a nextest listing are ignored, and how many of them are another stage's.
+fn ignored(listing: &Value) -> (usize, usize) {
     let suites = listing["rust-suites"].as_object().into_iter().flat_map(|suites| suites.values());
-    let cases = suites.filter_map(|suite| suite["testcases"].as_object());
-    cases.flat_map(|cases| cases.values()).filter(|case| case["ignored"] == true).count()
+    let cases = suites.filter_map(|suite| suite["testcases"].as_object()).flatten();
+    let ignored = cases.filter(|(_, case)| case["ignored"] == true);
+    let (elsewhere, skipped): (Vec<_>, Vec<_>) =
+        ignored.partition(|(name, _)| name.starts_with(AGENTS));
+    (skipped.len(), elsewhere.len())
 }
 
 /// Runs cargo's own test runner and counts by its summary lines.
@@ -115,9 +132,9 @@ mod tests {
         let case = |ignored: bool| json!({"ignored": ignored});
         let listing = json!({"rust-suites": {
             "a": {"testcases": {"one": case(true), "two": case(false)}},
-            "b": {"testcases": {"three": case(true)}},
+            "b": {"testcases": {"three": case(true), "real_agents::codex::one": case(true)}},
         }});
-        assert_eq!(ignored(&listing), 2);
+        assert_eq!(ignored(&listing), (2, 1));
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub struct Told {
     pub script: String,
     /// How many answers the model had given before.
     pub step: usize,
+    /// Names of scripts that the conversation followed earlier, the oldest first.
+    pub earlier: Vec<String>,
     /// The prompts since the mark, the one with the mark first.
     pub asked: Vec<String>,
     /// What came of the calls since the mark.

@@ -49,15 +49,26 @@ impl ServerProcess {
         flags: &[&str],
         variables: &[(&str, &str)],
     ) -> io::Result<Self> {
-        let mut child = without_settings(&mut Command::new(program))
-            .args(["serve", "--addr", "127.0.0.1:0", "--storage-dir"])
-            .arg(storage_dir)
-            .args(flags)
-            .envs(variables.iter().copied())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+        let mut command = serving(program, storage_dir);
+        without_settings(&mut command).args(flags).envs(variables.iter().copied());
+        Self::announced(&mut command, storage_dir)
+    }
+
+    /// Starts `program serve` with these variables and no others.
+    pub fn start_alone(
+        program: &Path,
+        storage_dir: &Path,
+        variables: &[(&str, &str)],
+    ) -> io::Result<Self> {
+        let mut command = serving(program, storage_dir);
+        command.env_clear().envs(variables.iter().copied());
+        Self::announced(&mut command, storage_dir)
+    }
+
+    /// Starts a server and waits until it has said where it listens.
+    fn announced(command: &mut Command, storage_dir: &Path) -> io::Result<Self> {
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let stderr = child.stderr.take().map(|stderr| collect(BufReader::new(stderr)));
         let stdout = child.stdout.take().ok_or_else(|| broken("the server has no stdout"))?;
         let (announced, lines) = std::sync::mpsc::channel();
@@ -195,6 +206,13 @@ impl Drop for ServerProcess {
         // Nothing can be done about a process that cannot be killed.
         self.kill().unwrap_or_default();
     }
+}
+
+/// The command that serves a storage directory on a free port of loopback.
+fn serving(program: &Path, storage_dir: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.args(["serve", "--addr", "127.0.0.1:0", "--storage-dir"]).arg(storage_dir);
+    command
 }
 
 /// Reads a stream to its end on a thread of its own, so that the process never waits for a reader.

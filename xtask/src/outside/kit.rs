@@ -26,15 +26,7 @@ impl NodeKit {
     /// Installs the packages; an error says why that is not possible here.
     pub(crate) fn prepare(sources: &Path, place: &Path) -> Result<Self, String> {
         let folder = place.join("node");
-        let lock = sources.join("package-lock.json");
-        installed(&folder, &lock, || {
-            for file in ["package.json", "package-lock.json"] {
-                copied(&sources.join(file), &folder.join(file))?;
-            }
-            let mut install = Command::new("npm");
-            install.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
-            finished(install.current_dir(&folder))
-        })?;
+        packages(sources, &folder)?;
         // Modules are looked up from the script's own folder, so the scripts go beside them.
         for entry in fs::read_dir(sources).map_err(|error| said(&error))? {
             let path = entry.map_err(|error| said(&error))?.path();
@@ -92,6 +84,25 @@ impl PythonKit {
         command.arg(self.scripts.join(file)).env("PYTHONDONTWRITEBYTECODE", "1");
         command
     }
+}
+
+/// Agents as people install them; answers the folder that holds them.
+pub(crate) fn agents(sources: &Path, place: &Path) -> Result<PathBuf, String> {
+    let folder = place.join("agents");
+    packages(sources, &folder)?;
+    Ok(folder)
+}
+
+/// Installs Node packages as their lock file says. None of their scripts runs.
+fn packages(sources: &Path, folder: &Path) -> Result<(), String> {
+    installed(folder, &sources.join("package-lock.json"), || {
+        for file in ["package.json", "package-lock.json"] {
+            copied(&sources.join(file), &folder.join(file))?;
+        }
+        let mut install = Command::new("npm");
+        install.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+        finished(install.current_dir(folder))
+    })
 }
 
 /// Installs into a folder unless the lock it was installed from is still the same.

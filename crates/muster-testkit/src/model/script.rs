@@ -149,7 +149,8 @@ impl Conversation {
     pub(super) fn standing(&self) -> Option<Told> {
         let name_at = |(at, entry): (usize, &Entry)| Some((at, marked(entry)?));
         let (at, script) = self.entries.iter().enumerate().rev().find_map(name_at)?;
-        let mut told = Told { script, ..Told::default() };
+        let earlier = self.entries[..at].iter().filter_map(marked).collect();
+        let mut told = Told { script, earlier, ..Told::default() };
         let mut was_answer = false;
         for entry in &self.entries[at..] {
             match entry {

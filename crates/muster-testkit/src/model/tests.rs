@@ -40,6 +40,7 @@ fn a_script_goes_on_with_every_answer_that_the_conversation_holds() {
     let (_, second) = ask(&model, "/v1/responses", &codex(&items));
     assert!(second.contains("Done.") && second.contains("response.completed"), "{second}");
     let told = model.told("work");
+    assert_eq!(told[2].earlier, ["older"]);
     assert_eq!(
         (told.len(), told[2].step, &told[2].outcomes[..]),
         (3, 1, &["a.txt".to_owned()][..])

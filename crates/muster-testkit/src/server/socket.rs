@@ -11,6 +11,9 @@ use serde_json::Value;
 /// How long a frame is waited for.
 const FRAME_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// An empty answer to a ping, with a mask of zeros.
+const PONG: [u8; 6] = [0x8a, 0x80, 0, 0, 0, 0];
+
 /// A frame that came.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SocketFrame {
@@ -121,12 +124,13 @@ impl Socket {
         }
     }
 
-    /// The next JSON; pings are passed over, the end is an error.
+    /// The next JSON; pings are answered, the end is an error.
     pub fn hear(&mut self) -> io::Result<Value> {
         loop {
             match self.frame()? {
                 SocketFrame::Json(value) => return Ok(value),
-                SocketFrame::Ping | SocketFrame::Pong => {}
+                SocketFrame::Ping => self.stream.get_mut().write_all(&PONG)?,
+                SocketFrame::Pong => {}
                 SocketFrame::Close(code) => {
                     return Err(io::Error::other(format!("closed with {code:?}")));
                 }

@@ -16,6 +16,7 @@ mod lifecycle;
 mod people;
 mod processes;
 mod program;
+mod real_agents;
 mod rest;
 mod runs;
 mod security;

@@ -83,7 +83,7 @@ impl Client for ServerProcess {
 }
 
 /// Opens the WebSocket of a run.
-fn follow(server: &ServerProcess, query: &str) -> Socket {
+pub(crate) fn follow(server: &ServerProcess, query: &str) -> Socket {
     let bearer = format!("Bearer {}", server.token().unwrap());
     let opened =
         Socket::open(server.address(), &format!("/ws{query}"), &[("Authorization", &bearer)]);
@@ -154,7 +154,7 @@ fn drive() -> Server {
 }
 
 /// Makes a run in a directory of its own and waits until it works; answers its path.
-fn started(server: &ServerProcess, dir: &Path, fields: Value) -> String {
+pub(crate) fn started(server: &ServerProcess, dir: &Path, fields: Value) -> String {
     let mut body = json!({"cwd": dir, "mode": "INTERACTIVE"});
     add(&mut body, fields);
     let made = server.fine("POST", "/api/runs", body);

@@ -1,0 +1,41 @@
+//! Real agents, as people install them, driven by a real server against a scripted model. Nothing
+//! of it leaves the machine.
+//!
+//! `cargo xtask test` installs the agents and runs these; `cargo xtask agents` runs them alone.
+//! They are ignored otherwise, because nobody has to have the agents installed.
+
+mod cases;
+mod stage;
+
+use stage::Cli;
+
+/// One test of each case for each agent.
+macro_rules! each_agent {
+    ($($case:ident),+ $(,)?) => {
+        each_agent!(@of codex, Codex, $($case),+);
+        each_agent!(@of claude, Claude, $($case),+);
+        each_agent!(@of gemini, Gemini, $($case),+);
+    };
+    (@of $module:ident, $cli:ident, $($case:ident),+) => {
+        mod $module {
+            $(
+                #[test]
+                #[ignore = "needs real agents: cargo xtask agents"]
+                fn $case() {
+                    super::cases::$case(super::Cli::$cli);
+                }
+            )+
+        }
+    };
+}
+
+each_agent!(
+    a_session_is_resumed_after_the_server_was_killed,
+    a_plain_turn,
+    a_tool_without_questions,
+    a_tool_that_is_approved,
+    a_tool_that_is_denied,
+    a_tool_with_other_arguments,
+    an_interruption_in_the_text,
+    an_interruption_in_a_tool,
+);
