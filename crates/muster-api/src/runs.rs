@@ -26,7 +26,8 @@ pub use files::{PIECE_BYTES, PIECE_BYTES_MAX, providers};
 pub use history::{ArtifactsRequest, EventsRequest, TurnsRequest};
 pub use list::{RunCursor, RunsRequest};
 pub use muster_runtime::runs::{
-    Profile, Protocol, Runs as RunDriver, RunsSettings, StartError, ToolExecution, make_repository,
+    HookAnswer, HookQuestion, Profile, Protocol, Runs as RunDriver, RunsSettings, StartError,
+    ToolExecution, ask_hook, make_repository,
 };
 pub use stream::StreamWord;
 

@@ -19,6 +19,7 @@ mod calls;
 mod diff;
 mod driver;
 mod finish;
+mod hook;
 mod lane;
 mod lock;
 mod logfile;
@@ -66,6 +67,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use artifacts::{ArtifactError, CHUNK_BYTES_MAX, Chunk};
 pub use attend::Attended;
+pub use hook::{HookAnswer, HookQuestion, ask as ask_hook};
 pub use provider::{OfferedTool, Probe};
 pub use repository::make_repository;
 pub use settings::{McpCommand, Profile, Protocol, RunsSettings, ToolExecution};

@@ -39,6 +39,11 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let Arguments { shared, job } = arguments;
+    if let Job::Command(Command::Hook(hook)) = &job
+        && let Some(code) = hook.gate()
+    {
+        return Ok(code);
+    }
     let outcome = match job {
         // Shows what is wrong with the settings, so it must not stumble over them first.
         Job::Config(config) => commands::config::run(shared, &config),

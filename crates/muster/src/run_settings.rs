@@ -77,7 +77,13 @@ pub(crate) fn read(storage_dir: &Path) -> anyhow::Result<RunServer> {
         }
     };
     let served = std::env::current_dir().context("the current directory is gone")?;
-    parse(&text, storage_dir, served).with_context(|| format!("in {}", path.display()))
+    let mut server =
+        parse(&text, storage_dir, served).with_context(|| format!("in {}", path.display()))?;
+    let program = std::env::current_exe().ok();
+    let program = program.and_then(|program| Some(program.to_str()?.to_owned()));
+    server.settings.hook =
+        program.map(|program| vec![program, "hook".to_owned(), "pre-tool-use".to_owned()]);
+    Ok(server)
 }
 
 fn parse(text: &str, storage_dir: &Path, served: PathBuf) -> anyhow::Result<RunServer> {

@@ -29,7 +29,7 @@ use super::{
     event::{ResetMethod, ToolError, ToolResult},
     id::{ApprovalId, EdgeId, ItemId, NodeId, Seed, ToolId, TurnId},
     node::{NodeTodo, Process},
-    provider::ProviderEvent,
+    provider::{ProviderCaps, ProviderEvent},
     record::{GlobalMode, Mode},
     turn::TurnReason,
 };
@@ -151,6 +151,13 @@ pub enum Ask {
         node: NodeId,
         /// The process, if it began.
         process: Option<Process>,
+    },
+    /// A provider has said what it can do.
+    ReportCaps {
+        /// The node.
+        node: NodeId,
+        /// What.
+        caps: Box<ProviderCaps>,
     },
     /// A node works in this directory.
     PlaceNode {

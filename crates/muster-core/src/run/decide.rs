@@ -65,6 +65,9 @@ fn tell(story: &mut Story, command: &Command) -> Found<()> {
         Ask::ReportReset { node, method } => steer::reset_done(story, *node, *method),
         Ask::ReportSessionLost { node } => steer::session_lost(story, *node),
         Ask::ReportProcess { node, process } => steer::process(story, *node, *process),
+        Ask::ReportCaps { node, caps } => {
+            story.change_node(*node, |node| node.provider_caps = Some(**caps))
+        }
         Ask::PlaceNode { node, workdir } => {
             story.change_node(*node, |node| node.workdir.clone_from(workdir))
         }

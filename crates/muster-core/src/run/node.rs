@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     id::{ApprovalId, NodeId, RunId, SessionId, ToolId, TurnId},
     moment::Moment,
+    provider::ProviderCaps,
     record::{Run, Warned},
     settings::{Budget, Usage},
     shape::patched,
@@ -147,6 +148,8 @@ patched! {
         late_tools: Vec<ToolId>,
         /// The provider's process.
         process: Option<Process>,
+        /// What the provider has said that it can do, when it was last opened.
+        provider_caps: Option<ProviderCaps>,
     }
 }
 

@@ -131,6 +131,20 @@ pub enum Outcome {
 }
 
 words! {
+    /// How a provider takes other arguments with an approval.
+    ModifyAbility {
+        /// Not at all.
+        None = "none",
+        /// Its own protocol has a word for it.
+        Native = "native",
+        /// A hook of ours changes the call before it is made.
+        Hook = "hook",
+        /// The call is refused and asked for again as it was changed.
+        Emulated = "emulated",
+    }
+}
+
+words! {
     /// How a provider forgets.
     ResetAbility {
         /// By an input that it understands.
@@ -149,6 +163,11 @@ words! {
     }
 }
 
+/// What nothing was said about cannot be done.
+fn unchangeable() -> ModifyAbility {
+    ModifyAbility::None
+}
+
 /// What a provider can do; what it cannot is never faked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -165,6 +184,9 @@ pub struct ProviderCaps {
     pub approvals: bool,
     /// It takes other arguments with an approval.
     pub modify_args: bool,
+    /// How it does that.
+    #[serde(default = "unchangeable")]
+    pub modify: ModifyAbility,
     /// It takes an MCP server.
     pub mcp: bool,
     /// It tells its thoughts.

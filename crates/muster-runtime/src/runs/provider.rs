@@ -32,7 +32,9 @@ use muster_core::run::{
     id::TurnId,
     inbox::Item,
     node::{Process, Provider, Rights},
-    provider::{OpenOrder, ProviderCaps, ProviderEvent, ResetAbility, SandboxAbility},
+    provider::{
+        ModifyAbility, OpenOrder, ProviderCaps, ProviderEvent, ResetAbility, SandboxAbility,
+    },
     record::{GlobalMode, Mode},
     turn::{PromptKind, TurnReason},
 };
@@ -91,6 +93,8 @@ pub(crate) struct Opening {
     pub(crate) family: Family,
     /// The command that serves Muster's tools to it.
     pub(crate) mcp: Option<McpCommand>,
+    /// The command that an agent's own hook runs before it makes a call.
+    pub(crate) hook: Option<Vec<String>>,
     /// Variables besides those of its profile, such as where Muster's tools are.
     pub(crate) env: BTreeMap<String, String>,
 }
@@ -292,6 +296,7 @@ pub(crate) const NO_CAPS: ProviderCaps = ProviderCaps {
     reset: ResetAbility::NewSession,
     approvals: true,
     modify_args: false,
+    modify: ModifyAbility::None,
     mcp: false,
     thinking: false,
     usage: false,

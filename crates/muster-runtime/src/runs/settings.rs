@@ -27,6 +27,9 @@ pub struct RunsSettings {
     pub profiles: BTreeMap<(Provider, String), Profile>,
     /// How agents reach Muster's own tools; they have none without it.
     pub mcp: Option<McpCommand>,
+    /// The command that an agent's own hook runs before it makes a call; what says where the server
+    /// is heard is added to it. Without it calls of some agents cannot be changed.
+    pub hook: Option<Vec<String>>,
 }
 
 /// The command that serves Muster's tools to one agent. What binds it to a node is added to its
@@ -136,6 +139,7 @@ impl RunsSettings {
             trash_days: 7,
             profiles: known_agents(),
             mcp: None,
+            hook: None,
         }
     }
 

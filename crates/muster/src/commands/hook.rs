@@ -1,6 +1,7 @@
 //! `muster hook`: what an agent's own hooks run.
 
 mod input;
+mod pre_tool_use;
 mod session_start;
 mod stop;
 
@@ -40,6 +41,13 @@ enum Event {
     /// The lines that matter most come first: which task, what is next, how to close it. Without
     /// any work to go on with it says so in a line.
     SessionStart,
+    /// Ask the server that drives the agent whether a call may be made
+    ///
+    /// The server starts agents so that they run this before a call. The call is on stdin. Exit
+    /// code 0 lets it pass, with other arguments if there are some on stdout; everything else is
+    /// exit code 2 with the reason on stderr, and the call is not made.
+    #[command(hide = true)]
+    PreToolUse(pre_tool_use::Asking),
     /// Fail with exit code 2 while begun work has not passed its gate
     ///
     /// A step is begun when it is open and has a confirmation, a note or evidence. While such a
@@ -47,6 +55,17 @@ enum Event {
     /// the exit code is 2; otherwise it is 0. An agent that has been told once in a turn
     /// (stop_hook_active in the hook's JSON) may stop.
     Stop,
+}
+
+impl Hook {
+    /// The exit code of a hook that is a gate. It has to close whatever happens, so nothing else is
+    /// set up before it.
+    pub(crate) fn gate(&self) -> Option<ExitCode> {
+        match &self.event {
+            Event::PreToolUse(asking) => Some(pre_tool_use::run(asking)),
+            Event::SessionStart | Event::Stop => None,
+        }
+    }
 }
 
 /// Answers the hook.
@@ -67,8 +86,9 @@ pub(crate) fn run(settings: &Settings, hook: &Hook) -> anyhow::Result<ExitCode> 
         }
         Err(error) => return Err(error),
     };
-    match hook.event {
+    match &hook.event {
         Event::SessionStart => session_start::run(&desk),
         Event::Stop => stop::run(&desk, &said),
+        Event::PreToolUse(asking) => Ok(pre_tool_use::run(asking)),
     }
 }

@@ -308,3 +308,25 @@ fn hooks_are_silent_where_there_is_no_store() {
     }
     assert!(!nowhere.exists());
 }
+
+/// Agents let a call pass when their hook breaks: whatever is wrong has to be exit code 2.
+#[test]
+fn the_gate_in_front_of_calls_closes_whatever_is_wrong() {
+    let call = r#"{"tool_name":"Bash","tool_input":{"command":"rm"},"tool_use_id":"c"}"#;
+    let gate = ["hook", "pre-tool-use", "--socket", "/nowhere/socket"];
+    for input in [call, "", "{", "[]", "{\"tool_name\":1}"] {
+        let output = program::run_with_input(&gate, input);
+        assert_eq!(output.status.code(), Some(2), "{input}");
+        assert!(!output.stderr.is_empty() && output.stdout.is_empty(), "{input}");
+    }
+    for arguments in [&gate[..2], &gate[..3], &["hook", "pre-tool-use", "--socket", "", "more"]] {
+        assert_eq!(program::run_with_input(arguments, call).status.code(), Some(2));
+    }
+    let broken = program::muster(&gate)
+        .env("MUSTER_LOG", "?")
+        .env("MUSTER_CONFIG", "/nowhere")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(broken.status.code(), Some(2), "settings that cannot be read change nothing");
+}

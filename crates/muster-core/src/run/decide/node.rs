@@ -118,6 +118,7 @@ fn blank(story: &mut Story, input: &NodeInput, origin: Origin) -> Found<Node> {
         grants: Vec::new(),
         late_tools: Vec::new(),
         process: None,
+        provider_caps: None,
     })
 }
 

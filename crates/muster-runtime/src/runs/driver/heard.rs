@@ -206,6 +206,7 @@ impl Driver {
             open.caps = caps;
             open.session_id.clone_from(&session_id);
         }
+        self.report(Ask::ReportCaps { node: self.node, caps: Box::new(caps) }).await;
         let sent = self.turn.as_ref().filter(|drive| drive.sent && !drive.ended);
         let (Some(session_id), Some(turn)) = (session_id, sent.map(|drive| drive.turn)) else {
             return;

@@ -133,10 +133,11 @@ impl Driver {
         let opening = self.opening(standing, runtime_tools);
         let resumes = opening.order.resume.is_some();
         let opened = provider::adapter(node.provider, &profile).open(opening).await?;
-        let Opened { lost, process, .. } = &opened;
-        let (lost, process) = (*lost, *process);
+        let Opened { lost, process, caps, .. } = &opened;
+        let (lost, process, caps) = (*lost, *process, Box::new(*caps));
         self.open = Some(opened);
         self.report(Ask::ReportProcess { node: node.id, process }).await;
+        self.report(Ask::ReportCaps { node: node.id, caps }).await;
         // Without a session to resume the program knows nothing either.
         Ok(lost || !resumes)
     }
@@ -168,6 +169,7 @@ impl Driver {
                 tool: None,
             },
             mcp: self.shared.settings.mcp.clone(),
+            hook: self.shared.settings.hook.clone(),
             env: BTreeMap::from([(NODE_TOKEN.to_owned(), token)]),
         }
     }

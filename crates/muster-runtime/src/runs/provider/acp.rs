@@ -45,4 +45,5 @@ pub(super) const ANY: Dialect = Dialect {
     translator: |setting| Box::new(translate::Acp::of(setting)),
     probing: Probing { install: "", version: &["--version"], login: None },
     minute_apart: false,
+    has_hooks: false,
 };

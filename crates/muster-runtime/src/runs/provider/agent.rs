@@ -24,7 +24,10 @@ use muster_core::run::{
     record::GlobalMode,
     turn::TurnReason,
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{
+    mpsc::{self, Receiver},
+    oneshot,
+};
 
 pub(super) use self::prose::Strays;
 use self::{
@@ -36,6 +39,7 @@ use super::{
     custom::{self, LINES_MAX, Watch},
 };
 use crate::runs::{
+    hook::{HookAnswer, HookQuestion, Post, Waiting},
     process::{
         self, Launch,
         stderr::{Gate, Tail},
@@ -66,6 +70,8 @@ pub(super) struct Dialect {
     pub(super) probing: Probing,
     /// Whether a session may only be resumed in a later minute than it began.
     pub(super) minute_apart: bool,
+    /// Whether it is asked through a hook before it makes a call.
+    pub(super) has_hooks: bool,
 }
 
 impl Dialect {
@@ -78,6 +84,7 @@ impl Dialect {
             read_only: false,
             model: None,
             mcp: None,
+            hook: self.has_hooks.then(String::new),
         };
         (self.translator)(setting).caps()
     }
@@ -98,6 +105,8 @@ pub(super) struct Setting {
     pub(super) model: Option<String>,
     /// The command that serves Muster's tools.
     pub(super) mcp: Option<McpCommand>,
+    /// The command line of the hook that asks before calls, for a shell.
+    pub(super) hook: Option<String>,
 }
 
 /// Which session a process has.
@@ -123,6 +132,11 @@ pub(super) trait Translator: Send {
     fn interrupt(&mut self) -> Vec<Move>;
     /// The program shall forget; asked only of those whose capabilities say that they can.
     fn forget(&mut self) -> Vec<Move>;
+    /// The program's hook asks about a call; only those are asked that have one.
+    fn hook(&mut self, asked: HookQuestion) -> Vec<Move> {
+        let reason = "nobody is asked this way".to_owned();
+        vec![Move::Permit { call: asked.tool_use_id, answer: HookAnswer::Deny { reason } }]
+    }
     /// What the program can do.
     fn caps(&self) -> ProviderCaps;
 }
@@ -160,6 +174,13 @@ pub(super) enum Move {
     },
     /// Something was said that means nothing to us; it goes to the log.
     Stray(String),
+    /// Answer the program's hook.
+    Permit {
+        /// The program's id of the call.
+        call: String,
+        /// What was decided.
+        answer: HookAnswer,
+    },
 }
 
 /// Reports everything.
@@ -205,7 +226,10 @@ impl Agent {
     }
 
     /// Starts a process and waits until its session is open.
-    async fn start(&self, opening: &Opening, setting: Setting) -> Result<Opened, OpenFailure> {
+    async fn start(&self, opening: &Opening, mut setting: Setting) -> Result<Opened, OpenFailure> {
+        let post = self.post(opening, &setting);
+        let (post, hooks) = post.map_or((None, None), |(post, hooks)| (Some(post), Some(hooks)));
+        setting.hook = post.as_ref().and_then(|post| hook_line(opening.hook.as_deref()?, post));
         let is_new = matches!(setting.start, Start::New(_));
         let mut command = self.profile.command.clone();
         command.extend((self.dialect.arguments)(&setting));
@@ -232,6 +256,9 @@ impl Agent {
             opened: Some(opened),
             gate: Gate::default(),
             turn: None,
+            hooks,
+            asking: BTreeMap::new(),
+            _post: post,
         };
         let reading = tokio::spawn(talk.until_the_end(ends.stdout, ordered));
         let draining = tokio::spawn(custom::drain(
@@ -305,6 +332,15 @@ impl Agent {
         env
     }
 
+    /// Where the hook of a program that asks before calls is heard.
+    fn post(&self, opening: &Opening, setting: &Setting) -> Option<(Post, Receiver<Waiting>)> {
+        let gated = setting.gate == PermissionsMode::Gated;
+        opening.hook.as_ref().filter(|_| gated && self.dialect.has_hooks)?;
+        // Without it the program's own questions are the gate.
+        let post = Post::open(&fresh_uuid());
+        post.inspect_err(|error| tracing::warn!(%error, "an agent's hook is not heard")).ok()
+    }
+
     fn not_started(&self, error: &std::io::Error) -> OpenFailure {
         let failure = custom::not_started(&self.profile, error);
         if error.kind() != std::io::ErrorKind::NotFound {
@@ -339,7 +375,16 @@ fn setting(opening: &Opening) -> Setting {
         read_only: read_only(order.rights, opening.global_mode),
         model: order.model.clone(),
         mcp,
+        hook: None,
     }
+}
+
+/// The command of a hook as a line for a shell.
+fn hook_line(command: &[String], post: &Post) -> Option<String> {
+    let socket = post.socket().to_str()?.to_owned();
+    let quoted = |word: &str| format!("'{}'", word.replace('\'', r"'\''"));
+    let words = command.iter().map(String::as_str).chain(["--socket", &socket]);
+    Some(words.map(quoted).collect::<Vec<_>>().join(" "))
 }
 
 fn with_stderr(failure: OpenFailure, stderr: &Tail) -> OpenFailure {

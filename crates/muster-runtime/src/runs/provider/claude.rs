@@ -41,6 +41,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         login: Some(LoginQuestion { arguments: &["auth", "status"], remedy: "claude auth login" }),
     },
     minute_apart: false,
+    has_hooks: false,
 };
 
 fn arguments(setting: &Setting) -> Vec<String> {

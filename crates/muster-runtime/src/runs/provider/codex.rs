@@ -26,4 +26,5 @@ pub(super) const DIALECT: Dialect = Dialect {
         login: Some(LoginQuestion { arguments: &["login", "status"], remedy: "codex login" }),
     },
     minute_apart: false,
+    has_hooks: true,
 };

@@ -30,6 +30,7 @@ fn setting(gate: PermissionsMode) -> Setting {
         read_only: false,
         model: None,
         mcp: None,
+        hook: None,
     }
 }
 
@@ -103,6 +104,7 @@ fn line(one: &Move) -> String {
         }
         Move::Refuse { reason, detail } => format!("refused {} {detail}", reason.name()),
         Move::Stray(line) => format!("stray {line}"),
+        Move::Permit { call, answer } => format!("permit {call} {answer:?}"),
     }
 }
 
@@ -177,7 +179,11 @@ fn events(moves: Vec<Move>) -> Vec<ProviderEvent> {
 fn said(moves: &[Move]) -> Vec<Value> {
     let line = |one: &Move| match one {
         Move::Say(line) => Some(serde_json::from_str(line).unwrap()),
-        Move::Tell(_) | Move::Open { .. } | Move::Refuse { .. } | Move::Stray(_) => None,
+        Move::Tell(_)
+        | Move::Open { .. }
+        | Move::Refuse { .. }
+        | Move::Stray(_)
+        | Move::Permit { .. } => None,
     };
     moves.iter().filter_map(line).collect()
 }

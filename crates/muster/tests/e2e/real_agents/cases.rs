@@ -69,7 +69,7 @@ pub(super) fn a_tool_that_is_denied(cli: Cli) {
     let completed = stage.of_kind("tool.completed")[0];
     assert_eq!(completed["error"]["message"], "denied: not today");
     assert!(!stage.file("made.txt").exists());
-    if cli == Cli::Claude {
+    if cli != Cli::Gemini {
         let outcome = stage.model.told("work").pop().unwrap().outcomes.concat();
         assert!(outcome.contains("not today"), "the agent hears why: {outcome}");
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use muster_core::run::{
     approval::{Resolution, Verdict},
     node::PermissionsMode,
-    provider::{Outcome, ProviderCaps, ProviderEvent, SandboxAbility},
+    provider::{ModifyAbility, Outcome, ProviderCaps, ProviderEvent, SandboxAbility},
     turn::TurnReason,
 };
 use serde_json::Value;
@@ -344,6 +344,7 @@ impl Translator for Acp {
             resume: true,
             interrupt: true,
             modify_args: true,
+            modify: ModifyAbility::Emulated,
             mcp: true,
             thinking: true,
             usage: true,

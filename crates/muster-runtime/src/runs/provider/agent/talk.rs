@@ -1,7 +1,7 @@
 //! A conversation with an agent: one task that owns its translator, hears every line and every
 //! order in turn, and does what the translator wants.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use muster_core::run::{
     approval::Resolution,
@@ -19,6 +19,7 @@ use tokio::{
 
 use super::{Move, Prompt, Translator, read_only};
 use crate::runs::{
+    hook::{HookAnswer, Post, Waiting},
     process::{
         lines::{self, LINE_BYTES_MAX, Line},
         stderr::Gate,
@@ -63,6 +64,12 @@ pub(super) struct Talk {
     pub(super) gate: Gate,
     /// The turn in flight.
     pub(super) turn: Option<TurnId>,
+    /// What the program's hook asks.
+    pub(super) hooks: Option<mpsc::Receiver<Waiting>>,
+    /// Calls that the hook waits for an answer about.
+    pub(super) asking: BTreeMap<String, oneshot::Sender<HookAnswer>>,
+    /// Where the hook is heard, for as long as the conversation lasts.
+    pub(super) _post: Option<Post>,
 }
 
 impl Talk {
@@ -88,6 +95,7 @@ impl Talk {
                         self.lines = None;
                     }
                 },
+                Some(waiting) = hooked(self.hooks.as_mut()) => self.hooked(waiting).await,
                 line = heard_lines.recv() => match line {
                     Some(line) => self.hear(&line).await,
                     None => break,
@@ -113,6 +121,13 @@ impl Talk {
         self.perform(moves).await;
     }
 
+    async fn hooked(&mut self, waiting: Waiting) {
+        let Waiting { question, answer } = waiting;
+        self.asking.insert(question.tool_use_id.clone(), answer);
+        let moves = self.translator.hook(question);
+        self.perform(moves).await;
+    }
+
     async fn hear(&mut self, line: &[u8]) {
         let moves = match std::str::from_utf8(line) {
             Ok(text) if text.trim().is_empty() => return,
@@ -133,6 +148,7 @@ impl Talk {
                 }
                 Move::Refuse { reason, detail } => self.open(Err(OpenFailure { reason, detail })),
                 Move::Stray(line) => self.stray(&line).await,
+                Move::Permit { call, answer } => self.permit(&call, answer),
             }
         }
     }
@@ -163,11 +179,26 @@ impl Talk {
         }
     }
 
+    fn permit(&mut self, call: &str, answer: HookAnswer) {
+        let waiting = self.asking.remove(call);
+        if waiting.is_none_or(|waiting| waiting.send(answer).is_err()) {
+            tracing::debug!(call, "a hook no longer waits");
+        }
+    }
+
     /// Tells the log, at a bounded rate.
     async fn stray(&mut self, line: &str) {
         let Some(suppressed) = self.gate.pass() else { return };
         let line = muster_core::text::cut(line, muster_core::run::limits::LOG_LINE_CHARS_MAX);
         self.tell(ProviderEvent::Log { source: LogSource::Stdout, line, suppressed }).await;
+    }
+}
+
+/// The next question of a hook; never one where there is none.
+async fn hooked(hooks: Option<&mut mpsc::Receiver<Waiting>>) -> Option<Waiting> {
+    match hooks {
+        Some(hooks) => hooks.recv().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use muster_core::run::{
     approval::{Resolution, Verdict},
     node::PermissionsMode,
-    provider::{Outcome, ProviderCaps, ProviderEvent, ProviderTool, ResetAbility, SandboxAbility},
+    provider::{
+        ModifyAbility, Outcome, ProviderCaps, ProviderEvent, ProviderTool, ResetAbility,
+        SandboxAbility,
+    },
     turn::TurnReason,
 };
 use serde_json::{Map, Value};
@@ -382,6 +385,7 @@ impl Translator for Claude {
             interrupt: true,
             reset: ResetAbility::Command,
             modify_args: true,
+            modify: ModifyAbility::Native,
             mcp: true,
             thinking: true,
             usage: true,

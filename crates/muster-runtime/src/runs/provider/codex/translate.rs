@@ -1,15 +1,18 @@
 //! What codex says, and what it is told.
 
+mod hooked;
+
 use std::collections::BTreeMap;
 
 use muster_core::run::{
     approval::{Resolution, Verdict},
     node::PermissionsMode,
-    provider::{Outcome, ProviderCaps, ProviderEvent, ProviderTool, SandboxAbility},
+    provider::{ModifyAbility, Outcome, ProviderCaps, ProviderEvent, ProviderTool, SandboxAbility},
     turn::TurnReason,
 };
 use serde_json::{Map, Value};
 
+use self::hooked::Hooked;
 use super::{
     MUSTER,
     items::{self, Call},
@@ -19,15 +22,18 @@ use super::{
         Text, Thread, Turn, Used,
     },
 };
-use crate::runs::provider::{
-    NO_CAPS,
-    agent::{
-        Move, Prompt, Setting, Start, Strays, Translator,
-        prose::{self, Prose},
-        tell,
-        tracker::{Asking, Tracker},
+use crate::runs::{
+    hook::HookQuestion,
+    provider::{
+        NO_CAPS,
+        agent::{
+            Move, Prompt, Setting, Start, Strays, Translator,
+            prose::{self, Prose},
+            tell,
+            tracker::{Asking, Tracker},
+        },
+        rpc::{self, Caller, Fault, Heard},
     },
-    rpc::{self, Caller, Fault, Heard},
 };
 
 /// What we asked for.
@@ -61,6 +67,7 @@ pub(super) struct Codex {
     proposed: BTreeMap<String, ProviderTool>,
     /// Ids of questions as they came, by the names under which they were told.
     questions: BTreeMap<String, Value>,
+    hooked: Hooked,
     strays: Strays,
 }
 
@@ -81,6 +88,7 @@ impl Codex {
             streamed: None,
             proposed: BTreeMap::new(),
             questions: BTreeMap::new(),
+            hooked: Hooked::default(),
             strays: Strays::default(),
         }
     }
@@ -97,7 +105,7 @@ impl Codex {
             },
             sandbox: if setting.read_only { "read-only" } else { "workspace-write" },
             model: setting.model.as_deref(),
-            config: Config::of(setting.mcp.as_ref()),
+            config: Config::of(setting.mcp.as_ref(), setting.hook.as_deref()),
         };
         Move::Say(match resumed {
             Some(_) => self.caller.ask(Asked::ResumeThread, "thread/resume", &thread),
@@ -241,6 +249,12 @@ impl Codex {
                 let Some(question) = rpc::shaped::<Question>(params) else {
                     return vec![Move::Say(self.caller.decline(id))];
                 };
+                // Somebody has said so already.
+                if self.hooked.approved(&question.item_id) {
+                    return vec![Move::Say(
+                        self.caller.reply(id, &Decision { decision: "accept" }),
+                    )];
+                }
                 self.questions.insert(id.to_string(), id.clone());
                 let tool = self.proposed.get(&question.item_id).cloned();
                 let tool = tool.unwrap_or_else(|| items::unproposed(&question));
@@ -288,7 +302,8 @@ impl Codex {
         self.turn = None;
         self.questions.clear();
         self.proposed.clear();
-        let mut moves = tell(self.calls.end());
+        let mut moves = self.hooks_end();
+        moves.extend(tell(self.calls.end()));
         moves.push(Move::Tell(ProviderEvent::TurnEnded(outcome)));
         moves
     }
@@ -327,6 +342,9 @@ impl Translator for Codex {
     }
 
     fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<Move> {
+        if let Some(moves) = self.hook_decided(question, resolution) {
+            return moves;
+        }
         let Some(id) = self.questions.remove(question) else { return Vec::new() };
         // Other arguments cannot be told here, so a call with them must not be made.
         let decision = match resolution.status {
@@ -342,7 +360,13 @@ impl Translator for Codex {
         self.interrupts = true;
         let Some(turn) = &self.turn else { return Vec::new() };
         let turn = OnThread { thread_id: &self.thread, turn_id: Some(turn) };
-        vec![Move::Say(self.caller.ask(Asked::Other, "turn/interrupt", &turn))]
+        let mut moves = vec![Move::Say(self.caller.ask(Asked::Other, "turn/interrupt", &turn))];
+        moves.extend(self.hooks_end());
+        moves
+    }
+
+    fn hook(&mut self, asked: HookQuestion) -> Vec<Move> {
+        self.hook_asks(asked)
     }
 
     fn forget(&mut self) -> Vec<Move> {
@@ -350,7 +374,10 @@ impl Translator for Codex {
     }
 
     fn caps(&self) -> ProviderCaps {
+        let hooked = self.setting.hook.is_some();
         ProviderCaps {
+            modify_args: hooked,
+            modify: if hooked { ModifyAbility::Hook } else { ModifyAbility::None },
             resume: true,
             interrupt: true,
             mcp: true,

@@ -11,6 +11,9 @@ use serde_json::{Map, Value};
 
 use crate::runs::settings::McpCommand;
 
+/// How long a person may take to answer a hook. Behind it codex asks by itself.
+const HOOK_SECONDS_MAX: u64 = 7 * 24 * 3_600;
+
 /// Something that the agent does.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -284,6 +287,39 @@ pub(super) struct Config<'a> {
     tools: Tools,
     #[serde(skip_serializing_if = "Option::is_none")]
     mcp_servers: Option<BTreeMap<&'static str, McpServer<'a>>>,
+    /// Without it a person would have to trust the hook first, at a terminal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bypass_hook_trust: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hooks: Option<Hooks<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Hooks<'a> {
+    pre_tool_use: [Matched<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct Matched<'a> {
+    matcher: &'static str,
+    hooks: [HookCommand<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct HookCommand<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    command: &'a str,
+    timeout: u64,
+}
+
+impl<'a> Hooks<'a> {
+    /// The command before every call.
+    fn before_calls(command: &'a str) -> Self {
+        let hook = HookCommand { kind: "command", command, timeout: HOOK_SECONDS_MAX };
+        Self { pre_tool_use: [Matched { matcher: ".*", hooks: [hook] }] }
+    }
 }
 
 #[derive(Serialize)]
@@ -305,13 +341,18 @@ struct McpServer<'a> {
 
 impl<'a> Config<'a> {
     /// The plan is told, and Muster's tools are there.
-    pub(super) fn of(mcp: Option<&'a McpCommand>) -> Self {
+    pub(super) fn of(mcp: Option<&'a McpCommand>, hook: Option<&'a str>) -> Self {
         let server = |mcp: &'a McpCommand| {
             let McpCommand { command, args, env } = mcp;
             BTreeMap::from([(super::MUSTER, McpServer { command, args, env })])
         };
         let update_plan = Enabled { enabled: true };
-        Self { tools: Tools { update_plan }, mcp_servers: mcp.map(server) }
+        Self {
+            tools: Tools { update_plan },
+            mcp_servers: mcp.map(server),
+            bypass_hook_trust: hook.map(|_| true),
+            hooks: hook.map(Hooks::before_calls),
+        }
     }
 }
 

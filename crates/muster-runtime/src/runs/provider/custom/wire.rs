@@ -5,7 +5,7 @@ use muster_core::run::{
     event::{TokenUsage, ToolError, ToolResult},
     inbox::{Content, Item},
     node::{NodeTodo, PermissionsMode, Rights, TodoStatus},
-    provider::{ProviderCaps, ResetAbility},
+    provider::{ModifyAbility, ProviderCaps, ResetAbility},
     record::{GlobalMode, Mode},
     turn::PromptKind,
 };
@@ -314,6 +314,7 @@ impl SaidCaps {
                 Some(_) | None => ResetAbility::NewSession,
             },
             modify_args: self.modify_args,
+            modify: if self.modify_args { ModifyAbility::Native } else { ModifyAbility::None },
             mcp: self.mcp,
             thinking: self.thinking,
             usage: self.usage,

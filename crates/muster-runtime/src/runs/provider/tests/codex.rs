@@ -12,7 +12,10 @@ use super::{
     rpc::{answer, refuse, retell},
     said, setting, tolerates_garbage,
 };
-use crate::runs::provider::{agent::Translator, codex::DIALECT};
+use crate::runs::{
+    hook::{HookAnswer, HookQuestion},
+    provider::{agent::Translator, codex::DIALECT},
+};
 
 #[test]
 fn recorded_conversations_give_the_contract_s_events() {
@@ -124,6 +127,59 @@ fn other_arguments_are_not_offered_and_never_executed_as_they_were() {
     let other = json!({"command": "pwd"});
     let moves = codex.decide("7", &resolution(Verdict::Modified, None, Some(&other)));
     assert_eq!(said(&moves)[0], json!({"id": 7, "result": {"decision": "decline"}}));
+}
+
+/// A call that codex's hook asks about.
+fn hooked(tool: &str, command: &str) -> HookQuestion {
+    let (tool_name, tool_use_id) = (tool.to_owned(), "c".to_owned());
+    let tool_input = json!({ "command": command }).as_object().unwrap().clone();
+    HookQuestion { tool_name, tool_input, tool_use_id }
+}
+
+#[test]
+fn a_hook_asks_people_and_the_call_is_made_as_they_say() {
+    let mut codex = open(Gated);
+    begin(&mut *codex);
+    let permit = |answer| Move::Permit { call: "c".to_owned(), answer };
+    for harmless in [hooked("Bash", "ls -la"), hooked("update_plan", "")] {
+        assert_eq!(codex.hook(harmless), [permit(HookAnswer::Pass)]);
+    }
+    let told = events(codex.hook(hooked("Bash", "rm a")));
+    let ProviderEvent::ApprovalRequested { id, tool, can_modify: true, .. } = &told[1] else {
+        panic!("{told:?}");
+    };
+    assert_eq!((id.as_str(), tool.name.as_str()), ("hook:c", "shell"));
+    let other = json!({"command": "rm b"});
+    let moves = codex.decide(id, &resolution(Verdict::Modified, None, Some(&other)));
+    let input = other.as_object().unwrap().clone();
+    assert_eq!(moves[0], permit(HookAnswer::Replace { input }));
+    assert!(matches!(moves[1], Move::Tell(ProviderEvent::ToolStarted { .. })), "{moves:?}");
+    // The server's own question about the same call has its answer.
+    let asks = json!({"id": 7, "method": "item/commandExecution/requestApproval",
+        "params": {"itemId": "c", "command": "rm b"}});
+    let moves = codex.hear(&asks.to_string());
+    assert_eq!(said(&moves), [json!({"id": 7, "result": {"decision": "accept"}})]);
+    assert!(events(moves).is_empty());
+}
+
+#[test]
+fn a_hook_is_denied_by_people_and_by_the_end_of_the_turn() {
+    let mut codex = open(Gated);
+    begin(&mut *codex);
+    codex.hook(hooked("apply_patch", "*** Begin Patch"));
+    let moves = codex.decide("hook:c", &resolution(Verdict::Denied, Some("not today"), None));
+    let deny = |reason: &str| {
+        let answer = HookAnswer::Deny { reason: reason.to_owned() };
+        Move::Permit { call: "c".to_owned(), answer }
+    };
+    assert_eq!(moves[0], deny("not today"));
+    assert!(codex.decide("hook:c", &resolution(Verdict::Approved, None, None)).is_empty());
+    let mut again = hooked("Bash", "rm a");
+    again.tool_use_id = "d".to_owned();
+    codex.hook(again);
+    let is_denied = |one: &Move| matches!(one, Move::Permit { call, .. } if call == "d");
+    assert!(codex.interrupt().iter().any(is_denied));
+    assert_eq!(codex.hook(hooked("Bash", "rm a")), [deny("the turn is over")]);
 }
 
 #[test]

@@ -1,0 +1,77 @@
+//! The gate in front of an agent's calls. Agents let a call pass when their hook breaks, so
+//! whatever is not a clear yes ends with exit code 2 here, and so does a defect of ours.
+
+use std::{
+    io::{self, Read as _},
+    panic,
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use anyhow::Context as _;
+use clap::Args;
+use muster_api::runs::{HookAnswer, HookQuestion, ask_hook};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{USAGE, output};
+
+/// Bytes of a call that are read.
+const CALL_BYTES_MAX: u64 = 8 << 20;
+
+/// Where the server is asked.
+#[derive(Args)]
+pub(crate) struct Asking {
+    /// Socket at which the server hears the agent's hook
+    #[arg(long, value_name = "FILE")]
+    socket: PathBuf,
+}
+
+/// What an agent is told when a call shall be made with other arguments.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Said<'a> {
+    hook_specific_output: Decision<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Decision<'a> {
+    hook_event_name: &'static str,
+    permission_decision: &'static str,
+    updated_input: &'a Map<String, Value>,
+}
+
+/// Asks, and tells the agent what was decided.
+pub(super) fn run(asking: &Asking) -> ExitCode {
+    let outcome = panic::catch_unwind(panic::AssertUnwindSafe(|| decided(asking)));
+    match outcome {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(reason)) => {
+            output::remark(&format!("{reason:#}"));
+            ExitCode::from(USAGE)
+        }
+        Err(_) => ExitCode::from(USAGE),
+    }
+}
+
+/// An error is the reason why the call is not made.
+fn decided(asking: &Asking) -> anyhow::Result<()> {
+    let mut call = String::new();
+    io::stdin().lock().take(CALL_BYTES_MAX).read_to_string(&mut call)?;
+    let question: HookQuestion = serde_json::from_str(&call).context("the call cannot be read")?;
+    match ask_hook(&asking.socket, &question).context("Muster cannot be asked")? {
+        HookAnswer::Pass => Ok(()),
+        HookAnswer::Replace { input } => {
+            let said = Said {
+                hook_specific_output: Decision {
+                    hook_event_name: "PreToolUse",
+                    permission_decision: "allow",
+                    updated_input: &input,
+                },
+            };
+            Ok(output::print(&serde_json::to_string(&said)?)?)
+        }
+        HookAnswer::Deny { reason } => anyhow::bail!(reason),
+    }
+}
