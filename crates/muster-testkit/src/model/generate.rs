@@ -78,7 +78,10 @@ fn entries(content: Content) -> Vec<Entry> {
 }
 
 fn plan(entries: &[(String, Progress)]) -> (&'static str, Value) {
-    let todo = |(text, progress): &(String, Progress)| json!({"description": text, "status": progress.word()});
+    let todo = |(text, progress): &(String, Progress)| {
+        let status = progress.word();
+        json!({"description": text, "status": status})
+    };
     ("write_todos", json!({"todos": entries.iter().map(todo).collect::<Vec<_>>()}))
 }
 

@@ -79,7 +79,10 @@ fn entries(message: Message) -> Vec<Entry> {
 }
 
 fn plan(entries: &[(String, Progress)]) -> (&'static str, Value) {
-    let todo = |(text, progress): &(String, Progress)| json!({"content": text, "activeForm": text, "status": progress.word()});
+    let todo = |(text, progress): &(String, Progress)| {
+        let status = progress.word();
+        json!({"content": text, "activeForm": text, "status": status})
+    };
     ("TodoWrite", json!({"todos": entries.iter().map(todo).collect::<Vec<_>>()}))
 }
 

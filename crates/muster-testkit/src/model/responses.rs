@@ -124,7 +124,8 @@ fn frames(conversation: &Conversation, reply: &Reply) -> Frames {
         frames.tail.push(event("response.output_item.done", done));
     }
     let usage = json!({"input_tokens": 100, "input_tokens_details": {"cached_tokens": 0},
-        "output_tokens": 20, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 120});
+        "output_tokens": 20, "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 120});
     let done = json!({"response": {"id": answer, "usage": usage}});
     frames.tail.push(event("response.completed", done));
     frames

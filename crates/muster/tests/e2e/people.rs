@@ -315,14 +315,14 @@ fn the_gate_in_front_of_calls_closes_whatever_is_wrong() {
     let call = r#"{"tool_name":"Bash","tool_input":{"command":"rm"},"tool_use_id":"c"}"#;
     let gate = ["hook", "pre-tool-use", "--socket", "/nowhere/socket"];
     for input in [call, "", "{", "[]", "{\"tool_name\":1}"] {
-        let output = program::run_with_input(&gate, input);
+        let output = run_with_input(&gate, input);
         assert_eq!(output.status.code(), Some(2), "{input}");
         assert!(!output.stderr.is_empty() && output.stdout.is_empty(), "{input}");
     }
     for arguments in [&gate[..2], &gate[..3], &["hook", "pre-tool-use", "--socket", "", "more"]] {
-        assert_eq!(program::run_with_input(arguments, call).status.code(), Some(2));
+        assert_eq!(run_with_input(arguments, call).status.code(), Some(2));
     }
-    let broken = program::muster(&gate)
+    let broken = muster(&gate)
         .env("MUSTER_LOG", "?")
         .env("MUSTER_CONFIG", "/nowhere")
         .stdin(std::process::Stdio::null())

@@ -85,7 +85,7 @@ impl Driver {
             rights: standing.turn.effective,
             global_mode: standing.run.global_mode,
         };
-        let session_id = open.session_id.take();
+        let (session_id, caps) = (open.session_id.take(), Box::new(open.caps));
         if open.session.turn(question).is_err() {
             let detail = "the program does not read".to_owned();
             return self.fail(turn, OpenFailure { reason: TurnReason::Exited, detail }).await;
@@ -96,6 +96,7 @@ impl Driver {
             drive.heard = Instant::now();
         }
         self.report(Ask::ReportSent { turn }).await;
+        self.report(Ask::ReportCaps { node: self.node, caps }).await;
         if let Some(session_id) = session_id {
             let event = ProviderEvent::SessionStarted { session_id };
             self.report(Ask::Report { turn, event }).await;
@@ -133,11 +134,10 @@ impl Driver {
         let opening = self.opening(standing, runtime_tools);
         let resumes = opening.order.resume.is_some();
         let opened = provider::adapter(node.provider, &profile).open(opening).await?;
-        let Opened { lost, process, caps, .. } = &opened;
-        let (lost, process, caps) = (*lost, *process, Box::new(*caps));
+        let Opened { lost, process, .. } = &opened;
+        let (lost, process) = (*lost, *process);
         self.open = Some(opened);
         self.report(Ask::ReportProcess { node: node.id, process }).await;
-        self.report(Ask::ReportCaps { node: node.id, caps }).await;
         // Without a session to resume the program knows nothing either.
         Ok(lost || !resumes)
     }

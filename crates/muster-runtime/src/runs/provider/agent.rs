@@ -9,6 +9,8 @@
 //!   program ── line ──►   │                       └─────► signals to the driver
 //! ```
 
+mod fresh;
+mod hooking;
 pub(in crate::runs) mod minute;
 pub(super) mod probe;
 pub(super) mod prose;
@@ -24,13 +26,12 @@ use muster_core::run::{
     record::GlobalMode,
     turn::TurnReason,
 };
-use tokio::sync::{
-    mpsc::{self, Receiver},
-    oneshot,
-};
+use tokio::sync::{mpsc, oneshot};
 
 pub(super) use self::prose::Strays;
 use self::{
+    fresh::fresh_uuid,
+    hooking::Hooking,
     probe::Probing,
     talk::{Established, Talk, Talking},
 };
@@ -39,7 +40,7 @@ use super::{
     custom::{self, LINES_MAX, Watch},
 };
 use crate::runs::{
-    hook::{HookAnswer, HookQuestion, Post, Waiting},
+    hook::{HookAnswer, HookQuestion},
     process::{
         self, Launch,
         stderr::{Gate, Tail},
@@ -227,9 +228,8 @@ impl Agent {
 
     /// Starts a process and waits until its session is open.
     async fn start(&self, opening: &Opening, mut setting: Setting) -> Result<Opened, OpenFailure> {
-        let post = self.post(opening, &setting);
-        let (post, hooks) = post.map_or((None, None), |(post, hooks)| (Some(post), Some(hooks)));
-        setting.hook = post.as_ref().and_then(|post| hook_line(opening.hook.as_deref()?, post));
+        let hooking = self.dialect.has_hooks.then(|| Hooking::open(opening)).flatten();
+        setting.hook = hooking.as_ref().map(|hooking| hooking.line.clone());
         let is_new = matches!(setting.start, Start::New(_));
         let mut command = self.profile.command.clone();
         command.extend((self.dialect.arguments)(&setting));
@@ -256,9 +256,7 @@ impl Agent {
             opened: Some(opened),
             gate: Gate::default(),
             turn: None,
-            hooks,
-            asking: BTreeMap::new(),
-            _post: post,
+            hooking,
         };
         let reading = tokio::spawn(talk.until_the_end(ends.stdout, ordered));
         let draining = tokio::spawn(custom::drain(
@@ -332,15 +330,6 @@ impl Agent {
         env
     }
 
-    /// Where the hook of a program that asks before calls is heard.
-    fn post(&self, opening: &Opening, setting: &Setting) -> Option<(Post, Receiver<Waiting>)> {
-        let gated = setting.gate == PermissionsMode::Gated;
-        opening.hook.as_ref().filter(|_| gated && self.dialect.has_hooks)?;
-        // Without it the program's own questions are the gate.
-        let post = Post::open(&fresh_uuid());
-        post.inspect_err(|error| tracing::warn!(%error, "an agent's hook is not heard")).ok()
-    }
-
     fn not_started(&self, error: &std::io::Error) -> OpenFailure {
         let failure = custom::not_started(&self.profile, error);
         if error.kind() != std::io::ErrorKind::NotFound {
@@ -379,14 +368,6 @@ fn setting(opening: &Opening) -> Setting {
     }
 }
 
-/// The command of a hook as a line for a shell.
-fn hook_line(command: &[String], post: &Post) -> Option<String> {
-    let socket = post.socket().to_str()?.to_owned();
-    let quoted = |word: &str| format!("'{}'", word.replace('\'', r"'\''"));
-    let words = command.iter().map(String::as_str).chain(["--socket", &socket]);
-    Some(words.map(quoted).collect::<Vec<_>>().join(" "))
-}
-
 fn with_stderr(failure: OpenFailure, stderr: &Tail) -> OpenFailure {
     let text = stderr.text();
     let shown = muster_core::text::cut(text.trim(), STDERR_CHARS_MAX);
@@ -405,28 +386,5 @@ async fn quiet(heard: &Heard) {
     };
     if tokio::time::timeout(RETELLING_MAX, settled).await.is_err() {
         tracing::debug!("a program goes on retelling an old session");
-    }
-}
-
-/// A random UUID.
-fn fresh_uuid() -> String {
-    let mut bytes = [0; 16];
-    if let Err(error) = getrandom::fill(&mut bytes) {
-        unreachable!("the operating system has random numbers: {error}");
-    }
-    bytes[6] = (bytes[6] & 0x0f) | 0x40;
-    bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    muster_core::run::id::TurnId(u128::from_be_bytes(bytes)).to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::fresh_uuid;
-
-    #[test]
-    fn a_name_of_a_session_is_a_random_uuid() {
-        let uuid = fresh_uuid();
-        assert_eq!((uuid.len(), &uuid[14..15], uuid.split('-').count()), (36, "4", 5));
-        assert_ne!(uuid, fresh_uuid());
     }
 }

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Dialect, fresh_uuid};
+use super::{Dialect, fresh::fresh_uuid};
 use crate::runs::{
     process::{
         Launch,

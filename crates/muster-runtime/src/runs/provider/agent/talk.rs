@@ -1,7 +1,7 @@
 //! A conversation with an agent: one task that owns its translator, hears every line and every
 //! order in turn, and does what the translator wants.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use muster_core::run::{
     approval::Resolution,
@@ -17,9 +17,8 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{Move, Prompt, Translator, read_only};
+use super::{Move, Prompt, Translator, hooking::Hooking, read_only};
 use crate::runs::{
-    hook::{HookAnswer, Post, Waiting},
     process::{
         lines::{self, LINE_BYTES_MAX, Line},
         stderr::Gate,
@@ -64,12 +63,8 @@ pub(super) struct Talk {
     pub(super) gate: Gate,
     /// The turn in flight.
     pub(super) turn: Option<TurnId>,
-    /// What the program's hook asks.
-    pub(super) hooks: Option<mpsc::Receiver<Waiting>>,
-    /// Calls that the hook waits for an answer about.
-    pub(super) asking: BTreeMap<String, oneshot::Sender<HookAnswer>>,
-    /// Where the hook is heard, for as long as the conversation lasts.
-    pub(super) _post: Option<Post>,
+    /// The program's hook, where it has one.
+    pub(super) hooking: Option<Hooking>,
 }
 
 impl Talk {
@@ -95,7 +90,10 @@ impl Talk {
                         self.lines = None;
                     }
                 },
-                Some(waiting) = hooked(self.hooks.as_mut()) => self.hooked(waiting).await,
+                Some(question) = Hooking::next(self.hooking.as_mut()) => {
+                    let moves = self.translator.hook(question);
+                    self.perform(moves).await;
+                }
                 line = heard_lines.recv() => match line {
                     Some(line) => self.hear(&line).await,
                     None => break,
@@ -121,13 +119,6 @@ impl Talk {
         self.perform(moves).await;
     }
 
-    async fn hooked(&mut self, waiting: Waiting) {
-        let Waiting { question, answer } = waiting;
-        self.asking.insert(question.tool_use_id.clone(), answer);
-        let moves = self.translator.hook(question);
-        self.perform(moves).await;
-    }
-
     async fn hear(&mut self, line: &[u8]) {
         let moves = match std::str::from_utf8(line) {
             Ok(text) if text.trim().is_empty() => return,
@@ -148,7 +139,11 @@ impl Talk {
                 }
                 Move::Refuse { reason, detail } => self.open(Err(OpenFailure { reason, detail })),
                 Move::Stray(line) => self.stray(&line).await,
-                Move::Permit { call, answer } => self.permit(&call, answer),
+                Move::Permit { call, answer } => {
+                    if let Some(hooking) = &mut self.hooking {
+                        hooking.answer(&call, answer);
+                    }
+                }
             }
         }
     }
@@ -179,26 +174,11 @@ impl Talk {
         }
     }
 
-    fn permit(&mut self, call: &str, answer: HookAnswer) {
-        let waiting = self.asking.remove(call);
-        if waiting.is_none_or(|waiting| waiting.send(answer).is_err()) {
-            tracing::debug!(call, "a hook no longer waits");
-        }
-    }
-
     /// Tells the log, at a bounded rate.
     async fn stray(&mut self, line: &str) {
         let Some(suppressed) = self.gate.pass() else { return };
         let line = muster_core::text::cut(line, muster_core::run::limits::LOG_LINE_CHARS_MAX);
         self.tell(ProviderEvent::Log { source: LogSource::Stdout, line, suppressed }).await;
-    }
-}
-
-/// The next question of a hook; never one where there is none.
-async fn hooked(hooks: Option<&mut mpsc::Receiver<Waiting>>) -> Option<Waiting> {
-    match hooks {
-        Some(hooks) => hooks.recv().await,
-        None => std::future::pending().await,
     }
 }
 

@@ -115,3 +115,19 @@ fn object(value: Value) -> Map<String, Value> {
         }
     }
 }
+
+/// Notices that need nothing done.
+pub(super) fn is_known(method: &str) -> bool {
+    const PREFIXES: [&str; 9] = [
+        "account/",
+        "configWarning",
+        "deprecationNotice",
+        "hook/",
+        "item/",
+        "mcpServer/",
+        "remoteControl/",
+        "thread/",
+        "turn/",
+    ];
+    method == "warning" || PREFIXES.iter().any(|prefix| method.starts_with(prefix))
+}

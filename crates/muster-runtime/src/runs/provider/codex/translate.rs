@@ -166,7 +166,7 @@ impl Codex {
 
     fn noticed(&mut self, method: &str, params: Value, line: &str) -> Vec<Move> {
         // What is told outside of a turn was told before.
-        if !self.in_turn && is_known(method) {
+        if !self.in_turn && items::is_known(method) {
             return Vec::new();
         }
         let told = match method {
@@ -197,7 +197,7 @@ impl Codex {
                 self.questions.remove(&question);
                 tell(self.calls.withdrawn(&question))
             }),
-            name if is_known(name) => Some(Vec::new()),
+            name if items::is_known(name) => Some(Vec::new()),
             _ => None,
         };
         told.unwrap_or_else(|| vec![self.strays.take(line)])
@@ -387,20 +387,4 @@ impl Translator for Codex {
             ..NO_CAPS
         }
     }
-}
-
-/// Notices that need nothing done.
-fn is_known(method: &str) -> bool {
-    const PREFIXES: [&str; 9] = [
-        "account/",
-        "configWarning",
-        "deprecationNotice",
-        "hook/",
-        "item/",
-        "mcpServer/",
-        "remoteControl/",
-        "thread/",
-        "turn/",
-    ];
-    method == "warning" || PREFIXES.iter().any(|prefix| method.starts_with(prefix))
 }

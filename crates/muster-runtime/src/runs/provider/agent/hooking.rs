@@ -1,0 +1,71 @@
+//! The hook of an agent that asks through one before it makes a call: where it is heard, and which
+//! calls wait for an answer.
+
+use std::collections::BTreeMap;
+
+use muster_core::run::node::PermissionsMode;
+use tokio::sync::{mpsc, oneshot};
+
+use super::fresh::fresh_uuid;
+use crate::runs::{
+    hook::{HookAnswer, HookQuestion, Post, Waiting},
+    provider::Opening,
+};
+
+/// A hook that is listened to.
+pub(super) struct Hooking {
+    /// The command of the hook, for a shell.
+    pub(super) line: String,
+    questions: mpsc::Receiver<Waiting>,
+    waiting: BTreeMap<String, oneshot::Sender<HookAnswer>>,
+    /// The socket goes with the conversation.
+    _post: Post,
+}
+
+impl Hooking {
+    /// Listens to the hook of an agent that shall ask. Without it the agent's own questions are the
+    /// gate.
+    pub(super) fn open(opening: &Opening) -> Option<Self> {
+        let gated = opening.order.gate == PermissionsMode::Gated;
+        let command = opening.hook.as_ref().filter(|_| gated)?;
+        let (post, questions) = Post::open(&fresh_uuid())
+            .inspect_err(|error| tracing::warn!(%error, "an agent's hook is not heard"))
+            .ok()?;
+        let line = line(command, post.socket().to_str()?);
+        Some(Self { line, questions, waiting: BTreeMap::new(), _post: post })
+    }
+
+    /// The next call that is asked about; whether there will ever be one.
+    pub(super) async fn next(hooking: Option<&mut Self>) -> Option<HookQuestion> {
+        let Some(hooking) = hooking else { return std::future::pending().await };
+        let Waiting { question, answer } = hooking.questions.recv().await?;
+        hooking.waiting.insert(question.tool_use_id.clone(), answer);
+        Some(question)
+    }
+
+    /// Answers about a call.
+    pub(super) fn answer(&mut self, call: &str, answer: HookAnswer) {
+        let waiting = self.waiting.remove(call);
+        if waiting.is_none_or(|waiting| waiting.send(answer).is_err()) {
+            tracing::debug!(call, "a hook no longer waits");
+        }
+    }
+}
+
+/// The command of a hook as a line for a shell.
+fn line(command: &[String], socket: &str) -> String {
+    let quoted = |word: &str| format!("'{}'", word.replace('\'', r"'\''"));
+    let words = command.iter().map(String::as_str).chain(["--socket", socket]);
+    words.map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+
+    #[test]
+    fn a_command_survives_the_shell() {
+        let command = ["/opt/it's/muster".to_owned(), "hook".to_owned()];
+        assert_eq!(line(&command, "/tmp/s"), r"'/opt/it'\''s/muster' 'hook' '--socket' '/tmp/s'");
+    }
+}
