@@ -15,7 +15,7 @@ use muster_core::{Address, Aggregate};
 use muster_store::DocumentRow;
 
 /// Documents kept, measured by the length of their text.
-const KEPT_BYTES_MAX: usize = 2 * 1024 * 1024;
+const KEPT_BYTES_MAX: usize = 1024 * 1024;
 
 /// The documents of one process, whatever their type.
 #[derive(Default)]
