@@ -72,8 +72,10 @@ const QUICK: Effort = Effort {
 
 /// Measures, prints the table, writes the file; whether every limit holds.
 pub(crate) fn bench(workspace: &Workspace, quick: bool) -> Result<bool> {
-    let build = ["build", "--release", "--package", "muster", "--package", "muster-testkit"];
-    ensure!(run(workspace.cargo(&build).arg("--bins"))?, "the release build failed");
+    let program = ["build", "--release", "--package", "muster", "--bin", "muster"];
+    ensure!(run(&mut workspace.cargo(&program))?, "the release build failed");
+    let tools = ["build", "--profile", "tools", "--package", "muster-testkit", "--bins"];
+    ensure!(run(&mut workspace.cargo(&tools))?, "the build of the tools failed");
     let lines = measure(workspace, if quick { &QUICK } else { &THOROUGH })?;
     println!("\n{}", report::table(&lines));
     let name = if quick { "quick.json" } else { "bench.json" };
@@ -91,7 +93,7 @@ pub(crate) fn bench(workspace: &Workspace, quick: bool) -> Result<bool> {
 }
 
 fn measure(workspace: &Workspace, effort: &Effort) -> Result<Vec<Line>> {
-    let program = release(workspace, "muster");
+    let program = built(workspace, "release", "muster");
     let mut lines = Vec::new();
     let mut folders = Vec::new();
     for tasks in SIZES {
@@ -148,7 +150,7 @@ fn measure(workspace: &Workspace, effort: &Effort) -> Result<Vec<Line>> {
     lines.push(started);
     thread::sleep(SETTLING);
     lines.extend(runs::measure(&server, effort.rounds)?);
-    let bare = Command::new(release(workspace, "bare_broadcast"));
+    let bare = Command::new(built(workspace, "tools", "bare_broadcast"));
     lines.extend(fanout::measure(&server, bare, effort.messages)?);
     drop(server);
 
@@ -187,7 +189,7 @@ fn fill_line(filled: &Filled, tasks: u64) -> Line {
     }
 }
 
-/// A program of the release build.
-fn release(workspace: &Workspace, name: &str) -> PathBuf {
-    workspace.target().join("release").join(format!("{name}{}", env::consts::EXE_SUFFIX))
+/// A program that was built with a profile.
+fn built(workspace: &Workspace, profile: &str, name: &str) -> PathBuf {
+    workspace.target().join(profile).join(format!("{name}{}", env::consts::EXE_SUFFIX))
 }
