@@ -11,7 +11,11 @@ use muster_core::{
     answers::Answers,
     run::{Runs, layout::Layouts},
     session::{SessionId, Sessions},
-    tasks::{Tasks, id::WorkspaceId, lookup},
+    tasks::{
+        Tasks,
+        id::{TaskId, WorkspaceId},
+        lookup,
+    },
 };
 use muster_runtime::{
     Clock, Engine, SystemClock, doctor,
@@ -37,6 +41,8 @@ pub struct AppOptions {
     pub one_caller: bool,
     /// The session that callers stand for.
     pub session: Binding,
+    /// Task of the default workspace that calls without a target are about.
+    pub bound_task: Option<TaskId>,
     /// Budget of the text of a session's tree, in characters; the usual one without it.
     pub ctree_max_chars: Option<u64>,
     /// How runs are set up.
@@ -45,11 +51,22 @@ pub struct AppOptions {
 
 /// Everything an operation needs. Cheap to share behind an `Arc`; all calls block.
 pub struct App {
-    registry: Registry,
+    registry: Arc<Registry>,
     options: AppOptions,
     engine: Arc<Engine>,
     bound: Bound,
     driver: OnceLock<muster_runtime::runs::Runs>,
+}
+
+/// Whom a caller stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Standpoint {
+    /// The session that hears of what it does.
+    pub(crate) session: SessionId,
+    /// Its workspace, unless that is the server's.
+    pub(crate) workspace: Option<WorkspaceId>,
+    /// The task that it works on.
+    pub(crate) task: Option<TaskId>,
 }
 
 /// A workspace in the status of a server.
@@ -86,8 +103,22 @@ impl App {
     /// An application over any store and clock.
     pub fn over(store: Arc<dyn Store>, clock: Arc<dyn Clock>, options: AppOptions) -> Self {
         let engine = Arc::new(Engine::new(store, clock, options.keeps_house));
-        let registry = Registry::default();
+        let registry = Arc::new(Registry::default());
         let bound = Bound::new(options.session.clone());
+        Self { registry, options, engine, bound, driver: OnceLock::new() }
+    }
+
+    /// The same store for callers who stand for a session and work on a task.
+    pub(crate) fn standing_for(&self, standpoint: Standpoint) -> Self {
+        let Standpoint { session, workspace, task } = standpoint;
+        let options = AppOptions {
+            default_workspace: workspace.or_else(|| self.options.default_workspace.clone()),
+            session: Binding::Named(session),
+            bound_task: task,
+            ..self.options.clone()
+        };
+        let bound = Bound::new(options.session.clone());
+        let (registry, engine) = (Arc::clone(&self.registry), Arc::clone(&self.engine));
         Self { registry, options, engine, bound, driver: OnceLock::new() }
     }
 
@@ -104,6 +135,11 @@ impl App {
     /// The workspace of portal calls that name none.
     pub fn default_workspace(&self) -> Option<&WorkspaceId> {
         self.options.default_workspace.as_ref()
+    }
+
+    /// The task of the default workspace that calls without a target are about.
+    pub(crate) fn bound_task(&self) -> Option<TaskId> {
+        self.options.bound_task
     }
 
     /// Budget of the text of a session's tree, if not the usual one (CC-5).

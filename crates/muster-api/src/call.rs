@@ -143,6 +143,7 @@ impl Reply {
     pub(crate) fn about(mut self, target: Target) -> Self {
         let source = match target.source {
             TargetSource::Explicit => "explicit",
+            TargetSource::Bound => "run",
             TargetSource::Focus => "focus",
         };
         self.context.insert("target".to_owned(), json!(target.id));

@@ -4,6 +4,7 @@
 //! changed in one transaction that also makes the answer, and a refusal becomes a code. What runs
 //! need of the machine besides (processes, files of artifacts) is the runtime's.
 
+mod agent;
 mod answer;
 mod approvals;
 mod change;
@@ -19,6 +20,7 @@ mod shape;
 mod stream;
 pub mod templates;
 
+pub use agent::witnessed;
 pub use approvals::ApprovalsRequest;
 pub use change::Change;
 pub use fault::{RunCode, RunFault};
@@ -26,8 +28,8 @@ pub use files::{PIECE_BYTES, PIECE_BYTES_MAX, providers};
 pub use history::{ArtifactsRequest, EventsRequest, TurnsRequest};
 pub use list::{RunCursor, RunsRequest};
 pub use muster_runtime::runs::{
-    HookAnswer, HookQuestion, Profile, Protocol, Runs as RunDriver, RunsSettings, StartError,
-    ToolExecution, ask_hook, make_repository,
+    AgentWish, Bearer, HookAnswer, HookQuestion, McpCommand, Profile, Protocol, Runs as RunDriver,
+    RunsSettings, StartError, ToolExecution, ask_hook, make_repository,
 };
 pub use stream::StreamWord;
 

@@ -51,11 +51,17 @@ pub(crate) enum Access {
     Token,
     /// A browser that is signed in.
     Browser,
+    /// Somebody with a secret that only whoever drives runs can judge.
+    Agent,
     /// Anybody, on a server without authentication.
     Anybody,
     /// Somebody without a valid token or cookie.
     Stranger,
 }
+
+/// The secret that an agent of a run presents; it opens the routes of agents alone (RUNS-SEC-3).
+#[derive(Clone)]
+pub(crate) struct NodeToken(pub(crate) String);
 
 impl Gate {
     /// Decides on a request by its head alone.
@@ -70,6 +76,10 @@ impl Gate {
     }
 
     fn access(&self, head: &Parts, now: Instant) -> Access {
+        if is_of_agents(head) {
+            let presented = bearer(&head.headers).is_some();
+            return if presented { Access::Agent } else { Access::Stranger };
+        }
         let Some(token) = &self.token else { return Access::Anybody };
         if bearer(&head.headers).is_some_and(|presented| token.matches(presented)) {
             return Access::Token;
@@ -132,6 +142,11 @@ async fn admit_whole(gate: &Gate, request: Request) -> Result<Request, Refusal> 
     match read {
         Ok((access, bytes)) => {
             head.extensions.insert(access);
+            if access == Access::Agent
+                && let Some(secret) = bearer(&head.headers).map(str::to_owned)
+            {
+                head.extensions.insert(NodeToken(secret));
+            }
             // Nothing behind the layer needs the secrets, so nothing behind it can log them.
             head.headers.remove(header::AUTHORIZATION);
             head.headers.remove(header::COOKIE);
@@ -156,6 +171,11 @@ fn is_public(head: &Parts) -> bool {
         "/api/session" => head.method == Method::POST,
         _ => false,
     }
+}
+
+/// Routes that know their callers by the tokens of nodes, and by nothing else.
+fn is_of_agents(head: &Parts) -> bool {
+    head.uri.path().starts_with("/api/agent/")
 }
 
 fn is_plain_read(head: &Parts) -> bool {

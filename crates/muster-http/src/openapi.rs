@@ -57,6 +57,11 @@ pub fn document(registry: &Registry) -> Value {
                     "scheme": "bearer",
                     "description": "Content of the file `token` in the storage directory.",
                 },
+                "node": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "Given to the agent of a node as MUSTER_NODE_TOKEN.",
+                },
                 "browser": {
                     "type": "apiKey",
                     "in": "cookie",

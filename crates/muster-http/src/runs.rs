@@ -3,6 +3,7 @@
 //! Handlers read a request, ask the application and write the answer; what a run does is decided in
 //! the core. Errors are `{error, detail, path}` with codes in capitals (RUNS-REST-2).
 
+mod agent;
 mod approvals;
 mod graph;
 mod history;
@@ -64,6 +65,8 @@ pub(crate) fn listed() -> Vec<Route> {
         delete("/api/templates/{template}", shelf::remove),
         get("/api/providers", shelf::providers),
         get("/api/fs/list", shelf::folders),
+        get("/api/agent/tools", agent::list),
+        post("/api/agent/tools/{tool}", agent::call),
         get("/ws", socket::open),
     ]
 }

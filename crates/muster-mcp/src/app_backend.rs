@@ -52,6 +52,11 @@ impl AppBackend {
         Self { app, default_workspace, tools: LazyLock::new(Box::new(tools)) }
     }
 
+    /// The current moment.
+    pub(crate) fn now(&self) -> String {
+        self.app.now().rfc3339()
+    }
+
     fn knows(&self, tool: &str) -> bool {
         self.app.registry().get(tool).is_some()
     }

@@ -54,25 +54,26 @@ use muster_core::{
         artifact::Artifact,
         command::{Recover, Resolve},
         edge::Actor,
-        event::ToolCompleted,
-        id::{ArtifactId, NodeId, RunId},
+        id::{ArtifactId, RunId},
         lookup,
         node::Provider,
         view::attention::Attention,
     },
 };
 use muster_store::{EventRow, StoreError};
-use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 
 pub use artifacts::{ArtifactError, CHUNK_BYTES_MAX, Chunk};
 pub use attend::Attended;
+pub use calls::{AgentWish, Witnessed};
 pub use hook::{HookAnswer, HookQuestion, ask as ask_hook};
 pub use provider::{OfferedTool, Probe};
 pub use repository::make_repository;
 pub use settings::{McpCommand, Profile, Protocol, RunsSettings, ToolExecution};
 pub use shared::{AskError, RunEvents};
 pub use templates::FoundTemplate;
+pub use tokens::Bearer;
+pub use tools::{AnswerError, ToolAnswer};
 
 use self::{lane::LaneOrder, schedule::Schedule, shared::Shared};
 use crate::{Encoded, Engine, Follower};
@@ -184,16 +185,21 @@ impl Runs {
         self.read(run, |docs| lookup::artifact(docs, id).cloned())
     }
 
-    /// Makes a call of a tool for the agent of a node, in the turn that it has in flight. Answers
-    /// with its outcome; `None` when a person has to approve it first and has not in time.
-    pub async fn call_tool(
+    /// Makes a call of a tool for the agent of a node, in the turn that it has in flight. It is
+    /// always answered (RUNS-TOOL-2).
+    pub async fn call_tool(&self, caller: Bearer, call: AgentWish) -> ToolAnswer {
+        calls::call(&self.shared, caller, call).await
+    }
+
+    /// Has a call carried out elsewhere, and tells it in the turn that the node has in flight:
+    /// proposed and begun before, completed after. The work blocks.
+    pub async fn witness_call<T: Send + 'static>(
         &self,
-        run: RunId,
-        node: NodeId,
-        name: String,
-        args: Map<String, Value>,
-    ) -> Result<Option<ToolCompleted>, AskError> {
-        calls::call(&self.shared, run, node, (name, args)).await
+        caller: Bearer,
+        call: AgentWish,
+        work: impl FnOnce() -> (Witnessed, T) + Send + 'static,
+    ) -> Result<T, StoreError> {
+        calls::witness(&self.shared, caller, call, work).await
     }
 
     /// Answers an approval for a person. What is approved may need files, which are written first.
@@ -207,13 +213,13 @@ impl Runs {
     }
 
     /// The node whose agent bears a token, while its process is there (RUNS-SEC-3).
-    pub fn node_of_token(&self, token: &str) -> Option<(RunId, NodeId)> {
+    pub fn node_of_token(&self, token: &str) -> Option<Bearer> {
         self.shared.tokens.bearer(token)
     }
 
     /// The tools that a node may call now; blocks.
-    pub fn tools(&self, run: RunId, node: NodeId) -> Result<Vec<OfferedTool>, AskError> {
-        let node = self.read(run, |docs| lookup::node(docs, node).cloned())?;
+    pub fn tools(&self, caller: Bearer) -> Result<Vec<OfferedTool>, AskError> {
+        let node = self.read(caller.run, |docs| lookup::node(docs, caller.node).cloned())?;
         Ok(tools::offered(&node, false))
     }
 

@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use crate::config::{Server, Settings, Source, local, server};
+use crate::config::{Server, Settings, Source, local, node_server, server};
 
 /// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -32,6 +32,8 @@ pub(crate) struct Client {
     authority: String,
     /// What stands before every path.
     prefix: String,
+    /// How long the server may be silent.
+    silence: Duration,
 }
 
 /// An answer.
@@ -56,12 +58,22 @@ impl Client {
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let prefix = if path.is_empty() { String::new() } else { format!("/{path}") };
         let authority = authority.to_owned();
-        Ok(Self { server, authority, prefix })
+        Ok(Self { server, authority, prefix, silence: SILENCE_TIMEOUT })
     }
 
     /// A client of the server that runs on a storage folder of this machine.
     pub(crate) fn local(storage_dir: &Path) -> anyhow::Result<Self> {
         Self::to(local(storage_dir)?)
+    }
+
+    /// A client of the server that drives the node whose token this program has, if it has one.
+    pub(crate) fn of_node(settings: &Settings) -> anyhow::Result<Option<Self>> {
+        node_server(settings)?.map(Self::to).transpose()
+    }
+
+    /// The same where an answer may take longer.
+    pub(crate) fn patient(self, silence: Duration) -> Self {
+        Self { silence, ..self }
     }
 
     /// The server's address.
@@ -87,7 +99,7 @@ impl Client {
         body: Option<&Value>,
     ) -> anyhow::Result<Reply> {
         let request = self.request(method, path, body);
-        let answer = self.connect().and_then(|stream| exchange(stream, &request));
+        let answer = self.connect().and_then(|stream| exchange(stream, &request, self.silence));
         answer.with_context(|| format!("no answer from {}", self.server.url))
     }
 
@@ -140,8 +152,8 @@ impl Client {
     }
 }
 
-fn exchange(mut stream: TcpStream, request: &str) -> io::Result<Reply> {
-    stream.set_read_timeout(Some(SILENCE_TIMEOUT))?;
+fn exchange(mut stream: TcpStream, request: &str, silence: Duration) -> io::Result<Reply> {
+    stream.set_read_timeout(Some(silence))?;
     stream.set_write_timeout(Some(SILENCE_TIMEOUT))?;
     stream.write_all(request.as_bytes())?;
     read_reply(stream)

@@ -51,7 +51,7 @@ impl Operation for TasksBlock {
     type Response = Blocked;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
         let blocked = self.blocked.unwrap_or(true);
         let reason = self.reason.and_then(Prose::stored);

@@ -52,7 +52,7 @@ impl Operation for TasksCloseStep {
     type Response = Closed;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
         let checkpoints = self.checkpoints;
         if !checkpoints.names_the_gate() {

@@ -91,7 +91,7 @@ impl Operation for TasksCloseTask {
     type Response = ClosedTask;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let apply = self.apply.unwrap_or(false);
         let patches = self.patches.unwrap_or_default().into_iter();
         let patches: Vec<CheckedPatch> =

@@ -97,7 +97,7 @@ impl Operation for TasksComplete {
     type Response = StatusChanged;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let to = self.status.unwrap_or(Status::Done);
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {

@@ -43,7 +43,7 @@ impl Operation for TasksContextPack {
     type Response = ContextPack;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let limit = self.delta_limit.unwrap_or(EVENTS_DEFAULT);
         call.read(&self.workspace, |docs| {
             let target = lookup::target(docs, named, Accepts::Any)?;

@@ -87,7 +87,7 @@ impl Operation for TasksDecompose {
     type Response = Decomposed;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let parent = self.parent.map(|word| word.0);
         let steps: Vec<_> = self.steps.into_iter().map(StepInput::whole).collect();
         let Guarded { expected_revision, idempotency_key } = self.guarded;

@@ -53,7 +53,7 @@ impl Operation for TasksDefine {
     type Response = StepChanged;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
         let title = self.title.map(|title| title.0);
         let lines = |lines: Option<Lines>| lines.map(|lines| lines.0);

@@ -7,7 +7,7 @@ use muster_core::{
         Command, Document, Event, Tasks,
         command::{StepSelector, StepTarget},
         id::{EntityId, EntityKind, WorkspaceId},
-        lookup::{self, Target},
+        lookup::{self, Target, Wanted},
         wire::EventView,
     },
 };
@@ -85,7 +85,7 @@ impl Operation for TasksDelete {
     type Response = Removed;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.optional();
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| match &selector {
@@ -100,7 +100,7 @@ impl Operation for TasksDelete {
 
 fn delete_step(
     draft: &mut Draft<'_, Tasks>,
-    named: Option<EntityId>,
+    named: Wanted,
     expected_revision: Option<u64>,
     selector: &StepSelector,
 ) -> Result<Reply, Refusal<Tasks>> {

@@ -77,7 +77,7 @@ impl Operation for TasksEdit {
     type Response = Edited;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let expected = self.guarded.expected_revision;
         let key = self.guarded.idempotency_key.clone();
         let workspace = self.workspace.clone();

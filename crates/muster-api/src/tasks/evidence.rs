@@ -176,7 +176,7 @@ impl Operation for TasksEvidenceCapture {
     type Response = Captured;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.optional();
         let bound = |given: Option<u32>, most: usize| given.map_or(most, |n| n as usize).min(most);
         let bounds = Bounds {
@@ -300,7 +300,7 @@ impl Operation for TasksEvidenceGet {
     type Response = EvidencePage;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let after = read_cursor(self.cursor.as_deref())?;
         let selector = self.step.optional();
         let max_chars = self.budgeted.max_chars;

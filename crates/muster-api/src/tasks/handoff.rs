@@ -49,7 +49,7 @@ impl Operation for TasksHandoff {
     }
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let limit = self.limit.unwrap_or(LINES_DEFAULT);
         call.read(&self.workspace, |docs| {
             let target = lookup::target(docs, named, Accepts::Any)?;

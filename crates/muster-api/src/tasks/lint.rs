@@ -33,7 +33,7 @@ impl Operation for TasksLint {
     type Response = LintView;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         call.read(&self.workspace, |docs| {
             let target = lookup::target(docs, named, Accepts::Any)?;
             let view = LintView::of(docs, &self.workspace, target.id)?;

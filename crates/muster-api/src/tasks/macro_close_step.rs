@@ -155,7 +155,7 @@ impl Operation for TasksMacroCloseStep {
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let workspace = call.workspace(self.workspace)?;
-        let named = self.selection.named()?;
+        let named = call.wanted(&workspace, self.selection.named()?);
         let gate = || Confirmations(Checkpoint::GATE.map(|checkpoint| (checkpoint, true)).into());
         let checkpoints = self.checkpoints.unwrap_or_else(gate);
         if !checkpoints.names_the_gate() {

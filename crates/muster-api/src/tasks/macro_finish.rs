@@ -70,7 +70,7 @@ impl Operation for TasksMacroFinish {
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let workspace = call.workspace(self.workspace)?;
-        let named = self.selection.named()?;
+        let named = call.wanted(&workspace, self.selection.named()?);
         let to = self.status.unwrap_or(Status::Done);
         let max_chars = self.handoff_max_chars;
         let Guarded { expected_revision, idempotency_key } = self.guarded;

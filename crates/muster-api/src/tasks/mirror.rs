@@ -48,7 +48,7 @@ impl Operation for TasksMirror {
     }
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let page = page("cursor", self.cursor.as_deref(), self.limit.unwrap_or(ROWS_DEFAULT))?;
         // Only tasks have steps.
         let accepts =

@@ -164,7 +164,7 @@ impl Operation for TasksTaskAdd {
     type Response = NodeChanged;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let (title, fields) = (self.title.0, self.input.fields());
         let selector = self.parent_step.0;
         let Guarded { expected_revision, idempotency_key } = self.guarded;
@@ -221,7 +221,7 @@ impl Operation for TasksTaskDefine {
     type Response = NodeChanged;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         self.node.check()?;
         let title = self.title.map(|title| title.0);
         let fields = NodeFields { title, ..self.input.fields() };
@@ -263,7 +263,7 @@ impl Operation for TasksTaskDelete {
     type Response = NodeChanged;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         self.node.check()?;
         let (path, id) = (self.node.path, self.node.task_node_id);
         let Guarded { expected_revision, idempotency_key } = self.guarded;

@@ -46,7 +46,7 @@ impl Operation for TasksNote {
     type Response = Noted;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
         let note = self.note.0;
         let Guarded { expected_revision, idempotency_key } = self.guarded;

@@ -235,7 +235,7 @@ impl Operation for TasksPatch {
     type Response = Patched;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let patch = self.patch.check()?;
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {

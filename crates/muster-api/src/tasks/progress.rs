@@ -65,7 +65,7 @@ impl Operation for TasksProgress {
     type Response = Progressed;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
         let completed = self.completed.unwrap_or(true);
         let forces = self.force.unwrap_or(false);

@@ -5,7 +5,7 @@ use muster_core::{
     tasks::{
         Command, Tasks,
         id::{EntityId, WorkspaceId},
-        lookup::{self, Accepts, Target},
+        lookup::{self, Accepts, Target, Wanted},
         view::focus::FocusRestored,
     },
 };
@@ -18,8 +18,8 @@ type Shown = Result<Reply, Refusal<Tasks>>;
 /// What a view is asked to show.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Showing {
-    /// The plan or task named, if any.
-    pub(crate) named: Option<EntityId>,
+    /// The plan or task.
+    pub(crate) named: Wanted,
     /// Whether focus has to stay where it is.
     pub(crate) read_only: bool,
 }
@@ -30,7 +30,7 @@ impl Showing {
         self,
         docs: &Documents<Tasks>,
     ) -> Result<Option<EntityId>, muster_core::Unloaded<Tasks>> {
-        match self.named {
+        match self.named.named {
             Some(id) if !self.read_only && lookup::workspace(docs)?.focus != Some(id) => {
                 Ok(Some(id))
             }

@@ -51,7 +51,10 @@ impl Operation for TasksResume {
     type Response = ResumeView;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let showing = Showing { named: self.selection.named()?, read_only: self.read_only };
+        let showing = Showing {
+            named: call.wanted(&self.workspace, self.selection.named()?),
+            read_only: self.read_only,
+        };
         let requested = self.selection.requested();
         let limit = self.steps_limit.unwrap_or(STEPS_DEFAULT);
         let page = page("steps_cursor", self.steps_cursor.as_deref(), limit)?;

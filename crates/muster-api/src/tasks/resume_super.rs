@@ -68,7 +68,8 @@ impl Operation for TasksResumePack {
     type Response = ResumePack;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let (named, requested) = (self.selection.named()?, self.selection.requested());
+        let (named, requested) =
+            (call.wanted(&self.workspace, self.selection.named()?), self.selection.requested());
         let signals = SignalLimits {
             blockers: SIGNALS_DEFAULT,
             decisions: self.decisions_limit.unwrap_or(SIGNALS_DEFAULT),
@@ -277,7 +278,7 @@ fn show(
     read_only: Option<bool>,
     view: SuperView,
 ) -> Result<Action, Failure> {
-    let (named, requested) = (selection.named()?, selection.requested());
+    let (named, requested) = (call.wanted(workspace, selection.named()?), selection.requested());
     let scope = workspace.clone();
     let showing = Showing { named, read_only: read_only.unwrap_or(false) };
     call.show(workspace, showing, move |docs, target, restored| {

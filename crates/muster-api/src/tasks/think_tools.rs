@@ -46,7 +46,7 @@ impl Operation for ThinkPipeline {
     type Response = PipelineView;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let pipeline = self.think.check()?;
         let workspace = self.workspace.clone();
         call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
@@ -93,7 +93,7 @@ impl Operation for ThinkCard {
     type Response = CardCommitted;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         if !self.card.is_usable() {
             return Err(invalid("card", Reason::Missing, "a title or a text"));
         }
@@ -169,7 +169,7 @@ impl Operation for NotesCommit {
     type Response = NoteView;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let (title, content) = (self.title, self.content.0);
         let format = self.format.unwrap_or_else(|| "text".to_owned());
         let mut meta = self.meta.map(|meta| meta.0).unwrap_or_default();

@@ -39,7 +39,7 @@ impl Operation for TasksVerify {
     type Response = StepChanged;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let named = self.selection.named()?;
+        let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
         let confirmations = self.checkpoints.0;
         change_step(call, &self.workspace, named, self.guarded, move |task| Command::VerifyStep {

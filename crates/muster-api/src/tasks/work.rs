@@ -8,7 +8,7 @@ use muster_core::{
         entity::KeptAnswer,
         history::Addressed,
         id::{EntityId, EntityKind, TaskId, WorkspaceId},
-        lookup::{self, Accepts, Target},
+        lookup::{self, Accepts, Target, Wanted},
         step::Checkpoint,
         wire,
     },
@@ -84,6 +84,13 @@ impl Call<'_> {
             envelope.context.shift_remove("workspace");
         }
         Action::Answered(Box::new(envelope))
+    }
+
+    /// What a call is about: what it names, else what its caller is bound to (RUNS-TIE-3).
+    pub(crate) fn wanted(&self, workspace: &WorkspaceId, named: Option<EntityId>) -> Wanted {
+        let here = self.app.default_workspace() == Some(workspace);
+        let bound = self.app.bound_task().filter(|_| here).map(EntityId::Task);
+        Wanted { named, bound }
     }
 
     /// The workspace named, else the default one (TASKS-WS-2).
@@ -209,7 +216,7 @@ pub(crate) fn failure(workspace: &WorkspaceId, error: ExecuteError<Rejection>) -
 /// Finds the plan or task of a change and checks its revision (TASKS-ARG-7).
 pub(crate) fn guarded_target(
     docs: &Documents<Tasks>,
-    named: Option<EntityId>,
+    named: Wanted,
     expected_revision: Option<u64>,
 ) -> Drafted<Target> {
     let target = lookup::target(docs, named, Accepts::Any)?;
@@ -220,7 +227,7 @@ pub(crate) fn guarded_target(
 /// The same for a call that takes tasks only.
 pub(crate) fn guarded_task(
     docs: &Documents<Tasks>,
-    named: Option<EntityId>,
+    named: Wanted,
     expected_revision: Option<u64>,
 ) -> Drafted<(Target, TaskId)> {
     let target = lookup::target(docs, named, Accepts::Only(EntityKind::Task))?;
@@ -235,7 +242,7 @@ pub(crate) fn guarded_task(
 pub(crate) fn change_step(
     call: &Call<'_>,
     workspace: &WorkspaceId,
-    named: Option<EntityId>,
+    named: Wanted,
     guarded: Guarded,
     command: impl Fn(TaskId) -> Command + Send + 'static,
 ) -> Result<Action, Failure> {

@@ -24,8 +24,37 @@ const CANDIDATES_MAX: u32 = 2;
 pub enum TargetSource {
     /// An argument named it.
     Explicit,
+    /// What the caller is bound to works on it.
+    Bound,
     /// The workspace focus.
     Focus,
+}
+
+/// What a call is about, before it is looked up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wanted {
+    /// What an argument names.
+    pub named: Option<EntityId>,
+    /// What the caller is bound to; it comes before the focus (RUNS-TIE-3).
+    pub bound: Option<EntityId>,
+}
+
+impl From<Option<EntityId>> for Wanted {
+    fn from(named: Option<EntityId>) -> Self {
+        Self { named, bound: None }
+    }
+}
+
+impl Wanted {
+    /// The target that it names without the focus; of a binding only what the call takes.
+    fn target(self, accepts: Accepts) -> Option<Target> {
+        let explicit = self.named.map(|id| Target { id, source: TargetSource::Explicit });
+        let bound = self.bound.filter(|id| match accepts {
+            Accepts::Any => true,
+            Accepts::Only(kind) => id.kind() == kind,
+        });
+        explicit.or_else(|| bound.map(|id| Target { id, source: TargetSource::Bound }))
+    }
 }
 
 /// The resolved target of a call.
@@ -109,10 +138,11 @@ pub fn revision(docs: &Docs, id: EntityId) -> Found<u64> {
     })
 }
 
-/// Finds what a call is about: the explicit target, else focus (TASKS-TGT-3, -5, -6).
-pub fn target(docs: &Docs, explicit: Option<EntityId>, accepts: Accepts) -> Found<Target> {
-    let target = match explicit {
-        Some(id) => Target { id, source: TargetSource::Explicit },
+/// Finds what a call is about: the explicit target, else what the caller is bound to, else focus
+/// (TASKS-TGT-3, -5, -6).
+pub fn target(docs: &Docs, wanted: impl Into<Wanted>, accepts: Accepts) -> Found<Target> {
+    let target = match wanted.into().target(accepts) {
+        Some(target) => target,
         None => match workspace(docs)?.focus {
             Some(id) => Target { id, source: TargetSource::Focus },
             None => return Err(Refusal::rejected(Rejection::NoTarget(candidates(docs, None)?))),

@@ -49,8 +49,12 @@ impl Entry {
         if let Some(body) = &self.body {
             operation["requestBody"] = json!({"content": {"application/json": {"schema": body}}});
         }
-        if self.path == "/api/health" {
-            operation["security"] = json!([]);
+        match self.path {
+            "/api/health" => operation["security"] = json!([]),
+            path if path.starts_with("/api/agent/") => {
+                operation["security"] = json!([{"node": []}]);
+            }
+            _ => {}
         }
         let refused = json_content("The request was refused.", &shape("RunError"));
         for status in self.refusals() {
@@ -101,7 +105,7 @@ impl Entry {
 /// Every route, by its path.
 pub(super) fn paths() -> Map<String, Value> {
     let mut paths: Map<String, Value> = Map::new();
-    for entry in [life(), graph(), history(), answers(), shelf()].into_iter().flatten() {
+    for entry in [life(), graph(), history(), answers(), agents(), shelf()].into_iter().flatten() {
         let item = paths.entry(entry.path).or_insert_with(|| json!({}));
         item[entry.method] = entry.operation();
     }
@@ -283,6 +287,20 @@ fn answers() -> Vec<Entry> {
             "/api/attention",
             "List what waits for a person in all runs, oldest first",
             given(&[("items", list(&item))]),
+        ),
+    ]
+}
+
+fn agents() -> Vec<Entry> {
+    let tool = given(&[("name", text()), ("description", text()), ("schema", object())]);
+    let told = given(&[("runId", text()), ("nodeId", text()), ("tools", list(&tool))]);
+    vec![
+        get("/api/agent/tools", "List the tools of a node, by the token of its agent", told),
+        post(
+            "/api/agent/tools/{tool}",
+            "Call a tool in the name of a node, by the token of its agent",
+            object(),
+            object(),
         ),
     ]
 }

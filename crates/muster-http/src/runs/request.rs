@@ -142,6 +142,11 @@ impl Named {
         self.id("approval", RunCode::UnknownApproval, "approval")
     }
 
+    /// The name of a tool, as it stands there.
+    pub(super) fn tool(&self) -> String {
+        self.0.get("tool").cloned().unwrap_or_default()
+    }
+
     /// The name of a template, as it stands there.
     pub(super) fn template(&self) -> String {
         self.0.get("template").cloned().unwrap_or_default()

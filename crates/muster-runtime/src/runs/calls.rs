@@ -10,9 +10,10 @@ use muster_core::{
         approval::Verdict,
         command::Resolve,
         edge::Actor,
-        event::{ToolCompleted, ToolResult},
-        id::{NodeId, RunId, ToolId, TurnId},
+        event::{ToolCompleted, ToolError, ToolResult},
+        id::{ApprovalId, NodeId, RunId, ToolId, TurnId},
         lookup,
+        provider::{ProviderEvent, ProviderTool},
         view::attention::{self, Attention},
     },
 };
@@ -23,8 +24,10 @@ use tokio::time::Duration;
 use super::{
     packs,
     shared::{AskError, RunEvents, Shared},
-    tools::{self, Called},
+    tokens::Bearer,
+    tools::{self, Called, ToolAnswer},
 };
+use crate::ExecuteError;
 
 /// Besides the time that a person has, so that the core's own timer comes first.
 const MARGIN: Duration = Duration::from_millis(500);
@@ -44,31 +47,109 @@ fn caller(docs: &Documents<Room>, node: NodeId) -> Result<Caller, Refusal<Room>>
     Ok(Caller { turn, hold: Duration::from_secs(seconds.into()) })
 }
 
+/// A call that an agent wants made.
+#[derive(Clone, Debug)]
+pub struct AgentWish {
+    /// Name of the tool.
+    pub name: String,
+    /// Its arguments.
+    pub args: Map<String, Value>,
+}
+
+/// What came of a call that was carried out elsewhere, for the log.
+pub struct Witnessed {
+    /// The outcome.
+    pub result: ToolResult,
+    /// What went wrong.
+    pub error: Option<ToolError>,
+}
+
 /// Makes a call and waits for its outcome, or until a person has had time enough (RUNS-TOOL-5).
-pub(crate) async fn call(
-    shared: &Arc<Shared>,
-    run: RunId,
-    node: NodeId,
-    (name, args): (String, Map<String, Value>),
-) -> Result<Option<ToolCompleted>, AskError> {
-    let known = shared.view(run, move |docs| caller(docs, node)).await?;
+pub(crate) async fn call(shared: &Arc<Shared>, of: Bearer, wish: AgentWish) -> ToolAnswer {
+    let name = wish.name.clone();
+    let answered = made(shared, of, wish).await;
+    let now = shared.engine.now();
+    match answered {
+        Ok(Made::Done(done)) => ToolAnswer::of(&name, &done.result, done.error.as_ref(), now),
+        Ok(Made::Asked(approval)) => ToolAnswer::pending(&name, approval, now),
+        Err(error) => ToolAnswer::failed(&name, &error, now),
+    }
+}
+
+/// How far a call has come.
+enum Made {
+    Done(ToolCompleted),
+    Asked(ApprovalId),
+}
+
+async fn made(shared: &Arc<Shared>, of: Bearer, wish: AgentWish) -> Result<Made, ToolError> {
+    let Bearer { run, node } = of;
+    let known = shared.view(run, move |docs| caller(docs, node)).await.map_err(unmade)?;
     let tool = ToolId(shared.fresh());
     let outcome = shared.await_call(tool);
+    let AgentWish { name, args } = wish;
     let called = Called { turn: known.turn, tool, provider_id: None, name, args };
     let events = match tools::call(shared, run, node, called).await {
         Ok(events) => events,
         Err(error) => {
             shared.leave_call(tool);
-            let result = ToolResult::default();
-            return Ok(Some(ToolCompleted { tool_id: tool, result, error: Some(error) }));
+            return Err(error);
         }
     };
-    let asks = |fact: &Fact| matches!(fact, Fact::ApprovalRequested(_));
-    let asked = events.iter().any(|recorded| asks(&recorded.event.fact));
-    let limit = if asked { known.hold + MARGIN } else { WORK_MAX };
+    let asked = events.iter().find_map(|recorded| {
+        let Fact::ApprovalRequested(asked) = &recorded.event.fact else { return None };
+        Some(asked.approval_id)
+    });
+    let limit = if asked.is_some() { known.hold + MARGIN } else { WORK_MAX };
     let completed = tokio::time::timeout(limit, outcome).await;
     shared.leave_call(tool);
-    Ok(completed.ok().and_then(Result::ok))
+    match (completed, asked) {
+        (Ok(Ok(completed)), _) => Ok(Made::Done(completed)),
+        (_, Some(approval)) => Ok(Made::Asked(approval)),
+        (_, None) => Err(tools::fault("TURN_ENDED", "the call has no outcome")),
+    }
+}
+
+fn unmade(error: AskError) -> ToolError {
+    match error {
+        ExecuteError::Rejected(rejection) => tools::words(&rejection),
+        ExecuteError::Store(failure) => tools::fault("STORE_UNAVAILABLE", failure.0.to_string()),
+    }
+}
+
+/// Has a call carried out elsewhere and tells it; without a turn in flight nobody is told.
+pub(crate) async fn witness<T: Send + 'static>(
+    shared: &Arc<Shared>,
+    of: Bearer,
+    wish: AgentWish,
+    work: impl FnOnce() -> (Witnessed, T) + Send + 'static,
+) -> Result<T, StoreError> {
+    let Bearer { run, node } = of;
+    let live = move |docs: &Documents<Room>| Ok(lookup::node(docs, node)?.live_turn());
+    let turn = shared.view(run, live).await.ok().flatten();
+    let id = ToolId(shared.fresh()).to_string();
+    if let Some(turn) = turn {
+        let tool = ProviderTool { id: id.clone(), name: wish.name, args: wish.args };
+        shared.report(run, Ask::Report { turn, event: ProviderEvent::ToolProposed(tool) }).await;
+        let event = ProviderEvent::ToolStarted { id: id.clone() };
+        shared.report(run, Ask::Report { turn, event }).await;
+    }
+    let done = tokio::task::spawn_blocking(work).await;
+    let (witnessed, answer) = match done {
+        Ok((witnessed, answer)) => (witnessed, Ok(answer)),
+        Err(error) => {
+            let (action, cause) = ("made a call for an agent", error.to_string());
+            let error = Some(tools::fault("FAILED", "the call failed inside the server"));
+            let failure = StoreError::Engine { action, cause };
+            (Witnessed { result: ToolResult::default(), error }, Err(failure))
+        }
+    };
+    if let Some(turn) = turn {
+        let result = tools::bounded(shared, run, (node, turn), witnessed.result).await;
+        let event = ProviderEvent::ToolCompleted { id, result, error: witnessed.error };
+        shared.report(run, Ask::Report { turn, event }).await;
+    }
+    answer
 }
 
 /// Answers an approval; a node that comes to be with it gets what its parent knows.

@@ -26,17 +26,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use muster_core::run::{
-    approval::Resolution,
-    event::{ToolError, ToolResult},
-    id::TurnId,
-    inbox::Item,
-    node::{Process, Provider, Rights},
-    provider::{
-        ModifyAbility, OpenOrder, ProviderCaps, ProviderEvent, ResetAbility, SandboxAbility,
+use muster_core::{
+    Timestamp,
+    run::{
+        approval::Resolution,
+        event::{ToolError, ToolResult},
+        id::TurnId,
+        inbox::Item,
+        node::{Process, Provider, Rights},
+        provider::{
+            ModifyAbility, OpenOrder, ProviderCaps, ProviderEvent, ResetAbility, SandboxAbility,
+        },
+        record::{GlobalMode, Mode},
+        turn::{PromptKind, TurnReason},
     },
-    record::{GlobalMode, Mode},
-    turn::{PromptKind, TurnReason},
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -183,6 +186,8 @@ pub(crate) struct Answered<'a> {
     pub(crate) result: &'a ToolResult,
     /// What went wrong.
     pub(crate) error: Option<&'a ToolError>,
+    /// When it is told.
+    pub(crate) at: Timestamp,
 }
 
 /// A conversation with a program.

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use muster_core::run::node::{DEFAULT_PROFILE, PermissionsMode, Provider};
+use serde::Serialize;
 
 /// Settings of the runs of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct RunsSettings {
 
 /// The command that serves Muster's tools to one agent. What binds it to a node is added to its
 /// variables when the agent is started.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct McpCommand {
     /// The program.
     pub command: String,
@@ -42,6 +43,17 @@ pub struct McpCommand {
     pub args: Vec<String>,
     /// Variables that it gets.
     pub env: BTreeMap<String, String>,
+}
+
+impl McpCommand {
+    /// The same for one node: its variables, and the workspace of its run.
+    pub(crate) fn bound(&self, workspace: Option<&str>, env: &BTreeMap<String, String>) -> Self {
+        let mut bound = self.clone();
+        let workspace = workspace.into_iter().flat_map(|name| ["--workspace", name]);
+        bound.args.extend(workspace.map(str::to_owned));
+        bound.env.extend(env.clone());
+        bound
+    }
 }
 
 /// How a program is spoken to.

@@ -11,9 +11,18 @@ use muster_core::run::{
     id::{NodeId, RunId},
 };
 
+/// The node that a token belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bearer {
+    /// The run.
+    pub run: RunId,
+    /// The node.
+    pub node: NodeId,
+}
+
 /// Tokens by their hashes: what is looked up is never the secret itself.
 #[derive(Default)]
-pub(crate) struct Tokens(Mutex<BTreeMap<String, (RunId, NodeId)>>);
+pub(crate) struct Tokens(Mutex<BTreeMap<String, Bearer>>);
 
 impl Tokens {
     /// Makes a token for the process of a node that is about to start.
@@ -24,39 +33,43 @@ impl Tokens {
         }
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         self.withdraw(node);
-        self.lock().insert(sha256_hex(token.as_bytes()), (run, node));
+        self.lock().insert(sha256_hex(token.as_bytes()), Bearer { run, node });
         token
     }
 
     /// The node that a token belongs to.
-    pub(crate) fn bearer(&self, token: &str) -> Option<(RunId, NodeId)> {
+    pub(crate) fn bearer(&self, token: &str) -> Option<Bearer> {
         self.lock().get(&sha256_hex(token.as_bytes())).copied()
     }
 
     /// The process of a node is gone.
     pub(crate) fn withdraw(&self, node: NodeId) {
-        self.lock().retain(|_, (_, bearer)| *bearer != node);
+        self.lock().retain(|_, bearer| bearer.node != node);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, (RunId, NodeId)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Bearer>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{NodeId, RunId, Tokens};
+    use super::{Bearer, NodeId, RunId, Tokens};
+
+    fn node(node: u128) -> Option<Bearer> {
+        Some(Bearer { run: RunId(1), node: NodeId(node) })
+    }
 
     #[test]
     fn runs_sec_3_a_token_dies_with_its_process() {
         let tokens = Tokens::default();
         let (one, two) = (tokens.issue(RunId(1), NodeId(1)), tokens.issue(RunId(1), NodeId(2)));
         assert_ne!(one, two);
-        assert_eq!(tokens.bearer(&one), Some((RunId(1), NodeId(1))));
+        assert_eq!(tokens.bearer(&one), node(1));
         let again = tokens.issue(RunId(1), NodeId(1));
         assert_eq!(tokens.bearer(&one), None);
         tokens.withdraw(NodeId(1));
         assert_eq!(tokens.bearer(&again), None);
-        assert_eq!(tokens.bearer(&two), Some((RunId(1), NodeId(2))));
+        assert_eq!(tokens.bearer(&two), node(2));
     }
 }

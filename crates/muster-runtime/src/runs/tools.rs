@@ -4,6 +4,7 @@
 mod files;
 mod look;
 mod offer;
+mod outcome;
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
@@ -22,9 +23,10 @@ use muster_core::{
     },
 };
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-pub(crate) use self::offer::offered;
+pub use self::outcome::{AnswerError, ToolAnswer};
+pub(crate) use self::{offer::offered, outcome::bounded};
 use super::{
     bound,
     finish::{redacted, write},
@@ -136,24 +138,6 @@ async fn files_for(shared: &Arc<Shared>, run: RunId, node: NodeId, called: &Call
 pub(crate) fn words(rejection: &Rejection) -> ToolError {
     let (code, message) = offer::refusal(rejection);
     ToolError { message, code: Some(code.to_owned()) }
-}
-
-/// The answer to a call as every tool of Muster gives it (RUNS-TOOL-2).
-pub(crate) fn envelope(name: &str, result: &ToolResult, error: Option<&ToolError>) -> Value {
-    let error = error.map(|error| {
-        let code = error.code.as_deref().unwrap_or("FAILED");
-        json!({"code": code, "message": error.message, "recovery": offer::recovery(code)})
-    });
-    json!({
-        "success": result.ok,
-        "intent": name,
-        "result": result.output,
-        "warnings": [],
-        "suggestions": [],
-        "context": {},
-        "error": error,
-        "timestamp": Value::Null,
-    })
 }
 
 /// What is known of the caller.

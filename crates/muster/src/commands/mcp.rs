@@ -1,14 +1,18 @@
 //! `muster mcp`: one agent on standard input and output.
 
+mod node;
+
 use std::{process::ExitCode, sync::Arc};
 
 use clap::Args;
 use muster_api::{App, AppOptions, Binding, Toolset};
-use muster_mcp::AppBackend;
+use muster_mcp::{AppBackend, Backend, NodeBackend};
 
+use self::node::NodeServer;
 use super::session::named;
 use crate::{
     arguments::toolset_parser,
+    client::Client,
     config::{CTREES_MAX_CHARS, Settings, TOOLSET},
     storage,
 };
@@ -16,7 +20,8 @@ use crate::{
 /// Serve one agent over MCP on stdin and stdout
 ///
 /// An agent starts this itself; several may run at once on the same store, and no server is needed.
-/// It ends when the agent closes its end.
+/// It ends when the agent closes its end. Agents of a run are given one by the server, with the
+/// tools of the run besides.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -60,6 +65,10 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
     };
     let app = Arc::new(App::open(options)?);
     let backend = AppBackend::new(app, workspace.map(|workspace| workspace.to_string()));
-    muster_mcp::serve_stdio(Arc::new(backend))?;
+    let backend: Arc<dyn Backend> = match Client::of_node(settings)? {
+        Some(client) => Arc::new(NodeBackend::new(backend, Arc::new(NodeServer::behind(client)))),
+        None => Arc::new(backend),
+    };
+    muster_mcp::serve_stdio(backend)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,7 @@
 //! `muster serve`: the HTTP server with the status page, REST and MCP.
 
 use std::{
+    collections::BTreeMap,
     fmt::Write as _,
     net::{IpAddr, SocketAddr},
     path::Path,
@@ -13,14 +14,17 @@ use anyhow::Context as _;
 use clap::Args;
 use muster_api::{
     App, AppOptions, Toolset,
-    runs::{RunDriver, RunOptions, RunsSettings},
+    runs::{McpCommand, RunDriver, RunOptions, RunsSettings},
 };
 use muster_http::{AllowedHost, Authentication, Installation, Server, ServerOptions};
 use tokio::runtime;
 
 use crate::{
     arguments::toolset_parser,
-    config::{ALLOW_HOSTS, AUTH, CTREES_MAX_CHARS, SERVER_ADDR, Settings, TOOLSET},
+    config::{
+        ALLOW_HOSTS, AUTH, CLIENT_URL, CTREES_MAX_CHARS, SERVER_ADDR, STORAGE_DIR, Settings,
+        TOOLSET,
+    },
     local_server::WrittenDown,
     output, run_settings, storage,
 };
@@ -125,10 +129,12 @@ pub(crate) struct Serving {
 pub(crate) async fn open(
     app: &Arc<App>,
     options: ServerOptions,
-    runs: RunsSettings,
+    mut runs: RunsSettings,
 ) -> anyhow::Result<Serving> {
-    let storage_dir = options.installation.storage_dir.clone();
+    let (storage_dir, program) =
+        (options.installation.storage_dir.clone(), options.installation.program.clone());
     let server = Server::bind(Arc::clone(app), options).await?;
+    runs.mcp = Some(tools_for_agents(&server, &program, &storage_dir));
     let runs = RunDriver::start(app.engine_handle(), runs).await?;
     app.drive(runs.clone());
     let written_down = write_down(&server, &storage_dir);
@@ -164,6 +170,20 @@ async fn answer(app: Arc<App>, options: ServerOptions, runs: RunsSettings) -> an
     };
     server.run(stop).await;
     Ok(())
+}
+
+/// How agents of runs get Muster's tools. What binds them to their node is added by whoever starts
+/// them (RUNS-TIE-3).
+fn tools_for_agents(server: &Server, program: &Path, storage_dir: &Path) -> McpCommand {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    McpCommand {
+        command: text(program),
+        args: ["mcp", "--toolset", "daily"].map(str::to_owned).into(),
+        env: BTreeMap::from([
+            (CLIENT_URL.row.variables[0].to_owned(), local_url(server)),
+            (STORAGE_DIR.row.variables[0].to_owned(), text(storage_dir)),
+        ]),
+    }
 }
 
 fn write_down(server: &Server, storage_dir: &Path) -> Option<WrittenDown> {

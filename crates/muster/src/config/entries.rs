@@ -28,7 +28,7 @@ const SERVER_ADDR_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7717);
 
 /// All settings in the order in which people see them.
-pub(crate) static ALL: [&dyn Entry; 18] = [
+pub(crate) static ALL: [&dyn Entry; 19] = [
     &STORAGE_DIR,
     &WORKSPACE,
     &LOG_FILTER,
@@ -39,6 +39,7 @@ pub(crate) static ALL: [&dyn Entry; 18] = [
     &TOOLSET,
     &CLIENT_URL,
     &CLIENT_TOKEN,
+    &NODE_TOKEN,
     &PROFILE,
     &CTREES_ENABLED,
     &CTREES_SUMMARY,
@@ -212,6 +213,22 @@ pub(crate) static CLIENT_TOKEN: Setting<Option<Secret>> = Setting {
         ..Row::PLAIN
     },
     reading: Reading::plain(readers::token, server::local_token),
+    show: |token| json!(if token.is_some() { "set" } else { "not set" }),
+};
+
+/// The token of the node of a run that this program serves (RUNS-SEC-3).
+pub(crate) static NODE_TOKEN: Setting<Option<Secret>> = Setting {
+    row: Row {
+        name: "node.token",
+        variables: &["MUSTER_NODE_TOKEN"],
+        form: Form::NotInFile,
+        allowed: "a token of visible ASCII characters",
+        default: "none; the server of a run gives one to every agent that it starts",
+        help: "Node of a run whose tools `muster mcp` has besides, by its token",
+        secret: true,
+        ..Row::PLAIN
+    },
+    reading: Reading::plain(readers::token, |_| Sourced::default(None)),
     show: |token| json!(if token.is_some() { "set" } else { "not set" }),
 };
 

@@ -7,7 +7,7 @@ use muster_http::TOKEN_FILE;
 
 use super::{
     Settings, Source, Sourced,
-    entries::{CLIENT_TOKEN, CLIENT_URL},
+    entries::{CLIENT_TOKEN, CLIENT_URL, NODE_TOKEN},
     readers::{self, Secret},
 };
 use crate::{local_server, storage};
@@ -33,6 +33,13 @@ pub(crate) fn server(settings: &Settings) -> anyhow::Result<Server> {
         );
     };
     Ok(Server { url, source, token: settings.get(&CLIENT_TOKEN)?.value })
+}
+
+/// The server that drives the node whose token this program has; `None` without one.
+pub(crate) fn node_server(settings: &Settings) -> anyhow::Result<Option<Server>> {
+    let token = settings.get(&NODE_TOKEN)?.value;
+    let Some(token) = token else { return Ok(None) };
+    Ok(Some(Server { token: Some(token), ..server(settings)? }))
 }
 
 /// The server that runs on a storage folder of this machine.

@@ -5,7 +5,7 @@ use std::{
     io::{self, BufRead as _, BufReader, Write as _},
     net::SocketAddr,
     path::Path,
-    process::{Child, ChildStdin, ChildStdout, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
 use muster_testkit::server::{Connection, Request};
@@ -41,9 +41,20 @@ impl Agent {
 
     /// The same with more flags.
     pub(crate) fn start_with(storage_dir: &Path, flags: &[&str]) -> Self {
-        let mut child = program::muster(&["mcp", "--storage-dir"])
-            .arg(storage_dir)
-            .args(flags)
+        let mut command = program::muster(&["mcp", "--storage-dir"]);
+        command.arg(storage_dir).args(flags);
+        Self::greet(command)
+    }
+
+    /// The same with variables in its environment.
+    pub(crate) fn start_in(storage_dir: &Path, variables: &[(&str, &str)]) -> Self {
+        let mut command = program::muster(&["mcp", "--storage-dir"]);
+        command.arg(storage_dir).envs(variables.iter().copied());
+        Self::greet(command)
+    }
+
+    fn greet(mut command: Command) -> Self {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())

@@ -9,6 +9,7 @@ mod inputs;
 mod killed;
 mod line;
 mod lists;
+mod node_tools;
 mod nodes;
 mod paging;
 mod places;
@@ -142,6 +143,21 @@ command = ["sh", "-c", '''
 while read -r line; do case "$line" in
   *'"type":"prompt"'*) printf '%s' "$MUSTER_NODE_TOKEN" > told.txt; \
     echo '{"type":"message.assistant.delta","delta":"told"}'; sleep 600;;
+esac; done''']
+
+[profiles.custom.caller]
+command = ["sh", "-c", '''
+while read -r line; do case "$line" in
+  *'"type":"init"'*)
+    mcp=${line#*'"mcp":'}
+    part() { printf '%s' "$mcp" | sed "$1"; }
+    command=$(part 's/.*"command":"\([^"]*\)".*/\1/')
+    arguments=$(part 's/.*"args":\[\([^]]*\)\].*/\1/; s/"//g; s/,/ /g')
+    variables=$(part 's/.*"env":{\([^}]*\)}.*/\1/; s/","/ /g; s/":"/=/g; s/"//g')
+    printf '%s' "$variables" > variables.txt;;
+  *'"type":"prompt"'*)
+    env -i $variables $command $arguments < asked.jsonl > answered.jsonl 2> complaints.txt
+    echo '{"type":"message.assistant.final","content":"Called."}';;
 esac; done''']
 
 [profiles.custom.sleeper]

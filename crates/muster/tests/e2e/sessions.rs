@@ -92,30 +92,30 @@ fn id_of(session: &str) -> &str {
 
 /// One frame of an event stream.
 #[derive(Debug)]
-struct Frame {
+pub(crate) struct Frame {
     /// What the `id:` line says.
     id: Option<u64>,
     /// The event.
-    event: Value,
+    pub(crate) event: Value,
     /// Bytes of its JSON.
     bytes: usize,
 }
 
 impl Frame {
-    fn kind(&self) -> &str {
+    pub(crate) fn kind(&self) -> &str {
         self.event["type"].as_str().unwrap()
     }
 }
 
 /// A connection to an event stream.
-struct Stream {
+pub(crate) struct Stream {
     lines: BufReader<TcpStream>,
     headers: Vec<String>,
 }
 
 impl Stream {
     /// Follows a session; `query` begins with a question mark or is empty.
-    fn open(server: &ServerProcess, session: &str, query: &str) -> Self {
+    pub(crate) fn open(server: &ServerProcess, session: &str, query: &str) -> Self {
         Self::open_with(server, &format!("{session}/events{query}"), None)
     }
 
@@ -162,7 +162,7 @@ impl Stream {
     }
 
     /// The next event; `None` when the stream has ended.
-    fn next(&mut self) -> Option<Frame> {
+    pub(crate) fn next(&mut self) -> Option<Frame> {
         loop {
             let block = self.block()?;
             if block.iter().all(|line| line.starts_with(':')) {

@@ -1,8 +1,6 @@
 //! Calls of Muster's tools that a program makes in its turn.
 
 use muster_core::run::{
-    Ask,
-    artifact::{ArtifactKind, artifact_reference},
     event::{ToolCompleted, ToolResult},
     id::{ToolId, TurnId},
 };
@@ -11,13 +9,9 @@ use tokio::time::Instant;
 
 use super::Driver;
 use crate::runs::{
-    finish,
     provider::Answered,
     tools::{self, Called},
 };
-
-/// Bytes of an outcome that an event holds.
-const OUTPUT_BYTES_MAX: usize = 16 * 1024;
 
 impl Driver {
     /// Makes a call for the program; its outcome comes back through the log.
@@ -44,37 +38,6 @@ impl Driver {
         }
     }
 
-    /// The outcome of a program's own tool: what is too long for an event goes to a file, and its
-    /// beginning and end stay (RUNS-PROV-3).
-    pub(super) async fn bounded(&self, turn: TurnId, mut result: ToolResult) -> ToolResult {
-        let Some(text) = result.output.as_ref().map(|output| match output {
-            Value::String(text) => text.clone(),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::Array(_)
-            | Value::Object(_) => output.to_string(),
-        }) else {
-            return result;
-        };
-        if text.len() <= OUTPUT_BYTES_MAX {
-            return result;
-        }
-        let head = &text[..text.floor_char_boundary(OUTPUT_BYTES_MAX / 2)];
-        let tail = &text[text.ceil_char_boundary(text.len() - OUTPUT_BYTES_MAX / 2)..];
-        let missing = text.len() - head.len() - tail.len();
-        result.output = Some(format!("{head}\n[{missing} bytes left out]\n{tail}").into());
-        result.truncated = Some(true);
-        let whole = finish::redacted(text);
-        let file = finish::write(&self.shared, self.run, ArtifactKind::Log, ("tool.log", &whole));
-        if let Some(file) = file {
-            result.output_ref = Some(artifact_reference(file.id));
-            let (node, turn, file) = (self.node, Some(turn), Box::new(file));
-            self.report(Ask::RecordArtifact { node, turn, file }).await;
-        }
-        result
-    }
-
     /// Gives the outcome of a call to the program that made it.
     pub(super) async fn answer(&mut self, completed: &ToolCompleted) {
         let Some(drive) = self.turn.as_mut() else { return };
@@ -88,6 +51,7 @@ impl Driver {
             name: &name,
             result: &completed.result,
             error: completed.error.as_ref(),
+            at: self.shared.engine.now(),
         };
         let told = self.open.as_mut().map(|open| open.session.answer(&answered));
         if told.is_none_or(|told| told.is_err()) {

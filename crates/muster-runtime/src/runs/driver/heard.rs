@@ -22,7 +22,7 @@ use super::Driver;
 use crate::runs::{
     provider::{Signal, Verdict},
     shared::RunEvents,
-    todos,
+    todos, tools,
 };
 
 /// Signs of life are told this often at most.
@@ -94,7 +94,8 @@ impl Driver {
             }
             ProviderEvent::ToolCompleted { id, result, error } => {
                 self.flush().await;
-                let result = self.bounded(turn, result).await;
+                let place = (self.node, turn);
+                let result = tools::bounded(&self.shared, self.run, place, result).await;
                 let event = ProviderEvent::ToolCompleted { id, result, error };
                 let events = self.report(Ask::Report { turn, event }).await;
                 self.note(&events);

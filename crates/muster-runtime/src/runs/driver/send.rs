@@ -27,6 +27,10 @@ use crate::runs::{
 
 /// Variable that holds the token with which an agent calls Muster's tools.
 const NODE_TOKEN: &str = "MUSTER_NODE_TOKEN";
+/// Variable that names the session of the node.
+const SESSION: &str = "MUSTER_SESSION_ID";
+/// Variable that names the workspace of the run.
+const WORKSPACE: &str = "MUSTER_WORKSPACE";
 
 /// What is known of a turn that is to be sent.
 struct Standing {
@@ -144,7 +148,14 @@ impl Driver {
 
     fn opening(&self, standing: &Standing, runtime_tools: bool) -> Opening {
         let Standing { run, node, turn } = standing;
-        let token = self.shared.tokens.issue(run.id, node.id);
+        let family = Family {
+            mark: self.shared.mark.clone(),
+            run: Some(run.id),
+            node: Some(node.id),
+            tool: None,
+        };
+        let env = self.variables(standing, &family);
+        let mcp = self.shared.settings.mcp.as_ref();
         let known = node.session.resume && node.session.session_id != SESSION_PENDING;
         Opening {
             order: OpenOrder {
@@ -162,15 +173,25 @@ impl Driver {
             mode: run.mode,
             global_mode: run.global_mode,
             tools: tools::offered(node, runtime_tools),
-            family: Family {
-                mark: self.shared.mark.clone(),
-                run: Some(run.id),
-                node: Some(node.id),
-                tool: None,
-            },
-            mcp: self.shared.settings.mcp.clone(),
+            mcp: mcp.map(|mcp| mcp.bound(run.workspace.as_deref(), &env)),
             hook: self.shared.settings.hook.clone(),
-            env: BTreeMap::from([(NODE_TOKEN.to_owned(), token)]),
+            family,
+            env,
         }
+    }
+
+    /// Variables that bind a process to its node. Programs that pass nothing on to the servers that
+    /// they start are told them once more for Muster's own.
+    fn variables(&self, standing: &Standing, family: &Family) -> BTreeMap<String, String> {
+        let Standing { run, node, .. } = standing;
+        let mut variables = vec![
+            (NODE_TOKEN, self.shared.tokens.issue(run.id, node.id)),
+            (SESSION, node.muster_session_id.to_string()),
+        ];
+        variables.extend(run.workspace.clone().map(|workspace| (WORKSPACE, workspace)));
+        variables.extend(family.variables());
+        let named = |(name, value): (&str, String)| (name.to_owned(), value);
+        let served = self.shared.settings.mcp.iter().flat_map(|mcp| mcp.env.clone());
+        variables.into_iter().map(named).chain(served).collect()
     }
 }

@@ -352,18 +352,13 @@ impl Adapter for Agent {
 
 fn setting(opening: &Opening) -> Setting {
     let order = &opening.order;
-    let mcp = opening.mcp.clone().map(|mut mcp| {
-        // Agents that pass nothing on to their servers have to be told.
-        mcp.env.extend(opening.env.clone());
-        mcp
-    });
     Setting {
         cwd: order.workdir.clone(),
         start: order.resume.clone().map_or_else(|| Start::New(fresh_uuid()), Start::Resume),
         gate: order.gate,
         read_only: read_only(order.rights, opening.global_mode),
         model: order.model.clone(),
-        mcp,
+        mcp: opening.mcp.clone(),
         hook: None,
     }
 }

@@ -17,7 +17,7 @@ use tokio::{
 
 use self::{
     reader::{Introduction, Reader},
-    wire::{Decided, Init, Input, OfTurn, PROTOCOL, Plain, Prompt, Resolved, ToolAnswer},
+    wire::{Decided, Init, Input, OfTurn, Outcome, PROTOCOL, Plain, Prompt, Resolved},
 };
 use super::{
     Adapter, Answered, Heard, NO_CAPS, OpenFailure, Opened, Opening, Pending, Probe, Question,
@@ -29,6 +29,7 @@ use crate::runs::{
         stderr::{Gate, Tail},
     },
     settings::{Profile, Protocol},
+    tools::ToolAnswer,
 };
 
 pub(crate) use reader::drain;
@@ -124,6 +125,7 @@ fn init(opening: &Opening) -> Init<'_> {
         effective: order.rights,
         permissions: order.gate,
         tools: &opening.tools,
+        mcp: opening.mcp.as_ref(),
     }
 }
 
@@ -329,11 +331,11 @@ impl Session for Lines {
     }
 
     fn answer(&mut self, answered: &Answered<'_>) -> Result<(), Unreachable> {
-        let answer = ToolAnswer {
+        let answer = Outcome {
             turn_id: answered.turn.to_string(),
             tool_id: answered.id,
             result: answered.result,
-            answer: crate::runs::tools::envelope(answered.name, answered.result, answered.error),
+            answer: ToolAnswer::of(answered.name, answered.result, answered.error, answered.at),
             error: answered.error,
         };
         self.say("tool.result", &answer)

@@ -13,6 +13,7 @@ use muster_core::run::{
 use serde_json::Value;
 
 use super::{Stage, git, input, processes_of};
+use crate::runs::{AgentWish, Bearer};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_is_answered() {
@@ -312,14 +313,13 @@ async fn runs_tool_5_a_call_over_mcp_waits_for_its_approval() {
     stage.until("it works", |stage| stage.node(node).connection.streaming).await;
     let (runs, run) = (stage.runs.clone(), stage.run);
     let args = serde_json::json!({"cmd": "echo approved"}).as_object().cloned().unwrap();
-    let call = tokio::spawn(async move {
-        runs.call_tool(run, node, "command".to_owned(), args).await.unwrap()
-    });
+    let wish = AgentWish { name: "command".to_owned(), args };
+    let call = tokio::spawn(async move { runs.call_tool(Bearer { run, node }, wish).await });
     let approval = stage.asked(node).await;
     let args = serde_json::json!({"cmd": "echo changed"});
     stage.resolve(approval, Verdict::Modified, Some(args)).await;
-    let completed = call.await.unwrap().unwrap();
-    assert_eq!(completed.result.output, Some(Value::String("changed\n".to_owned())));
+    let answer = call.await.unwrap();
+    assert_eq!(answer.result, Some(Value::String("changed\n".to_owned())));
     stage.ask(Ask::InterruptNode { node });
     stage.ended(node, 1).await;
 }

@@ -56,6 +56,9 @@ fn runs_sec_1_everything_but_health_needs_the_token() {
     assert_eq!(server.send(&elsewhere).unwrap().status, 401, "only of the WebSocket");
 }
 
+/// How the routes of agents begin.
+const AGENTS: &str = "/api/agent/";
+
 /// Every route of runs in the document, with an id in the place of each parameter.
 fn documented(server: &ServerProcess) -> Vec<(String, String)> {
     let document = server.send(&server.request("GET", "/openapi.json")).unwrap().json().unwrap();
@@ -106,7 +109,9 @@ fn runs_pit_49_the_token_of_a_node_opens_no_route() {
     let token = std::fs::read_to_string(dir.path().join("told.txt")).unwrap();
     assert!(token.len() > 20, "a node has a token of its own: {token:?}");
     assert_ne!(Some(token.as_str()), server.token());
-    for (method, path) in documented(&server) {
+    // But those that are for agents alone.
+    let others = documented(&server).into_iter().filter(|(_, path)| !path.starts_with(AGENTS));
+    for (method, path) in others {
         let request = Request::new(&method, &path).json(&json!({}));
         let request = request.header("Authorization", &format!("Bearer {token}"));
         assert_eq!(server.send(&request).unwrap().status, 401, "{method} {path}");

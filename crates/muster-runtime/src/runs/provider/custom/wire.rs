@@ -12,7 +12,11 @@ use muster_core::run::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::runs::provider::{NO_CAPS, OfferedTool};
+use crate::runs::{
+    provider::{NO_CAPS, OfferedTool},
+    settings::McpCommand,
+    tools::ToolAnswer,
+};
 
 /// Version of the protocol.
 pub(crate) const PROTOCOL: u32 = 1;
@@ -55,6 +59,8 @@ pub(crate) struct Init<'a> {
     pub(crate) effective: Rights,
     pub(crate) permissions: PermissionsMode,
     pub(crate) tools: &'a [OfferedTool],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) mcp: Option<&'a McpCommand>,
 }
 
 /// What is asked.
@@ -101,11 +107,11 @@ pub(crate) struct OfTurn {
 /// The outcome of a call.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ToolAnswer<'a> {
+pub(crate) struct Outcome<'a> {
     pub(crate) turn_id: String,
     pub(crate) tool_id: &'a str,
     pub(crate) result: &'a ToolResult,
-    pub(crate) answer: Value,
+    pub(crate) answer: ToolAnswer,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<&'a ToolError>,
 }

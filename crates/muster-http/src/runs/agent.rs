@@ -1,0 +1,71 @@
+//! `/api/agent`: the tools of Muster for the agent of one node. Who calls is said by its token,
+//! whatever else the request says (RUNS-TOOL-1).
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{FromRequestParts, State},
+    http::{StatusCode, request::Parts},
+};
+use muster_api::{
+    Json,
+    runs::{AgentWish, Bearer, RunCode, RunDriver, RunFault, witnessed},
+};
+use serde_json::json;
+
+use super::request::{Answer, Asked, Named, Unanswered, json as answer};
+use crate::{guard::NodeToken, site::Site};
+
+/// The agent that sends a request.
+pub(super) struct Agent {
+    driver: RunDriver,
+    bearer: Bearer,
+}
+
+impl FromRequestParts<Arc<Site>> for Agent {
+    type Rejection = Unanswered;
+
+    async fn from_request_parts(head: &mut Parts, site: &Arc<Site>) -> Result<Self, Unanswered> {
+        let driver = site.app.runs().driver()?.clone();
+        let token = head.extensions.remove::<NodeToken>();
+        match token.and_then(|NodeToken(secret)| driver.node_of_token(&secret)) {
+            Some(bearer) => Ok(Self { driver, bearer }),
+            None => {
+                let detail = "no agent that works now has this token";
+                Err(RunFault::new(RunCode::Unauthorized, detail).into())
+            }
+        }
+    }
+}
+
+/// Lists the tools of runs that the node may use now.
+pub(super) async fn list(State(site): State<Arc<Site>>, agent: Agent) -> Answer {
+    let Agent { driver, bearer } = agent;
+    let tools = site.run_blocking(move || driver.tools(bearer)).await?;
+    let tools = tools.map_err(RunFault::from)?;
+    let told = json!({"runId": bearer.run, "nodeId": bearer.node, "tools": tools});
+    Ok(answer(StatusCode::OK, &Json::from(told)))
+}
+
+/// Calls a tool: one of runs, or one of tasks and todos in the name of the node's session. Refusals
+/// are answers, too.
+pub(super) async fn call(
+    State(site): State<Arc<Site>>,
+    agent: Agent,
+    named: Named,
+    asked: Asked,
+) -> Answer {
+    let Agent { driver, bearer } = agent;
+    let wish = AgentWish { name: named.tool(), args: asked.fields };
+    if site.app.registry().get(&wish.name).is_none() {
+        let told = driver.call_tool(bearer, wish).await;
+        return Ok(answer(StatusCode::OK, &Json::of(&told)));
+    }
+    let (app, work) = (Arc::clone(&site.app), wish.clone());
+    let told = driver.witness_call(bearer, wish, move || {
+        let envelope = app.runs().call_for(bearer, work);
+        (witnessed(envelope.as_ref()), envelope)
+    });
+    let envelope = told.await.map_err(RunFault::from)??;
+    Ok(answer(StatusCode::OK, &Json::of(&envelope)))
+}

@@ -1,0 +1,212 @@
+//! Muster's server for the agent of one node of a run: the tools of its run besides those of tasks
+//! and todos.
+//!
+//! Every call goes to the server that drives the run, which knows the node by its token, writes the
+//! call into the log of the run and makes task tools tell the node's session. Listings, resources
+//! and prompts are the plain backend's.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use muster_api::Toolset;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompletionInfo,
+    ContentBlock, GetPromptRequestParams, GetPromptResponse, ListResourcesResult, Prompt,
+    ReadResourceRequestParams, ReadResourceResponse, ResourceTemplate, ServerConfig,
+    SubscriptionFilter, Tool,
+};
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+
+use crate::{
+    app_backend::{AppBackend, with_heartbeat},
+    backend::{Answer, Backend, Call, Following},
+};
+
+/// What the instructions say besides.
+const INSTRUCTIONS: &str = "You are a node of a run: send_handoff and report reach other nodes, \
+     list_nodes shows them. Task tools without a target are about the task that you work on.\n";
+
+/// A tool of a run, as the server that drives it describes it.
+#[derive(Clone, Debug)]
+pub struct RunTool {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// What arguments it takes.
+    pub schema: Map<String, Value>,
+}
+
+/// The way to the server that drives the run. Both calls block.
+pub trait RunServer: Send + Sync + 'static {
+    /// The tools of the run that the node may use now.
+    fn tools(&self) -> Result<Vec<RunTool>, String>;
+
+    /// Calls a tool; answers with its envelope.
+    fn call(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, String>;
+}
+
+/// The backend of one node.
+pub struct NodeBackend {
+    plain: AppBackend,
+    server: Arc<dyn RunServer>,
+    /// The tools of the run as they were last told.
+    known: Mutex<Vec<Tool>>,
+}
+
+impl NodeBackend {
+    /// A node's backend over a plain one.
+    pub fn new(plain: AppBackend, server: Arc<dyn RunServer>) -> Self {
+        Self { plain, server, known: Mutex::default() }
+    }
+
+    /// The tools of the run, asked anew; a server that does not answer leaves them as they were.
+    fn refreshed(&self) -> Vec<Tool> {
+        let told = self.server.tools();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match told {
+            Ok(tools) => *known = tools.into_iter().map(listed).collect(),
+            Err(error) => tracing::warn!(error, "the tools of the run are not known"),
+        }
+        known.clone()
+    }
+
+    /// A tool of the run, whatever it was that was told last.
+    fn of_run(&self, name: &str) -> Option<Tool> {
+        let find = |tools: &[Tool]| tools.iter().find(|tool| tool.name == name).cloned();
+        let known = find(&self.known.lock().unwrap_or_else(PoisonError::into_inner));
+        known.or_else(|| find(&self.refreshed()))
+    }
+}
+
+fn listed(tool: RunTool) -> Tool {
+    Tool::new(tool.name, tool.description, tool.schema)
+}
+
+/// The envelope of a call that did not reach the server, or not as this node.
+fn unreached(tool: &str, message: &str, timestamp: &str) -> Value {
+    json!({
+        "success": false, "intent": tool, "result": {}, "warnings": [], "suggestions": [],
+        "context": {},
+        "error": {
+            "code": "RUN_UNREACHABLE",
+            "message": message,
+            "recovery": "End the turn: the server that drives the run does not know this agent.",
+            "details": {},
+        },
+        "timestamp": timestamp,
+    })
+}
+
+/// The envelope as text and as structure, with its verdict (RUNS-TOOL-2).
+fn result(envelope: Value) -> CallToolResult {
+    let failed = envelope["success"] != true;
+    let mut result = CallToolResult::success(vec![ContentBlock::text(envelope.to_string())]);
+    result.structured_content = Some(envelope);
+    result.is_error = Some(failed);
+    result
+}
+
+impl Backend for NodeBackend {
+    fn describe(&self) -> ServerConfig {
+        let mut config = self.plain.describe();
+        let said = config.instructions.take().unwrap_or_default();
+        config.with_instructions(format!("{INSTRUCTIONS}{said}"))
+    }
+
+    fn toolset(&self) -> Toolset {
+        self.plain.toolset()
+    }
+
+    fn tools(&self, toolset: Toolset) -> Vec<Tool> {
+        let mut tools = self.refreshed();
+        tools.extend(self.plain.tools(toolset));
+        tools
+    }
+
+    fn tool(&self, name: &str) -> Option<Tool> {
+        self.plain.tool(name).or_else(|| self.of_run(name))
+    }
+
+    /// Tools that are not listed stay callable and say why not (RUNS-TOOL-6), so none is unknown
+    /// here; only the server can tell.
+    fn reads_only(&self, name: &str) -> Option<bool> {
+        Some(self.plain.reads_only(name).unwrap_or(false))
+    }
+
+    fn nearest_tool(&self, name: &str) -> String {
+        self.plain.nearest_tool(name)
+    }
+
+    fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        call: Call,
+    ) -> Answer<'_, CallToolResponse> {
+        Box::pin(async move {
+            let (server, held, now) = (Arc::clone(&self.server), call.clone(), self.plain.now());
+            let running = tokio::task::spawn_blocking(move || {
+                let answer = server.call(&request.name, request.arguments.unwrap_or_default());
+                drop(held);
+                result(answer.unwrap_or_else(|error| unreached(&request.name, &error, &now)))
+            });
+            let beat = |seconds| call.report(f64::from(seconds), None, "still working");
+            Ok(with_heartbeat(running, beat).await?.into())
+        })
+    }
+
+    fn resources(&self, cursor: Option<String>) -> Answer<'_, ListResourcesResult> {
+        self.plain.resources(cursor)
+    }
+
+    fn resource_templates(&self) -> Vec<ResourceTemplate> {
+        self.plain.resource_templates()
+    }
+
+    fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        call: Call,
+    ) -> Answer<'_, ReadResourceResponse> {
+        self.plain.read_resource(request, call)
+    }
+
+    fn complete(&self, request: CompleteRequestParams) -> Answer<'_, CompletionInfo> {
+        self.plain.complete(request)
+    }
+
+    fn prompts(&self) -> Vec<Prompt> {
+        self.plain.prompts()
+    }
+
+    fn prompt(&self, request: GetPromptRequestParams, call: Call) -> Answer<'_, GetPromptResponse> {
+        self.plain.prompt(request, call)
+    }
+
+    fn accepted_subscriptions(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.plain.accepted_subscriptions(requested)
+    }
+
+    fn follow(&self, uri: String, changed: mpsc::Sender<String>) -> Answer<'_, Following> {
+        self.plain.follow(uri, changed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{result, unreached};
+
+    #[test]
+    fn runs_tool_2_an_envelope_is_text_and_structure_and_a_verdict() {
+        let refused = result(json!({"success": false, "error": {"code": "NO_EDGE"}}));
+        assert_eq!(refused.is_error, Some(true));
+        assert_eq!(refused.structured_content.unwrap()["error"]["code"], "NO_EDGE");
+        assert_eq!(result(json!({"success": true})).is_error, Some(false));
+        let lost = result(unreached("report", "no answer", "2026-01-01T00:00:00.000Z"));
+        let structure = lost.structured_content.unwrap();
+        assert_eq!((lost.is_error, &structure["intent"]), (Some(true), &json!("report")));
+        assert_eq!(structure["error"]["message"], "no answer");
+    }
+}

@@ -1,0 +1,58 @@
+//! The way from the MCP server of one agent to the server that drives its run.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use muster_mcp::{RunServer, RunTool};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::client::Client;
+
+/// How long a call may take: whatever a person has to approve is answered before that.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// The tools as the server tells them.
+#[derive(Deserialize)]
+struct Listing {
+    tools: Vec<Listed>,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    name: String,
+    description: String,
+    schema: Map<String, Value>,
+}
+
+/// A server that knows the agent's node by its token.
+pub(super) struct NodeServer(Client);
+
+impl NodeServer {
+    /// The server behind a client that presents the token.
+    pub(super) fn behind(client: Client) -> Self {
+        Self(client.patient(ANSWER_TIMEOUT))
+    }
+
+    fn listed(&self) -> anyhow::Result<Vec<RunTool>> {
+        let told = self.0.ask("GET", "/api/agent/tools", None)?;
+        let told: Listing = serde_json::from_value(told).context("the tools cannot be read")?;
+        let tool = |Listed { name, description, schema }| RunTool { name, description, schema };
+        Ok(told.tools.into_iter().map(tool).collect())
+    }
+}
+
+impl RunServer for NodeServer {
+    fn tools(&self) -> Result<Vec<RunTool>, String> {
+        self.listed().map_err(|error| format!("{error:#}"))
+    }
+
+    fn call(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, String> {
+        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            return Err(format!("there is no tool {name:?}"));
+        }
+        let body = Value::Object(arguments);
+        let told = self.0.ask("POST", &format!("/api/agent/tools/{name}"), Some(&body));
+        told.map_err(|error| format!("{error:#}"))
+    }
+}
