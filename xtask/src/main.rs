@@ -1,4 +1,5 @@
-//! Development commands: `cargo xtask test`, `check`, `agents`, `tidy`, `gen`, `bench`, `vectors`.
+//! Development commands: `cargo xtask test`, `check`, `agents`, `tidy`, `gen`, `bench`, `vectors`,
+//! `web`.
 //!
 //! A new command is one module, one variant of [`Job`] and one arm in [`perform`].
 
@@ -11,6 +12,7 @@ mod stages;
 mod suite;
 mod tidy;
 mod vectors;
+mod web;
 mod workspace;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -59,6 +61,15 @@ enum Job {
         /// The file; its format is recognised by its name.
         file: PathBuf,
     },
+    /// Build the page into the program.
+    Web {
+        /// Only prove that the built page is fresh.
+        #[arg(long)]
+        check: bool,
+        /// Take pictures of every view into `target/web/shots`.
+        #[arg(long, conflicts_with = "check")]
+        shots: bool,
+    },
 }
 
 fn main() -> Result<ExitCode> {
@@ -76,6 +87,9 @@ fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
         Job::Gen { check: false } => generate::write(workspace).map(|()| true),
         Job::Bench { quick } => bench::bench(workspace, *quick),
         Job::Vectors { file } => vectors::run(workspace, file),
+        Job::Web { check: true, .. } => web::perform(workspace, web::Wish::Check),
+        Job::Web { shots: true, .. } => web::perform(workspace, web::Wish::Shots),
+        Job::Web { .. } => web::perform(workspace, web::Wish::Build),
     }
 }
 
@@ -89,7 +103,7 @@ fn check(workspace: &Workspace) -> bool {
 }
 
 fn test(workspace: &Workspace) -> bool {
-    let mut stages = Stages::new(9);
+    let mut stages = Stages::new(10);
     stages.run("format", || format(workspace));
     stages.run("tidy", || tidy(workspace));
     stages.run("lints", || lints(workspace));
@@ -99,8 +113,9 @@ fn test(workspace: &Workspace) -> bool {
         stages.run("doctests", || suite::doctests(workspace));
         stages.run("outside", || outside::checks(workspace));
         stages.run("agents", || outside::agents(workspace));
+        stages.run("web", || web::checks(workspace));
     } else {
-        for name in ["generated", "tests", "doctests", "outside", "agents"] {
+        for name in ["generated", "tests", "doctests", "outside", "agents", "web"] {
             stages.leave_out(name, "the build failed");
         }
     }

@@ -5,8 +5,8 @@
 //! What they need is installed from the package registries into `target/outside` and used again
 //! while its lock file is the same. What cannot be installed is skipped with the reason.
 
-mod kit;
-mod process;
+pub(crate) mod kit;
+pub(crate) mod process;
 
 use std::{fs, path::Path, process::Command, time::Duration};
 
@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 
 use crate::{stages::Tally, suite, workspace::Workspace};
 use kit::{NodeKit, PythonKit};
-use process::{Script, Server};
+use process::{Script, Server, counted};
 
 /// Longest run of one client or of the suite for one revision.
 const SCRIPT_TIME_MAX: Duration = Duration::from_secs(120);
@@ -183,13 +183,6 @@ fn judged(name: &str, script: Script) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Reads `N passed, N failed`, the last line of every client.
-fn counted(output: &str) -> Option<Tally> {
-    let (passed, failed) = output.trim_end().lines().last()?.split_once(" passed, ")?;
-    let failed = failed.strip_suffix(" failed")?;
-    Some(Tally { passed: passed.parse().ok()?, failed: failed.parse().ok()?, skipped: 0 })
-}
-
 #[derive(Clone, Copy)]
 enum Language {
     JavaScript,
@@ -258,13 +251,5 @@ mod tests {
         let expected = Verdicts { passed: 1, failed: vec!["tools-list".to_owned()] };
         assert_eq!(Verdicts::read(output), expected);
         assert_eq!(Verdicts::read("no summary"), Verdicts::default());
-    }
-
-    #[test]
-    fn a_client_is_counted_by_its_last_line() {
-        let expected = Tally { passed: 9, failed: 1, skipped: 0 };
-        assert_eq!(counted("ok a\n9 passed, 1 failed\n"), Some(expected));
-        assert_eq!(counted("9 passed, 1 failed\nTraceback"), None);
-        assert_eq!(counted(""), None);
     }
 }

@@ -13,6 +13,7 @@ mod source;
 mod traces;
 mod tree;
 mod vectors;
+mod web;
 
 use std::{fmt, path::Path};
 
@@ -45,7 +46,7 @@ pub(crate) struct Rule {
     check: fn(&Tree) -> Vec<Finding>,
 }
 
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 22] = [
     Rule { id: "layers", check: layers::layers },
     Rule { id: "homes", check: layers::homes },
     Rule { id: "plain-crates", check: layers::plain_crates },
@@ -66,6 +67,8 @@ const RULES: [Rule; 20] = [
     Rule { id: "package-sources", check: traces::package_sources },
     Rule { id: "valid-json", check: vectors::valid_json },
     Rule { id: "every-operation", check: vectors::every_operation },
+    Rule { id: "web-rooms", check: web::rooms },
+    Rule { id: "web-sizes", check: web::sizes },
 ];
 
 /// What each rule found, in the order of the table.

@@ -24,7 +24,7 @@ pub use agent::witnessed;
 pub use approvals::ApprovalsRequest;
 pub use change::Change;
 pub use fault::{RunCode, RunFault};
-pub use files::{PIECE_BYTES, PIECE_BYTES_MAX, providers};
+pub use files::{PIECE_BYTES, PIECE_BYTES_MAX, ProviderEntry, providers};
 pub use history::{ArtifactsRequest, EventsRequest, TurnsRequest};
 pub use list::{RunCursor, RunsRequest};
 pub use muster_runtime::runs::{

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::token::TOKEN_FILE;
 
 /// Where this installation is, as an agent has to name it.
@@ -16,7 +19,7 @@ pub struct Installation {
 }
 
 /// One agent and the ways to connect it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Recipe {
     /// Name of the agent's program.
     pub agent: &'static str,

@@ -7,7 +7,10 @@
 mod body;
 mod hosts;
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Instant, SystemTime},
+};
 
 use axum::{
     body::{Body, HttpBody as _},
@@ -20,7 +23,7 @@ use axum::{
 use crate::{
     dialect::Dialect,
     refusal::{Kind, Refusal},
-    session::Sessions,
+    session::{self, Codes},
     token::Token,
 };
 
@@ -38,8 +41,8 @@ pub(crate) struct Gate {
     pub(crate) hosts: Hosts,
     /// The token; `None` when everybody on this machine may use the server.
     pub(crate) token: Option<Token>,
-    /// Browsers that are signed in.
-    pub(crate) sessions: Sessions,
+    /// Codes that sign a browser in.
+    pub(crate) codes: Codes,
     /// Name of the cookie; holds the port, because browsers share cookies between ports.
     pub(crate) cookie: String,
 }
@@ -65,7 +68,7 @@ pub(crate) struct NodeToken(pub(crate) String);
 
 impl Gate {
     /// Decides on a request by its head alone.
-    fn admit(&self, head: &Parts, now: Instant) -> Result<Access, Refusal> {
+    fn admit(&self, head: &Parts, now: SystemTime) -> Result<Access, Refusal> {
         self.hosts.check_host(&head.headers, &head.uri)?;
         self.hosts.check_origin(&head.headers)?;
         let access = self.access(head, now);
@@ -75,7 +78,7 @@ impl Gate {
         Ok(access)
     }
 
-    fn access(&self, head: &Parts, now: Instant) -> Access {
+    fn access(&self, head: &Parts, now: SystemTime) -> Access {
         if is_of_agents(head) {
             let presented = bearer(&head.headers).is_some();
             return if presented { Access::Agent } else { Access::Stranger };
@@ -97,7 +100,7 @@ impl Gate {
                 .filter_map(|value| value.to_str().ok())
                 .flat_map(|value| value.split(';'))
                 .filter_map(|pair| pair.trim().split_once('='))
-                .any(|(name, value)| name == self.cookie && self.sessions.holds(value, now))
+                .any(|(name, value)| name == self.cookie && session::holds(token, value, now))
         };
         if proven && signed_in() { Access::Browser } else { Access::Stranger }
     }
@@ -130,7 +133,7 @@ async fn admit_whole(gate: &Gate, request: Request) -> Result<Request, Refusal> 
     let (mut head, mut body) = request.into_parts();
     let declared = body.size_hint().lower();
     let dialect = Dialect::of(head.uri.path());
-    let verdict = gate.admit(&head, Instant::now()).and_then(|access| {
+    let verdict = gate.admit(&head, SystemTime::now()).and_then(|access| {
         body::check_content_type(&head, !body.is_end_stream())?;
         let fits = declared <= dialect.body_bytes_max() as u64;
         fits.then_some(access).ok_or_else(|| body::too_large(dialect))
@@ -167,9 +170,8 @@ fn is_public(head: &Parts) -> bool {
     let reads = [Method::GET, Method::HEAD].contains(&head.method);
     match head.uri.path() {
         "/" | "/health" | "/v1/health" | "/api/health" => reads,
-        "/assets/muster.css" | "/assets/muster.js" | "/assets/muster.svg" => reads,
         "/api/session" => head.method == Method::POST,
-        _ => false,
+        path => reads && path.starts_with("/assets/"),
     }
 }
 

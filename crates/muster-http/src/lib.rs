@@ -4,6 +4,7 @@
 //! not here: the MCP endpoint's protocol (it is mounted as a router), signals and command-line
 //! flags.
 
+mod about;
 mod bridge;
 mod connect;
 mod dialect;
@@ -19,6 +20,7 @@ mod route;
 mod runs;
 mod server;
 mod session;
+mod sign_in;
 mod site;
 mod status;
 mod token;

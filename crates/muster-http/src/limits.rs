@@ -46,7 +46,7 @@ pub const DISCARD_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const DISCARD_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a printed page link can be used, once.
 pub const CODE_LIFETIME: Duration = Duration::from_secs(15 * 60);
-/// How long a browser stays signed in while the server runs.
+/// Page links that wait to be used; the oldest makes room for a new one.
+pub const CODES_MAX: usize = 64;
+/// How long a browser stays signed in.
 pub const SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// Browsers signed in at once; the oldest is signed out for a new one.
-pub const SESSIONS_MAX: usize = 64;

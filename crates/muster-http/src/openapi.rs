@@ -124,7 +124,9 @@ fn fixed_paths() -> Map<String, Value> {
     let listing =
         read("List the operations with their schemas", json_content("All.", &object), false);
     let document = read("This document", json_content("OpenAPI 3.1.", &object), false);
-    let page = read("The status page", json!({"description": "HTML."}), true);
+    let page = read("The page", json!({"description": "HTML."}), true);
+    let about = json!({"$ref": "#/components/schemas/About"});
+    let about = read("Describe this server", json_content("This server.", &about), false);
     let mcp = json!({
         "summary": "MCP over streamable HTTP",
         "description": "Speaks JSON-RPC; `?toolset=core|daily|full` chooses what tools/list shows.",
@@ -133,6 +135,7 @@ fn fixed_paths() -> Map<String, Value> {
     });
     let paths = [
         ("/api/ops", json!({"get": listing})),
+        ("/api/about", json!({"get": about})),
         ("/api/session", json!({"post": session_operation()})),
         ("/openapi.json", json!({"get": document})),
         ("/", json!({"get": page})),

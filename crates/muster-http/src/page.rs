@@ -1,122 +1,111 @@
-//! The status page of this server, its assets, and how a browser is signed in.
+//! The page that people keep open: the bundle that `cargo xtask web` built, inside this program.
+//!
+//! Everything but the first file is named after its content, so a browser may keep it for good; the
+//! first is asked for again each time and tagged with its hash. No file holds anything secret: what
+//! the page shows it fetches, and the security layer stands before that.
 
-mod html;
-mod render;
+mod bundle;
 
-use std::{sync::Arc, time::Instant};
+use std::sync::LazyLock;
 
 use axum::{
-    Extension,
     body::{Body, Bytes},
-    extract::State,
-    http::{HeaderValue, Response, StatusCode, header},
+    extract::Path,
+    http::{HeaderMap, HeaderValue, Response, StatusCode, header},
     response::IntoResponse as _,
 };
-use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 
-use crate::{
-    guard::Access,
-    limits::SESSION_LIFETIME,
-    openapi as document,
-    refusal::{Kind, Refusal, json_response, text_response},
-    site::Site,
-    status,
-};
-use render::View;
+use crate::refusal::{Kind, Refusal};
 
-const STYLESHEET: &str = include_str!("page/muster.css");
-const SCRIPT: &str = include_str!("page/muster.js");
-const ICON: &str = include_str!("page/muster.svg");
-const HTML: &str = "text/html; charset=utf-8";
+/// A file of the bundle.
+struct File {
+    name: &'static str,
+    bytes: &'static [u8],
+}
 
-/// The status page; strangers get the page that signs them in.
-pub(crate) async fn show(
-    State(site): State<Arc<Site>>,
-    Extension(access): Extension<Access>,
-) -> Response<Body> {
-    if access == Access::Stranger {
-        let mut response = text_response(StatusCode::UNAUTHORIZED, HTML, render::sign_in_page());
-        let challenge = HeaderValue::from_static("Bearer realm=\"muster\"");
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
-        return response;
-    }
-    let app = Arc::clone(&site.app);
-    let view = match site.run_blocking(move || status::read(&app)).await {
-        Ok(store) => View::new(&site, store),
-        Err(refusal) => return refusal.into_response(),
+/// The first file.
+const INDEX: &[u8] = include_bytes!("page/bundle/index.html");
+
+/// Kept for good, because another content has another name.
+const FOR_GOOD: &str = "public, max-age=31536000, immutable";
+
+static INDEX_TAG: LazyLock<String> = LazyLock::new(|| {
+    let hash = Sha256::digest(INDEX);
+    let digits: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    format!("\"{digits}\"")
+});
+
+/// The page itself; what it shows depends on what it is then allowed to fetch.
+pub(crate) async fn index(headers: HeaderMap) -> Response<Body> {
+    let tag = INDEX_TAG.as_str();
+    let known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| known == tag);
+    let mut response = if known {
+        let mut unchanged = Response::new(Body::empty());
+        *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
+        unchanged
+    } else {
+        served(INDEX, "text/html; charset=utf-8")
     };
-    text_response(StatusCode::OK, HTML, render::status_page(&view))
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.extend(HeaderValue::from_str(tag).ok().map(|tag| (header::ETAG, tag)));
+    response
 }
 
-/// The page's stylesheet.
-pub(crate) async fn stylesheet() -> Response<Body> {
-    text_response(StatusCode::OK, "text/css; charset=utf-8", STYLESHEET)
+/// A file that the page names.
+pub(crate) async fn asset(Path(name): Path<String>) -> Response<Body> {
+    let Some(file) = bundle::FILES.iter().find(|file| file.name == name) else {
+        let recovery = "load the page again: it names the files of this version";
+        return Refusal::new(Kind::UnknownRoute, "the page has no such file", recovery)
+            .into_response();
+    };
+    let mut response = served(file.bytes, content_type(file.name));
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(FOR_GOOD));
+    response
 }
 
-/// The page's script.
-pub(crate) async fn script() -> Response<Body> {
-    text_response(StatusCode::OK, "text/javascript; charset=utf-8", SCRIPT)
+fn served(bytes: &'static [u8], content_type: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::from(Bytes::from_static(bytes)));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
 }
 
-/// The page's icon.
-pub(crate) async fn icon() -> Response<Body> {
-    text_response(StatusCode::OK, "image/svg+xml", ICON)
+fn content_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some(_) | None => "application/octet-stream",
+    }
 }
 
-/// The OpenAPI document.
-pub(crate) async fn openapi(State(site): State<Arc<Site>>) -> Response<Body> {
-    json_response(StatusCode::OK, document::document(site.app.registry()).to_string())
-}
+#[cfg(test)]
+mod tests {
+    use super::{INDEX, bundle::FILES, content_type};
 
-/// What a browser presents to be signed in: the code of a link, or the token itself.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SignIn {
-    code: Option<String>,
-    token: Option<String>,
-}
-
-/// Exchanges a one-time code, or the token, for the cookie.
-pub(crate) async fn sign_in(State(site): State<Arc<Site>>, body: Bytes) -> Response<Body> {
-    match sign_browser_in(&site, &body) {
-        Ok(cookie) => {
-            let mut response = Response::new(Body::empty());
-            *response.status_mut() = StatusCode::NO_CONTENT;
-            response.headers_mut().insert(header::SET_COOKIE, cookie);
-            response
+    #[test]
+    fn every_file_that_the_page_names_is_there_with_a_type() {
+        let html = std::str::from_utf8(INDEX).unwrap();
+        let mut named = html.split("\"/assets/").skip(1).peekable();
+        assert!(named.peek().is_some());
+        for rest in named {
+            let name = rest.split('"').next().unwrap();
+            assert!(FILES.iter().any(|file| file.name == name), "{name}");
         }
-        Err(refusal) => refusal.into_response(),
+        for file in FILES {
+            assert_ne!(content_type(file.name), "application/octet-stream", "{}", file.name);
+        }
     }
-}
 
-fn sign_browser_in(site: &Site, body: &[u8]) -> Result<HeaderValue, Refusal> {
-    let invalid = |_| {
-        let recovery = "send {\"code\":\"…\"} from a printed link, or {\"token\":\"…\"}";
-        Refusal::new(Kind::InvalidInput, "the body is no sign-in", recovery)
-    };
-    let presented: SignIn = serde_json::from_slice(body).map_err(invalid)?;
-    let (gate, now) = (&site.gate, Instant::now());
-    let by_code = presented.code.is_some_and(|code| gate.sessions.redeem(&code, now));
-    let by_token = match (&gate.token, presented.token) {
-        (Some(token), Some(presented)) => token.matches(presented.trim()),
-        (Some(_) | None, _) => false,
-    };
-    if !by_code && !by_token {
-        return Err(Refusal::new(
-            Kind::Unauthorized,
-            "the code was used already, is too old, or is wrong",
-            "restart `muster serve` for a fresh link, or paste the token",
-        ));
+    #[test]
+    fn nothing_is_inline_and_nothing_comes_from_elsewhere() {
+        let html = std::str::from_utf8(INDEX).unwrap();
+        assert!(!html.contains("<script>") && !html.contains("style="), "{html}");
+        for attribute in ["src=\"", "href=\""] {
+            for address in html.split(attribute).skip(1) {
+                assert!(address.starts_with('/') && !address.starts_with("//"), "{address:.40}");
+            }
+        }
     }
-    let broken = |cause: String| {
-        tracing::error!(cause, "a browser could not be signed in");
-        Refusal::new(Kind::Internal, "the browser could not be signed in", "try again")
-    };
-    let secret = gate.sessions.open(now).map_err(|error| broken(error.to_string()))?;
-    let cookie = format!(
-        "{}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}",
-        gate.cookie,
-        SESSION_LIFETIME.as_secs()
-    );
-    HeaderValue::try_from(cookie).map_err(|error| broken(error.to_string()))
 }

@@ -33,7 +33,7 @@ use crate::{
         BODY_BYTES_MAX, CALLS_MAX, CONNECTIONS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX,
         HEADER_TIMEOUT, SOCKETS_MAX,
     },
-    session::Sessions,
+    session::Codes,
     site::{Site, router},
     token::{Token, TokenError},
 };
@@ -133,7 +133,7 @@ impl Server {
         let gate = Arc::new(Gate {
             hosts: Hosts::new(address, &options.allowed_hosts),
             token,
-            sessions: Sessions::default(),
+            codes: Codes::default(),
             cookie: format!("muster_{}", address.port()),
         });
         let workspace = app.default_workspace().map(ToString::to_string);
@@ -183,7 +183,7 @@ impl Server {
         if self.site.gate.token.is_none() {
             return Ok(format!("{}/", self.base_url()));
         }
-        let code = self.site.gate.sessions.issue_code(Instant::now())?;
+        let code = self.site.gate.codes.issue(Instant::now())?;
         Ok(format!("{}/#code={code}", self.base_url()))
     }
 

@@ -14,13 +14,13 @@ use tokio::{
 };
 
 use crate::{
-    bridge,
+    about, bridge,
     connect::Installation,
     guard::{self, Gate},
     operations, page,
     refusal::{Kind, Refusal},
     route::{self, Route, get, post},
-    runs,
+    runs, sign_in,
 };
 
 /// What the routes share.
@@ -71,14 +71,13 @@ async fn run_blocking<T: Send + 'static>(
 /// The routes beside those of the bridge and of MCP.
 pub(crate) fn own_routes() -> Vec<Route> {
     vec![
-        get("/", page::show),
-        get("/assets/muster.css", page::stylesheet),
-        get("/assets/muster.js", page::script),
-        get("/assets/muster.svg", page::icon),
-        get("/openapi.json", page::openapi),
+        get("/", page::index),
+        get("/assets/{file}", page::asset),
+        get("/openapi.json", about::openapi),
+        get("/api/about", about::show),
         get("/api/ops", operations::list),
         post("/api/ops/{name}", operations::call),
-        post("/api/session", page::sign_in),
+        post("/api/session", sign_in::sign_in),
     ]
 }
 

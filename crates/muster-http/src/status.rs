@@ -1,9 +1,12 @@
 //! What the page and the health check show of the store.
 
 use muster_api::App;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The store at one moment.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct StoreStatus {
     /// Engine and version.
     pub(crate) engine: String,
@@ -18,7 +21,8 @@ pub(crate) struct StoreStatus {
 }
 
 /// One workspace.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct WorkspaceStatus {
     /// Its name.
     pub(crate) name: String,

@@ -85,6 +85,11 @@ impl Token {
         Self::load(path)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
     }
 
+    /// The secret, to seal cookies with.
+    pub(crate) fn secret(&self) -> &str {
+        &self.0
+    }
+
     /// Whether a presented secret is this token, in time that does not depend on where they differ.
     pub fn matches(&self, presented: &str) -> bool {
         secrets_equal(&self.0, presented)

@@ -20,7 +20,7 @@ pub(crate) const EVERYWHERE: &str = "Common options";
 /// Keeps the work of coding agents, and lets nothing be called done without its proof.
 ///
 /// Muster keeps plans, tasks and steps with their checkpoints and evidence on your own machine.
-/// Agents reach it over MCP, programs over HTTP, you with `muster tasks` and the status page.
+/// Agents reach it over MCP, programs over HTTP, you with `muster tasks` and the page in a browser.
 #[derive(Parser)]
 #[command(
     name = "muster",

@@ -134,7 +134,7 @@ fn said(error: &io::Error) -> String {
 }
 
 /// Runs a command to its end; an error is its last complaint.
-fn finished(command: &mut Command) -> Result<(), String> {
+pub(crate) fn finished(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;
     if output.status.success() {

@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace::line_of;
+use crate::{stages::Tally, workspace::line_of};
 
 /// Longest wait for a server to say where it listens.
 const START_TIME_MAX: Duration = Duration::from_secs(30);
@@ -117,6 +117,13 @@ impl Script {
     }
 }
 
+/// Reads `N passed, N failed`, the last line of every script.
+pub(crate) fn counted(output: &str) -> Option<Tally> {
+    let (passed, failed) = output.trim_end().lines().last()?.split_once(" passed, ")?;
+    let failed = failed.strip_suffix(" failed")?;
+    Some(Tally { passed: passed.parse().ok()?, failed: failed.parse().ok()?, skipped: 0 })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,5 +160,13 @@ mod tests {
         let mut command = shell("echo 'muster listens on http://127.0.0.1:1'; exec sleep 60");
         let server = Server::start(&mut command, place.path(), "server").unwrap();
         assert_eq!(server.text_after("listens on").unwrap(), "http://127.0.0.1:1");
+    }
+
+    #[test]
+    fn a_script_is_counted_by_its_last_line() {
+        let expected = Tally { passed: 9, failed: 1, skipped: 0 };
+        assert_eq!(counted("ok a\n9 passed, 1 failed\n"), Some(expected));
+        assert_eq!(counted("9 passed, 1 failed\nTraceback"), None);
+        assert_eq!(counted(""), None);
     }
 }

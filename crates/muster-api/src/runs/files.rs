@@ -6,10 +6,13 @@ use muster_core::{
         artifact::Artifact,
         id::{ArtifactId, RunId},
         node::Provider,
+        provider::ProviderCaps,
     },
 };
-use muster_runtime::runs::{ArtifactError, CHUNK_BYTES_MAX, Chunk, Runs};
-use serde_json::{Value, json};
+use muster_runtime::runs::{ArtifactError, CHUNK_BYTES_MAX, Chunk, Probe, Runs};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use super::{
     RunDesk, RunTold,
@@ -98,33 +101,59 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
+/// A family of programs that a node can be.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderEntry {
+    /// Its name.
+    pub name: Provider,
+    /// Named commands of the server's configuration.
+    pub profiles: Vec<String>,
+    /// Whether its program was found.
+    pub available: bool,
+    /// What the program calls itself.
+    pub version: Option<String>,
+    /// Whether somebody is logged in, as far as it tells.
+    pub logged_in: Option<bool>,
+    /// Where it was found, or where it was looked for.
+    pub detail: String,
+    /// What it can do, where that is known before it is asked.
+    pub caps: Option<ProviderCaps>,
+}
+
+#[derive(Serialize)]
+struct ProviderList {
+    providers: Vec<ProviderEntry>,
+}
+
 /// The families of programs that a node can be, each with its profiles.
 pub async fn providers(runs: &Runs) -> Json {
     let mut providers = Vec::new();
     for provider in Provider::ALL {
-        let settings = runs.settings();
-        let profiles: Vec<&str> = settings
-            .profiles
-            .keys()
-            .filter(|(of, _)| of == provider)
-            .map(|(_, name)| name.as_str())
-            .collect();
+        let profiles = runs.settings().profiles.keys().filter(|(of, _)| of == provider);
+        let profiles: Vec<String> = profiles.map(|(_, name)| name.clone()).collect();
         let probe = match profiles.first() {
             Some(first) => runs.probe(*provider, first).await,
             None => None,
         };
-        let told: Value = match probe {
-            Some(probe) => json!(probe),
-            None => json!({"available": false, "version": null,
-                "detail": "no profile of this provider is configured"}),
-        };
-        providers.push(json!({
-            "name": provider, "profiles": profiles, "available": told["available"],
-            "version": told["version"], "loggedIn": told["loggedIn"], "detail": told["detail"],
-            "caps": told["caps"],
-        }));
+        let probe = probe.unwrap_or_else(|| Probe {
+            available: false,
+            version: None,
+            logged_in: None,
+            caps: None,
+            detail: "no profile of this provider is configured".to_owned(),
+        });
+        providers.push(ProviderEntry {
+            name: *provider,
+            profiles,
+            available: probe.available,
+            version: probe.version,
+            logged_in: probe.logged_in,
+            detail: probe.detail,
+            caps: probe.caps,
+        });
     }
-    Json::from(json!({"providers": providers}))
+    Json::of(&ProviderList { providers })
 }
 
 #[cfg(test)]

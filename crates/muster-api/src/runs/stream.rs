@@ -16,6 +16,7 @@ use muster_core::{
 };
 use muster_runtime::{Encoded, Follower};
 use muster_store::EventRow;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
@@ -25,7 +26,7 @@ use super::{RunDesk, RunTold, seed};
 const RUN_DELETED: &str = "run.deleted";
 
 /// What a connection is told besides events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
 pub enum StreamWord {
     /// The first frame.

@@ -37,7 +37,7 @@ words! {
 }
 
 /// What is known of a file.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Artifact {
     /// Its id.
@@ -72,7 +72,7 @@ pub struct Artifact {
 }
 
 /// What is known besides: filled for diffs, empty for others.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Metadata {
     /// Of a diff.
     #[serde(flatten)]
@@ -80,7 +80,7 @@ pub struct Metadata {
 }
 
 /// What is known of a diff (RUNS-DIFF-3).
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffMetadata {
     /// Changed paths, sorted and relative.

@@ -17,6 +17,7 @@ pub use facts::{
 };
 pub use turn::{TurnEnded, TurnEnding, TurnMoved, TurnStarted, TurnStep};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -27,7 +28,7 @@ use super::{
 };
 
 /// A fact about a run, with what it is about.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
     /// The node that it is about; of a handoff, the receiver (RUNS-EV-6).
@@ -57,7 +58,7 @@ pub enum Source {
 macro_rules! facts {
     ($($(#[$doc:meta])* $variant:ident($payload:ty) = $name:literal, $source:ident;)*) => {
         /// A fact, in the past tense.
-        #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+        #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "type")]
         pub enum Fact {
             $($(#[$doc])* #[serde(rename = $name)] $variant($payload),)*
@@ -143,32 +144,32 @@ facts! {
 }
 
 /// A piece of text.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Delta {
     /// The piece.
     pub delta: String,
 }
 
 /// A whole thought.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ThoughtFinished {
     /// The thought.
     pub content: String,
 }
 
 /// A run that is gone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RunDeleted {}
 
 /// How many inputs went with a node.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NodeDeleted {
     /// Inputs that nobody will read.
     pub dropped: u32,
 }
 
 /// An edge that is gone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EdgeDeleted {
     /// The edge.
@@ -176,14 +177,14 @@ pub struct EdgeDeleted {
 }
 
 /// A tool call.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
     /// The call.
     pub tool: Tool,
 }
 
 /// An approval and its answer.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalResolved {
     /// The approval.
@@ -193,7 +194,7 @@ pub struct ApprovalResolved {
 }
 
 /// An approval that nothing waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalDetached {
     /// The approval.

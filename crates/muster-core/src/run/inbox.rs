@@ -52,7 +52,7 @@ words! {
 }
 
 /// A message to a node.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
     /// Its id.
@@ -83,7 +83,7 @@ pub struct HandoffStatus {
 }
 
 /// What a handoff carries.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Payload {
     /// In words.
     pub message: String,
@@ -99,7 +99,7 @@ pub struct Payload {
 }
 
 /// How a handoff came about.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EnvelopeMeta {
     /// What it is to its receiver.
@@ -121,7 +121,7 @@ pub struct EnvelopeMeta {
 }
 
 /// A handoff.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Envelope {
     /// What it is.
@@ -144,7 +144,7 @@ pub struct Envelope {
 }
 
 /// What a queued input holds.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Content {
     /// A message, a note, or the outcome of a tool.
@@ -154,7 +154,7 @@ pub enum Content {
 }
 
 /// A queued input.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
     /// Its id: that of its message or envelope.

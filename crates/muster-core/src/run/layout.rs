@@ -3,13 +3,14 @@
 
 use std::{collections::BTreeMap, convert::Infallible};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{id::NodeId, limits::NODES_MAX, moment::Moment};
 use crate::{Address, Aggregate, Documents, Env, Index, Recorded, Refusal, Subject, Unloaded};
 
 /// A place on the screen.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// To the right.
     pub x: f64,
@@ -18,7 +19,7 @@ pub struct Point {
 }
 
 /// What part of the graph is seen.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Viewport {
     /// To the right.
     pub x: f64,
@@ -29,7 +30,7 @@ pub struct Viewport {
 }
 
 /// Where everything stands.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Layout {
     /// Nodes.
@@ -41,7 +42,7 @@ pub struct Layout {
 }
 
 /// Changes of a layout: positions are set one by one, the viewport as a whole.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LayoutChange {
     /// Nodes that were moved.

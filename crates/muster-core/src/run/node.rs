@@ -13,6 +13,7 @@ pub use words::{
     TodoStatus, WaitMode,
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -154,7 +155,7 @@ patched! {
 }
 
 /// The settings of a node that are in force, as `nodeConfigs` shows them.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeConfig {
     /// Its name for people.
@@ -188,7 +189,7 @@ pub struct NodeConfig {
 }
 
 /// How a provider's session is kept.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionConfig {
     /// Whether it is resumed when its process has ended.

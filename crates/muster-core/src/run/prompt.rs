@@ -21,6 +21,7 @@ pub use file::{BlocksFile, SentText};
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -58,7 +59,7 @@ pub struct Source {
 }
 
 /// A role's text, as it was read for this turn.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct RoleText {
     /// Name of the template.
     pub name: String,
@@ -92,7 +93,7 @@ pub enum ToolStyle {
 }
 
 /// The five blocks of an effective prompt.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct Blocks {
     /// What Muster is.
     pub system: String,

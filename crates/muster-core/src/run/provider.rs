@@ -4,6 +4,7 @@
 //! in the order proposed, asked, started, completed and hold `started` back until the provider can
 //! no longer ask; what they leave out is filled in (RUNS-PROV-1).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -169,7 +170,7 @@ fn unchangeable() -> ModifyAbility {
 }
 
 /// What a provider can do; what it cannot is never faked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderCaps {
     /// Text comes piece by piece.

@@ -6,6 +6,7 @@ mod words;
 
 pub use words::{Declarer, GlobalMode, Mode, Phase, PhaseReason, RunStatus, StatusCode};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -21,7 +22,7 @@ use crate::tasks::id::{PlanId, TaskId};
 pub const CONTRACT_VERSION: &str = "1";
 
 /// Why a run has the status it has.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusReason {
     /// The case.
@@ -46,7 +47,7 @@ impl StatusReason {
 }
 
 /// A limit and what is used of it.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Spending {
     /// What is limited.
     pub metric: Metric,
@@ -57,7 +58,7 @@ pub struct Spending {
 }
 
 /// Outcome of the last verification.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Verification {
     /// Whether every required check passed.
@@ -89,7 +90,7 @@ words! {
 }
 
 /// How often each sign of a stall was seen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct StallCounts {
     /// Equal texts in a row.
     pub output: u32,
@@ -102,7 +103,7 @@ pub struct StallCounts {
 }
 
 /// What shows that a run goes in circles (RUNS-LOOP-4).
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Evidence {
     /// The rule.
@@ -128,7 +129,7 @@ pub struct Evidence {
 }
 
 /// A stall that waits for a person.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stall {
     /// Since when.
@@ -142,7 +143,7 @@ pub struct Stall {
 }
 
 /// A run declared done, from the declaration to the end.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Completion {
     /// Who declared it.
@@ -245,7 +246,7 @@ words! {
 }
 
 /// A limit that was warned about, so that it happens once per limit value.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Warned {
     /// What is limited.
     pub metric: Metric,

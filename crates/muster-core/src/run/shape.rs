@@ -50,15 +50,21 @@ macro_rules! patched {
         }
     ) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
+        #[derive(
+            Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
             $($(#[$field_doc])* pub $field: $type,)*
         }
 
         #[doc = concat!("The fields of a [`", stringify!($name), "`] that changed.")]
-        #[derive(Clone, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
+        #[derive(
+            Clone, PartialEq, Debug, Default,
+            serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
         #[serde(rename_all = "camelCase", default)]
+        #[schemars(inline)]
         pub struct $patch {
             $(
                 $(#[$field_doc])*

@@ -1,5 +1,6 @@
 //! A turn: one attempt of a node to answer its inputs, from the prompt to the diff.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -201,7 +202,7 @@ impl TurnReason {
 }
 
 /// An input that a turn has taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Consumed {
     /// What it is.
     pub kind: ItemKind,
@@ -212,7 +213,7 @@ pub struct Consumed {
 }
 
 /// Hashes of what a prompt said, part by part, so that the next one can leave out what is known.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptParts {
     /// The system and role blocks.
@@ -232,7 +233,7 @@ pub struct PromptParts {
 }
 
 /// Files that a turn produced.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TurnArtifacts {
     /// `prompt.full.txt`.
@@ -271,7 +272,7 @@ impl Executor {
 }
 
 /// A tool call as events show it.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
     /// Its id.
@@ -289,7 +290,7 @@ pub struct Tool {
 }
 
 /// A tool call that is not completed yet.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenTool {
     /// The call.
@@ -301,7 +302,7 @@ pub struct OpenTool {
 }
 
 /// A turn.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Turn {
     /// Its id.

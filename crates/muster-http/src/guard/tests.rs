@@ -1,12 +1,16 @@
 //! Who gets through by the head of a request alone; the end-to-end matrix runs against a real
 //! server.
 
-use std::time::Instant;
+use std::time::SystemTime;
 
 use axum::http::{Request, request::Parts};
 
 use super::{Access, Gate, Hosts};
-use crate::{refusal::Kind, session::Sessions, token::Token};
+use crate::{
+    refusal::Kind,
+    session::{self, Codes},
+    token::Token,
+};
 
 const OWN_HOST: (&str, &str) = ("host", "localhost:7717");
 const OWN_ORIGIN: (&str, &str) = ("origin", "http://localhost:7717");
@@ -21,12 +25,11 @@ fn fixture() -> Fixture {
     let directory = tempfile::tempdir().unwrap();
     let token = Token::load_or_create(directory.path()).unwrap();
     let secret = std::fs::read_to_string(directory.path().join("token")).unwrap();
-    let sessions = Sessions::default();
-    let cookie = sessions.open(Instant::now()).unwrap();
+    let cookie = session::open(&token, SystemTime::now()).unwrap();
     let gate = Gate {
         hosts: Hosts::new("127.0.0.1:7717".parse().unwrap(), &[]),
         token: Some(token),
-        sessions,
+        codes: Codes::default(),
         cookie: "muster_7717".to_owned(),
     };
     Fixture {
@@ -45,7 +48,7 @@ fn head(method: &str, path: &str, headers: &[(&str, &str)]) -> Parts {
 }
 
 fn admit(gate: &Gate, parts: &Parts) -> Result<Access, Kind> {
-    gate.admit(parts, Instant::now()).map_err(|refusal| refusal.kind())
+    gate.admit(parts, SystemTime::now()).map_err(|refusal| refusal.kind())
 }
 
 #[test]

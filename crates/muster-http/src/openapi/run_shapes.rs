@@ -1,43 +1,96 @@
 //! Shapes of what the routes of runs take and give, as components of the document.
+//!
+//! What is answered is described by the very types that are written; what may be left out there is
+//! optional here. Readers ignore fields that they do not know (RUNS-GEN-2).
 
-use muster_api::runs::{RunCode, request};
+use muster_api::runs::{ProviderEntry, RunCode, StreamWord, request};
+use muster_core::run::{
+    approval::Approval,
+    artifact::Artifact,
+    edge::Edge,
+    event::Event,
+    node::Node,
+    prompt::BlocksFile,
+    turn::Turn,
+    view::{attention::Attention, snapshot::Snapshot, turns::ItemView},
+};
+use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::bridge_shapes::{one_of, or_null, record, text};
-
-/// What is answered, by name, with the fields that it always has.
-const ANSWERED: [(&str, &str); 7] = [
-    (
-        "Run",
-        "id contractVersion name goal status statusReason phase mode globalMode createdAt \
-         updatedAt cwd checks settings budget usage nodes edges artifacts nodeConfigs approvals \
-         rootNodeId verification stall completion activeTurns artifactCount lastSeq \
-         artifactsTruncated layout",
-    ),
-    (
-        "Node",
-        "id runId label alias roleTemplate provider providerProfile model status blockedReason \
-         held summary lastActivityAt capabilities permissions effective session connection \
-         inboxCount usage budget turn lastTurn orchestrator origin workdir todos",
-    ),
-    ("Edge", "id from to bidirectional type label autoDeliver createdBy createdAt"),
-    ("Turn", "id runId nodeId attempt trigger state startedAt endedAt promptKind status reason"),
-    ("Approval", "approvalId runId nodeId turnId kind tool canModify detached requestedAt status"),
-    ("Artifact", "id runId nodeId kind name path createdAt size sha256 contentType truncated"),
-    ("RunEvent", "id runId seq ts type"),
-];
+use super::bridge_shapes::{flag, one_of, or_null, record, shape, text, whole};
+use crate::about::About;
 
 /// Every shape of runs.
 pub(super) fn schemas() -> Map<String, Value> {
-    let bodies = request::schemas().into_iter();
-    let answered = ANSWERED.iter().map(|(name, fields)| {
-        let fields: Vec<(&str, Value)> =
-            fields.split_whitespace().map(|field| (field, json!(true))).collect();
-        (*name, record(&fields, &[]))
-    });
+    let mut all = answered();
     let codes: Vec<&str> = RunCode::ALL.iter().map(|code| code.name()).collect();
     let fields = [("error", one_of(&codes)), ("detail", text()), ("path", or_null(&text()))];
-    let error = [("RunError", record(&fields, &[]))];
-    let all = bodies.chain(answered).chain(error);
-    all.map(|(name, schema)| (name.to_owned(), schema)).collect()
+    let own = [("RunError", record(&fields, &[])), ("RunEvent", event()), ("StreamFrame", frame())];
+    let bodies = request::schemas().into_iter().chain(own);
+    all.extend(bodies.map(|(name, schema)| (name.to_owned(), schema)));
+    all
+}
+
+/// The types that answers and events are written from, with everything that they hold.
+fn answered() -> Map<String, Value> {
+    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut generator: SchemaGenerator = settings.into_generator();
+    generator.subschema_for::<Snapshot<'_>>();
+    generator.subschema_for::<Node>();
+    generator.subschema_for::<Edge>();
+    generator.subschema_for::<Turn>();
+    generator.subschema_for::<Approval>();
+    generator.subschema_for::<Artifact>();
+    generator.subschema_for::<ItemView>();
+    generator.subschema_for::<Attention>();
+    generator.subschema_for::<ProviderEntry>();
+    generator.subschema_for::<BlocksFile>();
+    generator.subschema_for::<Event>();
+    generator.subschema_for::<StreamWord>();
+    generator.subschema_for::<About>();
+    let mut definitions = generator.take_definitions(true);
+    definitions.values_mut().for_each(part_references);
+    definitions
+}
+
+/// Moves a reference that has fields beside it into a list of its own: many readers of such
+/// documents take a reference for all that there is.
+fn part_references(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.values_mut().for_each(part_references);
+            if map.contains_key("properties")
+                && let Some(reference) = map.remove("$ref")
+            {
+                let fields = std::mem::take(map);
+                map.insert("allOf".to_owned(), json!([{"$ref": reference}, fields]));
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(part_references),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// What every frame and every event begins with.
+fn head(seq: Value) -> Value {
+    let fields = [("id", text()), ("runId", text()), ("ts", text()), ("seq", seq)];
+    record(&fields, &[("snapshot", flag())])
+}
+
+/// An event as it is sent: the place in the log, and the fact.
+fn event() -> Value {
+    let mut event = json!({"allOf": [head(whole()), shape("Event")]});
+    event["description"] = json!(
+        "With `snapshot` it is no event of the log: its `patch` is the whole run as of `seq`."
+    );
+    event
+}
+
+/// What a connection is told besides events.
+fn frame() -> Value {
+    let head = record(&[("id", text()), ("runId", or_null(&text())), ("ts", text())], &[]);
+    json!({"allOf": [head, shape("StreamWord")]})
 }

@@ -189,7 +189,7 @@ fn graph() -> Vec<Entry> {
         get(
             "/api/runs/{run}/nodes/{node}/inbox",
             "Show the queued inputs of a node",
-            given(&[("inbox", list(&object()))]),
+            given(&[("inbox", list(&shape("ItemView")))]),
         ),
         delete(
             "/api/runs/{run}/nodes/{node}/inbox/{item}",
@@ -230,6 +230,7 @@ fn history() -> Vec<Entry> {
         ("nextOffset", or_null(&whole())),
     ]);
     let [limit, cursor] = rows();
+    let frames = json!({"anyOf": [shape("RunEvent"), shape("StreamFrame")]});
     let kinds = one_of(&["diff", "prompt", "log", "transcript", "contextpack", "report"]);
     vec![
         get("/api/runs/{run}/events", "Read events, both ways", events).asked(&[
@@ -253,7 +254,7 @@ fn history() -> Vec<Entry> {
         get("/api/runs/{run}/artifacts/{artifact}", "Read a piece of an artifact", piece)
             .asked(&[("offset", whole()), ("maxBytes", whole())]),
         get("/api/runs/{run}/artifacts/{artifact}/raw", "Take an artifact as it is", json!(true)),
-        get("/ws", "Follow a run, or all, over a WebSocket", shape("RunEvent")).asked(&[
+        get("/ws", "Follow a run, or all, over a WebSocket", frames).asked(&[
             ("runId", text()),
             ("since", whole()),
             ("nodeId", text()),
@@ -266,10 +267,6 @@ fn history() -> Vec<Entry> {
 
 fn answers() -> Vec<Entry> {
     let row = given(&[("runId", text()), ("approval", shape("Approval"))]);
-    let item = record(
-        &[("kind", text()), ("runId", text()), ("title", text()), ("since", text())],
-        &[("nodeId", text()), ("refId", text())],
-    );
     let resolution = json!({"anyOf": [
         record(&[("resolution", shape("ResolutionInput"))], &[("runId", text())]),
         shape("ResolutionInput"),
@@ -281,12 +278,12 @@ fn answers() -> Vec<Entry> {
             "/api/approvals/{approval}/resolve",
             "Answer an approval",
             resolution,
-            given(&[("approvalId", text()), ("resolution", object())]),
+            given(&[("approvalId", text()), ("resolution", shape("Resolution"))]),
         ),
         get(
             "/api/attention",
             "List what waits for a person in all runs, oldest first",
-            given(&[("items", list(&item))]),
+            given(&[("items", list(&shape("Attention")))]),
         ),
     ]
 }
@@ -339,7 +336,7 @@ fn shelf() -> Vec<Entry> {
         get(
             "/api/providers",
             "List the programs that a node can be",
-            given(&[("providers", list(&object()))]),
+            given(&[("providers", list(&shape("ProviderEntry")))]),
         ),
         get("/api/fs/list", "List folders that a run can work in", folders)
             .asked(&[("path", text())]),

@@ -1,4 +1,4 @@
-//! `muster serve`: the HTTP server with the status page, REST and MCP.
+//! `muster serve`: the HTTP server with the page, REST and MCP.
 
 use std::{
     collections::BTreeMap,
@@ -34,10 +34,10 @@ const CALLS_TIMEOUT: Duration = Duration::from_secs(5);
 /// Exit code of a program that a second Ctrl-C ended at once.
 const INTERRUPTED: i32 = 130;
 
-/// Start the HTTP server: status page, REST and MCP over HTTP
+/// Start the HTTP server: page, REST and MCP over HTTP
 ///
 /// Listens on this machine only, and asks every client for the token that is kept in the storage
-/// folder. It prints a link to the status page that works once. Stop it with Ctrl-C: requests under
+/// folder. It prints a link to the page that works once. Stop it with Ctrl-C: requests under
 /// way finish first.
 #[derive(Args)]
 #[command(after_help = "\

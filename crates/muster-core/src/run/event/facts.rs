@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,14 +20,14 @@ use crate::run::{
 };
 
 /// Fields of a run that changed.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RunPatched {
     /// The fields.
     pub patch: Box<RunChange>,
 }
 
 /// A partial run: its own fields, and entries of its maps.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RunChange {
     /// Own fields.
@@ -41,7 +42,7 @@ pub struct RunChange {
 }
 
 /// A phase and the one before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PhaseChanged {
     /// The phase now.
@@ -53,7 +54,7 @@ pub struct PhaseChanged {
 }
 
 /// Both modes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModeChanged {
     /// Who keeps the orchestrator going.
@@ -63,7 +64,7 @@ pub struct ModeChanged {
 }
 
 /// What shows a stall.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RunStalled {
     /// What shows it.
     pub evidence: Evidence,
@@ -123,7 +124,7 @@ words! {
 }
 
 /// A limit that is nearly or fully used up.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct BudgetReached {
     /// Whose limit it is.
     pub scope: Scope,
@@ -138,14 +139,14 @@ pub struct BudgetReached {
 }
 
 /// Fields of a node that changed.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NodePatched {
     /// The fields.
     pub patch: Box<NodePatch>,
 }
 
 /// A node's status and summary.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NodeProgressed {
     /// What it does now.
     pub status: NodeStatus,
@@ -154,14 +155,14 @@ pub struct NodeProgressed {
 }
 
 /// Settings that changed.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NodeConfigured {
     /// One entry per setting.
     pub changes: Vec<SettingChange>,
 }
 
 /// A setting before and after.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SettingChange {
     /// Its name, with dots between levels.
     pub path: String,
@@ -172,7 +173,7 @@ pub struct SettingChange {
 }
 
 /// How and why a context was reset.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NodeReset {
     /// How.
     pub method: ResetMethod,
@@ -181,7 +182,7 @@ pub struct NodeReset {
 }
 
 /// What became of a queued input.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxChanged {
     /// The input.
@@ -191,7 +192,7 @@ pub struct InboxChanged {
 }
 
 /// A line that a program wrote.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NodeLogged {
     /// Where it comes from.
     pub source: LogSource,
@@ -203,7 +204,7 @@ pub struct NodeLogged {
 }
 
 /// What a node changed without the right to.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ViolationFound {
     /// Which right was missing.
     pub rule: ViolationRule,
@@ -212,7 +213,7 @@ pub struct ViolationFound {
 }
 
 /// An edge that was made or changed.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EdgeCreated {
     /// The edge, whole.
     pub edge: Edge,
@@ -222,7 +223,7 @@ pub struct EdgeCreated {
 }
 
 /// A handoff that was delivered.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HandoffSent {
     /// The handoff.
     pub envelope: Envelope,
@@ -231,7 +232,7 @@ pub struct HandoffSent {
 }
 
 /// A message that was queued.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageQueued {
     /// The message.
@@ -246,7 +247,7 @@ pub struct MessageQueued {
 }
 
 /// The whole text of a turn.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TextFinished {
     /// The text.
@@ -256,7 +257,7 @@ pub struct TextFinished {
 }
 
 /// The outcome of a tool call.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCompleted {
     /// The call.
@@ -269,7 +270,7 @@ pub struct ToolCompleted {
 }
 
 /// What a tool gave.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ToolResult {
     /// Whether it worked.
@@ -292,7 +293,7 @@ pub struct ToolResult {
 }
 
 /// What went wrong.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ToolError {
     /// In words.
     pub message: String,
@@ -302,7 +303,7 @@ pub struct ToolError {
 }
 
 /// A question to a person.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRequested {
     /// The approval.
@@ -322,14 +323,14 @@ pub struct ApprovalRequested {
 }
 
 /// A file that is complete.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactCreated {
     /// The file.
     pub artifact: Artifact,
 }
 
 /// What a provider used.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct UsageReported {
     /// Family of program.
     pub provider: Provider,
@@ -341,7 +342,7 @@ pub struct UsageReported {
 }
 
 /// Tokens and cost of one report.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TokenUsage {
     /// Tokens read.

@@ -1,5 +1,6 @@
 //! How far a turn came, as `turn.status` tells it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::run::{
@@ -10,7 +11,7 @@ use crate::run::{
 };
 
 /// A turn came further.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TurnMoved {
     /// Which attempt at the same inputs it is.
     pub attempt: u32,
@@ -20,7 +21,7 @@ pub struct TurnMoved {
 }
 
 /// What happened to a turn.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status")]
 pub enum TurnStep {
     /// It began; its prompt is written.
@@ -53,7 +54,7 @@ pub enum TurnStep {
 }
 
 /// How a turn began.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStarted {
     /// Which turn of the run it is, counted from one.
@@ -85,7 +86,7 @@ pub struct TurnStarted {
 }
 
 /// Why a turn is about to end.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TurnEnding {
     /// Why.
     pub reason: TurnReason,
@@ -95,7 +96,7 @@ pub struct TurnEnding {
 }
 
 /// How a turn ended.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnEnded {
     /// Why.

@@ -41,7 +41,7 @@ pub struct Permissions {
 }
 
 /// What a node may do now (RUNS-MODE-1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rights {
     /// It may write code.
@@ -71,7 +71,7 @@ impl Rights {
 }
 
 /// The provider's session of a node.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderSession {
     /// The provider's own id, `pending` until one is known.
@@ -96,7 +96,7 @@ impl Default for ProviderSession {
 }
 
 /// Whether a provider is there, and its last signs of life.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Connection {
     /// Whether it is there.
@@ -121,7 +121,7 @@ impl Default for Connection {
 }
 
 /// What a blocked node waits for.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BlockedReason {
     /// The case.
@@ -136,7 +136,7 @@ pub struct BlockedReason {
 }
 
 /// The turn that a node has in flight.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LiveTurn {
     /// Its id.
@@ -158,7 +158,7 @@ pub struct LiveTurn {
 }
 
 /// The last turn of a node that ended.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LastTurn {
     /// Its id.
@@ -172,7 +172,7 @@ pub struct LastTurn {
 }
 
 /// A retry that is planned.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Retry {
     /// The attempt that it will be.
@@ -186,7 +186,7 @@ pub struct Retry {
 }
 
 /// Nodes that a node waits for.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitingFor {
     /// Who.
@@ -212,7 +212,7 @@ impl WaitingFor {
 }
 
 /// How often a node's results came again (RUNS-LOOP).
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Repetition {
     /// Hash of the last text.
@@ -228,7 +228,7 @@ pub struct Repetition {
 }
 
 /// Who created a node.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Origin {
     /// The kind.
@@ -242,7 +242,7 @@ pub struct Origin {
 }
 
 /// An entry of a node's todo list.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeTodo {
     /// What is to be done.
@@ -254,7 +254,7 @@ pub struct NodeTodo {
 }
 
 /// What waits in a node's inbox, by what it can wake.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Queue {
     /// Order of the next input that goes to the front.
     pub front: u64,
@@ -295,7 +295,7 @@ impl Queue {
 }
 
 /// A question that an agent asked a person.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
     /// The question.
@@ -307,7 +307,7 @@ pub struct Question {
 }
 
 /// Leave to make one certain call once (RUNS-APP-5).
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Grant {
     /// The approval that it came from.
@@ -319,7 +319,7 @@ pub struct Grant {
 }
 
 /// A provider's process, told apart from a later one with the same number by its start.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Process {
     /// The operating system's number.

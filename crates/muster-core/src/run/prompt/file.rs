@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Blocks, Prompt, RoleText, Source, names};
@@ -12,7 +13,7 @@ use crate::run::{
 };
 
 /// `prompt.blocks.json` (RUNS-PROMPT-6).
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BlocksFile {
     /// The five blocks.
@@ -37,7 +38,7 @@ pub struct BlocksFile {
 }
 
 /// What was sent.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct SentText {
     /// Its hash.
     pub hash: String,

@@ -1,6 +1,7 @@
 //! What waits for a person, in one list over all runs. Each item comes from one document: a pending
 //! approval, a node, or a run; those documents are catalogued, so that nothing else is looked at.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::run::{
@@ -35,7 +36,7 @@ words! {
 }
 
 /// Something that waits for a person.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Attention {
     /// What it is.

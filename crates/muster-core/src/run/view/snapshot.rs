@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -48,7 +49,7 @@ words! {
 }
 
 /// Numbers of a run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
     /// Nodes.
@@ -68,15 +69,19 @@ pub struct Counts {
 }
 
 /// A run as it is served.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Snapshot<'a> {
+#[schemars(rename = "Run")]
+pub struct Snapshot<'a> {
+    /// Its own fields; every one of them is there.
     #[serde(flatten)]
+    #[schemars(with = "Run")]
     run: RunPatch,
     nodes: BTreeMap<NodeId, &'a Node>,
     edges: BTreeMap<EdgeId, &'a Edge>,
     artifacts: BTreeMap<ArtifactId, &'a Artifact>,
     node_configs: BTreeMap<NodeId, NodeConfig>,
+    /// Those that wait for an answer.
     approvals: BTreeMap<ApprovalId, &'a Approval>,
     active_turns: u32,
     artifact_count: u64,

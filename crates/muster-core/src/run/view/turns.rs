@@ -1,5 +1,6 @@
 //! Turns, inputs and artifacts in pages; the text of a turn as far as the log has it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -61,7 +62,7 @@ pub fn artifacts(
 }
 
 /// A queued input with what it holds, as the inbox shows it.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemView {
     /// Its run.

@@ -1,9 +1,9 @@
-//! The status page, signing in, and what is public about a server.
+//! The page, signing in, and what is public about a server.
 
 use muster_testkit::server::{Reply, Request, ServerProcess};
 use serde_json::json;
 
-use crate::program::serve;
+use crate::program::{self, serve};
 
 fn code(server: &ServerProcess) -> String {
     server.page_link().split_once("#code=").unwrap().1.to_owned()
@@ -31,8 +31,8 @@ fn the_printed_link_signs_one_browser_in() {
     let server = serve(&[]);
     let cookie = cookie(&server);
     assert!(!cookie.contains(server.token().unwrap()), "the cookie is not the token");
-    let page = server.send(&Request::new("GET", "/").header("Cookie", &cookie)).unwrap();
-    assert_eq!(page.status, 200);
+    let about = Request::new("GET", "/api/about").header("Cookie", &cookie);
+    assert_eq!(server.send(&about).unwrap().status, 200);
     let again = sign_in(&server, &json!({"code": code(&server)}));
     assert_eq!(again.status, 401, "a code works once");
     assert_eq!(again.json().unwrap()["error"]["code"], "UNAUTHORIZED");
@@ -70,55 +70,76 @@ fn a_signed_in_browser_changes_things_only_from_the_own_page() {
 }
 
 #[test]
-fn the_page_shows_this_server() {
-    let server = serve(&[]);
-    let process = &server;
-    for (workspace, title) in [("acme/site", "One"), ("acme/site", "Two"), ("zoo", "Three")] {
-        let plan = json!({"workspace": workspace, "kind": "plan", "title": title});
-        assert_eq!(process.call("tasks_create", &plan).unwrap().0, 200);
-    }
-    let page = process.send(&process.request("GET", "/")).unwrap();
-    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
-    let html = page.text();
-    let directory = server.storage_dir().display().to_string();
-    for expected in [
-        env!("CARGO_PKG_VERSION"),
-        "SQLite",
-        &directory,
-        "acme/site",
-        "zoo",
-        &format!("http://{}/mcp", process.address()),
-        "claude mcp add",
-        "codex mcp add",
-        "gemini mcp add",
-        &format!("mcp --storage-dir {directory}"),
-        "tasks_create",
-    ] {
-        assert!(html.contains(expected), "{expected} is not on the page");
-    }
-    let row = html.split("acme/site").nth(1).unwrap().split("</tr>").next().unwrap();
-    assert!(row.contains(">2<"), "two plans: {row}");
-    assert!(!html.contains("<script>") && !html.contains("style="), "nothing is inline");
+fn a_browser_stays_signed_in_when_the_server_starts_again() {
+    let storage = tempfile::tempdir().unwrap();
+    let start = || ServerProcess::start(program::path(), storage.path(), &[]).unwrap();
+    let server = start();
+    let cookie = cookie(&server);
+    // Another port has a cookie of another name, and so would another server of this machine.
+    let value = cookie.split_once('=').unwrap().1.to_owned();
+    drop(server);
+    let server = start();
+    let name = format!("muster_{}", server.address().port());
+    let with = |value: &str| {
+        let header = format!("{name}={value}");
+        server.send(&Request::new("GET", "/api/about").header("Cookie", &header)).unwrap().status
+    };
+    assert_eq!(with(&value), 200);
+    let mut forged = value;
+    let last = forged.pop().unwrap();
+    forged.push(if last == '0' { '1' } else { '0' });
+    assert_eq!(with(&forged), 401);
 }
 
 #[test]
-fn the_page_is_complete_without_other_servers() {
+fn the_server_describes_itself_to_those_who_are_signed_in() {
     let server = serve(&[]);
-    let html = server.send(&server.request("GET", "/")).unwrap().text();
-    for attribute in ["src=\"", "<link rel=\"stylesheet\" href=\"", "<a href=\""] {
-        for address in html.split(attribute).skip(1) {
-            assert!(address.starts_with('/') && !address.starts_with("//"), "{address:.40}");
-        }
+    for (workspace, title) in [("acme/site", "One"), ("acme/site", "Two"), ("zoo", "Three")] {
+        let plan = json!({"workspace": workspace, "kind": "plan", "title": title});
+        assert_eq!(server.call("tasks_create", &plan).unwrap().0, 200);
     }
-    for (path, kind) in [
-        ("/assets/muster.css", "text/css; charset=utf-8"),
-        ("/assets/muster.js", "text/javascript; charset=utf-8"),
-        ("/assets/muster.svg", "image/svg+xml"),
-    ] {
-        assert!(html.contains(path), "{path} is used");
-        let asset = server.send(&Request::new("GET", path)).unwrap();
-        assert_eq!((asset.status, asset.header("content-type")), (200, Some(kind)));
-        assert!(!asset.text().contains("http://") || path.ends_with("svg"), "{path}");
+    let reply = server.send(&server.request("GET", "/api/about")).unwrap();
+    let about = reply.json().unwrap();
+    let directory = server.storage_dir().display().to_string();
+    assert_eq!(about["version"], env!("CARGO_PKG_VERSION"));
+    assert!(about["store"]["engine"].as_str().unwrap().starts_with("SQLite"), "{about}");
+    assert!(about["store"]["location"].as_str().unwrap().starts_with(&directory), "{about}");
+    let workspaces = json!([
+        {"name": "acme/site", "plans": 2, "tasks": 0},
+        {"name": "zoo", "plans": 1, "tasks": 0},
+    ]);
+    assert_eq!(about["store"]["workspaces"], workspaces);
+    let agents: Vec<&str> = about["recipes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|row| row["agent"].as_str())
+        .collect();
+    assert_eq!(agents, ["claude", "codex", "gemini"]);
+    let http = about["recipes"][0]["http"].as_str().unwrap();
+    assert!(http.contains(&format!("http://{}/mcp", server.address())), "{http}");
+    assert!(about["operations"].as_array().unwrap().len() >= 12, "{about}");
+}
+
+#[test]
+fn the_page_and_its_files_come_from_this_server_and_can_be_kept() {
+    let server = serve(&[]);
+    let page = server.send(&Request::new("GET", "/")).unwrap();
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    assert_eq!(page.header("cache-control"), Some("no-cache"));
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.contains("script-src 'self'") && !policy.contains("unsafe"), "{policy}");
+    let tag = page.header("etag").unwrap();
+    let again = server.send(&Request::new("GET", "/").header("If-None-Match", tag)).unwrap();
+    assert_eq!((again.status, again.body.len()), (304, 0));
+    let html = page.text();
+    let mut files = html.split("\"/assets/").skip(1).peekable();
+    assert!(files.peek().is_some(), "{html}");
+    for rest in files {
+        let path = format!("/assets/{}", rest.split('"').next().unwrap());
+        let file = server.send(&Request::new("GET", &path)).unwrap();
+        assert_eq!(file.status, 200, "{path}");
+        assert!(file.header("cache-control").unwrap().contains("immutable"), "{path}");
     }
 }
 

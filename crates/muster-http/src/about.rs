@@ -1,0 +1,95 @@
+//! What the page says about this server: version, store, workspaces, operations, and how agents
+//! are connected. Only for those who are signed in, because it names folders.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::State,
+    http::{Response, StatusCode},
+    response::IntoResponse as _,
+};
+use muster_api::Json;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    connect::Recipe,
+    openapi::{self as document, effect_name},
+    refusal::json_response,
+    site::Site,
+    status::{self, StoreStatus},
+};
+
+/// This server.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct About {
+    /// Version of this program.
+    version: &'static str,
+    /// How long the server has been running.
+    uptime_seconds: u64,
+    /// Its address.
+    base_url: String,
+    /// Whether clients need the token.
+    token_needed: bool,
+    /// The token's file.
+    token_file: String,
+    /// The toolset that agents are shown.
+    toolset: String,
+    /// Everything that can be called.
+    operations: Vec<OperationEntry>,
+    /// The store, if it can be read.
+    store: Option<StoreStatus>,
+    /// Why the store cannot be read.
+    store_fault: Option<String>,
+    /// How to connect agents.
+    recipes: Vec<Recipe>,
+}
+
+/// An operation.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct OperationEntry {
+    /// Its name.
+    name: String,
+    /// In a few words.
+    title: String,
+    /// What it does to the store: `read`, `write`, `set` or `destroy`.
+    effect: &'static str,
+}
+
+/// `GET /api/about`.
+pub(crate) async fn show(State(site): State<Arc<Site>>) -> Response<Body> {
+    let app = Arc::clone(&site.app);
+    let (store, store_fault) = match site.run_blocking(move || status::read(&app)).await {
+        Ok(Ok(store)) => (Some(store), None),
+        Ok(Err(cause)) => (None, Some(cause)),
+        Err(refusal) => return refusal.into_response(),
+    };
+    let token_needed = site.gate.token.is_some();
+    let rows = site.app.registry().rows().iter();
+    let about = About {
+        version: env!("CARGO_PKG_VERSION"),
+        uptime_seconds: site.started.elapsed().as_secs(),
+        base_url: site.base_url.clone(),
+        token_needed,
+        token_file: site.installation.token_file(),
+        toolset: site.app.toolset().to_string(),
+        operations: rows
+            .map(|row| OperationEntry {
+                name: row.name.to_owned(),
+                title: row.title.to_owned(),
+                effect: effect_name(row.effect),
+            })
+            .collect(),
+        store,
+        store_fault,
+        recipes: site.installation.recipes(&site.base_url, token_needed),
+    };
+    json_response(StatusCode::OK, Json::of(&about).to_string())
+}
+
+/// The OpenAPI document.
+pub(crate) async fn openapi(State(site): State<Arc<Site>>) -> Response<Body> {
+    json_response(StatusCode::OK, document::document(site.app.registry()).to_string())
+}

@@ -1,0 +1,137 @@
+// A browser, and for each scenario a stage: folders, servers and pages that are gone afterwards.
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { chromium } from "playwright-core";
+
+const MUSTER = process.env.MUSTER ?? resolve(import.meta.dirname, "../../target/debug/muster");
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const SHOTS = process.env.MUSTER_SHOTS ?? resolve(import.meta.dirname, "../../target/web/shots");
+const START_MS_MAX = 30_000;
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export async function launch() {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  return { stage: () => Stage.set(browser), close: () => browser.close() };
+}
+
+/** A program that prints its link, ended with the stage. */
+class Program {
+  constructor(child) {
+    this.child = child;
+    this.output = "";
+    this.ended = new Promise((done) => child.once("exit", done));
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (this.output += text));
+  }
+
+  async line(pattern) {
+    const deadline = Date.now() + START_MS_MAX;
+    for (;;) {
+      const found = pattern.exec(this.output);
+      if (found) return found;
+      if (Date.now() > deadline || this.child.exitCode !== null) throw new Error(`no ${pattern} in:\n${this.output}`);
+      await new Promise((done) => setTimeout(done, 20));
+    }
+  }
+
+  async end(signal = "SIGTERM") {
+    this.child.kill(signal);
+    await this.ended;
+  }
+}
+
+export class Stage {
+  static async set(browser) {
+    const stage = new Stage();
+    stage.folder = mkdtempSync(join(tmpdir(), "muster-web-"));
+    stage.programs = [];
+    stage.contexts = [];
+    stage.complaints = [];
+    stage.browser = browser;
+    mkdirSync(join(stage.folder, "project"));
+    return stage;
+  }
+
+  get storage() {
+    return join(this.folder, "store");
+  }
+
+  get project() {
+    return join(this.folder, "project");
+  }
+
+  /** Programs that nodes can be: `{name: [file, content]}` becomes a profile that runs the file with Node. */
+  write(name, text) {
+    const file = join(this.folder, name);
+    writeFileSync(file, text);
+    return file;
+  }
+
+  start(args, cwd = this.project) {
+    const env = { PATH: process.env.PATH, HOME: this.folder, LANG: "C.UTF-8" };
+    const program = new Program(spawn(MUSTER, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] }));
+    this.programs.push(program);
+    return program;
+  }
+
+  /** A server; its address and the link that signs a browser in. */
+  async serve(port = 0) {
+    const program = this.start(["serve", "--addr", `127.0.0.1:${port}`, "--storage-dir", this.storage]);
+    const [, link] = await program.line(/(http:\/\/[\d.:]+\/#code=\w+)/);
+    const base = link.split("/#")[0];
+    return { program, link, base, port: Number(base.split(":").pop()), call: (...args) => this.call(base, ...args) };
+  }
+
+  /** A request with the token. */
+  async call(base, method, path, body, storage = this.storage) {
+    const token = readFileSync(join(storage, "token"), "utf8").trim();
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const init = { method, headers };
+    if (body !== undefined) init.body = JSON.stringify(body);
+    const response = await fetch(base + path, init);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text ? JSON.parse(text) : undefined;
+  }
+
+  /** A page of its own, with every complaint of the browser kept. */
+  async page(options = {}) {
+    const context = await this.browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    this.contexts.push(context);
+    const page = await context.newPage();
+    page.on("pageerror", (error) => this.complaints.push(`page error: ${error.message}`));
+    page.on("console", (message) => {
+      const text = message.text();
+      const expected = /ERR_CONNECTION|WebSocket connection|status of 40[149]|net::ERR/.test(text);
+      if (message.type() === "error" && !expected) this.complaints.push(`console: ${text}`);
+    });
+    this.current = page;
+    return page;
+  }
+
+  async picture(name) {
+    mkdirSync(SHOTS, { recursive: true });
+    await this.current?.screenshot({ path: join(SHOTS, `${name}.png`) });
+  }
+
+  complaint() {
+    return this.complaints.length > 0 ? new Error(this.complaints.join("\n")) : undefined;
+  }
+
+  async clear() {
+    for (const context of this.contexts) await context.close();
+    for (const program of this.programs) {
+      if (program.child.exitCode === null && program.child.signalCode === null) await program.end("SIGKILL");
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

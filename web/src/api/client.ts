@@ -1,0 +1,139 @@
+// The only place that fetches. Paths, parameters, bodies and answers are those of the OpenAPI file.
+import type { paths } from "./schema";
+
+type Method = "get" | "post" | "patch" | "put" | "delete";
+type PathOf<M extends Method> = {
+  [P in keyof paths]: paths[P] extends Record<M, object> ? P : never;
+}[keyof paths];
+type Operation<P extends keyof paths, M extends Method> = paths[P] extends Record<M, infer O> ? O : never;
+type Content<T> = T extends { content: { "application/json": infer J } } ? J : undefined;
+type Success<O> = O extends { responses: infer R }
+  ? R extends { 200: infer T }
+    ? Content<T>
+    : R extends { 201: infer T }
+      ? Content<T>
+      : undefined
+  : never;
+type Body<O> = O extends { requestBody?: infer B } ? Content<NonNullable<B>> : undefined;
+type Parameters<O> = O extends { parameters: { path?: infer P; query?: infer Q } } ? { path: P; query: Q } : never;
+
+/** What a call may carry. */
+export interface Call<P extends keyof paths, M extends Method> {
+  path?: Parameters<Operation<P, M>>["path"];
+  query?: Parameters<Operation<P, M>>["query"];
+  body?: Body<Operation<P, M>>;
+  signal?: AbortSignal;
+}
+
+/** A refusal in the server's words, or a server that cannot be reached. */
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly hint: string = "",
+  ) {
+    super(message);
+  }
+
+  get offline(): boolean {
+    return this.status === 0;
+  }
+}
+
+type Reach = "unauthorized" | "reached" | "lost";
+type Listener = (fact: Reach) => void;
+const listeners = new Set<Listener>();
+
+/** Tells whether calls get through; answers how to stop. */
+export function onReach(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function tell(fact: Reach): void {
+  for (const listener of listeners) listener(fact);
+}
+
+function address(path: string, parts: object | undefined, query: object | undefined): string {
+  const values = (parts ?? {}) as Record<string, unknown>;
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined && value !== null) search.set(name, String(value));
+  }
+  const text = search.toString();
+  return text ? `${filled}?${text}` : filled;
+}
+
+/** The words of a refusal, whichever of the three surfaces it comes from. */
+function refusal(status: number, body: unknown): Refused {
+  const { error, detail } = (body ?? {}) as { error?: unknown; detail?: unknown };
+  if (typeof error === "string") {
+    const words = typeof detail === "string" ? detail : JSON.stringify(detail ?? error);
+    return new Refused(status, error, words);
+  }
+  const { code, message, recovery } = (error ?? {}) as { code?: string; message?: string; recovery?: string };
+  return new Refused(status, code ?? String(status), message ?? `the server answered ${status}`, recovery ?? "");
+}
+
+async function send(method: Method, url: string, body: unknown, signal?: AbortSignal): Promise<unknown> {
+  const init: RequestInit = { method: method.toUpperCase(), credentials: "same-origin" };
+  if (signal) init.signal = signal;
+  if (body !== undefined) {
+    init.body = JSON.stringify(body);
+    init.headers = { "content-type": "application/json" };
+  }
+  let response: Response;
+  try {
+    response = await fetch(url, init);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    tell("lost");
+    throw new Refused(0, "OFFLINE", "the server cannot be reached", "it is tried again by itself");
+  }
+  tell(response.status === 401 ? "unauthorized" : "reached");
+  const text = await response.text();
+  const answer: unknown = text ? JSON.parse(text) : undefined;
+  if (!response.ok) throw refusal(response.status, answer);
+  return answer;
+}
+
+function caller<M extends Method>(method: M) {
+  return async <P extends PathOf<M>>(path: P, call: Call<P, M> = {}): Promise<Success<Operation<P, M>>> => {
+    const url = address(path, call.path as object | undefined, call.query as object | undefined);
+    const body = method === "post" || method === "patch" || method === "put" ? (call.body ?? {}) : undefined;
+    return (await send(method, url, body, call.signal)) as Success<Operation<P, M>>;
+  };
+}
+
+export const get = caller("get");
+export const post = caller("post");
+export const patch = caller("patch");
+export const put = caller("put");
+export const remove = caller("delete");
+
+type OperationName = keyof paths extends infer P ? (P extends `/api/ops/${infer N}` ? N : never) : never;
+type OperationPath<N extends string> = `/api/ops/${N}` & keyof paths;
+type OperationResult<N extends string> =
+  Success<Operation<OperationPath<N>, "post">> extends { result: infer R } ? R : never;
+
+/** Calls an operation of the registry; answers its result. */
+export async function operation<N extends OperationName>(
+  name: N,
+  input: Body<Operation<OperationPath<N>, "post">>,
+  signal?: AbortSignal,
+): Promise<OperationResult<N>> {
+  const answer = (await send("post", `/api/ops/${name}`, input, signal)) as { result: OperationResult<N> };
+  return answer.result;
+}
+
+/** Signs this browser in with the code of a printed link, or with the token. */
+export async function signIn(secret: { code: string } | { token: string }): Promise<void> {
+  await send("post", "/api/session", secret);
+}
+
+/** Where an artifact can be downloaded. */
+export function artifactAddress(run: string, artifact: string): string {
+  return address("/api/runs/{run}/artifacts/{artifact}/raw", { run, artifact }, undefined);
+}

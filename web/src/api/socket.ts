@@ -1,0 +1,177 @@
+// The events of one run, or of all, over a WebSocket that comes back by itself (RUNS-WS).
+//
+//   open(since) ── hello ── stored events ── live ── new events
+//     ╰─ lost: waits, asks again behind the last number it has seen, so nothing is missed or doubled
+import type { RunEvent, StreamFrame } from "./wire";
+
+export type StreamState =
+  | { kind: "connecting" }
+  | { kind: "catching-up" }
+  | { kind: "live" }
+  | { kind: "waiting"; retryAt: number; attempt: number }
+  | { kind: "ended"; reason: string };
+
+export interface StreamWishes {
+  /** One run; all runs without it. */
+  runId?: string;
+  /** Number of the last event that is known. */
+  since?: number;
+  /** Types of events that are wanted, as the server's filter has them. */
+  types?: string;
+  /** Types that are not. */
+  exclude?: string;
+}
+
+export interface StreamEars {
+  events(batch: RunEvent[]): void;
+  /** Some events will never come; the whole run follows as an event with `snapshot`. */
+  gap(from: number | null, to: number | null): void;
+  state(state: StreamState): void;
+}
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+/** A connection that says nothing for this long is asked whether it is there. */
+const QUIET_MS = 20_000;
+const CLOSED_RUN_DELETED = 4404;
+
+export class Stream {
+  #socket: WebSocket | undefined;
+  #since: number | undefined;
+  #attempt = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #frame: number | undefined;
+  #waiting: RunEvent[] = [];
+  #heard = 0;
+  #watch: ReturnType<typeof setInterval> | undefined;
+  #closed = false;
+
+  constructor(
+    private readonly wishes: StreamWishes,
+    private readonly ears: StreamEars,
+  ) {
+    this.#since = wishes.since;
+    addEventListener("online", this.#retryNow);
+    document.addEventListener("visibilitychange", this.#retryNow);
+    this.#open();
+  }
+
+  close(): void {
+    this.#closed = true;
+    removeEventListener("online", this.#retryNow);
+    document.removeEventListener("visibilitychange", this.#retryNow);
+    this.#drop();
+    clearTimeout(this.#timer);
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+  }
+
+  /** A person, or the network, is back: nobody has to wait for the pause to end. */
+  readonly #retryNow = (): void => {
+    if (this.#closed || this.#socket || document.hidden) return;
+    clearTimeout(this.#timer);
+    this.#open();
+  };
+
+  #address(): string {
+    const query = new URLSearchParams();
+    if (this.wishes.runId) query.set("runId", this.wishes.runId);
+    if (this.wishes.runId && this.#since !== undefined) query.set("since", String(this.#since));
+    if (this.wishes.types) query.set("types", this.wishes.types);
+    if (this.wishes.exclude) query.set("exclude", this.wishes.exclude);
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    return `${scheme}//${location.host}/ws?${query.toString()}`;
+  }
+
+  #open(): void {
+    this.ears.state({ kind: "connecting" });
+    const socket = new WebSocket(this.#address());
+    this.#socket = socket;
+    this.#heard = Date.now();
+    socket.onmessage = (message) => this.#take(socket, String(message.data));
+    socket.onclose = (event) => this.#lost(socket, event.code);
+    this.#watch = setInterval(() => this.#probe(socket), QUIET_MS / 2);
+  }
+
+  /** Silence may be a dead line: an answer is asked for, and without one the line is given up. */
+  #probe(socket: WebSocket): void {
+    const quiet = Date.now() - this.#heard;
+    if (quiet > 2 * QUIET_MS) {
+      this.#lost(socket, 0);
+      socket.close();
+    } else if (quiet > QUIET_MS && socket.readyState === WebSocket.OPEN) {
+      socket.send('{"type":"stream.ping"}');
+    }
+  }
+
+  #take(socket: WebSocket, text: string): void {
+    if (socket !== this.#socket) return;
+    this.#heard = Date.now();
+    const frame = JSON.parse(text) as RunEvent | StreamFrame | { type: "stream.pong" };
+    switch (frame.type) {
+      case "stream.hello":
+        this.#attempt = 0;
+        this.ears.state({ kind: "catching-up" });
+        return;
+      case "stream.live":
+        this.#flush();
+        this.ears.state({ kind: "live" });
+        return;
+      case "stream.gap":
+        this.#flush();
+        this.ears.gap(frame.fromSeq ?? null, frame.toSeq ?? null);
+        return;
+      case "stream.end":
+      case "stream.pong":
+        return;
+      default:
+        this.#queue(frame);
+    }
+  }
+
+  #queue(event: RunEvent): void {
+    if (this.wishes.runId) {
+      // Each number is taken once; a snapshot may go back, because it replaces everything.
+      if (!event.snapshot && this.#since !== undefined && event.seq <= this.#since) return;
+      this.#since = event.seq;
+    }
+    this.#waiting.push(event);
+    // One change of the page per frame, however many events there are; hidden pages have no frames.
+    if (this.#frame !== undefined) return;
+    if (document.hidden) this.#flush();
+    else this.#frame = requestAnimationFrame(() => this.#flush());
+  }
+
+  #flush(): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    this.#frame = undefined;
+    if (this.#waiting.length === 0) return;
+    const batch = this.#waiting;
+    this.#waiting = [];
+    this.ears.events(batch);
+  }
+
+  #drop(): void {
+    clearInterval(this.#watch);
+    const socket = this.#socket;
+    this.#socket = undefined;
+    if (!socket) return;
+    socket.onmessage = null;
+    socket.onclose = null;
+    socket.close();
+  }
+
+  #lost(socket: WebSocket, code: number): void {
+    if (socket !== this.#socket) return;
+    this.#flush();
+    this.#drop();
+    if (this.#closed) return;
+    if (code === CLOSED_RUN_DELETED) {
+      this.ears.state({ kind: "ended", reason: "the run was deleted" });
+      return;
+    }
+    const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#attempt, LONGEST_PAUSE_MS);
+    this.#attempt += 1;
+    this.ears.state({ kind: "waiting", retryAt: Date.now() + pause, attempt: this.#attempt });
+    this.#timer = setTimeout(() => this.#open(), pause);
+  }
+}

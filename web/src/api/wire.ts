@@ -1,0 +1,46 @@
+// Short names for generated wire types. Nothing here says what a type holds.
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+export type About = Schemas["About"];
+export type Approval = Schemas["Approval"];
+export type Artifact = Schemas["Artifact"];
+export type Attention = Schemas["Attention"];
+export type BlocksFile = Schemas["BlocksFile"];
+export type Check = Schemas["Check"];
+export type Edge = Schemas["Edge"];
+export type EdgeInput = Schemas["EdgeInput"];
+export type Envelope = Schemas["Envelope"];
+export type InboxItem = Schemas["ItemView"];
+export type Layout = Schemas["Layout"];
+export type Message = Schemas["Message"];
+export type Node = Schemas["Node"];
+export type NodeConfig = Schemas["NodeConfig"];
+export type NodeInput = Schemas["NodeInput"];
+export type NodePatch = Schemas["NodePatch"];
+export type NodeStatus = Schemas["NodeStatus"];
+export type Phase = Schemas["Phase"];
+export type Provider = Schemas["ProviderEntry"];
+export type Resolution = Schemas["ResolutionInput"];
+export type Run = Schemas["Run"];
+export type RunEvent = Schemas["RunEvent"];
+export type RunInput = Schemas["RunInput"];
+export type RunPatch = Schemas["RunPatch"];
+export type RunStatus = Schemas["RunStatus"];
+export type Stall = Schemas["Stall"];
+export type StreamFrame = Schemas["StreamFrame"];
+export type Tool = Schemas["Tool"];
+export type ToolResult = Schemas["ToolResult"];
+export type Turn = Schemas["Turn"];
+export type Usage = Schemas["Usage"];
+
+export type Session = Schemas["Session"];
+export type SessionEvent = Schemas["SessionEvent"];
+export type TodoLists = Schemas["TodoLists"];
+export type TreePage = Schemas["TreePage"];
+export type TreeSummary = Schemas["TreeSummary"];
+export type TreeText = Schemas["TreeText"];
+
+/** An event of one type, by its name on the wire. */
+export type EventOf<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;

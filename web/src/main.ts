@@ -1,0 +1,9 @@
+// The first thing that runs.
+import { mount } from "svelte";
+import App from "./App.svelte";
+import "./ui/theme.css";
+import "./ui/base.css";
+
+const target = document.getElementById("app");
+if (!target) throw new Error("the page has no place for the program");
+mount(App, { target });

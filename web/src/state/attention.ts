@@ -1,0 +1,85 @@
+// What can be done about something that waits, in words and in keys.
+import type { Attention, Approval, Run } from "../api/wire";
+
+export type AnswerKind = "approve" | "deny" | "edit" | "resume" | "start" | "reset" | "reply" | "open";
+
+export interface AnswerChoice {
+  kind: AnswerKind;
+  title: string;
+  keys: string;
+}
+
+const WORDS: Record<Attention["kind"], string> = {
+  approval: "Approval",
+  question: "Question",
+  stall: "Stalled",
+  node_failed: "Node failed",
+  verify_failed: "Checks failed",
+  budget: "Budget",
+  violation: "Violation",
+  restart: "Restarted",
+};
+
+/** A kind in a word. */
+export function kindWord(kind: Attention["kind"]): string {
+  return WORDS[kind];
+}
+
+/** How urgent a kind looks. */
+export function kindTone(kind: Attention["kind"]): "blocked" | "failed" | "running" {
+  switch (kind) {
+    case "approval":
+    case "question":
+    case "budget":
+      return "blocked";
+    case "restart":
+      return "running";
+    case "stall":
+    case "node_failed":
+    case "verify_failed":
+    case "violation":
+      return "failed";
+  }
+}
+
+/** The answers that there are, the likely one first. */
+export function choices(item: Attention, approval: Approval | undefined): AnswerChoice[] {
+  const open: AnswerChoice = { kind: "open", title: "Open", keys: "Enter" };
+  switch (item.kind) {
+    case "approval": {
+      const edit: AnswerChoice[] = approval?.canModify ? [{ kind: "edit", title: "Edit", keys: "e" }] : [];
+      return [
+        { kind: "approve", title: "Approve", keys: "y" },
+        { kind: "deny", title: "Deny", keys: "n" },
+        ...edit,
+        open,
+      ];
+    }
+    case "question":
+      return [{ kind: "reply", title: "Answer", keys: "y" }, open];
+    case "stall":
+      return [
+        { kind: "resume", title: "Resume", keys: "y" },
+        ...(item.nodeId ? [{ kind: "reset" as const, title: "Reset node", keys: "n" }] : []),
+        open,
+      ];
+    case "node_failed":
+    case "violation":
+      return item.nodeId ? [{ kind: "start", title: "Start again", keys: "y" }, open] : [{ kind: "resume", title: "Resume", keys: "y" }, open];
+    case "verify_failed":
+    case "restart":
+      return [{ kind: "resume", title: "Resume", keys: "y" }, open];
+    case "budget":
+      return [open];
+  }
+}
+
+/** One key for an item that stays the same while it waits. */
+export function itemKey(item: Attention): string {
+  return [item.kind, item.runId, item.nodeId ?? "", item.refId ?? ""].join(" ");
+}
+
+/** The node's label, or nothing when the run is not known. */
+export function nodeLabel(item: Attention, run: Run | undefined): string | undefined {
+  return item.nodeId ? run?.nodes[item.nodeId]?.label : undefined;
+}

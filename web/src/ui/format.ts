@@ -1,0 +1,65 @@
+// Figures and times as people read them.
+
+/** `now`, `42 s`, `7 min`, `3 h`, `5 d`. */
+export function ago(at: string | number, now: number): string {
+  const seconds = Math.max(0, Math.round((now - new Date(at).getTime()) / 1000));
+  if (seconds < 5) return "now";
+  return span(seconds * 1000);
+}
+
+/** A length of time by its largest unit; two units below an hour's end. */
+export function span(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1000;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.floor(seconds)} s`;
+  const minutes = seconds / 60;
+  if (minutes < 60) return `${Math.floor(minutes)} min`;
+  const hours = minutes / 60;
+  if (hours < 48) return `${Math.floor(hours)} h`;
+  return `${Math.floor(hours / 24)} d`;
+}
+
+/** A moment to the second, in the reader's own time. */
+export function exact(at: string | number): string {
+  return new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+}
+
+/** The time of day. */
+export function clockTime(at: string | number): string {
+  return new Date(at).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+}
+
+/** A size with a unit of 1,024. */
+export function bytes(count: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let at = 0;
+  let value = count;
+  while (value >= 1024 && at + 1 < units.length) {
+    value /= 1024;
+    at += 1;
+  }
+  return `${at === 0 ? value : value.toFixed(1)} ${units[at]}`;
+}
+
+/** A number in few letters: `950`, `12.4k`, `3.1M`. */
+export function compact(count: number): string {
+  if (count < 1000) return String(Math.round(count));
+  if (count < 999_500) return `${(count / 1000).toFixed(count < 9950 ? 1 : 0)}k`;
+  return `${(count / 1_000_000).toFixed(1)}M`;
+}
+
+/** Money. */
+export function dollars(amount: number): string {
+  return `$${amount.toFixed(amount < 1 ? 3 : 2)}`;
+}
+
+/** A count with its noun: `1 file`, `2 files`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString()} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** The first letters of an id or a hash. */
+export function short(id: string, letters = 8): string {
+  return id.slice(0, letters);
+}

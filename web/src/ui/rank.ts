@@ -1,0 +1,32 @@
+// Finding by a few letters: words that begin with them first, then letters in order.
+
+/** How well a text fits; larger is better, undefined is not at all. */
+export function score(text: string, query: string): number | undefined {
+  const hay = text.toLowerCase();
+  let sum = 0;
+  for (const word of query.toLowerCase().split(/\s+/).filter(Boolean)) {
+    const at = hay.indexOf(word);
+    if (at >= 0) {
+      const begins = at === 0 || /[^a-z0-9]/.test(hay[at - 1] ?? "");
+      sum += (begins ? 100 : 40) - Math.min(at, 30);
+      continue;
+    }
+    let from = 0;
+    for (const letter of word) {
+      from = hay.indexOf(letter, from) + 1;
+      if (from === 0) return undefined;
+    }
+    sum += 5;
+  }
+  return sum;
+}
+
+/** Those that fit, the best first; equal ones keep their order. */
+export function rank<T>(items: readonly T[], query: string, text: (item: T) => string): T[] {
+  if (!query.trim()) return [...items];
+  return items
+    .map((item) => ({ item, fits: score(text(item), query) }))
+    .filter((row): row is { item: T; fits: number } => row.fits !== undefined)
+    .sort((a, b) => b.fits - a.fits)
+    .map((row) => row.item);
+}

@@ -1,0 +1,77 @@
+// What waits for a person in all runs, kept fresh while the page is open.
+import { get } from "../../api/client";
+import { Stream, type StreamState } from "../../api/socket";
+import type { Approval, Attention, Run } from "../../api/wire";
+
+/** Events after which the list may be another one. */
+const TELLING = "approval.*,run.patch,run.stalled,run.deleted,node.progress,node.deleted,node.violation,run.budget";
+const SETTLE_MS = 120;
+
+class Inbox {
+  items = $state.raw<readonly Attention[]>([]);
+  approvals = $state.raw<ReadonlyMap<string, Approval>>(new Map());
+  /** Runs that something waits in, for names and questions. */
+  runs = $state.raw<ReadonlyMap<string, Run>>(new Map());
+  loaded = $state(false);
+  stream = $state.raw<StreamState>({ kind: "connecting" });
+  /** Grows with every event, for lists that want to look again. */
+  beat = $state(0);
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #asking = false;
+  #again = false;
+
+  /** Follows all runs until the answer is called. */
+  follow(): () => void {
+    const stream = new Stream({ types: TELLING }, {
+      events: () => this.#stir(),
+      gap: () => this.#stir(),
+      state: (state) => {
+        this.stream = state;
+        if (state.kind === "live") this.#stir();
+      },
+    });
+    return () => {
+      clearTimeout(this.#timer);
+      stream.close();
+    };
+  }
+
+  #stir(): void {
+    this.beat += 1;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.refresh(), SETTLE_MS);
+  }
+
+  /** Asks again; calls meanwhile are answered by one more. */
+  async refresh(): Promise<void> {
+    if (this.#asking) {
+      this.#again = true;
+      return;
+    }
+    this.#asking = true;
+    try {
+      const [attention, approvals] = await Promise.all([get("/api/attention"), get("/api/approvals")]);
+      this.runs = await namedRuns(attention.items);
+      this.approvals = new Map(approvals.approvals.map((row) => [row.approval.approvalId, row.approval]));
+      this.items = attention.items;
+      this.loaded = true;
+    } catch {
+      // Out of reach: the shell says so, and the stream comes back by itself.
+    }
+    this.#asking = false;
+    if (this.#again) {
+      this.#again = false;
+      await this.refresh();
+    }
+  }
+}
+
+async function namedRuns(items: readonly Attention[]): Promise<Map<string, Run>> {
+  const ids = [...new Set(items.map((item) => item.runId))];
+  const asked = ids.map((run) => get("/api/runs/{run}", { path: { run }, query: { artifacts: "none" } }));
+  const answers = await Promise.allSettled(asked);
+  const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value.run] : []));
+  return new Map(found.map((run) => [run.id, run]));
+}
+
+export const inbox = new Inbox();

@@ -1,0 +1,20 @@
+// Every view: its word in the address, its name, and the chunk that draws it. A view is one row here.
+import type { Component } from "svelte";
+import type { IconName } from "../ui/Icon.svelte";
+
+export interface View {
+  word: string;
+  title: string;
+  icon: IconName;
+  /** Two keys are not needed: `g` goes nowhere, a letter does. */
+  keys?: string;
+  load: () => Promise<{ default: Component }>;
+}
+
+export const VIEWS: readonly View[] = [
+  { word: "attention", title: "Attention", icon: "attention", keys: "a", load: () => import("./attention/Attention.svelte") },
+  { word: "runs", title: "Runs", icon: "runs", keys: "r", load: () => import("./runs/Runs.svelte") },
+  { word: "work", title: "Work", icon: "work", keys: "w", load: () => import("./work/Work.svelte") },
+  { word: "sessions", title: "Sessions", icon: "sessions", keys: "s", load: () => import("./sessions/Sessions.svelte") },
+  { word: "about", title: "About", icon: "about", load: () => import("./about/About.svelte") },
+];
