@@ -19,6 +19,18 @@ const FLAGS = [
   "--disable-sync",
 ];
 
+/** A fresh build in place of the one inside the program, while the page is being written. */
+const DIST = process.env.MUSTER_DIST;
+
+async function fromFolder(route) {
+  const { pathname } = new URL(route.request().url());
+  const path = join(resolve(DIST), pathname === "/" ? "index.html" : pathname);
+  const policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  await route.fulfill({ path, headers: { "content-security-policy": policy, "content-type": TYPES[path.split(".").pop()] } });
+}
+const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
+
 export async function launch() {
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
   return { stage: () => Stage.set(browser), close: () => browser.close() };
@@ -107,6 +119,7 @@ export class Stage {
   async page(options = {}) {
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     this.contexts.push(context);
+    if (DIST) await context.route((url) => url.pathname === "/" || url.pathname.startsWith("/assets/"), fromFolder);
     const page = await context.newPage();
     page.on("pageerror", (error) => this.complaints.push(`page error: ${error.message}`));
     page.on("console", (message) => {

@@ -27,8 +27,8 @@ pub(crate) enum Dialect {
 /// errors that its readers know.
 const BRIDGE: [&str; 5] = ["/v1", "/sessions", "/status", "/models", "/provider-auth"];
 
-/// Paths below `/api` that were there before runs.
-const OPERATIONS: [&str; 2] = ["/api/ops", "/api/session"];
+/// Paths below `/api` that are not about runs.
+const OPERATIONS: [&str; 3] = ["/api/about", "/api/ops", "/api/session"];
 
 impl Dialect {
     /// The language of a path, whether or not something lives there.

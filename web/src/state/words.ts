@@ -1,0 +1,44 @@
+// Statuses as words and tones, the same everywhere.
+import type { NodeStatus, RunStatus, Node, Turn } from "../api/wire";
+
+export type Tone = "idle" | "running" | "blocked" | "failed" | "done";
+
+const RUN_TONES: Record<RunStatus, Tone> = {
+  queued: "idle",
+  running: "running",
+  paused: "blocked",
+  completed: "done",
+  failed: "failed",
+};
+
+const NODE_TONES: Record<NodeStatus, Tone> = { idle: "idle", running: "running", blocked: "blocked", failed: "failed" };
+
+export const runTone = (status: RunStatus): Tone => RUN_TONES[status];
+export const nodeTone = (status: NodeStatus): Tone => NODE_TONES[status];
+
+/** How a turn stands or ended. */
+export function turnTone(turn: Pick<Turn, "status">): Tone {
+  switch (turn.status) {
+    case "completed":
+      return "done";
+    case "interrupted":
+      return "blocked";
+    case "failed":
+      return "failed";
+    default:
+      return "running";
+  }
+}
+
+/** Why a blocked or waiting node stands still, in a few words. */
+export function nodeNote(node: Node): string {
+  if (node.blockedReason) return node.blockedReason.message;
+  if (node.retry) return `retry ${node.retry.attempt} of ${node.retry.max}`;
+  if (node.waitingFor) return node.waitingFor.note ?? "waits for others";
+  return "";
+}
+
+/** Todos that are done, and all of them. */
+export function todoCount(node: Node): { done: number; total: number } {
+  return { done: node.todos.filter((todo) => todo.status === "completed").length, total: node.todos.length };
+}

@@ -1,0 +1,72 @@
+// The run as the graph library takes it. Objects that did not change stay the same, so that only
+// cards that changed are drawn again.
+import type { Edge as FlowEdge, Node as FlowNode } from "@xyflow/svelte";
+import type { Edge, Node } from "../../../api/wire";
+import { facing, type Spot } from "../../../state/layout";
+import { nodesOf, type RunState } from "../../../state/run";
+
+export interface CardData extends Record<string, unknown> {
+  node: Node;
+  tail: string;
+  compact: boolean;
+  chosen: boolean;
+}
+
+export interface LineData extends Record<string, unknown> {
+  edge: Edge;
+  /** Number of the newest handoff along it. */
+  pulse: number;
+}
+
+const CARD = { width: 240, height: 128 };
+const SMALL = { width: 168, height: 56 };
+
+export function flowNodes(
+  before: readonly FlowNode[],
+  state: RunState,
+  { places, chosen, compact }: { places: Record<string, Spot>; chosen: string | undefined; compact: boolean },
+): FlowNode[] {
+  const known = new Map(before.map((node) => [node.id, node]));
+  return nodesOf(state.run).map((node) => {
+    const old = known.get(node.id);
+    const tail = node.status === "running" ? (state.tails[node.id] ?? "") : "";
+    const data: CardData = { node, tail, compact, chosen: node.id === chosen };
+    const place = places[node.id] ?? { x: 0, y: 0 };
+    const was = old?.data as CardData | undefined;
+    const same = was && was.node === node && was.tail === tail && was.compact === compact && was.chosen === data.chosen;
+    if (old && same && old.position.x === place.x && old.position.y === place.y) return old;
+    const size = compact ? SMALL : CARD;
+    return { ...old, id: node.id, type: "card", position: place, data, width: size.width, height: size.height, ariaLabel: `${node.label}, ${node.status}` };
+  });
+}
+
+export function flowEdges(
+  before: readonly FlowEdge[],
+  state: RunState,
+  places: Record<string, Spot>,
+  selected: string | undefined,
+): FlowEdge[] {
+  const known = new Map(before.map((edge) => [edge.id, edge]));
+  const there = Object.values(state.run.edges).filter((edge) => state.run.nodes[edge.from] && state.run.nodes[edge.to]);
+  return there.map((edge) => {
+    const [source, target] = facing(places[edge.from] ?? { x: 0, y: 0 }, places[edge.to] ?? { x: 0, y: 0 });
+    const pulse = state.pulses[edge.id] ?? 0;
+    const old = known.get(edge.id);
+    const was = old?.data as LineData | undefined;
+    const same = was?.edge === edge && was.pulse === pulse && old?.sourceHandle === source && old.targetHandle === target;
+    if (old && same && old.selected === (edge.id === selected)) return old;
+    const marker = { type: "arrowclosed" as const, width: 16, height: 16 };
+    return {
+      id: edge.id,
+      type: "line",
+      source: edge.from,
+      target: edge.to,
+      sourceHandle: source,
+      targetHandle: target,
+      selected: edge.id === selected,
+      markerEnd: marker,
+      ...(edge.bidirectional ? { markerStart: { ...marker, orient: "auto-start-reverse" } } : {}),
+      data: { edge, pulse } satisfies LineData,
+    } as FlowEdge;
+  });
+}

@@ -1,0 +1,20 @@
+// The text of artifacts, piece by piece.
+import { get } from "../../../api/client";
+
+const TEXT_BYTES_MAX = 6 * 1024 * 1024;
+
+/** All of an artifact's text, as far as a page can bear it. */
+export async function readWhole(run: string, artifact: string): Promise<string> {
+  let text = "";
+  let offset: number | null = 0;
+  while (offset !== null && text.length < TEXT_BYTES_MAX) {
+    const piece: { content: string; encoding: string; nextOffset: number | null } = await get(
+      "/api/runs/{run}/artifacts/{artifact}",
+      { path: { run, artifact }, query: { offset, maxBytes: 4 * 1024 * 1024 } },
+    );
+    if (piece.encoding !== "utf-8") throw new Error("this is no text: download it");
+    text += piece.content;
+    offset = piece.nextOffset;
+  }
+  return text;
+}

@@ -1,0 +1,57 @@
+// The transcript reducer: order between text and tools, streaming, what changes later.
+import { describe, expect, test } from "vitest";
+import type { RunEvent } from "../src/api/wire";
+import { applyTranscript, emptyTranscript, type Entry } from "../src/state/transcript";
+
+let seq = 0;
+const event = (type: string, rest: object = {}): RunEvent =>
+  ({ id: "e", runId: "r", ts: "2026-01-01T00:00:00.000Z", seq: ++seq, type, nodeId: "n", turnId: "t", ...rest }) as unknown as RunEvent;
+const started = (): RunEvent => event("turn.status", { status: "turn.started", consumed: [{ kind: "message", id: "m" }] });
+const kinds = (entries: readonly Entry[]): string[] => entries.map((entry) => entry.kind);
+
+describe("applyTranscript", () => {
+  test("text and tools keep their order, and the final adds nothing that was told", () => {
+    const transcript = applyTranscript(emptyTranscript("n"), [
+      event("message.user", { message: { id: "m", role: "user", content: "go" } }),
+      started(),
+      event("message.assistant.delta", { delta: "I will " }),
+      event("message.assistant.delta", { delta: "run it." }),
+      event("tool.proposed", { tool: { id: "k", name: "command", args: {} } }),
+      event("tool.started", { tool: { id: "k", name: "command", args: {} } }),
+      event("tool.completed", { toolId: "k", result: { ok: true, output: "fine" } }),
+      event("message.assistant.delta", { delta: "Done." }),
+      event("message.assistant.final", { content: "I will run it.Done.", status: "final" }),
+    ]);
+    expect(kinds(transcript.entries)).toEqual(["message", "turn", "text", "tool", "text"]);
+    expect(transcript.entries[0]).toMatchObject({ queued: false });
+    expect(transcript.entries[2]).toMatchObject({ text: "I will run it.", open: false });
+    expect(transcript.entries[3]).toMatchObject({ call: { state: "done", result: { output: "fine" } } });
+  });
+
+  test("a turn without pieces shows its final text", () => {
+    const transcript = applyTranscript(emptyTranscript("n"), [started(), event("message.assistant.final", { content: "whole", status: "interrupted" })]);
+    expect(transcript.entries.at(-1)).toMatchObject({ kind: "text", text: "whole", interrupted: true });
+  });
+
+  test("an approval is part of its tool, asked and answered", () => {
+    const tool = { id: "k", name: "push", args: { to: "main" } };
+    const asked = applyTranscript(emptyTranscript("n"), [
+      event("tool.proposed", { tool }),
+      event("approval.requested", { approvalId: "a", tool, kind: "tool", canModify: true }),
+    ]);
+    expect(asked.entries[0]).toMatchObject({ call: { state: "asking", approvalId: "a" } });
+    const answered = applyTranscript(asked, [
+      event("approval.resolved", { approvalId: "a", resolution: { status: "modified", by: "user" } }),
+      event("tool.started", { tool: { ...tool, args: { to: "feature" } } }),
+    ]);
+    expect(answered.entries[0]).toMatchObject({ call: { state: "running", resolution: { status: "modified" }, tool: { args: { to: "feature" } } } });
+  });
+
+  test("events come once, and those of other nodes not at all", () => {
+    const hello = event("message.user", { message: { id: "x", role: "user", content: "hi" } });
+    const other = event("message.user", { nodeId: "other", message: { id: "y", role: "user", content: "no" } });
+    const once = applyTranscript(emptyTranscript("n"), [hello, other]);
+    expect(applyTranscript(once, [hello])).toBe(once);
+    expect(kinds(once.entries)).toEqual(["message"]);
+  });
+});
