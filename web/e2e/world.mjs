@@ -32,7 +32,9 @@ async function fromFolder(route) {
 const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
 
 export async function launch() {
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  // A page that comes from a folder has no address of its own, and may not talk to this machine by default.
+  const args = DIST ? [...FLAGS, "--disable-features=LocalNetworkAccessChecks"] : FLAGS;
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args });
   return { stage: () => Stage.set(browser), close: () => browser.close() };
 }
 
@@ -74,7 +76,7 @@ export class Stage {
   }
 
   get storage() {
-    return join(this.folder, "store");
+    return this.keptStorage ?? join(this.folder, "store");
   }
 
   get project() {
@@ -93,6 +95,43 @@ export class Stage {
     const program = new Program(spawn(MUSTER, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] }));
     this.programs.push(program);
     return program;
+  }
+
+  /** A server whose nodes can be the scripted agent, with a run of one node that works. */
+  async withRun(fields = {}, node = {}) {
+    const agent = resolve(import.meta.dirname, "agent.mjs");
+    mkdirSync(this.storage, { recursive: true });
+    const command = JSON.stringify([process.execPath, agent]);
+    writeFileSync(join(this.storage, "runs.toml"), `[profiles.custom.default]\ncommand = ${command}\n`);
+    const server = await this.serve();
+    const { run } = await server.call("POST", "/api/runs", {
+      name: "Browser test",
+      cwd: this.project,
+      mode: "INTERACTIVE",
+      nodes: [{ label: "Worker", alias: "worker", provider: "custom", ...node }],
+      ...fields,
+    });
+    await this.until(async () => (await server.call("GET", `/api/runs/${run.id}`)).run.phase === "EXECUTE");
+    const [id] = Object.keys(run.nodes);
+    const say = (content) => server.call("POST", `/api/runs/${run.id}/chat`, { nodeId: id, content });
+    return { ...server, run: run.id, node: id, say, place: `${server.base}/#/runs/${run.id}/${id}` };
+  }
+
+  /** Waits for a condition, with a bound. */
+  async until(condition, ms = 30_000) {
+    const deadline = Date.now() + ms;
+    while (!(await condition())) {
+      if (Date.now() > deadline) throw new Error(`it did not happen: ${condition}`);
+      await new Promise((done) => setTimeout(done, 50));
+    }
+  }
+
+  /** A page that is signed in. */
+  async enter(server, options = {}) {
+    const page = await this.page(options);
+    await page.goto(server.link);
+    await page.getByRole("navigation", { name: "Main" }).waitFor();
+    return page;
   }
 
   /** A server; its address and the link that signs a browser in. */

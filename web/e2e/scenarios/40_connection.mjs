@@ -1,0 +1,43 @@
+// What is shown stays true: over a reload and over a restart of the server, in the middle of a stream.
+import assert from "node:assert/strict";
+
+/** The numbers that the page shows of a streamed answer, joined. */
+async function numbers(page) {
+  const text = (await page.locator(".answer").allTextContents()).join(" ");
+  return [...text.matchAll(/n(\d+)/g)].map((found) => Number(found[1]));
+}
+
+const said = (page) => page.getByRole("region", { name: "Conversation" });
+
+function gapless(found) {
+  found.forEach((number, at) => assert.equal(number, at + 1, `a hole or a repeat: ${found.slice(Math.max(0, at - 3), at + 3)}`));
+}
+
+export const scenarios = {
+  async "a reload in mid-stream misses and repeats nothing"(stage) {
+    const server = await stage.withRun();
+    const page = await stage.enter(server);
+    await page.goto(server.place);
+    await server.say("stream 120");
+    await said(page).getByText(/n20 n21/).waitFor();
+    await page.reload();
+    await said(page).getByText(/n119 n120/).waitFor();
+    gapless(await numbers(page));
+  },
+
+  async "a restart of the server in mid-stream: the page comes back and goes on"(stage) {
+    const server = await stage.withRun();
+    const page = await stage.enter(server);
+    await page.goto(server.place);
+    await server.say("stream 4000");
+    await said(page).getByText(/n20 n21/).waitFor();
+    await server.program.end("SIGKILL");
+    await page.getByText("reconnecting").first().waitFor();
+    await stage.serve(server.port);
+    await said(page).getByText("Turn interrupted: server_restart").waitFor();
+    gapless(await numbers(page));
+    await page.getByRole("button", { name: "Resume" }).click();
+    await said(page).getByText(/resume · /).waitFor();
+    await page.getByText("reconnecting").first().waitFor({ state: "detached" });
+  },
+};
