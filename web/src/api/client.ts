@@ -113,9 +113,10 @@ export const patch = caller("patch");
 export const put = caller("put");
 export const remove = caller("delete");
 
-type OperationName = keyof paths extends infer P ? (P extends `/api/ops/${infer N}` ? N : never) : never;
+export type OperationName = keyof paths extends infer P ? (P extends `/api/ops/${infer N}` ? N : never) : never;
 type OperationPath<N extends string> = `/api/ops/${N}` & keyof paths;
-type OperationResult<N extends string> =
+/** What an operation answers. */
+export type OperationResult<N extends OperationName> =
   Success<Operation<OperationPath<N>, "post">> extends { result: infer R } ? R : never;
 
 /** Calls an operation of the registry; answers its result. */

@@ -153,6 +153,7 @@ fn session_made() -> Value {
 fn command() -> Value {
     let payload = json!({
         "type": ["object", "null"],
+        "additionalProperties": true,
         "description": "set_model {model}; set_mode {mode}; permission_decision {request_id, \
             decision, note?, rule?, scope?}; ctree_pin {node_id, pinned}; the others take none.",
     });

@@ -1,0 +1,15 @@
+// What axe-core finds on a page; only serious and critical findings count.
+import axe from "axe-core";
+
+/** Complains about the page as it is now. */
+export async function accessible(page, name) {
+  await page.evaluate(axe.source);
+  const found = await page.evaluate(async () => {
+    const rules = { resultTypes: ["violations"] };
+    const { violations } = await globalThis.axe.run(document, rules);
+    return violations
+      .filter((violation) => ["serious", "critical"].includes(violation.impact))
+      .map((violation) => `${violation.id}: ${violation.nodes.map((node) => `${node.html} ${node.any[0]?.message ?? ""}`).slice(0, 3).join(" | ")}`);
+  });
+  if (found.length > 0) throw new Error(`${name}:\n${found.join("\n")}`);
+}

@@ -1,0 +1,142 @@
+// The events of one session as a stream of server-sent events that comes back by itself (SS-7, SS-11).
+//
+//   newest N events ─ hello ─ snapshots ─ stored events ─ live events
+//     ╰─ lost: waits, asks whether the session is there, and goes on exactly behind the last number
+import { get, Refused } from "./client";
+import { parseExact } from "./exact";
+import type { StreamState } from "./socket";
+import type { SessionEvent } from "./wire";
+
+export interface SessionEars {
+  /** Everything starts over: what was known is of no use. */
+  begun(): void;
+  /** Events in their order; lists that were sent with the connection contain `covered` ones already. */
+  events(batch: readonly SessionEvent[], covered: boolean): void;
+  state(state: StreamState): void;
+}
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+
+export class SessionStream {
+  #source: EventSource | undefined;
+  #since: number | undefined;
+  /** Newest event when the connection was made. */
+  #newest = 0;
+  /** Up to here the snapshots of the connection contain everything. */
+  #covered = 0;
+  #attempt = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #frame: number | undefined;
+  #waiting: SessionEvent[] = [];
+  #closed = false;
+
+  constructor(
+    private readonly session: string,
+    private readonly ears: SessionEars,
+    /** Events that a first connection wants; 0 wants all. */
+    private readonly newest: number,
+  ) {
+    addEventListener("online", this.#retryNow);
+    document.addEventListener("visibilitychange", this.#retryNow);
+    this.#open();
+  }
+
+  close(): void {
+    this.#closed = true;
+    removeEventListener("online", this.#retryNow);
+    document.removeEventListener("visibilitychange", this.#retryNow);
+    clearTimeout(this.#timer);
+    this.#source?.close();
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+  }
+
+  readonly #retryNow = (): void => {
+    if (this.#closed || this.#source || document.hidden) return;
+    clearTimeout(this.#timer);
+    void this.#reopen();
+  };
+
+  #address(): string {
+    const path = `/sessions/${encodeURIComponent(this.session)}/events`;
+    if (this.#since !== undefined) return `${path}?from_id=${this.#since}`;
+    return this.newest > 0 ? `${path}?replay=true&limit=${this.newest}` : `${path}?replay=true`;
+  }
+
+  #open(): void {
+    this.ears.state({ kind: "connecting" });
+    const source = new EventSource(this.#address());
+    this.#source = source;
+    source.onmessage = (message) => source === this.#source && this.#take(String(message.data));
+    // The browser would come back by itself with the old address and forget what it had.
+    source.onerror = () => source === this.#source && this.#lost();
+  }
+
+  #take(text: string): void {
+    const event = parseExact(text) as SessionEvent;
+    if (event.type === "stream.hello") {
+      this.#attempt = 0;
+      this.#newest = Number(event.data["last_seq"] ?? 0);
+      this.#covered = this.#since === undefined ? this.#newest : 0;
+      if (this.#since === undefined) this.ears.begun();
+      const behind = Number(event.data["after_seq"] ?? 0) < this.#newest;
+      this.ears.state({ kind: behind ? "catching-up" : "live" });
+    }
+    if (event.type === "stream.gap") {
+      // What was dropped is fetched by going on behind the last number.
+      this.#source?.close();
+      this.#flush();
+      this.#open();
+      return;
+    }
+    const seq = event.seq;
+    if (seq !== undefined) {
+      if (this.#since !== undefined && seq <= this.#since) return;
+      this.#since = seq;
+    }
+    this.#waiting.push(event);
+    if (document.hidden) this.#flush();
+    else this.#frame ??= requestAnimationFrame(() => this.#flush());
+  }
+
+  #flush(): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    this.#frame = undefined;
+    const batch = this.#waiting;
+    this.#waiting = [];
+    const covered = (event: SessionEvent): boolean => (event.seq ?? 0) <= this.#covered;
+    const old = batch.filter(covered);
+    const fresh = batch.filter((event) => !covered(event));
+    if (old.length > 0) this.ears.events(old, true);
+    if (fresh.length > 0) this.ears.events(fresh, false);
+    if ((this.#since ?? 0) >= this.#newest) this.ears.state({ kind: "live" });
+  }
+
+  #lost(): void {
+    this.#flush();
+    this.#source?.close();
+    this.#source = undefined;
+    if (this.#closed) return;
+    const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#attempt, LONGEST_PAUSE_MS);
+    this.#attempt += 1;
+    this.ears.state({ kind: "waiting", retryAt: Date.now() + pause, attempt: this.#attempt });
+    this.#timer = setTimeout(() => void this.#reopen(), pause);
+  }
+
+  /** A stream that is refused does not say why, so the session is asked for first. */
+  async #reopen(): Promise<void> {
+    try {
+      const session = await get("/sessions/{id}", { path: { id: this.session } });
+      // A log that is shorter than what is known is another log.
+      if (this.#since !== undefined && session.last_seq < this.#since) this.#since = undefined;
+    } catch (error) {
+      if (error instanceof Refused && (error.status === 404 || error.status === 410)) {
+        this.ears.state({ kind: "ended", reason: "the session was deleted" });
+        return;
+      }
+      if (!this.#closed) this.#lost();
+      return;
+    }
+    if (!this.#closed) this.#open();
+  }
+}

@@ -1,0 +1,130 @@
+// Plans, tasks and steps as people read them: trees, gates, words.
+import type { OperationResult } from "../api/client";
+
+export type WorkList = OperationResult<"tasks_context">;
+export type PlanRow = WorkList["plans"][number];
+export type TaskRow = WorkList["tasks"][number];
+export type Whole = OperationResult<"tasks_resume">;
+export type Target = Whole["target"];
+export type Step = NonNullable<Whole["steps"]>[number];
+export type SubNode = Step["nodes"][number];
+export type WorkEvent = Whole["timeline"]["events"][number];
+export type Evidence = OperationResult<"tasks_evidence_get">["evidence"][number];
+export type Operation = OperationResult<"tasks_history">["operations"][number];
+export type Thinking = OperationResult<"tasks_resume_super">;
+export type Card = Thinking["memory"]["cards"][number];
+export type Status = TaskRow["status"];
+export type Priority = TaskRow["priority"];
+export type Checkpoint = Evidence["checkpoints"][number];
+export type Tone = "idle" | "running" | "blocked" | "failed" | "done";
+
+export const STATUSES: readonly Status[] = ["TODO", "ACTIVE", "DONE"];
+export const CHECKPOINTS: readonly Checkpoint[] = ["criteria", "tests", "security", "perf", "docs"];
+
+const STATUS_WORDS: Record<Status, string> = { TODO: "To do", ACTIVE: "Active", DONE: "Done" };
+const STATUS_TONES: Record<Status, Tone> = { TODO: "idle", ACTIVE: "running", DONE: "done" };
+const CHECKPOINT_WORDS: Record<Checkpoint, string> = {
+  criteria: "Criteria",
+  tests: "Tests",
+  security: "Security",
+  perf: "Speed",
+  docs: "Docs",
+};
+
+export const statusWord = (status: Status): string => STATUS_WORDS[status];
+export const statusTone = (status: Status): Tone => STATUS_TONES[status];
+export const checkpointWord = (checkpoint: Checkpoint): string => CHECKPOINT_WORDS[checkpoint];
+
+/** A word of the wire as people write it: `step_done` is `Step done`. */
+export function words(name: string): string {
+  const text = name.replaceAll("_", " ").toLowerCase();
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** One checkpoint of a step: whether closing needs it, and what is there. */
+export interface Gate {
+  checkpoint: Checkpoint;
+  needed: boolean;
+  confirmed: boolean;
+  proof: "off" | "warn" | "require";
+  proven: boolean;
+}
+
+/** The checkpoints that matter to a step, in their order. */
+export function gates(step: Step): Gate[] {
+  const all: Gate[] = [
+    { checkpoint: "criteria", needed: true, confirmed: step.criteria_confirmed, proof: "off", proven: false },
+    { checkpoint: "tests", needed: true, confirmed: step.tests_confirmed, proof: step.proof_tests_mode, proven: step.proof_tests_present },
+    { checkpoint: "security", needed: step.require_security, confirmed: step.security_confirmed, proof: step.proof_security_mode, proven: step.proof_security_present },
+    { checkpoint: "perf", needed: step.require_perf, confirmed: step.perf_confirmed, proof: step.proof_perf_mode, proven: step.proof_perf_present },
+    { checkpoint: "docs", needed: step.require_docs, confirmed: step.docs_confirmed, proof: step.proof_docs_mode, proven: step.proof_docs_present },
+  ];
+  return all.filter((gate) => gate.needed || gate.confirmed || gate.proof !== "off" || gate.proven);
+}
+
+/** What closing still wants of a step, in words; nothing when its gate is open. */
+export function missing(step: Step, steps: readonly Step[]): string[] {
+  const list = gates(step);
+  const unconfirmed = list.filter((gate) => gate.needed && !gate.confirmed).map((gate) => `${checkpointWord(gate.checkpoint)} not confirmed`);
+  const unproven = list.filter((gate) => gate.proof === "require" && !gate.proven).map((gate) => `no proof of ${checkpointWord(gate.checkpoint).toLowerCase()}`);
+  const below = steps.filter((other) => other.path.startsWith(`${step.path}.`) && !other.completed).length;
+  const nodes = step.nodes.filter((node) => node.status !== "DONE").length;
+  return [
+    ...(step.blocked ? [step.block_reason ? `blocked: ${step.block_reason}` : "blocked"] : []),
+    ...unconfirmed,
+    ...unproven,
+    ...(below > 0 ? [`${below} open below`] : []),
+    ...(nodes > 0 ? [`${nodes} open in its sub-plan`] : []),
+  ];
+}
+
+/** How deep a step lies: `s:0` is 0, `s:0.s:2` is 1. */
+export function depth(path: string): number {
+  return path.split(".").length - 1;
+}
+
+/** Whether a path lies below one of these. */
+export function isBelow(path: string, closed: ReadonlySet<string>): boolean {
+  let at = path.lastIndexOf(".");
+  while (at > 0) {
+    if (closed.has(path.slice(0, at))) return true;
+    at = path.lastIndexOf(".", at - 1);
+  }
+  return false;
+}
+
+export interface Branch {
+  plan: PlanRow | undefined;
+  id: string;
+  tasks: TaskRow[];
+}
+
+/** Tasks below their plans; those of plans that are not listed come under the plan's id. */
+export function branches(list: { plans: readonly PlanRow[]; tasks: readonly TaskRow[] }): Branch[] {
+  const found = new Map<string, Branch>(list.plans.map((plan) => [plan.id, { plan, id: plan.id, tasks: [] }]));
+  for (const task of list.tasks) {
+    const branch = found.get(task.parent) ?? { plan: undefined, id: task.parent, tasks: [] };
+    branch.tasks.push(task);
+    found.set(task.parent, branch);
+  }
+  return [...found.values()];
+}
+
+const URGENCY: Record<Priority, number> = { CRITICAL: 0, HIGH: 1, MEDIUM: 2, LOW: 3 };
+
+/** The most urgent first, then the one that changed last. */
+export function byUrgency(a: TaskRow, b: TaskRow): number {
+  return URGENCY[a.priority] - URGENCY[b.priority] || b.updated_at_ms - a.updated_at_ms;
+}
+
+/** Pages of a list in one; a row that came twice stands once, as it came last. */
+export function joinedRows<T extends { id: string }>(before: readonly T[], next: readonly T[]): T[] {
+  const rows = new Map(before.map((row) => [row.id, row]));
+  for (const row of next) rows.set(row.id, row);
+  return [...rows.values()];
+}
+
+/** The plan or task before the other kind: `PLAN-` ids are plans. */
+export function isPlan(id: string): boolean {
+  return id.startsWith("PLAN-");
+}

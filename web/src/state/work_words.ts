@@ -1,0 +1,122 @@
+// What happened to a task, in a line: events, changed values, receipts.
+import type { Operation, WorkEvent } from "./work";
+
+const TITLES: Record<string, string> = {
+  plan_created: "Plan created",
+  task_created: "Task created",
+  steps_added: "Steps added",
+  step_defined: "Step described",
+  step_verified: "Checkpoints confirmed",
+  step_done: "Step closed",
+  step_reopened: "Step reopened",
+  step_blocked: "Step blocked",
+  step_unblocked: "Step unblocked",
+  evidence_captured: "Evidence attached",
+  undo_applied: "Undone",
+  redo_applied: "Redone",
+  step_noted: "Note",
+  plan_updated: "Checklist changed",
+  contract_updated: "Contract changed",
+  task_node_added: "Sub-plan: added",
+  task_node_defined: "Sub-plan: described",
+  task_node_deleted: "Sub-plan: deleted",
+  cards_committed: "Reasoning committed",
+  note_committed: "Note committed",
+};
+
+/** An event's name in words. */
+export function eventTitle(type: string): string {
+  const known = TITLES[type];
+  if (known) return known;
+  const text = type.replaceAll("_", " ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const SAID = ["note", "title", "reason", "summary", "status", "text"];
+
+/** The one thing of an event's payload that says most, if any does. */
+export function eventText(event: WorkEvent): string {
+  const payload = event.payload as Record<string, unknown>;
+  for (const name of SAID) {
+    const value = payload[name];
+    if (typeof value === "string" && value) return value;
+  }
+  for (const name of ["fields", "checkpoints", "confirmed"]) {
+    const value = payload[name];
+    if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value.join(", ");
+  }
+  if (Array.isArray(payload["steps"])) return `${payload["steps"].length} in all`;
+  return "";
+}
+
+/** How an event looks. */
+export function eventTone(type: string): "idle" | "running" | "blocked" | "failed" | "done" {
+  if (/(done|completed|closed|verified)$/.test(type)) return "done";
+  if (/(unblocked|reopened)$/.test(type)) return "running";
+  if (/(blocked|forced)/.test(type)) return "blocked";
+  if (/(deleted|failed)$/.test(type)) return "failed";
+  return /(evidence|note)/.test(type) ? "running" : "idle";
+}
+
+export interface Change {
+  where: string;
+  field: string;
+  before: string;
+  after: string;
+}
+
+/** A value of the history in few letters. */
+export function valueText(value: unknown): string {
+  if (value === undefined || value === null) return "none";
+  if (typeof value === "string") return value === "" ? "empty" : value;
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return JSON.stringify(value);
+}
+
+/** What an operation changed, field by field, with what followed elsewhere. */
+export function changes(operation: Operation): Change[] {
+  const before = (operation.before ?? {}) as Record<string, unknown>;
+  const after = (operation.after ?? {}) as Record<string, unknown>;
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const own = names
+    .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
+    .map((field) => ({ where: "", field, before: valueText(before[field]), after: valueText(after[field]) }));
+  const followed = operation.derived.map((change) => ({
+    where: change.path ? `${change.id} ${change.path}` : change.id,
+    field: change.field,
+    before: valueText(change.before),
+    after: valueText(change.after),
+  }));
+  return [...own, ...followed];
+}
+
+/** The operation that undo would take back: the newest that can be and is not yet. */
+export function nextUndo(operations: readonly Operation[]): Operation | undefined {
+  return operations.find((operation) => operation.undoable && !operation.undone);
+}
+
+/** The operation that redo would bring back: undone last, and nothing was done on top since. */
+export function nextRedo(operations: readonly Operation[]): Operation | undefined {
+  const at = operations.findIndex((operation) => operation.undoable && !operation.undone);
+  const above = at < 0 ? operations : operations.slice(0, at);
+  return above.findLast((operation) => operation.undone);
+}
+
+/** An address that may be opened, if the text is one. */
+export function webAddress(text: string): string | undefined {
+  const address = text.replace(/^LINK:\s*/, "").trim();
+  if (!URL.canParse(address)) return undefined;
+  return ["http:", "https:"].includes(new URL(address).protocol) ? address : undefined;
+}
+
+export interface Receipt {
+  kind: "command" | "link" | "text";
+  text: string;
+}
+
+/** A check line: `CMD:` is a command, `LINK:` an address. */
+export function receipt(line: string): Receipt {
+  if (line.startsWith("CMD:")) return { kind: "command", text: line.slice(4).trim() };
+  if (line.startsWith("LINK:")) return { kind: "link", text: line.slice(5).trim() };
+  return { kind: "text", text: line };
+}

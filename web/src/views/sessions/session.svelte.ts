@@ -1,0 +1,110 @@
+// One session as it happens: transcript, todo lists, C-Tree summary. Panels that show the same session share it.
+import { get } from "../../api/client";
+import { SessionStream } from "../../api/events";
+import type { StreamState } from "../../api/socket";
+import type { Session, SessionEvent } from "../../api/wire";
+import { applyConversation, NO_CONVERSATION, type Conversation } from "../../state/conversation";
+import { applyCTree, hydrateCTree, NO_CTREE, type CTree } from "../../state/ctree";
+import { applyTodos, NO_TODOS, reconnected, type Todos } from "../../state/todos";
+
+/** Events of a first connection; more are fetched when somebody asks for the beginning. */
+const NEWEST = 2_000;
+/** Events of panels that show no transcript. */
+const FEW = 1;
+/** Types that the C-Tree summary is made of. */
+const TREE = new Set(["ctree_node", "ctree_snapshot", "task_event"]);
+/** Types after which the session itself may read differently. */
+const TELLING = new Set(["session.meta", "turn_start", "turn_end", "completion", "run_finished", "user_message"]);
+
+export class SessionState {
+  session = $state.raw<Session | undefined>();
+  conversation = $state.raw<Conversation>(NO_CONVERSATION);
+  todos = $state.raw<Todos>(NO_TODOS);
+  tree = $state.raw<CTree>(NO_CTREE);
+  stream = $state.raw<StreamState>({ kind: "connecting" });
+  #stream: SessionStream | undefined;
+  #all = false;
+
+  constructor(
+    readonly id: string,
+    private readonly events: number,
+  ) {}
+
+  start(): void {
+    this.#open(this.#all ? 0 : this.events);
+  }
+
+  stop(): void {
+    this.#stream?.close();
+    this.#stream = undefined;
+  }
+
+  /** From the first event on. */
+  whole(): void {
+    this.#all = true;
+    this.stop();
+    this.start();
+  }
+
+  #open(newest: number): void {
+    this.#stream = new SessionStream(
+      this.id,
+      {
+        begun: () => this.#begin(),
+        events: (batch, covered) => this.#take(batch, covered),
+        state: (state) => (this.stream = state),
+      },
+      newest,
+    );
+  }
+
+  #begin(): void {
+    this.conversation = NO_CONVERSATION;
+    this.todos = reconnected({ ...this.todos, handled: 0n, early: new Set() }, "gap");
+    void this.#look();
+    void get("/sessions/{id}/ctrees", { path: { id: this.id } })
+      .then((answer) => (this.tree = hydrateCTree(this.tree, answer)))
+      .catch(() => undefined);
+  }
+
+  async #look(): Promise<void> {
+    try {
+      this.session = await get("/sessions/{id}", { path: { id: this.id } });
+    } catch {
+      // The stream says what is wrong.
+    }
+  }
+
+  /** Lists and summary came with the connection, so events before it only add to the transcript. */
+  #take(batch: readonly SessionEvent[], covered: boolean): void {
+    if (this.events > FEW) this.conversation = applyConversation(this.conversation, batch);
+    let { todos, tree } = this;
+    for (const event of batch) {
+      if (!covered || event.seq === undefined) todos = applyTodos(todos, event);
+      if (TREE.has(event.type) && (!covered || event.type === "task_event")) tree = applyCTree(tree, event);
+    }
+    // The stream brings every number once and in order, so nobody has to remember them all.
+    const last = batch.findLast((event) => event.seq !== undefined)?.seq;
+    this.todos = last === undefined ? todos : { ...todos, handled: BigInt(last), early: new Set() };
+    this.tree = { ...tree, handled: new Set() };
+    if (!covered && batch.some((event) => TELLING.has(event.type))) void this.#look();
+  }
+}
+
+const watched = new Map<string, { state: SessionState; readers: number }>();
+
+/** The session, followed until the answer is called. */
+export function watch(id: string, transcript: boolean): { state: SessionState; leave: () => void } {
+  const name = `${id} ${transcript}`;
+  const entry = watched.get(name) ?? { state: new SessionState(id, transcript ? NEWEST : FEW), readers: 0 };
+  watched.set(name, entry);
+  entry.readers += 1;
+  if (entry.readers === 1) entry.state.start();
+  const leave = (): void => {
+    entry.readers -= 1;
+    if (entry.readers > 0) return;
+    watched.delete(name);
+    entry.state.stop();
+  };
+  return { state: entry.state, leave };
+}

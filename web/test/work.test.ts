@@ -1,0 +1,92 @@
+// What the page says of steps and histories.
+import { describe, expect, test } from "vitest";
+import { branches, depth, gates, isBelow, joinedRows, missing, type PlanRow, type Step, type TaskRow } from "../src/state/work";
+import { changes, nextRedo, nextUndo, receipt, webAddress } from "../src/state/work_words";
+import type { Operation } from "../src/state/work";
+
+function step(part: Partial<Step>): Step {
+  const none = { criteria_confirmed: false, tests_confirmed: false, security_confirmed: false, perf_confirmed: false, docs_confirmed: false };
+  const needs = { require_security: false, require_perf: false, require_docs: false };
+  const modes = { proof_tests_mode: "off", proof_security_mode: "off", proof_perf_mode: "off", proof_docs_mode: "off" } as const;
+  const proofs = { proof_tests_present: false, proof_security_present: false, proof_perf_present: false, proof_docs_present: false };
+  const rest = { step_id: "STEP-1", path: "s:0", title: "One", success_criteria: [], tests: [], blockers: [], completed: false, forced: false, blocked: false };
+  return { ...none, ...needs, ...modes, ...proofs, ...rest, notes_count: 0, evidence_count: 0, nodes: [], created_at_ms: 0, updated_at_ms: 0, ...part };
+}
+
+function operation(part: Partial<Operation>): Operation {
+  return { seq: 1, ts: "", ts_ms: 0, task: "TASK-001", intent: "edit", payload: {}, derived: [], undoable: true, undone: false, ...part };
+}
+
+describe("steps", () => {
+  test("criteria and tests always count, others when they are needed, confirmed or to be proven", () => {
+    expect(gates(step({})).map((gate) => gate.checkpoint)).toEqual(["criteria", "tests"]);
+    const more = gates(step({ require_security: true, docs_confirmed: true, proof_perf_mode: "warn" }));
+    expect(more.map((gate) => gate.checkpoint)).toEqual(["criteria", "tests", "security", "perf", "docs"]);
+  });
+
+  test("what closing lacks is said in full", () => {
+    const parent = step({ blocked: true, block_reason: "proxy", criteria_confirmed: true, proof_tests_mode: "require" });
+    const child = step({ path: "s:0.s:0", completed: false });
+    expect(missing(parent, [parent, child])).toEqual(["blocked: proxy", "Tests not confirmed", "no proof of tests", "1 open below"]);
+    const met = step({ criteria_confirmed: true, tests_confirmed: true });
+    expect(missing(met, [met, step({ path: "s:01" })])).toEqual([]);
+  });
+
+  test("paths know their depth and what is folded", () => {
+    expect([depth("s:0"), depth("s:0.s:2.s:1")]).toEqual([0, 2]);
+    expect(isBelow("s:1.s:0.s:3", new Set(["s:1"]))).toBe(true);
+    expect(isBelow("s:10", new Set(["s:1"]))).toBe(false);
+  });
+});
+
+describe("lists", () => {
+  const plan = { id: "PLAN-001" } as PlanRow;
+  const task = (id: string, parent: string): TaskRow => ({ id, parent }) as TaskRow;
+
+  test("tasks stand below their plans, also below one that is not listed", () => {
+    const found = branches({ plans: [plan], tasks: [task("TASK-001", "PLAN-001"), task("TASK-002", "PLAN-009")] });
+    expect(found.map((branch) => [branch.id, branch.tasks.map((one) => one.id)])).toEqual([
+      ["PLAN-001", ["TASK-001"]],
+      ["PLAN-009", ["TASK-002"]],
+    ]);
+  });
+
+  test("a row on two pages stands once, as it came last", () => {
+    const rows = joinedRows([{ id: "a", n: 1 }], [{ id: "a", n: 2 }, { id: "b", n: 3 }]);
+    expect(rows).toEqual([{ id: "a", n: 2 }, { id: "b", n: 3 }]);
+  });
+});
+
+describe("history", () => {
+  test("undo takes the newest that can be, redo the one undone last", () => {
+    const fixed = operation({ seq: 4, undoable: false });
+    const undone = operation({ seq: 3, undone: true });
+    const old = operation({ seq: 2 });
+    expect(nextUndo([fixed, undone, old])?.seq).toBe(2);
+    expect(nextRedo([fixed, undone, old])?.seq).toBe(3);
+    expect(nextRedo([operation({ seq: 5 }), undone])).toBeUndefined();
+  });
+
+  test("only what differs is a change, and what followed elsewhere is named", () => {
+    const derived = [{ id: "PLAN-001", field: "status", before: "TODO", after: "ACTIVE" }];
+    const found = changes(operation({ before: { title: "a", tags: [] }, after: { title: "b", tags: [] }, derived }));
+    expect(found).toEqual([
+      { where: "", field: "title", before: "a", after: "b" },
+      { where: "PLAN-001", field: "status", before: "TODO", after: "ACTIVE" },
+    ]);
+  });
+});
+
+describe("receipts", () => {
+  test("commands and links are told apart", () => {
+    expect(receipt("CMD: cargo test")).toEqual({ kind: "command", text: "cargo test" });
+    expect(receipt("LINK: https://ci.example.org/1").kind).toBe("link");
+    expect(receipt("looked at it").kind).toBe("text");
+  });
+
+  test("only web addresses can be opened", () => {
+    expect(webAddress("https://ci.example.org/1")).toBe("https://ci.example.org/1");
+    expect(webAddress("javascript:alert(1)")).toBeUndefined();
+    expect(webAddress("notes.txt")).toBeUndefined();
+  });
+});
