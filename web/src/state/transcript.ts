@@ -58,6 +58,9 @@ class Draft {
   }
 
   push(entry: Entry, name?: string): void {
+    // Whatever comes between ends the piece that was being said.
+    const last = this.entries.at(-1);
+    if ((last?.kind === "text" || last?.kind === "thought") && last.open) this.entries[this.entries.length - 1] = { ...last, open: false };
     if (name !== undefined) this.places.set(name, this.entries.length);
     this.entries.push(entry);
   }
