@@ -34,8 +34,13 @@ const BATCH_BYTES: usize = 64 * 1024;
 /// A busy stream is looked at this often at most, so that events that come close together travel
 /// together.
 const PACE: Duration = Duration::from_millis(1);
-/// The more follow, the more is worth sending together.
-const PACE_PER_FOLLOWER: Duration = Duration::from_micros(10);
+/// The more follow, the more is worth sending together: waking everybody once costs about a third
+/// of this for each, so that most of the time is left for whoever writes.
+const PACE_PER_FOLLOWER: Duration = Duration::from_micros(100);
+/// Nobody waits longer than this for what is new.
+const PACE_MAX: Duration = Duration::from_millis(100);
+/// After so many commits it is looked at once whatever the pace, before the ring is full.
+const PACE_COMMITS_MAX: u64 = 32;
 /// How long a feed that nobody follows any more may take to notice.
 const ATTENTION: Duration = Duration::from_secs(1);
 
@@ -215,7 +220,7 @@ impl Feed {
 
     fn pace(&self) -> Duration {
         let followers = u32::try_from(self.followers.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
-        PACE + PACE_PER_FOLLOWER.saturating_mul(followers)
+        (PACE + PACE_PER_FOLLOWER.saturating_mul(followers)).min(PACE_MAX)
     }
 }
 
@@ -278,7 +283,7 @@ impl Page {
 async fn drive(feed: Weak<Feed>, mut hints: watch::Receiver<u64>) {
     loop {
         let Some(followed) = feed.upgrade() else { return };
-        hints.mark_unchanged();
+        let seen = *hints.borrow_and_update();
         match followed.advance().await {
             Ok(true) => {}
             Ok(false) => return,
@@ -288,7 +293,13 @@ async fn drive(feed: Weak<Feed>, mut hints: watch::Receiver<u64>) {
         }
         let pace = followed.pace();
         drop(followed);
-        tokio::time::sleep(pace).await;
+        let many = hints.wait_for(|now| now.wrapping_sub(seen) >= PACE_COMMITS_MAX);
+        if let Ok(Err(_gone)) = tokio::time::timeout(pace, many).await {
+            return;
+        }
+        if *hints.borrow() != seen {
+            continue;
+        }
         // Waits in slices, so that it ends soon after its last follower.
         while let Err(_elapsed) = tokio::time::timeout(ATTENTION, hints.changed()).await {
             if feed.strong_count() == 0 {

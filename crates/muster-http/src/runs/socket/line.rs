@@ -96,6 +96,8 @@ impl Line {
         self.word(socket, hello).await?;
         let mut follower = self.begin(socket).await?;
         let mut stop = self.site.streams.subscribe();
+        // Made once: whoever waits anew for every batch stands in line at one lock with all others.
+        let mut stopped = std::pin::pin!(stop.wait_for(|stopped| *stopped));
         let mut ticks = interval(SOCKET_PING_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -106,7 +108,7 @@ impl Line {
             }
             let happened = tokio::select! {
                 biased;
-                _ = stop.wait_for(|stopped| *stopped) => Happened::Stop,
+                _ = &mut stopped => Happened::Stop,
                 said = socket.recv() => Happened::Said(said),
                 _ = ticks.tick() => Happened::Tick,
                 news = follower.next() => Happened::News(news),
