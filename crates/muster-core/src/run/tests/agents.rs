@@ -128,7 +128,7 @@ fn runs_edge_2_edges_are_checked_and_not_made_twice() {
 }
 
 #[test]
-fn runs_hand_4_whoever_gave_work_gets_a_report() {
+fn runs_hand_4_and_hand_6_whoever_gave_work_gets_a_report() {
     let (mut room, lead, node, turn) = Room::led();
     room.agent(turn, "send_handoff", json!({"to": node.to_string(), "message": "build it"}));
     room.complete(turn, "delegated", &[]);
@@ -157,7 +157,7 @@ fn runs_hand_4_who_was_told_is_not_told_again() {
 }
 
 #[test]
-fn runs_hand_5_results_go_along_edges_that_carry_them() {
+fn runs_hand_5_and_edge_3_results_go_along_edges_that_carry_them() {
     let mut room = Room::running();
     let (a, b) = (room.add_node("a"), room.add_node("b"));
     room.connect(a, b);
@@ -199,7 +199,7 @@ fn runs_ref_1_references_are_checked_and_made_canonical() {
 }
 
 #[test]
-fn long_messages_go_with_an_artifact_and_packs_with_tasks() {
+fn runs_pack_1_long_messages_go_with_an_artifact_and_packs_with_tasks() {
     let (mut room, lead, node, turn) = Room::led();
     let files = CallFiles {
         pack: Some(room.file(ArtifactKind::Contextpack, "contextpack.json")),
@@ -356,7 +356,7 @@ fn runs_done_2_a_bound_task_has_to_be_done() {
 }
 
 #[test]
-fn runs_pit_29_no_node_gets_a_right_that_its_parent_lacks() {
+fn runs_pit_29_and_sec_5_no_node_gets_a_right_that_its_parent_lacks() {
     let (mut room, lead, _, turn) = Room::led();
     let capabilities = CapabilityPatch { write_code: Some(false), ..CapabilityPatch::default() };
     room.edit(lead, NodeInput { capabilities, ..NodeInput::default() });

@@ -128,7 +128,7 @@ fn runs_node_5_settings_are_told_before_and_after() {
 }
 
 #[test]
-fn runs_node_5_another_provider_ends_the_session_with_the_turn() {
+fn runs_node_5_and_turn_5_another_provider_ends_the_session_with_the_turn() {
     let mut room = Room::running();
     let node = room.add_node("implementer");
     room.say(node, "one");

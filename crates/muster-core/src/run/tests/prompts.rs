@@ -85,7 +85,7 @@ fn a_first_prompt_tells_everything() {
 }
 
 #[test]
-fn runs_prompt_6_the_blocks_join_to_the_full_prompt() {
+fn runs_prompt_6_and_prompt_5_the_blocks_join_to_the_full_prompt() {
     let mut room = Room::running();
     let node = room.add_node("implementer");
     room.say(node, "hello");
@@ -177,7 +177,7 @@ fn runs_prompt_4_what_needs_a_full_prompt() {
 }
 
 #[test]
-fn runs_pit_31_a_delta_stays_small_however_large_the_graph_is() {
+fn runs_pit_31_and_prompt_1_a_delta_stays_small_however_large_the_graph_is() {
     let settings = SettingsPatch { max_nodes: Some(500), ..SettingsPatch::default() };
     let mut room =
         Room::running_with(RunFields { settings: Some(settings), ..RunFields::default() });

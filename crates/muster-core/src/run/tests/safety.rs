@@ -20,7 +20,7 @@ impl Room {
 }
 
 #[test]
-fn runs_loop_1_the_third_equal_turn_stalls() {
+fn runs_loop_1_and_loop_4_the_third_equal_turn_stalls() {
     let mut room = Room::running();
     let node = room.add_node("implementer");
     assert_eq!(room.round(node, "same", &[]), None);
@@ -64,7 +64,7 @@ fn runs_pit_40_what_counts_as_a_loop() {
 }
 
 #[test]
-fn runs_pit_41_one_call_resumes_and_what_waited_is_answered() {
+fn runs_pit_41_and_loop_5_one_call_resumes_and_what_waited_is_answered() {
     let mut room = Room::running();
     let node = room.add_node("implementer");
     for _ in 0..3 {
@@ -111,7 +111,7 @@ fn interrupted_and_failed_turns_do_not_count() {
 }
 
 #[test]
-fn runs_bud_2_a_run_over_its_limit_pauses_and_goes_on_when_raised() {
+fn runs_bud_1_and_2_a_run_over_its_limit_pauses_and_goes_on_when_raised() {
     let budget = |turns| RunFields {
         budget: Some(Budget { max_turns: Some(turns), ..Budget::default() }),
         ..RunFields::default()

@@ -62,7 +62,7 @@ fn runs_ord_3_a_turn_is_told_in_order() {
 }
 
 #[test]
-fn runs_pit_23_the_final_precedes_the_idle_patch() {
+fn runs_pit_23_and_ord_4_the_final_precedes_the_idle_patch() {
     let mut room = Room::running();
     let node = room.add_node("implementer");
     room.say(node, "hello");
@@ -116,7 +116,7 @@ fn runs_inbox_1_messages_and_handoffs_are_one_queue_in_order_of_arrival() {
 }
 
 #[test]
-fn runs_inbox_2_inputs_wait_for_the_next_turn() {
+fn runs_inbox_2_and_prov_5_inputs_wait_for_the_next_turn() {
     let mut room = Room::running();
     let node = room.add_node("implementer");
     room.say(node, "one");
@@ -356,7 +356,7 @@ fn runs_ev_8_heartbeats_are_written_twice_a_minute_at_most() {
 }
 
 #[test]
-fn runs_prov_1_tools_are_told_once_each_and_in_order() {
+fn runs_prov_1_and_ord_2_tools_are_told_once_each_and_in_order() {
     let mut room = Room::running();
     let node = room.add_node("implementer");
     room.say(node, "one");

@@ -141,7 +141,7 @@ fn events_are_sent_as_they_are_stored() {
 }
 
 #[test]
-fn runs_page_3_filters_match_node_turn_and_type() {
+fn runs_page_3_and_ev_6_filters_match_node_turn_and_type() {
     let mut room = Room::running();
     let (lead, node) = (room.add_node("orchestrator"), room.add_node("implementer"));
     room.connect(lead, node);
@@ -332,7 +332,7 @@ fn a_transcript_tells_inputs_tools_and_text() {
 }
 
 #[test]
-fn runs_pack_3_a_pack_is_filled_in_order_and_never_too_large() {
+fn runs_pack_3_and_pack_2_a_pack_is_filled_in_order_and_never_too_large() {
     use crate::run::{
         command::SettingsPatch,
         pack::{self, DocRef, PackTask, Source},

@@ -53,7 +53,7 @@ fn killed_after(dir: &std::path::Path, run: RunId, wait: Duration) -> BTreeMap<u
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_43_nothing_acknowledged_is_lost_by_a_kill_takes_time() {
+async fn runs_pit_43_and_rec_1_and_gen_7_nothing_acknowledged_is_lost_by_a_kill_takes_time() {
     let dir = tempfile::tempdir().unwrap();
     let work = dir.path().join("work");
     std::fs::create_dir_all(dir.path().join("home")).unwrap();

@@ -42,7 +42,7 @@ async fn runs_pit_2_a_program_that_exits_fails_alone_with_its_errors() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_3_a_silent_program_fails_after_its_limit() {
+async fn runs_pit_3_and_sch_5_and_turn_6_a_silent_program_fails_alone_after_its_limit() {
     let stage = Stage::set_with(|_| {}, quiet_for(10)).await;
     let (silent, good) = (stage.add("silent", "implementer"), stage.add("good", "implementer"));
     stage.say(silent, "hang");
@@ -56,7 +56,7 @@ async fn runs_pit_3_a_silent_program_fails_after_its_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_4_late_text_of_an_interrupted_turn_leaks_nowhere() {
+async fn runs_pit_4_and_jsonl_3_late_text_of_an_interrupted_turn_leaks_nowhere() {
     let stage = Stage::set().await;
     let node = stage.add("deaf", "implementer");
     stage.say(node, "say begun; deaf; sleep 3000; final LEAK");
@@ -73,7 +73,7 @@ async fn runs_pit_4_late_text_of_an_interrupted_turn_leaks_nowhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_turn_2_text_behind_the_end_of_its_turn_goes_to_the_log() {
+async fn runs_turn_2_and_ord_5_and_jsonl_5_text_behind_the_end_of_its_turn_goes_to_the_log() {
     let stage = Stage::set().await;
     let node = stage.add("slow", "implementer");
     stage.say(node, "late 150 STRAY; final first");
@@ -99,7 +99,7 @@ async fn runs_pit_6_a_message_wakes_a_failed_node() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_7_nothing_that_a_program_started_outlives_it() {
+async fn runs_pit_7_and_prov_4_nothing_that_a_program_started_outlives_it() {
     let stage = Stage::set().await;
     let node = stage.add("parent", "implementer");
     stage.say(
@@ -180,7 +180,7 @@ async fn a_line_without_an_end_is_a_protocol_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn garbage_and_a_flood_of_errors_are_logged_and_passed_over() {
+async fn runs_prov_6_and_jsonl_1_garbage_and_a_flood_of_errors_are_logged_and_passed_over() {
     let stage = Stage::set_with(|_| {}, once()).await;
     let node = stage.add("noisy", "implementer");
     stage.say(node, "garbage; errors 10485760; final still here");

@@ -82,7 +82,7 @@ async fn runs_pit_14_auto_waits_for_whoever_works_for_the_orchestrator() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_15_auto_goes_on_until_the_run_is_declared_done() {
+async fn runs_pit_15_and_done_1_auto_goes_on_until_the_run_is_declared_done() {
     let stage =
         auto(r#"tool complete_run {"summary": "all done"}"#, SettingsPatch::default()).await;
     let lead = stage.add_with(orchestrator("lead"));
@@ -95,7 +95,7 @@ async fn runs_pit_15_auto_goes_on_until_the_run_is_declared_done() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_16_and_41_a_stall_ends_with_one_call() {
+async fn runs_pit_16_and_41_and_loop_3_and_loop_7_a_stall_ends_with_one_call() {
     let stage = auto("final the same", SettingsPatch::default()).await;
     let lead = stage.add_with(orchestrator("lead"));
     stage.say(lead, "final first");
@@ -126,7 +126,7 @@ async fn runs_pit_17_a_reset_keeps_queued_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_40_equal_outputs_stall_and_new_changes_do_not() {
+async fn runs_pit_40_and_loop_2_equal_outputs_stall_and_new_changes_do_not() {
     let stage = Stage::set().await;
     let node = stage.add("worker", "implementer");
     for at in 0..4 {
@@ -142,7 +142,7 @@ async fn runs_pit_40_equal_outputs_stall_and_new_changes_do_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_42_two_nodes_do_not_answer_each_other_for_ever() {
+async fn runs_pit_42_and_hand_7_two_nodes_do_not_answer_each_other_for_ever() {
     let stage = Stage::set().await;
     let (one, two) = (stage.add("one", "implementer"), stage.add("two", "implementer"));
     stage.ask(Ask::PutEdge(PutEdge::between(one, two)));
@@ -277,7 +277,7 @@ async fn runs_tie_2_a_node_shows_its_own_list_before_its_programs_plan() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_server_over_the_same_folder_is_refused() {
+async fn runs_data_4_a_second_server_over_the_same_folder_is_refused() {
     let stage = Stage::set().await;
     let store = muster_store::SqliteStore::open(&stage.settings.home, Default::default()).unwrap();
     let engine = crate::Engine::new(std::sync::Arc::new(store), stage_clock(), false);
@@ -291,7 +291,7 @@ fn stage_clock() -> std::sync::Arc<crate::SystemClock> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_45_a_torn_file_of_events_is_whole_again_after_a_start() {
+async fn runs_pit_45_and_data_1_a_torn_file_of_events_is_whole_again_after_a_start() {
     let stage = Stage::set().await;
     let node = stage.add("worker", "implementer");
     stage.say(node, "final done");

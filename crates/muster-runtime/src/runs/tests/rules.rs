@@ -97,7 +97,7 @@ async fn a_raw_program_reads_its_prompt_and_writes_its_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_39_planning_writes_documentation_only() {
+async fn runs_pit_39_and_mode_2_and_mode_3_planning_writes_documentation_only() {
     let stage = Stage::set().await;
     stage.ask(Ask::SetModes { mode: None, global_mode: Some(GlobalMode::Planning) });
     let node = stage.add("planner", "implementer");
@@ -180,7 +180,7 @@ async fn runs_ph_2_a_pause_ends_the_checks_that_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_18_twenty_thousand_events_are_in_order_in_the_file_takes_time() {
+async fn runs_pit_18_and_ev_1_and_ev_2_twenty_thousand_events_are_in_order_in_the_file_takes_time() {
     let stage = Stage::set().await;
     let node = stage.add("busy", "implementer");
     let (runs, run) = (stage.runs.clone(), stage.run);

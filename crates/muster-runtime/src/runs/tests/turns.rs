@@ -16,7 +16,7 @@ use super::{Stage, git, input, processes_of};
 use crate::runs::{AgentWish, Bearer};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_is_answered() {
+async fn runs_turn_3_and_jsonl_2_a_message_is_answered() {
     let stage = Stage::set().await;
     let node = stage.add("worker", "implementer");
     stage.say(node, "say hello; final hello world");
@@ -175,7 +175,7 @@ async fn runs_app_1_without_a_gate_questions_are_answered_yes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_9_all_messages_of_a_turn_are_in_its_final() {
+async fn runs_pit_9_and_prov_2_all_messages_of_a_turn_are_in_its_final() {
     let stage = Stage::set().await;
     let node = stage.add("talker", "implementer");
     stage.say(node, "say first; sleep 80; say second; sleep 80; final third");
@@ -215,7 +215,7 @@ async fn runs_pit_11_an_interruption_ends_the_turn_and_is_answered_next() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_38_the_outcome_of_a_command_reaches_the_agent() {
+async fn runs_pit_38_and_tool_8_the_outcome_of_a_command_reaches_the_agent() {
     let stage = Stage::set().await;
     let node = stage.add("worker", "implementer");
     stage.say(node, r#"tool command {"cmd": "cat first.txt"}; tool read_file {"path": "nope"}"#);
@@ -227,7 +227,7 @@ async fn runs_pit_38_the_outcome_of_a_command_reaches_the_agent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_32_the_prompt_of_a_turn_that_hangs_can_be_read() {
+async fn runs_pit_32_and_turn_1_the_prompt_of_a_turn_that_hangs_can_be_read() {
     let stage = Stage::set().await;
     let node = stage.add("stuck", "implementer");
     stage.say(node, "hang");
@@ -245,7 +245,7 @@ async fn runs_pit_32_the_prompt_of_a_turn_that_hangs_can_be_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_33_every_completed_turn_has_a_diff_and_the_index_is_untouched() {
+async fn runs_pit_33_and_diff_1_and_diff_4_every_turn_has_a_diff_and_the_index_is_untouched() {
     let stage = Stage::set().await;
     let node = stage.add("worker", "implementer");
     let work = stage.work();
@@ -281,7 +281,7 @@ async fn runs_pit_33_every_completed_turn_has_a_diff_and_the_index_is_untouched(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_37_a_spawned_node_has_work_and_reports_to_its_parent() {
+async fn runs_pit_37_and_tool_7_a_spawned_node_has_work_and_reports_to_its_parent() {
     let stage = Stage::set().await;
     let lead = stage.add("lead", "orchestrator");
     stage.say(

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Client as _, agent, drive, started, until};
 
 #[test]
-fn a_message_is_answered_and_the_turn_is_there_to_read() {
+fn runs_jsonl_6_a_message_is_answered_and_the_turn_is_there_to_read() {
     let server = drive();
     let dir = tempfile::tempdir().unwrap();
     let run = started(&server, dir.path(), json!({}));
@@ -151,7 +151,7 @@ fn runs_rec_4_a_server_that_is_told_to_stop_says_how_its_runs_stand() {
 }
 
 #[test]
-fn runs_pit_50_text_that_looks_like_a_call_executes_nothing() {
+fn runs_pit_50_and_tool_4_text_that_looks_like_a_call_executes_nothing() {
     let server = drive();
     let dir = tempfile::tempdir().unwrap();
     let run = started(&server, dir.path(), json!({}));

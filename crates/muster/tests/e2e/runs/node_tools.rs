@@ -62,7 +62,7 @@ fn token_opens(server: &ServerProcess, token: &str) -> u16 {
 }
 
 #[test]
-fn runs_tie_3_an_agent_works_on_its_task_and_its_run_through_the_server_it_is_given() {
+fn runs_tie_3_and_tool_1_and_tool_6_an_agent_works_through_the_server_it_is_given() {
     let server = drive();
     let bound = task(&server);
     let dir = tempfile::tempdir().unwrap();

@@ -93,7 +93,7 @@ fn runs_page_3_filters_apply_before_the_limit() {
 }
 
 #[test]
-fn runs_pit_21_and_ev_4_replaying_the_events_gives_the_snapshot() {
+fn runs_pit_21_and_ev_4_and_ev_5_replaying_the_events_gives_the_snapshot() {
     let server = serve(&[]);
     let run = server.run(json!({"goal": "g"}));
     let lead = server.node(&run, "lead", "orchestrator");

@@ -8,7 +8,7 @@ use super::Client as _;
 use crate::program::serve;
 
 #[test]
-fn runs_tpl_1_to_3_templates_are_found_made_changed_and_removed() {
+fn runs_tpl_1_to_3_and_rest_3_templates_are_found_made_changed_and_removed() {
     let server = serve(&[]);
     let list = server.see("/api/templates");
     let names: Vec<&str> = list["templates"]

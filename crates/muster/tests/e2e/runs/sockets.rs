@@ -53,7 +53,7 @@ fn runs_ws_1_bad_wishes_are_refused_before_the_upgrade() {
 }
 
 #[test]
-fn runs_ws_3_replay_and_live_join_without_a_hole() {
+fn runs_ws_3_and_ws_2_replay_and_live_join_without_a_hole() {
     let server = serve(&[]);
     let run = server.run(json!({}));
     let id = id_of(&run);
@@ -139,7 +139,7 @@ fn runs_ws_5_a_reader_from_the_future_gets_the_run() {
 }
 
 #[test]
-fn runs_pit_19_a_stalled_reader_gets_gap_and_snapshot_and_others_miss_nothing() {
+fn runs_pit_19_and_ws_6_a_stalled_reader_gets_gap_and_snapshot_and_others_miss_nothing() {
     let server = serve(&[]);
     let run = server.run(json!({}));
     server.node(&run, "a", "implementer");
