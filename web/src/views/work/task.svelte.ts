@@ -4,8 +4,9 @@ import type { Checkpoint, Evidence, Operation, Status, Step, SubNode, Thinking, 
 import { changes } from "./changes.svelte";
 
 export type Part = "work" | "timeline" | "evidence" | "reasoning" | "history";
-const EVENTS = 200;
-const RECORDS = 100;
+/** Rows of a first look, and the most that the server gives at once. */
+const FIRST = { timeline: 200, history: 100 };
+const MOST = 1000;
 
 export interface Proof {
   title: string;
@@ -26,6 +27,8 @@ export class TaskState {
   /** Why the last attempt was refused, and where. */
   refusal = $state.raw<{ path: string; message: string; hint: string } | undefined>();
   busy = $state(false);
+  /** How many rows are asked for. */
+  wanted = $state.raw(FIRST);
   #shown = new Set<Part>(["work"]);
 
   constructor(
@@ -38,6 +41,12 @@ export class TaskState {
   /** A part came into view: it is fetched, and kept fresh from now on. */
   async show(part: Part): Promise<void> {
     this.#shown.add(part);
+    await this.#load(part);
+  }
+
+  /** As many rows as there can be. */
+  async more(part: keyof typeof FIRST): Promise<void> {
+    this.wanted = { ...this.wanted, [part]: MOST };
     await this.#load(part);
   }
 
@@ -57,16 +66,16 @@ export class TaskState {
       switch (part) {
         case "work":
         case "timeline":
-          this.whole = await operation("tasks_resume", { ...this.#target(), read_only: true, events_limit: EVENTS, steps_limit: 1000 });
+          this.whole = await operation("tasks_resume", { ...this.#target(), read_only: true, events_limit: this.wanted.timeline, steps_limit: MOST });
           return;
         case "evidence":
-          this.evidence = (await operation("tasks_evidence_get", { ...this.#target(), limit: RECORDS })).evidence;
+          this.evidence = (await operation("tasks_evidence_get", { ...this.#target(), bodies: false, limit: MOST })).evidence;
           return;
         case "reasoning":
           this.thinking = await operation("tasks_resume_super", { ...this.#target(), read_only: true, events_limit: 0, cards_limit: 200, notes_limit: 100, trace_limit: 0 });
           return;
         case "history": {
-          const answer = await operation("tasks_history", { ...this.#target(), limit: RECORDS });
+          const answer = await operation("tasks_history", { ...this.#target(), limit: this.wanted.history });
           this.history = answer.operations;
           this.historyMore = answer.pagination.has_more;
         }
