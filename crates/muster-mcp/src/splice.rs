@@ -58,18 +58,38 @@ fn marked(message: &ServerJsonRpcMessage) -> Option<(&str, ServerJsonRpcMessage)
     Some((&text.text, JsonRpcMessage::response(frame, response.id.clone())))
 }
 
-/// Writes a JSON string. The text is JSON itself: every few bytes a quote has to be escaped, and
-/// copying the runs between them costs more than copying byte by byte.
+/// Writes JSON text as a JSON string: what needs an escape are its quotes and backslashes.
 fn write_string(buffer: &mut Vec<u8>, text: &str) {
+    debug_assert!(text.bytes().all(|byte| byte >= b' '), "JSON text on one line");
+    let (bytes, start) = (text.as_bytes(), buffer.len() + 1);
     buffer.push(b'"');
-    for byte in text.bytes() {
-        match byte {
-            b'"' | b'\\' => buffer.extend_from_slice(&[b'\\', byte]),
-            0..=0x1F => buffer.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
-            _ => buffer.push(byte),
-        }
+    buffer.resize(start + 2 * bytes.len(), b'"');
+    let (mut from, mut end) = (0, start);
+    let is_escaped = |(at, byte)| matches!(byte, b'"' | b'\\').then_some(at);
+    for at in bytes.iter().copied().enumerate().filter_map(is_escaped) {
+        copy(&bytes[from..], at - from, &mut buffer[end..]);
+        end += at - from;
+        buffer[end] = b'\\';
+        end += 1;
+        from = at;
     }
+    copy(&bytes[from..], bytes.len() - from, &mut buffer[end..]);
+    buffer.truncate(end + bytes.len() - from);
     buffer.push(b'"');
+}
+
+/// Copies the first bytes. Most runs between two quotes are short; a block of fixed length is copied
+/// in two instructions, and what is too much of it is written over by the next.
+fn copy(source: &[u8], length: usize, target: &mut [u8]) {
+    const BLOCK: usize = 16;
+    if length <= BLOCK
+        && let Some(from) = source.first_chunk::<BLOCK>()
+        && let Some(to) = target.first_chunk_mut()
+    {
+        *to = *from;
+        return;
+    }
+    target[..length].copy_from_slice(&source[..length]);
 }
 
 fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
@@ -81,7 +101,7 @@ mod tests {
     use rmcp::model::{CallToolResult, ContentBlock, JsonRpcMessage, RequestId, ServerResult};
     use serde_json::{Value, json};
 
-    use super::{mark, write};
+    use super::{mark, write, write_string};
 
     fn written(result: CallToolResult) -> Value {
         let result = ServerResult::CallToolResult(result);
@@ -100,6 +120,25 @@ mod tests {
         built.structured_content = Some(envelope);
         mark(&mut marked);
         assert_eq!(written(marked), written(built));
+    }
+
+    #[test]
+    fn text_is_escaped_as_everywhere() {
+        for length in 0..200_usize {
+            for every in [1, 2, 7, 31, 32, 33, 64, 500] {
+                let character = |at: usize| match at % every {
+                    0 => '"',
+                    1 => '\\',
+                    2 => 'ü',
+                    _ => 'x',
+                };
+                let text: String = (0..length).map(character).collect();
+                let mut written = b"before".to_vec();
+                write_string(&mut written, &text);
+                let expected = format!("before{}", serde_json::to_string(&text).unwrap());
+                assert_eq!(String::from_utf8(written).unwrap(), expected);
+            }
+        }
     }
 
     #[test]

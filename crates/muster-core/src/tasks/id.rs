@@ -1,9 +1,15 @@
 //! Ids of the tasks room (TASKS-ID-1): counters per workspace, written with a prefix, never reused.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, marker::PhantomData, str::FromStr};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, Visitor},
+};
+
+use super::limits::ECHO_CHARS_MAX;
+use crate::text;
 
 /// Text that is not an id of the expected form.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,13 +43,9 @@ macro_rules! id {
             type Err = BadId;
 
             fn from_str(text: &str) -> Result<Self, BadId> {
-                let id = text
-                    .strip_prefix($prefix)
-                    .filter(|digits| digits.len() >= $width)
-                    .and_then(|digits| $read(digits).ok())
-                    .map(Self)
-                    .filter(|id| id.to_string() == text);
-                id.ok_or(BadId { expected: $expected })
+                let digits = text.strip_prefix($prefix);
+                let number = digits.and_then(|digits| $read(digits, $width));
+                number.map(Self).ok_or(BadId { expected: $expected })
             }
         }
 
@@ -51,8 +53,38 @@ macro_rules! id {
     };
 }
 
-fn hexadecimal(digits: &str) -> Result<u64, std::num::ParseIntError> {
-    u64::from_str_radix(digits, 16)
+fn decimal(digits: &str, width: usize) -> Option<u64> {
+    number(digits, width, 10)
+}
+
+fn hexadecimal(digits: &str, width: usize) -> Option<u64> {
+    number(digits, width, 16)
+}
+
+/// The number that digits mean, if this is how it is written: upper case, filled with zeros up to
+/// the width and no further.
+fn number(digits: &str, width: usize, radix: u32) -> Option<u64> {
+    let filled = digits.len() == width || digits.len() > width && !digits.starts_with('0');
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    if filled && plain { u64::from_str_radix(digits, radix).ok() } else { None }
+}
+
+/// Reads a text form without a copy of the text.
+pub(super) struct TextForm<T>(pub(super) PhantomData<T>);
+
+impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for TextForm<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(|error| {
+            let got = text::cut(text, ECHO_CHARS_MAX);
+            E::custom(format!("{error}, got {got:?}"))
+        })
+    }
 }
 
 /// Reads and writes a type as its text form everywhere: JSON values, map keys, schemas.
@@ -66,11 +98,8 @@ macro_rules! text_form {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(deserializer)?;
-                text.parse().map_err(|error| {
-                    let got = $crate::text::cut(&text, $crate::tasks::limits::ECHO_CHARS_MAX);
-                    D::Error::custom(format!("{error}, got {got:?}"))
-                })
+                use $crate::tasks::id::TextForm;
+                deserializer.deserialize_str(TextForm(std::marker::PhantomData))
             }
         }
 
@@ -94,11 +123,11 @@ pub(super) use text_form;
 
 id!(
     /// A plan: `PLAN-001`.
-    PlanId, "PLAN-", "PLAN-{:03}", str::parse, 3, "a plan id such as PLAN-001"
+    PlanId, "PLAN-", "PLAN-{:03}", decimal, 3, "a plan id such as PLAN-001"
 );
 id!(
     /// A task: `TASK-001`.
-    TaskId, "TASK-", "TASK-{:03}", str::parse, 3, "a task id such as TASK-001"
+    TaskId, "TASK-", "TASK-{:03}", decimal, 3, "a task id such as TASK-001"
 );
 id!(
     /// A step: `STEP-0000000A`.
@@ -116,7 +145,7 @@ id!(
 );
 id!(
     /// A card of the reasoning memory: `CARD-1`.
-    CardId, "CARD-", "CARD-{}", str::parse, 1, "a card id such as CARD-1"
+    CardId, "CARD-", "CARD-{}", decimal, 1, "a card id such as CARD-1"
 );
 
 /// A plan or a task.

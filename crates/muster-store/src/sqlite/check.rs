@@ -39,10 +39,8 @@ const QUESTIONS: &[Question] = &[
     },
     Question {
         place: "brief",
-        sql: "SELECT brief.kind || ' ' || brief.ord || ' is a brief of no document' FROM brief \
-              LEFT JOIN document ON document.id = brief.document \
-              AND document.stream = brief.stream AND document.kind = brief.kind \
-              AND document.ord = brief.ord WHERE document.id IS NULL",
+        sql: "SELECT document || ' is a brief of no document' FROM brief \
+              WHERE document NOT IN (SELECT id FROM document)",
     },
     Question {
         place: "document",

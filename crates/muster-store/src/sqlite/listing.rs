@@ -101,11 +101,9 @@ pub(super) fn versions<'a>(
 /// The statement that answers a list query with briefs only: the index has everything that it asks
 /// of the documents.
 pub(super) fn briefs<'a>(stream: i64, query: &'a ListQuery, statuses: &[&'a str]) -> Question<'a> {
-    let columns = "(SELECT brief.body FROM brief WHERE brief.stream = document.stream \
-                   AND brief.kind = document.kind AND brief.ord = document.ord \
-                   AND brief.document = document.id), ord, rank, id";
-    let columns = if is_ranked(query.order) { columns } else { &columns.replace(" rank,", "") };
-    list(columns, stream, query, statuses)
+    let rank = if is_ranked(query.order) { ", rank" } else { "" };
+    let brief = "(SELECT brief.body FROM brief WHERE brief.document = document.id)";
+    list(&format!("{brief}, ord{rank}, id"), stream, query, statuses)
 }
 
 /// The statement that lists these columns, among them those that a list can be sorted by.

@@ -54,7 +54,7 @@ impl<'a> SqliteTransaction<'a> {
                 DocumentChange::Put(row, brief) => {
                     let id = self.put(stream, row)?;
                     if let Some(brief) = brief {
-                        self.put_brief(stream, id, row, brief)?;
+                        self.run("wrote a brief", PUT_BRIEF, params![id, brief])?;
                     }
                 }
                 DocumentChange::Remove(address) => self.remove(stream, address)?,
@@ -110,10 +110,6 @@ impl<'a> SqliteTransaction<'a> {
             self.run("wrote a document", INSERT_DOCUMENT, parameters)?;
             return Ok(self.view.link().connection.last_insert_rowid());
         };
-        if old.ord != index.ord {
-            let place = params![stream, address.kind, old.ord, id];
-            self.run("moved a brief", REMOVE_BRIEF, place)?;
-        }
         // Only what differs is set, so that no index is touched whose content stays the same.
         let mut sql = "UPDATE document SET version = ?2, body = ?3".to_owned();
         let mut values: Vec<&dyn ToSql> = vec![&id, version, body];
@@ -131,17 +127,6 @@ impl<'a> SqliteTransaction<'a> {
         sql.push_str(" WHERE id = ?1");
         self.run("changed a document", &sql, values.as_slice())?;
         Ok(id)
-    }
-
-    fn put_brief(
-        &self,
-        stream: i64,
-        id: i64,
-        row: &DocumentRow,
-        brief: &str,
-    ) -> Result<(), StoreError> {
-        let parameters = params![stream, row.address.kind, row.index.ord, id, brief];
-        self.run("wrote a brief", PUT_BRIEF, parameters).map(drop)
     }
 
     /// The row id and the columns that a document has now, if it is there.
@@ -166,8 +151,8 @@ impl<'a> SqliteTransaction<'a> {
     }
 
     fn remove(&self, stream: i64, address: &Address) -> Result<(), StoreError> {
-        let Some((id, index)) = self.stored(stream, address)? else { return Ok(()) };
-        self.run("removed a brief", REMOVE_BRIEF, params![stream, address.kind, index.ord, id])?;
+        let Some((id, _)) = self.stored(stream, address)? else { return Ok(()) };
+        self.run("removed a brief", REMOVE_BRIEF, [id])?;
         self.run("removed a document", REMOVE_DOCUMENT, [id]).map(drop)
     }
 
@@ -199,11 +184,11 @@ const INSERT_DOCUMENT: &str = "\
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 const REMOVE_DOCUMENT: &str = "DELETE FROM document WHERE id = ?1";
 const PUT_BRIEF: &str = "\
-    INSERT INTO brief (stream, kind, ord, document, body) VALUES (?1, ?2, ?3, ?4, ?5) \
+    INSERT INTO brief (document, body) VALUES (?1, ?2) \
     ON CONFLICT DO UPDATE SET body = excluded.body";
-const REMOVE_BRIEF: &str = "\
-    DELETE FROM brief WHERE stream = ?1 AND kind = ?2 AND ord = ?3 AND document = ?4";
-const REMOVE_BRIEFS: &str = "DELETE FROM brief WHERE stream = ?1";
+const REMOVE_BRIEF: &str = "DELETE FROM brief WHERE document = ?1";
+const REMOVE_BRIEFS: &str = "\
+    DELETE FROM brief WHERE document IN (SELECT id FROM document WHERE stream = ?1)";
 
 impl Transaction for SqliteTransaction<'_> {
     fn append(&mut self, append: &Append<'_>) -> Result<(), StoreError> {

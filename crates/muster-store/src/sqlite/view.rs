@@ -267,9 +267,7 @@ impl<L: Deref<Target = Link>> Snapshot for View<L> {
 
     fn brief(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {
         let Some(stream) = self.stream(stream)? else { return Ok(None) };
-        let sql = "SELECT brief.body FROM document JOIN brief ON brief.stream = document.stream \
-                   AND brief.kind = document.kind AND brief.ord = document.ord \
-                   AND brief.document = document.id \
+        let sql = "SELECT brief.body FROM document JOIN brief ON brief.document = document.id \
                    WHERE document.stream = ?1 AND document.kind = ?2 AND document.name = ?3";
         let parameters = params![stream, address.kind, address.name];
         self.one("read a brief", sql, parameters, |row| row.get(0))

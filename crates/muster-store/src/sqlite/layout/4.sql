@@ -1,13 +1,9 @@
--- What lists show of a document. Rows of one kind lie in the order in which lists are read, so a list
--- reads a few pages of them where it would read a page or more for each document.
+-- What lists show of a document. Documents lie between others of all kinds, briefs beside each other: a
+-- list reads a few pages of them where it would read a page or more for each document.
 CREATE TABLE brief (
-    stream   INTEGER NOT NULL REFERENCES stream (id),
-    kind     TEXT    NOT NULL,
-    ord      INTEGER NOT NULL,
-    document INTEGER NOT NULL,
-    body     TEXT    NOT NULL,
-    PRIMARY KEY (stream, kind, ord, document)
-) STRICT, WITHOUT ROWID;
+    document INTEGER PRIMARY KEY REFERENCES document (id),
+    body     TEXT NOT NULL
+) STRICT;
 
 -- What lists show of an event. A version that shows events otherwise has to empty the column: what is
 -- not kept is worked out of the body.

@@ -97,7 +97,7 @@ fn no_query_scans_a_table_and_only_marked_by_rank_sorts() {
         let text = self::plan(&link, &listing::briefs(1, &query, &asked(&query))).join("\n");
         let reads_documents = text.contains("SEARCH document USING INDEX");
         assert_eq!(reads_documents, looks_inside(&query), "{query:?}\n{text}");
-        assert!(text.contains("SEARCH brief USING PRIMARY KEY"), "{query:?}\n{text}");
+        assert!(text.contains("SEARCH brief USING INTEGER PRIMARY KEY"), "{query:?}\n{text}");
     }
     for query in event_queries() {
         let text = plan(&link, &listing::events(1, &query, query.after)).join("\n");
