@@ -35,6 +35,7 @@ export const scenarios = {
     }
     await close.click();
     await step.getByRole("alert").getByText("needs proof of: tests").waitFor();
+    await step.getByRole("alert").getByText("Attach what proves it").waitFor();
     await step.getByRole("button", { name: "Attach proof of tests" }).click();
     await page.getByLabel("Command that ran").fill("npm test totals");
     await page.getByLabel("Exit code").fill("0");

@@ -41,6 +41,20 @@ export const scenarios = {
     await todos.getByText("Operator's page").waitFor();
   },
 
+  async "a person speaks, and answers what an agent asks for"(stage) {
+    const { server, page, id, say } = await atSession(stage);
+    await say("permission_request", { request_id: "p1", tool: "shell", kind: "command", summary: "rm -rf build" });
+    await page.getByRole("button", { name: "Allow" }).click();
+    await page.getByText("allow-once").waitFor();
+    await page.getByRole("textbox", { name: "Message" }).fill("Stop after this file.");
+    await page.keyboard.press("Enter");
+    await page.getByRole("region", { name: "Transcript" }).getByText("Stop after this file.").waitFor();
+    await page.getByRole("button", { name: "Interrupt the turn" }).click();
+    await page.getByText("interrupted").first().waitFor();
+    const { status } = await server.call("GET", `/sessions/${id}`);
+    assert.notEqual(status, "failed");
+  },
+
   async "a restart of the server loses and doubles nothing"(stage) {
     const { server, page, id } = await atSession(stage);
     const reach = page.getByRole("main").getByRole("status");

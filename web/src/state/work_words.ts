@@ -120,3 +120,14 @@ export function receipt(line: string): Receipt {
   if (line.startsWith("LINK:")) return { kind: "link", text: line.slice(5).trim() };
   return { kind: "text", text: line };
 }
+
+const HELP: Readonly<Record<string, string>> = {
+  CHECKPOINTS_NOT_CONFIRMED: "Tick what was really checked, then close it again.",
+  PROOF_REQUIRED: "Attach what proves it: the command that ran and what it said, or a link. Then close it again.",
+  REVISION_MISMATCH: "Somebody changed it meanwhile. It is shown as it is now: look again, then repeat.",
+};
+
+/** What helps after a refusal, for a person at the page; otherwise in the server's own words. */
+export function helpAfter(code: string, recovery: string): string {
+  return HELP[code] ?? recovery;
+}

@@ -1,6 +1,7 @@
 // One plan or task with everything that its page shows; each part is fetched when it is first looked at.
 import { operation, Refused } from "../../api/client";
 import type { Checkpoint, Evidence, Operation, Status, Step, SubNode, Thinking, Whole, WorkEvent } from "../../state/work";
+import { helpAfter } from "../../state/work_words";
 import { changes } from "./changes.svelte";
 
 export type Part = "work" | "timeline" | "evidence" | "reasoning" | "history";
@@ -94,7 +95,7 @@ export class TaskState {
       await work();
     } catch (error) {
       done = false;
-      const hint = error instanceof Refused ? error.hint : "";
+      const hint = error instanceof Refused ? helpAfter(error.code, error.hint) : "";
       this.refusal = { path, message: error instanceof Error ? error.message : String(error), hint };
     }
     await this.refresh();
