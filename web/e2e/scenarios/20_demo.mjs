@@ -36,6 +36,7 @@ export const scenarios = {
     await page.getByRole("button", { name: "Split" }).click();
     await page.locator(".split").first().waitFor();
     await page.goto(`${server.base}/#/runs/${run.id}?mode=timeline`);
-    await page.getByRole("list", { name: "Nodes over time" }).getByRole("link").first().waitFor();
+    await page.getByRole("list", { name: "Nodes over time" }).getByRole("link", { name: "◆" }).first().click();
+    await page.getByRole("region", { name: "Conversation" }).getByText("write_file").first().waitFor();
   },
 };

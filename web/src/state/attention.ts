@@ -1,7 +1,10 @@
 // What can be done about something that waits, in words and in keys.
-import type { Attention, Approval, Run } from "../api/wire";
+import type { Attention, Approval, Run, RunEvent } from "../api/wire";
 
-export type AnswerKind = "approve" | "deny" | "edit" | "resume" | "start" | "reset" | "reply" | "open";
+/** What the server says waits, and completions that were refused, which only the log tells. */
+export type Waiting = Omit<Attention, "kind"> & { kind: Attention["kind"] | "refused" };
+
+export type AnswerKind = "approve" | "deny" | "edit" | "resume" | "start" | "reset" | "reply" | "dismiss" | "open";
 
 export interface AnswerChoice {
   kind: AnswerKind;
@@ -9,7 +12,7 @@ export interface AnswerChoice {
   keys: string;
 }
 
-const WORDS: Record<Attention["kind"], string> = {
+const WORDS: Record<Waiting["kind"], string> = {
   approval: "Approval",
   question: "Question",
   stall: "Stalled",
@@ -18,19 +21,21 @@ const WORDS: Record<Attention["kind"], string> = {
   budget: "Budget",
   violation: "Violation",
   restart: "Restarted",
+  refused: "Not done yet",
 };
 
 /** A kind in a word. */
-export function kindWord(kind: Attention["kind"]): string {
+export function kindWord(kind: Waiting["kind"]): string {
   return WORDS[kind];
 }
 
 /** How urgent a kind looks. */
-export function kindTone(kind: Attention["kind"]): "blocked" | "failed" | "running" {
+export function kindTone(kind: Waiting["kind"]): "blocked" | "failed" | "running" {
   switch (kind) {
     case "approval":
     case "question":
     case "budget":
+    case "refused":
       return "blocked";
     case "restart":
       return "running";
@@ -43,7 +48,7 @@ export function kindTone(kind: Attention["kind"]): "blocked" | "failed" | "runni
 }
 
 /** The answers that there are, the likely one first. */
-export function choices(item: Attention, approval: Approval | undefined): AnswerChoice[] {
+export function choices(item: Waiting, approval: Approval | undefined): AnswerChoice[] {
   const open: AnswerChoice = { kind: "open", title: "Open", keys: "Enter" };
   switch (item.kind) {
     case "approval": {
@@ -69,17 +74,37 @@ export function choices(item: Attention, approval: Approval | undefined): Answer
     case "verify_failed":
     case "restart":
       return [{ kind: "resume", title: "Resume", keys: "y" }, open];
+    case "refused":
+      return [{ kind: "dismiss", title: "Dismiss", keys: "y" }, open];
     case "budget":
       return [open];
   }
 }
 
 /** One key for an item that stays the same while it waits. */
-export function itemKey(item: Attention): string {
+export function itemKey(item: Waiting): string {
   return [item.kind, item.runId, item.nodeId ?? "", item.refId ?? ""].join(" ");
 }
 
 /** The node's label, or nothing when the run is not known. */
-export function nodeLabel(item: Attention, run: Run | undefined): string | undefined {
+export function nodeLabel(item: Waiting, run: Run | undefined): string | undefined {
   return item.nodeId ? run?.nodes[item.nodeId]?.label : undefined;
+}
+
+/** Codes with which a run refuses to be called done (RUNS-DONE-2). */
+const REFUSALS = new Set(["OPEN_WORK", "TASK_NOT_DONE"]);
+
+/** Whether an event says that a completion was refused. */
+export function isRefusal(event: RunEvent): boolean {
+  return event.type === "tool.completed" && REFUSALS.has(event.error?.code ?? "");
+}
+
+/** The last refusal among these events, oldest first, unless the run was accepted as done after it. */
+export function refusedCompletion(events: readonly RunEvent[]): Waiting | undefined {
+  const at = events.findLastIndex(isRefusal);
+  const event = events[at];
+  if (event?.type !== "tool.completed") return undefined;
+  if (events.slice(at).some((later) => later.type === "run.phase" && later.phase === "VERIFY")) return undefined;
+  const title = `Completion refused: ${event.error?.message ?? event.error?.code ?? ""}`;
+  return { kind: "refused", runId: event.runId, nodeId: event.nodeId ?? null, refId: String(event.seq), title, since: event.ts };
 }

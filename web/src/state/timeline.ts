@@ -8,6 +8,8 @@ export interface Bar {
   readonly to: number | null;
   readonly status: "running" | "completed" | "interrupted" | "failed";
   readonly title: string;
+  /** Number of the event that began it. */
+  readonly seq: number;
 }
 
 export interface Mark {
@@ -37,6 +39,7 @@ export function bars(turns: readonly Turn[]): Bar[] {
     from: moment(turn.startedAt),
     to: turn.endedAt ? moment(turn.endedAt) : null,
     status: turn.status ?? "running",
+    seq: turn.seq,
     title: `Turn ${turn.number} · ${turn.trigger}${turn.reason && turn.reason !== "done" ? ` · ${turn.reason}` : ""}${turn.summary ? `: ${turn.summary}` : ""}`,
   }));
 }

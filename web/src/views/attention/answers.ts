@@ -1,6 +1,7 @@
 // Answers to what waits, as calls to the server.
 import { patch, post } from "../../api/client";
-import type { Attention, Resolution } from "../../api/wire";
+import type { Resolution } from "../../api/wire";
+import type { Waiting } from "../../state/attention";
 
 /** Answers an approval. */
 export async function resolve(approval: string, resolution: Resolution): Promise<void> {
@@ -18,7 +19,7 @@ export async function start(run: string, node: string): Promise<void> {
 }
 
 /** Clears a node's context and lets its run go on. */
-export async function resetAndResume(item: Attention): Promise<void> {
+export async function resetAndResume(item: Waiting): Promise<void> {
   if (item.nodeId) {
     await post("/api/runs/{run}/nodes/{node}/reset", { path: { run: item.runId, node: item.nodeId }, body: {} });
   }
