@@ -29,8 +29,9 @@ pub use history::{ArtifactsRequest, EventsRequest, TurnsRequest};
 pub use list::{RunCursor, RunsRequest};
 pub use muster_runtime::runs::{
     AgentWish, Bearer, HookAnswer, HookQuestion, McpCommand, Profile, Protocol, Runs as RunDriver,
-    RunsSettings, StartError, ToolExecution, ask_hook, make_repository,
+    RunsSettings, Sandbox, StartError, ToolExecution, ask_hook, make_repository,
 };
+pub use muster_runtime::runs::{Merged, Surveyed, Worktree, WorktreeState, survey, worktrees};
 pub use stream::StreamWord;
 
 use std::path::PathBuf;

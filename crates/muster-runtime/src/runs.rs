@@ -35,6 +35,7 @@ mod repository;
 mod schedule;
 mod settings;
 mod shared;
+mod survey;
 mod templates;
 #[cfg(test)]
 mod tests;
@@ -69,11 +70,13 @@ pub use calls::{AgentWish, Witnessed};
 pub use hook::{HookAnswer, HookQuestion, ask as ask_hook};
 pub use provider::{OfferedTool, Probe};
 pub use repository::make_repository;
-pub use settings::{McpCommand, Profile, Protocol, RunsSettings, ToolExecution};
+pub use settings::{McpCommand, Profile, Protocol, RunsSettings, Sandbox, ToolExecution};
 pub use shared::{AskError, RunEvents};
+pub use survey::{Surveyed, survey};
 pub use templates::FoundTemplate;
 pub use tokens::Bearer;
 pub use tools::{AnswerError, ToolAnswer};
+pub use worktree::{Merged, NotMerged, Worktree, WorktreeState, worktrees};
 
 use self::{lane::LaneOrder, schedule::Schedule, shared::Shared};
 use crate::{Encoded, Engine, Follower};

@@ -97,6 +97,8 @@ pub(crate) enum Command {
     Tasks(commands::tasks::Tasks),
     Runs(commands::runs::Runs),
     Run(commands::run::Run),
+    Providers(commands::providers::Providers),
+    Worktrees(commands::worktrees::Worktrees),
     Sessions(commands::sessions::Sessions),
     Session(commands::session::Session),
     Todo(commands::todo::Todo),
@@ -129,6 +131,8 @@ impl Command {
             | Self::Tasks(_)
             | Self::Runs(_)
             | Self::Run(_)
+            | Self::Providers(_)
+            | Self::Worktrees(_)
             | Self::Sessions(_)
             | Self::Session(_)
             | Self::Todo(_)

@@ -80,6 +80,8 @@ fn perform(settings: &Settings, command: Command) -> anyhow::Result<ExitCode> {
         Command::Status(status) => commands::status::run(settings, &status),
         Command::Runs(runs) => commands::runs::run(settings, &runs),
         Command::Run(run) => commands::run::run(settings, &run),
+        Command::Providers(providers) => commands::providers::run(settings, &providers),
+        Command::Worktrees(asked) => commands::worktrees::run(settings, &asked),
         Command::Sessions(sessions) => commands::sessions::run(settings, &sessions),
         Command::Session(session) => commands::session::run(settings, &session),
         Command::Todo(todo) => commands::todo::run(settings, &todo),

@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use muster_api::runs::{Profile, Protocol, RunsSettings, ToolExecution};
+use muster_api::runs::{Profile, Protocol, RunsSettings, Sandbox, ToolExecution};
 use muster_core::run::node::{PermissionsMode, Provider};
 use serde::Deserialize;
 
@@ -48,6 +48,15 @@ struct Entry {
     tools: Option<Tools>,
     start_timeout_seconds: Option<u32>,
     per_turn_process: Option<bool>,
+    sandbox: Option<Reach>,
+}
+
+/// How far a program may reach that does not ask.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Reach {
+    WorkspaceWrite,
+    DangerFullAccess,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -146,6 +155,13 @@ fn profile(provider: Provider, entry: Entry) -> anyhow::Result<Profile> {
     };
     let seconds = entry.start_timeout_seconds.unwrap_or(profile.start_timeout_seconds);
     profile.start_timeout_seconds = seconds;
+    profile.sandbox = match (entry.sandbox, provider) {
+        (Some(_), Provider::Claude | Provider::Gemini | Provider::Custom) => {
+            bail!("sandbox is for codex: the others have none that could be set");
+        }
+        (Some(Reach::DangerFullAccess), Provider::Codex) => Sandbox::Off,
+        (Some(Reach::WorkspaceWrite) | None, _) => Sandbox::Workspace,
+    };
     profile.per_turn_process = entry.per_turn_process.unwrap_or(profile.per_turn_process);
     Ok(profile)
 }
@@ -199,6 +215,7 @@ mod tests {
             ("[profiles.custom.default]\ncommand = []", "needs a program"),
             ("[profiles.custom.default]\ncommand = [\"x\"]\nprotocol = \"xml\"", "xml"),
             ("[profiles.custom.default]\ncommand = [\"x\"]\nprotocol = \"native\"", "native"),
+            ("[profiles.claude.a]\ncommand = [\"x\"]\nsandbox = \"workspace-write\"", "codex"),
         ] {
             let error = read(text).map(|_| ()).unwrap_err();
             assert!(format!("{error:#}").contains(word), "{text}: {error:#}");

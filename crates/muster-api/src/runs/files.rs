@@ -9,7 +9,9 @@ use muster_core::{
         provider::ProviderCaps,
     },
 };
-use muster_runtime::runs::{ArtifactError, CHUNK_BYTES_MAX, Chunk, Probe, Runs};
+use muster_runtime::runs::{
+    ArtifactError, CHUNK_BYTES_MAX, Chunk, Runs, RunsSettings, Surveyed, survey,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -119,6 +121,8 @@ pub struct ProviderEntry {
     pub detail: String,
     /// What it can do, where that is known before it is asked.
     pub caps: Option<ProviderCaps>,
+    /// The command that installs it, if it is missing and one is known.
+    pub install: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -126,34 +130,26 @@ struct ProviderList {
     providers: Vec<ProviderEntry>,
 }
 
-/// The families of programs that a node can be, each with its profiles.
-pub async fn providers(runs: &Runs) -> Json {
-    let mut providers = Vec::new();
-    for provider in Provider::ALL {
-        let profiles = runs.settings().profiles.keys().filter(|(of, _)| of == provider);
-        let profiles: Vec<String> = profiles.map(|(_, name)| name.clone()).collect();
-        let probe = match profiles.first() {
-            Some(first) => runs.probe(*provider, first).await,
-            None => None,
-        };
-        let probe = probe.unwrap_or_else(|| Probe {
-            available: false,
-            version: None,
-            logged_in: None,
-            caps: None,
-            detail: "no profile of this provider is configured".to_owned(),
-        });
-        providers.push(ProviderEntry {
-            name: *provider,
+impl From<Surveyed> for ProviderEntry {
+    fn from(found: Surveyed) -> Self {
+        let Surveyed { name, profiles, probe } = found;
+        Self {
+            name,
             profiles,
             available: probe.available,
             version: probe.version,
             logged_in: probe.logged_in,
             detail: probe.detail,
             caps: probe.caps,
-        });
+            install: probe.install,
+        }
     }
-    Json::of(&ProviderList { providers })
+}
+
+/// The families of programs that a node can be, each with its profiles and what it can do.
+pub async fn providers(settings: &RunsSettings) -> Json {
+    let found = survey(settings).await.into_iter().map(ProviderEntry::from);
+    Json::of(&ProviderList { providers: found.collect() })
 }
 
 #[cfg(test)]

@@ -82,5 +82,5 @@ pub(super) async fn folders(State(site): State<Arc<Site>>, parameters: Parameter
 /// Lists the programs that a node can be.
 pub(super) async fn providers(State(site): State<Arc<Site>>) -> Answer {
     let runs = site.app.runs().driver()?.clone();
-    Ok(answer(StatusCode::OK, &runs::providers(&runs).await))
+    Ok(answer(StatusCode::OK, &runs::providers(runs.settings()).await))
 }

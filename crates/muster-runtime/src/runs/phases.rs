@@ -17,18 +17,19 @@ use muster_core::{
         id::RunId,
         lookup,
         moment::Moment,
-        node::Node,
+        node::{Node, Provider},
         record::{GlobalMode, Run},
         settings::Check,
     },
 };
 use serde::Serialize;
+use tokio::sync::watch;
 
 use super::{
     bound,
     finish::{redacted, write},
     process::{self, Launch, capture},
-    provider::adapter,
+    provider::{Probe, adapter},
     reports::report,
     shared::Shared,
     templates,
@@ -99,9 +100,10 @@ async fn fitness(shared: &Arc<Shared>, run: &Run, nodes: &[Node]) -> Vec<Fitness
     note("storage", "error", began, storage(shared, run.id));
     let began = Instant::now();
     note("repository", "warning", began, repository(Path::new(&run.cwd)).await);
+    let began = Instant::now();
+    let probing = Probing::begin(shared, nodes);
     for node in nodes {
-        let began = Instant::now();
-        note("provider", "warning", began, provider(shared, node).await);
+        note("provider", "warning", began, probing.of(node).await);
         let began = Instant::now();
         note("template", "warning", began, template(shared, run, node));
     }
@@ -153,14 +155,45 @@ async fn repository(cwd: &Path) -> Result<String, String> {
     Ok(format!("branch {}, {dirty} changed files", branch.unwrap_or("unknown")))
 }
 
-async fn provider(shared: &Shared, node: &Node) -> Result<String, String> {
-    let profile = shared.settings.profile(node.provider, &node.provider_profile);
-    let Some(profile) = profile else {
-        return Err(format!("{}: no command for {}", node.label, node.provider));
-    };
-    let probe = adapter(node.provider, profile).probe().await;
-    let detail = format!("{}: {}", node.label, probe.detail);
-    if probe.available { Ok(detail) } else { Err(detail) }
+/// The programs of nodes, each looked for once and all at the same time.
+struct Probing(BTreeMap<(Provider, String), watch::Receiver<Option<Probe>>>);
+
+impl Probing {
+    fn begin(shared: &Shared, nodes: &[Node]) -> Self {
+        let mut probing = BTreeMap::new();
+        for node in nodes {
+            let key = (node.provider, node.provider_profile.clone());
+            let Some(profile) = shared.settings.profiles.get(&key).cloned() else { continue };
+            probing.entry(key).or_insert_with(|| {
+                let (found, finding) = watch::channel(None);
+                let provider = node.provider;
+                tokio::spawn(async move {
+                    found.send_replace(Some(adapter(provider, &profile).probe().await));
+                });
+                finding
+            });
+        }
+        Self(probing)
+    }
+
+    /// What became of looking for the program of a node.
+    async fn of(&self, node: &Node) -> Result<String, String> {
+        let found = self.0.get(&(node.provider, node.provider_profile.clone()));
+        let Some(mut found) = found.cloned() else {
+            return Err(format!("{}: no command for {}", node.label, node.provider));
+        };
+        let probe = match found.wait_for(Option::is_some).await {
+            Ok(probe) => probe.clone(),
+            Err(_) => None,
+        };
+        let probe = probe.unwrap_or_else(|| Probe::absent("it could not be looked for".to_owned()));
+        let version = probe.version.map(|version| format!(", {version}")).unwrap_or_default();
+        let detail = format!("{}: {}{version}", node.label, probe.detail);
+        match (probe.available, probe.logged_in) {
+            (true, Some(true) | None) => Ok(detail),
+            (true, Some(false)) | (false, _) => Err(detail),
+        }
+    }
 }
 
 fn template(shared: &Shared, run: &Run, node: &Node) -> Result<String, String> {

@@ -266,6 +266,16 @@ pub struct Probe {
     pub caps: Option<ProviderCaps>,
     /// Where it was found, or where it was looked for.
     pub detail: String,
+    /// The command that installs it, if it is missing and one is known.
+    pub install: Option<&'static str>,
+}
+
+impl Probe {
+    /// A program that cannot be used, and all that is not known of one.
+    pub(crate) fn absent(detail: String) -> Self {
+        let (version, logged_in, caps, install) = (None, None, None, None);
+        Self { available: false, version, logged_in, caps, detail, install }
+    }
 }
 
 /// When a program was last heard; every line and every sign of life counts.

@@ -8,6 +8,7 @@ use muster_core::run::{Ask, id::RunId, lookup};
 use super::{
     artifacts::make_private,
     shared::{AskError, Shared},
+    worktree,
 };
 
 /// How long turns may take to end before the processes are killed all the same.
@@ -36,6 +37,7 @@ pub(crate) async fn delete(shared: &Arc<Shared>, run: RunId) -> Result<(), AskEr
     if tokio::time::timeout(PATIENCE, lane.closed()).await.is_err() {
         tracing::warn!(%run, "what is left of a deleted run takes long to end");
     }
+    worktree::remove_all(shared, run).await;
     Ok(())
 }
 

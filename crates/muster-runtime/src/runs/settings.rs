@@ -94,6 +94,18 @@ pub struct Profile {
     pub start_timeout_seconds: u32,
     /// Whether every turn has a process of its own.
     pub per_turn_process: bool,
+    /// How far a program that nobody is asked for may reach, where it has a sandbox.
+    pub sandbox: Sandbox,
+}
+
+/// How far a program may reach that does not ask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sandbox {
+    /// It writes where it works, and nowhere else.
+    #[default]
+    Workspace,
+    /// Everywhere.
+    Off,
 }
 
 impl Profile {
@@ -106,6 +118,7 @@ impl Profile {
             tools: ToolExecution::Runtime,
             start_timeout_seconds: 60,
             per_turn_process: false,
+            sandbox: Sandbox::Workspace,
         }
     }
 }

@@ -1,72 +1,104 @@
-//! Worktrees: a directory of its own for each node that writes code (RUNS-DIFF-6). Muster makes
-//! them, merges nothing, and removes none that holds work which is nowhere else.
+//! Worktrees: a directory of its own for each node that writes code (RUNS-DIFF-6). They lie below
+//! the storage folder, beside the files of runs, because those go to the trash with their run and
+//! work must not. None is removed that holds work which is nowhere else; merging is asked for by a
+//! person.
 
-use std::{path::Path, process::Stdio, sync::Arc};
+mod git;
+mod list;
+mod merge;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use muster_core::run::{
     Ask,
     id::{NodeId, RunId},
     lookup,
 };
-use tokio::process::Command;
 
-use super::shared::Shared;
+use self::{git::Git, list::state};
+pub use self::{
+    list::{Worktree, WorktreeState, worktrees},
+    merge::{Merged, NotMerged},
+};
+use super::{artifacts::make_private, shared::Shared};
+
+/// Name of the folder that holds all of them.
+const FOLDER: &str = "worktrees";
+
+/// Where the worktrees of a run are.
+fn of_run(home: &Path, run: RunId) -> PathBuf {
+    home.join(FOLDER).join(run.to_string())
+}
 
 /// Makes the worktree of a node; where it cannot be made the node stays in the run's directory.
 pub(crate) async fn make(shared: Arc<Shared>, run: RunId, node: NodeId) {
     let Ok(record) = shared.view(run, |docs| lookup::run(docs).cloned()).await else { return };
-    let folder = shared.files.of_run(run).join("worktrees").join(node.to_string());
-    let branch = branch(run, node);
-    let arguments = ["worktree", "add", "--quiet", "-b", &branch];
-    match git(Path::new(&record.cwd), &arguments, &folder).await {
-        Ok(()) => {
+    let folder = of_run(&shared.settings.home, run).join(node.to_string());
+    if folder.starts_with(std::env::temp_dir()) {
+        tracing::warn!(folder = %folder.display(), "agents may write to all temporary folders");
+    }
+    let (private, made) = (shared.settings.home.join(FOLDER), folder.clone());
+    let add = move || {
+        make_private(&private).map_err(|error| error.to_string())?;
+        let (branch, made) = (branch(run, node), made.to_string_lossy().into_owned());
+        Git::at(Path::new(&record.cwd)).ask(&["worktree", "add", "--quiet", "-b", &branch, &made])
+    };
+    match tokio::task::spawn_blocking(add).await {
+        Ok(Ok(_)) => {
             let workdir = folder.to_string_lossy().into_owned();
             shared.report(run, Ask::PlaceNode { node, workdir }).await;
         }
-        Err(error) => tracing::warn!(%run, %node, error, "a node has no worktree of its own"),
+        Ok(Err(error)) => tracing::warn!(%run, %node, error, "a node has no worktree of its own"),
+        Err(error) => tracing::warn!(%run, %node, %error, "a node has no worktree of its own"),
     }
 }
 
-/// Removes the worktree of a node that is gone, if nothing in it is only there: no changes, and
-/// every commit on another branch too (RUNS-NODE-7).
+/// Removes the worktree of a node that is gone, if nothing in it is only there (RUNS-NODE-7).
 pub(crate) async fn remove(shared: Arc<Shared>, run: RunId, node: NodeId) {
-    let folder = shared.files.of_run(run).join("worktrees").join(node.to_string());
-    if !folder.exists() {
-        return;
-    }
-    let Ok(record) = shared.view(run, |docs| lookup::run(docs).cloned()).await else { return };
-    let (cwd, branch) = (Path::new(&record.cwd), branch(run, node));
-    let elsewhere = output(cwd, &["branch", "--all", "--contains", &branch]).await;
-    let others = |text: String| text.lines().any(|line| !line.ends_with(&branch));
-    if !elsewhere.is_ok_and(others) {
-        let folder = folder.display();
-        tracing::info!(%run, %folder, "a worktree stays: its commits are nowhere else");
-        return;
-    }
-    // Without force git removes no worktree that holds changes.
-    match git(cwd, &["worktree", "remove"], &folder).await {
-        Ok(()) => {
-            if let Err(error) = output(cwd, &["branch", "-D", &branch]).await {
-                tracing::debug!(%run, error, "a branch stays");
+    clear(vec![of_run(&shared.settings.home, run).join(node.to_string())]).await;
+}
+
+/// Removes the worktrees of a run that is gone, but for those that hold work.
+pub(crate) async fn remove_all(shared: &Shared, run: RunId) {
+    let Ok(entries) = std::fs::read_dir(of_run(&shared.settings.home, run)) else { return };
+    clear(entries.flatten().map(|entry| entry.path()).collect()).await;
+}
+
+async fn clear(folders: Vec<PathBuf>) {
+    let removing = tokio::task::spawn_blocking(move || {
+        for folder in folders.iter().filter(|folder| folder.exists()) {
+            if let Err(reason) = remove_merged(folder) {
+                tracing::info!(folder = %folder.display(), reason, "a worktree stays");
             }
         }
-        Err(error) => tracing::info!(%run, error, folder = %folder.display(), "a worktree stays"),
+    });
+    if let Err(error) = removing.await {
+        tracing::warn!(%error, "worktrees were not looked at");
     }
 }
 
-async fn output(cwd: &Path, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new("git")
-        .args(arguments)
-        .current_dir(cwd)
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output()
-        .await
-        .map_err(|error| error.to_string())?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+/// Removes a worktree whose work is elsewhere too; an error says why it stays.
+pub(crate) fn remove_merged(folder: &Path) -> Result<(), String> {
+    let worktree = Git::at(folder);
+    let state = state(&worktree)?;
+    if state != WorktreeState::Merged {
+        return Err(format!("it holds work that is nowhere else ({})", state.words()));
     }
-    Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+    let (branch, home) = (worktree.branch()?, Git::at(&worktree.main()?));
+    worktree.snapshot("removed")?;
+    // Without force git removes no worktree that holds changes.
+    home.ask(&["worktree", "remove", &folder.to_string_lossy()])?;
+    home.ask(&["branch", "--delete", "--force", &branch])?;
+    if let Some(parent) = folder.parent() {
+        // The folder of the run, once nothing is left in it.
+        std::fs::remove_dir(parent).unwrap_or_default();
+    }
+    Ok(())
 }
 
 /// The branch of a node.
@@ -74,10 +106,4 @@ fn branch(run: RunId, node: NodeId) -> String {
     // The end of an id is random; its beginning is the time.
     let (run, node) = (run.to_string(), node.to_string());
     format!("muster/{}/{}", &run[run.len() - 8..], &node[node.len() - 8..])
-}
-
-async fn git(cwd: &Path, arguments: &[&str], folder: &Path) -> Result<(), String> {
-    let folder = folder.to_string_lossy();
-    let all: Vec<&str> = arguments.iter().copied().chain([&*folder]).collect();
-    output(cwd, &all).await.map(drop)
 }

@@ -45,7 +45,7 @@ use crate::runs::{
         self, Launch,
         stderr::{Gate, Tail},
     },
-    settings::{McpCommand, Profile},
+    settings::{McpCommand, Profile, Sandbox},
 };
 
 /// The name under which agents know Muster's tools.
@@ -86,6 +86,7 @@ impl Dialect {
             model: None,
             mcp: None,
             hook: self.has_hooks.then(String::new),
+            sandbox: Sandbox::Workspace,
         };
         (self.translator)(setting).caps()
     }
@@ -108,6 +109,8 @@ pub(super) struct Setting {
     pub(super) mcp: Option<McpCommand>,
     /// The command line of the hook that asks before calls, for a shell.
     pub(super) hook: Option<String>,
+    /// How far it may reach when it does not ask.
+    pub(super) sandbox: Sandbox,
 }
 
 /// Which session a process has.
@@ -207,7 +210,7 @@ impl Agent {
     }
 
     async fn open_session(&self, opening: Opening) -> Result<Opened, OpenFailure> {
-        let setting = setting(&opening);
+        let setting = Setting { sandbox: self.profile.sandbox, ..setting(&opening) };
         let resumes = matches!(setting.start, Start::Resume(_));
         if let Start::Resume(session) = &setting.start
             && self.dialect.minute_apart
@@ -360,6 +363,7 @@ fn setting(opening: &Opening) -> Setting {
         model: order.model.clone(),
         mcp: opening.mcp.clone(),
         hook: None,
+        sandbox: Sandbox::Workspace,
     }
 }
 

@@ -162,14 +162,8 @@ fn probe(program: &str) -> Probe {
     let direct = program.contains('/').then(|| Path::new(program).to_owned());
     let found = direct.into_iter().chain(std::env::split_paths(&path).map(|dir| dir.join(program)));
     match found.into_iter().find(|file| file.is_file()) {
-        Some(file) => {
-            let detail = file.display().to_string();
-            Probe { available: true, version: None, logged_in: None, caps: None, detail }
-        }
-        None => {
-            let detail = format!("{program:?} is not in PATH");
-            Probe { available: false, version: None, logged_in: None, caps: None, detail }
-        }
+        Some(file) => Probe { available: true, ..Probe::absent(file.display().to_string()) },
+        None => Probe::absent(format!("{program:?} is not in PATH")),
     }
 }
 

@@ -19,7 +19,7 @@ use muster_core::run::{
 use serde_json::Value;
 
 use super::agent::{Move, Prompt, Setting, Start, Translator};
-use crate::runs::settings::McpCommand;
+use crate::runs::settings::{McpCommand, Sandbox};
 
 /// The setting of every recording, unless it says otherwise.
 fn setting(gate: PermissionsMode) -> Setting {
@@ -31,6 +31,7 @@ fn setting(gate: PermissionsMode) -> Setting {
         model: None,
         mcp: None,
         hook: None,
+        sandbox: Sandbox::Workspace,
     }
 }
 

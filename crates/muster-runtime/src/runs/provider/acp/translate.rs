@@ -44,6 +44,7 @@ enum Asked {
     ResumeSession,
     LoadSession,
     Mode,
+    Model,
     Prompt,
 }
 
@@ -120,6 +121,7 @@ impl Acp {
                 vec![Move::Refuse { reason, detail: fault.words() }]
             }
             (Some(Asked::Mode), outcome) => self.switched(outcome.err()),
+            (Some(Asked::Model), outcome) => self.model_chosen(outcome.err()),
             (Some(Asked::Prompt), Ok(result)) => {
                 self.stopped(&rpc::shaped::<Ending>(result).unwrap_or_default())
             }

@@ -39,8 +39,13 @@ pub(super) struct SessionCaps {
 pub(super) struct Session {
     pub(super) session_id: Option<String>,
     modes: Option<Modes>,
+    models: Option<Models>,
     config_options: Vec<ConfigOption>,
 }
+
+/// There is a choice; which models are in it may change while the agent runs.
+#[derive(Deserialize)]
+struct Models {}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -66,16 +71,23 @@ struct Choice {
     value: Value,
 }
 
-/// How an agent is put into a mode.
+/// How an agent is put into a mode, or told its model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ModeSwitch {
-    /// It has modes.
+    /// It has a request for it.
     Modes,
     /// It has an option of this name.
     Option,
 }
 
 impl Session {
+    /// How its model is chosen, if it can be.
+    pub(super) fn model_switch(&self) -> Option<ModeSwitch> {
+        let option = self.config_options.iter().any(|option| option.id == "model");
+        let listed = self.models.as_ref().map(|Models {}| ModeSwitch::Modes);
+        listed.or(option.then_some(ModeSwitch::Option))
+    }
+
     /// The modes that there are, and how they are switched.
     pub(super) fn modes(&self) -> (Vec<String>, ModeSwitch) {
         if let Some(modes) = &self.modes {
@@ -333,6 +345,8 @@ pub(super) struct OnSession<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) mode_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) model_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) config_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) value: Option<&'a str>,
@@ -341,7 +355,8 @@ pub(super) struct OnSession<'a> {
 impl<'a> OnSession<'a> {
     /// Nothing but the session.
     pub(super) fn of(session_id: &'a str) -> Self {
-        Self { session_id, prompt: None, mode_id: None, config_id: None, value: None }
+        let (prompt, mode_id, model_id) = (None, None, None);
+        Self { session_id, prompt, mode_id, model_id, config_id: None, value: None }
     }
 }
 

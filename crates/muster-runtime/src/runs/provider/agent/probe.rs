@@ -57,7 +57,8 @@ pub(super) async fn probe(profile: &Profile, dialect: &Dialect) -> Probe {
     let caps = Some(dialect.caps());
     let Some(file) = find(&program) else {
         let detail = format!("{program:?} is not in PATH{}", dialect.probing.hint());
-        return Probe { available: false, version: None, logged_in: None, caps, detail };
+        let install = Some(dialect.probing.install).filter(|command| !command.is_empty());
+        return Probe { caps, install, ..Probe::absent(detail) };
     };
     let file = file.display().to_string();
     let env = env(profile, dialect);
@@ -65,11 +66,11 @@ pub(super) async fn probe(profile: &Profile, dialect: &Dialect) -> Probe {
     let version = ask(dialect.probing.version).await;
     let Some(version) = version.filter(|answer| answer.code == Some(0)) else {
         let detail = format!("{file} does not tell its version");
-        return Probe { available: false, version: None, logged_in: None, caps, detail };
+        return Probe { caps, ..Probe::absent(detail) };
     };
     let version = first_line(&version.stdout.text());
     let Some(login) = &dialect.probing.login else {
-        return Probe { available: true, version, logged_in: None, caps, detail: file };
+        return Probe { available: true, version, caps, ..Probe::absent(file) };
     };
     let answer = ask(login.arguments).await.filter(|answer| !answer.timed_out);
     let logged_in = answer.and_then(|answer| answer.code).map(|code| code == 0);
@@ -77,7 +78,7 @@ pub(super) async fn probe(profile: &Profile, dialect: &Dialect) -> Probe {
         Some(false) => format!("{file}; nobody is logged in: {}", login.remedy),
         Some(true) | None => file,
     };
-    Probe { available: true, version, logged_in, caps, detail }
+    Probe { available: true, version, logged_in, caps, ..Probe::absent(detail) }
 }
 
 /// The file that a name stands for.

@@ -34,6 +34,7 @@ use crate::runs::{
         },
         rpc::{self, Caller, Fault, Heard},
     },
+    settings::Sandbox,
 };
 
 /// What we asked for.
@@ -103,7 +104,7 @@ impl Codex {
                 PermissionsMode::Gated => "untrusted",
                 PermissionsMode::Skip => "never",
             },
-            sandbox: if setting.read_only { "read-only" } else { "workspace-write" },
+            sandbox: reach(setting, setting.read_only).0,
             model: setting.model.as_deref(),
             config: Config::of(setting.mcp.as_ref(), setting.hook.as_deref()),
         };
@@ -330,7 +331,7 @@ impl Translator for Codex {
         self.streamed = None;
         self.in_turn = true;
         self.interrupts = false;
-        let kind = if prompt.read_only { "readOnly" } else { "workspaceWrite" };
+        let kind = reach(&self.setting, prompt.read_only).1;
         let changed = prompt.read_only != self.read_only;
         self.read_only = prompt.read_only;
         let start = StartTurn {
@@ -386,5 +387,15 @@ impl Translator for Codex {
             sandbox: SandboxAbility::Full,
             ..NO_CAPS
         }
+    }
+}
+
+/// How far a thread and a turn may reach, each in its own words. Whoever asks first has no need of
+/// more than its directory.
+fn reach(setting: &Setting, read_only: bool) -> (&'static str, &'static str) {
+    match (read_only, setting.gate, setting.sandbox) {
+        (true, _, _) => ("read-only", "readOnly"),
+        (false, PermissionsMode::Skip, Sandbox::Off) => ("danger-full-access", "dangerFullAccess"),
+        (false, _, _) => ("workspace-write", "workspaceWrite"),
     }
 }

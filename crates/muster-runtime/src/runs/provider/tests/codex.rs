@@ -15,6 +15,7 @@ use super::{
 use crate::runs::{
     hook::{HookAnswer, HookQuestion},
     provider::{agent::Translator, codex::DIALECT},
+    settings::Sandbox,
 };
 
 #[test]
@@ -110,6 +111,20 @@ fn a_sandbox_follows_the_rights_of_every_turn() {
     assert_eq!(line["params"]["sandboxPolicy"], json!({"type": "workspaceWrite"}));
     codex.hear(&notice("turn/completed", &ended));
     assert!(said(&codex.ask(prompt("more"))).remove(0)["params"].get("sandboxPolicy").is_none());
+}
+
+#[test]
+fn everything_is_open_only_where_the_profile_says_so_and_nobody_is_asked() {
+    let sandbox = |gate, sandbox, read_only| {
+        let mut codex = (DIALECT.translator)(Setting { sandbox, read_only, ..setting(gate) });
+        let moves = codex.begin();
+        let lines = said(&codex.hear(&answer(&moves, "initialize", &json!({}))));
+        lines[1]["params"]["sandbox"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(sandbox(Skip, Sandbox::Off, false), "danger-full-access");
+    assert_eq!(sandbox(Skip, Sandbox::Off, true), "read-only");
+    assert_eq!(sandbox(Gated, Sandbox::Off, false), "workspace-write");
+    assert_eq!(sandbox(Skip, Sandbox::Workspace, false), "workspace-write");
 }
 
 #[test]

@@ -23,7 +23,9 @@ impl Acp {
         let method = match asked {
             Asked::ResumeSession => "session/resume",
             Asked::LoadSession => "session/load",
-            Asked::Initialize | Asked::NewSession | Asked::Mode | Asked::Prompt => "session/new",
+            Asked::Initialize | Asked::NewSession | Asked::Mode | Asked::Model | Asked::Prompt => {
+                "session/new"
+            }
         };
         Move::Say(self.caller.ask(asked, method, &open))
     }
@@ -46,6 +48,7 @@ impl Acp {
     pub(super) fn opened(&mut self, asked: Asked, result: Value) -> Vec<Move> {
         let session = rpc::shaped::<Session>(result).unwrap_or_default();
         self.modes = session.modes();
+        let model_switch = session.model_switch();
         self.session = match (session.session_id, &self.setting.start, asked) {
             (Some(id), _, _) => id,
             (None, Start::Resume(id), Asked::ResumeSession | Asked::LoadSession) => id.clone(),
@@ -55,10 +58,45 @@ impl Acp {
             }
         };
         self.read_only = self.setting.read_only;
+        match (self.setting.model.clone(), model_switch) {
+            (Some(model), Some(switch)) => vec![self.choose_model(&model, switch)],
+            (Some(model), None) => {
+                let told = Move::Stray(format!("the agent takes no model, so not {model:?}"));
+                let mut moves = vec![told];
+                moves.extend(self.ready());
+                moves
+            }
+            (None, _) => self.ready(),
+        }
+    }
+
+    /// The session is as it shall be, but for its mode.
+    fn ready(&mut self) -> Vec<Move> {
         match self.switch_mode() {
             Some(line) => vec![line],
             None => vec![self.established()],
         }
+    }
+
+    fn choose_model(&mut self, model: &str, switch: ModeSwitch) -> Move {
+        let on = OnSession::of(&self.session);
+        Move::Say(match switch {
+            ModeSwitch::Modes => {
+                let on = OnSession { model_id: Some(model), ..on };
+                self.caller.ask(Asked::Model, "session/set_model", &on)
+            }
+            ModeSwitch::Option => {
+                let on = OnSession { config_id: Some("model"), value: Some(model), ..on };
+                self.caller.ask(Asked::Model, "session/set_config_option", &on)
+            }
+        })
+    }
+
+    /// The model is chosen, or the agent refused it. Another one would not be what was asked for.
+    pub(super) fn model_chosen(&mut self, fault: Option<Fault>) -> Vec<Move> {
+        let Some(fault) = fault else { return self.ready() };
+        let detail = format!("its model could not be set: {}", fault.words());
+        vec![Move::Refuse { reason: TurnReason::HandshakeFailed, detail }]
     }
 
     fn established(&self) -> Move {

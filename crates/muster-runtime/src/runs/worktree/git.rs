@@ -1,0 +1,126 @@
+//! Git as worktrees need it: no hooks, no questions, and a snapshot of everything before anything
+//! goes.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::SystemTime,
+};
+
+/// Who commits what an agent left uncommitted, where git knows nobody.
+const NOBODY: [&str; 4] = ["-c", "user.name=Muster", "-c", "user.email=muster@localhost"];
+
+/// A checkout.
+pub(super) struct Git {
+    folder: PathBuf,
+}
+
+/// How a command ended.
+pub(super) struct Ended {
+    /// Its exit code.
+    pub(super) code: Option<i32>,
+    /// What it printed.
+    pub(super) output: String,
+    /// What it complained about.
+    pub(super) complaint: String,
+}
+
+impl Git {
+    pub(super) fn at(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
+    }
+
+    /// Runs a command to its end, whatever that is.
+    pub(super) fn run(&self, arguments: &[&str], index: Option<&Path>) -> Result<Ended, String> {
+        let mut command = Command::new("git");
+        command
+            .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
+            .args(["-c", "core.quotePath=false", "-c", "gc.auto=0"])
+            .args(arguments)
+            .current_dir(&self.folder)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null());
+        if let Some(index) = index {
+            command.env("GIT_INDEX_FILE", index);
+        }
+        let output = command.output().map_err(|error| format!("git: {error}"))?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok(Ended {
+            code: output.status.code(),
+            output: text(&output.stdout),
+            complaint: text(&output.stderr).trim().to_owned(),
+        })
+    }
+
+    /// What a command prints that has to go well.
+    pub(super) fn ask(&self, arguments: &[&str]) -> Result<String, String> {
+        self.ask_with(arguments, None)
+    }
+
+    fn ask_with(&self, arguments: &[&str], index: Option<&Path>) -> Result<String, String> {
+        let ended = self.run(arguments, index)?;
+        match ended.code {
+            Some(0) => Ok(ended.output.trim_end_matches('\n').to_owned()),
+            Some(_) | None => Err(ended.complaint),
+        }
+    }
+
+    /// The names that a command prints, each ended by a zero.
+    pub(super) fn names(&self, arguments: &[&str]) -> Result<Vec<String>, String> {
+        let text = self.ask(arguments)?;
+        Ok(text.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    }
+
+    /// The branch that is checked out.
+    pub(super) fn branch(&self) -> Result<String, String> {
+        self.ask(&["symbolic-ref", "--short", "HEAD"])
+    }
+
+    /// The folder of the checkout that a worktree belongs to.
+    pub(super) fn main(&self) -> Result<PathBuf, String> {
+        let list = self.ask(&["worktree", "list", "--porcelain"])?;
+        let first = list.lines().find_map(|line| line.strip_prefix("worktree "));
+        first.map(PathBuf::from).ok_or_else(|| "it belongs to no repository".to_owned())
+    }
+
+    /// Files that differ from the last commit, new ones among them.
+    pub(super) fn changed(&self) -> Result<Vec<String>, String> {
+        let tracked = self.names(&["diff", "--name-only", "-z", "HEAD"])?;
+        let fresh = self.names(&["ls-files", "--others", "--exclude-standard", "-z"])?;
+        Ok(tracked.into_iter().chain(fresh).collect())
+    }
+
+    /// Keeps everything as it is now under a name of its own, uncommitted work too; answers the
+    /// name. The user's index is not touched.
+    pub(super) fn snapshot(&self, why: &str) -> Result<String, String> {
+        let own = PathBuf::from(self.ask(&["rev-parse", "--absolute-git-dir"])?);
+        let index = own.join("muster-snapshot-index");
+        let kept = self.kept(&index, why);
+        // A command that failed has left its index behind.
+        std::fs::remove_file(&index).unwrap_or_default();
+        kept
+    }
+
+    fn kept(&self, index: &Path, why: &str) -> Result<String, String> {
+        self.ask_with(&["read-tree", "HEAD"], Some(index))?;
+        self.ask_with(&["add", "--all"], Some(index))?;
+        let tree = self.ask_with(&["write-tree"], Some(index))?;
+        let message = format!("muster: before it was {why}");
+        let words = ["commit-tree", &tree, "-p", "HEAD", "-m", &message];
+        let commit = self.ask(&self.signed(&words))?;
+        let branch = self.branch().unwrap_or_else(|_| "detached".to_owned());
+        let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let seconds = seconds.unwrap_or_default().as_millis();
+        let name = format!("refs/muster/snapshots/{branch}/{seconds}");
+        self.ask(&["update-ref", &name, &commit])?;
+        Ok(name)
+    }
+
+    /// A command that needs to know who commits.
+    pub(super) fn signed<'a>(&self, words: &[&'a str]) -> Vec<&'a str> {
+        let known = self.ask(&["config", "user.email"]).is_ok_and(|email| !email.is_empty());
+        let who = if known { &[][..] } else { &NOBODY[..] };
+        who.iter().chain(words).copied().collect()
+    }
+}

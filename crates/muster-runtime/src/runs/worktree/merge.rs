@@ -1,0 +1,157 @@
+//! Brings the work of a node to where the user works. Everything that could go wrong is found out
+//! before anything is touched, and what the user has changed stays as it is.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+
+use super::{Worktree, git::Git, remove_merged};
+
+/// Files that are named in a refusal.
+const FILES_NAMED_MAX: usize = 10;
+
+/// Work that was merged, or that can be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Merged {
+    /// Where it is merged into.
+    pub target: PathBuf,
+    /// The branch that is checked out there.
+    pub into: String,
+    /// Files that change there.
+    pub files: Vec<String>,
+    /// Names under which both sides are kept as they were before.
+    pub snapshots: Vec<String>,
+}
+
+/// Why work was not merged. Nothing was touched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotMerged {
+    /// The node works.
+    #[error("the node is at work: stop it, or wait until its turn is over")]
+    Running,
+    /// There is no checkout to merge into.
+    #[error("it is not known where the work belongs")]
+    Homeless,
+    /// There is no work.
+    #[error("there is nothing to merge")]
+    Nothing,
+    /// The user has staged changes.
+    #[error("there are staged changes in {0}: commit or unstage them first")]
+    Staged(PathBuf),
+    /// The user is in the middle of something.
+    #[error("{0} is in the middle of a merge, a rebase or a cherry-pick: finish it first")]
+    Unfinished(PathBuf),
+    /// The user has changed the same files.
+    #[error("you have changed files that the work changes too: {}", named(.0))]
+    Yours(Vec<String>),
+    /// The work does not fit what is there now.
+    #[error("the work conflicts with what is there now, in {}", named(.0))]
+    Conflict(Vec<String>),
+    /// Git refused.
+    #[error("git: {0}")]
+    Git(String),
+}
+
+impl From<String> for NotMerged {
+    fn from(complaint: String) -> Self {
+        Self::Git(complaint)
+    }
+}
+
+fn named(files: &[String]) -> String {
+    let mut text = files.iter().take(FILES_NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
+    if files.len() > FILES_NAMED_MAX {
+        text += &format!(" and {} more", files.len() - FILES_NAMED_MAX);
+    }
+    text
+}
+
+impl Worktree {
+    /// Finds out whether the work could be merged, and touches nothing. Work that is in no commit
+    /// yet is judged as it would be committed.
+    pub fn preflight(&self) -> Result<Merged, NotMerged> {
+        if self.running {
+            return Err(NotMerged::Running);
+        }
+        let target = self.target.clone().ok_or(NotMerged::Homeless)?;
+        let (worktree, home) = (Git::at(&self.folder), Git::at(&target));
+        let work = worktree.snapshot("looked at")?;
+        let checked = self.checked(&home, &work, &target);
+        worktree.ask(&["update-ref", "-d", &work])?;
+        checked
+    }
+
+    fn checked(&self, home: &Git, work: &str, target: &Path) -> Result<Merged, NotMerged> {
+        let files = home.names(&["diff", "--name-only", "-z", &format!("HEAD...{work}")])?;
+        if files.is_empty() {
+            return Err(NotMerged::Nothing);
+        }
+        for other in ["MERGE_HEAD", "REBASE_HEAD", "CHERRY_PICK_HEAD"] {
+            if home.ask(&["rev-parse", "--quiet", "--verify", other]).is_ok() {
+                return Err(NotMerged::Unfinished(target.to_owned()));
+            }
+        }
+        if !home.names(&["diff", "--cached", "--name-only", "-z"])?.is_empty() {
+            return Err(NotMerged::Staged(target.to_owned()));
+        }
+        let theirs: BTreeSet<&String> = files.iter().collect();
+        let changed = home.changed()?;
+        let both: Vec<String> = changed.into_iter().filter(|file| theirs.contains(file)).collect();
+        if !both.is_empty() {
+            return Err(NotMerged::Yours(both));
+        }
+        conflicts(home, work)?;
+        let into = home.branch().unwrap_or_else(|_| "a detached HEAD".to_owned());
+        Ok(Merged { target: target.to_owned(), into, files, snapshots: Vec::new() })
+    }
+
+    /// Commits what the node left uncommitted and merges its branch. Both sides are kept as they
+    /// were under names of their own.
+    pub fn merge(&self) -> Result<Merged, NotMerged> {
+        let mut merged = self.preflight()?;
+        let (worktree, home) = (Git::at(&self.folder), Git::at(&merged.target));
+        merged.snapshots = vec![worktree.snapshot("merged")?, home.snapshot("merged into")?];
+        let name = self.label.as_deref().unwrap_or(&self.node_id);
+        if !worktree.changed()?.is_empty() {
+            worktree.ask(&["add", "--all"])?;
+            let message = format!("muster: work of {name}");
+            worktree.ask(&worktree.signed(&["commit", "--quiet", "--message", &message]))?;
+        }
+        let (branch, message) = (worktree.branch()?, format!("muster: merge the work of {name}"));
+        let words = ["merge", "--quiet", "--no-ff", "--message", &message, &branch];
+        if let Err(complaint) = home.ask(&home.signed(&words)) {
+            // The user's checkout goes back to where it was; git keeps their changes.
+            home.ask(&["merge", "--abort"]).unwrap_or_default();
+            return Err(NotMerged::Git(complaint));
+        }
+        Ok(merged)
+    }
+
+    /// Removes the worktree if its work is elsewhere too; an error says why it stays.
+    pub fn remove(&self) -> Result<(), String> {
+        if self.running {
+            return Err("the node is at work".to_owned());
+        }
+        remove_merged(&self.folder)
+    }
+}
+
+/// Merges without touching a file; what does not fit together is the error.
+fn conflicts(home: &Git, work: &str) -> Result<(), NotMerged> {
+    let words = ["merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", "HEAD", work];
+    let ended = home.run(&words, None)?;
+    match ended.code {
+        Some(0) => Ok(()),
+        // The first name is that of the tree.
+        Some(1) => {
+            let names = ended.output.split('\0').skip(1).filter(|name| !name.is_empty());
+            let files: BTreeSet<String> = names.map(str::to_owned).collect();
+            Err(NotMerged::Conflict(files.into_iter().collect()))
+        }
+        Some(_) | None => Err(NotMerged::Git(ended.complaint)),
+    }
+}

@@ -1,0 +1,131 @@
+//! Worktrees of real repositories: what is listed, what may be merged and what is never lost.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Merged, NodeId, NotMerged, RunId, Worktree, WorktreeState, branch, git::Git, of_run, worktrees,
+};
+
+/// A project with a commit, a storage folder, and the worktree of one node.
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+const RUN: RunId = RunId(1);
+const NODE: NodeId = NodeId(2);
+
+impl Place {
+    fn make() -> Self {
+        let place = Self { folder: tempfile::tempdir().unwrap() };
+        fs::create_dir(place.project()).unwrap();
+        place.git(&["init", "--quiet", "--initial-branch=trunk"]);
+        place.git(&["config", "user.name", "Somebody"]);
+        place.git(&["config", "user.email", "somebody@example.com"]);
+        fs::write(place.project().join("a.txt"), "one\n").unwrap();
+        fs::write(place.project().join("b.txt"), "one\n").unwrap();
+        place.git(&["add", "."]);
+        place.git(&["commit", "--quiet", "-m", "begin"]);
+        let worktree = place.worktree();
+        let name = branch(RUN, NODE);
+        place.git(&["worktree", "add", "--quiet", "-b", &name, worktree.to_str().unwrap()]);
+        place
+    }
+
+    fn project(&self) -> PathBuf {
+        self.folder.path().join("project")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.folder.path().join("store")
+    }
+
+    fn worktree(&self) -> PathBuf {
+        of_run(&self.home(), RUN).join(NODE.to_string())
+    }
+
+    fn git(&self, words: &[&str]) -> String {
+        Git::at(&self.project()).ask(words).unwrap()
+    }
+
+    fn only(&self) -> Worktree {
+        worktrees(&self.home()).unwrap().remove(0)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.project().join(name)).unwrap()
+    }
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    fs::write(folder.join(name), text).unwrap();
+}
+
+#[test]
+fn the_state_says_what_would_be_lost() {
+    let place = Place::make();
+    assert_eq!(place.only().state, WorktreeState::Merged);
+    write(&place.worktree(), "new.txt", "x");
+    let dirty = WorktreeState::Dirty { changed_files: 1, commits: 0 };
+    assert_eq!(place.only().state, dirty);
+    assert!(place.only().remove().unwrap_err().contains("nowhere else"));
+    let git = Git::at(&place.worktree());
+    git.ask(&["add", "."]).unwrap();
+    git.ask(&["commit", "--quiet", "-m", "work"]).unwrap();
+    let unmerged = place.only();
+    assert_eq!(unmerged.state, WorktreeState::Unmerged { commits: 1 });
+    assert!(unmerged.bytes > 0 && unmerged.branch.as_deref() == Some(&*branch(RUN, NODE)));
+    assert!(unmerged.remove().is_err() && place.worktree().exists());
+    assert!(worktrees(Path::new("/nowhere")).unwrap().is_empty());
+}
+
+#[test]
+fn work_is_merged_with_what_was_not_committed_and_then_may_go() {
+    let place = Place::make();
+    write(&place.worktree(), "a.txt", "two\n");
+    write(&place.worktree(), "new.txt", "new\n");
+    // What the user changes elsewhere is theirs, and stays uncommitted.
+    write(&place.project(), "b.txt", "mine\n");
+    write(&place.project(), "own.txt", "mine\n");
+    let Merged { files, into, .. } = place.only().preflight().unwrap();
+    assert_eq!((files, into.as_str()), (vec!["a.txt".to_owned(), "new.txt".to_owned()], "trunk"));
+    assert_eq!(place.read("a.txt"), "one\n", "looking touches nothing");
+    assert!(place.git(&["for-each-ref", "refs/muster"]).is_empty());
+    let merged = place.only().merge().unwrap();
+    assert_eq!((place.read("a.txt").as_str(), place.read("new.txt").as_str()), ("two\n", "new\n"));
+    assert_eq!(
+        (place.read("b.txt").as_str(), place.read("own.txt").as_str()),
+        ("mine\n", "mine\n")
+    );
+    let kept = place.git(&["show", &format!("{}:b.txt", merged.snapshots[1])]);
+    assert_eq!(kept, "mine", "the user's side is kept as it was");
+    assert_eq!(place.only().state, WorktreeState::Merged);
+    assert_eq!(place.only().merge(), Err(NotMerged::Nothing));
+    place.only().remove().unwrap();
+    assert!(!place.worktree().exists() && worktrees(&place.home()).unwrap().is_empty());
+    assert!(place.git(&["branch", "--list", "muster/*"]).is_empty());
+}
+
+#[test]
+fn whatever_could_harm_the_user_is_refused_and_nothing_is_touched() {
+    let place = Place::make();
+    assert_eq!(place.only().merge(), Err(NotMerged::Nothing));
+    write(&place.worktree(), "a.txt", "two\n");
+    write(&place.project(), "a.txt", "mine\n");
+    assert_eq!(place.only().merge(), Err(NotMerged::Yours(vec!["a.txt".to_owned()])));
+    place.git(&["add", "a.txt"]);
+    assert!(matches!(place.only().merge(), Err(NotMerged::Staged(_))));
+    place.git(&["commit", "--quiet", "-m", "mine"]);
+    assert_eq!(place.only().merge(), Err(NotMerged::Conflict(vec!["a.txt".to_owned()])));
+    let running = Worktree { running: true, ..place.only() };
+    assert_eq!(running.merge(), Err(NotMerged::Running));
+    let unfinished = place.project().join(".git/MERGE_HEAD");
+    fs::write(&unfinished, place.git(&["rev-parse", "HEAD"])).unwrap();
+    assert!(matches!(place.only().merge(), Err(NotMerged::Unfinished(_))));
+    fs::remove_file(unfinished).unwrap();
+    assert_eq!(place.read("a.txt"), "mine\n");
+    assert!(place.git(&["status", "--porcelain"]).is_empty());
+    assert_eq!(place.only().state, WorktreeState::Dirty { changed_files: 1, commits: 0 });
+}

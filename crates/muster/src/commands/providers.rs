@@ -1,0 +1,98 @@
+//! `muster providers`: which agents are installed, who is logged in, and what each can do.
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+use muster_api::runs::{Surveyed, survey};
+use muster_core::run::provider::{ModifyAbility, ProviderCaps, SandboxAbility};
+use serde_json::json;
+use tokio::runtime;
+
+use crate::{
+    config::Settings,
+    people::Look,
+    run_settings,
+    screen::{Screen, Tone, fill},
+    storage,
+};
+
+/// Columns of a name.
+const NAME_COLUMNS: usize = 8;
+
+/// Show which agents are installed and what each can do
+///
+/// Asks the programs themselves, all at once: their version, and whether somebody is logged in as
+/// far as they tell. No model is asked and no server has to run.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster providers
+  muster providers --json | jq '.providers[] | select(.available) | .name'")]
+pub(crate) struct Providers {
+    #[command(flatten)]
+    look: Look,
+}
+
+/// Looks for the agents.
+pub(crate) fn run(settings: &Settings, providers: &Providers) -> anyhow::Result<ExitCode> {
+    let runs = run_settings::read(&storage::directory(settings)?)?;
+    let runtime = runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the event loop")?;
+    let found = runtime.block_on(survey(&runs.settings));
+    providers.look.print(&json!({ "providers": found }), |screen| {
+        Ok(found.iter().map(|family| lines(screen, family)).collect())
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn lines(screen: Screen, family: &Surveyed) -> String {
+    let name = screen.paint(Tone::Strong, &fill(family.name.name(), NAME_COLUMNS));
+    let probe = &family.probe;
+    if !probe.available {
+        let missing = screen.paint(Tone::Faint, &probe.detail);
+        return format!("{name}  {missing}\n");
+    }
+    let version = probe.version.as_deref().unwrap_or("version unknown");
+    let login = match probe.logged_in {
+        Some(true) => screen.paint(Tone::Good, ", logged in"),
+        Some(false) => screen.paint(Tone::Bad, ", not logged in"),
+        None => String::new(),
+    };
+    let mut text = format!("{name}  {version}{login}\n");
+    let indent = " ".repeat(NAME_COLUMNS + 2);
+    let told = probe.caps.map(abilities).unwrap_or_default();
+    for line in [probe.detail.as_str(), &told].into_iter().filter(|line| !line.is_empty()) {
+        text += &format!("{indent}{}\n", screen.paint(Tone::Faint, line));
+    }
+    text
+}
+
+/// What an agent can do, in words.
+fn abilities(caps: ProviderCaps) -> String {
+    let modify = match caps.modify {
+        ModifyAbility::None => "",
+        ModifyAbility::Native => "takes other arguments",
+        ModifyAbility::Hook => "takes other arguments through a hook",
+        ModifyAbility::Emulated => "is asked again for other arguments",
+    };
+    let sandbox = match caps.sandbox {
+        SandboxAbility::Full => "has a sandbox",
+        SandboxAbility::Flags => "keeps to its modes",
+        SandboxAbility::None => "",
+    };
+    let when = |can: bool, words: &'static str| if can { words } else { "" };
+    let words = [
+        when(caps.resume, "resumes"),
+        when(caps.interrupt, "can be interrupted"),
+        when(caps.approvals, "asks"),
+        modify,
+        when(caps.mcp, "uses Muster's tools"),
+        when(caps.cost, "tells its cost"),
+        sandbox,
+    ];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,146 @@
+//! `muster worktrees`: the directories that nodes work in, and how their work comes back.
+
+use std::{path::Path, process::ExitCode};
+
+use anyhow::{Context as _, bail};
+use clap::{Args, Subcommand};
+use muster_api::runs::{Merged, Worktree, WorktreeState, worktrees};
+use serde_json::json;
+
+use crate::{
+    config::Settings,
+    output,
+    people::Look,
+    screen::{Screen, Tone, fill},
+    storage,
+};
+
+/// Columns of a name, a size and the short id of a node.
+const NAME_COLUMNS: usize = 16;
+const SIZE_COLUMNS: usize = 9;
+const ID_COLUMNS: usize = 8;
+
+/// Show the worktrees of nodes, and bring their work back
+///
+/// Runs with the setting isolation = "worktree" give each node that writes code a git worktree of
+/// its own. It stays for as long as it holds work that is nowhere else.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster worktrees
+  muster worktrees merge coder --check      whether it could be merged
+  muster worktrees merge coder
+  muster worktrees remove coder")]
+pub(crate) struct Worktrees {
+    #[command(flatten)]
+    look: Look,
+
+    #[command(subcommand)]
+    deed: Option<Deed>,
+}
+
+/// What to do with a worktree.
+#[derive(Subcommand)]
+enum Deed {
+    /// Merge the work of a node into the checkout that its run was started in
+    ///
+    /// Refused before anything is touched when the node is at work, when you have staged changes
+    /// or changed the same files, or when the work conflicts. What the node left uncommitted is
+    /// committed on its branch first. Both sides are kept as they were below refs/muster.
+    Merge {
+        /// The node: its id, the end of its id, or its label
+        node: String,
+
+        /// Only find out whether it could be merged
+        #[arg(long)]
+        check: bool,
+    },
+    /// Remove a worktree whose work is elsewhere too
+    Remove {
+        /// The node: its id, the end of its id, or its label
+        node: String,
+    },
+}
+
+/// Lists the worktrees, or does something with one.
+pub(crate) fn run(settings: &Settings, asked: &Worktrees) -> anyhow::Result<ExitCode> {
+    let home = storage::directory(settings)?;
+    let found = worktrees(&home).context("the worktrees cannot be read")?;
+    match &asked.deed {
+        None => asked.look.print(&json!({ "worktrees": found }), |screen| {
+            if found.is_empty() {
+                return Ok("There are no worktrees.\n".to_owned());
+            }
+            Ok(found.iter().map(|worktree| line(screen, worktree)).collect())
+        })?,
+        Some(Deed::Merge { node, check }) => {
+            let worktree = one(&found, node)?;
+            let merged = if *check { worktree.preflight()? } else { worktree.merge()? };
+            asked.look.print(&json!(merged), |_| Ok(told(&merged, *check)))?;
+        }
+        Some(Deed::Remove { node }) => {
+            let worktree = one(&found, node)?;
+            if let Err(reason) = worktree.remove() {
+                bail!("{} stays: {reason}", worktree.folder.display());
+            }
+            output::print(&format!("removed {}\n", worktree.folder.display()))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The worktree that a name means.
+fn one<'a>(found: &'a [Worktree], name: &str) -> anyhow::Result<&'a Worktree> {
+    let is = |worktree: &&Worktree| {
+        let ends = name.len() >= 4 && worktree.node_id.ends_with(name);
+        ends || worktree.label.as_deref() == Some(name)
+    };
+    let mut named = found.iter().filter(is);
+    match (named.next(), named.next()) {
+        (Some(worktree), None) => Ok(worktree),
+        (Some(_), Some(_)) => bail!("several worktrees are called {name:?}: use the node's id"),
+        (None, _) => bail!("no worktree is called {name:?}: `muster worktrees` lists them"),
+    }
+}
+
+fn line(screen: Screen, worktree: &Worktree) -> String {
+    let name = worktree.label.as_deref().unwrap_or("(run is gone)");
+    let name = screen.paint(Tone::Strong, &fill(name, NAME_COLUMNS));
+    let id = &worktree.node_id[worktree.node_id.len().saturating_sub(ID_COLUMNS)..];
+    let size = format!("{:>SIZE_COLUMNS$}", bytes(worktree.bytes));
+    let tone = match worktree.state {
+        WorktreeState::Merged => Tone::Faint,
+        WorktreeState::Unmerged { .. } | WorktreeState::Dirty { .. } => Tone::Active,
+        WorktreeState::Broken { .. } => Tone::Bad,
+    };
+    let working = if worktree.running { "at work, " } else { "" };
+    let state = screen.paint(tone, &format!("{working}{}", worktree.state.words()));
+    let place = screen.paint(Tone::Faint, &shown(&worktree.folder));
+    format!("{name}  {id}  {size}  {state}\n{:indent$}{place}\n", "", indent = NAME_COLUMNS + 2)
+}
+
+fn shown(folder: &Path) -> String {
+    folder.display().to_string()
+}
+
+/// A size as people read it.
+fn bytes(bytes: u64) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} B"),
+        10_000..10_000_000 => format!("{} kB", bytes / 1_000),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
+}
+
+fn told(merged: &Merged, check: bool) -> String {
+    let (files, into, target) = (merged.files.len(), &merged.into, merged.target.display());
+    let mut text = if check {
+        format!("{files} files can be merged into {into} of {target}\n")
+    } else {
+        format!("merged {files} files into {into} of {target}\n")
+    };
+    for kept in &merged.snapshots {
+        text += &format!("  as it was: {kept}\n");
+    }
+    text
+}
