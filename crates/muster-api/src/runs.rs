@@ -31,7 +31,7 @@ pub use muster_runtime::runs::{
     AgentWish, Bearer, HookAnswer, HookQuestion, McpCommand, Profile, Protocol, Runs as RunDriver,
     RunsSettings, Sandbox, StartError, ToolExecution, ask_hook, make_repository,
 };
-pub use muster_runtime::runs::{Merged, Surveyed, Worktree, WorktreeState, survey, worktrees};
+pub use muster_runtime::runs::{Merged, Surveyed, Worktree, WorktreeState, survey};
 pub use stream::StreamWord;
 
 use std::path::PathBuf;

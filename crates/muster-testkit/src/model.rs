@@ -48,6 +48,8 @@ pub struct Told {
     pub asked: Vec<String>,
     /// What came of the calls since the mark.
     pub outcomes: Vec<String>,
+    /// The model that was asked for.
+    pub model: String,
     /// Names of the tools that were offered.
     pub tools: Vec<String>,
 }

@@ -1,5 +1,7 @@
 //! The files of artifacts, and the programs that nodes can be: what only a driver of runs knows.
 
+use std::path::Path;
+
 use muster_core::{
     Json,
     run::{
@@ -10,7 +12,8 @@ use muster_core::{
     },
 };
 use muster_runtime::runs::{
-    ArtifactError, CHUNK_BYTES_MAX, Chunk, Runs, RunsSettings, Surveyed, survey,
+    ArtifactError, CHUNK_BYTES_MAX, Chunk, Runs, RunsSettings, Surveyed, Worktree, survey,
+    worktrees,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,6 +30,11 @@ pub const PIECE_BYTES: u64 = 1024 * 1024;
 pub const PIECE_BYTES_MAX: u64 = CHUNK_BYTES_MAX as u64;
 
 impl RunDesk<'_> {
+    /// The worktrees of nodes below a storage folder.
+    pub fn worktrees(self, home: &Path) -> RunTold<Vec<Worktree>> {
+        Ok(worktrees(home, self.engine())?)
+    }
+
     /// Whatever drives the runs.
     pub fn driver(&self) -> RunTold<&Runs> {
         let idle = || RunFault::new(RunCode::StoreUnavailable, "this program drives no runs");

@@ -62,7 +62,8 @@ fn read(body: &[u8]) -> Option<Conversation> {
     let entries = question.contents.into_iter().flat_map(entries).collect();
     let tools = question.tools.into_iter().flat_map(|tools| tools.function_declarations);
     let tools = tools.map(|tool| Offered::plain(&tool.name)).collect();
-    Some(Conversation { entries, tools })
+    // Its name is in the path.
+    Some(Conversation { model: String::new(), entries, tools })
 }
 
 fn entries(content: Content) -> Vec<Entry> {

@@ -17,6 +17,8 @@ const WORDS: Words = Words { shell: ("Bash", "command"), plan };
 #[derive(Deserialize)]
 struct Question {
     #[serde(default)]
+    model: String,
+    #[serde(default)]
     messages: Vec<Message>,
     #[serde(default)]
     tools: Vec<Tool>,
@@ -59,7 +61,7 @@ fn read(body: &[u8]) -> Option<Conversation> {
     let question: Question = serde_json::from_slice(body).ok()?;
     let entries = question.messages.into_iter().flat_map(entries).collect();
     let tools = question.tools.iter().map(|tool| Offered::plain(&tool.name)).collect();
-    Some(Conversation { entries, tools })
+    Some(Conversation { model: question.model, entries, tools })
 }
 
 fn entries(message: Message) -> Vec<Entry> {

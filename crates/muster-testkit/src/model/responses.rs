@@ -17,6 +17,8 @@ const WORDS: Words = Words { shell: ("exec_command", "cmd"), plan };
 #[derive(Deserialize)]
 struct Question {
     #[serde(default)]
+    model: String,
+    #[serde(default)]
     input: Vec<Item>,
     #[serde(default)]
     tools: Vec<Tool>,
@@ -56,7 +58,7 @@ fn read(body: &[u8]) -> Option<Conversation> {
     let question: Question = serde_json::from_slice(body).ok()?;
     let entries = question.input.into_iter().filter_map(entry).collect();
     let tools = question.tools.into_iter().flat_map(offered).collect();
-    Some(Conversation { entries, tools })
+    Some(Conversation { model: question.model, entries, tools })
 }
 
 fn entry(item: Item) -> Option<Entry> {

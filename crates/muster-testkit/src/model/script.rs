@@ -115,6 +115,7 @@ impl Step {
 /// A conversation as an agent sends it.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
+    pub(super) model: String,
     pub(super) entries: Vec<Entry>,
     pub(super) tools: Vec<Offered>,
 }
@@ -150,7 +151,8 @@ impl Conversation {
         let name_at = |(at, entry): (usize, &Entry)| Some((at, marked(entry)?));
         let (at, script) = self.entries.iter().enumerate().rev().find_map(name_at)?;
         let earlier = self.entries[..at].iter().filter_map(marked).collect();
-        let mut told = Told { script, earlier, ..Told::default() };
+        let model = self.model.clone();
+        let mut told = Told { script, earlier, model, ..Told::default() };
         let mut was_answer = false;
         for entry in &self.entries[at..] {
             match entry {

@@ -71,7 +71,7 @@ async fn answer(State(memory): State<Memory>, request: Request) -> Response {
         path if path.ends_with(":streamGenerateContent") => generate::LANGUAGE,
         path => return aside(&memory, path, &format!("{method} {uri}")),
     };
-    reply(&memory, &language, &body)
+    reply(&memory, &language, (&path, &body))
 }
 
 /// What agents ask besides: small questions that want any answer, and what is not ours at all.
@@ -90,10 +90,13 @@ fn json(body: &Value) -> Response {
     ([(CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }
 
-fn reply(memory: &Memory, language: &Language, body: &Bytes) -> Response {
-    let Some(conversation) = (language.read)(body) else {
+fn reply(memory: &Memory, language: &Language, (path, body): (&str, &Bytes)) -> Response {
+    let Some(mut conversation) = (language.read)(body) else {
         return (StatusCode::BAD_REQUEST, "this cannot be read\n").into_response();
     };
+    if let Some((_, name)) = path.rsplit_once("/models/") {
+        conversation.model = name.split(':').next().unwrap_or_default().to_owned();
+    }
     match step(memory, &conversation) {
         Step::Refuse { status, message } => {
             let refusal = json(&(language.refusal)(status, &message));

@@ -2,9 +2,9 @@
 
 use std::{path::Path, process::ExitCode};
 
-use anyhow::{Context as _, bail};
+use anyhow::{anyhow, bail};
 use clap::{Args, Subcommand};
-use muster_api::runs::{Merged, Worktree, WorktreeState, worktrees};
+use muster_api::runs::{Merged, Worktree, WorktreeState};
 use serde_json::json;
 
 use crate::{
@@ -65,7 +65,7 @@ enum Deed {
 /// Lists the worktrees, or does something with one.
 pub(crate) fn run(settings: &Settings, asked: &Worktrees) -> anyhow::Result<ExitCode> {
     let home = storage::directory(settings)?;
-    let found = worktrees(&home).context("the worktrees cannot be read")?;
+    let found = if home.is_dir() { found(settings, &home)? } else { Vec::new() };
     match &asked.deed {
         None => asked.look.print(&json!({ "worktrees": found }), |screen| {
             if found.is_empty() {
@@ -87,6 +87,11 @@ pub(crate) fn run(settings: &Settings, asked: &Worktrees) -> anyhow::Result<Exit
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn found(settings: &Settings, home: &Path) -> anyhow::Result<Vec<Worktree>> {
+    let app = storage::open_existing(settings)?;
+    app.runs().worktrees(home).map_err(|fault| anyhow!(fault.detail))
 }
 
 /// The worktree that a name means.

@@ -320,7 +320,7 @@ fn the_gate_in_front_of_calls_closes_whatever_is_wrong() {
         assert!(!output.stderr.is_empty() && output.stdout.is_empty(), "{input}");
     }
     for arguments in [&gate[..2], &gate[..3], &["hook", "pre-tool-use", "--socket", "", "more"]] {
-        assert_eq!(run_with_input(arguments, call).status.code(), Some(2));
+        assert_eq!(run(arguments).status.code(), Some(2));
     }
     let broken = muster(&gate)
         .env("MUSTER_LOG", "?")

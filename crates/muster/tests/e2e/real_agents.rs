@@ -38,4 +38,11 @@ each_agent!(
     a_tool_with_other_arguments,
     an_interruption_in_the_text,
     an_interruption_in_a_tool,
+    muster_s_own_tools,
+    nothing_is_changed_while_the_run_is_planned,
+    a_reset_forgets,
+    another_agent_takes_over,
+    its_own_plan_is_shown,
+    a_model_is_chosen,
+    a_piece_of_text_costs_little,
 );

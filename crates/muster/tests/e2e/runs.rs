@@ -6,6 +6,7 @@ mod edges;
 mod errors;
 mod files;
 mod inputs;
+mod isolated;
 mod killed;
 mod line;
 mod lists;
@@ -188,7 +189,7 @@ fn agent(server: &ServerProcess, run: &str, profile: &str, more: Value) -> Strin
 }
 
 /// Adds fields to an object.
-fn add(object: &mut Value, more: Value) {
+pub(crate) fn add(object: &mut Value, more: Value) {
     if let (Value::Object(fields), Value::Object(more)) = (object, more) {
         fields.extend(more);
     }

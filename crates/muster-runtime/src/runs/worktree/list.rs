@@ -1,16 +1,21 @@
-//! What worktrees there are, how large they are and what would be lost with them. Everything is
-//! read off the folders, so no server has to run.
+//! What worktrees there are, how large they are and what would be lost with them. That is read off
+//! the folders, and whom they belong to from the store, so no server has to run.
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
-use muster_core::run::node::NodeStatus;
-use serde::{Deserialize, Serialize};
+use muster_core::{
+    Documents,
+    run::{Runs as Room, id::RunId, lookup, node::Node},
+};
+
+use serde::Serialize;
 
 use super::{FOLDER, git::Git};
+use crate::{Engine, runs::AskError};
 
 /// A worktree of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -77,44 +82,51 @@ impl WorktreeState {
     }
 }
 
-/// What the file of a run says of its nodes.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct RunFile {
-    cwd: Option<PathBuf>,
-    nodes: BTreeMap<String, NodeFile>,
-}
-
-#[derive(Deserialize)]
-struct NodeFile {
-    label: String,
-    status: NodeStatus,
+/// What is known of the run that worktrees belong to.
+#[derive(Default)]
+pub(super) struct Owner {
+    /// Where it was started.
+    pub(super) cwd: Option<PathBuf>,
+    /// The names of its nodes, and whether they work now.
+    pub(super) nodes: BTreeMap<String, (String, bool)>,
 }
 
 /// Every worktree below a storage folder.
-pub fn worktrees(home: &Path) -> io::Result<Vec<Worktree>> {
+pub fn worktrees(home: &Path, engine: &Engine) -> Result<Vec<Worktree>, AskError> {
     let mut found = Vec::new();
-    for run in folders(&home.join(FOLDER))? {
-        let run_id = name(&run);
-        let file = fs::read(home.join("runs").join(&run_id).join("run.json"));
-        let file: RunFile =
-            file.ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-        for folder in folders(&run)? {
-            found.push(look(&run_id, &file, folder));
-        }
+    for run in folders(&home.join(FOLDER)) {
+        let owner = owner(engine, &name(&run))?;
+        found.extend(of_owner(&run, &owner));
     }
     Ok(found)
 }
 
-fn look(run_id: &str, file: &RunFile, folder: PathBuf) -> Worktree {
+/// The run that a folder is named after; nothing is known of one that is gone.
+fn owner(engine: &Engine, run: &str) -> Result<Owner, AskError> {
+    let Ok(run) = run.parse::<RunId>() else { return Ok(Owner::default()) };
+    let view = |docs: &Documents<Room>| {
+        let Some(run) = lookup::find_run(docs)? else { return Ok(Owner::default()) };
+        let node = |node: &Node| (node.id.to_string(), (node.label.clone(), node.turn.is_some()));
+        let nodes = lookup::nodes(docs)?.into_iter().map(node).collect();
+        Ok(Owner { cwd: Some(PathBuf::from(&run.cwd)), nodes })
+    };
+    engine.read::<Room, Owner>(&run.stream(), view)
+}
+
+/// The worktrees of one run.
+pub(super) fn of_owner(run: &Path, owner: &Owner) -> Vec<Worktree> {
+    folders(run).into_iter().map(|folder| look(&name(run), owner, folder)).collect()
+}
+
+fn look(run_id: &str, owner: &Owner, folder: PathBuf) -> Worktree {
     let (git, node_id) = (Git::at(&folder), name(&folder));
-    let node = file.nodes.get(&node_id);
+    let node = owner.nodes.get(&node_id);
     Worktree {
         run_id: run_id.to_owned(),
-        label: node.map(|node| node.label.clone()),
-        running: node.is_some_and(|node| node.status == NodeStatus::Running),
+        label: node.map(|(label, _)| label.clone()),
+        running: node.is_some_and(|(_, running)| *running),
         branch: git.branch().ok(),
-        target: file.cwd.clone().or_else(|| git.main().ok()),
+        target: owner.cwd.clone().or_else(|| git.main().ok()),
         bytes: size(&folder),
         state: state(&git).unwrap_or_else(|reason| WorktreeState::Broken { reason }),
         node_id,
@@ -137,16 +149,12 @@ pub(super) fn state(git: &Git) -> Result<WorktreeState, String> {
     })
 }
 
-fn folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     found.sort();
-    Ok(found)
+    found
 }
 
 fn name(folder: &Path) -> String {

@@ -6,7 +6,10 @@ use std::{
 };
 
 use super::{
-    Merged, NodeId, NotMerged, RunId, Worktree, WorktreeState, branch, git::Git, of_run, worktrees,
+    Merged, NodeId, NotMerged, RunId, Worktree, WorktreeState, branch,
+    git::Git,
+    list::{Owner, of_owner},
+    of_run,
 };
 
 /// A project with a commit, a storage folder, and the worktree of one node.
@@ -51,7 +54,11 @@ impl Place {
     }
 
     fn only(&self) -> Worktree {
-        worktrees(&self.home()).unwrap().remove(0)
+        self.all().remove(0)
+    }
+
+    fn all(&self) -> Vec<Worktree> {
+        of_owner(&of_run(&self.home(), RUN), &Owner::default())
     }
 
     fn read(&self, name: &str) -> String {
@@ -78,7 +85,6 @@ fn the_state_says_what_would_be_lost() {
     assert_eq!(unmerged.state, WorktreeState::Unmerged { commits: 1 });
     assert!(unmerged.bytes > 0 && unmerged.branch.as_deref() == Some(&*branch(RUN, NODE)));
     assert!(unmerged.remove().is_err() && place.worktree().exists());
-    assert!(worktrees(Path::new("/nowhere")).unwrap().is_empty());
 }
 
 #[test]
@@ -104,7 +110,7 @@ fn work_is_merged_with_what_was_not_committed_and_then_may_go() {
     assert_eq!(place.only().state, WorktreeState::Merged);
     assert_eq!(place.only().merge(), Err(NotMerged::Nothing));
     place.only().remove().unwrap();
-    assert!(!place.worktree().exists() && worktrees(&place.home()).unwrap().is_empty());
+    assert!(!place.worktree().exists() && place.all().is_empty());
     assert!(place.git(&["branch", "--list", "muster/*"]).is_empty());
 }
 

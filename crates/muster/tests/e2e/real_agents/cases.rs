@@ -1,11 +1,12 @@
 //! The cases, each for every agent.
 
-use std::fs;
+use std::{fs, time::Duration};
 
-use muster_testkit::model::Step;
+use muster_testkit::model::{Progress, Step};
 use serde_json::{Value, json};
 
 use super::stage::{Cli, Stage};
+use crate::runs::Client as _;
 
 /// What a tool without questions is told as.
 const UNASKED: [&str; 3] = ["tool.proposed", "tool.started", "tool.completed"];
@@ -19,7 +20,7 @@ const DENIED: [&str; 4] =
 pub(super) fn a_plain_turn(cli: Cli) {
     let mut stage = Stage::open(cli, "skip");
     let pieces = ["Hello ", "from ", "the script."].map(str::to_owned).to_vec();
-    let pause = std::time::Duration::from_millis(60);
+    let pause = Duration::from_millis(60);
     stage.say("work", vec![Step::stream(pieces, pause)]);
     stage.completed();
     assert_eq!(stage.final_text(), "Hello from the script.");
@@ -101,7 +102,7 @@ pub(super) fn a_tool_with_other_arguments(cli: Cli) {
     let path = format!("/api/approvals/{}/resolve", asked["approvalId"].as_str().unwrap());
     let args = shell_args(cli, &asked, changed);
     let resolution = json!({"status": "modified", "modifiedArgs": args});
-    crate::runs::Client::fine(&stage.server, "POST", &path, json!({ "resolution": resolution }));
+    stage.server.fine("POST", &path, json!({ "resolution": resolution }));
     stage.completed();
     assert_eq!(stage.tool_story(), APPROVED, "{}", stage.story());
     assert_eq!(stage.of_kind("tool.started")[0]["tool"]["args"], args);
@@ -136,7 +137,7 @@ pub(super) fn an_interruption_in_a_tool(cli: Cli) {
 /// Interrupts the turn in flight.
 fn interrupted(stage: &mut Stage) {
     let path = format!("{}/nodes/{}/interrupt", stage.run, stage.node);
-    crate::runs::Client::fine(&stage.server, "POST", &path, json!({}));
+    stage.server.fine("POST", &path, json!({}));
     let end = stage.ended();
     let (status, reason) = (&end["status"], &end["reason"]);
     assert_eq!((status, reason), (&json!("turn.interrupted"), &json!("user_interrupt")));
@@ -158,10 +159,137 @@ pub(super) fn a_session_is_resumed_after_the_server_was_killed(cli: Cli) {
     stage.until("a piece of text", |event| event["type"] == "message.assistant.delta");
     stage.kill_and_start();
     stage.model.script("work", vec![Step::say("I went on.")]);
-    crate::runs::Client::fine(&stage.server, "PATCH", &stage.run, json!({"status": "running"}));
+    stage.server.fine("PATCH", &stage.run, json!({"status": "running"}));
     stage.completed();
     assert_eq!((stage.final_text().as_str(), stage.session_id()), ("I went on.", session));
     let told = stage.model.told("work").pop().unwrap();
     assert!(told.earlier.contains(&"before".to_owned()), "it has its session: {told:?}");
+    stage.close();
+}
+
+/// A task is begun and a step of it closed, through the server of tools that the agent was given.
+pub(super) fn muster_s_own_tools(cli: Cli) {
+    let bound = json!({"workspace": "agents"});
+    let mut stage = Stage::open_with(cli, "gated", (bound, json!({})));
+    let step = json!({"title": "Do it", "success_criteria": ["done"], "tests": ["look"]});
+    let begin = json!({"plan_title": "Plan", "task_title": "Work", "steps": [step, step]});
+    let steps = vec![
+        Step::tool("tasks_macro_start", &begin),
+        Step::tool("tasks_macro_close_step", &json!({"note": "made"})),
+        Step::say("Closed."),
+    ];
+    stage.say("work", steps);
+    stage.completed();
+    let told = stage.model.told("work").pop().unwrap();
+    assert_eq!(told.outcomes.len(), 2, "{told:?}\n{}", stage.story());
+    let asked = json!({"workspace": "agents", "task": "TASK-001"});
+    let (status, task) = stage.server.call("tasks_resume_super", &asked).unwrap();
+    let task = &task["result"];
+    let (total, progress) = (&task["steps"]["total"], &task["target"]["progress"]);
+    assert_eq!((status, total, progress), (200, &json!(2), &json!(50)), "{task}");
+    assert!(stage.of_kind("approval.requested").is_empty(), "nobody is asked about them");
+    let names: Vec<&Value> =
+        stage.of_kind("tool.proposed").iter().map(|event| &event["tool"]["name"]).collect();
+    assert_eq!(names, ["tasks_macro_start", "tasks_macro_close_step"], "each is told once");
+    stage.close();
+}
+
+pub(super) fn nothing_is_changed_while_the_run_is_planned(cli: Cli) {
+    let planned = json!({"globalMode": "PLANNING"});
+    let mut stage = Stage::open_with(cli, "skip", (planned, json!({})));
+    stage.say("work", vec![Step::shell("echo x > made.txt"), Step::say("I only looked.")]);
+    let end = stage.ended();
+    assert_eq!(end["status"], "turn.completed", "{}", stage.story());
+    assert!(!stage.file("made.txt").exists(), "{}", stage.story());
+    // The mode is another one in the next turn.
+    stage.server.fine("PATCH", &stage.run, json!({"globalMode": "IMPLEMENTATION"}));
+    stage.say("next", vec![Step::shell("echo x > made.txt"), Step::say("Made.")]);
+    stage.completed();
+    assert!(stage.file("made.txt").exists(), "{}", stage.story());
+    stage.close();
+}
+
+pub(super) fn a_reset_forgets(cli: Cli) {
+    let mut stage = Stage::open(cli, "skip");
+    stage.say("before", vec![Step::say("I know.")]);
+    stage.completed();
+    let session = stage.session_id();
+    stage.server.fine("POST", &format!("{}/nodes/{}/reset", stage.run, stage.node), json!({}));
+    stage.until("the reset", |event| event["type"] == "node.reset");
+    stage.say("work", vec![Step::say("I know nothing.")]);
+    stage.completed();
+    let told = stage.model.told("work").pop().unwrap();
+    assert!(told.earlier.is_empty(), "{told:?}");
+    assert_ne!(stage.session_id(), session);
+    stage.close();
+}
+
+pub(super) fn another_agent_takes_over(cli: Cli) {
+    let mut stage = Stage::open(cli, "skip");
+    stage.say("before", vec![Step::say("I leave.")]);
+    stage.completed();
+    let session = stage.session_id();
+    let next = match cli {
+        Cli::Codex => Cli::Claude,
+        Cli::Claude => Cli::Gemini,
+        Cli::Gemini => Cli::Codex,
+    };
+    let path = format!("{}/nodes/{}", stage.run, stage.node);
+    stage.server.fine("PATCH", &path, json!({"provider": next.name()}));
+    stage.say("work", vec![Step::say("I came.")]);
+    let began = stage.until("the prompt", |event| event["status"] == "turn.started");
+    assert_eq!(began["promptKind"], "full", "{began}");
+    stage.completed();
+    assert_eq!(stage.final_text(), "I came.");
+    assert_ne!(stage.session_id(), session);
+    stage.close();
+}
+
+pub(super) fn its_own_plan_is_shown(cli: Cli) {
+    let mut stage = Stage::open(cli, "skip");
+    let plan = Step::plan(&[("Read the code", Progress::Pending)]);
+    stage.say("work", vec![plan, Step::say("That is my plan.")]);
+    stage.completed();
+    // gemini tells a plan only in words.
+    if cli != Cli::Gemini {
+        stage.wait_for("the plan", |stage| stage.shown()["todos"][0].is_object());
+        let todo = stage.shown()["todos"][0].clone();
+        assert_eq!(
+            (&todo["content"], &todo["status"]),
+            (&json!("Read the code"), &json!("pending"))
+        );
+    }
+    stage.close();
+}
+
+pub(super) fn a_model_is_chosen(cli: Cli) {
+    let model = match cli {
+        Cli::Codex => "scripted-other",
+        Cli::Claude => "claude-haiku-4-5",
+        Cli::Gemini => "gemini-2.5-flash",
+    };
+    let mut stage = Stage::open_with(cli, "skip", (json!({}), json!({ "model": model })));
+    stage.say("work", vec![Step::say("It is me.")]);
+    stage.completed();
+    let told = stage.model.told("work").pop().unwrap();
+    assert!(told.model.starts_with(model), "{}", told.model);
+    stage.close();
+}
+
+/// What the server computes for a piece of text, all in all.
+#[expect(clippy::print_stdout, reason = "a figure for whoever runs this by hand")]
+pub(super) fn a_piece_of_text_costs_little(cli: Cli) {
+    const PIECES: u32 = 600;
+    const EACH_MAX: Duration = Duration::from_millis(1);
+    let mut stage = Stage::open(cli, "skip");
+    stage.say("before", vec![Step::say("Ready.")]);
+    stage.completed();
+    let before = stage.server_time();
+    let pieces = (0..PIECES).map(|at| format!("piece {at} ")).collect();
+    stage.say("work", vec![Step::stream(pieces, Duration::from_millis(2))]);
+    stage.completed();
+    let each = (stage.server_time() - before) / PIECES;
+    println!("{}: {each:?} of CPU for each of {PIECES} pieces", cli.name());
+    assert!(each < EACH_MAX, "{each:?}");
     stage.close();
 }

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::{
     program,
-    runs::{Client as _, follow, started},
+    runs::{Client as _, add, follow, started},
 };
 
 /// Where the agents are installed: the folder that holds `node_modules`.
@@ -36,6 +36,9 @@ pub(crate) enum Cli {
 }
 
 impl Cli {
+    /// All of them.
+    pub(crate) const ALL: [Self; 3] = [Self::Codex, Self::Claude, Self::Gemini];
+
     /// Its name as a provider.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -132,25 +135,39 @@ pub(crate) struct Stage {
 impl Stage {
     /// A run with an agent that asks (`gated`) or not (`skip`).
     pub(crate) fn open(cli: Cli, permissions: &str) -> Self {
+        Self::open_with(cli, permissions, (json!({}), json!({})))
+    }
+
+    /// The same with more fields of the run and of the node.
+    pub(crate) fn open_with(cli: Cli, permissions: &str, (run, more): (Value, Value)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let model = ScriptedModel::start().unwrap();
         let home = folder.path().join("home");
-        cli.settle(&home, &model);
-        let profile = format!(
-            "[profiles.{}.default]\ncommand = {}\nenv = {}\n",
-            cli.name(),
-            json!(cli.command(&modules())),
-            inline(&cli.variables(&model))
-        );
+        let profile = |cli: Cli| {
+            cli.settle(&home, &model);
+            format!(
+                "[profiles.{}.default]\ncommand = {}\nenv = {}\n",
+                cli.name(),
+                json!(cli.command(&modules())),
+                inline(&cli.variables(&model))
+            )
+        };
+        let profiles: String = Cli::ALL.map(profile).concat();
         let store = folder.path().join("store");
         fs::create_dir(&store).unwrap();
-        fs::write(store.join("runs.toml"), profile).unwrap();
+        fs::write(store.join("runs.toml"), profiles).unwrap();
         let project = folder.path().join("project");
         repository(&project);
         let server = serve(folder.path());
-        let run = started(&server, &project, json!({}));
-        let node = json!({"label": cli.name(), "provider": cli.name(),
+        if let Some(workspace) = run["workspace"].as_str() {
+            // A run is bound to a workspace that is there.
+            let plan = json!({"workspace": workspace, "kind": "plan", "title": "Agents"});
+            assert_eq!(server.call("tasks_create", &plan).unwrap().0, 200);
+        }
+        let run = started(&server, &project, run);
+        let mut node = json!({"label": cli.name(), "provider": cli.name(),
             "permissions": {"cliPermissionsMode": permissions}});
+        add(&mut node, more);
         let made = server.fine("POST", &format!("{run}/nodes"), json!({"node": node}));
         let node = made["node"]["id"].as_str().unwrap().to_owned();
         let socket = follow(&server, &query(&run, 0));
@@ -229,6 +246,21 @@ impl Stage {
         let run = self.server.see(&self.run);
         let id = &run["run"]["nodes"][&self.node]["session"]["sessionId"];
         id.as_str().unwrap().to_owned()
+    }
+
+    /// The node as it is now.
+    pub(crate) fn shown(&self) -> Value {
+        self.server.see(&self.run)["run"]["nodes"][&self.node].clone()
+    }
+
+    /// What the server has computed so far.
+    pub(crate) fn server_time(&self) -> Duration {
+        // Behind the name in brackets: user time is the 12th field, system time the 13th.
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.server.id())).unwrap();
+        let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+        let ticks = |at: usize| fields[at].parse::<u64>().unwrap();
+        // A tick is a hundredth of a second on every Linux.
+        Duration::from_millis((ticks(11) + ticks(12)) * 10)
     }
 
     /// Kills the server and starts it again.

@@ -165,3 +165,42 @@ fn runs_pit_50_and_tool_4_text_that_looks_like_a_call_executes_nothing() {
     let calls = server.see(&format!("{run}/events?type=tool.*&since=0"));
     assert_eq!(calls["events"], json!([]));
 }
+
+/// An agent of the Agent Client Protocol that writes down when its session is open and when it is
+/// asked.
+const PUNCTUAL: &str = r#"
+[profiles.custom.default]
+protocol = "acp"
+command = ["sh", "-c", """
+while read -r line; do case "$line" in
+  *'"method":"initialize"'*) echo '{"jsonrpc":"2.0","id":1,"result":{}}';;
+  *'"method":"session/new"'*) date +%s%N >> ready.txt; \
+    echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}';;
+  *'"method":"session/prompt"'*) date +%s%N >> asked.txt; \
+    echo '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}';;
+esac; done"""]
+"#;
+
+#[test]
+fn the_first_prompt_takes_time_of_muster_under_50_ms() {
+    const TRIES: usize = 7;
+    let server = crate::program::serve_with_file("runs.toml", PUNCTUAL);
+    let dir = tempfile::tempdir().unwrap();
+    let run = started(&server, dir.path(), json!({}));
+    for at in 0..TRIES {
+        let node = agent(&server, &run, "default", json!({"label": format!("node {at}")}));
+        let chat = json!({"content": "go", "nodeId": node});
+        server.fine("POST", &format!("{run}/chat"), chat);
+        until(&server, &run, |run| run["nodes"][&node]["lastTurn"]["status"] == "completed");
+    }
+    let times = |name: &str| -> Vec<u64> {
+        let text = std::fs::read_to_string(dir.path().join(name)).unwrap();
+        text.lines().map(|line| line.parse().unwrap()).collect()
+    };
+    let (ready, asked) = (times("ready.txt"), times("asked.txt"));
+    let mut waits: Vec<u64> =
+        ready.iter().zip(&asked).map(|(ready, asked)| (asked - ready) / 1_000).collect();
+    waits.sort_unstable();
+    println!("from the session to the prompt: {waits:?} microseconds");
+    assert!(waits.len() == TRIES && waits[TRIES / 2] < 50_000, "{waits:?}");
+}
