@@ -39,13 +39,10 @@ pub(super) struct SessionCaps {
 pub(super) struct Session {
     pub(super) session_id: Option<String>,
     modes: Option<Modes>,
-    models: Option<Models>,
+    /// There is a choice; which models are in it may change.
+    models: Option<Value>,
     config_options: Vec<ConfigOption>,
 }
-
-/// There is a choice; which models are in it may change while the agent runs.
-#[derive(Deserialize)]
-struct Models {}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -84,7 +81,7 @@ impl Session {
     /// How its model is chosen, if it can be.
     pub(super) fn model_switch(&self) -> Option<ModeSwitch> {
         let option = self.config_options.iter().any(|option| option.id == "model");
-        let listed = self.models.as_ref().map(|Models {}| ModeSwitch::Modes);
+        let listed = self.models.as_ref().map(|_| ModeSwitch::Modes);
         listed.or(option.then_some(ModeSwitch::Option))
     }
 

@@ -390,8 +390,7 @@ impl Translator for Codex {
     }
 }
 
-/// How far a thread and a turn may reach, each in its own words. Whoever asks first has no need of
-/// more than its directory.
+/// How far a thread and a turn may reach. Whoever asks first needs no more than its directory.
 fn reach(setting: &Setting, read_only: bool) -> (&'static str, &'static str) {
     match (read_only, setting.gate, setting.sandbox) {
         (true, _, _) => ("read-only", "readOnly"),
