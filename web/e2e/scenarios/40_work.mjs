@@ -98,6 +98,19 @@ export const scenarios = {
     assert.notEqual(focus, task);
   },
 
+  async "a restart of the server is seen, and what was missed is fetched"(stage) {
+    const { server, page, task } = await atWork(stage, "/TASK-001?step=s:3");
+    await page.getByText("Links checked").waitFor();
+    const following = page.getByRole("main").getByRole("status");
+    await following.getByText("Following", { exact: true }).waitFor();
+    await server.program.end("SIGKILL");
+    await following.getByText("Not following").waitFor();
+    const again = await stage.serve(server.port);
+    await again.call("POST", "/api/ops/tasks_note", { workspace: "harbour", task, path: "s:3", note: "Said while nobody listened" });
+    await page.getByText("Said while nobody listened").waitFor();
+    await following.getByText("Following", { exact: true }).waitFor();
+  },
+
   async "work can be used without seeing it"(stage) {
     const { page, task, plan } = await atWork(stage, "?view=board");
     await page.getByText("Passkeys for the admin page").waitFor();

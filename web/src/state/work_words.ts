@@ -49,6 +49,11 @@ export function eventText(event: WorkEvent): string {
   return "";
 }
 
+/** The newest notes on a step, of the events that are known. */
+export function notesOf(events: readonly WorkEvent[], path: string): WorkEvent[] {
+  return events.filter((event) => event.type === "step_noted" && event.path === path).slice(-3).reverse();
+}
+
 /** How an event looks. */
 export function eventTone(type: string): "idle" | "running" | "blocked" | "failed" | "done" {
   if (/(done|completed|closed|verified)$/.test(type)) return "done";
