@@ -1,5 +1,6 @@
 // What is shown stays true: over a reload and over a restart of the server, in the middle of a stream.
 import assert from "node:assert/strict";
+import { cpSync, rmSync } from "node:fs";
 
 /** The numbers that the page shows of a streamed answer, joined. */
 async function numbers(page) {
@@ -39,5 +40,25 @@ export const scenarios = {
     await page.getByRole("button", { name: "Resume" }).click();
     await said(page).getByText(/resume · /).waitFor();
     await page.getByText("reconnecting").first().waitFor({ state: "detached" });
+  },
+
+  async "a store that went back is noticed, and the page shows what it holds"(stage) {
+    const server = await stage.withRun();
+    const page = await stage.enter(server);
+    await page.goto(server.place);
+    await server.say("say first");
+    await said(page).getByText("first", { exact: true }).waitFor();
+    await server.program.end();
+    cpSync(stage.storage, `${stage.folder}/kept`, { recursive: true });
+    const second = await stage.serve(server.port);
+    await second.call("PATCH", `/api/runs/${server.run}`, { patch: { status: "running", name: "Renamed since" } });
+    await page.getByRole("heading", { name: "Renamed since" }).waitFor();
+    await second.program.end();
+    rmSync(stage.storage, { recursive: true });
+    cpSync(`${stage.folder}/kept`, stage.storage, { recursive: true });
+    await stage.serve(server.port);
+    await page.getByText("resynchronised").waitFor();
+    await page.getByRole("heading", { name: "Browser test" }).waitFor();
+    await said(page).getByText("first", { exact: true }).waitFor();
   },
 };

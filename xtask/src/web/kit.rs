@@ -77,9 +77,14 @@ fn browser() -> Result<PathBuf> {
     if let Some(found) = named.or_else(known) {
         return Ok(found);
     }
-    let mut install = Command::new("apt-get");
-    install.args(["install", "-y", "-q", "--no-install-recommends", "chromium"]);
-    if let Err(reason) = finished(install.env("DEBIAN_FRONTEND", "noninteractive")) {
+    let packages = |arguments: &[&str]| {
+        let mut command = Command::new("apt-get");
+        finished(command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
+    };
+    let install = || packages(&["install", "-y", "-q", "--no-install-recommends", "chromium"]);
+    // A fresh machine knows no packages before it has asked for the list.
+    let installed = install().or_else(|_| packages(&["update", "-q"]).and_then(|()| install()));
+    if let Err(reason) = installed {
         bail!("there is no Chromium here, and it cannot be installed: {reason}");
     }
     known().context("there is no Chromium here")

@@ -180,7 +180,8 @@ async fn runs_ph_2_a_pause_ends_the_checks_that_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_18_and_ev_1_and_ev_2_twenty_thousand_events_are_in_order_in_the_file_takes_time() {
+async fn runs_pit_18_and_ev_1_and_ev_2_twenty_thousand_events_are_in_order_in_the_file_takes_time()
+{
     let stage = Stage::set().await;
     let node = stage.add("busy", "implementer");
     let (runs, run) = (stage.runs.clone(), stage.run);

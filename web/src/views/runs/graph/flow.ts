@@ -16,6 +16,8 @@ export interface LineData extends Record<string, unknown> {
   edge: Edge;
   /** Number of the newest handoff along it. */
   pulse: number;
+  /** Selects an edge, by its label as well as by its line. */
+  choose: (edge: string) => void;
 }
 
 const CARD = { width: 240, height: 128 };
@@ -44,7 +46,7 @@ export function flowEdges(
   before: readonly FlowEdge[],
   state: RunState,
   places: Record<string, Spot>,
-  selected: string | undefined,
+  { selected, choose }: { selected: string | undefined; choose: (edge: string) => void },
 ): FlowEdge[] {
   const known = new Map(before.map((edge) => [edge.id, edge]));
   const there = Object.values(state.run.edges).filter((edge) => state.run.nodes[edge.from] && state.run.nodes[edge.to]);
@@ -66,7 +68,7 @@ export function flowEdges(
       selected: edge.id === selected,
       markerEnd: marker,
       ...(edge.bidirectional ? { markerStart: { ...marker, orient: "auto-start-reverse" } } : {}),
-      data: { edge, pulse } satisfies LineData,
+      data: { edge, pulse, choose } satisfies LineData,
     } as FlowEdge;
   });
 }
