@@ -38,6 +38,8 @@ each_agent!(
     a_tool_with_other_arguments,
     an_interruption_in_the_text,
     an_interruption_in_a_tool,
+    an_interruption_while_a_person_is_asked,
+    a_model_that_refuses,
     muster_s_own_tools,
     nothing_is_changed_while_the_run_is_planned,
     a_reset_forgets,

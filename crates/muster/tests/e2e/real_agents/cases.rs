@@ -134,6 +134,32 @@ pub(super) fn an_interruption_in_a_tool(cli: Cli) {
     stage.close();
 }
 
+pub(super) fn an_interruption_while_a_person_is_asked(cli: Cli) {
+    let mut stage = Stage::open(cli, "gated");
+    stage.say("work", vec![Step::shell("echo no > made.txt"), Step::say("Never said.")]);
+    stage.until("a question", |event| event["type"] == "approval.requested");
+    interrupted(&mut stage);
+    assert_eq!(stage.tool_story(), DENIED, "{}", stage.story());
+    let resolved = &stage.of_kind("approval.resolved")[0]["resolution"];
+    assert_eq!((&resolved["status"], &resolved["by"]), (&json!("denied"), &json!("runtime")));
+    assert!(!stage.file("made.txt").exists());
+    works_again(&mut stage);
+    stage.close();
+}
+
+/// The turn fails with what the model said, and the node tries again later.
+pub(super) fn a_model_that_refuses(cli: Cli) {
+    let mut stage = Stage::open(cli, "skip");
+    stage.say("work", vec![Step::refuse(400, "the script refuses")]);
+    let end = stage.ended();
+    let (status, reason) = (&end["status"], &end["reason"]);
+    assert_eq!((status, reason), (&json!("turn.failed"), &json!("provider_error")));
+    assert!(end["detail"].as_str().unwrap().contains("the script refuses"), "{end}");
+    assert!(end["retryAt"].is_string(), "{end}");
+    works_again(&mut stage);
+    stage.close();
+}
+
 /// Interrupts the turn in flight.
 fn interrupted(stage: &mut Stage) {
     let path = format!("{}/nodes/{}/interrupt", stage.run, stage.node);
