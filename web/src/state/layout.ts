@@ -10,7 +10,7 @@ export interface Spot {
 const COLUMN = 300;
 const ROW = 190;
 const SMALL_COLUMN = 190;
-const SMALL_ROW = 84;
+const SMALL_ROW = 112;
 
 /** A place for every node. */
 export function arranged(run: Run, compact = false): Record<string, Spot> {
