@@ -1,8 +1,8 @@
 // What the page says of steps and histories.
 import { describe, expect, test } from "vitest";
 import { branches, depth, gates, isBelow, joinedRows, missing, type PlanRow, type Step, type TaskRow } from "../src/state/work";
-import { changes, nextRedo, nextUndo, receipt, webAddress } from "../src/state/work_words";
-import type { Operation } from "../src/state/work";
+import { changes, eventText, helpAfter, nextRedo, nextUndo, notesOf, receipt, webAddress } from "../src/state/work_words";
+import type { Operation, WorkEvent } from "../src/state/work";
 
 function step(part: Partial<Step>): Step {
   const none = { criteria_confirmed: false, tests_confirmed: false, security_confirmed: false, perf_confirmed: false, docs_confirmed: false };
@@ -88,5 +88,20 @@ describe("receipts", () => {
     expect(webAddress("https://ci.example.org/1")).toBe("https://ci.example.org/1");
     expect(webAddress("javascript:alert(1)")).toBeUndefined();
     expect(webAddress("notes.txt")).toBeUndefined();
+  });
+});
+
+describe("words", () => {
+  const event = (type: string, path: string, payload: Record<string, unknown>): WorkEvent => ({ event_id: `${type} ${path}`, seq: 1, ts: "", ts_ms: 0, task_id: "TASK-001", task: "TASK-001", path, type, payload: payload as WorkEvent["payload"] });
+
+  test("the newest three notes of a step come first, and nobody else's", () => {
+    const events = ["a", "b", "c", "d"].map((note) => event("step_noted", "s:0", { note }));
+    const others = [event("step_noted", "s:1", { note: "x" }), event("step_done", "s:0", {})];
+    expect(notesOf([...events, ...others], "s:0").map(eventText)).toEqual(["d", "c", "b"]);
+  });
+
+  test("refusals that a person can mend are put in a person's words", () => {
+    expect(helpAfter("PROOF_REQUIRED", "call a tool")).not.toContain("tool");
+    expect(helpAfter("SOMETHING_ELSE", "call a tool")).toBe("call a tool");
   });
 });

@@ -73,7 +73,7 @@ export const scenarios = {
   async "board and tree follow agents, and are filtered"(stage) {
     const { page, op, task, limits } = await atWork(stage, "?view=board");
     const column = (name) => page.getByRole("region", { name, exact: true });
-    await column("To do").getByText("Limit what one client").waitFor();
+    await column("Todo").getByText("Limit what one client").waitFor();
     await op("tasks_complete", { task: limits, status: "ACTIVE" });
     await column("Active").getByText("Limit what one client").waitFor();
     await page.keyboard.press("/");

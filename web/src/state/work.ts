@@ -21,7 +21,7 @@ export type Tone = "idle" | "running" | "blocked" | "failed" | "done";
 export const STATUSES: readonly Status[] = ["TODO", "ACTIVE", "DONE"];
 export const CHECKPOINTS: readonly Checkpoint[] = ["criteria", "tests", "security", "perf", "docs"];
 
-const STATUS_WORDS: Record<Status, string> = { TODO: "To do", ACTIVE: "Active", DONE: "Done" };
+const STATUS_WORDS: Record<Status, string> = { TODO: "Todo", ACTIVE: "Active", DONE: "Done" };
 const STATUS_TONES: Record<Status, Tone> = { TODO: "idle", ACTIVE: "running", DONE: "done" };
 const CHECKPOINT_WORDS: Record<Checkpoint, string> = {
   criteria: "Criteria",

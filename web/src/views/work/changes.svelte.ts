@@ -55,7 +55,7 @@ class Changes {
       const returned = !this.live;
       if (workspace === this.#workspace) {
         this.live = true;
-        // After a time without answers everything may be different.
+        // Before the first answer, and in a time without any, everything may have changed.
         if (events.length > 0 || returned) for (const listener of this.#listeners) listener(events);
       }
     } catch {
