@@ -6,7 +6,7 @@ export interface View {
   word: string;
   title: string;
   icon: IconName;
-  /** Two keys are not needed: `g` goes nowhere, a letter does. */
+  /** The letter that leads there. */
   keys?: string;
   load: () => Promise<{ default: Component }>;
 }
