@@ -1,5 +1,6 @@
 // Getting in, getting around, and staying in.
 import assert from "node:assert/strict";
+import { readFileSync, rmSync } from "node:fs";
 
 export const scenarios = {
   async "the printed link signs in, and a restart signs nobody out"(stage) {
@@ -17,6 +18,20 @@ export const scenarios = {
     await page.getByText("Live", { exact: true }).waitFor();
     await page.getByRole("link", { name: "About" }).click();
     await page.getByText("claude mcp add muster").first().waitFor();
+  },
+
+  async "a new token signs everybody out"(stage) {
+    const server = await stage.serve();
+    const page = await stage.enter(server);
+    await page.getByText("Live", { exact: true }).waitFor();
+    await server.program.end();
+    rmSync(`${stage.storage}/token`);
+    const again = await stage.serve(server.port);
+    await page.getByRole("heading", { name: "Sign in to Muster" }).waitFor();
+    await page.getByLabel("Token").fill(readFileSync(`${stage.storage}/token`, "utf8"));
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("Live", { exact: true }).waitFor();
+    assert.equal(again.port, server.port);
   },
 
   async "keys, palette and help lead everywhere"(stage) {

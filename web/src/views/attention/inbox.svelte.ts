@@ -34,6 +34,8 @@ class Inbox {
       gap: () => this.#stir(),
       state: (state) => {
         this.stream = state;
+        // A socket does not say why it was refused; a plain request does, and may ask for a new sign-in.
+        if (state.kind === "waiting" && state.attempt % 3 === 2) void this.refresh();
         if (state.kind !== "live") return;
         // Whatever happened meanwhile is looked up.
         this.#doubtful = undefined;
