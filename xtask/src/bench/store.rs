@@ -18,7 +18,8 @@ pub(crate) const WORKSPACE: &str = "bench";
 pub(crate) const FILL_TIME_MAX: Duration = Duration::from_secs(120);
 
 /// Sources that decide what every filled store looks like.
-const SHAPED_BY: [&str; 3] = [
+const SHAPED_BY: [&str; 4] = [
+    "crates/muster-core/src/tasks/view/brief.rs",
     "crates/muster-store/src/sqlite/layout",
     "crates/muster-testkit/src/generate.rs",
     "crates/muster-testkit/src/generate",
@@ -130,7 +131,7 @@ fn hash_sources(place: &Path, hasher: &mut DefaultHasher) -> Result<()> {
     paths.iter().filter(|path| !is_read_model(path)).try_for_each(|path| hash_sources(path, hasher))
 }
 
-/// Read models and tests change often and store nothing.
+/// Read models and tests change often and store nothing; briefs, which are kept, are named above.
 fn is_read_model(path: &Path) -> bool {
     path.file_stem().is_some_and(|name| name == "view" || name == "tests")
 }
