@@ -120,6 +120,7 @@ impl Runs {
     pub async fn start(engine: Arc<Engine>, settings: RunsSettings) -> Result<Self, StartError> {
         provider::agent::minute::watch();
         let lock = lock::take(&settings.home)?;
+        hook::sweep(&settings.home);
         let (wish, wishes) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared::over(engine, settings, wish, lock));
         let runs = Self { shared: Arc::clone(&shared) };

@@ -18,6 +18,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use muster_core::run::hash::sha256_hex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::{
@@ -31,6 +32,8 @@ use super::process::lines::{self, Line};
 
 /// Bytes of a question.
 const QUESTION_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Bytes of the path of the folder of all sockets.
+const FOLDER_BYTES_MAX: usize = 60;
 /// Questions of one session that may wait to be heard.
 const QUESTIONS_MAX: usize = 64;
 /// What is answered when nobody is there to decide.
@@ -77,6 +80,26 @@ pub fn ask(socket: &Path, question: &HookQuestion) -> io::Result<HookAnswer> {
     Ok(serde_json::from_str(&answer)?)
 }
 
+/// Where the sockets of a storage folder are. The system allows no long paths for them.
+pub(crate) fn sockets(home: &Path) -> PathBuf {
+    let below = home.join("hooks");
+    if below.as_os_str().len() <= FOLDER_BYTES_MAX {
+        return below;
+    }
+    let name = sha256_hex(home.as_os_str().as_encoded_bytes());
+    std::env::temp_dir().join(format!("muster-hooks-{}", &name[..16]))
+}
+
+/// Removes the sockets that a server left behind which was killed.
+pub(crate) fn sweep(home: &Path) {
+    match fs::remove_dir_all(sockets(home)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!(%error, "sockets of an earlier server are left");
+        }
+        Ok(()) | Err(_) => {}
+    }
+}
+
 /// A question that waits for its answer.
 pub(crate) struct Waiting {
     /// The call.
@@ -92,10 +115,10 @@ pub(crate) struct Post {
 }
 
 impl Post {
-    /// Opens a socket in a folder that only its owner may enter.
-    pub(crate) fn open(name: &str) -> io::Result<(Self, mpsc::Receiver<Waiting>)> {
-        let folder = std::env::temp_dir().join(format!("muster-hook-{name}"));
-        fs::DirBuilder::new().mode(0o700).create(&folder)?;
+    /// Opens a socket below a folder, in one that only its owner may enter.
+    pub(crate) fn open(below: &Path, name: &str) -> io::Result<(Self, mpsc::Receiver<Waiting>)> {
+        let folder = below.join(name);
+        fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder)?;
         let listener = UnixListener::bind(folder.join("socket"))?;
         let (questions, heard) = mpsc::channel(QUESTIONS_MAX);
         let hearing = tokio::spawn(hear(listener, questions));
@@ -157,7 +180,21 @@ async fn converse(
 
 #[cfg(test)]
 mod tests {
-    use super::{HookAnswer, HookQuestion, NOBODY, Post, ask};
+    use std::path::Path;
+
+    use super::{HookAnswer, HookQuestion, NOBODY, Post, ask, sockets, sweep};
+
+    #[test]
+    fn sockets_have_short_paths_and_those_of_a_killed_server_are_swept_away() {
+        let home = tempfile::tempdir().unwrap();
+        assert!(sockets(home.path()).starts_with(home.path()));
+        let long = Path::new("/").join("x".repeat(100));
+        assert!(sockets(&long).as_os_str().len() <= 60, "{:?}", sockets(&long));
+        std::fs::create_dir_all(sockets(home.path()).join("left")).unwrap();
+        sweep(home.path());
+        assert!(!sockets(home.path()).exists());
+        sweep(home.path());
+    }
 
     fn question() -> HookQuestion {
         let text = r#"{"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"c"}"#;
@@ -166,7 +203,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_question_reaches_whoever_listens_and_the_answer_comes_back() {
-        let (post, mut heard) = Post::open("answered").unwrap();
+        let below = tempfile::tempdir().unwrap();
+        let (post, mut heard) = Post::open(below.path(), "answered").unwrap();
         let socket = post.socket();
         let asking = tokio::task::spawn_blocking(move || ask(&socket, &question()));
         let waiting = heard.recv().await.unwrap();
@@ -181,7 +219,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_nobody_answers_is_denied() {
-        let (post, mut heard) = Post::open("unanswered").unwrap();
+        let below = tempfile::tempdir().unwrap();
+        let (post, mut heard) = Post::open(below.path(), "unanswered").unwrap();
         let socket = post.socket();
         let asking = tokio::task::spawn_blocking(move || ask(&socket, &question()));
         drop(heard.recv().await.unwrap());

@@ -96,8 +96,8 @@ pub(crate) struct Opening {
     pub(crate) family: Family,
     /// The command that serves Muster's tools to it.
     pub(crate) mcp: Option<McpCommand>,
-    /// The command that an agent's own hook runs before it makes a call.
-    pub(crate) hook: Option<Vec<String>>,
+    /// The command that an agent's own hook runs before it makes a call, and where it is heard.
+    pub(crate) hook: Option<(Vec<String>, PathBuf)>,
     /// Variables besides those of its profile, such as where Muster's tools are.
     pub(crate) env: BTreeMap<String, String>,
 }

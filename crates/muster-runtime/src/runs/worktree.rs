@@ -42,15 +42,19 @@ pub(crate) async fn make(shared: Arc<Shared>, run: RunId, node: NodeId) {
     if folder.starts_with(std::env::temp_dir()) {
         tracing::warn!(folder = %folder.display(), "agents may write to all temporary folders");
     }
-    let (private, made) = (shared.settings.home.join(FOLDER), folder.clone());
+    let (private, made) = (shared.settings.home.join(FOLDER), folder);
     let add = move || {
         make_private(&private).map_err(|error| error.to_string())?;
-        let (branch, made) = (branch(run, node), made.to_string_lossy().into_owned());
-        Git::at(Path::new(&record.cwd)).ask(&["worktree", "add", "--quiet", "-b", &branch, &made])
+        let home = Git::at(Path::new(&record.cwd));
+        let (branch, name) = (branch(run, node), made.to_string_lossy());
+        home.ask(&["worktree", "add", "--quiet", "-b", &branch, &name])?;
+        // A run that works in a part of the repository works in the same part here.
+        let part = made.join(home.ask(&["rev-parse", "--show-prefix"])?);
+        Ok::<_, String>(if part.is_dir() { part } else { made })
     };
     match tokio::task::spawn_blocking(add).await {
-        Ok(Ok(_)) => {
-            let workdir = folder.to_string_lossy().into_owned();
+        Ok(Ok(workdir)) => {
+            let workdir = workdir.to_string_lossy().trim_end_matches('/').to_owned();
             shared.report(run, Ask::PlaceNode { node, workdir }).await;
         }
         Ok(Err(error)) => tracing::warn!(%run, %node, error, "a node has no worktree of its own"),
@@ -94,9 +98,9 @@ pub(crate) fn remove_merged(folder: &Path) -> Result<(), String> {
     // Without force git removes no worktree that holds changes.
     home.ask(&["worktree", "remove", &folder.to_string_lossy()])?;
     home.ask(&["branch", "--delete", "--force", &branch])?;
-    if let Some(parent) = folder.parent() {
-        // The folder of the run, once nothing is left in it.
-        std::fs::remove_dir(parent).unwrap_or_default();
+    // The folder of the run goes when nothing is left in it.
+    if let Some(Err(error)) = folder.parent().map(std::fs::remove_dir) {
+        tracing::debug!(%error, "other worktrees of the run are there");
     }
     Ok(())
 }

@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use super::{Driver, drive::Drive};
 use crate::runs::{
+    hook,
     process::family::Family,
     provider::{self, OpenFailure, Opened, Opening, Question},
     settings::ToolExecution,
@@ -146,6 +147,12 @@ impl Driver {
         Ok(lost || !resumes)
     }
 
+    /// The hook of an agent that has one.
+    fn hook(&self) -> Option<(Vec<String>, PathBuf)> {
+        let settings = &self.shared.settings;
+        Some((settings.hook.clone()?, hook::sockets(&settings.home)))
+    }
+
     fn opening(&self, standing: &Standing, runtime_tools: bool) -> Opening {
         let Standing { run, node, turn } = standing;
         let family = Family {
@@ -174,7 +181,7 @@ impl Driver {
             global_mode: run.global_mode,
             tools: tools::offered(node, runtime_tools),
             mcp: mcp.map(|mcp| mcp.bound(run.workspace.as_deref(), &env)),
-            hook: self.shared.settings.hook.clone(),
+            hook: self.hook(),
             family,
             env,
         }

@@ -97,8 +97,9 @@ impl Git {
         let own = PathBuf::from(self.ask(&["rev-parse", "--absolute-git-dir"])?);
         let index = own.join("muster-snapshot-index");
         let kept = self.kept(&index, why);
-        // A command that failed has left its index behind.
-        std::fs::remove_file(&index).unwrap_or_default();
+        if let Err(error) = std::fs::remove_file(&index) {
+            tracing::debug!(%error, "the index of a snapshot was not removed");
+        }
         kept
     }
 

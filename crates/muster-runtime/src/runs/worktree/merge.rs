@@ -78,6 +78,8 @@ impl Worktree {
             return Err(NotMerged::Running);
         }
         let target = self.target.clone().ok_or(NotMerged::Homeless)?;
+        // Names of files are told from the root of the checkout.
+        let target = PathBuf::from(Git::at(&target).ask(&["rev-parse", "--show-toplevel"])?);
         let (worktree, home) = (Git::at(&self.folder), Git::at(&target));
         let work = worktree.snapshot("looked at")?;
         let checked = self.checked(&home, &work, &target);
@@ -125,7 +127,9 @@ impl Worktree {
         let words = ["merge", "--quiet", "--no-ff", "--message", &message, &branch];
         if let Err(complaint) = home.ask(&home.signed(&words)) {
             // The user's checkout goes back to where it was; git keeps their changes.
-            home.ask(&["merge", "--abort"]).unwrap_or_default();
+            if let Err(error) = home.ask(&["merge", "--abort"]) {
+                tracing::debug!(error, "there was no merge to take back");
+            }
             return Err(NotMerged::Git(complaint));
         }
         Ok(merged)

@@ -115,6 +115,18 @@ fn work_is_merged_with_what_was_not_committed_and_then_may_go() {
 }
 
 #[test]
+fn a_run_in_a_part_of_a_repository_protects_all_of_it() {
+    let place = Place::make();
+    fs::create_dir(place.project().join("part")).unwrap();
+    write(&place.worktree(), "new.txt", "theirs\n");
+    write(&place.project(), "new.txt", "mine\n");
+    let target = Some(place.project().join("part"));
+    let worktree = Worktree { target, ..place.only() };
+    assert_eq!(worktree.merge(), Err(NotMerged::Yours(vec!["new.txt".to_owned()])));
+    assert_eq!(place.read("new.txt"), "mine\n");
+}
+
+#[test]
 fn whatever_could_harm_the_user_is_refused_and_nothing_is_touched() {
     let place = Place::make();
     assert_eq!(place.only().merge(), Err(NotMerged::Nothing));

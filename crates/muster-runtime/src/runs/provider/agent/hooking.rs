@@ -27,8 +27,9 @@ impl Hooking {
     /// gate.
     pub(super) fn open(opening: &Opening) -> Option<Self> {
         let gated = opening.order.gate == PermissionsMode::Gated;
-        let command = opening.hook.as_ref().filter(|_| gated)?;
-        let (post, questions) = Post::open(&fresh_uuid())
+        let (command, below) = opening.hook.as_ref().filter(|_| gated)?;
+        let name = &fresh_uuid()[..8];
+        let (post, questions) = Post::open(below, name)
             .inspect_err(|error| tracing::warn!(%error, "an agent's hook is not heard"))
             .ok()?;
         let line = line(command, post.socket().to_str()?);
