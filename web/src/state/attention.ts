@@ -70,7 +70,9 @@ export function choices(item: Waiting, approval: Approval | undefined): AnswerCh
       ];
     case "node_failed":
     case "violation":
-      return item.nodeId ? [{ kind: "start", title: "Start again", keys: "y" }, open] : [{ kind: "resume", title: "Resume", keys: "y" }, open];
+      return item.nodeId
+        ? [{ kind: "start", title: "Start again", keys: "y" }, open]
+        : [{ kind: "resume", title: "Resume", keys: "y" }, open];
     case "verify_failed":
     case "restart":
       return [{ kind: "resume", title: "Resume", keys: "y" }, open];
@@ -106,5 +108,12 @@ export function refusedCompletion(events: readonly RunEvent[]): Waiting | undefi
   if (event?.type !== "tool.completed") return undefined;
   if (events.slice(at).some((later) => later.type === "run.phase" && later.phase === "VERIFY")) return undefined;
   const title = `Completion refused: ${event.error?.message ?? event.error?.code ?? ""}`;
-  return { kind: "refused", runId: event.runId, nodeId: event.nodeId ?? null, refId: String(event.seq), title, since: event.ts };
+  return {
+    kind: "refused",
+    runId: event.runId,
+    nodeId: event.nodeId ?? null,
+    refId: String(event.seq),
+    title,
+    since: event.ts,
+  };
 }

@@ -23,7 +23,13 @@ interface Section {
 export type Summary = Readonly<Record<SectionName, Section>>;
 
 const EMPTY: Section = { cells: {}, cleared: null };
-export const NO_SUMMARY: Summary = { snapshot: EMPTY, compiler: EMPTY, collapse: EMPTY, runner: EMPTY, last_node: EMPTY };
+export const NO_SUMMARY: Summary = {
+  snapshot: EMPTY,
+  compiler: EMPTY,
+  collapse: EMPTY,
+  runner: EMPTY,
+  last_node: EMPTY,
+};
 
 export interface TaskRow {
   readonly id: string;
@@ -75,7 +81,11 @@ function merged(summary: Summary, update: Fields, rank: Rank): Summary {
     const given = update[name];
     if (given === undefined) continue;
     if (given === null) next[name] = cleared(summary[name], rank);
-    else if (fields(given)) next[name] = name === "last_node" ? lastNode(summary[name], fields(given)!, rank) : keys(summary[name], fields(given)!, rank);
+    else if (fields(given))
+      next[name] =
+        name === "last_node"
+          ? lastNode(summary[name], fields(given)!, rank)
+          : keys(summary[name], fields(given)!, rank);
   }
   return next;
 }
@@ -167,14 +177,18 @@ export function section(summary: Summary, name: SectionName): Fields | null {
 /** The tasks, the newest event first (CM-9). */
 export function taskRows(tree: CTree): TaskRow[] {
   const rows = tree.order.map((id) => tree.tasks[id]!);
-  return rows.map((row, at) => ({ row, at })).sort((a, b) => (a.row.last === b.row.last ? b.at - a.at : a.row.last < b.row.last ? 1 : -1)).map(({ row }) => row);
+  return rows
+    .map((row, at) => ({ row, at }))
+    .sort((a, b) => (a.row.last === b.row.last ? b.at - a.at : a.row.last < b.row.last ? 1 : -1))
+    .map(({ row }) => row);
 }
 
 /** The summary in one line (UI-12); nothing when no part is there. */
 export function summaryLine(summary: Summary): string | null {
   const at = (name: SectionName): Fields => section(summary, name) ?? {};
   const text = (value: unknown): string => (typeof value === "string" ? value : "");
-  const count = (value: unknown): number | undefined => (typeof value === "number" || typeof value === "bigint" ? Number(value) : undefined);
+  const count = (value: unknown): number | undefined =>
+    typeof value === "number" || typeof value === "bigint" ? Number(value) : undefined;
   const parts: string[] = [];
   const nodes = count(at("snapshot")["node_count"]);
   if (nodes !== undefined) parts.push(nodes === 1 ? "1 node" : `${nodes} nodes`);

@@ -33,14 +33,22 @@ function parseFile(part: string): DiffFile {
   const first = lines.findIndex((line) => line.startsWith("@@"));
   const head = first < 0 ? lines : lines.slice(0, first);
   const named = (mark: string): string | undefined => head.find((line) => line.startsWith(mark))?.slice(mark.length);
-  const cleaned = (path: string | undefined): string | undefined => (path === undefined || path === "/dev/null" ? undefined : unquoted(path).replace(/^[ab]\//, ""));
+  const cleaned = (path: string | undefined): string | undefined =>
+    path === undefined || path === "/dev/null" ? undefined : unquoted(path).replace(/^[ab]\//, "");
   const both = /^diff --git "?a\/(.*?)"? "?b\/(.*?)"?$/.exec(head[0] ?? "");
   const from = named("rename from ") ?? cleaned(named("--- ")) ?? both?.[1] ?? "";
   const to = named("rename to ") ?? cleaned(named("+++ ")) ?? both?.[2] ?? from;
   const renamed = named("rename to ") !== undefined;
-  const change = head.some((line) => line.startsWith("new file")) ? "added" : head.some((line) => line.startsWith("deleted file")) ? "removed" : renamed ? "renamed" : "changed";
+  const change = head.some((line) => line.startsWith("new file"))
+    ? "added"
+    : head.some((line) => line.startsWith("deleted file"))
+      ? "removed"
+      : renamed
+        ? "renamed"
+        : "changed";
   const hunks = first < 0 ? [] : parseHunks(lines.slice(first));
-  const count = (kind: DiffLine["kind"]): number => hunks.reduce((sum, hunk) => sum + hunk.lines.filter((line) => line.kind === kind).length, 0);
+  const count = (kind: DiffLine["kind"]): number =>
+    hunks.reduce((sum, hunk) => sum + hunk.lines.filter((line) => line.kind === kind).length, 0);
   return {
     path: change === "removed" ? from : to,
     from: renamed ? from : null,
@@ -56,7 +64,9 @@ function unquoted(path: string): string {
   const plain = path.replace(/\t.*$/, "");
   if (!plain.startsWith('"')) return plain;
   try {
-    return JSON.parse(plain.replace(/\\(\d{3})/g, (_, octal: string) => `\\u00${parseInt(octal, 8).toString(16).padStart(2, "0")}`)) as string;
+    return JSON.parse(
+      plain.replace(/\\(\d{3})/g, (_, octal: string) => `\\u00${parseInt(octal, 8).toString(16).padStart(2, "0")}`),
+    ) as string;
   } catch {
     return plain;
   }
@@ -84,7 +94,13 @@ function parseHunks(lines: readonly string[]): Hunk[] {
 export type DiffRow =
   | { readonly kind: "file"; readonly key: string; readonly file: DiffFile; readonly open: boolean }
   | { readonly kind: "hunk"; readonly key: string; readonly header: string }
-  | { readonly kind: "line"; readonly key: string; readonly path: string; readonly left: DiffLine | null; readonly right: DiffLine | null };
+  | {
+      readonly kind: "line";
+      readonly key: string;
+      readonly path: string;
+      readonly left: DiffLine | null;
+      readonly right: DiffLine | null;
+    };
 
 /** Files with more lines than this are folded at first. */
 export const LARGE_LINES = 400;
@@ -100,8 +116,13 @@ export function diffRows(files: readonly DiffFile[], folded: ReadonlySet<string>
     if (!open) return;
     file.hunks.forEach((hunk, hunkAt) => {
       rows.push({ kind: "hunk", key: `${at}.${hunkAt}`, header: hunk.header });
-      const pairs = how === "split" ? beside(hunk.lines) : hunk.lines.map((line) => (line.kind === "removed" ? ([line, null] as const) : ([null, line] as const)));
-      pairs.forEach(([left, right], lineAt) => rows.push({ kind: "line", key: `${at}.${hunkAt}.${lineAt}`, path: file.path, left, right }));
+      const pairs =
+        how === "split"
+          ? beside(hunk.lines)
+          : hunk.lines.map((line) => (line.kind === "removed" ? ([line, null] as const) : ([null, line] as const)));
+      pairs.forEach(([left, right], lineAt) =>
+        rows.push({ kind: "line", key: `${at}.${hunkAt}.${lineAt}`, path: file.path, left, right }),
+      );
     });
   });
   return rows;
@@ -112,7 +133,8 @@ function beside(lines: readonly DiffLine[]): (readonly [DiffLine | null, DiffLin
   const pairs: [DiffLine | null, DiffLine | null][] = [];
   let [removed, added]: [DiffLine[], DiffLine[]] = [[], []];
   const flush = (): void => {
-    for (let at = 0; at < Math.max(removed.length, added.length); at += 1) pairs.push([removed[at] ?? null, added[at] ?? null]);
+    for (let at = 0; at < Math.max(removed.length, added.length); at += 1)
+      pairs.push([removed[at] ?? null, added[at] ?? null]);
     [removed, added] = [[], []];
   };
   for (const line of lines) {

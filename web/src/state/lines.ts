@@ -13,7 +13,12 @@ export function changedLines(before: readonly string[], after: readonly string[]
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
   let end = 0;
-  while (end < before.length - start && end < after.length - start && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
+  while (
+    end < before.length - start &&
+    end < after.length - start &&
+    before[before.length - 1 - end] === after[after.length - 1 - end]
+  )
+    end += 1;
   const middle = compared(before.slice(start, before.length - end), after.slice(start, after.length - end));
   const same = (text: string): ChangedLine => ({ kind: "same", text });
   return folded([...before.slice(0, start).map(same), ...middle, ...before.slice(before.length - end).map(same)]);
@@ -27,7 +32,10 @@ function compared(before: readonly string[], after: readonly string[]): ChangedL
   const longest = new Uint16Array((before.length + 1) * width);
   for (let i = before.length - 1; i >= 0; i -= 1) {
     for (let j = after.length - 1; j >= 0; j -= 1) {
-      longest[i * width + j] = before[i] === after[j] ? longest[(i + 1) * width + j + 1]! + 1 : Math.max(longest[(i + 1) * width + j]!, longest[i * width + j + 1]!);
+      longest[i * width + j] =
+        before[i] === after[j]
+          ? longest[(i + 1) * width + j + 1]! + 1
+          : Math.max(longest[(i + 1) * width + j]!, longest[i * width + j + 1]!);
     }
   }
   const lines: ChangedLine[] = [];
@@ -37,7 +45,10 @@ function compared(before: readonly string[], after: readonly string[]): ChangedL
       lines.push({ kind: "same", text: before[i]! });
       i += 1;
       j += 1;
-    } else if (j >= after.length || (i < before.length && longest[(i + 1) * width + j]! >= longest[i * width + j + 1]!)) {
+    } else if (
+      j >= after.length ||
+      (i < before.length && longest[(i + 1) * width + j]! >= longest[i * width + j + 1]!)
+    ) {
       lines.push(gone(before[i++]!));
     } else {
       lines.push(come(after[j++]!));
@@ -48,7 +59,9 @@ function compared(before: readonly string[], after: readonly string[]): ChangedL
 
 /** Long stretches without a change become one line. */
 function folded(lines: readonly ChangedLine[]): ChangedLine[] {
-  const near = lines.map((_, at) => lines.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some((line) => line.kind !== "same"));
+  const near = lines.map((_, at) =>
+    lines.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some((line) => line.kind !== "same"),
+  );
   const found: ChangedLine[] = [];
   let hidden = 0;
   const flush = (): void => {

@@ -1,7 +1,8 @@
 // Text as the session rules read it: whitespace, trimming, folding (MV-2, MV-3).
 
 /** White_Space of Unicode and the four separators U+001C to U+001F; not U+200B, not U+FEFF. */
-const SPACE = "\\u0009-\\u000d\\u001c-\\u001f\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+const SPACE =
+  "\\u0009-\\u000d\\u001c-\\u001f\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const ENDS = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, "g");
 const RUNS = new RegExp(`[${SPACE}]+`, "g");
 

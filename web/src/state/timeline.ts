@@ -47,7 +47,9 @@ export function bars(turns: readonly Turn[]): Bar[] {
 export function marks(events: readonly RunEvent[]): Mark[] {
   return events.flatMap((event) => {
     const mark = markOf(event);
-    return mark ? [{ key: String(event.seq), node: event.nodeId ?? null, at: moment(event.ts), seq: event.seq, ...mark }] : [];
+    return mark
+      ? [{ key: String(event.seq), node: event.nodeId ?? null, at: moment(event.ts), seq: event.seq, ...mark }]
+      : [];
   });
 }
 
@@ -83,8 +85,12 @@ export function usagePoints(turns: readonly Turn[]): Point[] {
 
 /** Round steps for an axis of this length, about so many of them. */
 export function ticks(from: number, to: number, wanted: number): number[] {
-  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400].map((step) => step * 1000);
-  const step = steps.find((candidate) => (to - from) / candidate <= wanted) ?? Math.ceil((to - from) / wanted / 86_400_000) * 86_400_000;
+  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400].map(
+    (step) => step * 1000,
+  );
+  const step =
+    steps.find((candidate) => (to - from) / candidate <= wanted) ??
+    Math.ceil((to - from) / wanted / 86_400_000) * 86_400_000;
   const found: number[] = [];
   for (let at = Math.ceil(from / step) * step; at <= to; at += step) found.push(at);
   return found;

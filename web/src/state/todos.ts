@@ -199,7 +199,9 @@ export function preview(
   if (items.length === 0) return { visible: [], hidden: 0, header: null };
   const rank: Record<TodoStatus, number> = { in_progress: 0, todo: 1, blocked: 2, done: 3, canceled: 4 };
   const over = (item: TodoItem): number => (item.status === "done" || item.status === "canceled" ? 1 : 0);
-  const order = { first_n: () => 0, incomplete_first: over, active_first: (item: TodoItem) => rank[item.status] }[strategy];
+  const order = { first_n: () => 0, incomplete_first: over, active_first: (item: TodoItem) => rank[item.status] }[
+    strategy
+  ];
   const sorted = items.length <= rows ? [...items] : [...items].sort((a, b) => order(a) - order(b));
   const visible = sorted.slice(0, rows);
   const hidden = items.length - visible.length;
@@ -218,7 +220,8 @@ export function hydrated(todos: Todos, lists: { scopes: readonly Fields[] }): To
     const key = scopeKey(envelope, {}).key;
     const known = state.scopes[key];
     if (!update || !fields(scope)) return state;
-    const newer = known?.revision === null || known === undefined || revision === undefined || revision > known.revision;
+    const newer =
+      known?.revision === null || known === undefined || revision === undefined || revision > known.revision;
     return newer ? applyUpdate(state, update, null) : withScope(state, key, { ...known, stale: false });
   }, todos);
 }

@@ -60,7 +60,8 @@ class Draft {
   push(entry: Entry, name?: string): void {
     // Whatever comes between ends the piece that was being said.
     const last = this.entries.at(-1);
-    if ((last?.kind === "text" || last?.kind === "thought") && last.open) this.entries[this.entries.length - 1] = { ...last, open: false };
+    if ((last?.kind === "text" || last?.kind === "thought") && last.open)
+      this.entries[this.entries.length - 1] = { ...last, open: false };
     if (name !== undefined) this.places.set(name, this.entries.length);
     this.entries.push(entry);
   }
@@ -79,7 +80,9 @@ class Draft {
 
 /** The transcript after these events, oldest first; events of other nodes are passed over. */
 export function applyTranscript(transcript: Transcript, events: readonly RunEvent[]): Transcript {
-  const mine = events.filter((event) => event.seq > transcript.last && !event.snapshot && concerns(event, transcript.node));
+  const mine = events.filter(
+    (event) => event.seq > transcript.last && !event.snapshot && concerns(event, transcript.node),
+  );
   if (mine.length === 0) return transcript;
   const draft = new Draft(transcript, transcript.node);
   for (const event of mine) apply(draft, event);
@@ -116,14 +119,23 @@ function apply(draft: Draft, event: RunEvent): void {
     case "tool.completed":
       return completed(draft, event);
     case "approval.requested":
-      draft.change(`tool ${event.tool.id}`, (entry) => withCall(entry, { state: "asking", approvalId: event.approvalId }));
+      draft.change(`tool ${event.tool.id}`, (entry) =>
+        withCall(entry, { state: "asking", approvalId: event.approvalId }),
+      );
       draft.places.set(`approval ${event.approvalId}`, draft.places.get(`tool ${event.tool.id}`) ?? -1);
       return;
     case "approval.resolved":
-      draft.change(`approval ${event.approvalId}`, (entry) => withCall(entry, { state: "proposed", resolution: event.resolution }));
+      draft.change(`approval ${event.approvalId}`, (entry) =>
+        withCall(entry, { state: "proposed", resolution: event.resolution }),
+      );
       return;
     case "handoff.sent":
-      draft.push({ ...base, kind: "handoff", envelope: event.envelope, incoming: event.envelope.toNodeId === draft.node });
+      draft.push({
+        ...base,
+        kind: "handoff",
+        envelope: event.envelope,
+        incoming: event.envelope.toNodeId === draft.node,
+      });
       return;
     case "turn.status":
       return turned(draft, base, event);
@@ -133,16 +145,33 @@ function apply(draft: Draft, event: RunEvent): void {
       }
       return;
     case "node.reset":
-      draft.push({ ...base, kind: "note", text: `context reset${event.reason ? `: ${event.reason}` : ""}`, tone: "plain" });
+      draft.push({
+        ...base,
+        kind: "note",
+        text: `context reset${event.reason ? `: ${event.reason}` : ""}`,
+        tone: "plain",
+      });
       return;
     case "node.violation":
-      draft.push({ ...base, kind: "note", text: `changed what it may not (${event.rule}): ${event.paths.join(", ")}`, tone: "failed" });
+      draft.push({
+        ...base,
+        kind: "note",
+        text: `changed what it may not (${event.rule}): ${event.paths.join(", ")}`,
+        tone: "failed",
+      });
       return;
     case "node.inbox":
-      draft.change(`message ${event.itemId}`, (entry) => (entry.kind === "message" ? { ...entry, queued: event.state === "returned" } : entry));
+      draft.change(`message ${event.itemId}`, (entry) =>
+        entry.kind === "message" ? { ...entry, queued: event.state === "returned" } : entry,
+      );
       return;
     case "node.config":
-      draft.push({ ...base, kind: "note", text: `settings: ${event.changes.map((change) => change.path).join(", ")}`, tone: "plain" });
+      draft.push({
+        ...base,
+        kind: "note",
+        text: `settings: ${event.changes.map((change) => change.path).join(", ")}`,
+        tone: "plain",
+      });
       return;
     default:
       return;
@@ -163,7 +192,8 @@ function streamed(draft: Draft, base: Common, kind: "text" | "thought", delta: s
 
 function thought(draft: Draft, base: Common, content: string): void {
   const last = draft.last();
-  if (last?.kind === "thought" && last.open) draft.entries[draft.entries.length - 1] = { ...last, text: content, open: false };
+  if (last?.kind === "thought" && last.open)
+    draft.entries[draft.entries.length - 1] = { ...last, text: content, open: false };
   else draft.push({ ...base, kind: "thought", text: content, open: false });
 }
 
@@ -185,7 +215,9 @@ function called(draft: Draft, base: Common, event: EventOf<"tool.proposed"> | Ev
   const name = `tool ${event.tool.id}`;
   const running = event.type === "tool.started";
   if (draft.places.has(name)) {
-    draft.change(name, (entry) => withCall(entry, running ? { tool: event.tool, state: "running" } : { tool: event.tool }));
+    draft.change(name, (entry) =>
+      withCall(entry, running ? { tool: event.tool, state: "running" } : { tool: event.tool }),
+    );
   } else {
     const call: ToolCall = { tool: event.tool, state: running ? "running" : "proposed", startedAt: event.ts };
     draft.push({ ...base, kind: "tool", call }, name);

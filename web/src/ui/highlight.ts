@@ -28,7 +28,9 @@ const HASH: Family = {
 };
 const SQL: Family = {
   line: ["--"],
-  keywords: words("select from where and or not insert into values update set delete create table index primary key null join left on order by group limit begin commit SELECT FROM WHERE AND OR NOT INSERT INTO VALUES UPDATE SET DELETE CREATE TABLE INDEX PRIMARY KEY NULL JOIN LEFT ON ORDER BY GROUP LIMIT BEGIN COMMIT"),
+  keywords: words(
+    "select from where and or not insert into values update set delete create table index primary key null join left on order by group limit begin commit SELECT FROM WHERE AND OR NOT INSERT INTO VALUES UPDATE SET DELETE CREATE TABLE INDEX PRIMARY KEY NULL JOIN LEFT ON ORDER BY GROUP LIMIT BEGIN COMMIT",
+  ),
 };
 const DATA: Family = { line: [], keywords: words("true false null") };
 const MARKUP: Family = { line: [], keywords: new Set() };
@@ -52,7 +54,8 @@ export function languageOf(path: string): string | undefined {
 }
 
 const LONGEST_LINE = 2_000;
-const PIECE = /"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?|\b\d[\w.]*\b|[A-Za-z_$][\w$]*|\s+|[^\sA-Za-z_$"'`\d]+/g;
+const PIECE =
+  /"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?|\b\d[\w.]*\b|[A-Za-z_$][\w$]*|\s+|[^\sA-Za-z_$"'`\d]+/g;
 
 /** The tokens of one line. */
 export function tokens(line: string, language: string | undefined): Token[] {

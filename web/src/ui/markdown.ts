@@ -50,13 +50,15 @@ function blockAt(lines: string[], at: number, depth: number): [Block, number] {
   if (RULE.test(line)) return [{ kind: "rule" }, at + 1];
   if (/^ {0,3}>/.test(line)) return quoted(lines, at, depth);
   if (ITEM.test(line)) return listed(lines, at, depth);
-  if (line.includes("|") && DIVIDER.test(lines[at + 1] ?? "") && (lines[at + 1] ?? "").includes("|")) return tabled(lines, at);
+  if (line.includes("|") && DIVIDER.test(lines[at + 1] ?? "") && (lines[at + 1] ?? "").includes("|"))
+    return tabled(lines, at);
   return paragraph(lines, at);
 }
 
 function fenced(lines: string[], at: number, mark: string, language: string): [Block, number] {
   let end = at + 1;
-  const closes = (line: string): boolean => line.trim().startsWith(mark[0]!.repeat(mark.length)) && line.trim().replaceAll(mark[0]!, "") === "";
+  const closes = (line: string): boolean =>
+    line.trim().startsWith(mark[0]!.repeat(mark.length)) && line.trim().replaceAll(mark[0]!, "") === "";
   while (end < lines.length && !closes(lines[end]!)) end += 1;
   return [{ kind: "code", language, text: lines.slice(at + 1, end).join("\n") }, end + 1];
 }
@@ -95,7 +97,9 @@ function belongs(lines: string[], at: number, indent: number): boolean {
   const line = lines[at]!;
   if (!line.trim()) return /^ {2,}\S/.test(lines[at + 1] ?? "") || (lines[at + 1] ?? "").startsWith(" ".repeat(indent));
   if (line.startsWith("  ")) return true;
-  return !ITEM.test(line) && !HEADING.test(line) && !FENCE.test(line) && lines[at - 1]!.trim() !== "" && !RULE.test(line);
+  return (
+    !ITEM.test(line) && !HEADING.test(line) && !FENCE.test(line) && lines[at - 1]!.trim() !== "" && !RULE.test(line)
+  );
 }
 
 function cells(line: string): Inline[][] {
@@ -111,7 +115,15 @@ function tabled(lines: string[], at: number): [Block, number] {
 
 function paragraph(lines: string[], at: number): [Block, number] {
   let end = at + 1;
-  while (end < lines.length && lines[end]!.trim() && !FENCE.test(lines[end]!) && !HEADING.test(lines[end]!) && !ITEM.test(lines[end]!) && !/^ {0,3}>/.test(lines[end]!)) end += 1;
+  while (
+    end < lines.length &&
+    lines[end]!.trim() &&
+    !FENCE.test(lines[end]!) &&
+    !HEADING.test(lines[end]!) &&
+    !ITEM.test(lines[end]!) &&
+    !/^ {0,3}>/.test(lines[end]!)
+  )
+    end += 1;
   return [{ kind: "paragraph", children: inlines(lines.slice(at, end).join("\n")) }, end];
 }
 
@@ -123,7 +135,10 @@ const MARKS: readonly (readonly [RegExp, (match: RegExpExecArray) => Inline | un
   [/^\*(?=\S)([^*]*?\S)\*(?!\*)/, (match) => ({ kind: "em", children: inlines(match[1]!) })],
   [/^_(?=\S)([^_]*?\S)_(?!\w)/, (match) => ({ kind: "em", children: inlines(match[1]!) })],
   [/^\[([^\]\n]+)\]\(([^()\s]+)\)/, (match) => linked(match[2]!, match[1]!)],
-  [/^(?:https?|mailto):[^\s<>"'`)\]]+[^\s<>"'`)\].,;:!?]/, (match) => ({ kind: "link", href: match[0], children: [{ kind: "text", text: match[0] }] })],
+  [
+    /^(?:https?|mailto):[^\s<>"'`)\]]+[^\s<>"'`)\].,;:!?]/,
+    (match) => ({ kind: "link", href: match[0], children: [{ kind: "text", text: match[0] }] }),
+  ],
   [/^\\([\\`*_{}[\]()#+\-.!|~>])/, (match) => ({ kind: "text", text: match[1]! })],
 ];
 

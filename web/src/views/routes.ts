@@ -12,9 +12,21 @@ export interface View {
 }
 
 export const VIEWS: readonly View[] = [
-  { word: "attention", title: "Attention", icon: "attention", keys: "a", load: () => import("./attention/Attention.svelte") },
+  {
+    word: "attention",
+    title: "Attention",
+    icon: "attention",
+    keys: "a",
+    load: () => import("./attention/Attention.svelte"),
+  },
   { word: "runs", title: "Runs", icon: "runs", keys: "r", load: () => import("./runs/Runs.svelte") },
   { word: "work", title: "Work", icon: "work", keys: "w", load: () => import("./work/Work.svelte") },
-  { word: "sessions", title: "Sessions", icon: "sessions", keys: "s", load: () => import("./sessions/Sessions.svelte") },
+  {
+    word: "sessions",
+    title: "Sessions",
+    icon: "sessions",
+    keys: "s",
+    load: () => import("./sessions/Sessions.svelte"),
+  },
   { word: "about", title: "About", icon: "about", load: () => import("./about/About.svelte") },
 ];

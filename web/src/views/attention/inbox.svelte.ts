@@ -29,19 +29,22 @@ class Inbox {
 
   /** Follows all runs until the answer is called. */
   follow(): () => void {
-    const stream = new Stream({ types: TELLING }, {
-      events: (batch) => this.#hear(batch),
-      gap: () => this.#stir(),
-      state: (state) => {
-        this.stream = state;
-        // A socket does not say why it was refused; a plain request does, and may ask for a new sign-in.
-        if (state.kind === "waiting" && state.attempt % 3 === 2) void this.refresh();
-        if (state.kind !== "live") return;
-        // Whatever happened meanwhile is looked up.
-        this.#doubtful = undefined;
-        this.#stir();
+    const stream = new Stream(
+      { types: TELLING },
+      {
+        events: (batch) => this.#hear(batch),
+        gap: () => this.#stir(),
+        state: (state) => {
+          this.stream = state;
+          // A socket does not say why it was refused; a plain request does, and may ask for a new sign-in.
+          if (state.kind === "waiting" && state.attempt % 3 === 2) void this.refresh();
+          if (state.kind !== "live") return;
+          // Whatever happened meanwhile is looked up.
+          this.#doubtful = undefined;
+          this.#stir();
+        },
       },
-    });
+    );
     return () => {
       clearTimeout(this.#timer);
       stream.close();
@@ -52,7 +55,8 @@ class Inbox {
     const telling = batch.filter((event) => event.type !== "tool.completed" || isRefusal(event));
     if (telling.length === 0) return;
     for (const event of telling) {
-      if (isRefusal(event) || event.type === "run.phase" || event.type === "run.deleted") this.#doubtful?.add(event.runId);
+      if (isRefusal(event) || event.type === "run.phase" || event.type === "run.deleted")
+        this.#doubtful?.add(event.runId);
     }
     this.#stir();
   }
@@ -118,7 +122,10 @@ function dismissed(): Record<string, string> {
 /** The newest refusal of each active run that was not put away. */
 async function refusals(runs: readonly string[]): Promise<Map<string, Waiting | undefined>> {
   const query = { type: "tool.completed,run.phase", limit: 500 };
-  const asked = runs.map(async (run) => [run, refusedCompletion((await get("/api/runs/{run}/events", { path: { run }, query })).events)] as const);
+  const asked = runs.map(
+    async (run) =>
+      [run, refusedCompletion((await get("/api/runs/{run}/events", { path: { run }, query })).events)] as const,
+  );
   const answers = await Promise.allSettled(asked);
   return new Map(answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : [])));
 }

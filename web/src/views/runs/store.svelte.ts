@@ -31,11 +31,14 @@ export class RunStore {
       const { run } = await get("/api/runs/{run}", { path: { run: this.id }, query: { artifacts: "none" } });
       if (this.#closed) return;
       this.state = freshRun(run);
-      this.#stream = new Stream({ runId: this.id, since: run.lastSeq }, {
-        events: (batch) => this.#take(batch),
-        gap: (from, to) => (this.gap = `${from ?? "?"} to ${to ?? "?"}`),
-        state: (state) => (this.stream = state),
-      });
+      this.#stream = new Stream(
+        { runId: this.id, since: run.lastSeq },
+        {
+          events: (batch) => this.#take(batch),
+          gap: (from, to) => (this.gap = `${from ?? "?"} to ${to ?? "?"}`),
+          state: (state) => (this.stream = state),
+        },
+      );
     } catch (error) {
       this.fault = error instanceof Error ? error.message : String(error);
       if (error instanceof Error && "offline" in error && error.offline && !this.#closed) {
@@ -82,7 +85,9 @@ export class RunStore {
     const positions = { ...this.state.run.layout.positions, ...layout.positions };
     const known = this.state.run.layout;
     this.state = { ...this.state, run: { ...this.state.run, layout: { ...known, ...layout, positions } } };
-    const sent = layout.viewport ? { positions: layout.positions, viewport: layout.viewport } : { positions: layout.positions };
+    const sent = layout.viewport
+      ? { positions: layout.positions, viewport: layout.viewport }
+      : { positions: layout.positions };
     await this.edit({ layout: sent } as RunPatch).catch(() => undefined);
   }
 

@@ -38,7 +38,16 @@ export function flowNodes(
     const same = was && was.node === node && was.tail === tail && was.compact === compact && was.chosen === data.chosen;
     if (old && same && old.position.x === place.x && old.position.y === place.y) return old;
     const size = compact ? SMALL : CARD;
-    return { ...old, id: node.id, type: "card", position: place, data, width: size.width, height: size.height, ariaLabel: `${node.label}, ${node.status}` };
+    return {
+      ...old,
+      id: node.id,
+      type: "card",
+      position: place,
+      data,
+      width: size.width,
+      height: size.height,
+      ariaLabel: `${node.label}, ${node.status}`,
+    };
   });
 }
 
@@ -55,7 +64,8 @@ export function flowEdges(
     const pulse = state.pulses[edge.id] ?? 0;
     const old = known.get(edge.id);
     const was = old?.data as LineData | undefined;
-    const same = was?.edge === edge && was.pulse === pulse && old?.sourceHandle === source && old.targetHandle === target;
+    const same =
+      was?.edge === edge && was.pulse === pulse && old?.sourceHandle === source && old.targetHandle === target;
     if (old && same && old.selected === (edge.id === selected)) return old;
     const marker = { type: "arrowclosed" as const, width: 16, height: 16 };
     return {

@@ -1,7 +1,13 @@
 // The events of one node: the newest page first, older ones on request, new ones as they come.
 import { get } from "../../../api/client";
 import type { RunEvent } from "../../../api/wire";
-import { applyTranscript, concerns, emptyTranscript, TRANSCRIPT_TYPES, type Transcript } from "../../../state/transcript";
+import {
+  applyTranscript,
+  concerns,
+  emptyTranscript,
+  TRANSCRIPT_TYPES,
+  type Transcript,
+} from "../../../state/transcript";
 import type { RunStore } from "../store.svelte";
 
 const PAGE = 500;
@@ -56,7 +62,12 @@ export class History {
     if (this.#asking || (this.loaded && !this.more)) return;
     this.#asking = true;
     try {
-      const query = { nodeId: this.node, type: TRANSCRIPT_TYPES, limit: PAGE, ...(this.#before === undefined ? {} : { before: this.#before }) };
+      const query = {
+        nodeId: this.node,
+        type: TRANSCRIPT_TYPES,
+        limit: PAGE,
+        ...(this.#before === undefined ? {} : { before: this.#before }),
+      };
       const { events, page } = await get("/api/runs/{run}/events", { path: { run: this.store.id }, query });
       this.#older = [...events, ...this.#older];
       this.#before = page.firstSeq ?? this.#before;
