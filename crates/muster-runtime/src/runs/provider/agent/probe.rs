@@ -18,8 +18,8 @@ use crate::runs::{
     settings::Profile,
 };
 
-/// How long one question may take; there are two at most, and both together stay under 5 s.
-const QUESTION_MAX: Duration = Duration::from_millis(2_400);
+/// How long all questions may take together.
+const QUESTIONS_MAX: Duration = Duration::from_millis(4_800);
 /// Characters of an answer that are shown.
 const ANSWER_CHARS_MAX: usize = 200;
 
@@ -62,13 +62,21 @@ pub(super) async fn probe(profile: &Profile, dialect: &Dialect) -> Probe {
     };
     let file = file.display().to_string();
     let env = env(profile, dialect);
-    let ask = async |arguments: &[&str]| question(&program, arguments, &env).await;
-    let version = ask(dialect.probing.version).await;
-    let Some(version) = version.filter(|answer| answer.code == Some(0)) else {
-        let detail = format!("{file} does not tell its version");
-        return Probe { caps, ..Probe::absent(detail) };
+    let questions = if dialect.probing.login.is_some() { 2 } else { 1 };
+    let limit = QUESTIONS_MAX / questions;
+    let ask = async |arguments: &[&str]| question(&program, arguments, (&env, limit)).await;
+    let version = match ask(dialect.probing.version).await {
+        Some(answer) if answer.code == Some(0) => first_line(&answer.stdout.text()),
+        // It is there, and slow: whoever starts it has more patience.
+        Some(answer) if answer.timed_out => {
+            let detail = format!("{file}; it took too long to tell its version");
+            return Probe { available: true, caps, ..Probe::absent(detail) };
+        }
+        Some(_) | None => {
+            let detail = format!("{file} does not tell its version");
+            return Probe { caps, ..Probe::absent(detail) };
+        }
     };
-    let version = first_line(&version.stdout.text());
     let Some(login) = &dialect.probing.login else {
         return Probe { available: true, version, caps, ..Probe::absent(file) };
     };
@@ -92,14 +100,16 @@ pub(in crate::runs::provider) fn find(program: &str) -> Option<PathBuf> {
 
 fn env(profile: &Profile, dialect: &Dialect) -> BTreeMap<String, String> {
     let passed_on = dialect.passed_on.iter();
-    let own = passed_on.filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-    own.chain(profile.env.clone()).collect()
+    let passed_on =
+        passed_on.filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    let own = dialect.env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    own.chain(passed_on).chain(profile.env.clone()).collect()
 }
 
 async fn question(
     program: &str,
     arguments: &[&str],
-    env: &BTreeMap<String, String>,
+    (env, limit): (&BTreeMap<String, String>, Duration),
 ) -> Option<Captured> {
     let mut command = vec![program.to_owned()];
     command.extend(arguments.iter().map(|&word| word.to_owned()));
@@ -108,7 +118,7 @@ async fn question(
     let family = Family { mark, run: None, node: None, tool: None };
     let workdir = std::env::temp_dir();
     let launch = Launch { command: &command, workdir: &workdir, env, family: &family };
-    capture::run(&launch, QUESTION_MAX).await.ok()
+    capture::run(&launch, limit).await.ok()
 }
 
 fn first_line(text: &str) -> Option<String> {
