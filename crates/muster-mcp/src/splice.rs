@@ -78,8 +78,8 @@ fn write_string(buffer: &mut Vec<u8>, text: &str) {
     buffer.push(b'"');
 }
 
-/// Copies the first bytes. Most runs between two quotes are short; a block of fixed length is copied
-/// in two instructions, and what is too much of it is written over by the next.
+/// Copies the first bytes. Most runs between two quotes are short; a block of fixed length is
+/// copied in two instructions, and what is too much of it is written over by the next.
 fn copy(source: &[u8], length: usize, target: &mut [u8]) {
     const BLOCK: usize = 16;
     if length <= BLOCK
