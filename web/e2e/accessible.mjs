@@ -9,7 +9,13 @@ export async function accessible(page, name) {
     const { violations } = await globalThis.axe.run(document, rules);
     return violations
       .filter((violation) => ["serious", "critical"].includes(violation.impact))
-      .map((violation) => `${violation.id}: ${violation.nodes.map((node) => `${node.html} ${node.any[0]?.message ?? ""}`).slice(0, 3).join(" | ")}`);
+      .map(
+        (violation) =>
+          `${violation.id}: ${violation.nodes
+            .map((node) => `${node.html} ${node.any[0]?.message ?? ""}`)
+            .slice(0, 3)
+            .join(" | ")}`,
+      );
   });
   if (found.length > 0) throw new Error(`${name}:\n${found.join("\n")}`);
 }

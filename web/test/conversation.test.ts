@@ -8,7 +8,18 @@ let seq = 0;
 function event(type: string, data: Record<string, unknown>, more: Partial<SessionEvent> = {}): SessionEvent {
   seq += 1;
   const body = data as SessionEvent["data"];
-  return { id: `ev-${seq}`, seq, timestamp_ms: seq, timestamp: seq, type, session_id: "s", protocol_version: "1.0", data: body, payload: body, ...more };
+  return {
+    id: `ev-${seq}`,
+    seq,
+    timestamp_ms: seq,
+    timestamp: seq,
+    type,
+    session_id: "s",
+    protocol_version: "1.0",
+    data: body,
+    payload: body,
+    ...more,
+  };
 }
 
 function told(...events: SessionEvent[]): Conversation {
@@ -18,7 +29,10 @@ function told(...events: SessionEvent[]): Conversation {
 
 describe("a transcript", () => {
   test("pieces of one answer are one row, and the finished text takes their place", () => {
-    const pieces = told(event("assistant_delta", { message_id: "m", text: "Hel" }), event("assistant_delta", { message_id: "m", text: "lo" }));
+    const pieces = told(
+      event("assistant_delta", { message_id: "m", text: "Hel" }),
+      event("assistant_delta", { message_id: "m", text: "lo" }),
+    );
     expect(pieces.rows).toMatchObject([{ kind: "message", text: "Hello", streaming: true }]);
     const finished = applyConversation(pieces, [event("assistant_message", { message_id: "m", text: "Hello!" })]);
     expect(finished.rows).toMatchObject([{ text: "Hello!", streaming: false }]);
@@ -26,8 +40,13 @@ describe("a transcript", () => {
   });
 
   test("a result finds its call, also over a batch and with others between", () => {
-    const calls = told(event("tool_call", { call_id: "a", tool: "shell", call: { name: "shell", arguments: { command: "ls" } } }), event("tool_call", { call_id: "b", tool: "read" }));
-    const done = applyConversation(calls, [event("tool_result", { call_id: "a", tool: "shell", status: "error", error: true, message: "no" })]);
+    const calls = told(
+      event("tool_call", { call_id: "a", tool: "shell", call: { name: "shell", arguments: { command: "ls" } } }),
+      event("tool_call", { call_id: "b", tool: "read" }),
+    );
+    const done = applyConversation(calls, [
+      event("tool_result", { call_id: "a", tool: "shell", status: "error", error: true, message: "no" }),
+    ]);
     expect(done.rows).toMatchObject([
       { name: "shell", status: "error", output: "no", input: { command: "ls" } },
       { name: "read", status: "running" },
@@ -43,7 +62,11 @@ describe("a transcript", () => {
       event("permission_response", { request_id: "p", decision: "allow-once" }),
       event("turn_end", { turn: 1, status: "completed" }, { turn: 1 }),
     );
-    expect(rows).toMatchObject([{ ended: "completed" }, { title: "Look", status: "completed" }, { decision: "allow-once" }]);
+    expect(rows).toMatchObject([
+      { ended: "completed" },
+      { title: "Look", status: "completed" },
+      { decision: "allow-once" },
+    ]);
   });
 
   test("tree events are no rows, unknown types are, and stream-only events are not", () => {
@@ -61,11 +84,17 @@ describe("a transcript", () => {
 });
 
 describe("lines of a tree", () => {
-  const node = (id: string, parent: string | null, at: number): TreeNode => ({ id, parent_id: parent, seq: at }) as TreeNode;
+  const node = (id: string, parent: string | null, at: number): TreeNode =>
+    ({ id, parent_id: parent, seq: at }) as TreeNode;
   const nodes = [node("r", null, 1), node("b", "r", 5), node("a", "r", 2), node("c", "a", 3)];
 
   test("children follow their parent in the order of their numbers", () => {
-    expect(treeRows(nodes, new Set()).map((row) => [row.node.id, row.level])).toEqual([["r", 0], ["a", 1], ["c", 2], ["b", 1]]);
+    expect(treeRows(nodes, new Set()).map((row) => [row.node.id, row.level])).toEqual([
+      ["r", 0],
+      ["a", 1],
+      ["c", 2],
+      ["b", 1],
+    ]);
   });
 
   test("what is folded shows nothing below", () => {

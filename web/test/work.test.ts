@@ -1,20 +1,88 @@
 // What the page says of steps and histories.
 import { describe, expect, test } from "vitest";
-import { branches, depth, gates, isBelow, joinedRows, missing, type PlanRow, type Step, type TaskRow } from "../src/state/work";
-import { changes, eventText, helpAfter, nextRedo, nextUndo, notesOf, receipt, webAddress } from "../src/state/work_words";
+import {
+  branches,
+  depth,
+  gates,
+  isBelow,
+  joinedRows,
+  missing,
+  type PlanRow,
+  type Step,
+  type TaskRow,
+} from "../src/state/work";
+import {
+  changes,
+  eventText,
+  helpAfter,
+  nextRedo,
+  nextUndo,
+  notesOf,
+  receipt,
+  webAddress,
+} from "../src/state/work_words";
 import type { Operation, WorkEvent } from "../src/state/work";
 
 function step(part: Partial<Step>): Step {
-  const none = { criteria_confirmed: false, tests_confirmed: false, security_confirmed: false, perf_confirmed: false, docs_confirmed: false };
+  const none = {
+    criteria_confirmed: false,
+    tests_confirmed: false,
+    security_confirmed: false,
+    perf_confirmed: false,
+    docs_confirmed: false,
+  };
   const needs = { require_security: false, require_perf: false, require_docs: false };
-  const modes = { proof_tests_mode: "off", proof_security_mode: "off", proof_perf_mode: "off", proof_docs_mode: "off" } as const;
-  const proofs = { proof_tests_present: false, proof_security_present: false, proof_perf_present: false, proof_docs_present: false };
-  const rest = { step_id: "STEP-1", path: "s:0", title: "One", success_criteria: [], tests: [], blockers: [], completed: false, forced: false, blocked: false };
-  return { ...none, ...needs, ...modes, ...proofs, ...rest, notes_count: 0, evidence_count: 0, nodes: [], created_at_ms: 0, updated_at_ms: 0, ...part };
+  const modes = {
+    proof_tests_mode: "off",
+    proof_security_mode: "off",
+    proof_perf_mode: "off",
+    proof_docs_mode: "off",
+  } as const;
+  const proofs = {
+    proof_tests_present: false,
+    proof_security_present: false,
+    proof_perf_present: false,
+    proof_docs_present: false,
+  };
+  const rest = {
+    step_id: "STEP-1",
+    path: "s:0",
+    title: "One",
+    success_criteria: [],
+    tests: [],
+    blockers: [],
+    completed: false,
+    forced: false,
+    blocked: false,
+  };
+  return {
+    ...none,
+    ...needs,
+    ...modes,
+    ...proofs,
+    ...rest,
+    notes_count: 0,
+    evidence_count: 0,
+    nodes: [],
+    created_at_ms: 0,
+    updated_at_ms: 0,
+    ...part,
+  };
 }
 
 function operation(part: Partial<Operation>): Operation {
-  return { seq: 1, ts: "", ts_ms: 0, task: "TASK-001", intent: "edit", payload: {}, derived: [], undoable: true, undone: false, ...part };
+  return {
+    seq: 1,
+    ts: "",
+    ts_ms: 0,
+    task: "TASK-001",
+    intent: "edit",
+    payload: {},
+    derived: [],
+    undoable: true,
+    undone: false,
+    ...part,
+  };
 }
 
 describe("steps", () => {
@@ -25,9 +93,19 @@ describe("steps", () => {
   });
 
   test("what closing lacks is said in full", () => {
-    const parent = step({ blocked: true, block_reason: "proxy", criteria_confirmed: true, proof_tests_mode: "require" });
+    const parent = step({
+      blocked: true,
+      block_reason: "proxy",
+      criteria_confirmed: true,
+      proof_tests_mode: "require",
+    });
     const child = step({ path: "s:0.s:0", completed: false });
-    expect(missing(parent, [parent, child])).toEqual(["blocked: proxy", "Tests not confirmed", "no proof of tests", "1 open below"]);
+    expect(missing(parent, [parent, child])).toEqual([
+      "blocked: proxy",
+      "Tests not confirmed",
+      "no proof of tests",
+      "1 open below",
+    ]);
     const met = step({ criteria_confirmed: true, tests_confirmed: true });
     expect(missing(met, [met, step({ path: "s:01" })])).toEqual([]);
   });
@@ -52,8 +130,17 @@ describe("lists", () => {
   });
 
   test("a row on two pages stands once, as it came last", () => {
-    const rows = joinedRows([{ id: "a", n: 1 }], [{ id: "a", n: 2 }, { id: "b", n: 3 }]);
-    expect(rows).toEqual([{ id: "a", n: 2 }, { id: "b", n: 3 }]);
+    const rows = joinedRows(
+      [{ id: "a", n: 1 }],
+      [
+        { id: "a", n: 2 },
+        { id: "b", n: 3 },
+      ],
+    );
+    expect(rows).toEqual([
+      { id: "a", n: 2 },
+      { id: "b", n: 3 },
+    ]);
   });
 });
 
@@ -92,7 +179,17 @@ describe("receipts", () => {
 });
 
 describe("words", () => {
-  const event = (type: string, path: string, payload: Record<string, unknown>): WorkEvent => ({ event_id: `${type} ${path}`, seq: 1, ts: "", ts_ms: 0, task_id: "TASK-001", task: "TASK-001", path, type, payload: payload as WorkEvent["payload"] });
+  const event = (type: string, path: string, payload: Record<string, unknown>): WorkEvent => ({
+    event_id: `${type} ${path}`,
+    seq: 1,
+    ts: "",
+    ts_ms: 0,
+    task_id: "TASK-001",
+    task: "TASK-001",
+    path,
+    type,
+    payload: payload as WorkEvent["payload"],
+  });
 
   test("the newest three notes of a step come first, and nobody else's", () => {
     const events = ["a", "b", "c", "d"].map((note) => event("step_noted", "s:0", { note }));

@@ -20,7 +20,14 @@ export const scenarios = {
     await op("tasks_macro_start", {
       plan_title: "Small things",
       task_title: "Round the totals",
-      steps: [{ title: "Round to cents", success_criteria: ["No total has three decimals"], tests: ["npm test totals"], proof_modes: { tests: "require" } }],
+      steps: [
+        {
+          title: "Round to cents",
+          success_criteria: ["No total has three decimals"],
+          tests: ["npm test totals"],
+          proof_modes: { tests: "require" },
+        },
+      ],
     });
     await page.getByRole("link", { name: "Round the totals" }).click();
     const step = page.getByRole("list", { name: "Steps" });
@@ -106,7 +113,12 @@ export const scenarios = {
     await server.program.end("SIGKILL");
     await following.getByText("Not following").waitFor();
     const again = await stage.serve(server.port);
-    await again.call("POST", "/api/ops/tasks_note", { workspace: "harbour", task, path: "s:3", note: "Said while nobody listened" });
+    await again.call("POST", "/api/ops/tasks_note", {
+      workspace: "harbour",
+      task,
+      path: "s:3",
+      note: "Said while nobody listened",
+    });
     await page.getByText("Said while nobody listened").waitFor();
     await following.getByText("Following", { exact: true }).waitFor();
   },

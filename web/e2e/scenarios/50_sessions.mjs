@@ -20,15 +20,32 @@ export const scenarios = {
     const { page, say, todo, item } = await atSession(stage);
     const todos = page.getByRole("region", { name: "Todos" });
     await todos.getByText("0/4", { exact: true }).last().waitFor();
-    await say("tool_call", { call_id: "c9", tool: "shell", call: { name: "shell", arguments: { command: "npm test resume" } } });
+    await say("tool_call", {
+      call_id: "c9",
+      tool: "shell",
+      call: { name: "shell", arguments: { command: "npm test resume" } },
+    });
     await page.getByRole("button", { name: /runs shell npm test resume/ }).waitFor();
-    await say("tool_result", { call_id: "c9", tool: "shell", status: "ok", error: false, success: true, result: "3 drops, <img src=x onerror=alert(1)> whole file" });
+    await say("tool_result", {
+      call_id: "c9",
+      tool: "shell",
+      status: "ok",
+      error: false,
+      success: true,
+      result: "3 drops, <img src=x onerror=alert(1)> whole file",
+    });
     await page.getByRole("button", { name: /done shell npm test resume/ }).click();
     await page.getByText("3 drops, <img src=x onerror=alert(1)> whole file").waitFor();
     await say("assistant_delta", { message_id: "m9", text: "The client " });
     await say("assistant_delta", { message_id: "m9", text: "goes on by itself." });
     await page.getByText("The client goes on by itself.").waitFor();
-    await say("note.todo", { todo: todo([item("a", "Keep parts on disk", "done"), item("b", "Answer where an upload stands", "in_progress"), item("c", "Client goes on by itself", "blocked")]) });
+    await say("note.todo", {
+      todo: todo([
+        item("a", "Keep parts on disk", "done"),
+        item("b", "Answer where an upload stands", "in_progress"),
+        item("c", "Client goes on by itself", "blocked"),
+      ]),
+    });
     await todos.getByText("1/3", { exact: true }).last().waitFor();
     await todos.getByText("revision 2").waitFor();
     await todos.getByText("Operator's page").waitFor({ state: "detached" });
@@ -90,7 +107,8 @@ export const scenarios = {
 
   async "a long transcript is drawn in part and still whole"(stage) {
     const { page, say } = await atSession(stage);
-    for (let at = 0; at < 300; at += 1) await say("assistant_message", { text: `Line ${at} of many`, message_id: `many-${at}` });
+    for (let at = 0; at < 300; at += 1)
+      await say("assistant_message", { text: `Line ${at} of many`, message_id: `many-${at}` });
     await page.getByText("Line 299 of many").waitFor();
     const drawn = await page.getByText(/Line \d+ of many/).count();
     assert.ok(drawn < 60, `${drawn} rows are drawn`);
@@ -104,7 +122,10 @@ export const scenarios = {
     await accessible(page, "session with todos");
     for (const panel of ["Tasks", "C-Tree"]) {
       await page.getByRole("tab", { name: panel }).click();
-      await page.getByText(panel === "Tasks" ? "explore-1" : "drop-low-score").first().waitFor();
+      await page
+        .getByText(panel === "Tasks" ? "explore-1" : "drop-low-score")
+        .first()
+        .waitFor();
       await accessible(page, `session with ${panel}`);
     }
     await page.keyboard.press("Shift+T");

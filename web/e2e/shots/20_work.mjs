@@ -24,9 +24,17 @@ async function pictures(stage, name, options) {
   await page.getByRole("button", { name: "Attach evidence" }).click();
   await page.getByLabel("Command that ran").waitFor();
   await stage.picture(`${name}-refused`);
-  await show(`${at}/${work.task}?tab=timeline`, () => page.getByText("Checkpoints confirmed").first().waitFor(), "timeline");
+  await show(
+    `${at}/${work.task}?tab=timeline`,
+    () => page.getByText("Checkpoints confirmed").first().waitFor(),
+    "timeline",
+  );
   await show(`${at}/${work.task}?tab=evidence`, () => page.getByText("Proves tests").first().waitFor(), "evidence");
-  await show(`${at}/${work.task}?tab=reasoning`, () => page.getByText("Offsets, not part lists").first().waitFor(), "reasoning");
+  await show(
+    `${at}/${work.task}?tab=reasoning`,
+    () => page.getByText("Offsets, not part lists").first().waitFor(),
+    "reasoning",
+  );
   await show(`${at}/${work.task}?tab=history`, () => page.getByRole("button", { name: /^Undo / }).waitFor(), "history");
   await show(`${at}/${work.plan}`, () => page.getByText("Load test with 500 clients").waitFor(), "plan");
 }
@@ -34,5 +42,6 @@ async function pictures(stage, name, options) {
 export const scenarios = {
   "work in the light": (stage) => pictures(stage, "work-light", { colorScheme: "light" }),
   "work in the dark": (stage) => pictures(stage, "work-dark", { colorScheme: "dark" }),
-  "work on a phone": (stage) => pictures(stage, "work-narrow", { colorScheme: "light", viewport: { width: 360, height: 740 } }),
+  "work on a phone": (stage) =>
+    pictures(stage, "work-narrow", { colorScheme: "light", viewport: { width: 360, height: 740 } }),
 };

@@ -12,7 +12,10 @@ async function pictures(stage, name, options) {
   await stage.picture(`${name}-list`);
   for (const panel of ["todos", "tasks", "tree"]) {
     await page.goto(`${server.base}/#/sessions/${id}?panel=${panel}`);
-    await page.getByText({ todos: "Operator's page", tasks: "explore-1", tree: "drop-low-score" }[panel]).first().waitFor();
+    await page
+      .getByText({ todos: "Operator's page", tasks: "explore-1", tree: "drop-low-score" }[panel])
+      .first()
+      .waitFor();
     await page.getByText("Live", { exact: true }).last().waitFor();
     if (panel === "tree") await page.getByText("Turn 2").last().waitFor();
     await stage.picture(`${name}-${panel}`);
@@ -27,5 +30,6 @@ async function pictures(stage, name, options) {
 export const scenarios = {
   "sessions in the light": (stage) => pictures(stage, "sessions-light", { colorScheme: "light" }),
   "sessions in the dark": (stage) => pictures(stage, "sessions-dark", { colorScheme: "dark" }),
-  "sessions on a phone": (stage) => pictures(stage, "sessions-narrow", { colorScheme: "light", viewport: { width: 360, height: 740 } }),
+  "sessions on a phone": (stage) =>
+    pictures(stage, "sessions-narrow", { colorScheme: "light", viewport: { width: 360, height: 740 } }),
 };

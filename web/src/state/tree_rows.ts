@@ -28,7 +28,12 @@ export function treeRows(nodes: readonly TreeNode[], folded: ReadonlySet<string>
     const children = below.get(node.id) ?? [];
     rows.push({ node, level, parent: children.length > 0 });
     if (folded.has(node.id)) continue;
-    waiting.push(...children.sort((a, b) => a.seq - b.seq).map((child) => ({ node: child, level: level + 1 })).reverse());
+    waiting.push(
+      ...children
+        .sort((a, b) => a.seq - b.seq)
+        .map((child) => ({ node: child, level: level + 1 }))
+        .reverse(),
+    );
   }
   return rows;
 }

@@ -54,10 +54,34 @@ export interface Gate {
 export function gates(step: Step): Gate[] {
   const all: Gate[] = [
     { checkpoint: "criteria", needed: true, confirmed: step.criteria_confirmed, proof: "off", proven: false },
-    { checkpoint: "tests", needed: true, confirmed: step.tests_confirmed, proof: step.proof_tests_mode, proven: step.proof_tests_present },
-    { checkpoint: "security", needed: step.require_security, confirmed: step.security_confirmed, proof: step.proof_security_mode, proven: step.proof_security_present },
-    { checkpoint: "perf", needed: step.require_perf, confirmed: step.perf_confirmed, proof: step.proof_perf_mode, proven: step.proof_perf_present },
-    { checkpoint: "docs", needed: step.require_docs, confirmed: step.docs_confirmed, proof: step.proof_docs_mode, proven: step.proof_docs_present },
+    {
+      checkpoint: "tests",
+      needed: true,
+      confirmed: step.tests_confirmed,
+      proof: step.proof_tests_mode,
+      proven: step.proof_tests_present,
+    },
+    {
+      checkpoint: "security",
+      needed: step.require_security,
+      confirmed: step.security_confirmed,
+      proof: step.proof_security_mode,
+      proven: step.proof_security_present,
+    },
+    {
+      checkpoint: "perf",
+      needed: step.require_perf,
+      confirmed: step.perf_confirmed,
+      proof: step.proof_perf_mode,
+      proven: step.proof_perf_present,
+    },
+    {
+      checkpoint: "docs",
+      needed: step.require_docs,
+      confirmed: step.docs_confirmed,
+      proof: step.proof_docs_mode,
+      proven: step.proof_docs_present,
+    },
   ];
   return all.filter((gate) => gate.needed || gate.confirmed || gate.proof !== "off" || gate.proven);
 }
@@ -65,8 +89,12 @@ export function gates(step: Step): Gate[] {
 /** What closing still wants of a step, in words; nothing when its gate is open. */
 export function missing(step: Step, steps: readonly Step[]): string[] {
   const list = gates(step);
-  const unconfirmed = list.filter((gate) => gate.needed && !gate.confirmed).map((gate) => `${checkpointWord(gate.checkpoint)} not confirmed`);
-  const unproven = list.filter((gate) => gate.proof === "require" && !gate.proven).map((gate) => `no proof of ${checkpointWord(gate.checkpoint).toLowerCase()}`);
+  const unconfirmed = list
+    .filter((gate) => gate.needed && !gate.confirmed)
+    .map((gate) => `${checkpointWord(gate.checkpoint)} not confirmed`);
+  const unproven = list
+    .filter((gate) => gate.proof === "require" && !gate.proven)
+    .map((gate) => `no proof of ${checkpointWord(gate.checkpoint).toLowerCase()}`);
   const below = steps.filter((other) => other.path.startsWith(`${step.path}.`) && !other.completed).length;
   const nodes = step.nodes.filter((node) => node.status !== "DONE").length;
   return [

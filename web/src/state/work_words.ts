@@ -51,7 +51,10 @@ export function eventText(event: WorkEvent): string {
 
 /** The newest notes on a step, of the events that are known. */
 export function notesOf(events: readonly WorkEvent[], path: string): WorkEvent[] {
-  return events.filter((event) => event.type === "step_noted" && event.path === path).slice(-3).reverse();
+  return events
+    .filter((event) => event.type === "step_noted" && event.path === path)
+    .slice(-3)
+    .reverse();
 }
 
 /** How an event looks. */

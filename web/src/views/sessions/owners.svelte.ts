@@ -20,7 +20,10 @@ class Owners {
     try {
       const { runs } = await get("/api/runs", { query: { limit: 100 } });
       const found = runs.flatMap((run) =>
-        Object.values(run.nodes ?? {}).map((node): [string, Owner] => [node.musterSessionId, { run: run.id, runName: run.name, node: node.id, nodeLabel: node.label }]),
+        Object.values(run.nodes ?? {}).map((node): [string, Owner] => [
+          node.musterSessionId,
+          { run: run.id, runName: run.name, node: node.id, nodeLabel: node.label },
+        ]),
       );
       this.of = new Map([...this.of, ...found]);
     } catch {

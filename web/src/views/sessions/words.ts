@@ -4,7 +4,14 @@ import type { Session } from "../../api/wire";
 
 type Tone = "idle" | "running" | "blocked" | "failed" | "done";
 
-const STATUS: Record<Session["status"], Tone> = { starting: "running", idle: "idle", running: "running", completed: "done", failed: "failed", stopped: "blocked" };
+const STATUS: Record<Session["status"], Tone> = {
+  starting: "running",
+  idle: "idle",
+  running: "running",
+  completed: "done",
+  failed: "failed",
+  stopped: "blocked",
+};
 
 export function statusTone(status: Session["status"]): Tone {
   return STATUS[status];

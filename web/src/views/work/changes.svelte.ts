@@ -74,7 +74,11 @@ class Changes {
     }
     const events: WorkEvent[] = [];
     for (;;) {
-      const answer: OperationResult<"tasks_delta"> = await operation("tasks_delta", { workspace, since: this.#cursor, limit: EVENTS_MAX });
+      const answer: OperationResult<"tasks_delta"> = await operation("tasks_delta", {
+        workspace,
+        since: this.#cursor,
+        limit: EVENTS_MAX,
+      });
       if (workspace !== this.#workspace) return [];
       events.push(...answer.events);
       this.#cursor = answer.cursor ?? this.#cursor;

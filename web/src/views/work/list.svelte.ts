@@ -54,7 +54,12 @@ export class TaskList {
 
   async next(): Promise<void> {
     if (!this.more) return;
-    const answer = await operation("tasks_context", { ...this.#wishes(), plans_limit: 0, tasks_limit: PAGE, tasks_cursor: this.more });
+    const answer = await operation("tasks_context", {
+      ...this.#wishes(),
+      plans_limit: 0,
+      tasks_limit: PAGE,
+      tasks_cursor: this.more,
+    });
     this.tasks = joinedRows(this.tasks, answer.tasks);
     this.more = answer.tasks_pagination.next_cursor ?? undefined;
   }

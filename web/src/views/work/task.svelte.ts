@@ -1,6 +1,16 @@
 // One plan or task with everything that its page shows; each part is fetched when it is first looked at.
 import { operation, Refused } from "../../api/client";
-import type { Checkpoint, Evidence, Operation, Status, Step, SubNode, Thinking, Whole, WorkEvent } from "../../state/work";
+import type {
+  Checkpoint,
+  Evidence,
+  Operation,
+  Status,
+  Step,
+  SubNode,
+  Thinking,
+  Whole,
+  WorkEvent,
+} from "../../state/work";
 import { helpAfter } from "../../state/work_words";
 import { changes } from "./changes.svelte";
 
@@ -54,7 +64,10 @@ export class TaskState {
   /** Something happened: parts that were shown are fetched again. */
   async stir(events: readonly WorkEvent[]): Promise<void> {
     const plan = this.whole?.target.kind === "plan";
-    const about = events.length === 0 || plan || events.some((event) => event.task_id === this.id || this.whole?.target.depends_on.includes(event.task_id));
+    const about =
+      events.length === 0 ||
+      plan ||
+      events.some((event) => event.task_id === this.id || this.whole?.target.depends_on.includes(event.task_id));
     if (about) await this.refresh();
   }
 
@@ -67,13 +80,27 @@ export class TaskState {
       switch (part) {
         case "work":
         case "timeline":
-          this.whole = await operation("tasks_resume", { ...this.#target(), read_only: true, events_limit: this.wanted.timeline, steps_limit: MOST });
+          this.whole = await operation("tasks_resume", {
+            ...this.#target(),
+            read_only: true,
+            events_limit: this.wanted.timeline,
+            steps_limit: MOST,
+          });
           return;
         case "evidence":
-          this.evidence = (await operation("tasks_evidence_get", { ...this.#target(), bodies: false, limit: MOST })).evidence;
+          this.evidence = (
+            await operation("tasks_evidence_get", { ...this.#target(), bodies: false, limit: MOST })
+          ).evidence;
           return;
         case "reasoning":
-          this.thinking = await operation("tasks_resume_super", { ...this.#target(), read_only: true, events_limit: 0, cards_limit: 200, notes_limit: 100, trace_limit: 0 });
+          this.thinking = await operation("tasks_resume_super", {
+            ...this.#target(),
+            read_only: true,
+            events_limit: 0,
+            cards_limit: 200,
+            notes_limit: 100,
+            trace_limit: 0,
+          });
           return;
         case "history": {
           const answer = await operation("tasks_history", { ...this.#target(), limit: this.wanted.history });
@@ -109,7 +136,9 @@ export class TaskState {
   }
 
   confirm(step: Step, checkpoint: Checkpoint, confirmed: boolean): Promise<boolean> {
-    return this.act(step.path, () => operation("tasks_verify", { ...this.#at(step), checkpoints: { [checkpoint]: confirmed } }));
+    return this.act(step.path, () =>
+      operation("tasks_verify", { ...this.#at(step), checkpoints: { [checkpoint]: confirmed } }),
+    );
   }
 
   close(step: Step): Promise<boolean> {
@@ -121,12 +150,16 @@ export class TaskState {
   }
 
   block(step: Step, blocked: boolean, reason: string): Promise<boolean> {
-    return this.act(step.path, () => operation("tasks_block", { ...this.#at(step), blocked, ...(reason ? { reason } : {}) }));
+    return this.act(step.path, () =>
+      operation("tasks_block", { ...this.#at(step), blocked, ...(reason ? { reason } : {}) }),
+    );
   }
 
   /** Sub-plans belong to their step: what they refuse is said there. */
   mark(step: Step, node: SubNode, status: Status): Promise<boolean> {
-    return this.act(step.path, () => operation("tasks_task_define", { ...this.#target(), task_node_id: node.node_id, status }));
+    return this.act(step.path, () =>
+      operation("tasks_task_define", { ...this.#target(), task_node_id: node.node_id, status }),
+    );
   }
 
   note(step: Step, note: string): Promise<boolean> {
@@ -144,11 +177,15 @@ export class TaskState {
       ...(exit ? { exit_code: Number(exit) } : {}),
     };
     const items = output || title ? [body] : [];
-    return this.act(step.path, () => operation("tasks_evidence_capture", { ...this.#at(step), items, checks: receipts, checkpoint: checkpoints }));
+    return this.act(step.path, () =>
+      operation("tasks_evidence_capture", { ...this.#at(step), items, checks: receipts, checkpoint: checkpoints }),
+    );
   }
 
   complete(): Promise<boolean> {
-    return this.act("", () => operation("tasks_complete", { ...this.#target(), expected_revision: this.whole?.target.revision ?? 0 }));
+    return this.act("", () =>
+      operation("tasks_complete", { ...this.#target(), expected_revision: this.whole?.target.revision ?? 0 }),
+    );
   }
 
   undo(): Promise<boolean> {
