@@ -19,6 +19,7 @@ use muster_core::{
 };
 use muster_runtime::{
     Clock, Engine, SystemClock, doctor,
+    runs::{Rebuilt, rebuild},
     transfer::{self, TransferError},
 };
 use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreError};
@@ -215,6 +216,11 @@ impl App {
         report.add::<Layouts>(self.engine.store())?;
         report.add::<Answers>(self.engine.store())?;
         Ok(report)
+    }
+
+    /// Puts runs back out of their files that the store has lost.
+    pub fn rebuild_runs(&self) -> Result<Rebuilt, TransferError> {
+        rebuild(&self.engine, &self.options.storage_dir)
     }
 
     /// Copies the store to a new file while it stays in use.

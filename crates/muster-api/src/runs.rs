@@ -28,8 +28,8 @@ pub use files::{PIECE_BYTES, PIECE_BYTES_MAX, ProviderEntry, providers};
 pub use history::{ArtifactsRequest, EventsRequest, TurnsRequest};
 pub use list::{RunCursor, RunsRequest};
 pub use muster_runtime::runs::{
-    AgentWish, Bearer, HookAnswer, HookQuestion, McpCommand, Profile, Protocol, Runs as RunDriver,
-    RunsSettings, Sandbox, StartError, ToolExecution, ask_hook, make_repository,
+    AgentWish, Bearer, HookAnswer, HookQuestion, McpCommand, Profile, Protocol, Rebuilt,
+    Runs as RunDriver, RunsSettings, Sandbox, StartError, ToolExecution, ask_hook, make_repository,
 };
 pub use muster_runtime::runs::{Merged, Surveyed, Worktree, WorktreeState, survey};
 pub use stream::StreamWord;

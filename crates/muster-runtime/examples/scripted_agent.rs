@@ -3,8 +3,8 @@
 //! Steps are separated by `;`: `say TEXT`, `think TEXT`, `sleep MS`, `tool NAME JSON`,
 //! `own NAME JSON`, `bulk BYTES`, `ask NAME JSON`, `usage IN OUT`, `session ID`, `flood BYTES`,
 //! `long BYTES`, `errors BYTES`, `garbage`, `stderr TEXT`, `run COMMAND`, `child`, `plan A,B`,
-//! `deaf`, `hang`, `exit CODE`, `fail REASON`, `late MS TEXT`, `final TEXT`. Anything else is
-//! repeated as the answer.
+//! `deaf`, `hang`, `exit CODE`, `fail REASON [never|MS]`, `late MS TEXT`, `final TEXT`. Anything
+//! else is repeated as the answer.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it speaks a protocol over them")]
 
 use std::{
@@ -137,7 +137,12 @@ impl Agent {
             },
             "exit" => std::process::exit(rest.parse().unwrap_or(1)),
             "fail" => {
-                self.say("turn.failed", json!({"reason": rest, "message": "as it was told"}));
+                let (reason, hint) = rest.split_once(' ').unwrap_or((rest, ""));
+                let retryable = (hint == "never").then_some(false);
+                let after: Option<u32> = hint.parse().ok();
+                let failure = json!({"reason": reason, "message": "as it was told",
+                    "retryable": retryable, "retryAfterMs": after});
+                self.say("turn.failed", failure);
                 return Then::Ended;
             }
             "late" => self.late(rest),

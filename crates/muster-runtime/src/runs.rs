@@ -28,6 +28,7 @@ mod packs;
 mod phases;
 mod process;
 mod provider;
+mod rebuild;
 mod recovery;
 mod removal;
 mod reports;
@@ -45,7 +46,7 @@ mod tokens;
 mod tools;
 mod worktree;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use muster_core::{
@@ -53,9 +54,9 @@ use muster_core::{
     run::{
         Ask, Runs as Room,
         artifact::Artifact,
-        command::{Recover, Resolve},
+        command::{CallFiles, Recover, Resolve},
         edge::Actor,
-        id::{ArtifactId, RunId},
+        id::{ApprovalId, ArtifactId, RunId},
         lookup,
         node::Provider,
         view::attention::Attention,
@@ -69,11 +70,12 @@ pub use attend::Attended;
 pub use calls::{AgentWish, Witnessed};
 pub use hook::{HookAnswer, HookQuestion, ask as ask_hook};
 pub use provider::{OfferedTool, Probe};
+pub use rebuild::{Rebuilt, rebuild};
 pub use repository::make_repository;
 pub use settings::{McpCommand, Profile, Protocol, RunsSettings, Sandbox, ToolExecution};
 pub use shared::{AskError, RunEvents};
 pub use survey::{Surveyed, survey};
-pub use templates::FoundTemplate;
+pub use templates::{FoundTemplate, TemplateShelf};
 pub use tokens::Bearer;
 pub use tools::{AnswerError, ToolAnswer};
 pub use worktree::{Merged, NotMerged, Worktree, WorktreeState, worktrees};
@@ -211,6 +213,12 @@ impl Runs {
         calls::resolve(&self.shared, run, resolve).await
     }
 
+    /// Files that an answer of a person needs before it is written down: whoever comes to be with
+    /// it gets what its parent knows (RUNS-TOOL-7).
+    pub async fn files_for_answer(&self, run: RunId, id: ApprovalId) -> CallFiles {
+        calls::files_for_answer(&self.shared, run, id).await
+    }
+
     /// What waits for a person, over all runs, oldest first; blocks.
     pub fn attention(&self) -> Result<Vec<Attention>, StoreError> {
         calls::attention(&self.shared)
@@ -231,16 +239,6 @@ impl Runs {
     pub async fn probe(&self, provider: Provider, profile: &str) -> Option<Probe> {
         let profile = self.shared.settings.profile(provider, profile)?.clone();
         Some(provider::adapter(provider, &profile).probe().await)
-    }
-
-    /// Every role template that a run in this directory would find.
-    pub fn templates(&self, cwd: &Path) -> std::io::Result<Vec<FoundTemplate>> {
-        templates::list(cwd, &self.shared.settings.templates_dir)
-    }
-
-    /// One role template.
-    pub fn template(&self, cwd: &Path, name: &str) -> std::io::Result<Option<FoundTemplate>> {
-        templates::find(cwd, &self.shared.settings.templates_dir, name)
     }
 
     /// Deletes a run: its turns and processes end, its files go to the trash.

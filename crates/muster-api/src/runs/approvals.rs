@@ -91,6 +91,7 @@ impl RunDesk<'_> {
         self,
         approval: ApprovalId,
         (input, expected, prefix): (ResolutionInput, Option<String>, String),
+        files: CallFiles,
         once: Option<CallKey>,
     ) -> RunTold<Json> {
         let missing = || {
@@ -103,13 +104,13 @@ impl RunDesk<'_> {
             verdict: input.status.ok_or_else(missing)?,
             modified_args: input.modified_args,
             reason: input.reason,
-            files: CallFiles::default(),
+            files,
         };
         self.carry_out(Change::resolve(run, resolve, &prefix).once(once))
     }
 
     /// The run that an approval belongs to.
-    fn run_of(self, approval: ApprovalId, expected: Option<&str>) -> RunTold<RunId> {
+    pub fn run_of(self, approval: ApprovalId, expected: Option<&str>) -> RunTold<RunId> {
         let unknown =
             || RunFault::new(RunCode::UnknownApproval, format!("there is no approval {approval}"));
         let has = |run: RunId| {

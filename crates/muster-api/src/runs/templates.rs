@@ -6,10 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use muster_core::{
-    run::{hash::sha256_hex, templates},
-    text,
-};
+use muster_core::{run::templates, text};
+use muster_runtime::runs::{FoundTemplate, TemplateShelf};
 use serde::Serialize;
 
 use super::fault::{RunCode, RunFault};
@@ -60,87 +58,43 @@ pub struct TemplateWritten {
     pub path: String,
 }
 
-/// Where templates are looked for.
+/// The templates that a run in a directory would find, and those of the user to change.
 #[derive(Clone, Debug)]
-pub struct Shelf {
-    user: PathBuf,
-    repository: Option<PathBuf>,
-}
+pub struct Shelf(TemplateShelf);
 
 impl Shelf {
     /// The templates of the user, and those of a repository.
     pub fn new(user: PathBuf, repository: Option<PathBuf>) -> Self {
-        Self { user, repository }
-    }
-
-    /// Folders, the first one first (RUNS-TPL-2).
-    fn folders(&self) -> Vec<(&'static str, PathBuf)> {
-        let mut folders = Vec::new();
-        if let Some(repository) = &self.repository {
-            folders.push(("repo", repository.join(".muster").join("templates")));
-            folders.push(("repo", repository.join("docs").join("templates")));
-        }
-        folders.push(("user", self.user.clone()));
-        folders
+        Self(TemplateShelf { user, repository })
     }
 
     /// Whether a role has a template.
     pub fn has(&self, role: &str) -> bool {
-        let Some(name) = templates::file_stem(role) else { return false };
-        templates::built_in(&name).is_some()
-            || self.folders().iter().any(|(_, folder)| is_file(&file(folder, &name)))
+        self.0.find(role).is_ok_and(|found| found.is_some())
     }
 
     /// Every template, by name; what shadows another hides it.
-    pub fn list(&self) -> Vec<TemplateRow> {
-        let mut rows: Vec<TemplateRow> = Vec::new();
-        for (source, folder) in self.folders() {
-            for name in names(&folder) {
-                let path = file(&folder, &name);
-                if is_file(&path) && rows.iter().all(|row| row.name != name) {
-                    rows.push(TemplateRow { name, source, path: Some(shown(&path)) });
-                }
-            }
-        }
-        for (name, _) in templates::BUILT_IN {
-            if rows.iter().all(|row| row.name != name) {
-                rows.push(TemplateRow { name: name.to_owned(), source: "system", path: None });
-            }
-        }
-        rows.sort_by(|a, b| a.name.cmp(&b.name));
-        rows
+    pub fn list(&self) -> Result<Vec<TemplateRow>, RunFault> {
+        let found = self.0.list().map_err(|error| broken(&error))?;
+        let row = |found: FoundTemplate| TemplateRow {
+            name: found.name,
+            source: found.source,
+            path: found.path.as_deref().map(shown),
+        };
+        Ok(found.into_iter().map(row).collect())
     }
 
     /// One template; `found` says whether there is one.
     pub fn show(&self, name: &str) -> Result<TemplateText, RunFault> {
         let name = checked(name)?;
-        for (source, folder) in self.folders() {
-            let path = file(&folder, &name);
-            if is_file(&path) {
-                let content = fs::read_to_string(&path).map_err(|error| broken(&error))?;
-                return Ok(text_of(name, content, source, Some(shown(&path))));
-            }
-        }
-        Ok(match templates::built_in(&name) {
-            Some(content) => text_of(name, content.to_owned(), "system", None),
-            None => TemplateText {
-                name,
-                content: String::new(),
-                found: false,
-                source: None,
-                path: None,
-                hash: None,
-                capabilities: Vec::new(),
-                constraints: Vec::new(),
-                version: None,
-            },
-        })
+        let found = self.0.find(&name).map_err(|error| broken(&error))?;
+        Ok(found.map_or_else(|| absent(name), text_of))
     }
 
     /// Writes a template that the user does not have yet.
     pub fn create(&self, name: &str, content: &str) -> Result<TemplateWritten, RunFault> {
         let name = checked(name)?;
-        if is_file(&file(&self.user, &name)) {
+        if self.0.user_file(&name).1 {
             let detail =
                 format!("there is a template {name}: PUT /api/templates/{name} changes it");
             return Err(RunFault::new(RunCode::TemplateExists, detail).at("name"));
@@ -151,7 +105,7 @@ impl Shelf {
     /// Changes a template; one of the product gets a copy that shadows it.
     pub fn change(&self, name: &str, content: &str) -> Result<TemplateWritten, RunFault> {
         let name = checked(name)?;
-        if !is_file(&file(&self.user, &name)) && templates::built_in(&name).is_none() {
+        if !self.0.user_file(&name).1 && templates::built_in(&name).is_none() {
             return Err(unknown(&name));
         }
         self.write(name, content)
@@ -160,8 +114,8 @@ impl Shelf {
     /// Removes the user's template.
     pub fn remove(&self, name: &str) -> Result<String, RunFault> {
         let name = checked(name)?;
-        let path = file(&self.user, &name);
-        if is_file(&path) {
+        let (path, exists) = self.0.user_file(&name);
+        if exists {
             fs::remove_file(path).map_err(|error| broken(&error))?;
             return Ok(name);
         }
@@ -183,9 +137,9 @@ impl Shelf {
             let detail = format!("content may have {TEMPLATE_CHARS_MAX} characters at most");
             return Err(RunFault::new(RunCode::TooLong, detail).at("content"));
         }
-        let path = file(&self.user, &name);
-        let written = fs::create_dir_all(&self.user).and_then(|()| {
-            let fresh = self.user.join(format!(".{name}.md.{}", std::process::id()));
+        let ((path, _), folder) = (self.0.user_file(&name), &self.0.user);
+        let written = fs::create_dir_all(folder).and_then(|()| {
+            let fresh = folder.join(format!(".{name}.md.{}", std::process::id()));
             fs::write(&fresh, content)?;
             fs::rename(&fresh, &path)
         });
@@ -194,23 +148,32 @@ impl Shelf {
     }
 }
 
-fn text_of(
-    name: String,
-    content: String,
-    source: &'static str,
-    path: Option<String>,
-) -> TemplateText {
-    let parsed = templates::parse(&content);
+fn text_of(found: FoundTemplate) -> TemplateText {
+    let parsed = templates::parse(&found.content);
     TemplateText {
-        name,
         found: true,
-        source: Some(source),
-        path,
-        hash: Some(sha256_hex(content.as_bytes())),
-        content,
+        source: Some(found.source),
+        path: found.path.as_deref().map(shown),
+        hash: Some(found.hash()),
+        name: found.name,
+        content: found.content,
         capabilities: parsed.capabilities,
         constraints: parsed.constraints,
         version: parsed.version,
+    }
+}
+
+fn absent(name: String) -> TemplateText {
+    TemplateText {
+        name,
+        content: String::new(),
+        found: false,
+        source: None,
+        path: None,
+        hash: None,
+        capabilities: Vec::new(),
+        constraints: Vec::new(),
+        version: None,
     }
 }
 
@@ -231,25 +194,6 @@ fn unknown(name: &str) -> RunFault {
 fn broken(error: &io::Error) -> RunFault {
     tracing::error!(%error, "a template was not read or written");
     RunFault::new(RunCode::Internal, "the template's file cannot be used")
-}
-
-fn file(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.md"))
-}
-
-/// A file itself: what a link leads to is not looked at.
-fn is_file(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let stem = |entry: fs::DirEntry| {
-        let file = entry.file_name();
-        let stem = file.to_str()?.strip_suffix(".md")?.to_owned();
-        templates::file_stem(&stem).filter(|name| *name == stem)
-    };
-    entries.flatten().filter_map(stem).collect()
 }
 
 fn shown(path: &Path) -> String {

@@ -18,7 +18,7 @@ pub use life::{
     BootReport, CheckInput, CreateRun, RunFields, SetStatus, SettingsPatch, StatusWish,
     VerifyReport,
 };
-pub use turn::{BeginTurn, CloseTurn, FailStart, PlannedPrompt, Recover};
+pub use turn::{BeginTurn, CloseTurn, FailStart, PlannedPrompt, Recover, RetryHint};
 
 use serde_json::{Map, Value};
 

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_mints_the_same_ids_again_and_no_two_alike() {
+    fn runs_gen_4_a_seed_mints_the_same_ids_again_and_no_two_alike() {
         let seed = Seed(TEXT.parse::<NodeId>().unwrap().0);
         let minted = || {
             let mut mint = seed.mint(Timestamp(1_767_225_600_000));

@@ -2,7 +2,6 @@
 //! its characters are used up. The same sources give the same pack.
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::{
     Document, Runs,
@@ -15,6 +14,7 @@ use super::{
 };
 use crate::{
     Documents, ListOrder, ListQuery,
+    ctree::{CollapsePolicy, Compiler, Digest, tree::Compiled},
     tasks::id::TaskId,
     text::{chars, cut},
 };
@@ -36,9 +36,25 @@ pub struct Source {
     /// The sender's task.
     pub task: Option<PackTask>,
     /// Facts about the repository.
-    pub repo_facts: Value,
+    pub repo_facts: RepoFacts,
     /// Excerpts of documentation, the most useful first.
     pub docs: Vec<DocRef>,
+}
+
+/// Facts about the repository that the sender works in.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RepoFacts {
+    /// Directory of the run.
+    pub cwd: String,
+    /// Directory of the sender.
+    pub workdir: String,
+    /// The branch that is checked out; none without a repository.
+    pub branch: Option<String>,
+    /// The commit that is checked out.
+    pub head: Option<String>,
+    /// Files that differ from it.
+    pub changed_files: Option<usize>,
 }
 
 /// A task with its capsule.
@@ -87,6 +103,30 @@ pub struct PackInput {
     pub payload_id: ItemId,
 }
 
+/// What was compiled from a context tree.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct PackTree {
+    /// Hash of the whole tree.
+    pub z1: Digest,
+    /// Hash of what is left of it.
+    pub z2: Digest,
+    /// Hash of the text.
+    pub z3: Digest,
+    /// The text.
+    pub text: String,
+    /// By which rule nodes were dropped.
+    pub policy: CollapsePolicy,
+    /// How many were.
+    pub dropped: u64,
+}
+
+impl From<Compiled> for PackTree {
+    fn from(compiled: Compiled) -> Self {
+        let Compiled { text, compiler: Compiler { z1, z2, z3 }, collapse, .. } = compiled;
+        Self { z1, z2, z3, text, policy: collapse.policy, dropped: collapse.dropped }
+    }
+}
+
 /// How much of the budget is used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -124,7 +164,7 @@ pub struct ContextPack {
     /// Excerpts of documentation.
     pub doc_refs: Vec<DocRef>,
     /// Facts about the repository.
-    pub repo_facts: Value,
+    pub repo_facts: RepoFacts,
     /// Files that the sender changed.
     pub relevant_files: Vec<RelevantFile>,
     /// Inputs of the sender's turn.
@@ -136,7 +176,7 @@ pub struct ContextPack {
     /// The sender's task.
     pub task: Option<PackTask>,
     /// What was compiled from the sender's context tree.
-    pub ctree: Option<Value>,
+    pub ctree: Option<PackTree>,
     /// How much of the budget is used.
     pub budget: PackBudget,
 }
@@ -233,13 +273,13 @@ impl Builder {
         }
     }
 
-    /// Characters that are left for the context tree, as the text of a JSON value.
+    /// Characters that are left for the context tree.
     pub fn left(&self) -> usize {
         self.pack.budget.max_chars.saturating_sub(size(&self.pack))
     }
 
     /// Adds what was compiled from the context tree, then excerpts as long as they fit.
-    pub fn finish(mut self, ctree: Option<Value>) -> ContextPack {
+    pub fn finish(mut self, ctree: Option<PackTree>) -> ContextPack {
         if let Some(ctree) = ctree {
             self.add(|pack| pack.ctree = Some(ctree));
         }

@@ -7,7 +7,7 @@
 use super::{
     Command, Event, Fact, Runs,
     edge::{Actor, ActorKind},
-    event::{NodePatched, NodeProgressed, RunChange, RunPatched},
+    event::{LogSource, NodeLogged, NodePatched, NodeProgressed, RunChange, RunPatched},
     evolve,
     id::{Mint, NodeId, TurnId},
     lookup::{self, Found},
@@ -25,6 +25,8 @@ pub(super) struct Story {
     by: Option<Actor>,
     mint: Mint,
     turn: Option<TurnId>,
+    /// Whether it was told that a secret was replaced.
+    noted: bool,
 }
 
 impl Story {
@@ -37,6 +39,7 @@ impl Story {
             by: (command.by.kind != ActorKind::Runtime).then_some(command.by),
             mint: command.seed.mint(env.now),
             turn: None,
+            noted: false,
         }
     }
 
@@ -86,7 +89,22 @@ impl Story {
     }
 
     fn record(&mut self, event: Event) -> Found<()> {
-        let event = without_secrets(event);
+        let place = (event.node_id, event.turn_id);
+        let (event, redacted) = without_secrets(event);
+        self.append(event)?;
+        // Once for each thing that is asked for, however many texts of it held the same secret.
+        match place {
+            (Some(node_id), turn_id) if redacted && !std::mem::replace(&mut self.noted, true) => {
+                let line = "SECRET_REDACTED: what looks like a secret was replaced".to_owned();
+                let logged = NodeLogged { source: LogSource::Runtime, line, suppressed: None };
+                let fact = Fact::NodeLogged(logged);
+                self.append(Event { node_id: Some(node_id), turn_id, by: None, fact })
+            }
+            (_, _) => Ok(()),
+        }
+    }
+
+    fn append(&mut self, event: Event) -> Found<()> {
         let seq = lookup::pulse(&self.docs)?.last_seq + 1;
         let recorded = Recorded { global: 0, seq, at: self.now.0, event };
         evolve::evolve(&mut self.docs, &recorded)?;
@@ -161,16 +179,18 @@ impl Story {
     }
 }
 
-/// The event with every secret replaced (RUNS-SEC-6): a log cannot forget.
-fn without_secrets(event: Event) -> Event {
-    let Ok(text) = serde_json::to_string(&event) else { return event };
+/// The event with every secret replaced, and whether there was one (RUNS-SEC-6): a log cannot
+/// forget.
+fn without_secrets(event: Event) -> (Event, bool) {
+    let Ok(text) = serde_json::to_string(&event) else { return (event, false) };
     if !redact::may_be_in(&text) {
-        return event;
+        return (event, false);
     }
-    let Ok(mut value) = serde_json::from_str(&text) else { return event };
+    let Ok(mut value) = serde_json::from_str(&text) else { return (event, false) };
     if !redact::value(&mut value) {
-        return event;
+        return (event, false);
     }
-    serde_json::from_value(value)
-        .unwrap_or_else(|error| unreachable!("texts stay texts when they are redacted: {error}"))
+    let event = serde_json::from_value(value)
+        .unwrap_or_else(|error| unreachable!("texts stay texts when they are redacted: {error}"));
+    (event, true)
 }

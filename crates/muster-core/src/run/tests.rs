@@ -17,7 +17,7 @@ use super::{
     artifact::{ArtifactKind, DiffMetadata, DiffMethod, WrittenFile},
     command::{
         BeginTurn, BootReport, CheckInput, CloseTurn, CreateRun, EditNode, NodeInput,
-        PlannedPrompt, PutEdge, RunFields, SetStatus, StatusWish, VerifyReport,
+        PlannedPrompt, PutEdge, RetryHint, RunFields, SetStatus, StatusWish, VerifyReport,
     },
     edge::Actor,
     id::{ArtifactId, EdgeId, NodeId, RunId, Seed, TurnId},
@@ -222,7 +222,7 @@ impl Room {
             log: None,
             reports: Vec::new(),
             pack: None,
-            retry_after_ms: None,
+            retry: RetryHint::default(),
             process_gone: false,
         }
     }

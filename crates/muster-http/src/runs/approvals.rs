@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use muster_api::runs::{ApprovalsRequest, RunCode, request};
+use muster_core::run::{approval::Verdict, command::CallFiles};
 
-use super::request::{Answer, Asked, Named, Parameters, tell};
+use super::request::{Answer, Asked, Named, Parameters, ask, tell};
 use crate::site::Site;
 
 /// Lists approvals, oldest first.
@@ -22,7 +23,14 @@ pub(super) async fn list(State(site): State<Arc<Site>>, parameters: Parameters) 
 pub(super) async fn resolve(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
     let approval = named.approval()?;
     let resolution = request::resolution(asked.fields)?;
-    tell(&site, move |app| app.runs().resolve(approval, resolution, asked.once)).await
+    let found = ask(&site, move |app| app.runs().run_of(approval, None)).await;
+    let files = match (&found, site.app.driver()) {
+        (Ok(run), Some(driver)) if resolution.0.status != Some(Verdict::Denied) => {
+            driver.files_for_answer(*run, approval).await
+        }
+        (_, _) => CallFiles::default(),
+    };
+    tell(&site, move |app| app.runs().resolve(approval, resolution, files, asked.once)).await
 }
 
 /// Lists what waits for a person, oldest first.

@@ -18,7 +18,7 @@ pub(super) async fn list(State(site): State<Arc<Site>>, parameters: Parameters) 
     tell(&site, move |app| {
         let runs = app.runs();
         let shelf = runs.templates(runs.repository(cwd)?);
-        Ok(Json::from(json!({"templates": shelf.list()})))
+        Ok(Json::from(json!({"templates": shelf.list()?})))
     })
     .await
 }

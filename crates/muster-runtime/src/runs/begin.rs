@@ -26,7 +26,6 @@ use super::{
     bound,
     settings::Protocol,
     shared::{Planned, Shared},
-    templates,
 };
 
 /// Characters of an input beyond which a file holds all of it (RUNS-PROMPT-3).
@@ -193,7 +192,7 @@ async fn source(
     let (run, node) = (&standing.run, &standing.node);
     let cwd = PathBuf::from(&run.cwd);
     let missing = |detail: String| Unaskable { reason: TurnReason::TemplateMissing, detail };
-    let found = templates::find(&cwd, &shared.settings.templates_dir, &node.role_template);
+    let found = shared.settings.templates(&cwd).find(&node.role_template);
     let template = match (found, &node.custom_system_prompt) {
         (Ok(Some(template)), _) => template.role(),
         (Ok(None), Some(_)) => prompt::RoleText {

@@ -7,8 +7,8 @@ use muster_core::{
     Documents, Refusal,
     run::{
         Ask, Document, Fact, Rejection, Runs as Room,
-        approval::Verdict,
-        command::Resolve,
+        approval::{ApprovalStatus, Verdict},
+        command::{CallFiles, Resolve},
         edge::Actor,
         event::{ToolCompleted, ToolError, ToolResult},
         id::{ApprovalId, NodeId, RunId, ToolId, TurnId},
@@ -152,16 +152,31 @@ pub(crate) async fn witness<T: Send + 'static>(
     answer
 }
 
+/// Files that have to be there before an approval is answered.
+pub(crate) async fn files_for_answer(
+    shared: &Arc<Shared>,
+    run: RunId,
+    id: ApprovalId,
+) -> CallFiles {
+    let mut files = CallFiles::default();
+    let known = shared.view(run, move |docs| lookup::approval(docs, id).cloned()).await;
+    if let Ok(approval) = known
+        && approval.tool.name == "spawn_node"
+        && approval.status == ApprovalStatus::Pending
+    {
+        files.pack = packs::build(shared, run, approval.node_id).await;
+    }
+    files
+}
+
 /// Answers an approval; a node that comes to be with it gets what its parent knows.
 pub(crate) async fn resolve(
     shared: &Arc<Shared>,
     run: RunId,
     mut resolve: Resolve,
 ) -> Result<RunEvents, AskError> {
-    let id = resolve.approval;
-    let approval = shared.view(run, move |docs| lookup::approval(docs, id).cloned()).await?;
-    if approval.tool.name == "spawn_node" && resolve.verdict != Verdict::Denied {
-        resolve.files.pack = packs::build(shared, run, approval.node_id).await;
+    if resolve.verdict != Verdict::Denied {
+        resolve.files = files_for_answer(shared, run, resolve.approval).await;
     }
     let (asked, ask) = (Arc::clone(shared), Ask::Resolve(Box::new(resolve)));
     match tokio::task::spawn_blocking(move || asked.ask(run, Actor::USER, ask)).await {

@@ -10,6 +10,7 @@
 mod calls;
 mod drive;
 mod heard;
+mod late;
 mod send;
 
 use std::{sync::Arc, time::Duration};
@@ -27,8 +28,8 @@ use tokio::{
     time::Instant,
 };
 
-use self::drive::Drive;
 pub(crate) use self::drive::Whole;
+use self::{drive::Drive, late::Late};
 use super::{
     finish::{self, Ending},
     process::family::Family,
@@ -86,13 +87,24 @@ pub(crate) struct Driver {
     turn: Option<Drive>,
     /// The turn before, which what comes late belongs to.
     last: Option<TurnId>,
+    /// What has come late, and of which turn.
+    late: Late,
     /// Whether the program ends with the turn in flight.
     closes: bool,
 }
 
 impl Driver {
     pub(crate) fn of(shared: Arc<Shared>, run: RunId, node: NodeId) -> Self {
-        Self { shared, run, node, open: None, turn: None, last: None, closes: false }
+        Self {
+            shared,
+            run,
+            node,
+            open: None,
+            turn: None,
+            last: None,
+            late: Late::default(),
+            closes: false,
+        }
     }
 
     /// Works until the node is gone or everything ends.
@@ -187,8 +199,10 @@ impl Driver {
             text: Some(drive.said.whole()),
             process_gone: self.open.is_none(),
             stderr: stderr.or(drive.stderr).filter(|text| !text.is_empty()),
+            retry: drive.retry,
         };
         finish::close(&self.shared, self.run, ending).await;
+        self.keep_late().await;
         if std::mem::take(&mut self.closes) {
             self.leave().await;
         }
@@ -243,6 +257,7 @@ impl Driver {
 
     /// Ends the session; no process of it is left.
     async fn close_provider(&mut self, grace: Duration) {
+        self.keep_late().await;
         let Some(open) = self.open.take() else { return };
         if let Some(drive) = self.turn.as_mut() {
             drive.stderr = Some(open.stderr.text());

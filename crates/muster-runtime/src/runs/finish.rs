@@ -7,7 +7,7 @@ use muster_core::{
     run::{
         Ask, Event, Runs as Room,
         artifact::{ArtifactKind, WrittenFile},
-        command::CloseTurn,
+        command::{CloseTurn, RetryHint},
         edge::Direction,
         handoff,
         id::{ArtifactId, RunId, TurnId},
@@ -41,12 +41,14 @@ pub(crate) struct Ending {
     pub(crate) process_gone: bool,
     /// The end of standard error.
     pub(crate) stderr: Option<String>,
+    /// What the program says about another try.
+    pub(crate) retry: RetryHint,
 }
 
 impl Ending {
     /// The end of a turn that nobody drives any more.
     pub(crate) fn of(turn: TurnId) -> Self {
-        Self { turn, text: None, process_gone: true, stderr: None }
+        Self { turn, text: None, process_gone: true, stderr: None, retry: RetryHint::default() }
     }
 }
 
@@ -93,7 +95,7 @@ pub(crate) async fn closing(shared: &Arc<Shared>, run: RunId, ending: Ending) ->
         log: None,
         reports: Vec::new(),
         pack: None,
-        retry_after_ms: None,
+        retry: ending.retry,
         process_gone: ending.process_gone,
     };
     if standing.turn.sent {

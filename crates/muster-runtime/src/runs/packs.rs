@@ -10,12 +10,18 @@ use muster_core::{
         id::{ArtifactId, NodeId, RunId},
         lookup,
         moment::Moment,
-        pack::{self, DocRef, PackTask, Source},
+        pack::{self, DocRef, PackTask, PackTree, RepoFacts, Source},
     },
+    session::{SessionId, Sessions, view::compiled},
 };
-use serde_json::json;
 
-use super::{artifacts::Draft, bound, finish::redacted, shared::Shared};
+use super::{artifacts::Draft, bound, finish::redacted, repository, shared::Shared};
+
+/// Share of the room that is left which the text of the tree may take: quotes and ends of lines
+/// take two characters in JSON.
+const TREE_PERCENT: usize = 80;
+/// Characters of everything but the text: names, hashes and the rule.
+const TREE_KEYS_CHARS: usize = 350;
 
 /// Characters of a document's excerpt.
 const EXCERPT_CHARS_MAX: usize = 1_200;
@@ -38,19 +44,45 @@ pub(crate) async fn build(shared: &Arc<Shared>, run: RunId, node: NodeId) -> Opt
             id: task.id,
             capsule: task.capsule,
         }),
-        repo_facts: json!({"cwd": record.cwd, "workdir": sender.workdir}),
+        repo_facts: facts(&record.cwd, &sender.workdir).await,
         docs: excerpts(std::path::Path::new(&record.cwd), &record.docs_paths),
     };
-    let fill = move |docs: &Documents<Room>| {
+    let begin = move |docs: &Documents<Room>| {
         let Some(sender) = lookup::find_node(docs, node)? else { return Ok(None) };
-        let builder = pack::begin(docs, sender, source.clone())?;
-        Ok(builder.map(|builder| builder.finish(None)))
+        Ok(pack::begin(docs, sender, source.clone())?)
     };
-    let pack = shared.view(run, fill).await.ok().flatten()?;
+    let builder = shared.view(run, begin).await.ok().flatten()?;
+    let tree = tree(shared, &sender.muster_session_id.to_string(), builder.left()).await;
+    let pack = builder.finish(tree);
     let text = redacted(serde_json::to_string(&pack).ok()?);
     let (kind, content) = (ArtifactKind::Contextpack, text.as_bytes());
     let draft = Draft { kind, name: "contextpack.json", content, diff: None };
     shared.files.write(run, id, draft).ok()
+}
+
+/// What is known of the repository; little without one.
+async fn facts(cwd: &str, workdir: &str) -> RepoFacts {
+    let known = repository::facts(std::path::Path::new(workdir)).await.ok();
+    RepoFacts {
+        cwd: cwd.to_owned(),
+        workdir: workdir.to_owned(),
+        branch: known.as_ref().and_then(|facts| facts.branch.clone()),
+        head: known.as_ref().and_then(|facts| facts.head.clone()),
+        changed_files: known.map(|facts| facts.changed_files),
+    }
+}
+
+/// The context tree of the sender as text, with room for what JSON adds to it (RUNS-TIE-5).
+async fn tree(shared: &Arc<Shared>, session: &str, left: usize) -> Option<PackTree> {
+    let stream = SessionId::of(session)?.stream();
+    let left = left.saturating_sub(TREE_KEYS_CHARS);
+    let max_chars = u64::try_from(left * TREE_PERCENT / 100).ok().filter(|max| *max > 0)?;
+    let shared = Arc::clone(shared);
+    let read = move || {
+        let view = |docs: &Documents<Sessions>| compiled(docs, Some(max_chars));
+        shared.engine.read::<Sessions, _>(&stream, view).ok()
+    };
+    tokio::task::spawn_blocking(read).await.ok().flatten().map(PackTree::from)
 }
 
 /// Beginnings of the documents that a reader would open first.

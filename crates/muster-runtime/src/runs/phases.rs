@@ -31,8 +31,8 @@ use super::{
     process::{self, Launch, capture},
     provider::{Probe, adapter},
     reports::report,
+    repository::{Facts, facts},
     shared::Shared,
-    templates,
 };
 
 /// How long all checks of BOOT may take (RUNS-PH-1).
@@ -135,24 +135,10 @@ fn storage(shared: &Shared, run: RunId) -> Result<String, String> {
     Ok(folder.display().to_string())
 }
 
-/// Root, branch and state of the repository.
+/// Branch and state of the repository.
 async fn repository(cwd: &Path) -> Result<String, String> {
-    let asked = tokio::process::Command::new("git")
-        .args(["-c", "core.fsmonitor=false", "status", "--porcelain=v2", "--branch"])
-        .current_dir(cwd)
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .kill_on_drop(true)
-        .output()
-        .await;
-    let output = asked.map_err(|error| format!("no git program: {error}"))?;
-    if !output.status.success() {
-        return Err("no repository".to_owned());
-    }
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let branch = text.lines().find_map(|line| line.strip_prefix("# branch.head "));
-    let dirty = text.lines().filter(|line| !line.starts_with('#')).count();
-    Ok(format!("branch {}, {dirty} changed files", branch.unwrap_or("unknown")))
+    let Facts { branch, changed_files, .. } = facts(cwd).await?;
+    Ok(format!("branch {}, {changed_files} changed files", branch.as_deref().unwrap_or("unknown")))
 }
 
 /// The programs of nodes, each looked for once and all at the same time.
@@ -197,8 +183,7 @@ impl Probing {
 }
 
 fn template(shared: &Shared, run: &Run, node: &Node) -> Result<String, String> {
-    let (cwd, user) = (Path::new(&run.cwd), &shared.settings.templates_dir);
-    match templates::find(cwd, user, &node.role_template) {
+    match shared.settings.templates(Path::new(&run.cwd)).find(&node.role_template) {
         Ok(Some(found)) => Ok(format!("{} ({})", found.name, found.source)),
         Ok(None) => Err(format!("{}: no template {:?}", node.label, node.role_template)),
         Err(error) => Err(format!("{}: {error}", node.role_template)),

@@ -30,6 +30,7 @@ use muster_core::{
     Timestamp,
     run::{
         approval::Resolution,
+        command::RetryHint,
         event::{ToolError, ToolResult},
         id::TurnId,
         inbox::Item,
@@ -231,6 +232,17 @@ pub(crate) enum Signal {
         content: Option<String>,
         /// Whether it ended because it was told to.
         interrupted: bool,
+    },
+    /// The turn has failed, with what the program says about another try.
+    Failed {
+        /// The turn.
+        turn: Option<TurnId>,
+        /// Why.
+        reason: TurnReason,
+        /// In words.
+        detail: Option<String>,
+        /// Whether and when it can be asked again.
+        retry: RetryHint,
     },
     /// A call of a tool of Muster.
     Call {

@@ -31,3 +31,39 @@ pub async fn make_repository(directory: &Path) -> io::Result<bool> {
     }
     Ok(true)
 }
+
+/// What is known of a repository.
+pub(crate) struct Facts {
+    /// The branch that is checked out.
+    pub(crate) branch: Option<String>,
+    /// The commit that is checked out.
+    pub(crate) head: Option<String>,
+    /// Files that differ from it.
+    pub(crate) changed_files: usize,
+}
+
+/// Looks at the repository of a directory; says why there is nothing to tell.
+pub(crate) async fn facts(directory: &Path) -> Result<Facts, String> {
+    let asked = Command::new("git")
+        .args(["-c", "core.fsmonitor=false", "status", "--porcelain=v2", "--branch"])
+        .current_dir(directory)
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .kill_on_drop(true)
+        .output()
+        .await;
+    let output = asked.map_err(|error| format!("no git program: {error}"))?;
+    if !output.status.success() {
+        return Err("no repository".to_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let named = |name: &str| {
+        let value = text.lines().find_map(|line| line.strip_prefix(name));
+        value.map(str::to_owned)
+    };
+    Ok(Facts {
+        branch: named("# branch.head "),
+        head: named("# branch.oid ").filter(|oid| oid != "(initial)"),
+        changed_files: text.lines().filter(|line| !line.starts_with('#')).count(),
+    })
+}

@@ -1,9 +1,14 @@
 //! What a server says about the runs that it drives.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use muster_core::run::node::{DEFAULT_PROFILE, PermissionsMode, Provider};
 use serde::Serialize;
+
+use super::templates::TemplateShelf;
 
 /// Settings of the runs of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,6 +178,11 @@ impl RunsSettings {
     pub fn with_default(mut self, provider: Provider, profile: Profile) -> Self {
         self.profiles.insert((provider, DEFAULT_PROFILE.to_owned()), profile);
         self
+    }
+
+    /// The templates that a run in a directory finds.
+    pub(crate) fn templates(&self, cwd: &Path) -> TemplateShelf {
+        TemplateShelf { user: self.templates_dir.clone(), repository: Some(cwd.to_owned()) }
     }
 
     /// The command that a node names.

@@ -38,52 +38,72 @@ impl FoundTemplate {
     }
 }
 
-/// Where templates are looked for, the first place first.
-fn places(cwd: &Path, user: &Path) -> [(&'static str, PathBuf); 3] {
-    [
-        ("repo", cwd.join(".muster").join("templates")),
-        ("repo", cwd.join("docs").join("templates")),
-        ("user", user.to_owned()),
-    ]
+/// Where templates are looked for: in a repository, in the folder of the user, in the product.
+#[derive(Clone, Debug)]
+pub struct TemplateShelf {
+    /// The folder of the user.
+    pub user: PathBuf,
+    /// The repository, if there is one.
+    pub repository: Option<PathBuf>,
 }
 
-/// Finds a template by the name of a role.
-pub(crate) fn find(cwd: &Path, user: &Path, role: &str) -> io::Result<Option<FoundTemplate>> {
-    let Some(name) = templates::file_stem(role) else { return Ok(None) };
-    for (source, folder) in places(cwd, user) {
-        let path = folder.join(format!("{name}.md"));
-        match fs::read_to_string(&path) {
-            Ok(content) => {
+impl TemplateShelf {
+    /// The file of a template of the user, and whether there is one.
+    pub fn user_file(&self, name: &str) -> (PathBuf, bool) {
+        let path = file(&self.user, name);
+        let exists = is_file(&path);
+        (path, exists)
+    }
+
+    /// Folders, the first one first.
+    fn folders(&self) -> Vec<(&'static str, PathBuf)> {
+        let repository = self.repository.iter();
+        let own = repository.flat_map(|root| {
+            [root.join(".muster").join("templates"), root.join("docs").join("templates")]
+        });
+        own.map(|folder| ("repo", folder)).chain([("user", self.user.clone())]).collect()
+    }
+
+    /// Finds a template by the name of a role.
+    pub fn find(&self, role: &str) -> io::Result<Option<FoundTemplate>> {
+        let Some(name) = templates::file_stem(role) else { return Ok(None) };
+        for (source, folder) in self.folders() {
+            let path = file(&folder, &name);
+            if is_file(&path) {
+                let content = fs::read_to_string(&path)?;
                 return Ok(Some(FoundTemplate { name, source, path: Some(path), content }));
             }
-            Err(error) if is_absent(&error) => {}
-            Err(error) => return Err(error),
         }
+        let content = templates::built_in(&name).map(str::to_owned);
+        Ok(content.map(|content| FoundTemplate { name, source: "system", path: None, content }))
     }
-    let content = templates::built_in(&name).map(str::to_owned);
-    Ok(content.map(|content| FoundTemplate { name, source: "system", path: None, content }))
+
+    /// Every template that can be found, by name; what shadows another hides it.
+    pub fn list(&self) -> io::Result<Vec<FoundTemplate>> {
+        let mut names: Vec<String> =
+            templates::BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
+        for (_, folder) in self.folders() {
+            let Ok(entries) = fs::read_dir(folder) else { continue };
+            for entry in entries.flatten() {
+                let file = entry.file_name();
+                let stem = file.to_str().and_then(|name| name.strip_suffix(".md"));
+                names.extend(
+                    stem.filter(|stem| templates::file_stem(stem).is_some_and(|s| s == *stem))
+                        .map(str::to_owned),
+                );
+            }
+        }
+        names.sort();
+        names.dedup();
+        names.iter().filter_map(|name| self.find(name).transpose()).collect()
+    }
 }
 
-fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+fn file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.md"))
 }
 
-/// Every template that can be found, by name; what shadows another hides it.
-pub(crate) fn list(cwd: &Path, user: &Path) -> io::Result<Vec<FoundTemplate>> {
-    let mut names: Vec<String> =
-        templates::BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
-    for (_, folder) in places(cwd, user) {
-        let Ok(entries) = fs::read_dir(folder) else { continue };
-        for entry in entries.flatten() {
-            let file = entry.file_name();
-            let stem = file.to_str().and_then(|name| name.strip_suffix(".md"));
-            names.extend(
-                stem.filter(|stem| templates::file_stem(stem).is_some_and(|s| s == *stem))
-                    .map(str::to_owned),
-            );
-        }
-    }
-    names.sort();
-    names.dedup();
-    names.iter().filter_map(|name| find(cwd, user, name).transpose()).collect()
+/// A file itself: what a link leads to is not looked at.
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }

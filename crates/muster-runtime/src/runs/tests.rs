@@ -5,6 +5,7 @@ mod crash;
 mod faults;
 mod life;
 mod rules;
+mod ties;
 mod turns;
 
 use std::{

@@ -1,9 +1,9 @@
-//! `muster doctor`: looks for damage and says what it found. Changes nothing.
+//! `muster doctor`: looks for damage and says what it found. Changes nothing by itself.
 
 use std::process::ExitCode;
 
 use clap::Args;
-use muster_api::{Description, DoctorReport};
+use muster_api::{Description, DoctorReport, runs::Rebuilt};
 use muster_store::Damage;
 use serde_json::{Value, json};
 
@@ -17,16 +17,30 @@ use crate::{config::Settings, output, storage};
 #[command(after_help = "\
 Examples:
   muster doctor
-  muster doctor --json | jq .damage")]
+  muster doctor --json | jq .damage
+  muster doctor --rebuild-runs          after the store was lost")]
 pub(crate) struct Doctor {
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
+
+    /// First put runs back that the store has lost, out of their files in the storage folder
+    #[arg(long)]
+    rebuild_runs: bool,
 }
 
 /// Prints the report.
 pub(crate) fn run(settings: &Settings, doctor: &Doctor) -> anyhow::Result<ExitCode> {
-    let app = storage::open_existing(settings)?;
+    let app = if doctor.rebuild_runs {
+        let app = storage::open(settings)?;
+        let rebuilt = app.rebuild_runs()?;
+        if !doctor.json {
+            output::print(&rebuilt_text(&rebuilt))?;
+        }
+        app
+    } else {
+        storage::open_existing(settings)?
+    };
     let report = app.doctor()?;
     let store = app.status()?.store;
     if doctor.json {
@@ -35,6 +49,15 @@ pub(crate) fn run(settings: &Settings, doctor: &Doctor) -> anyhow::Result<ExitCo
         output::print(&as_text(&report, &store))?;
     }
     Ok(if report.damage.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn rebuilt_text(rebuilt: &Rebuilt) -> String {
+    let Rebuilt { runs, events, kept, unusable } = rebuilt;
+    let mut text = format!("rebuilt    {runs} runs with {events} events; {kept} were there\n");
+    for (file, line) in unusable {
+        text += &format!("unusable   {} line {line}\n", file.display());
+    }
+    text
 }
 
 fn as_json(report: &DoctorReport, store: &Description) -> Value {

@@ -55,6 +55,15 @@ pub struct FailStart {
     pub detail: Option<String>,
 }
 
+/// What a provider says about another try of a turn that failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RetryHint {
+    /// Whether another try could help; without it the reason of the failure decides.
+    pub useless: bool,
+    /// When it wants to be asked again.
+    pub after_ms: Option<u32>,
+}
+
 /// A turn that is over, with what it left.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CloseTurn {
@@ -72,8 +81,8 @@ pub struct CloseTurn {
     pub reports: Vec<WrittenFile>,
     /// The context pack for automatic handoffs that give work.
     pub pack: Option<WrittenFile>,
-    /// When the provider wants to be asked again.
-    pub retry_after_ms: Option<u32>,
+    /// What the provider says about being asked again.
+    pub retry: RetryHint,
     /// Whether its process is gone.
     pub process_gone: bool,
 }

@@ -177,10 +177,13 @@ fn planned(
     reason: TurnReason,
     close: &CloseTurn,
 ) -> Found<Option<Retry>> {
+    if close.retry.useless {
+        return Ok(None);
+    }
     let chance = (story.fresh() >> 32) as u64;
     let failures = story.node(turn.node_id)?.failures + 1;
     let retries = story.run()?.settings.retry_max;
-    let pause = retry::pause(reason.retry(), failures, retries, close.retry_after_ms, chance);
+    let pause = retry::pause(reason.retry(), failures, retries, close.retry.after_ms, chance);
     Ok(pause.map(|pause| Retry {
         attempt: failures + 1,
         max: pause.max,

@@ -116,7 +116,7 @@ fn runs_st_every_status_meets_every_wish() {
 }
 
 #[test]
-fn runs_ph_1_boot_leads_to_execute_or_to_failed() {
+fn runs_ph_1_and_ph_5_boot_leads_to_execute_or_to_failed() {
     let mut room = Room::queued(RunFields::default());
     let events = room.boot(true);
     assert_eq!(kinds(&events), ["artifact.created", "run.phase", "run.patch", "run.patch"]);
@@ -315,4 +315,12 @@ fn runs_sec_6_secrets_never_reach_the_log() {
     let queued = lookup::queued(&room.docs, node, None).unwrap();
     let text = serde_json::to_string(queued[0]).unwrap();
     assert!(text.contains("use <redacted> for it"), "{text}");
+    let notes: Vec<String> = room
+        .log
+        .iter()
+        .filter(|recorded| recorded.event.fact.name() == "node.log")
+        .map(|recorded| serde_json::to_string(&recorded.event).unwrap())
+        .collect();
+    assert_eq!(notes.len(), 1, "it is told once");
+    assert!(notes[0].contains("SECRET_REDACTED") && notes[0].contains(&node.to_string()));
 }

@@ -171,7 +171,7 @@ fn runs_inbox_4_a_turn_takes_fifty_inputs_at_most() {
 }
 
 #[test]
-fn runs_inbox_5_blank_chat_and_unknown_nodes_are_refused_without_a_trace() {
+fn runs_inbox_5_and_st_3_blank_chat_unknown_nodes_and_ended_runs_are_refused() {
     let mut room = Room::running();
     let node = room.add_node("implementer");
     let before = room.log.len();

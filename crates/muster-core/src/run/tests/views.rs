@@ -331,11 +331,18 @@ fn a_transcript_tells_inputs_tools_and_text() {
     insta::assert_snapshot!(transcript(known, &[item], &events, "There are 3."));
 }
 
+/// A tree as it was compiled.
+fn tree(text: String) -> crate::run::pack::PackTree {
+    let z = crate::ctree::Digest::of(&text);
+    let policy = crate::ctree::CollapsePolicy::DropLowScore;
+    crate::run::pack::PackTree { z1: z, z2: z, z3: z, text, policy, dropped: 0 }
+}
+
 #[test]
 fn runs_pack_3_and_pack_2_a_pack_is_filled_in_order_and_never_too_large() {
     use crate::run::{
         command::SettingsPatch,
-        pack::{self, DocRef, PackTask, Source},
+        pack::{self, DocRef, PackTask, RepoFacts, Source},
     };
     let fields = |max| RunFields {
         goal: Some(Some("g".repeat(500))),
@@ -359,13 +366,13 @@ fn runs_pack_3_and_pack_2_a_pack_is_filled_in_order_and_never_too_large() {
                 id: crate::tasks::id::TaskId(1),
                 capsule: "c".repeat(300),
             }),
-            repo_facts: json!({"branch": "main"}),
+            repo_facts: RepoFacts { branch: Some("main".to_owned()), ..RepoFacts::default() },
             docs: vec![DocRef { path: "docs/a.md".to_owned(), excerpt: "e".repeat(200) }],
         };
         let build = || {
             let builder = pack::begin(&room.docs, room.node(node), source()).unwrap().unwrap();
-            let text = "t".repeat(builder.left().saturating_sub(100));
-            builder.finish(Some(json!({"text": text})))
+            let text = "t".repeat(builder.left().saturating_sub(400));
+            builder.finish(Some(tree(text)))
         };
         let packed = build();
         let written = serde_json::to_string(&packed).unwrap();

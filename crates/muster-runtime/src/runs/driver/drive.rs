@@ -7,6 +7,7 @@ use std::{
 
 use muster_core::run::{
     Ask,
+    command::RetryHint,
     id::{ApprovalId, ToolId, TurnId},
     node::PermissionsMode,
     provider::ProviderEvent,
@@ -124,6 +125,8 @@ pub(super) struct Drive {
     pub(super) beat: Option<Instant>,
     /// The end of standard error of a process that is gone.
     pub(super) stderr: Option<String>,
+    /// What the program says about another try.
+    pub(super) retry: RetryHint,
     silence: Duration,
     tool_silence: Duration,
 }
@@ -144,6 +147,7 @@ impl Drive {
             warned: false,
             beat: None,
             stderr: None,
+            retry: RetryHint::default(),
             silence: Duration::from_secs(settings.silence_seconds.into()),
             tool_silence: Duration::from_secs(settings.tool_silence_seconds.into()),
         }

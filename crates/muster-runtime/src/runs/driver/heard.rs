@@ -6,6 +6,7 @@ use muster_core::{
     run::{
         Ask, Fact,
         approval::{Resolution, Verdict as Decided},
+        command::RetryHint,
         edge::ActorKind,
         event::LogSource,
         id::TurnId,
@@ -39,6 +40,10 @@ impl Driver {
             Signal::Said { turn, event } => match self.in_flight(turn) {
                 Ok(turn) => self.said(turn, event).await,
                 Err(late) => self.late(late, event).await,
+            },
+            Signal::Failed { turn, reason, detail, retry } => match self.in_flight(turn) {
+                Ok(turn) => self.failed(turn, (reason, detail), retry).await,
+                Err(late) => self.late(late, log(&detail.unwrap_or_default())).await,
             },
             Signal::Call { turn, id, name, args } => match self.in_flight(turn) {
                 Ok(turn) => self.call(turn, (id, name), args).await,
@@ -74,6 +79,9 @@ impl Driver {
         // A turn that is about to be closed is over for its program already.
         let event = if let ProviderEvent::Delta { text } = &event { log(text) } else { event };
         let ended = self.turn.as_ref().is_some_and(|drive| drive.turn == turn);
+        if let ProviderEvent::Log { line, .. } = &event {
+            self.keep_line(turn, line).await;
+        }
         if !ended || matches!(event, ProviderEvent::Log { .. }) {
             self.report(Ask::Report { turn, event }).await;
         }
@@ -182,6 +190,19 @@ impl Driver {
         }
         let outcome = if interrupted { Outcome::Interrupted } else { Outcome::Completed };
         self.ended(turn, outcome).await;
+    }
+
+    /// The program says that the turn has failed, and whether another try could help.
+    async fn failed(
+        &mut self,
+        turn: TurnId,
+        (reason, detail): (TurnReason, Option<String>),
+        retry: RetryHint,
+    ) {
+        if let Some(drive) = self.turn.as_mut() {
+            drive.retry = retry;
+        }
+        self.ended(turn, Outcome::Failed { reason, detail }).await;
     }
 
     /// The program says that the turn is over.

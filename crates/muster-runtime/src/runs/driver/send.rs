@@ -50,6 +50,7 @@ fn standing(docs: &Documents<Room>, node: NodeId, turn: TurnId) -> Lookup<Option
 impl Driver {
     /// Hands the prompt of a turn to the provider, which is opened for it if it has to be.
     pub(super) async fn send(&mut self, turn: TurnId) {
+        self.keep_late().await;
         let planned = self.shared.take_plan(turn);
         let node = self.node;
         let known = self.shared.view(self.run, move |docs| Ok(standing(docs, node, turn)?)).await;

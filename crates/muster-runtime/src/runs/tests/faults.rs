@@ -84,6 +84,15 @@ async fn runs_turn_2_and_ord_5_and_jsonl_5_text_behind_the_end_of_its_turn_goes_
     let logs = stage.events_of("node.log");
     let stray = logs.iter().find(|event| event["line"] == "STRAY").unwrap();
     assert_eq!(stray["turnId"], turns[0].id.to_string().as_str());
+    let kept = |stage: &Stage| {
+        let files = stage.events_of("artifact.created");
+        files.iter().any(|event| event["artifact"]["name"] == "late.log")
+    };
+    stage.until("it is kept", kept).await;
+    let files = stage.events_of("artifact.created");
+    let late = files.iter().find(|event| event["artifact"]["name"] == "late.log");
+    let late = late.unwrap_or_else(|| panic!("it is kept with its turn: {}", stage.log()));
+    assert_eq!(late["turnId"], turns[0].id.to_string().as_str());
 }
 
 #[tokio::test(flavor = "multi_thread")]

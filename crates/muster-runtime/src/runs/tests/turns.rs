@@ -145,7 +145,7 @@ async fn runs_pit_1_eight_nodes_take_hardly_longer_than_one_takes_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_pit_5_an_approval_reaches_the_program_and_its_turn_ends() {
+async fn runs_pit_5_and_app_6_an_approval_reaches_the_program_and_its_turn_ends() {
     let stage = Stage::set().await;
     let node = stage.add_with(gated("careful"));
     stage.say(node, r#"ask shell {"cmd": "ls"}; final went on"#);
@@ -157,6 +157,10 @@ async fn runs_pit_5_an_approval_reaches_the_program_and_its_turn_ends() {
     stage.resolve(approval, Verdict::Approved, None).await;
     let turns = stage.ended(node, 1).await;
     assert_eq!(stage.answer(&turns[0]), "<approved> \n\nwent on");
+    let kinds: Vec<String> =
+        stage.events().iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect();
+    let place = |kind: &str| kinds.iter().position(|other| other == kind).unwrap();
+    assert!(place("approval.resolved") < place("message.assistant.delta"), "written before told");
     stage.say(node, r#"ask shell {"cmd": "rm"}; final went on"#);
     let approval = stage.asked(node).await;
     stage.resolve(approval, Verdict::Denied, None).await;

@@ -2,9 +2,10 @@
 //! bounded rate; they end a turn only when nothing can be read any more (RUNS-PROV-6).
 
 use muster_core::run::{
+    command::RetryHint,
     event::LogSource,
     id::TurnId,
-    provider::{Outcome, ProviderEvent, ProviderTool},
+    provider::{ProviderEvent, ProviderTool},
     turn::{TurnReason, TurnStatus},
 };
 use tokio::{
@@ -122,9 +123,10 @@ fn signal(turn: Option<TurnId>, said: Said) -> Option<Signal> {
         Said::Delta { delta } => ProviderEvent::Delta { text: delta },
         Said::ThoughtDelta { delta } => ProviderEvent::ThoughtDelta { text: delta },
         Said::Thought { content } => ProviderEvent::Thought { text: content },
-        Said::Failed { reason, message } => {
-            let outcome = Outcome::Failed { reason: failure(reason.as_deref()), detail: message };
-            ProviderEvent::TurnEnded(outcome)
+        Said::Failed { reason, message: detail, retryable, retry_after_ms: after_ms } => {
+            let reason = failure(reason.as_deref());
+            let retry = RetryHint { useless: retryable == Some(false), after_ms };
+            return Some(Signal::Failed { turn, reason, detail, retry });
         }
         Said::Proposed { tool } => ProviderEvent::ToolProposed(call(tool)),
         Said::Started { tool, tool_id } => {

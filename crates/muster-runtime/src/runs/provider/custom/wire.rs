@@ -183,6 +183,10 @@ pub(crate) enum Said {
         reason: Option<String>,
         #[serde(default)]
         message: Option<String>,
+        #[serde(default)]
+        retryable: Option<bool>,
+        #[serde(default)]
+        retry_after_ms: Option<u32>,
     },
     #[serde(rename = "tool.call")]
     Call {

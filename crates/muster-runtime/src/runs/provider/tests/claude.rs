@@ -159,7 +159,7 @@ fn runs_tool_3_questions_about_muster_s_tools_are_answered_yes_and_not_told() {
 }
 
 #[test]
-fn unknown_messages_are_counted_and_unknown_requests_refused() {
+fn runs_gen_2_unknown_messages_are_counted_and_unknown_requests_refused() {
     let mut claude = open(Gated);
     claude.ask(prompt("go"));
     tolerates_garbage(&mut *claude);

@@ -100,7 +100,7 @@ fn an_interruption_waits_for_the_turn_s_id_and_cleans_up_behind_it() {
 }
 
 #[test]
-fn a_sandbox_follows_the_rights_of_every_turn() {
+fn runs_mode_4_a_sandbox_follows_the_rights_of_every_turn() {
     let mut codex = open(Gated);
     let looks = Prompt { text: "look".to_owned(), read_only: true };
     let line = said(&codex.ask(looks)).remove(0);
