@@ -25,7 +25,7 @@ pub use in_process::InProcess;
 pub use mcp::{McpHttp, McpStdio};
 pub use play::hold_on_all;
 pub use rest::Rest;
-pub use rules::Coverage;
+pub use rules::{Coverage, is_named_after};
 pub use surface::{Answer, Invocation, Surface};
 
 /// File of the beginnings that cases share.

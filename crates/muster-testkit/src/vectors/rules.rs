@@ -87,6 +87,42 @@ impl Coverage {
     }
 }
 
+/// Whether the name of a test says that it is about a rule: `runs_pit_5_and_app_6_..` is about
+/// RUNS-PIT-5 and RUNS-APP-6, `runs_tpl_1_to_3_..` about three.
+pub fn is_named_after(rule: &str, function: &str) -> bool {
+    let rule = rule.to_ascii_lowercase();
+    let mut parts = rule.split('-');
+    let (Some(contract), Some(group), Some(number)) = (parts.next(), parts.next(), parts.next())
+    else {
+        return false;
+    };
+    let Ok(number) = number.parse::<u32>() else { return false };
+    let words: Vec<&str> = function.split('_').collect();
+    let groups = words.iter().enumerate().filter(|(_, word)| **word == group);
+    words.first() == Some(&contract)
+        && groups.map(|(at, _)| &words[at + 1..]).any(|rest| numbers(rest).contains(&number))
+}
+
+/// The numbers that a group of words begins with.
+fn numbers(words: &[&str]) -> Vec<u32> {
+    let mut found: Vec<u32> = Vec::new();
+    let mut range = false;
+    for word in words {
+        match (word.parse::<u32>(), *word) {
+            (Ok(to), _) if range => {
+                let from = found.last().map_or(to, |last| last + 1);
+                found.extend(from..=to);
+                range = false;
+            }
+            (Ok(number), _) => found.push(number),
+            (Err(_), "to") => range = true,
+            (Err(_), "and") => {}
+            (Err(_), _) => break,
+        }
+    }
+    found
+}
+
 /// The lines of a list, without blank ones and remarks.
 fn lines(file: &Path) -> Result<Vec<String>, String> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -101,5 +137,22 @@ fn three_words(line: &str) -> Result<(String, String, String), String> {
             Ok(((*rule).to_owned(), (*file).to_owned(), (*function).to_owned()))
         }
         _ => Err(format!("expected a rule, a file and a function: {line}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_named_after;
+
+    #[test]
+    fn names_of_tests_say_which_rules_they_are_about() {
+        let names = |rule, test| is_named_after(rule, test);
+        assert!(names("RUNS-PIT-5", "runs_pit_5_and_app_6_an_approval_reaches_the_program"));
+        assert!(names("RUNS-APP-6", "runs_pit_5_and_app_6_an_approval_reaches_the_program"));
+        assert!(names("RUNS-PIT-25", "runs_pit_5_22_25_and_30_approvals_are_answered_once"));
+        assert!(names("RUNS-TPL-2", "runs_tpl_1_to_3_templates_are_found"));
+        assert!(!names("RUNS-PIT-6", "runs_pit_5_and_app_6_an_approval_reaches_the_program"));
+        assert!(!names("RUNS-TPL-4", "runs_tpl_1_to_3_templates_are_found"));
+        assert!(!names("RUNS-PIT-5", "a_test_about_nothing"));
     }
 }

@@ -10,6 +10,7 @@ mod isolated;
 mod killed;
 mod line;
 mod lists;
+mod lost;
 mod node_tools;
 mod nodes;
 mod paging;

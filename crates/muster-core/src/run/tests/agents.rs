@@ -174,6 +174,19 @@ fn runs_hand_5_and_edge_3_results_go_along_edges_that_carry_them() {
 }
 
 #[test]
+fn runs_hand_3_what_was_delivered_stays_when_its_edge_goes() {
+    let (mut room, _, node, turn) = Room::led();
+    room.agent(turn, "send_handoff", json!({"to": node.to_string(), "message": "build it"}));
+    let edge = room.received(node).remove(0).meta.edge_id;
+    room.accept(Actor::USER, Ask::DeleteEdge { edge: edge.unwrap() });
+    assert_eq!(room.node(node).inbox_count, 1);
+    assert_eq!(room.received(node)[0].payload.message, "build it");
+    let args = json!({"to": node.to_string(), "message": "more"});
+    let rejection = room.agent_refused(turn, "send_handoff", args);
+    assert!(matches!(rejection, Rejection::NoEdge { .. }));
+}
+
+#[test]
 fn runs_ref_1_references_are_checked_and_made_canonical() {
     let (mut room, _, node, turn) = Room::led();
     let file = room.file(ArtifactKind::Report, "report.json");

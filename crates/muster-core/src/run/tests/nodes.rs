@@ -90,6 +90,18 @@ fn runs_node_3_only_leads_can_spawn_without_approval() {
 }
 
 #[test]
+fn runs_gen_6_lengths_are_counted_in_characters() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    let label = |count| NodeInput { label: Some("ä".repeat(count)), ..NodeInput::default() };
+    room.edit(node, label(120));
+    assert_eq!(room.node(node).label.len(), 240, "bytes do not count");
+    let edit = EditNode { node, input: label(121), status: None, summary: None };
+    let rejection = room.refuse(Ask::EditNode(Box::new(edit)));
+    assert!(matches!(rejection, Rejection::TooLong { max: 120, .. }), "{rejection:?}");
+}
+
+#[test]
 fn aliases_are_unique_and_no_ids() {
     let mut room = Room::running();
     let alias = |alias: &str| NodeInput { alias: Some(Some(alias.to_owned())), ..input("x") };

@@ -28,7 +28,7 @@ fn runs_rest_1_every_path_and_method_answers_json() {
 }
 
 #[test]
-fn runs_pit_27_malformed_bodies_answer_json() {
+fn runs_pit_27_and_rest_8_malformed_bodies_answer_json() {
     let server = serve(&[]);
     let send = |body: &[u8]| {
         let request =

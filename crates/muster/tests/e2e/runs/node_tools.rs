@@ -1,12 +1,18 @@
 //! Muster's tools for the agents of a run: the MCP server that an agent is given, started as it is
 //! given, and the token that binds it to its node.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use muster_testkit::server::{Request, ServerProcess};
 use serde_json::{Value, json};
 
-use super::{Client as _, agent, drive, id_of, started, until};
+use super::{Client as _, PATIENCE, agent, drive, id_of, started, until};
 use crate::{agent::Agent, sessions::Stream};
 
 /// Writes down what an agent shall ask its server: a greeting, a list, then these calls.
@@ -177,4 +183,31 @@ fn runs_sec_3_a_token_is_its_nodes_own_and_dies_with_its_process() {
     let refused = late.ask("tools/call", &params);
     assert_eq!(refused["isError"], true);
     assert_eq!(refused["structuredContent"]["error"]["code"], "RUN_UNREACHABLE");
+}
+
+#[test]
+fn runs_tie_4_checks_are_evidence_on_the_bound_task_and_confirm_nothing() {
+    let server = drive();
+    let bound = task(&server);
+    let dir = tempfile::tempdir().unwrap();
+    let checks = json!([{"name": "always", "command": "true"}]);
+    let place = json!({"workspace": "team", "taskId": bound, "checks": checks});
+    let run = started(&server, dir.path(), place);
+    server.fine("PATCH", &run, json!({"status": "completed"}));
+    let shown = until(&server, &run, |run| run["status"] == "completed");
+    let artifact = shown["verification"]["artifactId"].as_str().unwrap().to_owned();
+    // It comes right behind the report.
+    let asked = json!({"workspace": "team", "task": bound});
+    let deadline = Instant::now() + PATIENCE;
+    let pack = loop {
+        let shown = server.call("tasks_evidence_get", &asked).unwrap().1["result"].to_string();
+        if shown.contains("CMD: ") {
+            break shown;
+        }
+        assert!(Instant::now() < deadline, "{shown}");
+        thread::sleep(Duration::from_millis(20));
+    };
+    assert!(pack.contains(&format!("artifact://{artifact}")), "{pack}");
+    let shown = server.call("tasks_radar", &asked).unwrap().1["result"].to_string();
+    assert!(shown.contains("Confirm criteria"), "nothing is confirmed by it: {shown}");
 }

@@ -1,6 +1,10 @@
 //! The WebSocket: replay, live, filters, gaps and ends (RUNS-WS).
 
-use std::{sync::mpsc, thread, time::Duration};
+use std::{
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use muster_testkit::server::{Socket, SocketFrame};
 use serde_json::{Value, json};
@@ -231,4 +235,50 @@ fn ends(socket: &mut Socket) -> (String, Option<u16>) {
             return (reason, code);
         }
     }
+}
+
+/// The code that a reader is closed with which hears everything and never says that it lives.
+fn closed_in_silence(mut socket: Socket) -> Option<u16> {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(75) {
+        if let SocketFrame::Close(code) = socket.frame().unwrap() {
+            return code;
+        }
+    }
+    panic!("nobody closed it");
+}
+
+#[test]
+fn runs_ws_7_and_ws_6_a_reader_that_is_not_heard_or_takes_nothing_is_closed_takes_time() {
+    let server = serve(&[]);
+    let run = server.run(json!({}));
+    let node = server.node(&run, "a", "implementer");
+    let silent = follow(&server, &format!("?runId={}", id_of(&run)));
+    let stuck = follow(&server, "");
+    let lively = follow(&server, &format!("?runId={}", id_of(&run)));
+    // More than the system keeps for a reader that takes nothing.
+    for _ in 0..64 {
+        let content = "x".repeat(190_000);
+        server.fine("POST", &format!("{run}/chat"), json!({"content": content, "nodeId": node}));
+    }
+    let closing = thread::spawn(move || closed_in_silence(silent));
+    let mut lively = lively;
+    let deadline = Instant::now() + Duration::from_secs(65);
+    while Instant::now() < deadline {
+        // Pings are answered here, and keep it open.
+        server.fine("PATCH", &run, json!({"name": format!("at {:?}", Instant::now())}));
+        while kind(&lively.hear().unwrap()) != "run.patch" {}
+        thread::sleep(Duration::from_millis(500));
+    }
+    assert_eq!(closing.join().unwrap(), Some(4408));
+    let mut stuck = stuck;
+    let ended = loop {
+        match stuck.frame() {
+            Ok(SocketFrame::Close(code)) => break code,
+            Ok(SocketFrame::Json(_) | SocketFrame::Ping | SocketFrame::Pong) => {}
+            // It took nothing, so it may not have got the goodbye either.
+            Err(_) => break Some(4408),
+        }
+    };
+    assert_eq!(ended, Some(4408));
 }
