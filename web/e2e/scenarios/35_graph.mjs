@@ -1,5 +1,4 @@
 // The graph under the hand: joining, moving, modes and keys.
-import assert from "node:assert/strict";
 
 async function withTwo(stage) {
   const server = await stage.withRun();
@@ -71,6 +70,6 @@ export const scenarios = {
     await page.keyboard.press("Delete");
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await stage.until(async () => Object.keys((await server.call("GET", `/api/runs/${server.run}`)).run.nodes).length === 2);
-    assert.equal(await card("Worker").count(), 1);
+    await stage.until(async () => (await card("Worker").count()) === 1);
   },
 };
