@@ -22,6 +22,8 @@ pub const SOCKET_SILENCE_MAX: Duration = Duration::from_secs(45);
 pub const SOCKET_STALL_MAX: Duration = Duration::from_secs(60);
 /// Largest frame that a WebSocket client may send, in bytes.
 pub const SOCKET_FRAME_BYTES_MAX: usize = 64 * 1024;
+/// Bytes that are read of a WebSocket client at once.
+pub const SOCKET_READ_BYTES: usize = 2 * 1024;
 /// How long a closing WebSocket may take to say goodbye.
 pub const SOCKET_GOODBYE_MAX: Duration = Duration::from_secs(1);
 /// Largest request line with all headers, in bytes.

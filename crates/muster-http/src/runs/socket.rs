@@ -27,7 +27,10 @@ use super::{
     history::filter,
     request::{Answer, Parameters, ask},
 };
-use crate::{limits::SOCKET_FRAME_BYTES_MAX, site::Site};
+use crate::{
+    limits::{SOCKET_FRAME_BYTES_MAX, SOCKET_READ_BYTES},
+    site::Site,
+};
 
 /// What a reader asks for.
 struct Wish {
@@ -74,6 +77,9 @@ pub(super) async fn open(
     let place = Arc::clone(&site.sockets).try_acquire_owned().map_err(full)?;
     // Larger than what is accepted, so that the reader is told before the connection breaks.
     let upgrade = upgrade.max_message_size(16 * SOCKET_FRAME_BYTES_MAX);
+    // The buffer is cleared whenever it is looked whether the reader says something, so its size is
+    // what every batch costs besides; readers say little.
+    let upgrade = upgrade.read_buffer_size(SOCKET_READ_BYTES);
     let response = upgrade.on_upgrade(move |socket| async move {
         Line::new(site, wish, last_seq).run(socket).await;
         drop(place);
