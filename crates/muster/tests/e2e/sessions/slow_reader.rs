@@ -119,8 +119,9 @@ fn ss_10_a_reader_is_too_far_behind_by_number_before_it_is_by_size() {
     }
     let told = &gap.event["data"];
     let (from, to) = (told["from_seq"].as_u64().unwrap(), told["to_seq"].as_u64().unwrap());
-    assert_eq!((from, to, &told["reason"]), (expected + 1, last, &json!("slow_consumer")));
-    assert!(to - from >= BEHIND_EVENTS_MAX, "{told}");
+    assert_eq!((from, &told["reason"]), (expected + 1, &json!("slow_consumer")));
+    // It may be told before the very last event is known to readers; that one then follows.
+    assert!(to <= last && to - from >= BEHIND_EVENTS_MAX, "{told}");
     let newest = format!("?from_id={}", last - BEHIND_EVENTS_MAX);
     let kept = Stream::open(&server, &session, &newest).until(last);
     let bytes: usize = kept.iter().map(|frame| frame.bytes).sum();
