@@ -57,12 +57,9 @@ fn has_open_work(story: &Story) -> Found<bool> {
 
 /// A node without its process; calls that were under way have no outcome.
 fn settle(story: &mut Story, id: NodeId, tools: &[ToolId]) -> Found<()> {
-    for tool_id in tools {
-        let error = ToolError { message: LOST_CALL.to_owned(), code: None };
-        let (result, error) = (ToolResult::default(), Some(error));
-        let completed = ToolCompleted { tool_id: *tool_id, result, error };
-        story.tell_of(id, Fact::ToolCompleted(completed))?;
-        agent::deliver(story, id, *tool_id, LOST_CALL)?;
+    give_up(story, id, tools, LOST_CALL)?;
+    for tool in tools {
+        agent::deliver(story, id, *tool, LOST_CALL)?;
     }
     if lookup::find_node(story.docs(), id)?.is_none() {
         return Ok(());
@@ -73,6 +70,17 @@ fn settle(story: &mut Story, id: NodeId, tools: &[ToolId]) -> Found<()> {
         node.process = None;
         node.late_tools.clear();
     })
+}
+
+/// Tells that calls which ran without a turn have no outcome.
+pub(super) fn give_up(story: &mut Story, id: NodeId, tools: &[ToolId], why: &str) -> Found<()> {
+    for tool_id in tools {
+        let error = ToolError { message: why.to_owned(), code: None };
+        let (result, error) = (ToolResult::default(), Some(error));
+        let completed = ToolCompleted { tool_id: *tool_id, result, error };
+        story.tell_of(id, Fact::ToolCompleted(completed))?;
+    }
+    Ok(())
 }
 
 /// Calls for the end of every turn, because the server ends (RUNS-REC-4).

@@ -1,6 +1,6 @@
 //! Removing a node, with everything that hangs on it (RUNS-NODE-7).
 
-use super::{approval, graph, inbox, node, phase, turn};
+use super::{approval, graph, inbox, node, phase, recovery, turn};
 use crate::run::{
     Fact,
     approval::Approval,
@@ -10,6 +10,9 @@ use crate::run::{
     story::Story,
     turn::TurnReason,
 };
+
+/// What is said of a call that runs while its node goes.
+const DELETED: &str = "its node was deleted while this ran";
 
 /// Deletes a node: at once, or when the turn in flight has ended.
 pub(super) fn delete(story: &mut Story, id: NodeId) -> Found<()> {
@@ -49,6 +52,8 @@ fn strip(story: &mut Story, id: NodeId) -> Found<u32> {
 /// Removes a node that has no turn in flight.
 pub(super) fn remove(story: &mut Story, id: NodeId) -> Found<()> {
     let dropped = strip(story, id)?;
+    let late = story.node(id)?.late_tools.clone();
+    recovery::give_up(story, id, &late, DELETED)?;
     story.tell_of(id, Fact::NodeDeleted(NodeDeleted { dropped }))?;
     let root = node::root(story)?;
     story.change_run(|run| run.root_node_id = root)?;

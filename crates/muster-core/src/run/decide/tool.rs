@@ -19,6 +19,9 @@ use crate::run::{
     turn::{Executor, OpenTool, Tool, Turn, TurnState},
 };
 
+/// What is said of a call that its provider asks about while it runs.
+const ASKED_AGAIN: &str = "its agent asks to run it again";
+
 /// A question of a provider.
 pub(super) struct Question<'a> {
     /// The provider's id of it.
@@ -62,17 +65,21 @@ pub(super) fn asked(
     call: &ProviderTool,
     question: &Question<'_>,
 ) -> Found<()> {
-    let Some(open) = proposed(story, turn, call)? else { return Ok(()) };
-    let node = story.node(turn.node_id)?;
+    let Some(mut open) = proposed(story, turn, call)? else { return Ok(()) };
     // A turn that is about to end needs no answer any more.
     if turn.state == TurnState::Finishing {
         return Ok(());
     }
-    if node.permissions.cli_permissions_mode == PermissionsMode::Skip || open.approval_id.is_some()
-    {
+    let mode = story.node(turn.node_id)?.permissions.cli_permissions_mode;
+    if mode == PermissionsMode::Skip || open.approval_id.is_some() {
         return Ok(());
     }
-    let carried = node
+    if open.started {
+        let Some(again) = repeated(story, turn, call, &open)? else { return Ok(()) };
+        open = again;
+    }
+    let carried = story
+        .node(turn.node_id)?
         .grants
         .iter()
         .position(|grant| grant.name == open.tool.name && grant.args == open.tool.args);
@@ -88,6 +95,21 @@ pub(super) fn asked(
         Some(grant) => use_grant(story, turn, grant, request),
         None => request_approval(story, turn, request),
     }
+}
+
+/// A provider asks about a call that runs already, as one does that wants out of its sandbox: what
+/// ran has failed, and what it asks about is another call (RUNS-ORD-2).
+fn repeated(
+    story: &mut Story,
+    turn: &Turn,
+    call: &ProviderTool,
+    open: &OpenTool,
+) -> Found<Option<OpenTool>> {
+    let error = ToolError { message: ASKED_AGAIN.to_owned(), code: None };
+    let (tool_id, result) = (open.tool.id, ToolResult::default());
+    let completed = ToolCompleted { tool_id, result, error: Some(error) };
+    story.tell_of(turn.node_id, Fact::ToolCompleted(completed))?;
+    proposed(story, turn, call)
 }
 
 /// Asks a person: the node is blocked until the answer (RUNS-APP-2).
@@ -114,7 +136,7 @@ fn use_grant(
     grant: usize,
     request: ApprovalRequested,
 ) -> Found<()> {
-    let id = request.approval_id;
+    let (id, tool) = (request.approval_id, request.tool.clone());
     story.tell_of(turn.node_id, Fact::ApprovalRequested(request))?;
     story.change_node(turn.node_id, |node| {
         node.grants.remove(grant);
@@ -126,7 +148,8 @@ fn use_grant(
         reason: Some("carried_over".to_owned()),
         by: ActorKind::User,
     };
-    approval::answer(story, &approval, &resolution)
+    approval::answer(story, &approval, &resolution)?;
+    begin(story, turn, tool)
 }
 
 /// Moves the turn on, unless it is there already or about to end.

@@ -407,7 +407,14 @@ fn runs_app_5_an_answer_after_a_restart_holds_for_the_same_call() {
     let events = room.report(again, event);
     assert_eq!(
         kinds(&events),
-        ["tool.proposed", "approval.requested", "node.patch", "approval.resolved"]
+        [
+            "tool.proposed",
+            "approval.requested",
+            "node.patch",
+            "approval.resolved",
+            "tool.started",
+            "turn.status"
+        ]
     );
     let answer = serde_json::to_value(&events[3]).unwrap();
     assert_eq!(answer["resolution"]["reason"], "carried_over");
@@ -453,4 +460,42 @@ fn a_call_of_a_gated_program_runs_after_its_approval() {
     let finish = Ask::FinishTool { turn, tool: tool.id, result, error: None };
     assert_eq!(kinds(&room.runtime(finish.clone())), ["tool.completed"]);
     assert!(matches!(room.refuse(finish), Rejection::UnknownTool { .. }));
+}
+
+/// An agent whose call failed in its sandbox asks to run it outside.
+#[test]
+fn runs_ord_2_a_question_about_a_call_that_runs_is_about_another_call() {
+    let (mut room, node, turn, id) = Room::waiting();
+    room.user(resolve(id, Verdict::Approved));
+    let events = room.ask(turn, "a");
+    assert_eq!(kinds(&events)[..3], ["tool.completed", "tool.proposed", "approval.requested"]);
+    let first = serde_json::to_value(&events[0]).unwrap();
+    assert_eq!(first["error"]["message"], "its agent asks to run it again");
+    assert_eq!(room.node(node).status, NodeStatus::Blocked);
+    let again = room.pending()[0].clone();
+    assert_ne!(again.tool.id, room.approval(id).tool.id);
+    room.user(resolve(again.approval_id, Verdict::Approved));
+    let result = ToolResult { ok: true, ..ToolResult::default() };
+    let done = ProviderEvent::ToolCompleted { id: "a".to_owned(), result, error: None };
+    assert_eq!(kinds(&room.report(turn, done)), ["tool.completed"], "the second has its outcome");
+    room.check_log();
+}
+
+#[test]
+fn a_call_that_runs_without_its_turn_ends_with_its_node() {
+    let mut room = Room::running();
+    let node = room.gated();
+    room.say(node, "go");
+    let turn = room.prompt(node);
+    room.accept(Actor::agent(node), call(turn, "command", json!({"cmd": "make"})));
+    let id = room.pending()[0].approval_id;
+    room.runtime(Ask::HoldExpired { approval: id });
+    room.complete(turn, "later", &[]);
+    room.user(resolve(id, Verdict::Approved));
+    assert_eq!(room.node(node).late_tools, [room.approval(id).tool.id]);
+    let events = room.user(Ask::DeleteNode { node });
+    let end = events.iter().find(|event| event.fact.name() == "tool.completed").unwrap();
+    let end = serde_json::to_value(end).unwrap();
+    assert_eq!(end["error"]["message"], "its node was deleted while this ran");
+    room.check_log();
 }
