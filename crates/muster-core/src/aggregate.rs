@@ -10,7 +10,7 @@ use std::{borrow::Cow, fmt::Debug};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Documents, Json, Need, Timestamp, Unloaded};
+use crate::{Compact, Documents, Json, Need, Timestamp, Unloaded};
 
 /// A family of documents that changes only through its own events, in one ordered stream.
 pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
@@ -29,7 +29,7 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
 
     /// What lists show of a document, kept beside it so that a list need not read it whole. Rooms
     /// without such lists name `()`.
-    type Brief: Clone + PartialEq + Debug + Serialize + DeserializeOwned + Send + Sync;
+    type Brief: Clone + PartialEq + Debug + Compact + Send + Sync;
     /// A test of documents that no column can answer.
     type Filter: Ord + Clone + Debug + Send + Sync;
 

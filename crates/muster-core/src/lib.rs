@@ -8,6 +8,7 @@
 mod aggregate;
 pub mod answers;
 pub mod budget;
+mod compact;
 pub mod ctree;
 mod documents;
 mod draft;
@@ -23,6 +24,7 @@ mod time;
 pub mod todo;
 
 pub use aggregate::{Address, Aggregate, Env, Head, Index, Mark, Recorded, Refusal, Subject};
+pub use compact::Compact;
 pub use documents::{
     Documents, EventOrder, EventQuery, ListOrder, ListQuery, Need, RankBound, Shown, Slice, Survey,
     Surveyed, Unloaded,

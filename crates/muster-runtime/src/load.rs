@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use muster_core::{
-    Address, Aggregate, Documents, EventQuery, ListQuery, Need, Recorded, Refusal, Shown, Survey,
-    Surveyed,
+    Address, Aggregate, Compact as _, Documents, EventQuery, ListQuery, Need, Recorded, Refusal,
+    Shown, Survey, Surveyed,
 };
 use muster_store::{
     CatalogueQuery, DocumentChange, DocumentRow, EventRow, ShownRow, Snapshot, StoreError,
@@ -174,7 +174,7 @@ fn briefs<A: Aggregate>(
 ) -> Result<Vec<A::Brief>, StoreError> {
     let kept = source.snapshot.briefs(source.stream, query)?;
     let read = |kept: Vec<String>| -> Option<Vec<A::Brief>> {
-        kept.iter().map(|text| serde_json::from_str(text).ok()).collect()
+        kept.iter().map(|text| A::Brief::read(text)).collect()
     };
     if let Some(briefs) = kept.and_then(read) {
         return Ok(briefs);
@@ -335,7 +335,7 @@ pub(crate) fn put<A: Aggregate>(
 
 /// The text that a document's brief is kept as, if it has one.
 pub(crate) fn brief<A: Aggregate>(document: &A::Document) -> Option<String> {
-    A::brief(document).map(|brief| encoded(serde_json::to_string(&brief)))
+    A::brief(document).map(|brief| brief.write())
 }
 
 /// The row that a document is kept as.

@@ -17,6 +17,8 @@
 //! A list by mark, or by rank with a status, filters the marked or ranked documents, which are the
 //! few that need attention, not the whole kind.
 
+use std::borrow::Cow;
+
 use muster_core::{EventOrder, EventQuery, ListOrder, ListQuery, Mark, RankBound};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 
@@ -34,16 +36,25 @@ impl<'a> Question<'a> {
     }
 
     /// Adds a parameter and says how the statement refers to it.
-    fn integer(&mut self, value: i64) -> String {
-        self.parameters.push(ToSqlOutput::Owned(Value::Integer(value)));
-        format!("?{}", self.parameters.len())
+    fn integer(&mut self, value: i64) -> Cow<'static, str> {
+        self.parameter(ToSqlOutput::Owned(Value::Integer(value)))
     }
 
-    fn text(&mut self, value: &'a str) -> String {
-        self.parameters.push(ToSqlOutput::Borrowed(ValueRef::Text(value.as_bytes())));
-        format!("?{}", self.parameters.len())
+    fn text(&mut self, value: &'a str) -> Cow<'static, str> {
+        self.parameter(ToSqlOutput::Borrowed(ValueRef::Text(value.as_bytes())))
+    }
+
+    fn parameter(&mut self, value: ToSqlOutput<'a>) -> Cow<'static, str> {
+        let at = self.parameters.len();
+        self.parameters.push(value);
+        PARAMETERS.get(at).map_or_else(|| format!("?{}", at + 1).into(), |name| (*name).into())
     }
 }
+
+/// Names of the first parameters. Statements are put together for every list that is read, so their
+/// parts are joined and not formatted.
+const PARAMETERS: [&str; 12] =
+    ["?1", "?2", "?3", "?4", "?5", "?6", "?7", "?8", "?9", "?10", "?11", "?12"];
 
 /// Columns of a document, in the order in which a row is read.
 macro_rules! document_columns {
@@ -70,13 +81,18 @@ pub(super) fn statuses<'a>(stream: i64, query: &'a ListQuery) -> Option<Question
     }
     let mut question = Question::new();
     let place = place(&mut question, stream, query);
-    let first = format!("SELECT status FROM document INDEXED BY {} WHERE {place}", index(query));
-    question.sql = format!(
-        "WITH RECURSIVE found (status) AS (SELECT * FROM ({first} ORDER BY status LIMIT 1) \
-         UNION ALL SELECT ({first} AND status > found.status ORDER BY status LIMIT 1) \
+    let first = ["SELECT status FROM document INDEXED BY ", index(query), " WHERE ", &place];
+    let first = first.concat();
+    question.sql = [
+        "WITH RECURSIVE found (status) AS (SELECT * FROM (",
+        &first,
+        " ORDER BY status LIMIT 1) UNION ALL SELECT (",
+        &first,
+        " AND status > found.status ORDER BY status LIMIT 1) \
          FROM found WHERE found.status IS NOT NULL) \
-         SELECT status FROM found WHERE status IS NOT NULL"
-    );
+         SELECT status FROM found WHERE status IS NOT NULL",
+    ]
+    .concat();
     Some(question)
 }
 
@@ -101,9 +117,9 @@ pub(super) fn versions<'a>(
 /// The statement that answers a list query with briefs only: the index has everything that it asks
 /// of the documents.
 pub(super) fn briefs<'a>(stream: i64, query: &'a ListQuery, statuses: &[&'a str]) -> Question<'a> {
-    let rank = if is_ranked(query.order) { ", rank" } else { "" };
     let brief = "(SELECT brief.body FROM brief WHERE brief.document = document.id)";
-    list(&format!("{brief}, ord{rank}, id"), stream, query, statuses)
+    let sorted = if is_ranked(query.order) { ", ord, rank, id" } else { ", ord, id" };
+    list(&[brief, sorted].concat(), stream, query, statuses)
 }
 
 /// The statement that lists these columns, among them those that a list can be sorted by.
@@ -116,15 +132,19 @@ fn list<'a>(
     let mut question = Question::new();
     let shared = shared_conditions(&mut question, stream, query);
     let select =
-        format!("SELECT {columns} FROM document INDEXED BY {} WHERE {shared}", index(query));
-    let conditions: Vec<String> = statuses.iter().map(|status| question.text(status)).collect();
-    if conditions.is_empty() {
-        question.sql = select;
+        ["SELECT ", columns, " FROM document INDEXED BY ", index(query), " WHERE ", &shared];
+    let names: Vec<Cow<'_, str>> = statuses.iter().map(|status| question.text(status)).collect();
+    if names.is_empty() {
+        question.sql.extend(select);
     } else if ranges_by_status(query) {
-        let arms = conditions.iter().map(|status| format!("{select} AND status = {status}"));
-        question.sql = arms.collect::<Vec<_>>().join(" UNION ALL ");
+        for (at, name) in names.iter().enumerate() {
+            question.sql.push_str(if at > 0 { " UNION ALL " } else { "" });
+            question.sql.extend(select);
+            question.sql.extend([" AND status = ", name]);
+        }
     } else {
-        question.sql = format!("{select} AND status IN ({})", conditions.join(", "));
+        question.sql.extend(select);
+        question.sql.extend([" AND status IN (", &names.join(", "), ")"]);
     }
     let order = match query.order {
         ListOrder::Ascending => "ord, id",
@@ -133,7 +153,7 @@ fn list<'a>(
         ListOrder::RankDescending => "rank DESC, ord DESC, id DESC",
     };
     let limit = question.integer(query.limit.map_or(-1, i64::from));
-    question.sql.push_str(&format!(" ORDER BY {order} LIMIT {limit}"));
+    question.sql.extend([" ORDER BY ", order, " LIMIT ", &limit]);
     question
 }
 
@@ -170,9 +190,9 @@ fn place<'a>(question: &mut Question<'a>, stream: i64, query: &'a ListQuery) -> 
     match &query.parent {
         Some(parent) => {
             let parent = question.text(parent);
-            format!("stream = {stream} AND kind = {kind} AND parent = {parent}")
+            ["stream = ", &stream, " AND kind = ", &kind, " AND parent = ", &parent].concat()
         }
-        None => format!("stream = {stream} AND kind = {kind} AND (marks & 4) = 4"),
+        None => ["stream = ", &stream, " AND kind = ", &kind, " AND (marks & 4) = 4"].concat(),
     }
 }
 
@@ -189,21 +209,21 @@ fn shared_conditions<'a>(question: &mut Question<'a>, stream: i64, query: &'a Li
         None => {}
         Some(RankBound::Above(bound)) => {
             let bound = question.integer(i64::from(bound));
-            conditions.push_str(&format!(" AND rank > {bound}"));
+            conditions.extend([" AND rank > ", &bound]);
         }
         Some(RankBound::UpTo(bound)) => {
             let bound = question.integer(i64::from(bound));
-            conditions.push_str(&format!(" AND rank <= {bound}"));
+            conditions.extend([" AND rank <= ", &bound]);
         }
     }
     match query.order {
         ListOrder::Ascending => {
             let after = question.integer(above(query.after));
-            conditions.push_str(&format!(" AND ord > {after}"));
+            conditions.extend([" AND ord > ", &after]);
         }
         ListOrder::Descending => {
             let last = question.integer(below(query.after));
-            conditions.push_str(&format!(" AND ord <= {last}"));
+            conditions.extend([" AND ord <= ", &last]);
         }
         ListOrder::Rank | ListOrder::RankDescending => {
             conditions.push_str(" AND rank IS NOT NULL");
@@ -254,27 +274,24 @@ fn slice<'a>(
         (None, None) => ("event_by_seq", "seq", after),
     };
     let stream = question.integer(stream);
-    let mut sql = format!(
-        "SELECT {columns} FROM event INDEXED BY {index} \
-         WHERE stream = {stream} AND entity IS NOT NULL"
-    );
+    let from = [" FROM event INDEXED BY ", index, " WHERE stream = ", &stream].concat();
+    let mut sql = ["SELECT ", columns, &from, " AND entity IS NOT NULL"].concat();
     if let Some(entity) = &query.entity {
         let entity = question.text(entity);
-        sql.push_str(&format!(" AND entity = {entity}"));
+        sql.extend([" AND entity = ", &*entity]);
     }
     if let Some(scope) = &query.scope {
         let scope = question.text(scope);
-        sql.push_str(&format!(" AND scope = {scope}"));
+        sql.extend([" AND scope = ", &*scope]);
     }
     let (compared, bound, direction) = match query.order {
-        EventOrder::OldestFirst => (">", above(after), ""),
-        EventOrder::NewestFirst => ("<=", below(after), " DESC"),
+        EventOrder::OldestFirst => (" > ", above(after), ""),
+        EventOrder::NewestFirst => (" <= ", below(after), " DESC"),
     };
     let bound = question.integer(bound);
     let limit = question.integer(i64::from(query.limit));
-    sql.push_str(&format!(
-        " AND {place} {compared} {bound} ORDER BY {place}{direction} LIMIT {limit}"
-    ));
+    sql.extend([" AND ", place, compared, &bound]);
+    sql.extend([" ORDER BY ", place, direction, " LIMIT ", &*limit]);
     question.sql = sql;
     question
 }

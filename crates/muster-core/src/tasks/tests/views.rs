@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Command, Room, gate, plan, step, steps, task, verify};
 use crate::{
-    Shown,
+    Compact as _, Shown,
     budget::{self, Shedding},
     tasks::{
         Tasks,
@@ -74,8 +74,13 @@ fn a_brief_reads_back_as_it_was_kept() {
     let room = rich();
     for number in 1..26 {
         let brief = TaskBrief::of(room.task(number));
-        let kept = serde_json::to_string(&brief).unwrap();
-        assert_eq!(serde_json::from_str::<TaskBrief>(&kept).unwrap(), brief);
+        let kept = brief.write();
+        assert_eq!(TaskBrief::read(&kept), Some(brief));
+        let other_form = format!("9{kept}");
+        let cut = kept.len() - 1;
+        for broken in [other_form.as_str(), &kept[..cut], "", "1,"] {
+            assert_eq!(TaskBrief::read(broken), None, "{broken}");
+        }
     }
 }
 

@@ -1,8 +1,6 @@
 //! What lists and the views of a plan show of a task, kept beside it: such a view reads a page of
 //! briefs where it would read every task with all its steps.
 
-use serde::{Deserialize, Serialize};
-
 use super::{
     Line,
     lines::{self, BLOCKER_CHARS_MAX},
@@ -10,6 +8,7 @@ use super::{
 };
 use crate::{
     Documents, Timestamp, Unloaded,
+    compact::{Compact, Reader, Writer},
     tasks::{
         Tasks,
         entity::{Status, Task, Urgency},
@@ -20,7 +19,7 @@ use crate::{
 };
 
 /// A task in short. Follows from the task alone.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct TaskBrief {
     /// Its id.
     pub id: TaskId,
@@ -33,49 +32,36 @@ pub struct TaskBrief {
     /// Version of the task.
     pub revision: u64,
     /// How urgent it is.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub priority: Urgency,
     /// Area of work.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
     /// Who does it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     /// Free labels.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// What has to be done first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<EntityId>,
     /// Open ones of `depends_on`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<EntityId>,
     /// All steps.
     pub steps: u64,
     /// Closed steps.
     pub closed: u64,
     /// Open steps that are blocked.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub blocked: usize,
     /// When it was changed last.
     pub updated_at: Timestamp,
     /// What to do next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<Line>,
     /// What is still to be confirmed or proven.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verify: Vec<Line>,
     /// What stands in the way of its steps and nodes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     blockers: Vec<Line>,
     /// Open cards that stand in the way.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     blocker_cards: Vec<Line>,
     /// Steps closed by force, a line each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forced: Vec<Line>,
     /// Risks and problems of open nodes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub risks: Vec<Line>,
 }
 
@@ -130,6 +116,54 @@ impl TaskBrief {
     }
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
+/// Number of the form that briefs are kept in.
+const FORM: u64 = 1;
+
+impl Compact for TaskBrief {
+    fn write(&self) -> String {
+        let ids = |ids: &[EntityId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let mut fields = Writer::default();
+        fields.number(FORM).number(self.id.0).number(self.parent.0).text(&self.title);
+        fields.number(self.status as u64).number(self.priority as u64).number(self.revision);
+        fields.maybe(self.domain.as_deref()).maybe(self.assignee.as_deref()).texts(&self.tags);
+        fields.texts(&ids(&self.depends_on)).texts(&ids(&self.waits));
+        fields.number(self.steps).number(self.closed).number(self.blocked as u64);
+        fields.number(self.updated_at.0.cast_unsigned());
+        fields.maybe(self.next.as_deref()).texts(&self.verify).texts(&self.blockers);
+        fields.texts(&self.blocker_cards).texts(&self.forced).texts(&self.risks);
+        fields.finish()
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let mut fields = Reader::of(text);
+        let owned = |text: &str| Some(text.to_owned());
+        let id = |text: &str| text.parse().ok();
+        if fields.number()? != FORM {
+            return None;
+        }
+        let brief = Self {
+            id: TaskId(fields.number()?),
+            parent: PlanId(fields.number()?),
+            title: fields.text()?.to_owned(),
+            status: *Status::ALL.get(fields.number()? as usize)?,
+            priority: *Urgency::ALL.get(fields.number()? as usize)?,
+            revision: fields.number()?,
+            domain: fields.maybe()?.map(str::to_owned),
+            assignee: fields.maybe()?.map(str::to_owned),
+            tags: fields.texts(owned)?,
+            depends_on: fields.texts(id)?,
+            waits: fields.texts(id)?,
+            steps: fields.number()?,
+            closed: fields.number()?,
+            blocked: usize::try_from(fields.number()?).ok()?,
+            updated_at: Timestamp(fields.number()?.cast_signed()),
+            next: fields.maybe()?.map(str::to_owned),
+            verify: fields.texts(owned)?,
+            blockers: fields.texts(owned)?,
+            blocker_cards: fields.texts(owned)?,
+            forced: fields.texts(owned)?,
+            risks: fields.texts(owned)?,
+        };
+        fields.end().map(|()| brief)
+    }
 }
