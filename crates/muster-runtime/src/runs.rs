@@ -121,7 +121,7 @@ impl Runs {
     /// asynchronous runtime, which everything runs on.
     pub async fn start(engine: Arc<Engine>, settings: RunsSettings) -> Result<Self, StartError> {
         provider::agent::minute::watch();
-        let lock = lock::take(&settings.home)?;
+        let lock = lock::take(&settings.home).await?;
         hook::sweep(&settings.home);
         let (wish, wishes) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared::over(engine, settings, wish, lock));

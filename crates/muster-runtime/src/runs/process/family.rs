@@ -124,7 +124,8 @@ pub(crate) fn start_time(pid: u32) -> Option<u64> {
     status(pid).map(|status| status.started)
 }
 
-fn is_alive(pid: u32) -> bool {
+/// Whether a process runs; one that only waits to be reaped does not.
+pub(crate) fn is_alive(pid: u32) -> bool {
     status(pid).is_some_and(|status| !status.gone)
 }
 
