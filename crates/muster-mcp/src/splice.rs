@@ -65,17 +65,42 @@ fn write_string(buffer: &mut Vec<u8>, text: &str) {
     buffer.push(b'"');
     buffer.resize(start + 2 * bytes.len(), b'"');
     let (mut from, mut end) = (0, start);
-    let is_escaped = |(at, byte)| matches!(byte, b'"' | b'\\').then_some(at);
-    for at in bytes.iter().copied().enumerate().filter_map(is_escaped) {
+    let mut escape = |at: usize, buffer: &mut Vec<u8>| {
         copy(&bytes[from..], at - from, &mut buffer[end..]);
         end += at - from;
         buffer[end] = b'\\';
         end += 1;
         from = at;
+    };
+    let (words, rest) = bytes.as_chunks::<WORD>();
+    for (number, word) in words.iter().enumerate() {
+        let mut marks = escapes(u64::from_le_bytes(*word));
+        while marks != 0 {
+            escape(number * WORD + (marks.trailing_zeros() / 8) as usize, buffer);
+            marks &= marks - 1;
+        }
+    }
+    for (at, byte) in (bytes.len() - rest.len()..).zip(rest) {
+        if matches!(byte, b'"' | b'\\') {
+            escape(at, buffer);
+        }
     }
     copy(&bytes[from..], bytes.len() - from, &mut buffer[end..]);
     buffer.truncate(end + bytes.len() - from);
     buffer.push(b'"');
+}
+
+/// Bytes that are looked at in one step.
+const WORD: usize = size_of::<u64>();
+
+/// The highest bit of every byte that needs an escape.
+fn escapes(word: u64) -> u64 {
+    const EVERY: u64 = u64::from_le_bytes([1; WORD]);
+    const HIGHEST: u64 = EVERY << 7;
+    // A byte has its highest bit here unless it is nothing but zeros.
+    let filled = |word: u64| ((word & !HIGHEST) + !HIGHEST) | word;
+    let differs = |byte: u8| filled(word ^ (EVERY * u64::from(byte)));
+    !(differs(b'"') & differs(b'\\')) & HIGHEST
 }
 
 /// Copies the first bytes. Most runs between two quotes are short; a block of fixed length is

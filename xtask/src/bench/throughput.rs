@@ -11,11 +11,12 @@ use anyhow::{Context, Result};
 use super::{
     calls::{Kind, Targets},
     report::{Limit, Line},
-    series::Series,
-    wire::{Client, Server, Wire as _},
+    wire::{Client, Server},
 };
 
 const CALLERS: u64 = 8;
+/// Different calls of a caller.
+const CALLS_PREPARED: usize = 256;
 /// A sync that takes longer than this is most of a durable write.
 const SLOW_SYNC: Duration = Duration::from_millis(1);
 /// Eight callers must get at least so many times the writes of one where syncs are slow, and where
@@ -67,21 +68,29 @@ fn writes_per_second(
 ) -> Result<f64> {
     let (stop, count) = (AtomicBool::new(false), AtomicU64::new(0));
     let clients: Vec<Client> = (0..callers).map(|_| server.connect()).collect::<Result<_>>()?;
+    let calls: Vec<Vec<String>> = (0..)
+        .zip(&clients)
+        .map(|(number, client)| {
+            let targets = Targets::new(tasks, round * 1_000 + callers * 100 + number);
+            prepared(client, targets)
+        })
+        .collect();
     let started = Instant::now();
     thread::scope(|scope| {
         let (stop, count) = (&stop, &count);
-        let write = |(number, mut client): (u64, Client)| {
-            let mut targets = Targets::new(tasks, round * 1_000 + callers * 100 + number);
+        let write = |(mut client, calls): (Client, Vec<String>)| {
             scope.spawn(move || -> Result<()> {
-                while !stop.load(Ordering::Relaxed) {
-                    let arguments = targets.arguments(Kind::Note);
-                    client.call(Kind::Note.operation(), &arguments, &mut Series::default())?;
+                for call in calls.iter().cycle() {
+                    if stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    client.send(call)?;
                     count.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(())
             })
         };
-        let writers: Vec<_> = (0..).zip(clients).map(write).collect();
+        let writers: Vec<_> = clients.into_iter().zip(calls).map(write).collect();
         thread::sleep(slice);
         stop.store(true, Ordering::Relaxed);
         writers
@@ -89,6 +98,13 @@ fn writes_per_second(
             .try_for_each(|writer| writer.join().ok().context("a caller panicked")?)
     })?;
     Ok(count.into_inner() as f64 / started.elapsed().as_secs_f64())
+}
+
+/// Calls written out beforehand: callers share the cores with the program, and what they do besides
+/// would be measured with it.
+fn prepared(client: &Client, mut targets: Targets) -> Vec<String> {
+    let call = |_| client.prepared(Kind::Note.operation(), &targets.arguments(Kind::Note));
+    (0..CALLS_PREPARED).map(call).collect()
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -24,6 +24,9 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a process may take to end.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// In every answer to a call that was done.
+const DONE: &[u8] = b"\"success\":true";
+
 /// In which the system counts the work of processes.
 const TICKS_PER_SECOND: u32 = 100;
 
@@ -241,6 +244,24 @@ impl Client {
         self.exchange(&request, &mut Series::default()).map(drop)
     }
 
+    /// An operation as it is sent, for callers that shall do nothing else while they are counted.
+    pub(crate) fn prepared(&self, operation: &str, arguments: &Value) -> String {
+        let body = arguments.to_string();
+        let length = body.len();
+        let head = &self.head;
+        format!(
+            "POST /api/ops/{operation} HTTP/1.1\r\n{head}Content-Length: {length}\r\n\r\n{body}"
+        )
+    }
+
+    /// Sends what was prepared; whether it was done is all that is looked for in the answer.
+    pub(crate) fn send(&mut self, prepared: &str) -> Result<()> {
+        let answer = self.exchange(prepared, &mut Series::default())?;
+        let done = answer.windows(DONE.len()).any(|piece| piece == DONE);
+        ensure!(done, "refused: {}", String::from_utf8_lossy(&answer));
+        Ok(())
+    }
+
     /// Times the round trip of a request; answers the JSON that came.
     pub(crate) fn ask(
         &mut self,
@@ -298,13 +319,7 @@ impl Wire for Client {
     }
 
     fn call(&mut self, operation: &str, arguments: &Value, series: &mut Series) -> Result<Value> {
-        let body = arguments.to_string();
-        let request = format!(
-            "POST /api/ops/{operation} HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{body}",
-            self.head,
-            body.len()
-        );
-        let answer = self.exchange(&request, series)?;
+        let answer = self.exchange(&self.prepared(operation, arguments), series)?;
         result_of(operation, serde_json::from_slice(&answer)?)
     }
 }

@@ -1,8 +1,6 @@
 //! One connection with its settings, and what its errors mean for the store.
 
 use std::{
-    fs,
-    ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -20,10 +18,8 @@ const STATEMENTS_CACHED_MAX: usize = 128;
 /// A write-ahead log larger than this is cut back when it is reset.
 const WAL_KEPT_BYTES_MAX: u32 = 64 * 1024 * 1024;
 /// Page cache of the writer. Every agent has a process of its own, so memory counts; what is not
-/// cached here comes from the system's cache, which all of them share. The inner pages of a large
-/// file, which every write passes through, are to fit: they are about a hundredth of it.
-const WRITER_CACHE_KIB: RangeInclusive<u64> = 4 * 1024..=16 * 1024;
-const WRITER_CACHE_SHARE: u64 = 64;
+/// cached here comes from the system's cache, which all of them share.
+const WRITER_CACHE_KIB: u32 = 3 * 1024;
 /// Page cache of one reader.
 const READER_CACHE_KIB: u32 = 4 * 1024;
 
@@ -88,10 +84,9 @@ impl Link {
                 "PRAGMA query_only = ON; PRAGMA cache_size = -{READER_CACHE_KIB};"
             )),
             Role::Writer => {
-                let cache = writer_cache_kib(&self.path);
                 connection.execute_batch(&format!(
                     "PRAGMA journal_size_limit = {WAL_KEPT_BYTES_MAX}; \
-                     PRAGMA cache_size = -{cache};"
+                     PRAGMA cache_size = -{WRITER_CACHE_KIB};"
                 ))?;
                 let pages = Arc::clone(&self.wal_pages);
                 connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, count| {
@@ -116,13 +111,6 @@ impl Link {
     pub(super) fn failed(&self, action: &'static str, error: &rusqlite::Error) -> StoreError {
         translate(&self.path, self.wait_bound, action, error)
     }
-}
-
-/// Page cache of a writer of this file, as large as it is now.
-fn writer_cache_kib(path: &Path) -> u64 {
-    let bytes = fs::metadata(path).map_or(0, |file| file.len());
-    let share = bytes / 1024 / WRITER_CACHE_SHARE;
-    share.clamp(*WRITER_CACHE_KIB.start(), *WRITER_CACHE_KIB.end())
 }
 
 /// The store's word for an error of the engine.
