@@ -30,8 +30,7 @@ pub use muster_core::Json;
 pub use muster_core::session::receipt::CallKey;
 pub use muster_core::{Timestamp, tasks::id::WorkspaceId};
 pub use muster_runtime::{
-    Follower, Frame as StreamFrame, News, Update, doctor::Report as DoctorReport,
-    transfer::TransferError,
+    Batch, Follower, News, Update, doctor::Report as DoctorReport, transfer::TransferError,
 };
 pub use muster_store::{Description, StoreError};
 pub use registry::{Effect, Registry, Row};

@@ -11,6 +11,7 @@ mod change;
 mod fault;
 mod files;
 pub mod folders;
+mod frame;
 mod history;
 mod list;
 mod references;
@@ -25,6 +26,7 @@ pub use approvals::ApprovalsRequest;
 pub use change::Change;
 pub use fault::{RunCode, RunFault};
 pub use files::{PIECE_BYTES, PIECE_BYTES_MAX, ProviderEntry, providers};
+pub use frame::{text_frame, text_of};
 pub use history::{ArtifactsRequest, EventsRequest, TurnsRequest};
 pub use list::{RunCursor, RunsRequest};
 pub use muster_runtime::runs::{

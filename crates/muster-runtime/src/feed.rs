@@ -1,7 +1,7 @@
 //! One stream for many followers: every event is read and written out once, whoever listens.
 //!
 //! ```text
-//!   log ──read once──► ring of frames ──shared bytes──► follower, follower, follower ...
+//!   log ──read once──► ring of batches ──shared bytes──► follower, follower, follower ...
 //!    ▲                  newest 1,024 events or 4 MiB
 //!    └── a follower that starts further back reads what it missed from the log itself
 //! ```
@@ -9,6 +9,8 @@
 //! Nothing is buffered per follower. One that stops reading falls out of the ring; when it reads
 //! again it is told from where to where it missed events ([`News::Gap`]), and nobody else notices.
 
+mod batch;
+mod page;
 mod ring;
 
 use std::{
@@ -24,13 +26,13 @@ use bytes::Bytes;
 use muster_store::{EventRow, Store, StoreError};
 use tokio::sync::watch;
 
-use self::ring::{Place, Ring};
+pub use self::batch::Batch;
+use self::{
+    page::Page,
+    ring::{Place, Ring},
+};
 use crate::subscribe::Hub;
 
-/// Events read from the log at once.
-const PAGE_EVENTS: u32 = 512;
-/// Bytes handed to a follower at once; at least one event.
-const BATCH_BYTES: usize = 64 * 1024;
 /// A busy stream is looked at this often at most, so that events that come close together travel
 /// together.
 const PACE: Duration = Duration::from_millis(1);
@@ -56,20 +58,11 @@ pub enum Encoded {
     End,
 }
 
-/// An event as followers get it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frame {
-    /// Its number in the stream.
-    pub seq: u64,
-    /// What is sent.
-    pub bytes: Bytes,
-}
-
 /// What a follower gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
     /// The next events, in order, without gap.
-    Frames(Vec<Frame>),
+    Events(Vec<Batch>),
     /// It did not keep up: these were dropped for it, and it goes on behind them.
     Gap {
         /// First dropped event.
@@ -182,10 +175,9 @@ impl Feed {
         loop {
             let after = self.ring().last();
             let page = self.page(after).await?;
-            let full = page.frames.len() == PAGE_EVENTS as usize;
-            let news = page.ended || !page.frames.is_empty();
+            let news = page.ended || !page.batches.is_empty();
             let mut ring = self.ring();
-            page.frames.into_iter().for_each(|frame| ring.push(frame));
+            page.batches.into_iter().for_each(|batch| ring.push(batch));
             if page.ended {
                 ring.end();
             }
@@ -193,7 +185,7 @@ impl Feed {
             if news {
                 self.news.send_replace(());
             }
-            if page.ended || !full {
+            if page.ended || !page.full {
                 return Ok(!page.ended);
             }
         }
@@ -202,16 +194,7 @@ impl Feed {
     /// The events behind a number, written out.
     async fn page(self: &Arc<Self>, after: u64) -> Result<Page, StoreError> {
         let feed = Arc::clone(self);
-        let read = move || match &feed.source {
-            Source::Stream(stream) => {
-                let rows = feed.store.snapshot()?.tail(stream, after, PAGE_EVENTS)?;
-                Ok(Page::of(&feed, stream, after, &rows))
-            }
-            Source::Family { prefix, read } => {
-                let mut read = read.lock().unwrap_or_else(PoisonError::into_inner);
-                Page::of_family(&feed, prefix, after, &mut read)
-            }
-        };
+        let read = move || Page::read(&feed, after);
         tokio::task::spawn_blocking(read).await.map_err(|error| StoreError::Engine {
             action: "read a stream",
             cause: error.to_string(),
@@ -221,61 +204,6 @@ impl Feed {
     fn pace(&self) -> Duration {
         let followers = u32::try_from(self.followers.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
         (PACE + PACE_PER_FOLLOWER.saturating_mul(followers)).min(PACE_MAX)
-    }
-}
-
-/// A piece of the log, written out.
-struct Page {
-    frames: Vec<Frame>,
-    ended: bool,
-}
-
-impl Page {
-    fn of(feed: &Feed, stream: &str, after: u64, rows: &[EventRow]) -> Self {
-        let mut page = Self { frames: Vec::with_capacity(rows.len()), ended: false };
-        for row in rows {
-            // Only the end of a stream takes events away, so a hole means that it has ended.
-            let expected = after + page.frames.len() as u64 + 1;
-            match (feed.encode)(stream, row) {
-                Encoded::Frame(bytes) if row.seq == expected => {
-                    page.frames.push(Frame { seq: row.seq, bytes });
-                }
-                Encoded::Frame(_) | Encoded::End => {
-                    page.ended = true;
-                    break;
-                }
-            }
-        }
-        page
-    }
-
-    /// What has come in any of the streams; the end of one is not the end of all.
-    fn of_family(
-        feed: &Feed,
-        prefix: &str,
-        after: u64,
-        read: &mut BTreeMap<String, u64>,
-    ) -> Result<Self, StoreError> {
-        let mut page = Self { frames: Vec::new(), ended: false };
-        let mut snapshot = feed.store.snapshot()?;
-        for stream in snapshot.streams(prefix)? {
-            let seen = read.get(&stream.name).copied().unwrap_or(0);
-            let room = PAGE_EVENTS as usize - page.frames.len();
-            if stream.seq <= seen || room == 0 {
-                continue;
-            }
-            let limit = u32::try_from(room).unwrap_or(PAGE_EVENTS);
-            let rows = snapshot.tail(&stream.name, seen, limit)?;
-            for row in &rows {
-                if let Encoded::Frame(bytes) = (feed.encode)(&stream.name, row) {
-                    let seq = after + page.frames.len() as u64 + 1;
-                    page.frames.push(Frame { seq, bytes });
-                }
-            }
-            let last = rows.last().map_or(stream.seq, |row| row.seq);
-            read.insert(stream.name, last);
-        }
-        Ok(page)
     }
 }
 
@@ -342,9 +270,9 @@ impl Follower {
     pub async fn next(&mut self) -> Result<News, StoreError> {
         loop {
             self.news.mark_unchanged();
-            let place = self.feed.ring().behind_number(self.after, BATCH_BYTES);
+            let place = self.feed.ring().behind_number(self.after);
             match place {
-                Place::Frames(frames) => return Ok(self.take(frames)),
+                Place::Events(batches) => return Ok(self.take(batches)),
                 Place::Ended => return Ok(News::End),
                 Place::Newest => {
                     self.live = true;
@@ -360,19 +288,19 @@ impl Follower {
                 }
                 Place::Lost { .. } => {
                     let page = self.feed.page(self.after).await?;
-                    return Ok(if page.frames.is_empty() {
+                    return Ok(if page.batches.is_empty() {
                         News::End
                     } else {
-                        self.take(page.frames)
+                        self.take(page.batches)
                     });
                 }
             }
         }
     }
 
-    fn take(&mut self, frames: Vec<Frame>) -> News {
-        self.after = frames.last().map_or(self.after, |frame| frame.seq);
-        News::Frames(frames)
+    fn take(&mut self, batches: Vec<Batch>) -> News {
+        self.after = batches.last().map_or(self.after, Batch::last);
+        News::Events(batches)
     }
 }
 

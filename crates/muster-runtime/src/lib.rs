@@ -24,6 +24,6 @@ mod writer;
 
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use engine::{Engine, ExecuteError, StoreFailure};
-pub use feed::{Encode, Encoded, Follower, Frame, News};
+pub use feed::{Batch, Encode, Encoded, Follower, News};
 pub use sheaf::Sheaf;
 pub use subscribe::{LAG_EVENTS_MAX, Subscription, Update};

@@ -48,7 +48,6 @@ mod worktree;
 
 use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use muster_core::{
     Documents, Refusal,
     run::{
@@ -62,7 +61,7 @@ use muster_core::{
         view::attention::Attention,
     },
 };
-use muster_store::{EventRow, StoreError};
+use muster_store::StoreError;
 use tokio::sync::{mpsc, oneshot};
 
 pub use artifacts::{ArtifactError, CHUNK_BYTES_MAX, Chunk};
@@ -81,7 +80,7 @@ pub use tools::{AnswerError, ToolAnswer};
 pub use worktree::{Merged, NotMerged, Worktree, WorktreeState, worktrees};
 
 use self::{lane::LaneOrder, schedule::Schedule, shared::Shared};
-use crate::{Encoded, Engine, Follower};
+use crate::Engine;
 
 /// How long the end of all runs may take (RUNS-REC-4).
 const SHUTDOWN_MAX: Duration = Duration::from_secs(9);
@@ -169,11 +168,6 @@ impl Runs {
         view: impl Fn(&Documents<Room>) -> Result<T, Refusal<Room>>,
     ) -> Result<T, AskError> {
         self.shared.engine.read::<Room, T>(&run.stream(), view)
-    }
-
-    /// Follows the events of a run behind a number, written as they are sent.
-    pub fn follow(&self, run: RunId, after: u64) -> Result<Follower, StoreError> {
-        self.shared.engine.follow(run.stream(), after, encode)
     }
 
     /// Reads a piece of an artifact's file; blocks.
@@ -273,13 +267,5 @@ impl Runs {
             tracing::warn!("some runs did not end in time; the next start recovers them");
         }
         self.shared.unlock();
-    }
-}
-
-/// An event as it is sent.
-fn encode(stream: &str, row: &EventRow) -> Encoded {
-    match RunId::of_stream(stream) {
-        Some(run) if row.kind != DELETED => Encoded::Frame(Bytes::from(lane::written(run, row))),
-        Some(_) | None => Encoded::End,
     }
 }

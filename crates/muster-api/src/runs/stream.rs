@@ -1,7 +1,6 @@
 //! The events of runs for readers that stay: what a connection is told besides them, and snapshots
 //! where something is missing (RUNS-WS).
 
-use bytes::Bytes;
 use muster_core::{
     Json,
     run::{
@@ -20,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{RunDesk, RunTold, seed};
+use super::{RunDesk, RunTold, frame::text_frame, seed};
 
 /// The event that ends a run.
 const RUN_DELETED: &str = "run.deleted";
@@ -81,7 +80,7 @@ impl RunDesk<'_> {
         })
     }
 
-    /// Follows a run behind a number, every event as the text that is sent.
+    /// Follows a run behind a number, every event as the [`text_frame`] that is sent.
     pub fn follow(self, run: RunId, after: u64) -> RunTold<Follower> {
         Ok(self.engine().follow(run.stream(), after, encode)?)
     }
@@ -123,5 +122,5 @@ fn encode(stream: &str, row: &EventRow) -> Encoded {
         return Encoded::End;
     };
     let line = Line { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body };
-    Encoded::Frame(Bytes::from(wire(run, line)))
+    Encoded::Frame(text_frame(&wire(run, line)).into())
 }

@@ -21,7 +21,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, Response, header},
 };
 use hyper::body::Frame;
-use muster_api::{Follower, News, StreamFrame};
+use muster_api::{Batch, Follower, News};
 use muster_core::session::{
     SessionId,
     stream::{Opening, Request},
@@ -112,7 +112,7 @@ impl Line {
             _ = self.stop.wait_for(|stopped| *stopped) => return None,
         };
         match news {
-            Ok(News::Frames(frames)) => Some(joined(frames)),
+            Ok(News::Events(batches)) => Some(joined(&batches)),
             Ok(News::Gap { from, to }) => self.gap(from, to).await,
             Ok(News::End) => None,
             Err(error) => {
@@ -133,15 +133,11 @@ impl Line {
     }
 }
 
-fn joined(mut frames: Vec<StreamFrame>) -> Bytes {
-    if frames.len() == 1
-        && let Some(only) = frames.pop()
-    {
-        return only.bytes;
+fn joined(batches: &[Batch]) -> Bytes {
+    match batches {
+        [only] => only.shared_bytes(),
+        several => several.iter().flat_map(Batch::bytes).copied().collect(),
     }
-    let mut piece = Vec::with_capacity(frames.iter().map(|frame| frame.bytes.len()).sum());
-    frames.iter().for_each(|frame| piece.extend_from_slice(&frame.bytes));
-    piece.into()
 }
 
 /// The pieces as a response's body.

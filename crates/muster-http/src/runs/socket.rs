@@ -9,28 +9,20 @@
 //! all readers of a run share, when the socket has room for it.
 
 mod line;
+mod upgrade;
 
 use std::sync::Arc;
 
-use axum::{
-    extract::{
-        State,
-        ws::{WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
-    },
-    response::IntoResponse as _,
-};
+use axum::extract::State;
 use muster_api::runs::{RunCode, RunFault, RunTold};
 use muster_core::run::{id::RunId, view::history::Filter};
 
-use self::line::Line;
+use self::{line::Line, upgrade::Upgrade};
 use super::{
     history::filter,
-    request::{Answer, Parameters, ask},
+    request::{Answer, Parameters, Unanswered, ask},
 };
-use crate::{
-    limits::{SOCKET_FRAME_BYTES_MAX, SOCKET_READ_BYTES},
-    site::Site,
-};
+use crate::site::Site;
 
 /// What a reader asks for.
 struct Wish {
@@ -61,28 +53,18 @@ impl Wish {
 pub(super) async fn open(
     State(site): State<Arc<Site>>,
     parameters: Parameters,
-    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+    upgrade: Result<Upgrade, Unanswered>,
 ) -> Answer {
     let wish = Wish::read(&parameters)?;
     let last_seq = match wish.run {
         Some(run) => Some(ask(&site, move |app| app.runs().last_seq(run)).await?),
         None => None,
     };
-    let plain = |_| {
-        let detail = "this address speaks WebSocket: ask for an upgrade";
-        RunFault::bad_value("upgrade", detail)
-    };
-    let upgrade = upgrade.map_err(plain)?;
+    let upgrade = upgrade?;
     let full = |_| RunFault::new(RunCode::LimitReached, "too many WebSockets are open");
     let place = Arc::clone(&site.sockets).try_acquire_owned().map_err(full)?;
-    // Larger than what is accepted, so that the reader is told before the connection breaks.
-    let upgrade = upgrade.max_message_size(16 * SOCKET_FRAME_BYTES_MAX);
-    // The buffer is cleared whenever it is looked whether the reader says something, so its size is
-    // what every batch costs besides; readers say little.
-    let upgrade = upgrade.read_buffer_size(SOCKET_READ_BYTES);
-    let response = upgrade.on_upgrade(move |socket| async move {
+    Ok(upgrade.accept(move |socket| async move {
         Line::new(site, wish, last_seq).run(socket).await;
         drop(place);
-    });
-    Ok(response.into_response())
+    }))
 }

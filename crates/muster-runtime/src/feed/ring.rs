@@ -1,18 +1,18 @@
-//! The newest frames of a stream, within bounds of number and size.
+//! The newest events of a stream, within bounds of number and size.
 
 use std::collections::VecDeque;
 
-use super::Frame;
+use super::batch::{BATCH_BYTES_MAX, Batch};
 
 /// Events that a follower may be behind.
-pub(super) const RING_EVENTS_MAX: usize = 1_024;
+pub(super) const RING_EVENTS_MAX: u64 = 1_024;
 /// Bytes that a follower may be behind.
 pub(super) const RING_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// The frames, oldest first and without gap.
+/// The events, oldest first and without gap.
 #[derive(Debug)]
 pub(super) struct Ring {
-    frames: VecDeque<Frame>,
+    batches: VecDeque<Batch>,
     bytes: usize,
     last: u64,
     ended: bool,
@@ -22,7 +22,7 @@ pub(super) struct Ring {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// These come next.
-    Frames(Vec<Frame>),
+    Events(Vec<Batch>),
     /// Nothing comes next yet.
     Newest,
     /// Nothing comes next any more.
@@ -37,7 +37,7 @@ pub(super) enum Place {
 impl Ring {
     /// An empty ring for what comes behind a number.
     pub(super) fn behind(last: u64) -> Self {
-        Self { frames: VecDeque::new(), bytes: 0, last, ended: false }
+        Self { batches: VecDeque::new(), bytes: 0, last, ended: false }
     }
 
     /// Number of the newest event.
@@ -45,17 +45,18 @@ impl Ring {
         self.last
     }
 
-    /// Takes the next frame in, and the oldest out while there is too much.
-    pub(super) fn push(&mut self, frame: Frame) {
-        self.last = frame.seq;
-        self.bytes += frame.bytes.len();
-        self.frames.push_back(frame);
-        // The newest one stays whatever its size.
-        while self.frames.len() > 1
-            && (self.frames.len() > RING_EVENTS_MAX || self.bytes > RING_BYTES_MAX)
+    /// Takes the next events in, and the oldest out while there is too much.
+    pub(super) fn push(&mut self, batch: Batch) {
+        self.last = batch.last();
+        self.bytes += batch.bytes().len();
+        self.batches.push_back(batch);
+        // The newest stay whatever their size.
+        while self.batches.len() > 1
+            && let Some(oldest) = self.batches.front()
+            && (self.bytes > RING_BYTES_MAX || oldest.last() < self.first_kept())
         {
-            let Some(oldest) = self.frames.pop_front() else { return };
-            self.bytes -= oldest.bytes.len();
+            self.bytes -= oldest.bytes().len();
+            self.batches.pop_front();
         }
     }
 
@@ -64,71 +65,91 @@ impl Ring {
         self.ended = true;
     }
 
-    /// What comes behind a number, about so many bytes of it.
-    pub(super) fn behind_number(&self, after: u64, batch_bytes: usize) -> Place {
+    /// What comes behind a number, as much of it as is sent at once.
+    pub(super) fn behind_number(&self, after: u64) -> Place {
         if after >= self.last {
             return if self.ended { Place::Ended } else { Place::Newest };
         }
-        let first = self.last + 1 - self.frames.len() as u64;
-        if after + 1 < first {
+        let first = self.batches.front().map_or(self.last + 1, Batch::first);
+        if after + 1 < first.max(self.first_kept()) {
             return if self.ended { Place::Ended } else { Place::Lost { last: self.last } };
         }
-        let at = usize::try_from(after + 1 - first).unwrap_or(usize::MAX);
+        let at = self.batches.partition_point(|batch| batch.last() <= after);
         let mut bytes = 0;
-        let fits = |frame: &&Frame| {
-            let fits = bytes < batch_bytes;
-            bytes += frame.bytes.len();
-            fits
+        let fits = |batch: &Batch| {
+            bytes += batch.bytes().len();
+            bytes <= BATCH_BYTES_MAX || bytes == batch.bytes().len()
         };
-        Place::Frames(self.frames.iter().skip(at).take_while(fits).cloned().collect())
+        let behind = self.batches.range(at..).filter_map(|batch| batch.behind(after));
+        Place::Events(behind.take_while(fits).collect())
+    }
+
+    /// Number of the oldest event that is still given; older ones may lie in the same batch.
+    fn first_kept(&self) -> u64 {
+        (self.last + 1).saturating_sub(RING_EVENTS_MAX)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
+    use super::{
+        super::batch::{BATCH_BYTES_MAX, Batches},
+        Place, RING_BYTES_MAX, RING_EVENTS_MAX, Ring,
+    };
 
-    use super::{Frame, Place, RING_BYTES_MAX, RING_EVENTS_MAX, Ring};
-
-    fn frame(seq: u64, bytes: usize) -> Frame {
-        Frame { seq, bytes: Bytes::from(vec![b'x'; bytes]) }
+    /// Adds a batch of so many events of one size.
+    fn push(ring: &mut Ring, count: u64, bytes: usize) {
+        let mut batches = Batches::behind(ring.last());
+        (0..count).for_each(|_| batches.push(&vec![b'x'; bytes]));
+        batches.finish().into_iter().for_each(|batch| ring.push(batch));
     }
 
-    fn seqs(place: Place) -> Vec<u64> {
+    fn numbers(place: Place) -> Vec<u64> {
         match place {
-            Place::Frames(frames) => frames.iter().map(|frame| frame.seq).collect(),
+            Place::Events(batches) => {
+                batches.iter().flat_map(|batch| batch.first()..=batch.last()).collect()
+            }
             Place::Newest | Place::Ended | Place::Lost { .. } => Vec::new(),
         }
     }
 
     #[test]
-    fn gives_what_comes_behind_a_number_in_batches() {
+    fn gives_what_comes_behind_a_number_as_much_as_is_sent_at_once() {
         let mut ring = Ring::behind(10);
-        assert_eq!(ring.behind_number(10, 100), Place::Newest);
-        assert_eq!(ring.behind_number(9, 100), Place::Lost { last: 10 });
-        for seq in 11..=14 {
-            ring.push(frame(seq, 40));
-        }
-        assert_eq!(seqs(ring.behind_number(10, 100)), [11, 12, 13]);
-        assert_eq!(seqs(ring.behind_number(13, 100)), [14]);
-        assert_eq!(ring.behind_number(14, 100), Place::Newest);
+        assert_eq!(ring.behind_number(10), Place::Newest);
+        assert_eq!(ring.behind_number(9), Place::Lost { last: 10 });
+        push(&mut ring, 2, 40);
+        push(&mut ring, 1, 40);
+        push(&mut ring, 1, BATCH_BYTES_MAX);
+        push(&mut ring, 1, 40);
+        assert_eq!(numbers(ring.behind_number(10)), [11, 12, 13]);
+        assert_eq!(numbers(ring.behind_number(11)), [12, 13]);
+        assert_eq!(numbers(ring.behind_number(13)), [14]);
+        assert_eq!(numbers(ring.behind_number(14)), [15]);
+        assert_eq!(ring.behind_number(15), Place::Newest);
         ring.end();
-        assert_eq!(seqs(ring.behind_number(13, 100)), [14]);
-        assert_eq!(ring.behind_number(14, 100), Place::Ended);
-        assert_eq!(ring.behind_number(3, 100), Place::Ended);
+        assert_eq!(numbers(ring.behind_number(14)), [15]);
+        assert_eq!(ring.behind_number(15), Place::Ended);
+        assert_eq!(ring.behind_number(3), Place::Ended);
     }
 
     #[test]
-    fn drops_the_oldest_beyond_its_number_and_its_size() {
+    fn gives_no_more_than_its_number_and_keeps_no_more_than_its_size() {
         let mut ring = Ring::behind(0);
-        let many = RING_EVENTS_MAX as u64;
-        (1..=many + 5).for_each(|seq| ring.push(frame(seq, 10)));
-        assert_eq!(ring.behind_number(4, 1), Place::Lost { last: many + 5 });
-        assert_eq!(seqs(ring.behind_number(5, 1)), [6]);
-        (many + 6..=many + 9).for_each(|seq| ring.push(frame(seq, RING_BYTES_MAX / 3)));
-        assert_eq!(ring.behind_number(many + 5, 1), Place::Lost { last: many + 9 });
-        assert_eq!(seqs(ring.behind_number(many + 6, usize::MAX)), [many + 7, many + 8, many + 9]);
-        ring.push(frame(many + 10, 2 * RING_BYTES_MAX));
-        assert_eq!(seqs(ring.behind_number(many + 9, 1)), [many + 10]);
+        push(&mut ring, 10, 10);
+        push(&mut ring, RING_EVENTS_MAX - 5, 10);
+        let last = RING_EVENTS_MAX + 5;
+        assert_eq!(ring.behind_number(4), Place::Lost { last });
+        assert_eq!(numbers(ring.behind_number(5))[0], 6);
+        push(&mut ring, 5, 10);
+        assert_eq!(ring.batches.len(), 2);
+        for _ in 0..4 {
+            push(&mut ring, 1, RING_BYTES_MAX / 3);
+        }
+        let last = ring.last();
+        assert_eq!(ring.behind_number(last - 4), Place::Lost { last });
+        assert_eq!(numbers(ring.behind_number(last - 3)), [last - 2]);
+        push(&mut ring, 1, 2 * RING_BYTES_MAX);
+        assert_eq!(numbers(ring.behind_number(last)), [last + 1]);
     }
 }

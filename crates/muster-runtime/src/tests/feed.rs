@@ -7,7 +7,7 @@ use muster_store::{EventRow, MemoryStore};
 use tokio::time::timeout;
 
 use super::{STREAM, create, over};
-use crate::{Encoded, Engine, Follower, News};
+use crate::{Batch, Encoded, Engine, Follower, News};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -28,10 +28,10 @@ async fn read_to(follower: &mut Follower, last: u64) -> Vec<u64> {
     let mut seen = Vec::new();
     while follower.position() < last {
         match news(follower).await {
-            News::Frames(frames) => {
-                for frame in frames {
-                    assert_eq!(frame.bytes, frame.seq.to_string());
-                    seen.push(frame.seq);
+            News::Events(batches) => {
+                for (seq, bytes) in batches.iter().flat_map(Batch::frames) {
+                    assert_eq!(bytes, seq.to_string().as_bytes());
+                    seen.push(seq);
                 }
             }
             other @ (News::Gap { .. } | News::End) => panic!("{other:?} before {last}"),

@@ -1,18 +1,28 @@
 //! One reader's connection: what is sent to it, what it says, and how it ends.
 
-use std::sync::Arc;
-
-use axum::{
-    body::Bytes,
-    extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket},
+use std::{
+    io::{self, IoSlice},
+    sync::Arc,
 };
-use futures_util::SinkExt as _;
-use muster_api::{Follower, News, StoreError, StreamFrame, runs::StreamWord};
+
+use axum::body::Bytes;
+use futures_util::{SinkExt as _, StreamExt as _};
+use muster_api::{
+    Batch, Follower, News, StoreError,
+    runs::{StreamWord, text_of},
+};
 use muster_core::run::id::RunId;
 use serde_json::Value;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::{
+    net::TcpStream,
+    time::{Instant, MissedTickBehavior, interval, timeout},
+};
+use tokio_tungstenite::tungstenite::{
+    self, Message, Utf8Bytes,
+    protocol::{CloseFrame, frame::coding::CloseCode},
+};
 
-use super::{super::request::ask, Wish};
+use super::{super::request::ask, Wish, upgrade::Socket};
 use crate::{
     limits::{
         SOCKET_FRAME_BYTES_MAX, SOCKET_GOODBYE_MAX, SOCKET_PING_EVERY, SOCKET_SILENCE_MAX,
@@ -50,7 +60,7 @@ enum Happened {
     /// The server stops.
     Stop,
     /// The reader says something, or leaves.
-    Said(Option<Result<Message, axum::Error>>),
+    Said(Option<Result<Message, tungstenite::Error>>),
     /// It is time to ask whether the reader is alive.
     Tick,
     /// There are events.
@@ -79,7 +89,7 @@ impl Line {
     }
 
     /// Sends until the reader leaves, the run ends or the server stops.
-    pub(super) async fn run(mut self, mut socket: WebSocket) {
+    pub(super) async fn run(mut self, mut socket: Socket) {
         let end = match self.converse(&mut socket).await {
             Ok(never) => match never {},
             Err(end) => end,
@@ -91,7 +101,7 @@ impl Line {
         }
     }
 
-    async fn converse(&mut self, socket: &mut WebSocket) -> Result<std::convert::Infallible, End> {
+    async fn converse(&mut self, socket: &mut Socket) -> Result<std::convert::Infallible, End> {
         let hello = StreamWord::hello(self.last_seq, self.wish.since, !self.wish.filter.is_empty());
         self.word(socket, hello).await?;
         let mut follower = self.begin(socket).await?;
@@ -109,7 +119,7 @@ impl Line {
             let happened = tokio::select! {
                 biased;
                 _ = &mut stopped => Happened::Stop,
-                said = socket.recv() => Happened::Said(said),
+                said = socket.next() => Happened::Said(said),
                 _ = ticks.tick() => Happened::Tick,
                 news = follower.next() => Happened::News(news),
             };
@@ -117,7 +127,7 @@ impl Line {
                 Happened::Stop => return Err(self.last_events(socket, &mut follower).await),
                 Happened::Said(said) => self.hear(socket, said).await?,
                 Happened::Tick => self.ping(socket).await?,
-                Happened::News(Ok(News::Frames(frames))) => self.events(socket, frames).await?,
+                Happened::News(Ok(News::Events(batches))) => self.events(socket, &batches).await?,
                 Happened::News(Ok(News::Gap { from, to })) => self.gap(socket, from, to).await?,
                 Happened::News(Ok(News::End)) => return Err(End::RunDeleted),
                 Happened::News(Err(error)) => {
@@ -129,15 +139,15 @@ impl Line {
     }
 
     /// What was written before the server stops is still sent, as far as there is time for it.
-    async fn last_events(&self, socket: &mut WebSocket, follower: &mut Follower) -> End {
+    async fn last_events(&self, socket: &mut Socket, follower: &mut Follower) -> End {
         let last = match self.wish.run {
             Some(run) => ask(&self.site, move |app| app.runs().last_seq(run)).await.unwrap_or(0),
             None => 0,
         };
         let sending = async {
             while follower.position() < last {
-                let Ok(News::Frames(frames)) = follower.next().await else { break };
-                self.events(socket, frames).await?;
+                let Ok(News::Events(batches)) = follower.next().await else { break };
+                self.events(socket, &batches).await?;
             }
             Ok::<_, End>(())
         };
@@ -148,7 +158,7 @@ impl Line {
     }
 
     /// Finds the place to begin at; a reader from the future gets the run as it is (RUNS-WS-5).
-    async fn begin(&mut self, socket: &mut WebSocket) -> Result<Follower, End> {
+    async fn begin(&mut self, socket: &mut Socket) -> Result<Follower, End> {
         let runs = self.site.app.runs();
         let (Some(run), Some(last)) = (self.wish.run, self.last_seq) else {
             return runs.follow_all().map_err(|_| End::Broken);
@@ -165,20 +175,20 @@ impl Line {
     }
 
     /// Sends a frame that is no event.
-    async fn word(&self, socket: &mut WebSocket, word: StreamWord) -> Sent {
+    async fn word(&self, socket: &mut Socket, word: StreamWord) -> Sent {
         let text = self.site.app.runs().word(self.wish.run, word).map_err(|_| End::Broken)?;
         send(socket, Message::Text(text.into())).await
     }
 
     /// The whole run; what is in it is not sent again.
-    async fn snapshot(&mut self, socket: &mut WebSocket, run: RunId) -> Sent {
+    async fn snapshot(&mut self, socket: &mut Socket, run: RunId) -> Sent {
         let asked = ask(&self.site, move |app| app.runs().snapshot_frame(run)).await;
         let (text, seq) = asked.map_err(|_| End::RunDeleted)?;
         self.floor = seq;
         send(socket, Message::Text(text.into())).await
     }
 
-    async fn gap(&mut self, socket: &mut WebSocket, from: u64, to: u64) -> Sent {
+    async fn gap(&mut self, socket: &mut Socket, from: u64, to: u64) -> Sent {
         let reason = "slow";
         let Some(run) = self.wish.run else {
             // Numbers of all runs together mean nothing to a reader.
@@ -190,22 +200,31 @@ impl Line {
         self.snapshot(socket, run).await
     }
 
-    /// Feeds everything that waits, then flushes once.
-    async fn events(&self, socket: &mut WebSocket, frames: Vec<StreamFrame>) -> Sent {
-        let wanted = frames.into_iter().filter(|frame| frame.seq > self.floor);
+    /// Events are written out already: everything that waits goes to the connection at once, as
+    /// it is, past the protocol, which has nothing of its own left to send.
+    async fn events(&self, socket: &mut Socket, batches: &[Batch]) -> Sent {
+        let wanted = self.wanted(batches);
         let sending = async {
-            for frame in wanted {
-                let Ok(text) = Utf8Bytes::try_from(frame.bytes) else { continue };
-                if self.wish.filter.admits_text(&text) {
-                    socket.feed(Message::Text(text)).await.map_err(|_| End::Left)?;
-                }
-            }
-            socket.flush().await.map_err(|_| End::Left)
+            socket.flush().await.map_err(|_| End::Left)?;
+            write_all(socket.get_ref(), wanted).await.map_err(|_| End::Left)
         };
         timeout(SOCKET_STALL_MAX, sending).await.unwrap_or(Err(End::Slow))
     }
 
-    async fn ping(&self, socket: &mut WebSocket) -> Sent {
+    /// The pieces of batches that this reader wants.
+    fn wanted<'a>(&self, batches: &'a [Batch]) -> Vec<IoSlice<'a>> {
+        let filter = &self.wish.filter;
+        let whole = |batch: &Batch| filter.is_empty() && batch.first() > self.floor;
+        if batches.iter().all(whole) {
+            return batches.iter().map(|batch| IoSlice::new(batch.bytes())).collect();
+        }
+        let frames = batches.iter().flat_map(Batch::frames).filter(|(seq, _)| *seq > self.floor);
+        let admitted =
+            frames.filter(|(_, frame)| text_of(frame).is_some_and(|text| filter.admits_text(text)));
+        admitted.map(|(_, frame)| IoSlice::new(frame)).collect()
+    }
+
+    async fn ping(&self, socket: &mut Socket) -> Sent {
         if self.heard.elapsed() > SOCKET_SILENCE_MAX {
             return Err(End::Slow);
         }
@@ -215,8 +234,8 @@ impl Line {
     /// What the reader says: signs of life, and pings of its own (RUNS-WS-7).
     async fn hear(
         &mut self,
-        socket: &mut WebSocket,
-        said: Option<Result<Message, axum::Error>>,
+        socket: &mut Socket,
+        said: Option<Result<Message, tungstenite::Error>>,
     ) -> Sent {
         let message = match said {
             None | Some(Ok(Message::Close(_))) => return Err(End::Left),
@@ -235,12 +254,13 @@ impl Line {
             | Message::Binary(_)
             | Message::Ping(_)
             | Message::Pong(_)
-            | Message::Close(_) => Ok(()),
+            | Message::Close(_)
+            | Message::Frame(_) => Ok(()),
         }
     }
 
     /// Says goodbye in the way that fits, and waits for the answer.
-    async fn part(&self, socket: &mut WebSocket, end: End) {
+    async fn part(&self, socket: &mut Socket, end: End) {
         let (reason, code) = match end {
             End::Left => return,
             End::RunDeleted => (Some("run_deleted"), RUN_DELETED),
@@ -254,9 +274,12 @@ impl Line {
         {
             return;
         }
-        let close = CloseFrame { code, reason: Utf8Bytes::from_static(reason.unwrap_or("")) };
+        let close = CloseFrame {
+            code: CloseCode::from(code),
+            reason: Utf8Bytes::from_static(reason.unwrap_or("")),
+        };
         if send(socket, Message::Close(Some(close))).await.is_ok() {
-            while let Some(Ok(_)) = socket.recv().await {}
+            while let Some(Ok(_)) = socket.next().await {}
         }
     }
 }
@@ -266,7 +289,21 @@ fn is_ping(text: &str) -> bool {
     parsed.is_ok_and(|value| value["type"] == "stream.ping")
 }
 
-async fn send(socket: &mut WebSocket, message: Message) -> Sent {
+/// Writes pieces one after the other, as many of them at once as the connection takes.
+async fn write_all(stream: &TcpStream, mut pieces: Vec<IoSlice<'_>>) -> io::Result<()> {
+    let mut left = &mut pieces[..];
+    while !left.is_empty() {
+        match stream.try_write_vectored(left) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut left, written),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => stream.writable().await?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+async fn send(socket: &mut Socket, message: Message) -> Sent {
     let sent = timeout(SOCKET_STALL_MAX, socket.send(message)).await;
-    sent.unwrap_or(Err(axum::Error::new(std::fmt::Error))).map_err(|_| End::Left)
+    sent.unwrap_or(Err(tungstenite::Error::ConnectionClosed)).map_err(|_| End::Left)
 }

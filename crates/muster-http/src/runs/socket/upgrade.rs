@@ -1,0 +1,102 @@
+//! From a request to a WebSocket (RFC 6455, section 4.2).
+//!
+//! The connection is taken out of HTTP as it is, so that whoever has events in the form in which
+//! they are sent can write them to it without a copy of its own.
+
+use axum::{
+    body::Body,
+    extract::FromRequestParts,
+    http::{
+        HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header, request::Parts,
+    },
+};
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+use muster_api::runs::RunFault;
+use tokio::net::TcpStream;
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        handshake::derive_accept_key,
+        protocol::{Role, WebSocketConfig},
+    },
+};
+
+use super::super::request::Unanswered;
+use crate::limits::{SOCKET_FRAME_BYTES_MAX, SOCKET_READ_BYTES};
+
+/// The version of the protocol that there is.
+const VERSION: &str = "13";
+
+/// A WebSocket over a connection of ours.
+pub(super) type Socket = WebSocketStream<TcpStream>;
+
+/// A request that asks for a WebSocket in the right words.
+pub(in crate::runs) struct Upgrade {
+    connection: OnUpgrade,
+    accept: HeaderValue,
+}
+
+impl<S: Sync> FromRequestParts<S> for Upgrade {
+    type Rejection = Unanswered;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Unanswered> {
+        let plain = || {
+            let detail = "this address speaks WebSocket: ask for an upgrade";
+            RunFault::bad_value("upgrade", detail)
+        };
+        let headers = &parts.headers;
+        let asks = parts.method == Method::GET
+            && lists(headers, header::CONNECTION, "upgrade")
+            && lists(headers, header::UPGRADE, "websocket")
+            && lists(headers, header::SEC_WEBSOCKET_VERSION, VERSION);
+        let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| asks).ok_or_else(plain)?;
+        let accept = HeaderValue::try_from(derive_accept_key(key.as_bytes()));
+        let accept = accept.map_err(|_| plain())?;
+        let connection = parts.extensions.remove::<OnUpgrade>().ok_or_else(plain)?;
+        Ok(Self { connection, accept })
+    }
+}
+
+/// Whether a header names this, alone or among others.
+fn lists(headers: &HeaderMap, name: HeaderName, value: &str) -> bool {
+    let texts = headers.get_all(name).into_iter().filter_map(|text| text.to_str().ok());
+    texts.flat_map(|text| text.split(',')).any(|text| text.trim().eq_ignore_ascii_case(value))
+}
+
+impl Upgrade {
+    /// Answers the request, and goes on with the connection when the answer is sent.
+    pub(super) fn accept<F>(self, talk: impl FnOnce(Socket) -> F + Send + 'static) -> Response<Body>
+    where
+        F: Future<Output = ()> + Send,
+    {
+        tokio::spawn(async move {
+            match self.connection.await {
+                Ok(upgraded) => match open(upgraded).await {
+                    Some(socket) => talk(socket).await,
+                    None => tracing::error!("a WebSocket over something else than TCP"),
+                },
+                Err(error) => tracing::debug!(%error, "a connection left before its WebSocket"),
+            }
+        });
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        let headers = response.headers_mut();
+        headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+        headers.insert(header::SEC_WEBSOCKET_ACCEPT, self.accept);
+        response
+    }
+}
+
+async fn open(upgraded: Upgraded) -> Option<Socket> {
+    let parts = upgraded.downcast::<TokioIo<TcpStream>>().ok()?;
+    // The buffer is cleared whenever it is looked whether the reader says something, so its size
+    // is what every batch costs besides; readers say little. What they say may be larger than what
+    // is accepted, so that they are told before the connection breaks.
+    let config = WebSocketConfig::default()
+        .read_buffer_size(SOCKET_READ_BYTES)
+        .max_message_size(Some(16 * SOCKET_FRAME_BYTES_MAX));
+    let (stream, begun) = (parts.io.into_inner(), parts.read_buf.into());
+    Some(WebSocketStream::from_partially_read(stream, begun, Role::Server, Some(config)).await)
+}
