@@ -85,6 +85,7 @@ enum Made {
 async fn made(shared: &Arc<Shared>, of: Bearer, wish: AgentWish) -> Result<Made, ToolError> {
     let Bearer { run, node } = of;
     let known = shared.view(run, move |docs| caller(docs, node)).await.map_err(unmade)?;
+    shared.settle(run, node).await;
     let tool = ToolId(shared.fresh());
     let outcome = shared.await_call(tool);
     let AgentWish { name, args } = wish;
@@ -129,6 +130,7 @@ pub(crate) async fn witness<T: Send + 'static>(
     let turn = shared.view(run, live).await.ok().flatten();
     let id = ToolId(shared.fresh()).to_string();
     if let Some(turn) = turn {
+        shared.settle(run, node).await;
         let tool = ProviderTool { id: id.clone(), name: wish.name, args: wish.args };
         shared.report(run, Ask::Report { turn, event: ProviderEvent::ToolProposed(tool) }).await;
         let event = ProviderEvent::ToolStarted { id: id.clone() };

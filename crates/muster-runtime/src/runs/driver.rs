@@ -60,6 +60,8 @@ pub(crate) enum Order {
     Decide(Box<Decision>),
     /// A call has its outcome.
     Answer(Box<ToolCompleted>),
+    /// Tell what the program has said so far, before something else of it is told.
+    Settle(oneshot::Sender<()>),
     /// Make the provider forget.
     Reset,
     /// End the session and its process.
@@ -150,10 +152,26 @@ impl Driver {
             Order::Finish { turn, manner } => self.finish(turn, manner).await,
             Order::Decide(decision) => self.decide(&decision).await,
             Order::Answer(completed) => self.answer(&completed).await,
+            Order::Settle(settled) => self.settle(settled).await,
             Order::Reset => self.reset().await,
             Order::Close if self.turn.is_some() => self.closes = true,
             Order::Close => self.leave().await,
             Order::Remove | Order::Stop(_) => {}
+        }
+    }
+
+    /// Tells all that was heard of the program (RUNS-EV-7). What it says meanwhile is not waited
+    /// for, so that one that never stops holds nobody up.
+    async fn settle(&mut self, settled: oneshot::Sender<()>) {
+        let waiting = self.open.as_ref().map_or(0, |open| open.signals.len());
+        for _ in 0..waiting {
+            let Some(open) = self.open.as_mut() else { break };
+            let Ok(signal) = open.signals.try_recv() else { break };
+            self.heard(signal).await;
+        }
+        self.flush().await;
+        if settled.send(()).is_err() {
+            tracing::debug!(node = %self.node, "a call did not wait for what was said before");
         }
     }
 

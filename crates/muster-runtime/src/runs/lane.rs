@@ -36,6 +36,8 @@ const SNAPSHOT_PAUSE: Duration = Duration::from_secs(5);
 pub(crate) enum LaneOrder {
     /// The log may have grown.
     Look,
+    /// Something else of a node is about to be told.
+    Settle(NodeId, oneshot::Sender<()>),
     /// This was left to do when the server started.
     Perform(Vec<Effect>),
     /// Everything ends: processes are closed, files are written.
@@ -93,6 +95,7 @@ impl Lane {
                         return self.vanish().await;
                     }
                 }
+                Some(LaneOrder::Settle(node, settled)) => self.order(node, Order::Settle(settled)),
                 Some(LaneOrder::Perform(effects)) => {
                     effects.into_iter().for_each(|effect| self.perform(effect));
                 }

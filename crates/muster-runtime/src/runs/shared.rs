@@ -13,7 +13,7 @@ use muster_core::{
         Ask, Command, Event, Rejection, Runs as Room,
         edge::Actor,
         event::ToolCompleted,
-        id::{RunId, Seed, ToolId, TurnId},
+        id::{NodeId, RunId, Seed, ToolId, TurnId},
         inbox::Item,
         prompt::Prompt,
     },
@@ -41,6 +41,8 @@ pub type AskError = ExecuteError<Rejection>;
 
 /// Pause before a write that the store refused is tried again.
 const STORE_PAUSE: Duration = Duration::from_millis(500);
+/// How long a call waits for what its program said before it.
+const SETTLE_MAX: Duration = Duration::from_secs(2);
 
 /// A prompt that is written and whose turn begins.
 pub(crate) struct Planned {
@@ -218,6 +220,16 @@ impl Shared {
             if lane.send(LaneOrder::Look).is_err() {
                 tracing::debug!(%run, "nobody follows the run any more");
             }
+        }
+    }
+
+    /// Waits until all is told that a node's program has said so far (RUNS-EV-7), within a bound.
+    pub(crate) async fn settle(&self, run: RunId, node: NodeId) {
+        let (settled, told) = oneshot::channel();
+        let lane = locked(&self.lanes).get(&run).cloned();
+        let asked = lane.map(|lane| lane.send(LaneOrder::Settle(node, settled)));
+        if matches!(asked, Some(Ok(()))) && tokio::time::timeout(SETTLE_MAX, told).await.is_err() {
+            tracing::warn!(%run, %node, "a call did not wait any longer for what was said before");
         }
     }
 

@@ -6,14 +6,15 @@ use muster_core::run::{
     Ask,
     approval::Verdict,
     command::{CallFiles, NodeInput, PermissionPatch, Resolve},
+    event::ToolResult,
     id::ApprovalId,
     node::{NodeStatus, PermissionsMode},
     turn::{PromptKind, TurnReason, TurnStatus},
 };
 use serde_json::Value;
 
-use super::{Stage, git, input, processes_of};
-use crate::runs::{AgentWish, Bearer};
+use super::{RunFields, Stage, git, input, processes_of};
+use crate::runs::{AgentWish, Bearer, Witnessed};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_turn_3_and_jsonl_2_a_message_is_answered() {
@@ -324,6 +325,33 @@ async fn runs_tool_5_a_call_over_mcp_waits_for_its_approval() {
     stage.resolve(approval, Verdict::Modified, Some(args)).await;
     let answer = call.await.unwrap();
     assert_eq!(answer.result, Some(Value::String("changed\n".to_owned())));
+    stage.ask(Ask::InterruptNode { node });
+    stage.ended(node, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_ev_7_what_was_said_before_a_call_is_told_before_it() {
+    // Text waits for longer than this test does, so that only a call can have it told.
+    let stage = Stage::set_with(|settings| settings.delta_flush_ms = 60_000, RunFields::default());
+    let stage = stage.await;
+    let node = stage.add("worker", "implementer");
+    stage.say(node, "say I look around first; sleep 60000");
+    stage.until("it works", |stage| stage.node(node).live_turn().is_some()).await;
+    let bearer = Bearer { run: stage.run, node };
+    let began = Instant::now();
+    let said = loop {
+        assert!(began.elapsed() < super::PATIENCE, "{}", stage.log());
+        let wish = AgentWish { name: "list_nodes".to_owned(), args: serde_json::Map::new() };
+        stage.runs.call_tool(bearer, wish.clone()).await;
+        if let Some(said) = stage.events_of("message.assistant.delta").pop() {
+            break said;
+        }
+        let witnessed = || (Witnessed { result: ToolResult::default(), error: None }, ());
+        stage.runs.witness_call(bearer, wish, witnessed).await.unwrap();
+    };
+    assert_eq!(said["delta"], "I look around first ");
+    let behind = |event: &Value| event["seq"].as_u64() > said["seq"].as_u64();
+    assert!(stage.events_of("tool.proposed").last().is_some_and(behind));
     stage.ask(Ask::InterruptNode { node });
     stage.ended(node, 1).await;
 }
