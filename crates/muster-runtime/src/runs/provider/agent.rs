@@ -9,6 +9,7 @@
 //!   program ── line ──►   │                       └─────► signals to the driver
 //! ```
 
+mod again;
 mod fresh;
 mod hooking;
 pub(in crate::runs) mod minute;
@@ -178,6 +179,8 @@ pub(super) enum Move {
     },
     /// Something was said that means nothing to us; it goes to the log.
     Stray(String),
+    /// A limit is reached, and there is room again at this second since 1970.
+    Limited(u64),
     /// Answer the program's hook.
     Permit {
         /// The program's id of the call.
@@ -259,6 +262,7 @@ impl Agent {
             opened: Some(opened),
             gate: Gate::default(),
             turn: None,
+            limited: None,
             hooking,
         };
         let reading = tokio::spawn(talk.until_the_end(ends.stdout, ordered));

@@ -105,6 +105,7 @@ fn line(one: &Move) -> String {
         }
         Move::Refuse { reason, detail } => format!("refused {} {detail}", reason.name()),
         Move::Stray(line) => format!("stray {line}"),
+        Move::Limited(at) => format!("limited until {at}"),
         Move::Permit { call, answer } => format!("permit {call} {answer:?}"),
     }
 }
@@ -184,6 +185,7 @@ fn said(moves: &[Move]) -> Vec<Value> {
         | Move::Open { .. }
         | Move::Refuse { .. }
         | Move::Stray(_)
+        | Move::Limited(_)
         | Move::Permit { .. } => None,
     };
     moves.iter().filter_map(line).collect()

@@ -361,5 +361,6 @@ fn reason(fault: &Fault) -> TurnReason {
     if fault.code == LOGIN_WANTED {
         return TurnReason::AuthRequired;
     }
-    prose::reason(None, &fault.words())
+    // Some give the status of their model as the code.
+    prose::reason(u64::try_from(fault.code).ok(), &fault.words())
 }

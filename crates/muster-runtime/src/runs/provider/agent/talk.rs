@@ -1,13 +1,14 @@
 //! A conversation with an agent: one task that owns its translator, hears every line and every
 //! order in turn, and does what the translator wants.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use muster_core::run::{
     approval::Resolution,
+    command::RetryHint,
     event::LogSource,
     id::TurnId,
-    provider::{ProviderCaps, ProviderEvent},
+    provider::{Outcome, ProviderCaps, ProviderEvent},
     turn::TurnReason,
 };
 use tokio::{
@@ -17,7 +18,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{Move, Prompt, Translator, hooking::Hooking, read_only};
+use super::{Move, Prompt, Translator, again, hooking::Hooking, read_only};
 use crate::runs::{
     process::{
         lines::{self, LINE_BYTES_MAX, Line},
@@ -63,6 +64,8 @@ pub(super) struct Talk {
     pub(super) gate: Gate,
     /// The turn in flight.
     pub(super) turn: Option<TurnId>,
+    /// When there is room again under a limit, in seconds since 1970.
+    pub(super) limited: Option<u64>,
     /// The program's hook, where it has one.
     pub(super) hooking: Option<Hooking>,
 }
@@ -139,6 +142,7 @@ impl Talk {
                 }
                 Move::Refuse { reason, detail } => self.open(Err(OpenFailure { reason, detail })),
                 Move::Stray(line) => self.stray(&line).await,
+                Move::Limited(at) => self.limited = Some(at),
                 Move::Permit { call, answer } => {
                     if let Some(hooking) = &mut self.hooking {
                         hooking.answer(&call, answer);
@@ -161,10 +165,29 @@ impl Talk {
         if matches!(event, ProviderEvent::TurnEnded(_)) {
             self.turn = None;
         }
+        let signal = if let ProviderEvent::TurnEnded(Outcome::Failed { reason, detail }) = event {
+            let retry = self.hint(reason, detail.as_deref().unwrap_or_default());
+            Signal::Failed { turn, reason, detail, retry }
+        } else {
+            Signal::Said { turn, event }
+        };
         // Whoever does not listen any more closes the session.
-        if self.signals.send(Signal::Said { turn, event }).await.is_err() {
+        if self.signals.send(signal).await.is_err() {
             tracing::trace!("something was said that nobody waits for");
         }
+    }
+
+    /// When a model that refused for a limit can be asked again: as it was told with the failure,
+    /// else with the limit.
+    fn hint(&self, reason: TurnReason, words: &str) -> RetryHint {
+        if reason != TurnReason::RateLimited {
+            return RetryHint::default();
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let limited = || self.limited.and_then(|at| again::until(at, now));
+        let wait = again::in_words(words).or_else(limited);
+        let ms = wait.map(|wait| u32::try_from(wait.as_millis()).unwrap_or(u32::MAX));
+        RetryHint { useless: false, after_ms: ms }
     }
 
     fn open(&mut self, outcome: Result<Established, OpenFailure>) {

@@ -327,9 +327,11 @@ impl Translator for Claude {
                 moves.push(Move::Tell(ProviderEvent::Beat));
                 moves
             }
+            Said::RateLimitEvent(limit) => {
+                limit.resets_at().map(Move::Limited).into_iter().collect()
+            }
             Said::StreamEvent { parent_tool_use_id: Some(_), .. }
             | Said::ConversationReset {}
-            | Said::RateLimitEvent {}
             | Said::KeepAlive {}
             | Said::AuthStatus {}
             | Said::ToolUseSummary {} => Vec::new(),

@@ -7,6 +7,8 @@ use muster_core::run::event::TokenUsage;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::limit::OfLimit;
+
 /// A line of the program.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -47,7 +49,7 @@ pub(super) enum Said {
         parent_tool_use_id: Option<String>,
     },
     ConversationReset {},
-    RateLimitEvent {},
+    RateLimitEvent(OfLimit),
     KeepAlive {},
     AuthStatus {},
     ToolUseSummary {},

@@ -1,5 +1,6 @@
 //! What codex says, and what it is told.
 
+mod ending;
 mod hooked;
 
 use std::collections::BTreeMap;
@@ -12,14 +13,14 @@ use muster_core::run::{
 };
 use serde_json::{Map, Value};
 
-use self::hooked::Hooked;
+use self::{ending::Limits, hooked::Hooked};
 use super::{
     MUSTER,
     items::{self, Call},
     wire::{
         Config, Decision, Elicitation, ElicitationAnswer, Failure, Initialize, Item, OfItem,
         OfThread, OfTurn, OnThread, Piece, Planned, Question, Resolved, SandboxPolicy, StartTurn,
-        Text, Thread, Turn, Used,
+        Text, Thread, Used,
     },
 };
 use crate::runs::{
@@ -166,8 +167,8 @@ impl Codex {
     }
 
     fn noticed(&mut self, method: &str, params: Value, line: &str) -> Vec<Move> {
-        // What is told outside of a turn was told before.
-        if !self.in_turn && items::is_known(method) {
+        // What is told outside of a turn was told before, but for limits.
+        if !self.in_turn && items::is_known(method) && !method.starts_with("account/") {
             return Vec::new();
         }
         let told = match method {
@@ -187,6 +188,10 @@ impl Codex {
                 let (model, usage) = (self.setting.model.clone(), used.last());
                 vec![Move::Tell(ProviderEvent::Usage { model, usage })]
             }),
+            "account/rateLimits/updated" => {
+                let limited = |limits: Limits| limits.resets_at().map(Move::Limited);
+                rpc::shaped(params).map(|limits| limited(limits).into_iter().collect())
+            }
             "turn/started" => rpc::shaped(params).map(|OfTurn { turn }| self.begun(turn.id)),
             "turn/completed" => rpc::shaped(params).map(|OfTurn { turn }| self.turn_ended(turn)),
             "error" => rpc::shaped(params).map(|failure: Failure| {
@@ -271,42 +276,6 @@ impl Codex {
             }
             _ => vec![Move::Say(self.caller.decline(id))],
         }
-    }
-
-    fn turn_ended(&mut self, turn: Turn) -> Vec<Move> {
-        if !self.in_turn {
-            return Vec::new();
-        }
-        let outcome = match (turn.status.as_str(), turn.error) {
-            ("completed", _) => Outcome::Completed,
-            ("interrupted", _) => Outcome::Interrupted,
-            (_, error) => {
-                let kind = error.as_ref().map(|error| error.codex_error_info.to_string());
-                let detail = error.map(|error| error.message);
-                let words = format!("{kind:?} {}", detail.as_deref().unwrap_or_default());
-                Outcome::Failed { reason: prose::reason(None, &words), detail }
-            }
-        };
-        let mut moves = Vec::new();
-        if outcome == Outcome::Interrupted {
-            let thread = OnThread { thread_id: &self.thread, turn_id: None };
-            let clean = "thread/backgroundTerminals/clean";
-            moves.push(Move::Say(self.caller.ask(Asked::Other, clean, &thread)));
-        }
-        moves.extend(self.ended(outcome));
-        moves
-    }
-
-    fn ended(&mut self, outcome: Outcome) -> Vec<Move> {
-        self.in_turn = false;
-        self.interrupts = false;
-        self.turn = None;
-        self.questions.clear();
-        self.proposed.clear();
-        let mut moves = self.hooks_end();
-        moves.extend(tell(self.calls.end()));
-        moves.push(Move::Tell(ProviderEvent::TurnEnded(outcome)));
-        moves
     }
 }
 

@@ -214,3 +214,16 @@ fn a_message_is_told_once_whether_it_was_streamed_or_not() {
     }
     assert_eq!(text, "a\n\nan error of the program itself");
 }
+
+#[test]
+fn runs_turn_7_a_limit_says_when_there_is_room_again() {
+    let mut claude = open(Gated);
+    let mut told = |status: &str| {
+        let limit = json!({"status": status, "resetsAt": 1_778_565_600, "isUsingOverage": false});
+        let line = json!({"type": "rate_limit_event", "rate_limit_info": limit});
+        claude.hear(&line.to_string())
+    };
+    assert_eq!(told("rejected"), [Move::Limited(1_778_565_600)]);
+    assert_eq!((told("allowed"), told("allowed_warning")), (Vec::new(), Vec::new()));
+    assert_eq!(claude.hear(r#"{"type":"rate_limit_event"}"#), []);
+}

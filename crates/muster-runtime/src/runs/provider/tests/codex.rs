@@ -4,6 +4,7 @@ use muster_core::run::{
     approval::Verdict,
     node::PermissionsMode::{self, Gated, Skip},
     provider::{Outcome, ProviderEvent, SandboxAbility},
+    turn::TurnReason,
 };
 use serde_json::{Value, json};
 
@@ -226,4 +227,27 @@ fn unknown_messages_are_counted_and_unknown_requests_declined() {
     let ended = json!({"turn": {"id": "tu", "status": "completed", "new": 1}});
     let told = events(codex.hear(&notice("turn/completed", &ended)));
     assert_eq!(told, [ProviderEvent::TurnEnded(Outcome::Completed)]);
+}
+
+#[test]
+fn runs_turn_7_limits_that_are_used_up_say_when_there_is_room_again() {
+    let mut codex = open(Gated);
+    let mut told = |primary: &Value, secondary: &Value| {
+        let limits = json!({"rateLimits": {"primary": primary, "secondary": secondary}});
+        codex.hear(&notice("account/rateLimits/updated", &limits))
+    };
+    let (used_up, free) = (
+        |at: u64| json!({"usedPercent": 100, "windowDurationMins": 300, "resetsAt": at}),
+        json!({"usedPercent": 42.5, "windowDurationMins": 10_080, "resetsAt": 3_000}),
+    );
+    assert_eq!(told(&used_up(1_000), &free), [Move::Limited(1_000)]);
+    assert_eq!(told(&used_up(1_000), &used_up(2_000)), [Move::Limited(2_000)]);
+    assert_eq!((told(&free, &free), told(&Value::Null, &Value::Null)), (vec![], vec![]));
+    begin(&mut *codex);
+    let kind = json!({"responseTooManyFailedAttempts": {"httpStatusCode": 429}});
+    let error = json!({"message": "exceeded retry limit", "codexErrorInfo": kind});
+    let turn = json!({"turn": {"id": "tu", "status": "failed", "error": error}});
+    let ended = events(codex.hear(&notice("turn/completed", &turn))).pop();
+    let (reason, detail) = (TurnReason::RateLimited, Some("exceeded retry limit".to_owned()));
+    assert_eq!(ended, Some(ProviderEvent::TurnEnded(Outcome::Failed { reason, detail })));
 }

@@ -1,0 +1,28 @@
+//! What claude says of the limit of its account.
+
+use serde::Deserialize;
+
+/// What stands in a limit that is used up.
+const USED_UP: &str = "rejected";
+
+/// A line about the limit.
+#[derive(Deserialize)]
+pub(super) struct OfLimit {
+    #[serde(default)]
+    rate_limit_info: Limit,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Limit {
+    status: String,
+    /// In seconds since 1970.
+    resets_at: Option<u64>,
+}
+
+impl OfLimit {
+    /// When there is room again, if there is none now.
+    pub(super) fn resets_at(self) -> Option<u64> {
+        self.rate_limit_info.resets_at.filter(|_| self.rate_limit_info.status == USED_UP)
+    }
+}

@@ -1,0 +1,91 @@
+//! How turns of codex end, and what it says of limits.
+
+use muster_core::run::provider::{Outcome, ProviderEvent};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    super::wire::{OnThread, Turn},
+    Asked, Codex,
+};
+use crate::runs::provider::agent::{Move, prose, tell};
+
+/// The share of a limit that nothing is left of, in percent.
+const USED_UP: f64 = 100.0;
+
+/// How much of its limits an account has used.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Limits {
+    #[serde(default)]
+    rate_limits: Windows,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Windows {
+    primary: Option<Window>,
+    secondary: Option<Window>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Window {
+    used_percent: f64,
+    resets_at: Option<u64>,
+}
+
+impl Limits {
+    /// When nothing that is used up is left, in seconds since 1970.
+    pub(super) fn resets_at(self) -> Option<u64> {
+        let windows = [self.rate_limits.primary, self.rate_limits.secondary];
+        let used_up = windows.into_iter().flatten().filter(|one| one.used_percent >= USED_UP);
+        used_up.filter_map(|window| window.resets_at).max()
+    }
+}
+
+/// The status that the model answered with; the kind of a failure is a word, or an object with one
+/// whose fields say more.
+fn status(kind: &Value) -> Option<u64> {
+    let mut details = kind.as_object()?.values();
+    details.find_map(|fields| fields.get("httpStatusCode")?.as_u64())
+}
+
+impl Codex {
+    pub(super) fn turn_ended(&mut self, turn: Turn) -> Vec<Move> {
+        if !self.in_turn {
+            return Vec::new();
+        }
+        let outcome = match (turn.status.as_str(), turn.error) {
+            ("completed", _) => Outcome::Completed,
+            ("interrupted", _) => Outcome::Interrupted,
+            (_, error) => {
+                let kind = error.as_ref().map(|error| &error.codex_error_info);
+                let (status, kind) = (kind.and_then(status), kind.map(Value::to_string));
+                let detail = error.map(|error| error.message);
+                let words = format!("{kind:?} {}", detail.as_deref().unwrap_or_default());
+                Outcome::Failed { reason: prose::reason(status, &words), detail }
+            }
+        };
+        let mut moves = Vec::new();
+        if outcome == Outcome::Interrupted {
+            let thread = OnThread { thread_id: &self.thread, turn_id: None };
+            let clean = "thread/backgroundTerminals/clean";
+            moves.push(Move::Say(self.caller.ask(Asked::Other, clean, &thread)));
+        }
+        moves.extend(self.ended(outcome));
+        moves
+    }
+
+    pub(super) fn ended(&mut self, outcome: Outcome) -> Vec<Move> {
+        self.in_turn = false;
+        self.interrupts = false;
+        self.turn = None;
+        self.questions.clear();
+        self.proposed.clear();
+        let mut moves = self.hooks_end();
+        moves.extend(tell(self.calls.end()));
+        moves.push(Move::Tell(ProviderEvent::TurnEnded(outcome)));
+        moves
+    }
+}
