@@ -76,6 +76,18 @@ impl Stage {
     }
 }
 
+/// An agent whose call is denied ends it with the reason, and its turn goes on.
+async fn a_call_is_denied(provider: Provider, agent: &str) {
+    let case = (agent, "gated_denied");
+    let (stage, node) = Stage::with_agent(provider, case, PermissionsMode::Gated).await;
+    stage.say(node, "go");
+    stage.answer_question(node, Verdict::Denied, None).await;
+    let turns = stage.ended(node, 1).await;
+    assert_eq!(turns[0].status, Some(TurnStatus::Completed), "{}", stage.log());
+    let steps = stage.steps();
+    assert!(steps[3].contains("denied: another way") && steps.len() == 4, "{steps:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn claude_asks_and_makes_the_call_with_other_arguments() {
     let case = ("claude", "gated_modified");
@@ -105,14 +117,7 @@ async fn claude_asks_and_makes_the_call_with_other_arguments() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn claude_is_told_why_a_call_is_denied_and_its_turn_goes_on() {
-    let case = ("claude", "gated_denied");
-    let (stage, node) = Stage::with_agent(Provider::Claude, case, PermissionsMode::Gated).await;
-    stage.say(node, "go");
-    stage.answer_question(node, Verdict::Denied, None).await;
-    let turns = stage.ended(node, 1).await;
-    assert_eq!(turns[0].status, Some(TurnStatus::Completed), "{}", stage.log());
-    let steps = stage.steps();
-    assert!(steps[3].contains("denied: another way") && steps.len() == 4, "{steps:?}");
+    a_call_is_denied(Provider::Claude, "claude").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -214,14 +219,7 @@ async fn codex_is_interrupted_while_a_command_runs() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn gemini_says_nothing_of_a_denied_call_and_it_is_completed_all_the_same() {
-    let case = ("gemini", "gated_denied");
-    let (stage, node) = Stage::with_agent(Provider::Gemini, case, PermissionsMode::Gated).await;
-    stage.say(node, "go");
-    stage.answer_question(node, Verdict::Denied, None).await;
-    let turns = stage.ended(node, 1).await;
-    assert_eq!(turns[0].status, Some(TurnStatus::Completed), "{}", stage.log());
-    let steps = stage.steps();
-    assert!(steps[3].contains("denied: another way") && steps.len() == 4, "{steps:?}");
+    a_call_is_denied(Provider::Gemini, "gemini").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
