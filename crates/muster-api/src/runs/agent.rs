@@ -1,6 +1,8 @@
 //! Calls of agents that bear the token of their node: task and todo tools, made in the name of the
 //! node's session (RUNS-TIE-3). The tools of runs are the runtime's.
 
+use std::path::Path;
+
 use muster_core::{
     Documents,
     run::{
@@ -9,7 +11,7 @@ use muster_core::{
         lookup,
     },
     session::SessionId,
-    tasks::id::WorkspaceId,
+    tasks::id::{WORKSPACE_CHARS_MAX, WorkspaceId},
 };
 use muster_runtime::runs::{AgentWish, Bearer, Witnessed};
 use serde_json::{Value, json};
@@ -21,7 +23,8 @@ impl RunDesk<'_> {
     /// Calls an operation for the agent of a node: in the workspace of its run and about its task,
     /// unless the call says otherwise; what it changes is told in its session.
     pub fn call_for(self, bearer: Bearer, wish: AgentWish) -> RunTold<Envelope> {
-        let standpoint = self.read(bearer.run, |docs| standpoint(docs, bearer))?;
+        let default = self.0.default_workspace();
+        let standpoint = self.read(bearer.run, |docs| standpoint(docs, bearer, default))?;
         let AgentWish { name, mut args } = wish;
         let row = self.0.registry().get(&name);
         let takes_place =
@@ -33,16 +36,29 @@ impl RunDesk<'_> {
     }
 }
 
+/// Whom an agent stands for. Its workspace is that of its run, else the server's, else the one that
+/// is named after the directory of the run.
 fn standpoint(
     docs: &Documents<Runs>,
     bearer: Bearer,
+    default: Option<&WorkspaceId>,
 ) -> Result<Standpoint, muster_core::Refusal<Runs>> {
     let (run, node) = (lookup::run(docs)?, lookup::node(docs, bearer.node)?);
     let session = node.muster_session_id.to_string();
     let session = SessionId::of(&session)
         .unwrap_or_else(|| unreachable!("a UUID is a session id: {session}"));
     let workspace = run.workspace.as_deref().and_then(|name| name.parse::<WorkspaceId>().ok());
+    let workspace = workspace.or_else(|| default.cloned()).or_else(|| named_after(&run.cwd));
     Ok(Standpoint { session, workspace, task: node.task_id.or(run.task_id) })
+}
+
+/// The workspace that a directory gives its name to; nothing if no letter of it can be used.
+fn named_after(directory: &str) -> Option<WorkspaceId> {
+    let name = Path::new(directory).file_name()?.to_string_lossy();
+    let usable = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+    let name: String = name.chars().map(|c| if usable(c) { c } else { '-' }).collect();
+    let name = name.trim_start_matches(['.', '_', '-']);
+    name[..name.len().min(WORKSPACE_CHARS_MAX)].parse().ok()
 }
 
 /// What the log of a run keeps of such a call.
@@ -64,4 +80,19 @@ pub fn witnessed(answer: Result<&Envelope, &RunFault>) -> Witnessed {
             .and_then(|code| code.as_str().map(str::to_owned)),
     });
     Witnessed { result, error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named_after;
+
+    #[test]
+    fn a_directory_gives_a_workspace_its_name() {
+        let named = |directory: &str| named_after(directory).map(|name| name.to_string());
+        assert_eq!(named("/home/me/shop").as_deref(), Some("shop"));
+        assert_eq!(named("/home/me/My Shop (2)/").as_deref(), Some("My-Shop--2-"));
+        assert_eq!(named("/tmp/.hidden").as_deref(), Some("hidden"));
+        assert_eq!(named(&format!("/{}", "x".repeat(300))).unwrap().len(), 128);
+        assert_eq!((named("/"), named("/...")), (None, None));
+    }
 }

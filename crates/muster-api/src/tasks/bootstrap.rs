@@ -50,7 +50,8 @@ impl Operation for TasksBootstrap {
     type Response = Bootstrapped;
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
-        let setup = self.task.setup(self.parent, Parent::Focus, None)?;
+        let otherwise = Parent::Focus(call.bound(&self.workspace));
+        let setup = self.task.setup(self.parent, otherwise, None)?;
         let workspace = self.workspace.clone();
         call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
             let made = setup.make(draft, &workspace)?;
@@ -133,7 +134,7 @@ impl Operation for TasksScaffold {
             target: self.target,
             plan_title: self.plan_title,
         };
-        let parent = choice.check(None, Parent::Focus)?;
+        let parent = choice.check(None, Parent::Focus(call.bound(&self.workspace)))?;
         let Some(template) = Template::named(&self.template) else {
             return Err(crate::refusals::unknown_template(&self.template));
         };
@@ -145,7 +146,7 @@ impl Operation for TasksScaffold {
         let (workspace, title) = (self.workspace.clone(), self.title.0);
         let key = self.repeatable.idempotency_key;
         if template.kind() == EntityKind::Plan {
-            if !matches!(parent, Parent::Focus) {
+            if !matches!(parent, Parent::Focus(_)) {
                 return Err(invalid("parent", Reason::Conflict, "no parent for a plan"));
             }
             return call.write(&self.workspace, key, move |draft| {

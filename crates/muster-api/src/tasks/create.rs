@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     groups::{ParentPlan, Repeatable},
     respond::{StepName, added_steps, first, shown},
+    setup::parent_plan,
     steps::{ProofModeChanges, StepInput},
 };
 use crate::{
@@ -93,7 +94,8 @@ impl Operation for TasksCreate {
                 call.write(&workspace, key, move |draft| create_plan(draft, &scope, &create))
             }
             EntityKind::Task => {
-                let new = self.task(parent)?;
+                let bound = call.bound(&workspace);
+                let new = self.task(parent, bound)?;
                 call.write(&workspace, key, move |draft| create_task(draft, &scope, &new))
             }
         }
@@ -103,6 +105,8 @@ impl Operation for TasksCreate {
 /// A task and its steps, as asked for.
 struct NewTask {
     parent: Option<PlanId>,
+    /// The task that the caller is bound to.
+    bound: Option<TaskId>,
     title: String,
     description: Option<String>,
     steps: Option<Vec<StepInput>>,
@@ -124,7 +128,7 @@ impl TasksCreate {
         })
     }
 
-    fn task(self, parent: Option<PlanId>) -> Result<NewTask, Failure> {
+    fn task(self, parent: Option<PlanId>, bound: Option<TaskId>) -> Result<NewTask, Failure> {
         if self.contract.is_some() {
             return Err(not_for("contract", "task"));
         }
@@ -133,6 +137,7 @@ impl TasksCreate {
         }
         Ok(NewTask {
             parent,
+            bound,
             title: self.title.0,
             description: self.description.and_then(Prose::stored),
             steps: self.steps,
@@ -166,7 +171,7 @@ fn create_task(
     workspace: &WorkspaceId,
     new: &NewTask,
 ) -> Result<Reply, Refusal<Tasks>> {
-    let parent = lookup::parent_plan(draft.documents(), new.parent)?;
+    let parent = parent_plan(draft, new.parent, new.bound)?;
     let (title, description) = (new.title.clone(), new.description.clone());
     let create = Command::CreateTask(CreateTask { parent, title, description });
     let event = shown(first(draft.apply(&create)?));

@@ -134,7 +134,7 @@ impl Operation for TasksMacroCreateDone {
         let workspace = call.workspace(self.workspace)?;
         gate_ready(&self.steps)?;
         let setup = Setup {
-            parent: self.parent.check(None, Parent::Focus)?,
+            parent: self.parent.check(None, Parent::Focus(call.bound(&workspace)))?,
             title: self.task_title.0,
             description: self.description.and_then(Prose::stored),
             steps: self.steps,

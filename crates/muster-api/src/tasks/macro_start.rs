@@ -63,7 +63,8 @@ impl Operation for TasksMacroStart {
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let workspace = call.workspace(self.workspace)?;
         let frames_itself = self.task.frames_itself();
-        let mut setup = self.task.setup(self.parent, Parent::FocusOrInbox, Some(EVERYDAY))?;
+        let otherwise = Parent::FocusOrInbox(call.bound(&workspace));
+        let mut setup = self.task.setup(self.parent, otherwise, Some(EVERYDAY))?;
         if frames_itself {
             setup.think = own_frame(&setup.title, setup.description.as_deref());
         }

@@ -41,10 +41,11 @@ pub(crate) enum Parent {
     Plan(PlanId),
     /// Under a new plan, maybe with a checklist.
     New(String, Option<&'static Template>),
-    /// Under the focused plan or the focused task's plan.
-    Focus,
+    /// Under the plan of the task that the caller is bound to, else under the focused plan or the
+    /// focused task's plan.
+    Focus(Option<TaskId>),
     /// The same, else under the inbox.
-    FocusOrInbox,
+    FocusOrInbox(Option<TaskId>),
 }
 
 /// Selects or makes the plan of a new task.
@@ -206,10 +207,10 @@ impl Setup {
 impl Parent {
     fn resolve(&self, draft: &mut Draft<'_, Tasks>) -> Result<(PlanId, bool), Refusal<Tasks>> {
         match self {
-            Self::Plan(id) => Ok((lookup::parent_plan(draft.documents(), Some(*id))?, false)),
+            Self::Plan(id) => Ok((parent_plan(draft, Some(*id), None)?, false)),
             Self::New(title, template) => Ok((create_plan(draft, title, None, *template)?, true)),
-            Self::Focus => Ok((lookup::parent_plan(draft.documents(), None)?, false)),
-            Self::FocusOrInbox => match lookup::parent_plan(draft.documents(), None) {
+            Self::Focus(bound) => Ok((parent_plan(draft, None, *bound)?, false)),
+            Self::FocusOrInbox(bound) => match parent_plan(draft, None, *bound) {
                 Ok(id) => Ok((id, false)),
                 Err(Refusal::Rejected(rejection)) if *rejection == Rejection::ParentMissing => {
                     inbox(draft)
@@ -217,6 +218,19 @@ impl Parent {
                 Err(refusal) => Err(refusal),
             },
         }
+    }
+}
+
+/// The plan that a new task goes under: the one named, else that of the task which the caller is
+/// bound to (RUNS-TIE-3), else that of the focus (TASKS-PAR-1).
+pub(crate) fn parent_plan(
+    draft: &Draft<'_, Tasks>,
+    named: Option<PlanId>,
+    bound: Option<TaskId>,
+) -> Result<PlanId, Refusal<Tasks>> {
+    match (named, bound) {
+        (None, Some(task)) => lookup::plan_of(draft.documents(), task.into()),
+        (named, _) => lookup::parent_plan(draft.documents(), named),
     }
 }
 

@@ -88,9 +88,13 @@ impl Call<'_> {
 
     /// What a call is about: what it names, else what its caller is bound to (RUNS-TIE-3).
     pub(crate) fn wanted(&self, workspace: &WorkspaceId, named: Option<EntityId>) -> Wanted {
+        Wanted { named, bound: self.bound(workspace).map(EntityId::Task) }
+    }
+
+    /// The task that the caller is bound to, if it is in this workspace.
+    pub(crate) fn bound(&self, workspace: &WorkspaceId) -> Option<TaskId> {
         let here = self.app.default_workspace() == Some(workspace);
-        let bound = self.app.bound_task().filter(|_| here).map(EntityId::Task);
-        Wanted { named, bound }
+        self.app.bound_task().filter(|_| here)
     }
 
     /// The workspace named, else the default one (TASKS-WS-2).

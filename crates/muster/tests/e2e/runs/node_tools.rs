@@ -61,6 +61,13 @@ fn task(server: &ServerProcess) -> String {
     first
 }
 
+/// The plan of the task with this title.
+fn plan_of(server: &ServerProcess, title: &str) -> Value {
+    let context = server.call("tasks_context", &json!({"workspace": "team"})).unwrap().1;
+    let rows = context["result"]["tasks"].as_array().unwrap();
+    rows.iter().find(|row| row["title"] == title).unwrap()["parent"].clone()
+}
+
 fn token_opens(server: &ServerProcess, token: &str) -> u16 {
     let request = Request::new("GET", "/api/agent/tools");
     let request = request.header("Authorization", &format!("Bearer {token}"));
@@ -88,6 +95,7 @@ fn runs_tie_3_and_tool_1_and_tool_6_an_agent_works_through_the_server_it_is_give
             ("send_handoff", json!({"to": "nobody", "message": "lost"})),
             ("spawn_node", json!({"label": "x", "role": "implementer"})),
             ("no_such_tool", json!({})),
+            ("tasks_create", json!({"kind": "task", "title": "Found on the way"})),
         ],
     );
     server.fine("POST", &format!("{run}/chat"), json!({"content": "go", "nodeId": node}));
@@ -116,6 +124,8 @@ fn runs_tie_3_and_tool_1_and_tool_6_an_agent_works_through_the_server_it_is_give
     assert_eq!((&answers[&7]["isError"], &envelope(8)["success"]), (&json!(true), &json!(false)));
     assert_eq!(envelope(8)["error"]["code"], "FORBIDDEN");
     assert_eq!(envelope(9)["success"], false, "every call is answered");
+    assert_eq!(plan_of(&server, "Found on the way"), plan_of(&server, "The bound task"));
+    assert_ne!(plan_of(&server, "Found on the way"), plan_of(&server, "Another task"));
     // The list is the node's own.
     let shown = match shown["nodes"][&node]["todos"].as_array().map(Vec::len) {
         Some(2) => shown,
@@ -183,6 +193,28 @@ fn runs_sec_3_a_token_is_its_nodes_own_and_dies_with_its_process() {
     let refused = late.ask("tools/call", &params);
     assert_eq!(refused["isError"], true);
     assert_eq!(refused["structuredContent"]["error"]["code"], "RUN_UNREACHABLE");
+}
+
+#[test]
+fn runs_tie_3_a_run_without_a_workspace_has_the_one_named_after_its_directory() {
+    let server = drive();
+    let dir = tempfile::tempdir().unwrap();
+    let run = started(&server, dir.path(), json!({}));
+    let node = agent(&server, &run, "caller", json!({}));
+    plan(
+        dir.path(),
+        &[("tasks_create", json!({"title": "Tidy up"})), ("tasks_context", json!({}))],
+    );
+    server.fine("POST", &format!("{run}/chat"), json!({"content": "go"}));
+    until(&server, &run, |run| run["nodes"][&node]["lastTurn"]["status"] == "completed");
+    let answers = answered(dir.path());
+    let name = dir.path().file_name().unwrap().to_str().unwrap().trim_start_matches('.');
+    for id in [3, 4] {
+        let envelope = &answers[&id]["structuredContent"];
+        assert_eq!(envelope["success"], true, "{envelope}");
+        assert_eq!(envelope["context"]["workspace"], name, "{envelope}");
+    }
+    assert_eq!(answers[&4]["structuredContent"]["result"]["plans"][0]["title"], "Tidy up");
 }
 
 #[test]
