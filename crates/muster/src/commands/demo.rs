@@ -166,13 +166,17 @@ async fn perform(demo: &Demo, home: &Home) -> anyhow::Result<ExitCode> {
     let (project, look, hands_on) = (home.project(), demo.look.clone(), demo.hands_on);
     let watching = tokio::task::spawn_blocking(move || watch(&client, &project, hands_on, &look));
     let outcome = tokio::select! {
-        outcome = watching => outcome?,
+        outcome = watching => {
+            let outcome = outcome?;
+            // Whoever asked to end while the run was watched is not kept waiting here.
+            if demo.stay && outcome.is_ok() {
+                output::remark("the run has ended; Ctrl+C ends the server");
+                signals.next().await;
+            }
+            outcome
+        }
         () = signals.next() => Ok(ExitCode::FAILURE),
     };
-    if demo.stay && outcome.is_ok() {
-        output::remark("the run has ended; Ctrl+C ends the server");
-        signals.next().await;
-    }
     if stop.send(()).is_ok() {
         serving.await?;
     }

@@ -1,10 +1,18 @@
 //! `muster demo`, from the first second to the last.
 
-use std::fs;
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
 
 use serde_json::Value;
 
 use crate::program;
+
+/// How long a demo that was told to end may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
 fn a_scripted_team_fails_its_check_mends_it_and_is_done() {
@@ -36,4 +44,28 @@ fn a_scripted_team_fails_its_check_mends_it_and_is_done() {
     assert!(program.contains("${1:-world}"), "{program}");
     assert!(folder.join("project/docs/greet.md").is_file());
     assert!(folder.join("project/.git").is_dir());
+}
+
+#[test]
+fn a_demo_that_nobody_reads_any_more_ends_when_it_is_told_to() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("demo");
+    let arguments = ["demo", "--hands-on", "--stay", "--pace", "1", "--json", "--dir"];
+    let mut demo = program::muster(&arguments);
+    demo.arg(&folder).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut demo = demo.spawn().unwrap();
+    let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines();
+    let asks = |line: &String| line.contains("\"approval.requested\"");
+    assert!(lines.any(|line| line.as_ref().is_ok_and(asks)), "it waits for an approval");
+    drop(lines);
+    let told = Command::new("kill").args(["-TERM", &demo.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    let since = Instant::now();
+    while demo.try_wait().unwrap().is_none() {
+        if since.elapsed() > PATIENCE {
+            demo.kill().unwrap();
+            panic!("it did not end");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
