@@ -22,7 +22,8 @@ pub struct Pause {
 
 /// The pause before the retry that follows failure number `failures`; `None` when there is none.
 ///
-/// `chance` is any random number; it moves the pause by up to a fifth.
+/// `chance` is any random number; it moves the pause by up to a fifth, and makes one that the
+/// provider asked for only longer.
 pub fn pause(
     policy: RetryPolicy,
     failures: u32,
@@ -37,7 +38,11 @@ pub fn pause(
         RetryPolicy::Growing => (retry_max, grown(FIRST_DELAY_MS, 4, failures, DELAY_MS_MAX)),
         RetryPolicy::RateLimit => {
             let grown = grown(FIRST_RATE_DELAY_MS, 2, failures, RATE_DELAY_MS_MAX);
-            (RATE_TRIES_MAX, hint_ms.map_or(grown, u64::from))
+            if let Some(hint) = hint_ms {
+                let ms = later(hint.into(), chance);
+                return (failures <= RATE_TRIES_MAX).then_some(Pause { ms, max: RATE_TRIES_MAX });
+            }
+            (RATE_TRIES_MAX, grown)
         }
     };
     (failures <= max).then(|| Pause { ms: moved(ms, chance), max })
@@ -46,6 +51,11 @@ pub fn pause(
 fn grown(first: u64, factor: u64, failures: u32, max: u64) -> u64 {
     let exponent = failures.saturating_sub(1);
     factor.checked_pow(exponent).and_then(|grown| first.checked_mul(grown)).unwrap_or(max).min(max)
+}
+
+/// A pause that was asked for is never shorter.
+fn later(ms: u64, chance: u64) -> u64 {
+    ms.saturating_mul(100 + chance % (JITTER_PERCENT + 1)) / 100
 }
 
 fn moved(ms: u64, chance: u64) -> u64 {
@@ -78,8 +88,10 @@ mod tests {
         assert_eq!(of(RetryPolicy::Never, 1, 5), None);
         assert_eq!(of(RetryPolicy::OnceAfterReset, 1, 0), Some(5_000));
         assert_eq!(of(RetryPolicy::OnceAfterReset, 2, 5), None);
-        let hinted = pause(RetryPolicy::RateLimit, 1, 0, Some(7_000), EVEN);
-        assert_eq!(hinted, Some(Pause { ms: 7_000, max: 5 }));
+        let hinted = |chance| pause(RetryPolicy::RateLimit, 1, 0, Some(7_000), chance);
+        assert_eq!(hinted(0), Some(Pause { ms: 7_000, max: 5 }));
+        assert_eq!(hinted(EVEN), Some(Pause { ms: 8_400, max: 5 }));
+        assert_eq!(pause(RetryPolicy::RateLimit, 6, 0, Some(7_000), 0), None);
     }
 
     #[test]
@@ -87,6 +99,8 @@ mod tests {
         for chance in 0..1_000 {
             let moved = pause(RetryPolicy::Growing, 1, 1, None, chance).unwrap().ms;
             assert!((4_000..=6_000).contains(&moved), "{moved}");
+            let hinted = pause(RetryPolicy::RateLimit, 1, 1, Some(5_000), chance).unwrap().ms;
+            assert!((5_000..=6_000).contains(&hinted), "{hinted}");
         }
     }
 }
