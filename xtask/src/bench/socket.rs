@@ -23,7 +23,9 @@ const PONG: u8 = 10;
 /// An open socket.
 pub(crate) struct Socket {
     stream: BufReader<TcpStream>,
-    message: Vec<u8>,
+    /// Room for a message; what is behind the newest one is left over from others.
+    room: Vec<u8>,
+    length: usize,
 }
 
 impl Socket {
@@ -46,17 +48,17 @@ impl Socket {
             line.clear();
             ensure!(stream.read_line(&mut line)? > 0, "the connection was closed");
         }
-        Ok(Self { stream, message: Vec::new() })
+        Ok(Self { stream, room: Vec::new(), length: 0 })
     }
 
     /// The next message, as text.
     pub(crate) fn next(&mut self) -> Result<&str> {
         loop {
             match self.frame()? {
-                TEXT | BINARY => return Ok(std::str::from_utf8(&self.message)?),
+                TEXT | BINARY => return Ok(std::str::from_utf8(&self.room[..self.length])?),
                 PING => self.pong()?,
                 PONG => {}
-                CLOSE => bail!("the socket was closed: {:?}", self.message),
+                CLOSE => bail!("the socket was closed: {:?}", &self.room[..self.length]),
                 other => bail!("a frame of kind {other}"),
             }
         }
@@ -70,8 +72,12 @@ impl Socket {
             127 => u64::from_be_bytes(self.bytes()?),
             short => u64::from(short),
         };
-        self.message.resize(usize::try_from(length)?, 0);
-        self.stream.read_exact(&mut self.message)?;
+        self.length = usize::try_from(length)?;
+        // Grows only: clearing it for every message would cost more than reading it.
+        if self.length > self.room.len() {
+            self.room.resize(self.length, 0);
+        }
+        self.stream.read_exact(&mut self.room[..self.length])?;
         Ok(kind & 0x0f)
     }
 
@@ -83,9 +89,9 @@ impl Socket {
 
     /// Answers a ping, whose text is short; what a client sends is masked, here by nothing.
     fn pong(&mut self) -> Result<()> {
-        let length = u8::try_from(self.message.len())?;
+        let length = u8::try_from(self.length)?;
         let mut frame = vec![0x80 | PONG, 0x80 | length, 0, 0, 0, 0];
-        frame.extend(&self.message);
+        frame.extend(&self.room[..self.length]);
         Ok(self.stream.get_mut().write_all(&frame)?)
     }
 }
