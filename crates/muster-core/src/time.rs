@@ -44,7 +44,7 @@ impl Timestamp {
         digits(&mut text[14..16], minute);
         digits(&mut text[17..19], second);
         digits(&mut text[20..23], milli);
-        text.iter().map(|byte| char::from(*byte)).collect()
+        String::from_utf8_lossy(&text).into_owned()
     }
 }
 

@@ -91,11 +91,15 @@ pub(super) fn fact(event: &Event) -> Option<String> {
 /// An event as callers see it, put together from its place and its fact.
 pub(super) fn listed(global: u64, at: Timestamp, fact: &str) -> Option<Json> {
     let rest = fact.strip_prefix('{')?;
-    let (ts, ts_ms) = (at.rfc3339(), at.0);
-    Json::from_text(format!(
-        r#"{{"event_id":"evt_{global:016}","seq":{global},"ts":"{ts}","ts_ms":{ts_ms},{rest}"#
-    ))
+    let (seq, ts_ms) = (global.to_string(), at.0.to_string());
+    let zeros = &ZEROS[seq.len().min(ZEROS.len())..];
+    let id = [r#"{"event_id":"evt_"#, zeros, &seq];
+    let place = [r#"","seq":"#, &seq, r#","ts":""#, &at.rfc3339(), r#"","ts_ms":"#, &ts_ms];
+    Json::from_text([&id.concat(), &place.concat(), ",", rest].concat())
 }
+
+/// What fills the number of an event up in its id.
+const ZEROS: &str = "0000000000000000";
 
 /// The event's name.
 pub fn event_type(event: &Event) -> &'static str {
