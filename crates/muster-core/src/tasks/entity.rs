@@ -30,9 +30,6 @@ pub enum Status {
 }
 
 impl Status {
-    /// All, in order.
-    pub(super) const ALL: [Self; 3] = [Self::Todo, Self::Active, Self::Done];
-
     /// The word in arguments and answers.
     pub fn name(self) -> &'static str {
         match self {
@@ -59,11 +56,6 @@ pub enum Urgency {
     Medium,
     /// When there is time.
     Low,
-}
-
-impl Urgency {
-    /// All, the most urgent first.
-    pub(super) const ALL: [Self; 4] = [Self::Critical, Self::High, Self::Medium, Self::Low];
 }
 
 /// What plans and tasks have in common.

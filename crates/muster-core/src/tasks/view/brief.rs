@@ -118,6 +118,9 @@ impl TaskBrief {
 
 /// Number of the form that briefs are kept in.
 const FORM: u64 = 1;
+/// What the numbers of a status and of an urgency mean.
+const STATUSES: [Status; 3] = [Status::Todo, Status::Active, Status::Done];
+const URGENCIES: [Urgency; 4] = [Urgency::Critical, Urgency::High, Urgency::Medium, Urgency::Low];
 
 impl Compact for TaskBrief {
     fn write(&self) -> String {
@@ -145,8 +148,8 @@ impl Compact for TaskBrief {
             id: TaskId(fields.number()?),
             parent: PlanId(fields.number()?),
             title: fields.text()?.to_owned(),
-            status: *Status::ALL.get(fields.number()? as usize)?,
-            priority: *Urgency::ALL.get(fields.number()? as usize)?,
+            status: *STATUSES.get(fields.number()? as usize)?,
+            priority: *URGENCIES.get(fields.number()? as usize)?,
             revision: fields.number()?,
             domain: fields.maybe()?.map(str::to_owned),
             assignee: fields.maybe()?.map(str::to_owned),
