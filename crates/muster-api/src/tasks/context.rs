@@ -54,6 +54,8 @@ pub(crate) struct TasksContext {
     domain: Option<String>,
     /// Rows whose id, title, description or context contains this, in any case.
     query: Option<String>,
+    /// Rows that depend on this plan or task.
+    depends_on: Option<EntityId>,
     /// Rows per list, 0 to 1000; default 50.
     #[schemars(range(max = 1000))]
     limit: Option<u32>,
@@ -80,7 +82,9 @@ impl Operation for TasksContext {
 
     /// A filter that no column answers walks the whole list.
     fn is_brief(arguments: &Map<String, Value>) -> bool {
-        ["tags", "domain", "query"].iter().all(|filter| !arguments.contains_key(*filter))
+        ["tags", "domain", "query", "depends_on"]
+            .iter()
+            .all(|filter| !arguments.contains_key(*filter))
     }
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
@@ -129,6 +133,7 @@ impl TasksContext {
                 tags: self.tags.as_ref().map(|tags| tags.0.clone()).unwrap_or_default(),
                 domain: self.domain.clone(),
                 query: self.query.as_ref().map(|query| query.to_lowercase()),
+                depends_on: self.depends_on,
                 evidence: None,
             },
             plans: page(self.plans_limit, &self.plans_cursor, "plans_cursor")?,
@@ -143,7 +148,7 @@ impl TasksContext {
             (
                 (&self.workspace, self.status, self.plans_status, self.tasks_status),
                 (self.parent, self.tasks_parent, self.plan, self.task, self.target),
-                (&self.tags, &self.domain, &self.query),
+                (&self.tags, &self.domain, &self.query, self.depends_on),
             )
         );
         let hash = Sha256::digest(filters.as_bytes());

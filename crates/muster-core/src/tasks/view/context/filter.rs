@@ -17,6 +17,8 @@ pub struct RowFilter {
     pub domain: Option<String>,
     /// Rows whose id, title, description or context contains this, in lower case.
     pub query: Option<String>,
+    /// Rows that depend on this.
+    pub depends_on: Option<EntityId>,
     /// Evidence: only this record, only this step's, only linked to this checkpoint.
     pub evidence: Option<EvidenceTests>,
 }
@@ -33,7 +35,9 @@ impl RowFilter {
     pub(super) fn applies_to(&self, kind: EntityKind) -> bool {
         match kind {
             EntityKind::Task => !self.is_empty(),
-            EntityKind::Plan => !self.tags.is_empty() || self.query.is_some(),
+            EntityKind::Plan => {
+                !self.tags.is_empty() || self.query.is_some() || self.depends_on.is_some()
+            }
         }
     }
 
@@ -55,6 +59,7 @@ impl RowFilter {
         };
         in_domain
             && self.tags.iter().all(|tag| meta.tags.contains(tag))
+            && self.depends_on.is_none_or(|id| meta.depends_on.contains(&id))
             && self.query.as_ref().is_none_or(|query| mentions(id, meta, query))
     }
 }
