@@ -18,7 +18,7 @@ use muster_core::{
     },
 };
 use muster_runtime::{
-    Clock, Engine, SystemClock, doctor,
+    Clock, Engine, Subscription, SystemClock, doctor,
     runs::{Rebuilt, rebuild},
     transfer::{self, TransferError},
 };
@@ -206,6 +206,13 @@ impl App {
             });
         }
         Ok(Status { store: self.engine.store().describe(), workspaces })
+    }
+
+    /// Follows what happens in a workspace, from now on.
+    pub fn follow_work(&self, workspace: &WorkspaceId) -> Result<Subscription, StoreError> {
+        let stream = workspace.stream();
+        let after = self.engine.store().snapshot()?.head(&stream)?.seq;
+        Ok(self.engine.subscribe(stream, after))
     }
 
     /// Replays the log and compares it with the documents; changes nothing.

@@ -30,7 +30,8 @@ pub use muster_core::Json;
 pub use muster_core::session::receipt::CallKey;
 pub use muster_core::{Timestamp, tasks::id::WorkspaceId};
 pub use muster_runtime::{
-    Batch, Follower, News, Update, doctor::Report as DoctorReport, transfer::TransferError,
+    Batch, Follower, News, Subscription, Update, doctor::Report as DoctorReport,
+    transfer::TransferError,
 };
 pub use muster_store::{Description, StoreError};
 pub use registry::{Effect, Registry, Row};

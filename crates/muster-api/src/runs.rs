@@ -17,6 +17,7 @@ mod list;
 mod references;
 mod removal;
 pub mod request;
+mod search;
 mod shape;
 mod stream;
 pub mod templates;
@@ -27,13 +28,14 @@ pub use change::Change;
 pub use fault::{RunCode, RunFault};
 pub use files::{PIECE_BYTES, PIECE_BYTES_MAX, ProviderEntry, providers};
 pub use frame::{text_frame, text_of};
-pub use history::{ArtifactsRequest, EventsRequest, TurnsRequest};
+pub use history::{ArtifactsRequest, EventsRequest, ListEnd, TurnsRequest};
 pub use list::{RunCursor, RunsRequest};
 pub use muster_runtime::runs::{
     AgentWish, Bearer, HookAnswer, HookQuestion, McpCommand, Profile, Protocol, Rebuilt,
     Runs as RunDriver, RunsSettings, Sandbox, StartError, ToolExecution, ask_hook, make_repository,
 };
 pub use muster_runtime::runs::{Merged, Surveyed, Worktree, WorktreeState, survey};
+pub use search::{SearchAnswer, SearchCursor, SearchRequest};
 pub use stream::StreamWord;
 
 use std::path::PathBuf;

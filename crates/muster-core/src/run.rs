@@ -220,7 +220,7 @@ impl Aggregate for Runs {
             Document::Journal(_) => Index::default(),
             Document::Run(run) => {
                 let index = Index { status: run.status.name().into(), ..Index::default() };
-                catalogued(index, view::attention::of_run(run).is_some())
+                catalogued(index, !view::attention::of_run(run).is_empty())
             }
             // The newest change first, in the list of all runs.
             Document::Pulse(pulse) => {

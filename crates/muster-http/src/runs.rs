@@ -5,6 +5,7 @@
 
 mod agent;
 mod approvals;
+mod changes;
 mod graph;
 mod history;
 mod life;
@@ -37,6 +38,7 @@ pub(crate) fn listed() -> Vec<Route> {
         patch("/api/runs/{run}", life::edit),
         delete("/api/runs/{run}", life::remove),
         post("/api/runs/{run}/verify", life::verify),
+        post("/api/runs/{run}/dismiss", life::dismiss),
         get("/api/runs/{run}/events", history::events),
         get("/api/runs/{run}/turns", history::turns),
         get("/api/runs/{run}/turns/{turn}", history::turn),
@@ -58,6 +60,8 @@ pub(crate) fn listed() -> Vec<Route> {
         get("/api/approvals", approvals::list),
         post("/api/approvals/{approval}/resolve", approvals::resolve),
         get("/api/attention", approvals::attention),
+        get("/api/search", history::search),
+        get("/api/work/changes", changes::follow),
         get("/api/templates", shelf::list),
         post("/api/templates", shelf::create),
         get("/api/templates/{template}", shelf::show),

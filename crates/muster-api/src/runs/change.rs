@@ -75,6 +75,11 @@ impl Change {
         Self::new(run, Ask::StartVerify, Answer::Done)
     }
 
+    /// Puts away that a declaration was refused.
+    pub fn dismiss(run: RunId) -> Self {
+        Self::new(run, Ask::DismissRefusal, Answer::Done)
+    }
+
     /// Creates a node.
     pub fn create_node(run: RunId, request: NodeRequest) -> Self {
         let asked_for_no_approval = asks_for_no_approval(&request.input);

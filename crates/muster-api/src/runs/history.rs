@@ -14,6 +14,8 @@ use muster_core::{
     },
 };
 use muster_store::{EventRow, Snapshot, StoreError};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 use super::{RunDesk, RunTold};
@@ -58,6 +60,24 @@ pub struct ArtifactsRequest {
     pub limit: u32,
 }
 
+/// Where the next page of a list begins.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListEnd {
+    /// What it starts from.
+    next_cursor: Option<String>,
+    /// Whether there is one.
+    has_more: bool,
+}
+
+impl ListEnd {
+    /// The end of a list that goes on behind a place, or does not.
+    pub(super) fn at(place: Option<impl ToString>) -> Self {
+        let next_cursor = place.map(|place| place.to_string());
+        Self { has_more: next_cursor.is_some(), next_cursor }
+    }
+}
+
 impl RunDesk<'_> {
     /// A page of events (RUNS-PAGE): the stored texts, whatever the run's length.
     pub fn events(self, run: RunId, request: &EventsRequest) -> RunTold<Json> {
@@ -87,8 +107,7 @@ impl RunDesk<'_> {
             lookup::run(docs)?;
             let mut turns: Vec<&Turn> = turns::turns(docs, request.node, page)?;
             let more = cut(&mut turns, request.limit);
-            let next = turns.last().filter(|_| more).map(|turn| turn.number.to_string());
-            let page = json!({"nextCursor": next, "hasMore": more});
+            let page = ListEnd::at(turns.last().filter(|_| more).map(|turn| turn.number));
             Ok(Json::of(&json!({"turns": turns, "page": page})))
         })
     }
@@ -136,8 +155,7 @@ impl RunDesk<'_> {
                 }
             }
             let more = cut(&mut found, request.limit);
-            let next = found.last().filter(|_| more).map(|artifact| artifact.number.to_string());
-            let page = json!({"nextCursor": next, "hasMore": more});
+            let page = ListEnd::at(found.last().filter(|_| more).map(|found| found.number));
             Ok(Json::of(&json!({"artifacts": found, "page": page})))
         })
     }
@@ -150,7 +168,8 @@ fn cut<T>(list: &mut Vec<T>, limit: u32) -> bool {
     more
 }
 
-fn line(row: &EventRow) -> Line<'_> {
+/// An event of the log.
+pub(super) fn line(row: &EventRow) -> Line<'_> {
     Line { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body }
 }
 

@@ -16,7 +16,7 @@ use muster_runtime::ExecuteError;
 use muster_store::{CatalogueQuery, StoreError};
 use serde::Serialize;
 
-use super::{RunDesk, RunTold};
+use super::{RunDesk, RunTold, history::ListEnd};
 
 /// What is wanted of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,14 +60,6 @@ struct RunList {
     page: ListEnd,
 }
 
-/// Where the next page of a list begins.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ListEnd {
-    next_cursor: Option<String>,
-    has_more: bool,
-}
-
 impl RunDesk<'_> {
     /// A page of the list.
     pub fn list(self, request: &RunsRequest) -> RunTold<Json> {
@@ -86,9 +78,9 @@ impl RunDesk<'_> {
         }
         let more = found.len() > wanted;
         found.truncate(wanted);
-        let next = found.last().filter(|_| more).map(|(place, _)| place.to_string());
+        let page = ListEnd::at(found.last().filter(|_| more).map(|(place, _)| place));
         let runs: Vec<Json> = found.into_iter().map(|(_, run)| run).collect();
-        Ok(Json::of(&RunList { runs, page: ListEnd { next_cursor: next, has_more: more } }))
+        Ok(Json::of(&RunList { runs, page }))
     }
 
     /// The ids of all runs, the newest change first.

@@ -42,7 +42,7 @@ static RESET: LazyLock<Shape> = LazyLock::new(Shape::of::<ResetInput>);
 static TEMPLATE: LazyLock<Shape> = LazyLock::new(Shape::of::<TemplateInput>);
 
 /// Fields of a run that only the server sets.
-const RUN_FIXED: [&str; 21] = [
+const RUN_FIXED: [&str; 22] = [
     "id",
     "contractVersion",
     "status",
@@ -59,6 +59,7 @@ const RUN_FIXED: [&str; 21] = [
     "verification",
     "stall",
     "completion",
+    "refusedCompletion",
     "activeTurns",
     "artifactCount",
     "lastSeq",

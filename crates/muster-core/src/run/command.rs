@@ -7,9 +7,9 @@ mod life;
 mod turn;
 
 pub use agent::{
-    AgentCall, ArtifactInput, AskUser, Because, CallFiles, CompleteRun, ConnectNodes,
-    DisconnectNodes, GATED_TOOLS, MakeReport, NodeRef, READ_TOOLS, RequestMode, SendHandoff,
-    SetSummary, SpawnEdge, SpawnNode, ToolRequest, WORK_TOOLS, WaitFor,
+    AgentCall, ArtifactInput, AskUser, Because, COMPLETE_RUN, CallFiles, CompleteRun, ConnectNodes,
+    DisconnectNodes, GATED_TOOLS, MakeReport, NodeRef, OPEN_CODES, READ_TOOLS, RequestMode,
+    SendHandoff, SetSummary, SpawnEdge, SpawnNode, ToolRequest, WORK_TOOLS, WaitFor,
 };
 pub use graph::{
     CapabilityPatch, EditNode, NodeInput, NodeWish, PermissionPatch, PutEdge, SessionPatch,
@@ -80,6 +80,8 @@ pub enum Ask {
     ReportBoot(Box<BootReport>),
     /// Run the checks, whatever the phase.
     StartVerify,
+    /// A person has seen that a declaration was refused.
+    DismissRefusal,
     /// The checks have ended.
     ReportVerification(Box<VerifyReport>),
     /// End everything that the run has in flight, because it is about to be deleted.

@@ -57,6 +57,7 @@ fn tell(story: &mut Story, command: &Command) -> Found<()> {
         }
         Ask::CancelItem { node, item } => inbox::cancel(story, *node, *item),
         Ask::EditNode(edit) => steer::edit(story, edit),
+        Ask::DismissRefusal => story.change_run(|run| run.refused_completion = None),
         Ask::DeleteNode { node } => removal::delete(story, *node),
         Ask::InterruptNode { node } => steer::interrupt(story, *node),
         Ask::StopNode { node } => steer::stop(story, *node),

@@ -165,6 +165,22 @@ pub struct Completion {
     pub new_input: bool,
 }
 
+/// A declaration that was refused, and that waits for a person (RUNS-DONE-2).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusedCompletion {
+    /// The orchestrator that declared the run done.
+    pub node_id: NodeId,
+    /// The turn in which it did.
+    pub turn_id: TurnId,
+    /// The rule that said no.
+    pub code: String,
+    /// Why, in words.
+    pub message: String,
+    /// When.
+    pub at: Moment,
+}
+
 patched! {
     /// A run.
     Run, RunPatch {
@@ -218,6 +234,8 @@ patched! {
         stall: Option<Stall>,
         /// The declaration that the run is done.
         completion: Option<Completion>,
+        /// The last declaration that was refused, until one is accepted or a person has seen it.
+        refused_completion: Option<RefusedCompletion>,
         /// The node that has the documentation turn.
         docs_node_id: Option<NodeId>,
         /// Whether the goal was queued for the orchestrator (RUNS-AUTO-1).

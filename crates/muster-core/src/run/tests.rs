@@ -9,6 +9,7 @@ mod model;
 mod nodes;
 mod prompts;
 mod safety;
+mod search;
 mod turns;
 mod views;
 

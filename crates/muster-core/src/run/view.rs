@@ -6,10 +6,12 @@
 //! | the run | [`snapshot::snapshot`] |
 //! | its events | stored rows, each through [`history::wire`], chosen by [`history::PageRequest`] |
 //! | its turns, artifacts, and the inbox of a node | [`turns`] |
+//! | words in all of it | [`search::Question`], event by event |
 //! | what waits for a person | [`attention`], over the catalogued documents of all runs |
 
 pub mod attention;
 pub mod history;
+pub mod search;
 pub mod snapshot;
 pub mod transcript;
 pub mod turns;

@@ -162,6 +162,12 @@ fn life() -> Vec<Entry> {
         post("/api/runs/{run}", "Change a run", patch, run()).of("patch"),
         delete("/api/runs/{run}", "Delete a run", given(&[("runId", text())])),
         post("/api/runs/{run}/verify", "Run the checks of a run now", object(), done()),
+        post(
+            "/api/runs/{run}/dismiss",
+            "Put away that the run was declared done and is not",
+            object(),
+            done(),
+        ),
     ]
 }
 
@@ -285,6 +291,18 @@ fn answers() -> Vec<Entry> {
             "List what waits for a person in all runs, oldest first",
             given(&[("items", list(&shape("Attention")))]),
         ),
+        get(
+            "/api/search",
+            "Find words in what was said and made, in one run or all, the newest first",
+            shape("SearchAnswer"),
+        )
+        .asked(&[("q", text()), ("runId", text()), ("limit", whole()), ("cursor", text())]),
+        get(
+            "/api/work/changes",
+            "Hear of every change of a workspace, as server-sent events",
+            given(&[("seq", whole())]),
+        )
+        .asked(&[("workspace", text())]),
     ]
 }
 

@@ -8,11 +8,15 @@ use axum::{
     http::{HeaderValue, Response, header},
 };
 use muster_api::runs::{
-    ArtifactsRequest, EventsRequest, PIECE_BYTES, PIECE_BYTES_MAX, RunCode, RunTold, TurnsRequest,
+    ArtifactsRequest, EventsRequest, PIECE_BYTES, PIECE_BYTES_MAX, RunCode, RunFault, RunTold,
+    SearchRequest, TurnsRequest,
 };
 use muster_core::run::{
     artifact::ArtifactKind,
-    view::history::{Filter, PAGE_EVENTS, PAGE_EVENTS_MAX, PageRequest},
+    view::{
+        history::{Filter, PAGE_EVENTS, PAGE_EVENTS_MAX, PageRequest},
+        search::{QUESTION_CHARS_MAX, Question},
+    },
 };
 
 use super::{
@@ -24,6 +28,9 @@ use crate::site::Site;
 /// Turns or artifacts of a page when no number is given, and at most.
 const ROWS_DEFAULT: u64 = 100;
 const ROWS_MAX: u64 = 500;
+/// Places that are found when no number is given, and at most.
+const HITS_DEFAULT: u64 = 20;
+const HITS_MAX: u64 = 100;
 
 /// A page of events (RUNS-PAGE).
 pub(super) async fn events(
@@ -149,4 +156,25 @@ pub(super) async fn artifacts(
         limit,
     };
     tell(&site, move |app| app.runs().artifacts(run, request)).await
+}
+
+/// Finds words in one run or in all.
+pub(super) async fn search(State(site): State<Arc<Site>>, parameters: Parameters) -> Answer {
+    let asked = parameters.text("q").filter(|text| text.chars().count() <= QUESTION_CHARS_MAX);
+    let question = asked.and_then(Question::of).ok_or_else(|| {
+        let detail = format!("q must have words, {QUESTION_CHARS_MAX} characters at most");
+        RunFault::bad_value("q", detail)
+    })?;
+    let limit = parameters.number("limit", 1, HITS_MAX)?.unwrap_or(HITS_DEFAULT);
+    let place = |text: &str| {
+        let bad = |()| RunFault::bad_value("cursor", "cursor must be the nextCursor of an answer");
+        text.parse().map_err(bad)
+    };
+    let request = SearchRequest {
+        question,
+        run: parameters.id("runId", RunCode::UnknownRun)?,
+        behind: parameters.text("cursor").map(place).transpose()?,
+        limit: u32::try_from(limit).unwrap_or(u32::MAX),
+    };
+    tell(&site, move |app| app.runs().search(&request)).await
 }

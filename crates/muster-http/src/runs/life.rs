@@ -97,6 +97,13 @@ pub(super) async fn verify(State(site): State<Arc<Site>>, named: Named, asked: A
     tell(&site, move |app| app.runs().carry_out(Change::verify(run).once(asked.once))).await
 }
 
+/// Puts away that a run was declared done and is not.
+pub(super) async fn dismiss(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
+    let run = named.run()?;
+    request::nothing(&asked.fields)?;
+    tell(&site, move |app| app.runs().carry_out(Change::dismiss(run).once(asked.once))).await
+}
+
 /// Deletes a run.
 pub(super) async fn remove(State(site): State<Arc<Site>>, named: Named) -> Answer {
     let run = named.run()?;

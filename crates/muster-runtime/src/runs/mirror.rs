@@ -24,7 +24,7 @@ use muster_core::{
         receipt::CallKey,
     },
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::shared::Shared;
@@ -120,6 +120,7 @@ impl Mirror {
                 title: Some(label),
                 workspace: Some(run.cwd.clone()),
                 driver: Some(driver(&run)),
+                metadata: Some(owner(self.run, node)),
                 ..Create::default()
             };
             self.shared.lists.know(&session, self.run, node);
@@ -201,6 +202,12 @@ impl Mirror {
         };
         Some(Told { kind, body })
     }
+}
+
+/// Whose session it is, for whoever finds it in the list.
+fn owner(run: RunId, node: NodeId) -> Map<String, Value> {
+    let entry = |name: &str, id: String| (name.to_owned(), Value::String(id));
+    [entry("run_id", run.to_string()), entry("node_id", node.to_string())].into_iter().collect()
 }
 
 fn driver(run: &Run) -> Driver {

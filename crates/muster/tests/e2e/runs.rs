@@ -5,6 +5,7 @@ mod driven;
 mod edges;
 mod errors;
 mod files;
+mod found;
 mod inputs;
 mod isolated;
 mod killed;
@@ -17,6 +18,7 @@ mod paging;
 mod places;
 mod shield;
 mod sockets;
+mod watched;
 
 use std::{
     path::Path,

@@ -94,7 +94,7 @@ fn id_of(session: &str) -> &str {
 #[derive(Debug)]
 pub(crate) struct Frame {
     /// What the `id:` line says.
-    id: Option<u64>,
+    pub(crate) id: Option<u64>,
     /// The event.
     pub(crate) event: Value,
     /// Bytes of its JSON.
@@ -124,7 +124,7 @@ impl Stream {
         Self::open_with(server, target, Some(last))
     }
 
-    fn open_with(server: &ServerProcess, target: &str, last: Option<&str>) -> Self {
+    pub(crate) fn open_with(server: &ServerProcess, target: &str, last: Option<&str>) -> Self {
         let stream = TcpStream::connect(server.address()).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let last = last.map_or(String::new(), |last| format!("Last-Event-ID: {last}\r\n"));

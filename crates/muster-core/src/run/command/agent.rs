@@ -108,6 +108,10 @@ pub const WORK_TOOLS: [&str; 5] =
     ["command", "read_file", "write_file", "list_files", "delete_file"];
 /// Tools that a gated node must ask for (RUNS-TOOL-8).
 pub const GATED_TOOLS: [&str; 3] = ["command", "write_file", "delete_file"];
+/// The tool that declares the run done.
+pub const COMPLETE_RUN: &str = "complete_run";
+/// Codes with which it is refused because something is open (RUNS-DONE-2).
+pub const OPEN_CODES: [&str; 2] = ["OPEN_WORK", "TASK_NOT_DONE"];
 /// Tools that only look.
 pub const READ_TOOLS: [&str; 4] = ["list_nodes", "get_node", "read_artifact", "list_artifacts"];
 

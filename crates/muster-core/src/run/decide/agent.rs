@@ -4,13 +4,16 @@ use super::{closing, inbox, perform, reject, tool};
 use crate::run::{
     Fact, Rejection,
     approval::ApprovalKind,
-    command::{AgentCall, GATED_TOOLS, READ_TOOLS, ToolRequest, WORK_TOOLS},
+    command::{
+        AgentCall, COMPLETE_RUN, GATED_TOOLS, OPEN_CODES, READ_TOOLS, ToolRequest, WORK_TOOLS,
+    },
     event::{ApprovalRequested, ToolCall, ToolCompleted, ToolError, ToolResult},
     id::{ApprovalId, NodeId, ToolId, TurnId},
     inbox::ItemKind,
     limits,
     lookup::{self, Found},
     node::{Node, PermissionsMode, is_orchestrator_role},
+    record::RefusedCompletion,
     rejection::Limited,
     story::Story,
     turn::{Executor, Tool, Turn},
@@ -169,7 +172,17 @@ fn complete(
 pub(super) fn refuse(story: &mut Story, call: &AgentCall, error: &ToolError) -> Found<()> {
     let turn = caller(story, call.turn)?;
     let tool = propose(story, &turn, call)?;
-    complete(story, turn.node_id, tool.id, ToolResult::default(), Some(error.clone()))
+    complete(story, turn.node_id, tool.id, ToolResult::default(), Some(error.clone()))?;
+    let code = error.code.as_deref().filter(|_| call.name == COMPLETE_RUN);
+    let Some(code) = code.filter(|code| OPEN_CODES.contains(code)) else { return Ok(()) };
+    let refused = RefusedCompletion {
+        node_id: turn.node_id,
+        turn_id: turn.id,
+        code: code.to_owned(),
+        message: error.message.clone(),
+        at: story.now(),
+    };
+    story.change_run(|run| run.refused_completion = Some(refused))
 }
 
 /// The outcome of a call that the runtime executed.

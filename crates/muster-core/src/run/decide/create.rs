@@ -61,6 +61,7 @@ fn blank(create: &CreateRun, story: &Story) -> Run {
         verification: None,
         stall: None,
         completion: None,
+        refused_completion: None,
         docs_node_id: None,
         goal_delivered: false,
         auto_start: create.auto_start,

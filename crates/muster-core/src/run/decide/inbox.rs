@@ -57,6 +57,8 @@ pub(super) fn chat(
             run.goal = Some(crate::text::cut(content, limits::GOAL_CHARS_MAX));
             run.goal_delivered = true;
         }
+        // Whoever is told what to do was looked after.
+        run.refused_completion.take_if(|refused| refused.node_id == node);
         let finishing = matches!(run.phase, Phase::Verify | Phase::DocsSync);
         if let Some(completion) = run.completion.as_mut().filter(|_| finishing) {
             completion.new_input = true;

@@ -69,6 +69,7 @@ pub(super) fn declare(story: &mut Story, completion: Completion) -> Found<()> {
         run.status_reason = None;
         run.stall = None;
         run.completion = Some(completion);
+        run.refused_completion = None;
     })
 }
 

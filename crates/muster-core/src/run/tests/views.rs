@@ -4,6 +4,7 @@ use super::{approvals::call, *};
 use crate::{
     EventOrder, Need,
     run::{
+        event::ToolError,
         layout::Layout,
         view::{
             attention::{self, AttentionKind},
@@ -246,7 +247,40 @@ fn whatever_waits_for_a_person_is_in_one_list() {
     assert_eq!(items[0].ref_id, Some(room.pending()[0].approval_id.to_string()));
     assert_eq!(items[2].title, "orchestrator: which?");
     room.wish(StatusWish::Running);
-    assert_eq!(attention::of_run(room.run()), None);
+    assert_eq!(attention::of_run(room.run()), []);
+}
+
+#[test]
+fn runs_done_2_a_refused_completion_waits_for_a_person() {
+    let mut room = Room::running();
+    let lead = room.add_node("orchestrator");
+    room.say(lead, "x");
+    let turn = room.prompt(lead);
+    let refuse = |name: &str, code: &str| {
+        let Ask::CallTool(call) = call(turn, name, json!({"summary": "done"})) else { panic!() };
+        let error = ToolError { message: "work is open".to_owned(), code: Some(code.to_owned()) };
+        Ask::RefuseTool { call, error }
+    };
+    let waiting = |room: &Room| attention::of_run(room.run());
+    room.accept(Actor::agent(lead), refuse("complete_run", "INVALID_INPUT"));
+    room.accept(Actor::agent(lead), refuse("wait_for", "OPEN_WORK"));
+    assert_eq!(waiting(&room), [], "only what the run lacks is a person's business");
+    room.accept(Actor::agent(lead), refuse("complete_run", "OPEN_WORK"));
+    let [item] = &waiting(&room)[..] else { panic!("one") };
+    assert_eq!((item.kind, item.node_id), (AttentionKind::Refused, Some(lead)));
+    assert!(item.title.ends_with("completion refused, work is open"), "{}", item.title);
+    let catalogued = Runs::index(&Document::Run(Box::new(room.run().clone()))).marks & 8 != 0;
+    assert!(catalogued);
+    room.user(Ask::DismissRefusal);
+    assert_eq!(waiting(&room), [], "seen");
+    assert_eq!(room.user(Ask::DismissRefusal), [], "nothing is left to see");
+    room.accept(Actor::agent(lead), refuse("complete_run", "TASK_NOT_DONE"));
+    room.say(lead, "leave it");
+    assert_eq!(waiting(&room), [], "answered");
+    room.accept(Actor::agent(lead), refuse("complete_run", "OPEN_WORK"));
+    room.accept(Actor::agent(lead), call(turn, "complete_run", json!({"summary": "done"})));
+    assert_eq!(waiting(&room), [], "accepted");
+    room.check_replay();
 }
 
 #[test]

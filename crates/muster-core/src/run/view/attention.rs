@@ -32,6 +32,8 @@ words! {
         Violation = "violation",
         /// To resume after a restart.
         Restart = "restart",
+        /// To see that a run was declared done and is not.
+        Refused = "refused",
     }
 }
 
@@ -98,7 +100,26 @@ pub fn of_node(node: &Node) -> Vec<Attention> {
 }
 
 /// What a run waits for.
-pub fn of_run(run: &Run) -> Option<Attention> {
+pub fn of_run(run: &Run) -> Vec<Attention> {
+    halted(run).into_iter().chain(refused(run)).collect()
+}
+
+/// A declaration that was refused, while the run can still be looked after.
+fn refused(run: &Run) -> Option<Attention> {
+    let refused = run.refused_completion.as_ref().filter(|_| run.status.is_active())?;
+    let title = format!("{}: completion refused, {}", run.name, refused.message);
+    Some(Attention {
+        kind: AttentionKind::Refused,
+        run_id: run.id,
+        node_id: Some(refused.node_id),
+        ref_id: Some(refused.turn_id.to_string()),
+        title: crate::text::cut(&title, 200),
+        since: refused.at,
+    })
+}
+
+/// Why a run does not go on by itself.
+fn halted(run: &Run) -> Option<Attention> {
     let reason = run.status_reason.as_ref().filter(|_| run.status == RunStatus::Paused)?;
     let kind = match reason.code {
         StatusCode::Stalled => AttentionKind::Stall,

@@ -7,6 +7,7 @@ use muster_core::run::{
         SendHandoff, SetSummary, SpawnNode, WaitFor,
     },
     node::{CommandRight, Node},
+    rejection::OpenWork,
 };
 use schemars::{JsonSchema, schema_for};
 use serde_json::{Value, json};
@@ -134,7 +135,7 @@ pub(super) fn refusal(rejection: &Rejection) -> (&'static str, String) {
         Rejection::NoSuchTool { name } => format!("there is no tool {name:?}"),
         Rejection::UnknownAlias { alias } => format!("no node has the alias {alias:?}"),
         Rejection::NoEdge { .. } => "no edge lets you send to this node".to_owned(),
-        Rejection::OpenWork { open } => format!("work is open: {open:?}"),
+        Rejection::OpenWork { open } => format!("work is open: {}", listed(open)),
         Rejection::TaskNotDone { task } => format!("{task} is not done"),
         Rejection::LimitReached { what, max } => format!("at most {max} ({what:?})"),
         Rejection::ForbiddenCapability { lacking } => {
@@ -143,6 +144,17 @@ pub(super) fn refusal(rejection: &Rejection) -> (&'static str, String) {
         _ => format!("refused: {rejection:?}"),
     };
     (code, message)
+}
+
+/// What is open, in words.
+fn listed(open: &[OpenWork]) -> String {
+    let words = open.iter().map(|one| match one {
+        OpenWork::Running(node) => format!("node {node} is running"),
+        OpenWork::Retrying(node) => format!("node {node} tries again"),
+        OpenWork::Queued(node) => format!("inputs wait for node {node}"),
+        OpenWork::Approval(approval) => format!("approval {approval} is pending"),
+    });
+    words.collect::<Vec<String>>().join(", ")
 }
 
 fn code(rejection: &Rejection) -> &'static str {

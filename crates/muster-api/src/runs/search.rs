@@ -1,0 +1,177 @@
+//! Finds words in what was said and made, in one run or in all.
+//!
+//! The log is walked from its end, a bounded piece of it for one answer; the cursor says where the
+//! next one goes on. So an answer costs the same whatever the history is, and an empty one with a
+//! cursor means that nothing was found *so far*.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    str::FromStr,
+};
+
+use muster_core::{
+    Json,
+    run::{
+        id::RunId,
+        lookup,
+        view::search::{Hit, HitKind, Question},
+    },
+};
+use muster_store::{Snapshot, StoreError};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    RunDesk, RunTold,
+    history::{ListEnd, line},
+};
+
+/// Events that are read in one go.
+const EVENTS_AT_ONCE: u64 = 1_000;
+/// Events that one answer looks at.
+const EVENTS_LOOKED_AT_MAX: u64 = 20_000;
+
+/// What is looked for, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchRequest {
+    /// The words.
+    pub question: Question,
+    /// Only in this run.
+    pub run: Option<RunId>,
+    /// Only behind this place.
+    pub behind: Option<SearchCursor>,
+    /// About this many places; those of one event come together.
+    pub limit: u32,
+}
+
+/// A place in the logs: everything newer was looked at. Runs come in the order of their creation,
+/// which does not change, the newest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchCursor {
+    run: RunId,
+    before: u64,
+}
+
+impl fmt::Display for SearchCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.before, self.run)
+    }
+}
+
+impl FromStr for SearchCursor {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (before, run) = text.split_once('.').ok_or(())?;
+        Ok(Self { before: before.parse().map_err(|_| ())?, run: run.parse().map_err(|_| ())? })
+    }
+}
+
+/// What was found, the newest first in each run.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchAnswer {
+    /// The places.
+    pub hits: Vec<Hit>,
+    /// Names of the runs that they are in.
+    pub runs: BTreeMap<RunId, String>,
+    /// Events that were looked at.
+    pub looked_at: u64,
+    /// Where to go on.
+    pub page: ListEnd,
+}
+
+impl RunDesk<'_> {
+    /// Finds words; what is found twice in the same file counts once.
+    pub fn search(self, request: &SearchRequest) -> RunTold<Json> {
+        let mut runs = match request.run {
+            Some(run) => {
+                self.exists(run)?;
+                vec![run]
+            }
+            None => self.all()?,
+        };
+        runs.sort_by(|a, b| b.cmp(a));
+        runs.retain(|run| request.behind.is_none_or(|behind| *run <= behind.run));
+        let mut snapshot = self.engine().store().snapshot()?;
+        let mut walk = Walk::new(request);
+        let mut next = None;
+        for run in runs {
+            let before = request.behind.filter(|behind| behind.run == run);
+            let before = before.map_or(u64::MAX, |behind| behind.before);
+            next = walk.through(&mut *snapshot, run, before)?;
+            if next.is_some() {
+                break;
+            }
+        }
+        drop(snapshot);
+        let met: BTreeSet<RunId> = walk.hits.iter().map(|hit| hit.run_id).collect();
+        let mut runs = BTreeMap::new();
+        for run in met {
+            let name =
+                self.read(run, |docs| Ok(lookup::find_run(docs)?.map(|run| run.name.clone())));
+            // One that was deleted meanwhile has no name any more.
+            runs.insert(run, name?.unwrap_or_default());
+        }
+        let page = ListEnd::at(next);
+        let Walk { hits, looked_at, .. } = walk;
+        Ok(Json::of(&SearchAnswer { hits, runs, looked_at, page }))
+    }
+}
+
+/// A walk through logs, towards the oldest event.
+struct Walk<'a> {
+    request: &'a SearchRequest,
+    hits: Vec<Hit>,
+    files: BTreeSet<(RunId, String)>,
+    looked_at: u64,
+}
+
+impl<'a> Walk<'a> {
+    fn new(request: &'a SearchRequest) -> Self {
+        Self { request, hits: Vec::new(), files: BTreeSet::new(), looked_at: 0 }
+    }
+
+    fn is_over(&self) -> bool {
+        self.hits.len() >= self.request.limit as usize || self.looked_at >= EVENTS_LOOKED_AT_MAX
+    }
+
+    /// Walks through one run; where to go on when this answer is full.
+    fn through(
+        &mut self,
+        snapshot: &mut dyn Snapshot,
+        run: RunId,
+        before: u64,
+    ) -> Result<Option<SearchCursor>, StoreError> {
+        let stream = run.stream();
+        let mut end = snapshot.head(&stream)?.seq.min(before.saturating_sub(1));
+        while end > 0 {
+            if self.is_over() {
+                return Ok(Some(SearchCursor { run, before: end + 1 }));
+            }
+            let after = end.saturating_sub(EVENTS_AT_ONCE);
+            let limit = u32::try_from(end - after).unwrap_or(u32::MAX);
+            for row in snapshot.tail(&stream, after, limit)?.iter().rev() {
+                self.looked_at += 1;
+                self.take(self.request.question.hits(run, line(row)));
+                if self.is_over() && row.seq > 1 {
+                    return Ok(Some(SearchCursor { run, before: row.seq }));
+                }
+            }
+            end = after;
+        }
+        Ok(None)
+    }
+
+    /// Keeps what was found; of a file that many turns changed, the newest change.
+    fn take(&mut self, hits: Vec<Hit>) {
+        for hit in hits {
+            let again =
+                hit.kind == HitKind::File && !self.files.insert((hit.run_id, hit.excerpt.clone()));
+            if !again || hit.further.is_some() {
+                self.hits.push(hit);
+            }
+        }
+    }
+}
