@@ -1,5 +1,5 @@
 // A scripted agent for the tests of the page. What it does is in the message that it gets:
-//   say WORDS · stream N (a number each 40 ms) · ask · repeat · write FILE LINES · hostile
+//   say WORDS · stream N (a number each 40 ms) · ask · repeat · write FILE LINES · hostile · declare (the run done)
 import { appendFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
@@ -13,7 +13,7 @@ function finish(content, status) {
 }
 
 function perform(text) {
-  const [word, ...rest] = (/(stream|ask|repeat|write|hostile|say)\b.*/s.exec(text)?.[0] ?? "say done").split(/\s+/);
+  const [word, ...rest] = (/(stream|ask|repeat|write|hostile|declare|say)\b.*/s.exec(text)?.[0] ?? "say done").split(/\s+/);
   switch (word) {
     case "stream": {
       let at = 0;
@@ -39,6 +39,9 @@ function perform(text) {
       finish("Written.");
       return;
     }
+    case "declare":
+      send({ type: "tool.call", turnId: turn, id: "d1", name: "complete_run", args: { summary: "all done" } });
+      return;
     case "hostile":
       finish('<script>window.pwned = 1</script><img src=x onerror="window.pwned = 1"> [x](javascript:window.pwned=1) **bold** `code`');
       return;
@@ -59,6 +62,9 @@ createInterface({ input: process.stdin }).on("line", (line) => {
       break;
     case "approval.resolved":
       finish(`answered ${message.resolution.status} ${JSON.stringify(message.resolution.modifiedArgs ?? null)}`);
+      break;
+    case "tool.result":
+      finish("Declared.");
       break;
     case "interrupt":
       finish(undefined, "interrupted");

@@ -1,5 +1,6 @@
 // Measures the page on a large run: `MUSTER_STORE=folder node e2e/measure.mjs`. The folder holds a
 // store with a run of 200 nodes and 100,000 events, as `fill_store FOLDER w run=100000` makes it.
+import { readFileSync } from "node:fs";
 import { launch } from "./world.mjs";
 
 const world = await launch();
@@ -22,6 +23,25 @@ await page.goto(`${server.base}/#/runs/${run.id}`);
 await page.waitForFunction(() => document.querySelectorAll(".svelte-flow__node").length >= 20);
 await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 console.log(`first view: ${Date.now() - from} ms (browser start to sign-in: ${from - started} ms)`);
+
+/** Memory of the whole tab: scripts, elements, and what its process takes of the machine alone. */
+async function weigh(name) {
+  await client.send("HeapProfiler.collectGarbage");
+  const { nodes, jsEventListeners } = await client.send("Memory.getDOMCounters");
+  const browser = await page.context().browser().newBrowserCDPSession();
+  const { processInfo } = await browser.send("SystemInfo.getProcessInfo");
+  const renderers = processInfo.filter((one) => one.type === "renderer").map((one) => resident(one.id));
+  const tab = renderers.sort((a, b) => b.own - a.own)[0];
+  const scripts = ((await metric("JSHeapUsedSize")) / 1048576).toFixed(0);
+  console.log(`memory, ${name}: tab ${tab.own} MiB of its own, ${tab.all} MiB with what it shares; scripts ${scripts} MiB, ${nodes} elements, ${jsEventListeners} listeners`);
+}
+
+/** What a process holds: pages that nobody else has, and everything that is mapped and present. */
+function resident(pid) {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
+  const mib = (name) => [...text.matchAll(new RegExp(`^${name}:\\s+(\\d+) kB`, "gm"))].reduce((sum, [, kib]) => sum + Number(kib), 0) / 1024;
+  return { own: Math.round(mib("Private_Dirty") + mib("Private_Clean")), all: Math.round(mib("Rss")) };
+}
 
 /** Frames that were drawn while something was done in every frame, by the browser's own trace. */
 async function frames(name, work) {
@@ -84,8 +104,16 @@ await frames("scroll the conversation", () => {
     requestAnimationFrame(step);
   });
 });
-await client.send("HeapProfiler.collectGarbage");
-console.log(`memory: ${((await metric("JSHeapUsedSize")) / 1048576).toFixed(0)} MiB of scripts, ${await metric("Nodes")} elements`);
+await weigh("conversation");
+await page.goto(`${server.base}/#/runs/${run.id}`);
+await page.waitForFunction(() => document.querySelectorAll(".svelte-flow__node").length >= 20);
+await weigh("graph");
+await page.keyboard.press("/");
+const asked = Date.now();
+await page.getByRole("combobox").fill("nowhere to be found");
+await page.getByText(/events of this run looked at$/).waitFor({ timeout: 60_000 });
+console.log(`search of the whole log: ${Date.now() - asked} ms`);
+await weigh("after the search");
 await stage.clear();
 await world.close();
 process.exit(0);

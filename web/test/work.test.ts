@@ -2,9 +2,11 @@
 import { describe, expect, test } from "vitest";
 import {
   branches,
+  concernsTask,
   depth,
   gates,
   isBelow,
+  joinedEvents,
   joinedRows,
   missing,
   type PlanRow,
@@ -200,5 +202,29 @@ describe("words", () => {
   test("refusals that a person can mend are put in a person's words", () => {
     expect(helpAfter("PROOF_REQUIRED", "call a tool")).not.toContain("tool");
     expect(helpAfter("SOMETHING_ELSE", "call a tool")).toBe("call a tool");
+  });
+});
+
+describe("events of a task", () => {
+  const event = (seq: number, task = "TASK-001", payload: object = {}): WorkEvent => ({ seq, event_id: `evt_${seq}`, task_id: task, task, type: "x", ts: "", ts_ms: 0, payload }) as WorkEvent;
+  const seqs = (events: readonly WorkEvent[]): number[] => events.map((one) => one.seq);
+
+  test("pages are joined by number, and none stands twice", () => {
+    expect(seqs(joinedEvents([event(1), event(4)], [event(4), event(9)], true))).toEqual([1, 4, 9]);
+    expect(seqs(joinedEvents([], [event(2)], false))).toEqual([2]);
+  });
+
+  test("a full page that does not reach what is known takes its place, so that no hole is shown", () => {
+    expect(seqs(joinedEvents([event(1), event(2)], [event(7), event(8)], true))).toEqual([7, 8]);
+    expect(seqs(joinedEvents([event(1), event(2)], [event(7), event(8)], false))).toEqual([1, 2, 7, 8]);
+  });
+
+  test("a task is concerned by its own events, by those it is tied to, and by being named", () => {
+    const tied = new Set(["TASK-002"]);
+    expect(concernsTask([event(1, "TASK-001")], "TASK-001", tied)).toBe(true);
+    expect(concernsTask([event(1, "TASK-002")], "TASK-001", tied)).toBe(true);
+    expect(concernsTask([event(1, "TASK-003")], "TASK-001", tied)).toBe(false);
+    expect(concernsTask([event(1, "TASK-003", { patch: { depends_on: ["TASK-001"] } })], "TASK-001", tied)).toBe(true);
+    expect(concernsTask([], "TASK-001", tied), "everything may have changed").toBe(true);
   });
 });

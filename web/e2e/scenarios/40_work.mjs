@@ -143,4 +143,39 @@ export const scenarios = {
     await page.getByRole("heading", { name: "Upload pipeline" }).waitFor();
     await accessible(page, "plan");
   },
+
+  async "a task says what it waits for and what needs it"(stage) {
+    const { page, op, task, limits } = await atWork(stage);
+    const title = (await op("tasks_context", { task: limits })).tasks[0].title;
+    const facts = page.getByLabel("Facts");
+    const goto = (id) => page.goto(`${page.url().split("#")[0]}#/work/harbour/${id}`);
+    await goto(task);
+    await facts.getByText("Needed by").waitFor();
+    await facts.getByRole("link", { name: new RegExp(title) }).click();
+    await facts.getByText("Waits for").waitFor();
+    await facts.getByRole("link", { name: new RegExp(task) }).waitFor();
+    await op("tasks_edit", { task: limits, depends_on: [] });
+    await facts.getByText("Waits for").waitFor({ state: "detached" });
+    await goto(task);
+    await facts.getByText("Progress").waitFor();
+    await facts.getByText("Needed by").waitFor({ state: "detached" });
+  },
+
+  async "long lists of a task are read to their end"(stage) {
+    const { page, op } = await atWork(stage);
+    const made = await op("tasks_macro_start", { plan_title: "Long", task_title: "Many notes", steps: [{ title: "One", success_criteria: ["x"], tests: ["y"] }] });
+    const note = (at) => ({ tool: "tasks_note", args: { task: made.task_id, path: "s:0", note: `note number ${at}.` } });
+    for (let from = 0; from < 240; from += 40) {
+      const operations = Array.from({ length: 40 }, (_, at) => note(from + at));
+      await op("tasks_batch", { operations });
+    }
+    await page.goto(`${page.url().split("#")[0]}#/work/harbour/${made.task_id}?tab=timeline`);
+    await page.getByText("note number 239.").first().waitFor();
+    assert.equal(await page.getByText("note number 3.").count(), 0);
+    await page.getByRole("button", { name: "Older events" }).click();
+    await page.getByText("note number 3.").first().waitFor();
+    await page.getByRole("tab", { name: "History" }).click();
+    await page.getByRole("button", { name: "Older operations" }).click();
+    await page.getByRole("button", { name: "Older operations" }).waitFor({ state: "detached" });
+  },
 };

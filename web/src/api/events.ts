@@ -4,7 +4,7 @@
 //     ╰─ lost: waits, asks whether the session is there, and goes on exactly behind the last number
 import { get, Refused } from "./client";
 import { parseExact } from "./exact";
-import type { StreamState } from "./socket";
+import { Retry, type StreamState } from "./retry";
 import type { SessionEvent } from "./wire";
 
 export interface SessionEars {
@@ -15,9 +15,6 @@ export interface SessionEars {
   state(state: StreamState): void;
 }
 
-const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 10_000;
-
 export class SessionStream {
   #source: EventSource | undefined;
   #since: number | undefined;
@@ -25,8 +22,7 @@ export class SessionStream {
   #newest = 0;
   /** Up to here the snapshots of the connection contain everything. */
   #covered = 0;
-  #attempt = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #retry = new Retry(() => void this.#reopen());
   #frame: number | undefined;
   #waiting: SessionEvent[] = [];
   #closed = false;
@@ -37,25 +33,15 @@ export class SessionStream {
     /** Events that a first connection wants; 0 wants all. */
     private readonly newest: number,
   ) {
-    addEventListener("online", this.#retryNow);
-    document.addEventListener("visibilitychange", this.#retryNow);
     this.#open();
   }
 
   close(): void {
     this.#closed = true;
-    removeEventListener("online", this.#retryNow);
-    document.removeEventListener("visibilitychange", this.#retryNow);
-    clearTimeout(this.#timer);
+    this.#retry.close();
     this.#source?.close();
     if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
   }
-
-  readonly #retryNow = (): void => {
-    if (this.#closed || this.#source || document.hidden) return;
-    clearTimeout(this.#timer);
-    void this.#reopen();
-  };
 
   #address(): string {
     const path = `/sessions/${encodeURIComponent(this.session)}/events`;
@@ -75,7 +61,7 @@ export class SessionStream {
   #take(text: string): void {
     const event = parseExact(text) as SessionEvent;
     if (event.type === "stream.hello") {
-      this.#attempt = 0;
+      this.#retry.worked();
       this.#newest = Number(event.data["last_seq"] ?? 0);
       this.#covered = this.#since === undefined ? this.#newest : 0;
       if (this.#since === undefined) this.ears.begun();
@@ -117,10 +103,7 @@ export class SessionStream {
     this.#source?.close();
     this.#source = undefined;
     if (this.#closed) return;
-    const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#attempt, LONGEST_PAUSE_MS);
-    this.#attempt += 1;
-    this.ears.state({ kind: "waiting", retryAt: Date.now() + pause, attempt: this.#attempt });
-    this.#timer = setTimeout(() => void this.#reopen(), pause);
+    this.ears.state(this.#retry.lost());
   }
 
   /** A stream that is refused does not say why, so the session is asked for first. */

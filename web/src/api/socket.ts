@@ -2,14 +2,8 @@
 //
 //   open(since) ── hello ── stored events ── live ── new events
 //     ╰─ lost: waits, asks again behind the last number it has seen, so nothing is missed or doubled
+import { Retry, type StreamState } from "./retry";
 import type { RunEvent, StreamFrame } from "./wire";
-
-export type StreamState =
-  | { kind: "connecting" }
-  | { kind: "catching-up" }
-  | { kind: "live" }
-  | { kind: "waiting"; retryAt: number; attempt: number }
-  | { kind: "ended"; reason: string };
 
 export interface StreamWishes {
   /** One run; all runs without it. */
@@ -29,8 +23,6 @@ export interface StreamEars {
   state(state: StreamState): void;
 }
 
-const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 10_000;
 /** A connection that says nothing for this long is asked whether it is there. */
 const QUIET_MS = 20_000;
 const CLOSED_RUN_DELETED = 4404;
@@ -38,8 +30,7 @@ const CLOSED_RUN_DELETED = 4404;
 export class Stream {
   #socket: WebSocket | undefined;
   #since: number | undefined;
-  #attempt = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #retry = new Retry(() => this.#open());
   #frame: number | undefined;
   #waiting: RunEvent[] = [];
   #heard = 0;
@@ -51,26 +42,15 @@ export class Stream {
     private readonly ears: StreamEars,
   ) {
     this.#since = wishes.since;
-    addEventListener("online", this.#retryNow);
-    document.addEventListener("visibilitychange", this.#retryNow);
     this.#open();
   }
 
   close(): void {
     this.#closed = true;
-    removeEventListener("online", this.#retryNow);
-    document.removeEventListener("visibilitychange", this.#retryNow);
+    this.#retry.close();
     this.#drop();
-    clearTimeout(this.#timer);
     if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
   }
-
-  /** A person, or the network, is back: nobody has to wait for the pause to end. */
-  readonly #retryNow = (): void => {
-    if (this.#closed || this.#socket || document.hidden) return;
-    clearTimeout(this.#timer);
-    this.#open();
-  };
 
   #address(): string {
     const query = new URLSearchParams();
@@ -109,7 +89,7 @@ export class Stream {
     const frame = JSON.parse(text) as RunEvent | StreamFrame | { type: "stream.pong" };
     switch (frame.type) {
       case "stream.hello":
-        this.#attempt = 0;
+        this.#retry.worked();
         this.ears.state({ kind: "catching-up" });
         return;
       case "stream.live":
@@ -169,9 +149,6 @@ export class Stream {
       this.ears.state({ kind: "ended", reason: "the run was deleted" });
       return;
     }
-    const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#attempt, LONGEST_PAUSE_MS);
-    this.#attempt += 1;
-    this.ears.state({ kind: "waiting", retryAt: Date.now() + pause, attempt: this.#attempt });
-    this.#timer = setTimeout(() => this.#open(), pause);
+    this.ears.state(this.#retry.lost());
   }
 }

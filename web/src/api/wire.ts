@@ -12,6 +12,7 @@ export type Check = Schemas["Check"];
 export type Edge = Schemas["Edge"];
 export type EdgeInput = Schemas["EdgeInput"];
 export type Envelope = Schemas["Envelope"];
+export type Hit = Schemas["Hit"];
 export type InboxItem = Schemas["ItemView"];
 export type Layout = Schemas["Layout"];
 export type Message = Schemas["Message"];

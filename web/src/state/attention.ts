@@ -1,8 +1,5 @@
 // What can be done about something that waits, in words and in keys.
-import type { Attention, Approval, Run, RunEvent } from "../api/wire";
-
-/** What the server says waits, and completions that were refused, which only the log tells. */
-export type Waiting = Omit<Attention, "kind"> & { kind: Attention["kind"] | "refused" };
+import type { Attention, Approval, Run } from "../api/wire";
 
 export type AnswerKind = "approve" | "deny" | "edit" | "resume" | "start" | "reset" | "reply" | "dismiss" | "open";
 
@@ -12,7 +9,7 @@ export interface AnswerChoice {
   keys: string;
 }
 
-const WORDS: Record<Waiting["kind"], string> = {
+const WORDS: Record<Attention["kind"], string> = {
   approval: "Approval",
   question: "Question",
   stall: "Stalled",
@@ -25,12 +22,12 @@ const WORDS: Record<Waiting["kind"], string> = {
 };
 
 /** A kind in a word. */
-export function kindWord(kind: Waiting["kind"]): string {
+export function kindWord(kind: Attention["kind"]): string {
   return WORDS[kind];
 }
 
 /** How urgent a kind looks. */
-export function kindTone(kind: Waiting["kind"]): "blocked" | "failed" | "running" {
+export function kindTone(kind: Attention["kind"]): "blocked" | "failed" | "running" {
   switch (kind) {
     case "approval":
     case "question":
@@ -48,7 +45,7 @@ export function kindTone(kind: Waiting["kind"]): "blocked" | "failed" | "running
 }
 
 /** The answers that there are, the likely one first. */
-export function choices(item: Waiting, approval: Approval | undefined): AnswerChoice[] {
+export function choices(item: Attention, approval: Approval | undefined): AnswerChoice[] {
   const open: AnswerChoice = { kind: "open", title: "Open", keys: "Enter" };
   switch (item.kind) {
     case "approval": {
@@ -77,43 +74,23 @@ export function choices(item: Waiting, approval: Approval | undefined): AnswerCh
     case "restart":
       return [{ kind: "resume", title: "Resume", keys: "y" }, open];
     case "refused":
-      return [{ kind: "dismiss", title: "Dismiss", keys: "y" }, open];
+      return [{ kind: "dismiss", title: "Dismiss", keys: "y" }, ...reply(item), open];
     case "budget":
       return [open];
   }
 }
 
+/** Whoever declared the run done can be told what is missing. */
+function reply(item: Attention): AnswerChoice[] {
+  return item.nodeId ? [{ kind: "reply", title: "Answer", keys: "n" }] : [];
+}
+
 /** One key for an item that stays the same while it waits. */
-export function itemKey(item: Waiting): string {
+export function itemKey(item: Attention): string {
   return [item.kind, item.runId, item.nodeId ?? "", item.refId ?? ""].join(" ");
 }
 
 /** The node's label, or nothing when the run is not known. */
-export function nodeLabel(item: Waiting, run: Run | undefined): string | undefined {
+export function nodeLabel(item: Attention, run: Run | undefined): string | undefined {
   return item.nodeId ? run?.nodes[item.nodeId]?.label : undefined;
-}
-
-/** Codes with which a run refuses to be called done (RUNS-DONE-2). */
-const REFUSALS = new Set(["OPEN_WORK", "TASK_NOT_DONE"]);
-
-/** Whether an event says that a completion was refused. */
-export function isRefusal(event: RunEvent): boolean {
-  return event.type === "tool.completed" && REFUSALS.has(event.error?.code ?? "");
-}
-
-/** The last refusal among these events, oldest first, unless the run was accepted as done after it. */
-export function refusedCompletion(events: readonly RunEvent[]): Waiting | undefined {
-  const at = events.findLastIndex(isRefusal);
-  const event = events[at];
-  if (event?.type !== "tool.completed") return undefined;
-  if (events.slice(at).some((later) => later.type === "run.phase" && later.phase === "VERIFY")) return undefined;
-  const title = `Completion refused: ${event.error?.message ?? event.error?.code ?? ""}`;
-  return {
-    kind: "refused",
-    runId: event.runId,
-    nodeId: event.nodeId ?? null,
-    refId: String(event.seq),
-    title,
-    since: event.ts,
-  };
 }

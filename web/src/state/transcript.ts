@@ -5,6 +5,8 @@ import type { Artifact, Envelope, EventOf, Message, RunEvent, Tool, ToolResult }
 interface Common {
   readonly key: string;
   readonly seq: number;
+  /** The event that completed it, where that is another one. */
+  readonly until?: number;
   readonly at: string;
   readonly turnId: string | null;
 }
@@ -93,6 +95,13 @@ export function applyTranscript(transcript: Transcript, events: readonly RunEven
 export function concerns(event: RunEvent, node: string): boolean {
   if (event.nodeId === node) return true;
   return event.type === "handoff.sent" && event.envelope.fromNodeId === node;
+}
+
+/** The entry that holds an event, or the first one behind it. */
+export function entryAt(entries: readonly Entry[], seq: number): Entry | undefined {
+  return (
+    entries.find((entry) => entry.seq === seq || entry.until === seq) ?? entries.find((entry) => entry.seq >= seq)
+  );
 }
 
 function common(event: RunEvent): Common {
@@ -193,7 +202,7 @@ function streamed(draft: Draft, base: Common, kind: "text" | "thought", delta: s
 function thought(draft: Draft, base: Common, content: string): void {
   const last = draft.last();
   if (last?.kind === "thought" && last.open)
-    draft.entries[draft.entries.length - 1] = { ...last, text: content, open: false };
+    draft.entries[draft.entries.length - 1] = { ...last, text: content, open: false, until: base.seq };
   else draft.push({ ...base, kind: "thought", text: content, open: false });
 }
 
@@ -204,7 +213,8 @@ function finished(draft: Draft, base: Common, event: EventOf<"message.assistant.
     const entry = draft.entries[at]!;
     if (entry.kind === "turn" && entry.turnId === base.turnId && entry.event.status === "turn.started") break;
     if (entry.kind === "text" && entry.turnId === base.turnId) {
-      draft.entries[at] = { ...entry, open: false, interrupted: interrupted && !told };
+      const until = told ? {} : { until: base.seq };
+      draft.entries[at] = { ...entry, open: false, interrupted: interrupted && !told, ...until };
       told = true;
     }
   }

@@ -1,7 +1,18 @@
 // Statuses as words and tones, the same everywhere.
-import type { NodeStatus, RunStatus, Node, Turn } from "../api/wire";
+import type { NodeStatus, Phase, RunStatus, Node, Turn } from "../api/wire";
 
 export type Tone = "idle" | "running" | "blocked" | "failed" | "done";
+
+const PHASES: Record<Phase, string> = {
+  BOOT: "Boot",
+  EXECUTE: "Execute",
+  VERIFY: "Verify",
+  DOCS_SYNC: "Docs",
+  DONE: "Done",
+};
+
+/** A phase in a word. */
+export const phaseWord = (phase: Phase): string => PHASES[phase];
 
 const RUN_TONES: Record<RunStatus, Tone> = {
   queued: "idle",

@@ -152,6 +152,40 @@ export function joinedRows<T extends { id: string }>(before: readonly T[], next:
   return [...rows.values()];
 }
 
+/** A plan or task beside another one. */
+export interface Related {
+  id: string;
+  title: string;
+  done: boolean;
+}
+
+export interface Relations {
+  needs: readonly Related[];
+  neededBy: readonly Related[];
+  /** How many depend on it in all. */
+  neededByTotal: number;
+}
+
+export function relatedRow(row: { id: string; title: string; status: Status }): Related {
+  return { id: row.id, title: row.title, done: row.status === "DONE" };
+}
+
+/** Events of one log in one, oldest first; a newer page that does not reach what is known takes its place. */
+export function joinedEvents(known: readonly WorkEvent[], page: readonly WorkEvent[], full: boolean): WorkEvent[] {
+  const last = known.at(-1)?.seq ?? 0;
+  const first = page[0]?.seq ?? 0;
+  if (full && first > last) return [...page];
+  const rows = new Map([...known, ...page].map((event) => [event.seq, event]));
+  return [...rows.values()].sort((a, b) => a.seq - b.seq);
+}
+
+/** Whether events say something about a plan or task, or about what it is tied to. */
+export function concernsTask(events: readonly WorkEvent[], id: string, tied: ReadonlySet<string>): boolean {
+  const about = (event: WorkEvent): boolean =>
+    event.task_id === id || tied.has(event.task_id) || JSON.stringify(event.payload).includes(`"${id}"`);
+  return events.length === 0 || events.some(about);
+}
+
 /** The plan or task before the other kind: `PLAN-` ids are plans. */
 export function isPlan(id: string): boolean {
   return id.startsWith("PLAN-");

@@ -4,6 +4,7 @@
 export function ago(at: string | number, now: number): string {
   const seconds = Math.max(0, Math.round((now - new Date(at).getTime()) / 1000));
   if (seconds < 5) return "now";
+  if (seconds < 60) return `${seconds} s`;
   return span(seconds * 1000);
 }
 

@@ -30,3 +30,16 @@ export function rank<T>(items: readonly T[], query: string, text: (item: T) => s
     .sort((a, b) => b.fits - a.fits)
     .map((row) => row.item);
 }
+
+/** A text in pieces, those that fit a word of the query marked. */
+export function marked(text: string, query: string): { text: string; fits: boolean }[] {
+  const words = query.split(/\s+/).filter(Boolean).map(escaped);
+  if (words.length === 0) return [{ text, fits: false }];
+  // Every second piece is what the pattern caught.
+  const pieces = text.split(new RegExp(`(${words.join("|")})`, "gi"));
+  return pieces.map((piece, at) => ({ text: piece, fits: at % 2 === 1 })).filter((piece) => piece.text);
+}
+
+function escaped(word: string): string {
+  return word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

@@ -1,6 +1,7 @@
 // One run, fetched and then followed by number, for every component that shows it.
 import { get, patch, post, remove } from "../../api/client";
-import { Stream, type StreamState } from "../../api/socket";
+import type { StreamState } from "../../api/retry";
+import { Stream } from "../../api/socket";
 import type { EdgeInput, Layout, NodeInput, NodePatch, RunEvent, RunPatch } from "../../api/wire";
 import { applyRun, freshRun, type RunState } from "../../state/run";
 

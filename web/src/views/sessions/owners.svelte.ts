@@ -1,33 +1,54 @@
-// Which node of which run a session belongs to; most belong to one.
+// Which node of which run a session belongs to; most belong to one, and say so themselves.
 import { get } from "../../api/client";
+import type { Session } from "../../api/wire";
 
 export interface Owner {
   run: string;
   runName: string;
   node: string;
-  nodeLabel: string;
 }
+
+const RUNS_AT_ONCE = 500;
 
 class Owners {
   of = $state.raw<ReadonlyMap<string, Owner>>(new Map());
-  #asked = new Set<string>();
+  #names = new Map<string, string>();
+  #known = new Set<string>();
 
-  /** Finds out about sessions that nobody asked about before. */
-  async learn(sessions: readonly string[]): Promise<void> {
-    const unknown = sessions.filter((id) => !this.#asked.has(id));
-    if (unknown.length === 0) return;
-    for (const id of unknown) this.#asked.add(id);
+  /** Finds out about sessions that nobody asked about before; a run that is gone owns nothing. */
+  async learn(sessions: readonly Session[]): Promise<void> {
+    const fresh = sessions.filter((session) => !this.#known.has(session.session_id));
+    const owned = fresh.flatMap((session) => {
+      const { run_id, node_id } = session.metadata ?? {};
+      const named = typeof run_id === "string" && typeof node_id === "string";
+      return named ? [{ session: session.session_id, run: run_id, node: node_id }] : [];
+    });
     try {
-      const { runs } = await get("/api/runs", { query: { limit: 100 } });
-      const found = runs.flatMap((run) =>
-        Object.values(run.nodes ?? {}).map((node): [string, Owner] => [
-          node.musterSessionId,
-          { run: run.id, runName: run.name, node: node.id, nodeLabel: node.label },
-        ]),
-      );
-      this.of = new Map([...this.of, ...found]);
+      await this.#name(new Set(owned.map((one) => one.run)));
     } catch {
-      for (const id of unknown) this.#asked.delete(id);
+      return;
+    }
+    for (const session of fresh) this.#known.add(session.session_id);
+    const found = owned.flatMap(({ session, run, node }): [string, Owner][] => {
+      const runName = this.#names.get(run);
+      return runName === undefined ? [] : [[session, { run, runName, node }]];
+    });
+    if (found.length > 0) this.of = new Map([...this.of, ...found]);
+  }
+
+  /** Learns the names of runs from the list, until all are found or it ends. */
+  async #name(runs: ReadonlySet<string>): Promise<void> {
+    const wanted = new Set([...runs].filter((run) => !this.#names.has(run)));
+    let cursor: string | undefined;
+    while (wanted.size > 0) {
+      const query = { view: "summary" as const, limit: RUNS_AT_ONCE, ...(cursor ? { cursor } : {}) };
+      const answer = await get("/api/runs", { query });
+      for (const run of answer.runs) {
+        this.#names.set(run.id, run.name);
+        wanted.delete(run.id);
+      }
+      cursor = answer.page.nextCursor ?? undefined;
+      if (!cursor) return;
     }
   }
 }

@@ -1,7 +1,7 @@
 // One session as it happens: transcript, todo lists, C-Tree summary. Panels that show the same session share it.
 import { get } from "../../api/client";
 import { SessionStream } from "../../api/events";
-import type { StreamState } from "../../api/socket";
+import type { StreamState } from "../../api/retry";
 import type { Session, SessionEvent } from "../../api/wire";
 import { applyConversation, NO_CONVERSATION, type Conversation } from "../../state/conversation";
 import { applyCTree, hydrateCTree, NO_CTREE, type CTree } from "../../state/ctree";

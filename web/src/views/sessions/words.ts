@@ -1,5 +1,5 @@
 // How states of sessions, turns and connections look and read.
-import type { StreamState } from "../../api/socket";
+import type { StreamState } from "../../api/retry";
 import type { Session } from "../../api/wire";
 
 type Tone = "idle" | "running" | "blocked" | "failed" | "done";

@@ -1,70 +1,88 @@
-// What happened in a workspace, asked for behind the last known position while the page is looked at.
+// What happened in a workspace, asked for behind the last known position whenever the server says that something did.
 //
-//   newest operation ─ its number ─ tasks_delta(since) ─ events ─ cursor ─ tasks_delta(since) ...
+//   newest operation ─ its number ─ change ─ tasks_delta(since) ─ events ─ cursor ─ change ─ tasks_delta(since) ...
 //
-// Other processes write to the same store, so the log is asked; an empty answer costs the server one look-up.
+// A page that nobody looks at does not listen: browsers allow few connections, and it asks when it is looked at again.
+import { ChangeStream } from "../../api/changes";
 import { operation, type OperationResult } from "../../api/client";
 import type { WorkEvent } from "../../state/work";
 
-const ASK_MS = 1_200;
 const LOST_MS = 3_000;
 const EVENTS_MAX = 500;
 
 class Changes {
-  /** Whether the last question was answered. */
+  /** Whether the last question was answered, and more would be heard of. */
   live = $state(false);
   #workspace = "";
   #cursor: string | number | undefined;
+  #stream: ChangeStream | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #listeners = new Set<(events: readonly WorkEvent[]) => void>();
   #asking = false;
+  #again = false;
 
   /** Follows a workspace until the answer is called. */
   follow(workspace: string, listener: (events: readonly WorkEvent[]) => void): () => void {
     if (workspace !== this.#workspace) {
+      this.#hush();
       this.#workspace = workspace;
       this.#cursor = undefined;
-      this.live = false;
     }
     this.#listeners.add(listener);
-    if (this.#listeners.size === 1) {
-      document.addEventListener("visibilitychange", this.now);
-      void this.#ask();
-    }
+    if (this.#listeners.size === 1) document.addEventListener("visibilitychange", this.#look);
+    this.#look();
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size > 0) return;
-      document.removeEventListener("visibilitychange", this.now);
-      clearTimeout(this.#timer);
+      document.removeEventListener("visibilitychange", this.#look);
+      this.#hush();
     };
   }
 
-  /** Asks at once, because somebody came back or just changed something. */
-  readonly now = (): void => {
-    clearTimeout(this.#timer);
-    void this.#ask();
+  /** Asks at once, because somebody just changed something. */
+  readonly now = (): void => void this.#ask();
+
+  /** Listens while the page is looked at; the first word of a connection is where the workspace stands. */
+  readonly #look = (): void => {
+    if (document.hidden) return this.#hush();
+    this.#stream ??= new ChangeStream(this.#workspace, {
+      changed: () => void this.#ask(),
+      lost: () => (this.live = false),
+    });
   };
 
+  #hush(): void {
+    clearTimeout(this.#timer);
+    this.#stream?.close();
+    this.#stream = undefined;
+    this.live = false;
+  }
+
   async #ask(): Promise<void> {
-    if (this.#asking || document.hidden || this.#listeners.size === 0) return;
+    if (this.#listeners.size === 0) return;
+    if (this.#asking) {
+      this.#again = true;
+      return;
+    }
     this.#asking = true;
+    clearTimeout(this.#timer);
     const workspace = this.#workspace;
-    let pause = ASK_MS;
     try {
       const events = await this.#news(workspace);
       const returned = !this.live;
-      if (workspace === this.#workspace) {
+      if (workspace === this.#workspace && this.#stream) {
         this.live = true;
         // Before the first answer, and in a time without any, everything may have changed.
         if (events.length > 0 || returned) for (const listener of this.#listeners) listener(events);
       }
     } catch {
       this.live = false;
-      pause = LOST_MS;
+      this.#timer = setTimeout(this.now, LOST_MS);
     }
     this.#asking = false;
-    clearTimeout(this.#timer);
-    if (this.#listeners.size > 0) this.#timer = setTimeout(() => void this.#ask(), pause);
+    if (!this.#again) return;
+    this.#again = false;
+    await this.#ask();
   }
 
   async #news(workspace: string): Promise<WorkEvent[]> {

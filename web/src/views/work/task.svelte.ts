@@ -1,23 +1,28 @@
 // One plan or task with everything that its page shows; each part is fetched when it is first looked at.
 import { operation, Refused } from "../../api/client";
-import type {
-  Checkpoint,
-  Evidence,
-  Operation,
-  Status,
-  Step,
-  SubNode,
-  Thinking,
-  Whole,
-  WorkEvent,
+import {
+  concernsTask,
+  joinedEvents,
+  type Checkpoint,
+  type Evidence,
+  type Operation,
+  type Relations,
+  type Status,
+  type Step,
+  type SubNode,
+  type Thinking,
+  type Whole,
+  type WorkEvent,
 } from "../../state/work";
 import { helpAfter } from "../../state/work_words";
 import { changes } from "./changes.svelte";
+import { allEvidence, eventsBefore, moreSteps, MOST, operations, relations } from "./pages";
 
 export type Part = "work" | "timeline" | "evidence" | "reasoning" | "history";
-/** Rows of a first look, and the most that the server gives at once. */
-const FIRST = { timeline: 200, history: 100 };
-const MOST = 1000;
+/** Rows of a first look, and how many more are asked for. */
+const EVENTS_FIRST = 200;
+const OPERATIONS_FIRST = 100;
+const OPERATIONS_MORE = 500;
 
 export interface Proof {
   title: string;
@@ -34,12 +39,15 @@ export class TaskState {
   thinking = $state.raw<Thinking | undefined>();
   history = $state.raw<readonly Operation[] | undefined>();
   historyMore = $state(false);
+  /** Events that are known, oldest first, and whether there may be older ones. */
+  events = $state.raw<readonly WorkEvent[]>([]);
+  eventsMore = $state(false);
+  relations = $state.raw<Relations | undefined>();
   gone = $state("");
   /** Why the last attempt was refused, and where. */
   refusal = $state.raw<{ path: string; message: string; hint: string } | undefined>();
   busy = $state(false);
-  /** How many rows are asked for. */
-  wanted = $state.raw(FIRST);
+  #operations = OPERATIONS_FIRST;
   #shown = new Set<Part>(["work"]);
 
   constructor(
@@ -55,20 +63,29 @@ export class TaskState {
     await this.#load(part);
   }
 
-  /** As many rows as there can be. */
-  async more(part: keyof typeof FIRST): Promise<void> {
-    this.wanted = { ...this.wanted, [part]: MOST };
-    await this.#load(part);
+  /** Operations behind those that are shown. */
+  async moreHistory(): Promise<void> {
+    this.#operations += OPERATIONS_MORE;
+    await this.#load("history");
+  }
+
+  /** Events before those that are shown. */
+  async moreEvents(): Promise<void> {
+    const first = this.events[0]?.seq ?? 0;
+    try {
+      const older = await eventsBefore(this.#target(), first);
+      this.events = joinedEvents(older, this.events, false);
+      this.eventsMore = older.length > 0;
+    } catch {
+      // Out of reach: the button is still there.
+    }
   }
 
   /** Something happened: parts that were shown are fetched again. */
   async stir(events: readonly WorkEvent[]): Promise<void> {
     const plan = this.whole?.target.kind === "plan";
-    const about =
-      events.length === 0 ||
-      plan ||
-      events.some((event) => event.task_id === this.id || this.whole?.target.depends_on.includes(event.task_id));
-    if (about) await this.refresh();
+    const tied = [...(this.relations?.needs ?? []), ...(this.relations?.neededBy ?? [])].map((row) => row.id);
+    if (plan || concernsTask(events, this.id, new Set(tied))) await this.refresh();
   }
 
   async refresh(): Promise<void> {
@@ -80,17 +97,9 @@ export class TaskState {
       switch (part) {
         case "work":
         case "timeline":
-          this.whole = await operation("tasks_resume", {
-            ...this.#target(),
-            read_only: true,
-            events_limit: this.wanted.timeline,
-            steps_limit: MOST,
-          });
-          return;
+          return await this.#loadWhole();
         case "evidence":
-          this.evidence = (
-            await operation("tasks_evidence_get", { ...this.#target(), bodies: false, limit: MOST })
-          ).evidence;
+          this.evidence = await allEvidence(this.#target());
           return;
         case "reasoning":
           this.thinking = await operation("tasks_resume_super", {
@@ -103,14 +112,27 @@ export class TaskState {
           });
           return;
         case "history": {
-          const answer = await operation("tasks_history", { ...this.#target(), limit: this.wanted.history });
-          this.history = answer.operations;
-          this.historyMore = answer.pagination.has_more;
+          const { rows, more } = await operations(this.#target(), this.#operations);
+          this.history = rows;
+          this.historyMore = more;
         }
       }
     } catch (error) {
       if (error instanceof Refused && !error.offline && !this.whole) this.gone = error.message;
     }
+  }
+
+  async #loadWhole(): Promise<void> {
+    const wishes = { ...this.#target(), read_only: true, events_limit: EVENTS_FIRST, steps_limit: MOST };
+    const whole = await operation("tasks_resume", wishes);
+    whole.steps?.push(...(await moreSteps(this.#target(), whole.steps_pagination?.next_cursor)));
+    this.whole = whole;
+    const page = whole.timeline.events;
+    const full = page.length >= EVENTS_FIRST;
+    const begun = this.events.length === 0 || (full && page[0]!.seq > this.events.at(-1)!.seq);
+    if (begun) this.eventsMore = full;
+    this.events = joinedEvents(this.events, page, full);
+    this.relations = await relations(this.#target(), whole.target.depends_on);
   }
 
   /** Does something to a step, or to the whole without one; a refusal stays beside it. */
