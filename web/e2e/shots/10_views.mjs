@@ -65,8 +65,19 @@ export const scenarios = {
         await stage.picture(`${name}-${view}`);
       }
       if (name === "wide-light") await finish(server);
-      if (name !== "wide-dark") continue;
       await page.goto(`${server.base}/#/runs`);
+      await page.getByRole("button", { name: "Roles" }).waitFor();
+      await page.keyboard.press("/");
+      await page.getByRole("combobox").fill("greet");
+      await page.getByText(/events of all runs/).waitFor();
+      await stage.picture(`${name}-search`);
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Roles" }).click();
+      await page.getByRole("list", { name: "Roles" }).getByRole("button").first().click();
+      await page.getByRole("button", { name: "Read" }).click();
+      await stage.picture(`${name}-roles`);
+      await page.keyboard.press("Escape");
+      if (name !== "wide-dark") continue;
       await page.getByRole("button", { name: "New run" }).click();
       await page.waitForTimeout(600);
       await stage.picture(`${name}-create`);

@@ -13,6 +13,8 @@ const EVENTS_MAX = 500;
 class Changes {
   /** Whether the last question was answered, and more would be heard of. */
   live = $state(false);
+  /** Whether the server was out of reach when it was last tried. */
+  lost = $state(false);
   #workspace = "";
   #cursor: string | number | undefined;
   #stream: ChangeStream | undefined;
@@ -47,7 +49,7 @@ class Changes {
     if (document.hidden) return this.#hush();
     this.#stream ??= new ChangeStream(this.#workspace, {
       changed: () => void this.#ask(),
-      lost: () => (this.live = false),
+      lost: () => this.#miss(),
     });
   };
 
@@ -56,6 +58,11 @@ class Changes {
     this.#stream?.close();
     this.#stream = undefined;
     this.live = false;
+  }
+
+  #miss(): void {
+    this.live = false;
+    this.lost = true;
   }
 
   async #ask(): Promise<void> {
@@ -72,11 +79,12 @@ class Changes {
       const returned = !this.live;
       if (workspace === this.#workspace && this.#stream) {
         this.live = true;
+        this.lost = false;
         // Before the first answer, and in a time without any, everything may have changed.
         if (events.length > 0 || returned) for (const listener of this.#listeners) listener(events);
       }
     } catch {
-      this.live = false;
+      this.#miss();
       this.#timer = setTimeout(this.now, LOST_MS);
     }
     this.#asking = false;
