@@ -79,17 +79,27 @@ impl Lane {
     /// Follows the run until everything ends.
     pub(crate) async fn follow(mut self, mut orders: mpsc::UnboundedReceiver<LaneOrder>) {
         self.catch_up_file().await;
+        let mut next = None;
         loop {
             let due = self.snapshot_due;
-            let order = tokio::select! {
-                order = orders.recv() => order,
-                () = until(due) => {
-                    self.write_snapshot().await;
-                    continue;
-                }
+            let order = match next.take() {
+                Some(order) => Some(order),
+                None => tokio::select! {
+                    order = orders.recv() => order,
+                    () = until(due) => {
+                        self.write_snapshot().await;
+                        continue;
+                    }
+                },
             };
             match order {
                 Some(LaneOrder::Look) => {
+                    // One look is enough for all that were asked for by now.
+                    while next.is_none()
+                        && let Ok(order) = orders.try_recv()
+                    {
+                        next = (!matches!(order, LaneOrder::Look)).then_some(order);
+                    }
                     self.look().await;
                     if self.deleted {
                         return self.vanish().await;
