@@ -75,7 +75,7 @@ impl Engine {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, keeps_house: bool) -> Self {
         let hub = Arc::new(Hub::new(Arc::clone(&store)));
         let after_commit = Arc::clone(&hub);
-        let wake = move || after_commit.wake();
+        let wake = move |calls| after_commit.wake(calls);
         let writer = Writer::start(Arc::clone(&store), keeps_house, wake);
         Self { store, clock, hub, kept: Arc::default(), feeds: Feeds::default(), writer }
     }

@@ -19,7 +19,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -36,13 +36,17 @@ use crate::subscribe::Hub;
 /// A busy stream is looked at this often at most, so that events that come close together travel
 /// together.
 const PACE: Duration = Duration::from_millis(1);
-/// The more follow, the more is worth sending together: waking everybody once costs about a third
-/// of this for each, so that most of the time is left for whoever writes.
-const PACE_PER_FOLLOWER: Duration = Duration::from_micros(100);
+/// The more follow, the more is worth sending together: waking everybody once costs about half of
+/// this for each.
+const PACE_PER_FOLLOWER: Duration = Duration::from_micros(20);
+/// The same while much happens, so that most of the time is left for whoever writes.
+const PACE_PER_FOLLOWER_BUSY: Duration = Duration::from_micros(100);
+/// More events in a second than this are much.
+const BUSY_EVENTS_PER_SECOND: u128 = 1_000;
 /// Nobody waits longer than this for what is new.
 const PACE_MAX: Duration = Duration::from_millis(100);
-/// After so many commits it is looked at once whatever the pace, before the ring is full.
-const PACE_COMMITS_MAX: u64 = 32;
+/// After so many calls it is looked at once whatever the pace, before the ring is full.
+const PACE_CALLS_MAX: u64 = 128;
 /// How long a feed that nobody follows any more may take to notice.
 const ATTENTION: Duration = Duration::from_secs(1);
 
@@ -201,17 +205,22 @@ impl Feed {
         })?
     }
 
-    fn pace(&self) -> Duration {
+    /// Pause until the next look behind one that found so many events of such a time.
+    fn pace(&self, found: u64, within: Duration) -> Duration {
+        let busy = u128::from(found) * 1_000_000 > within.as_micros() * BUSY_EVENTS_PER_SECOND;
         let followers = u32::try_from(self.followers.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
-        (PACE + PACE_PER_FOLLOWER.saturating_mul(followers)).min(PACE_MAX)
+        let each = if busy { PACE_PER_FOLLOWER_BUSY } else { PACE_PER_FOLLOWER };
+        (PACE + each.saturating_mul(followers)).min(PACE_MAX)
     }
 }
 
 /// The life of a feed.
 async fn drive(feed: Weak<Feed>, mut hints: watch::Receiver<u64>) {
+    let mut looked = Instant::now();
     loop {
         let Some(followed) = feed.upgrade() else { return };
         let seen = *hints.borrow_and_update();
+        let before = followed.ring().last();
         match followed.advance().await {
             Ok(true) => {}
             Ok(false) => return,
@@ -219,9 +228,10 @@ async fn drive(feed: Weak<Feed>, mut hints: watch::Receiver<u64>) {
                 tracing::warn!(%error, stream = followed.source.name(), "a feed was not read");
             }
         }
-        let pace = followed.pace();
+        let found = followed.ring().last().saturating_sub(before);
+        let pace = followed.pace(found, std::mem::replace(&mut looked, Instant::now()).elapsed());
         drop(followed);
-        let many = hints.wait_for(|now| now.wrapping_sub(seen) >= PACE_COMMITS_MAX);
+        let many = hints.wait_for(|now| now.wrapping_sub(seen) >= PACE_CALLS_MAX);
         if let Ok(Err(_gone)) = tokio::time::timeout(pace, many).await {
             return;
         }

@@ -42,9 +42,9 @@ impl Hub {
         Self { store, hints: watch::Sender::new(0), poller: Once::new() }
     }
 
-    /// Something was committed here.
-    pub(crate) fn wake(&self) {
-        self.hints.send_modify(|count| *count = count.wrapping_add(1));
+    /// So many calls were committed.
+    pub(crate) fn wake(&self, calls: usize) {
+        self.hints.send_modify(|count| *count = count.wrapping_add(calls as u64));
     }
 
     /// Hears of every commit from now on, those of other processes included.
@@ -80,7 +80,7 @@ impl Hub {
         match self.store.position() {
             Ok(position) if position != *seen => {
                 *seen = position;
-                self.wake();
+                self.wake(1);
             }
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "could not look for new events"),

@@ -46,11 +46,11 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread; `wake` is called after every commit.
+    /// Starts the thread; `wake` is called after every commit with the number of its calls.
     pub(crate) fn start(
         store: Arc<dyn Store>,
         keeps_house: bool,
-        wake: impl Fn() + Send + Sync + 'static,
+        wake: impl Fn(usize) + Send + Sync + 'static,
     ) -> Self {
         let (line, news) = (Mutex::default(), Condvar::new());
         let desk = Arc::new(Desk { store, keeps_house, wake: Box::new(wake), line, news });
@@ -101,7 +101,7 @@ impl Drop for Writer {
 struct Desk {
     store: Arc<dyn Store>,
     keeps_house: bool,
-    wake: Box<dyn Fn() + Send + Sync>,
+    wake: Box<dyn Fn(usize) + Send + Sync>,
     line: Mutex<Line>,
     /// The thread is told when work is left for it and when it is over.
     news: Condvar,
@@ -217,7 +217,7 @@ impl Seat<'_> {
         let mut done: Vec<Box<dyn Job>> = Vec::new();
         let committed = self.run_group(&mut done);
         match &committed {
-            Ok(()) => (self.0.wake)(),
+            Ok(()) => (self.0.wake)(done.len()),
             Err(error) => {
                 tracing::error!(%error, calls = done.len(), "a group of writes was not kept");
             }
