@@ -41,8 +41,9 @@ const PACE: Duration = Duration::from_millis(1);
 const PACE_PER_FOLLOWER: Duration = Duration::from_micros(20);
 /// The same while much happens, so that most of the time is left for whoever writes.
 const PACE_PER_FOLLOWER_BUSY: Duration = Duration::from_micros(100);
-/// More events in a second than this are much.
-const BUSY_EVENTS_PER_SECOND: u128 = 1_000;
+/// More events in a second than this are much. Low, because a machine that cannot keep up has few
+/// of them, and must not be woken more often for it.
+const BUSY_EVENTS_PER_SECOND: u128 = 100;
 /// Nobody waits longer than this for what is new.
 const PACE_MAX: Duration = Duration::from_millis(100);
 /// After so many calls it is looked at once whatever the pace, before the ring is full.
