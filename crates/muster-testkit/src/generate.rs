@@ -50,10 +50,14 @@ impl Size {
     }
 
     /// Plans that hold the tasks.
-    pub fn plans(&self) -> u64 {
+    fn plans(&self) -> u64 {
         self.tasks.div_ceil(self.tasks_per_plan)
     }
 }
+
+/// Plans that there are at least, the last of them without tasks: lists of plans are as long in a
+/// small store as in a large one.
+const PLANS_MIN: u64 = 50;
 
 /// Fills a workspace, one plan with all its tasks per transaction.
 pub fn fill(engine: &Engine, workspace: &WorkspaceId, size: Size) -> Filled {
@@ -62,6 +66,9 @@ pub fn fill(engine: &Engine, workspace: &WorkspaceId, size: Size) -> Filled {
         let steps = size.steps_per_task;
         engine
             .execute::<Tasks, _>(workspace.stream(), move |draft| add_plan(draft, count, steps))?;
+    }
+    for _ in size.plans()..PLANS_MIN {
+        engine.execute::<Tasks, _>(workspace.stream(), |draft| add_plan(draft, 0, 0))?;
     }
     Ok(())
 }
@@ -180,9 +187,9 @@ mod tests {
         let app = App::over(Arc::new(MemoryStore::new()), clock, AppOptions::default());
         fill(app.engine(), &"bench".parse().unwrap(), Size::of_tasks(250)).unwrap();
         let status = app.status().unwrap();
-        assert_eq!((status.workspaces[0].plans, status.workspaces[0].tasks), (3, 250));
+        assert_eq!((status.workspaces[0].plans, status.workspaces[0].tasks), (50, 250));
         let report = app.doctor().unwrap();
         assert_eq!(report.damage, vec![]);
-        assert!(report.documents >= 254, "{} documents", report.documents);
+        assert!(report.documents >= 301, "{} documents", report.documents);
     }
 }

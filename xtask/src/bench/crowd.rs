@@ -22,8 +22,9 @@ use super::{
 const PACE: u32 = 200;
 /// Characters of an event's text.
 const TEXT_CHARS: usize = 100;
-/// A reader looks at the time of every so many events.
-const TIMED_EVERY: u64 = 16;
+/// A reader looks at the time of every so many events, a number that does not fall in step with how
+/// many travel together.
+const TIMED_EVERY: u64 = 13;
 /// How much longer events may take to the others when some readers stop reading.
 const NOTICE_MAX: f64 = 1.5;
 /// Memory that the server may hold with all of them.
