@@ -1,9 +1,13 @@
 //! The one shape of every answer (TASKS-ENV), and the closed sets of error and warning codes.
 
+use muster_core::text_of;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::Json;
+
+/// Room for what stands around most results.
+const AROUND_BYTES: usize = 1024;
 
 /// The answer to a call: always all eight keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -182,9 +186,7 @@ pub enum WarningCode {
 impl Envelope {
     /// The answer as the text of one JSON object.
     pub fn to_text(&self) -> String {
-        serde_json::to_string(self).unwrap_or_else(|error| {
-            unreachable!("an envelope holds only JSON values: {error}");
-        })
+        text_of(self, self.result.text().len() + AROUND_BYTES)
     }
 
     /// The answer as one JSON object.

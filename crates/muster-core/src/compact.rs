@@ -5,7 +5,10 @@
 //!   7,12,Find the bug2,1,a3,b c   ──►   7, "Find the bug" …, ["a", "b c"]
 //! ```
 
-use std::fmt::Write as _;
+use std::{fmt, fmt::Write as _, ops::Deref, sync::Arc};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
 
 /// What is kept in the short form. Who changes the form changes its first field, so that what was
 /// written before is not misread.
@@ -13,7 +16,7 @@ pub trait Compact: Sized {
     /// The text to keep.
     fn write(&self) -> String;
     /// What a text means; `None` if it is not of this form.
-    fn read(text: &str) -> Option<Self>;
+    fn read(text: &Arc<str>) -> Option<Self>;
 }
 
 /// Rooms that keep nothing.
@@ -22,8 +25,82 @@ impl Compact for () {
         String::new()
     }
 
-    fn read(text: &str) -> Option<Self> {
+    fn read(text: &Arc<str>) -> Option<Self> {
         text.is_empty().then_some(())
+    }
+}
+
+/// A part of a text that is kept as a whole: what is read from the short form is not copied out of
+/// it, and can be handed on as if it were.
+#[derive(Clone)]
+pub struct Kept {
+    whole: Arc<str>,
+    from: usize,
+    to: usize,
+}
+
+impl Deref for Kept {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.whole[self.from..self.to]
+    }
+}
+
+impl AsRef<str> for Kept {
+    fn as_ref(&self) -> &str {
+        self
+    }
+}
+
+impl<T: Into<Arc<str>>> From<T> for Kept {
+    fn from(text: T) -> Self {
+        let whole = text.into();
+        Self { from: 0, to: whole.len(), whole }
+    }
+}
+
+impl From<&Kept> for String {
+    fn from(kept: &Kept) -> Self {
+        (**kept).to_owned()
+    }
+}
+
+impl PartialEq for Kept {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self)
+    }
+}
+
+impl Serialize for Kept {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+}
+
+impl JsonSchema for Kept {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        String::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
     }
 }
 
@@ -66,24 +143,27 @@ impl Writer {
 }
 
 /// Reads fields in the order in which they were written.
-pub(crate) struct Reader<'a>(&'a str);
+pub(crate) struct Reader<'a> {
+    whole: &'a Arc<str>,
+    rest: &'a str,
+}
 
 impl<'a> Reader<'a> {
     /// A reader of this text.
-    pub(crate) fn of(text: &'a str) -> Self {
-        Self(text)
+    pub(crate) fn of(whole: &'a Arc<str>) -> Self {
+        Self { whole, rest: whole }
     }
 
     /// The number that comes next.
     pub(crate) fn number(&mut self) -> Option<u64> {
         let mut number = 0_u64;
-        for (at, byte) in self.0.bytes().enumerate() {
+        for (at, byte) in self.rest.bytes().enumerate() {
             match byte {
                 b'0'..=b'9' => {
                     number = number.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
                 }
                 b',' if at > 0 => {
-                    self.0 = self.0.get(at + 1..)?;
+                    self.rest = self.rest.get(at + 1..)?;
                     return Some(number);
                 }
                 _ => return None,
@@ -93,15 +173,15 @@ impl<'a> Reader<'a> {
     }
 
     /// The text that comes next.
-    pub(crate) fn text(&mut self) -> Option<&'a str> {
+    pub(crate) fn text(&mut self) -> Option<Kept> {
         let length = usize::try_from(self.number()?).ok()?;
-        let (text, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(text)
+        let from = self.whole.len() - self.rest.len();
+        self.rest = self.rest.get(length..)?;
+        Some(Kept { whole: Arc::clone(self.whole), from, to: from + length })
     }
 
     /// The list that comes next, each of its texts as this reads it.
-    pub(crate) fn texts<T>(&mut self, read: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    pub(crate) fn texts<T>(&mut self, read: impl Fn(Kept) -> Option<T>) -> Option<Vec<T>> {
         let mut texts = Vec::new();
         for _ in 0..self.number()? {
             texts.push(read(self.text()?)?);
@@ -110,7 +190,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The text that comes next, if there is one.
-    pub(crate) fn maybe(&mut self) -> Option<Option<&'a str>> {
+    pub(crate) fn maybe(&mut self) -> Option<Option<Kept>> {
         match self.number()? {
             0 => Some(None),
             1 => self.text().map(Some),
@@ -120,7 +200,7 @@ impl<'a> Reader<'a> {
 
     /// Whether all was read.
     pub(crate) fn end(&self) -> Option<()> {
-        self.0.is_empty().then_some(())
+        self.rest.is_empty().then_some(())
     }
 }
 
@@ -133,25 +213,25 @@ mod tests {
         let mut writer = Writer::default();
         writer.number(u64::MAX).text("a, \u{1f}ü\n\"").texts(&["", "7,x"]);
         writer.maybe(None).maybe(Some("y")).text("");
-        let text = writer.finish();
+        let text = writer.finish().into();
         let mut reader = Reader::of(&text);
         assert_eq!(reader.number(), Some(u64::MAX));
-        assert_eq!(reader.text(), Some("a, \u{1f}ü\n\""));
-        assert_eq!(reader.texts(|text| Some(text.to_owned())).unwrap(), ["", "7,x"]);
-        assert_eq!((reader.maybe(), reader.maybe()), (Some(None), Some(Some("y"))));
+        assert_eq!(reader.text(), Some("a, \u{1f}ü\n\"".into()));
+        assert_eq!(reader.texts(Some).unwrap(), ["".into(), "7,x".into()]);
+        assert_eq!((reader.maybe(), reader.maybe()), (Some(None), Some(Some("y".into()))));
         assert_eq!(reader.end(), None);
-        assert_eq!(reader.text(), Some(""));
+        assert_eq!(reader.text(), Some("".into()));
         assert_eq!(reader.end(), Some(()));
     }
 
     #[test]
     fn what_is_cut_off_or_no_number_is_not_read() {
         for text in ["", "12", ",", "x,", "-1,", "18446744073709551616,"] {
-            assert_eq!(Reader::of(text).number(), None, "{text}");
+            assert_eq!(Reader::of(&text.into()).number(), None, "{text}");
         }
         for text in ["5,abc", "1,ü", "99999999999999999999,a"] {
-            assert_eq!(Reader::of(text).text(), None, "{text}");
+            assert_eq!(Reader::of(&text.into()).text(), None, "{text}");
         }
-        assert_eq!(Reader::of("3,1,a").texts(|text| Some(text.to_owned())), None);
+        assert_eq!(Reader::of(&"3,1,a".into()).texts(Some), None);
     }
 }

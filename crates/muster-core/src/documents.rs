@@ -295,8 +295,8 @@ impl<A: Aggregate> Documents<A> {
     }
 
     /// Hands over the briefs of a list from the store.
-    pub fn supply_briefs(&mut self, query: ListQuery, briefs: Vec<A::Brief>) {
-        self.briefs.insert(query, briefs.into_iter().map(Arc::new).collect());
+    pub fn supply_briefs(&mut self, query: ListQuery, briefs: Vec<Arc<A::Brief>>) {
+        self.briefs.insert(query, briefs);
     }
 
     /// Hands over a surveyed page; its documents come through [`Self::supply`].

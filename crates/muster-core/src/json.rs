@@ -1,39 +1,64 @@
 //! JSON that is written once: a result is encoded when it is made and then copied wherever it goes.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
-use serde::{Deserialize, Serialize};
-use serde_json::{
-    Value,
-    value::{RawValue, to_raw_value},
-};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct as _};
+use serde_json::{Value, value::RawValue};
+
+/// Room for the text of most results.
+const TEXT_BYTES: usize = 16 * 1024;
 
 /// A JSON value as text.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Json(Box<RawValue>);
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "Box<RawValue>")]
+pub struct Json(Arc<str>);
 
 impl Json {
     /// Writes a value down.
     pub fn of(value: &impl Serialize) -> Self {
-        let written = to_raw_value(value);
-        Self(written.unwrap_or_else(|error| unreachable!("results are plain JSON: {error}")))
+        Self(text_of(value, TEXT_BYTES).into())
     }
 
-    /// Takes text that is said to be JSON; `None` if it is not.
-    pub fn from_text(text: String) -> Option<Self> {
-        RawValue::from_string(text).ok().map(Self)
+    /// What was written down before, whole or in parts that were put together. It is not looked at
+    /// again: what is no JSON is not found out here.
+    pub(crate) fn written(text: String) -> Self {
+        debug_assert!(serde_json::from_str::<&RawValue>(&text).is_ok(), "not JSON: {text}");
+        Self(text.into())
     }
 
     /// The text, without a line break.
     pub fn text(&self) -> &str {
-        self.0.get()
+        &self.0
     }
 
     /// Reads the value back.
     pub fn read(&self) -> Value {
         serde_json::from_str(self.text())
             .unwrap_or_else(|error| unreachable!("it was written as JSON: {error}"))
+    }
+}
+
+/// The text of a value, in a buffer of this many bytes to begin with.
+pub fn text_of(value: &impl Serialize, bytes: usize) -> String {
+    let mut text = Vec::with_capacity(bytes);
+    let written = serde_json::to_writer(&mut text, value).map_err(|error| error.to_string());
+    let text = written.and_then(|()| String::from_utf8(text).map_err(|error| error.to_string()));
+    text.unwrap_or_else(|error| unreachable!("results are plain JSON: {error}"))
+}
+
+impl From<Box<RawValue>> for Json {
+    fn from(value: Box<RawValue>) -> Self {
+        Self(Box::<str>::from(value).into())
+    }
+}
+
+impl Serialize for Json {
+    /// As the library writes a [`RawValue`], which it makes of text only that it has read itself.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        const RAW: &str = "$serde_json::private::RawValue";
+        let mut raw = serializer.serialize_struct(RAW, 1)?;
+        raw.serialize_field(RAW, self.text())?;
+        raw.end()
     }
 }
 
@@ -68,6 +93,7 @@ mod tests {
         assert_eq!(written.text(), value.to_string());
         assert_eq!(written.read(), value);
         assert_eq!(serde_json::to_value(&written).unwrap(), value);
+        assert_eq!(serde_json::to_string(&[&written]).unwrap(), format!("[{value}]"));
         assert_eq!(serde_json::from_value::<Json>(value).unwrap(), written);
     }
 }

@@ -24,12 +24,12 @@ mod time;
 pub mod todo;
 
 pub use aggregate::{Address, Aggregate, Env, Head, Index, Mark, Recorded, Refusal, Subject};
-pub use compact::Compact;
+pub use compact::{Compact, Kept};
 pub use documents::{
     Documents, EventOrder, EventQuery, ListOrder, ListQuery, Need, RankBound, Shown, Slice, Survey,
     Surveyed, Unloaded,
 };
 pub use draft::Draft;
-pub use json::Json;
+pub use json::{Json, text_of};
 pub use replay::Replay;
 pub use time::Timestamp;

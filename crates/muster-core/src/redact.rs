@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use memchr::{memchr2_iter, memmem::Finder};
+use memchr::{memchr_iter, memchr2_iter, memmem::Finder};
 use serde_json::{Map, Value};
 
 /// What stands in place of a secret.
@@ -48,19 +48,26 @@ pub fn text(text: &str) -> Option<String> {
     Some(clean)
 }
 
-/// How secrets begin, but for the word `bearer`, which may be in any letter case.
-static BEGINNINGS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| {
-    let beginnings = GITHUB_PREFIXES.into_iter().chain(AWS_PREFIXES);
-    beginnings.chain(["github_pat_", "sk-", PEM_BEGIN]).map(Finder::new).collect()
-});
+/// How some secrets begin.
+static BEGINNINGS: LazyLock<[Finder<'static>; 2]> =
+    LazyLock::new(|| ["sk-", PEM_BEGIN].map(Finder::new));
+/// How all of [`AWS_PREFIXES`] end.
+static AWS_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("IA"));
 
 /// Whether a secret could be in a text, or in one of the texts that it holds as JSON: escapes never
 /// touch how a secret begins. Wrong only by saying yes.
 pub fn may_be_in(text: &str) -> bool {
     let bytes = text.as_bytes();
+    let is_aws = |at: usize| matches!(bytes[..at], [.., b'A', b'K' | b'S']);
+    let is_github = |at: usize| {
+        let short = matches!(bytes[..at], [.., b'g', b'h', b'p' | b'o' | b'u' | b's' | b'r']);
+        short || bytes[..at].ends_with(b"github_pat")
+    };
     let is_bearer =
         |at: usize| bytes.get(at..at + 6).is_some_and(|word| word.eq_ignore_ascii_case(b"bearer"));
     BEGINNINGS.iter().any(|beginning| beginning.find(bytes).is_some())
+        || AWS_END.find_iter(bytes).any(is_aws)
+        || memchr_iter(b'_', bytes).any(is_github)
         || memchr2_iter(b'B', b'b', bytes).any(is_bearer)
 }
 
@@ -211,7 +218,7 @@ fn private_key(rest: &str) -> Option<usize> {
 mod tests {
     use serde_json::json;
 
-    use super::{may_be_in, text, value};
+    use super::{AWS_PREFIXES, GITHUB_PREFIXES, may_be_in, text, value};
 
     #[test]
     fn secrets_are_replaced_where_they_stand() {
@@ -247,21 +254,21 @@ mod tests {
     #[test]
     fn a_text_with_a_secret_is_never_taken_for_one_without() {
         let secrets = [
-            "ghp_abcdefghijklmnop0123",
             "github_pat_11ABCDEFG0_abcdefgh",
             "sk-proj-abcdefgh12345678",
-            "ASIAIOSFODNN7EXAMPLE",
             "bEaReR abc123def456ghi7",
             "-----BEGIN EC PRIVATE KEY-----\nMII",
         ];
-        for secret in secrets {
+        let github = GITHUB_PREFIXES.map(|prefix| format!("{prefix}abcdefghijklmnop0123"));
+        let aws = AWS_PREFIXES.map(|prefix| format!("{prefix}IOSFODNN7EXAMPLE"));
+        for secret in secrets.map(str::to_owned).into_iter().chain(github).chain(aws) {
             let around = format!("größe\n{secret}\t\"");
             assert!(text(&around).is_some(), "{secret}");
             assert!(may_be_in(&around), "{secret}");
             let written = serde_json::json!({"a": [{around.as_str(): around}]}).to_string();
             assert!(may_be_in(&written), "{secret}");
         }
-        assert!(!may_be_in("TASK-001 of the branch, gh and sk_ and A-B"));
+        assert!(!may_be_in("TASK-001 of the branch, gh and sk_ and A-B, VIA path_"));
     }
 
     #[test]

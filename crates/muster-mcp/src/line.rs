@@ -72,7 +72,7 @@ impl LineTransport {
     }
 
     fn refuse(&self, id: Option<RequestId>, error: ErrorData) {
-        if let Err(error) = self.outbox.push(&JsonRpcMessage::error(error, id)) {
+        if let Err(error) = self.outbox.push(JsonRpcMessage::error(error, id)) {
             tracing::info!(%error, "a refusal was not delivered");
         }
     }
@@ -101,7 +101,7 @@ impl Transport<RoleServer> for LineTransport {
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        std::future::ready(self.outbox.push(&message))
+        std::future::ready(self.outbox.push(message))
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {

@@ -37,7 +37,7 @@ pub(crate) struct Outbox {
 
 impl Outbox {
     /// Appends one message as a line.
-    pub(crate) fn push(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
+    pub(crate) fn push(&self, message: ServerJsonRpcMessage) -> io::Result<()> {
         if self.broken.load(Ordering::Acquire) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }

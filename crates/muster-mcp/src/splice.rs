@@ -4,7 +4,7 @@
 //! copies it to the place of the structure instead of building a tree of values and writing that
 //! out again. Until then a mark holds the place; other transports never see it.
 
-use std::io;
+use std::{io, mem};
 
 use rmcp::model::{
     CallToolResult, ContentBlock, JsonRpcMessage, ServerJsonRpcMessage, ServerResult,
@@ -26,11 +26,11 @@ pub(crate) fn mark(result: &mut CallToolResult) {
 }
 
 /// Writes a message, with the text also in the place of a marked structure.
-pub(crate) fn write(buffer: &mut Vec<u8>, message: &ServerJsonRpcMessage) -> io::Result<()> {
-    let Some((text, frame)) = marked(message) else {
-        return Ok(serde_json::to_writer(buffer, message)?);
+pub(crate) fn write(buffer: &mut Vec<u8>, mut message: ServerJsonRpcMessage) -> io::Result<()> {
+    let Some(text) = take_text(&mut message) else {
+        return Ok(serde_json::to_writer(buffer, &message)?);
     };
-    let frame = serde_json::to_vec(&frame)?;
+    let frame = serde_json::to_vec(&message)?;
     let place = |wanted| {
         let no_place = || io::Error::other("a marked text or structure has no place");
         find(&frame, wanted).map(|at| at + wanted.len()).ok_or_else(no_place)
@@ -38,24 +38,22 @@ pub(crate) fn write(buffer: &mut Vec<u8>, message: &ServerJsonRpcMessage) -> io:
     let (text_end, structure_end) = (place(TEXT_PLACE)?, place(STRUCTURE_PLACE)?);
     buffer.reserve(frame.len() + 2 * text.len() + text.len() / 4);
     buffer.extend_from_slice(&frame[..text_end - MARK_BYTES]);
-    write_string(buffer, text);
+    write_string(buffer, &text);
     buffer.extend_from_slice(&frame[text_end..structure_end - MARK_BYTES]);
     buffer.extend_from_slice(text.as_bytes());
     buffer.extend_from_slice(&frame[structure_end..]);
     Ok(())
 }
 
-/// The text of a result whose structure was left to the transport, and the message without it.
-fn marked(message: &ServerJsonRpcMessage) -> Option<(&str, ServerJsonRpcMessage)> {
+/// Takes the text out of a result whose structure was left to the transport, and marks its place.
+fn take_text(message: &mut ServerJsonRpcMessage) -> Option<String> {
     let JsonRpcMessage::Response(response) = message else { return None };
-    let ServerResult::CallToolResult(result) = &response.result else { return None };
+    let ServerResult::CallToolResult(result) = &mut response.result else { return None };
     let marked = result.structured_content.as_ref()?.as_str()? == MARK;
-    let [only] = result.content.as_slice() else { return None };
-    let text = Some(only).filter(|_| marked)?.as_text()?;
-    let mut frame = result.clone();
-    frame.content = vec![ContentBlock::text(MARK)];
-    let frame = ServerResult::CallToolResult(frame);
-    Some((&text.text, JsonRpcMessage::response(frame, response.id.clone())))
+    match result.content.as_mut_slice() {
+        [ContentBlock::Text(only)] if marked => Some(mem::replace(&mut only.text, MARK.to_owned())),
+        _ => None,
+    }
 }
 
 /// Writes JSON text as a JSON string: what needs an escape are its quotes and backslashes.
@@ -131,7 +129,7 @@ mod tests {
     fn written(result: CallToolResult) -> Value {
         let result = ServerResult::CallToolResult(result);
         let mut buffer = b"before\n".to_vec();
-        write(&mut buffer, &JsonRpcMessage::response(result, RequestId::Number(7))).unwrap();
+        write(&mut buffer, JsonRpcMessage::response(result, RequestId::Number(7))).unwrap();
         let line = buffer.strip_prefix(b"before\n").unwrap();
         serde_json::from_slice(line).unwrap()
     }

@@ -171,17 +171,17 @@ fn supply_rows<A: Aggregate>(
 fn briefs<A: Aggregate>(
     source: &mut Source<'_>,
     query: &ListQuery,
-) -> Result<Vec<A::Brief>, StoreError> {
+) -> Result<Vec<Arc<A::Brief>>, StoreError> {
     let kept = source.snapshot.briefs(source.stream, query)?;
-    let read = |kept: Vec<String>| -> Option<Vec<A::Brief>> {
-        kept.iter().map(|text| A::Brief::read(text)).collect()
+    let read = |kept: Vec<Arc<str>>| -> Option<Vec<Arc<A::Brief>>> {
+        kept.iter().map(|text| A::Brief::read(text).map(Arc::new)).collect()
     };
     if let Some(briefs) = kept.and_then(read) {
         return Ok(briefs);
     }
     let mut briefs = Vec::new();
     for row in source.snapshot.list(source.stream, query)? {
-        briefs.extend(A::brief(&decode::<A>(source.stream, &row)?.1));
+        briefs.extend(A::brief(&decode::<A>(source.stream, &row)?.1).map(Arc::new));
     }
     Ok(briefs)
 }

@@ -51,7 +51,7 @@ macro_rules! reads {
                 &mut self,
                 stream: &str,
                 query: &muster_core::ListQuery,
-            ) -> Result<Option<Vec<String>>, $crate::StoreError> {
+            ) -> Result<Option<Vec<std::sync::Arc<str>>>, $crate::StoreError> {
                 self.$field.briefs(stream, query)
             }
 

@@ -16,7 +16,7 @@ mod sqlite;
 #[cfg(test)]
 mod stories;
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use muster_core::{Address, EventQuery, Head, Index, ListQuery, Subject, Timestamp};
 
@@ -85,7 +85,7 @@ pub trait Snapshot {
         &mut self,
         stream: &str,
         query: &ListQuery,
-    ) -> Result<Option<Vec<String>>, StoreError>;
+    ) -> Result<Option<Vec<Arc<str>>>, StoreError>;
 
     /// The brief of one document, if it has one.
     fn brief(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError>;

@@ -262,9 +262,9 @@ impl Snapshot for State {
         &mut self,
         stream: &str,
         query: &ListQuery,
-    ) -> Result<Option<Vec<String>>, StoreError> {
+    ) -> Result<Option<Vec<Arc<str>>>, StoreError> {
         let found = self.found(stream, query).into_iter();
-        Ok(found.map(|document| document.brief.as_deref().map(str::to_owned)).collect())
+        Ok(found.map(|document| document.brief.clone()).collect())
     }
 
     fn brief(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {

@@ -75,7 +75,7 @@ impl Snapshot for CountingView<'_> {
         &mut self,
         stream: &str,
         query: &ListQuery,
-    ) -> Result<Option<Vec<String>>, StoreError> {
+    ) -> Result<Option<Vec<Arc<str>>>, StoreError> {
         let briefs = self.view.briefs(stream, query)?;
         self.rows.fetch_add(briefs.as_ref().map_or(0, Vec::len), Ordering::Relaxed);
         Ok(briefs)

@@ -30,6 +30,9 @@ pub enum Status {
 }
 
 impl Status {
+    /// Every status, as they follow each other.
+    pub const ALL: [Self; 3] = [Self::Todo, Self::Active, Self::Done];
+
     /// The word in arguments and answers.
     pub fn name(self) -> &'static str {
         match self {

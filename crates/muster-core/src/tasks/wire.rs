@@ -91,12 +91,17 @@ pub(super) fn fact(event: &Event) -> Option<String> {
 /// An event as callers see it, put together from its place and its fact.
 pub(super) fn listed(global: u64, at: Timestamp, fact: &str) -> Option<Json> {
     let rest = fact.strip_prefix('{')?;
-    let (seq, ts_ms) = (global.to_string(), at.0.to_string());
+    let (seq, ts, ts_ms) = (global.to_string(), at.rfc3339(), at.0.to_string());
     let zeros = &ZEROS[seq.len().min(ZEROS.len())..];
-    let id = [r#"{"event_id":"evt_"#, zeros, &seq];
-    let place = [r#"","seq":"#, &seq, r#","ts":""#, &at.rfc3339(), r#"","ts_ms":"#, &ts_ms];
-    Json::from_text([&id.concat(), &place.concat(), ",", rest].concat())
+    let id = [r#"{"event_id":"evt_"#, zeros, &seq, r#"","seq":"#, &seq];
+    let parts = [r#","ts":""#, &ts, r#"","ts_ms":"#, &ts_ms, ",", rest];
+    let mut text = String::with_capacity(fact.len() + PLACE_BYTES);
+    text.extend(id.into_iter().chain(parts));
+    Some(Json::written(text))
 }
+
+/// Room for the place of an event.
+const PLACE_BYTES: usize = 160;
 
 /// What fills the number of an event up in its id.
 const ZEROS: &str = "0000000000000000";

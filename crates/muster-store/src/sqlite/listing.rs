@@ -115,11 +115,18 @@ pub(super) fn versions<'a>(
 }
 
 /// The statement that answers a list query with briefs only: the index has everything that it asks
-/// of the documents.
+/// of the documents. The list is made first, then its briefs are looked up one by one in its order:
+/// a list with a limit is not mixed with what is joined to it.
 pub(super) fn briefs<'a>(stream: i64, query: &'a ListQuery, statuses: &[&'a str]) -> Question<'a> {
-    let brief = "(SELECT brief.body FROM brief WHERE brief.document = document.id)";
-    let sorted = if is_ranked(query.order) { ", ord, rank, id" } else { ", ord, id" };
-    list(&[brief, sorted].concat(), stream, query, statuses)
+    let columns = if is_ranked(query.order) { "ord, rank, id" } else { "ord, id" };
+    let mut question = list(columns, stream, query, statuses);
+    question.sql = [
+        "SELECT brief.body FROM (",
+        &question.sql,
+        ") AS listed LEFT JOIN brief ON brief.document = listed.id",
+    ]
+    .concat();
+    question
 }
 
 /// The statement that lists these columns, among them those that a list can be sorted by.

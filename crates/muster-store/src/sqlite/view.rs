@@ -1,6 +1,6 @@
 //! Reading: the same statements for a snapshot and for a transaction that looks at its own work.
 
-use std::{borrow::Cow, ops::Deref};
+use std::{borrow::Cow, ops::Deref, sync::Arc};
 
 use muster_core::{Address, EventOrder, EventQuery, Head, Index, ListQuery, Subject, Timestamp};
 use rusqlite::{OptionalExtension as _, Params, Row, params, params_from_iter};
@@ -254,13 +254,13 @@ impl<L: Deref<Target = Link>> Snapshot for View<L> {
         &mut self,
         stream: &str,
         query: &ListQuery,
-    ) -> Result<Option<Vec<String>>, StoreError> {
+    ) -> Result<Option<Vec<Arc<str>>>, StoreError> {
         let Some(stream) = self.stream(stream)? else { return Ok(Some(Vec::new())) };
         let Some(statuses) = self.statuses(stream, query)? else { return Ok(Some(Vec::new())) };
         let statuses: Vec<&str> = statuses.iter().map(AsRef::as_ref).collect();
         let question = listing::briefs(stream, query, &statuses);
         let parameters = params_from_iter(question.parameters);
-        let found: Vec<Option<String>> =
+        let found: Vec<Option<Arc<str>>> =
             self.many("listed briefs", &question.sql, parameters, |row| row.get(0))?;
         Ok(found.into_iter().collect())
     }

@@ -2,7 +2,10 @@
 
 use std::{
     borrow::Cow,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use muster_core::{Address, Index, ListOrder, ListQuery, Mark, RankBound};
@@ -149,7 +152,8 @@ pub(super) fn lists_hold_what_they_admit_in_every_order(store: &dyn Store) {
                 assert_eq!(view.version(&stream, &address).unwrap(), Some(version));
             }
             assert_eq!(listed, expected(rows.clone(), query), "{query:?}");
-            let briefs: Option<Vec<String>> = listed.iter().map(brief).collect();
+            let kept = |row| brief(row).map(Arc::<str>::from);
+            let briefs: Option<Vec<_>> = listed.iter().map(kept).collect();
             assert_eq!(view.briefs(&stream, query).unwrap(), briefs, "{query:?}");
             for row in &listed {
                 assert_eq!(view.brief(&stream, &row.address).unwrap(), brief(row));

@@ -1,6 +1,8 @@
 //! What lists and the views of a plan show of a task, kept beside it: such a view reads a page of
 //! briefs where it would read every task with all its steps.
 
+use std::sync::Arc;
+
 use super::{
     Line,
     lines::{self, BLOCKER_CHARS_MAX},
@@ -8,7 +10,7 @@ use super::{
 };
 use crate::{
     Documents, Timestamp, Unloaded,
-    compact::{Compact, Reader, Writer},
+    compact::{Compact, Kept, Reader, Writer},
     tasks::{
         Tasks,
         entity::{Status, Task, Urgency},
@@ -26,7 +28,7 @@ pub struct TaskBrief {
     /// The plan it belongs to.
     pub parent: PlanId,
     /// Its title.
-    pub title: String,
+    pub title: Kept,
     /// How far it is.
     pub status: Status,
     /// Version of the task.
@@ -34,11 +36,11 @@ pub struct TaskBrief {
     /// How urgent it is.
     pub priority: Urgency,
     /// Area of work.
-    pub domain: Option<String>,
+    pub domain: Option<Kept>,
     /// Who does it.
-    pub assignee: Option<String>,
+    pub assignee: Option<Kept>,
     /// Free labels.
-    pub tags: Vec<String>,
+    pub tags: Vec<Kept>,
     /// What has to be done first.
     pub depends_on: Vec<EntityId>,
     /// Open ones of `depends_on`.
@@ -52,17 +54,17 @@ pub struct TaskBrief {
     /// When it was changed last.
     pub updated_at: Timestamp,
     /// What to do next.
-    pub next: Option<Line>,
+    pub next: Option<Kept>,
     /// What is still to be confirmed or proven.
-    pub verify: Vec<Line>,
+    pub verify: Vec<Kept>,
     /// What stands in the way of its steps and nodes.
-    blockers: Vec<Line>,
+    blockers: Vec<Kept>,
     /// Open cards that stand in the way.
-    blocker_cards: Vec<Line>,
+    blocker_cards: Vec<Kept>,
     /// Steps closed by force, a line each.
-    pub forced: Vec<Line>,
+    pub forced: Vec<Kept>,
     /// Risks and problems of open nodes.
-    pub risks: Vec<Line>,
+    pub risks: Vec<Kept>,
 }
 
 impl TaskBrief {
@@ -71,29 +73,31 @@ impl TaskBrief {
         let meta = &task.meta;
         let (closed, steps) = task.closed_of_total();
         let is_blocked = |step: &&Step| step.block.is_some() && !step.is_closed();
-        let cut = |line: &String| text::cut(line, BLOCKER_CHARS_MAX);
+        let kept = |text: &String| Kept::from(text.as_str());
+        let lines = |lines: Vec<Line>| lines.into_iter().map(Kept::from).collect();
+        let cut = |line: &String| Kept::from(text::cut(line, BLOCKER_CHARS_MAX));
         Self {
             id: task.id,
             parent: task.parent,
-            title: meta.title.clone(),
+            title: kept(&meta.title),
             status: meta.status,
             revision: meta.revision,
             priority: meta.priority,
-            domain: task.domain.clone(),
-            assignee: task.assignee.clone(),
-            tags: meta.tags.clone(),
+            domain: task.domain.as_ref().map(kept),
+            assignee: task.assignee.as_ref().map(kept),
+            tags: meta.tags.iter().map(kept).collect(),
             depends_on: meta.depends_on.clone(),
             waits: meta.waits(),
             steps: steps as u64,
             closed: closed as u64,
             blocked: task.steps.iter().filter(is_blocked).count(),
             updated_at: meta.updated_at,
-            next: lines::next(task).into_iter().next(),
-            verify: lines::verify(task, &StepsSummary::of(task)),
-            blockers: lines::blockers_inside(task),
+            next: lines::next(task).into_iter().next().map(Kept::from),
+            verify: lines(lines::verify(task, &StepsSummary::of(task))),
+            blockers: lines(lines::blockers_inside(task)),
             blocker_cards: meta.blocker_cards.values().map(cut).collect(),
-            forced: lines::forced(task),
-            risks: lines::risks(task),
+            forced: lines(lines::forced(task)),
+            risks: lines(lines::risks(task)),
         }
     }
 
@@ -109,17 +113,15 @@ impl TaskBrief {
 
     /// What stands in its way (TASKS-VIEW-6), complete.
     pub(super) fn blockers(&self, docs: &Documents<Tasks>) -> Result<Vec<Line>, Unloaded<Tasks>> {
-        let mut lines = self.blockers.clone();
-        lines.extend(lines::waits(docs, &self.waits)?);
-        lines.extend(self.blocker_cards.iter().cloned());
-        Ok(lines)
+        let waits = lines::waits(docs, &self.waits)?;
+        let (first, last) = (self.blockers.iter(), self.blocker_cards.iter());
+        Ok(first.map(Line::from).chain(waits).chain(last.map(Line::from)).collect())
     }
 }
 
 /// Number of the form that briefs are kept in.
 const FORM: u64 = 1;
-/// What the numbers of a status and of an urgency mean.
-const STATUSES: [Status; 3] = [Status::Todo, Status::Active, Status::Done];
+/// What the number of an urgency means.
 const URGENCIES: [Urgency; 4] = [Urgency::Critical, Urgency::High, Urgency::Medium, Urgency::Low];
 
 impl Compact for TaskBrief {
@@ -137,35 +139,34 @@ impl Compact for TaskBrief {
         fields.finish()
     }
 
-    fn read(text: &str) -> Option<Self> {
+    fn read(text: &Arc<str>) -> Option<Self> {
         let mut fields = Reader::of(text);
-        let owned = |text: &str| Some(text.to_owned());
-        let id = |text: &str| text.parse().ok();
+        let id = |text: Kept| text.parse().ok();
         if fields.number()? != FORM {
             return None;
         }
         let brief = Self {
             id: TaskId(fields.number()?),
             parent: PlanId(fields.number()?),
-            title: fields.text()?.to_owned(),
-            status: *STATUSES.get(fields.number()? as usize)?,
+            title: fields.text()?,
+            status: *Status::ALL.get(fields.number()? as usize)?,
             priority: *URGENCIES.get(fields.number()? as usize)?,
             revision: fields.number()?,
-            domain: fields.maybe()?.map(str::to_owned),
-            assignee: fields.maybe()?.map(str::to_owned),
-            tags: fields.texts(owned)?,
+            domain: fields.maybe()?,
+            assignee: fields.maybe()?,
+            tags: fields.texts(Some)?,
             depends_on: fields.texts(id)?,
             waits: fields.texts(id)?,
             steps: fields.number()?,
             closed: fields.number()?,
             blocked: usize::try_from(fields.number()?).ok()?,
             updated_at: Timestamp(fields.number()?.cast_signed()),
-            next: fields.maybe()?.map(str::to_owned),
-            verify: fields.texts(owned)?,
-            blockers: fields.texts(owned)?,
-            blocker_cards: fields.texts(owned)?,
-            forced: fields.texts(owned)?,
-            risks: fields.texts(owned)?,
+            next: fields.maybe()?,
+            verify: fields.texts(Some)?,
+            blockers: fields.texts(Some)?,
+            blocker_cards: fields.texts(Some)?,
+            forced: fields.texts(Some)?,
+            risks: fields.texts(Some)?,
         };
         fields.end().map(|()| brief)
     }

@@ -250,8 +250,12 @@ fn list_tasks(
     page(docs, source, &query.filter, query.tasks)
 }
 
+/// The statuses to list: all of them by name, or the store would have to find out which there are.
 fn names(status: Option<Status>) -> Vec<&'static str> {
-    status.into_iter().map(Status::name).collect()
+    match status {
+        Some(status) => vec![status.name()],
+        None => Status::ALL.map(Status::name).to_vec(),
+    }
 }
 
 /// A list and what is already known about it.

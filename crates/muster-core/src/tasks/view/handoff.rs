@@ -180,8 +180,9 @@ fn each_risk(
     act: &mut dyn FnMut(&str),
 ) -> Result<(), Unloaded<Tasks>> {
     let blockers = task.blockers(docs)?;
-    let lines = task.verify.iter().chain(&blockers).chain(&task.forced).chain(&task.risks);
-    lines.for_each(|line| act(line));
+    task.verify.iter().for_each(|line| act(line));
+    blockers.iter().for_each(|line| act(line));
+    task.forced.iter().chain(&task.risks).for_each(|line| act(line));
     Ok(())
 }
 

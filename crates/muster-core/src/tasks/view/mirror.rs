@@ -11,7 +11,7 @@ use super::{
     percent,
 };
 use crate::{
-    Documents, Refusal,
+    Documents, Kept, Refusal,
     tasks::{
         Key, Tasks,
         command::StepSelector,
@@ -149,8 +149,8 @@ pub struct MirrorNode {
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct MirrorRow {
-    pub id: String,
-    pub title: String,
+    pub id: TaskId,
+    pub title: Kept,
     pub status: Status,
     pub revision: u64,
     pub progress: u64,
@@ -158,7 +158,7 @@ pub struct MirrorRow {
     pub steps_open: u64,
     pub waiting_on: Vec<EntityId>,
     pub blockers: Vec<Line>,
-    pub next: Option<Line>,
+    pub next: Option<Kept>,
 }
 
 impl MirrorView {
@@ -295,7 +295,7 @@ impl MirrorNode {
 impl MirrorRow {
     fn of(task: &TaskBrief, blockers: Vec<Line>) -> Self {
         Self {
-            id: task.id.to_string(),
+            id: task.id,
             title: task.title.clone(),
             status: task.status,
             revision: task.revision,

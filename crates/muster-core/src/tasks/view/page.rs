@@ -8,7 +8,13 @@ use std::{fmt, str::FromStr, sync::Arc};
 use super::{brief::TaskBrief, context::Pagination};
 use crate::{
     Documents, ListQuery, Refusal,
-    tasks::{Rejection, Tasks, entity::Plan, path::StepPath, rejection::FieldFault, step::Step},
+    tasks::{
+        Rejection, Tasks,
+        entity::{Plan, Status},
+        path::StepPath,
+        rejection::FieldFault,
+        step::Step,
+    },
 };
 
 type Paged<T> = Result<(Vec<T>, Pagination), Refusal<Tasks>>;
@@ -130,6 +136,7 @@ pub(super) fn tasks(
     let after: Option<u64> = query.after(&list)?;
     let mut shown = docs.briefs(&ListQuery {
         parent: Some(list.clone()),
+        statuses: Status::ALL.map(Status::name).to_vec(),
         after,
         limit: Some(query.limit + 1),
         ..ListQuery::of("task")

@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::{brief::TaskBrief, percent};
 use crate::{
-    Documents, ListOrder, ListQuery, Unloaded,
+    Documents, Kept, ListOrder, ListQuery, Unloaded,
     tasks::{
         Tasks,
         entity::{Plan, Status},
-        id::EntityId,
+        id::{EntityId, TaskId},
     },
 };
 
@@ -49,9 +49,9 @@ pub struct Rollup {
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct RollupTask {
     /// Its id.
-    pub id: String,
+    pub id: TaskId,
     /// Its title.
-    pub title: String,
+    pub title: Kept,
     /// How far it is.
     pub status: Status,
     /// Percent of steps closed.
@@ -86,7 +86,7 @@ impl Rollup {
 impl RollupTask {
     fn of(task: &TaskBrief) -> Self {
         Self {
-            id: task.id.to_string(),
+            id: task.id,
             title: task.title.clone(),
             status: task.status,
             progress: task.progress(),

@@ -3,10 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::tasks::{
-    entity::{Plan, Status, Urgency},
-    id::{EntityId, EntityKind, WorkspaceId},
-    view::brief::TaskBrief,
+use crate::{
+    Kept,
+    tasks::{
+        entity::{Plan, Status, Urgency},
+        id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
+        view::brief::TaskBrief,
+    },
 };
 
 /// A plan in a list.
@@ -42,20 +45,20 @@ pub struct TasksDone {
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct TaskRow {
-    pub id: String,
+    pub id: TaskId,
     pub qualified_id: String,
     pub kind: EntityKind,
-    pub title: String,
+    pub title: Kept,
     pub revision: u64,
     pub status: Status,
-    pub parent: String,
+    pub parent: PlanId,
     pub progress: u64,
     pub steps_count: u64,
     pub steps_open: u64,
     pub priority: Urgency,
-    pub domain: Option<String>,
-    pub assignee: Option<String>,
-    pub tags: Vec<String>,
+    pub domain: Option<Kept>,
+    pub assignee: Option<Kept>,
+    pub tags: Vec<Kept>,
     pub depends_on: Vec<EntityId>,
     pub waiting: bool,
     pub waiting_on: Vec<EntityId>,
@@ -91,13 +94,13 @@ impl TaskRow {
     /// The row of a task.
     pub fn of(workspace: &WorkspaceId, task: &TaskBrief) -> Self {
         Self {
-            id: task.id.to_string(),
+            id: task.id,
             qualified_id: format!("{workspace}:{}", task.id),
             kind: EntityKind::Task,
             title: task.title.clone(),
             revision: task.revision,
             status: task.status,
-            parent: task.parent.to_string(),
+            parent: task.parent,
             progress: task.progress(),
             steps_count: task.steps,
             steps_open: task.steps - task.closed,
