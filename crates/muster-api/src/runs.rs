@@ -35,7 +35,7 @@ pub use muster_runtime::runs::{
     Runs as RunDriver, RunsSettings, Sandbox, StartError, ToolExecution, ask_hook, make_repository,
 };
 pub use muster_runtime::runs::{Merged, Surveyed, Worktree, WorktreeState, survey};
-pub use search::{SearchAnswer, SearchCursor, SearchRequest};
+pub use search::{SearchAnswer, SearchRequest};
 pub use stream::StreamWord;
 
 use std::path::PathBuf;

@@ -31,16 +31,17 @@ pub struct RunsRequest {
     pub extent: Extent,
 }
 
-/// A place in the list: when a run last changed, and which one it is.
+/// A place among runs: a number, by which they are listed or which counts inside of one, and the
+/// run. In this list it is the time of the run's last change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunCursor {
-    changed_ms: u64,
-    run: RunId,
+    pub(super) number: u64,
+    pub(super) run: RunId,
 }
 
 impl fmt::Display for RunCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.changed_ms, self.run)
+        write!(f, "{}.{}", self.number, self.run)
     }
 }
 
@@ -48,9 +49,8 @@ impl FromStr for RunCursor {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let (changed_ms, run) = text.split_once('.').ok_or(())?;
-        let changed_ms = changed_ms.parse().map_err(|_| ())?;
-        Ok(Self { changed_ms, run: run.parse().map_err(|_| ())? })
+        let (number, run) = text.split_once('.').ok_or(())?;
+        Ok(Self { number: number.parse().map_err(|_| ())?, run: run.parse().map_err(|_| ())? })
     }
 }
 
@@ -93,7 +93,7 @@ impl RunDesk<'_> {
     /// The next runs behind a place. Runs that changed in the same millisecond are ordered by
     /// their id, so a group of them is never cut in two.
     fn places(self, behind: Option<RunCursor>, about: u32) -> Result<Vec<RunCursor>, StoreError> {
-        let below = behind.map(|place| place.changed_ms.saturating_add(1));
+        let below = behind.map(|place| place.number.saturating_add(1));
         let mut limit = about;
         loop {
             let query = CatalogueQuery { kind: "pulse", below, limit: Some(limit) };
@@ -101,7 +101,7 @@ impl RunDesk<'_> {
             let full = found.len() as u64 == u64::from(limit);
             let mut places: Vec<RunCursor> = found.iter().filter_map(place).collect();
             if let Some(last) = places.last().copied().filter(|_| full) {
-                places.retain(|place| place.changed_ms != last.changed_ms);
+                places.retain(|place| place.number != last.number);
             }
             places.retain(|place| behind.is_none_or(|behind| *place < behind));
             places.sort_by(|a, b| b.cmp(a));
@@ -139,6 +139,6 @@ impl RunDesk<'_> {
 fn place((stream, document): &(String, Document)) -> Option<RunCursor> {
     let run = RunId::of_stream(stream)?;
     let Document::Pulse(pulse) = document else { return None };
-    let changed_ms = u64::try_from(pulse.updated_at.ms()).unwrap_or(0);
-    Some(RunCursor { changed_ms, run })
+    let number = u64::try_from(pulse.updated_at.ms()).unwrap_or(0);
+    Some(RunCursor { number, run })
 }

@@ -4,11 +4,7 @@
 //! next one goes on. So an answer costs the same whatever the history is, and an empty one with a
 //! cursor means that nothing was found *so far*.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-    str::FromStr,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use muster_core::{
     Json,
@@ -23,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    RunDesk, RunTold,
+    RunCursor, RunDesk, RunTold,
     history::{ListEnd, line},
 };
 
@@ -39,33 +35,11 @@ pub struct SearchRequest {
     pub question: Question,
     /// Only in this run.
     pub run: Option<RunId>,
-    /// Only behind this place.
-    pub behind: Option<SearchCursor>,
+    /// Only behind this place: everything newer was looked at. Runs come in the order of their
+    /// creation, which does not change, the newest first; the number is that of an event.
+    pub behind: Option<RunCursor>,
     /// About this many places; those of one event come together.
     pub limit: u32,
-}
-
-/// A place in the logs: everything newer was looked at. Runs come in the order of their creation,
-/// which does not change, the newest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SearchCursor {
-    run: RunId,
-    before: u64,
-}
-
-impl fmt::Display for SearchCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.before, self.run)
-    }
-}
-
-impl FromStr for SearchCursor {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let (before, run) = text.split_once('.').ok_or(())?;
-        Ok(Self { before: before.parse().map_err(|_| ())?, run: run.parse().map_err(|_| ())? })
-    }
 }
 
 /// What was found, the newest first in each run.
@@ -99,7 +73,7 @@ impl RunDesk<'_> {
         let mut next = None;
         for run in runs {
             let before = request.behind.filter(|behind| behind.run == run);
-            let before = before.map_or(u64::MAX, |behind| behind.before);
+            let before = before.map_or(u64::MAX, |behind| behind.number);
             next = walk.through(&mut *snapshot, run, before)?;
             if next.is_some() {
                 break;
@@ -143,12 +117,12 @@ impl<'a> Walk<'a> {
         snapshot: &mut dyn Snapshot,
         run: RunId,
         before: u64,
-    ) -> Result<Option<SearchCursor>, StoreError> {
+    ) -> Result<Option<RunCursor>, StoreError> {
         let stream = run.stream();
         let mut end = snapshot.head(&stream)?.seq.min(before.saturating_sub(1));
         while end > 0 {
             if self.is_over() {
-                return Ok(Some(SearchCursor { run, before: end + 1 }));
+                return Ok(Some(RunCursor { run, number: end + 1 }));
             }
             let after = end.saturating_sub(EVENTS_AT_ONCE);
             let limit = u32::try_from(end - after).unwrap_or(u32::MAX);
@@ -156,7 +130,7 @@ impl<'a> Walk<'a> {
                 self.looked_at += 1;
                 self.take(self.request.question.hits(run, line(row)));
                 if self.is_over() && row.seq > 1 {
-                    return Ok(Some(SearchCursor { run, before: row.seq }));
+                    return Ok(Some(RunCursor { run, number: row.seq }));
                 }
             }
             end = after;
