@@ -80,8 +80,13 @@ struct Fault {
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
-        let expected = fault.cause.strip_prefix("expected ").unwrap_or(&fault.cause);
-        arguments::invalid(&fault.argument, Reason::BadFormat, expected)
+        let Fault { argument, cause } = fault;
+        let told = cause.strip_prefix("expected ").unwrap_or(&cause);
+        // What was given belongs to what is wrong, not to what to do.
+        let expected = told.split_once(", got ").map_or(told, |(expected, _)| expected);
+        let message = format!("{argument}: expected {told}");
+        let recovery = format!("Call again with {argument} as {expected}.");
+        arguments::invalid_with(&argument, Reason::BadFormat, expected, message, recovery)
     }
 }
 

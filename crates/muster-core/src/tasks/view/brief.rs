@@ -3,11 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{
-    Line,
-    lines::{self, BLOCKER_CHARS_MAX},
-    steps::StepsSummary,
-};
+use super::{Line, lines, steps::StepsSummary};
 use crate::{
     Documents, Timestamp, Unloaded,
     compact::{Compact, Kept, Reader, Writer},
@@ -17,7 +13,6 @@ use crate::{
         id::{EntityId, PlanId, TaskId},
         step::Step,
     },
-    text,
 };
 
 /// A task in short. Follows from the task alone.
@@ -75,7 +70,6 @@ impl TaskBrief {
         let is_blocked = |step: &&Step| step.block.is_some() && !step.is_closed();
         let kept = |text: &String| Kept::from(text.as_str());
         let lines = |lines: Vec<Line>| lines.into_iter().map(Kept::from).collect();
-        let cut = |line: &String| Kept::from(text::cut(line, BLOCKER_CHARS_MAX));
         Self {
             id: task.id,
             parent: task.parent,
@@ -95,7 +89,7 @@ impl TaskBrief {
             next: lines::next(task).into_iter().next().map(Kept::from),
             verify: lines(lines::verify(task, &StepsSummary::of(task))),
             blockers: lines(lines::blockers_inside(task)),
-            blocker_cards: meta.blocker_cards.values().map(cut).collect(),
+            blocker_cards: lines::blocker_cards(task).map(Kept::from).collect(),
             forced: lines(lines::forced(task)),
             risks: lines(lines::risks(task)),
         }
@@ -111,7 +105,7 @@ impl TaskBrief {
         (self.blockers.len() + self.waits.len() + self.blocker_cards.len()) as u64
     }
 
-    /// What stands in its way (TASKS-VIEW-6), complete.
+    /// What stands in its way, as [`lines::blockers`] has it.
     pub(super) fn blockers(&self, docs: &Documents<Tasks>) -> Result<Vec<Line>, Unloaded<Tasks>> {
         let waits = lines::waits(docs, &self.waits)?;
         let (first, last) = (self.blockers.iter(), self.blocker_cards.iter());

@@ -152,7 +152,9 @@ fn of_task(docs: &Documents<Tasks>, task: &Task, limit: usize) -> Result<Handoff
         }
     }
     let mut risks = Capped::new(limit);
-    each_risk(docs, &TaskBrief::of(task), &mut |line| risks.push(|| line.to_owned()))?;
+    let verify = lines::verify(task, &StepsSummary::of(task)).into_iter();
+    let open = verify.chain(lines::blockers(docs, task)?);
+    open.chain(lines::forced(task)).chain(lines::risks(task)).for_each(|line| risks.push(|| line));
     Ok(Handoff {
         done: done.finish(1 + closed),
         remaining: remaining.finish(1 + total - closed),
@@ -173,7 +175,7 @@ fn latest_closed(task: &Task, limit: usize) -> Vec<&Step> {
     closed
 }
 
-/// Hands over what could go wrong with a task, line by line.
+/// Hands over what could go wrong with a task of a plan, line by line.
 fn each_risk(
     docs: &Documents<Tasks>,
     task: &TaskBrief,
@@ -283,7 +285,7 @@ fn plan_risks(
 
 /// A page of the tasks that can have risks, by id: those that are done only when one was forced.
 fn risky_tasks(plan: &Plan, after: Option<u64>) -> ListQuery {
-    let statuses: &[Status] = if plan.sums.done_forced == 0 { &OPEN } else { &[] };
+    let statuses: &[Status] = if plan.sums.done_forced == 0 { &OPEN } else { &Status::ALL };
     ListQuery {
         parent: Some(plan.id.to_string()),
         statuses: statuses.iter().map(|status| status.name()).collect(),

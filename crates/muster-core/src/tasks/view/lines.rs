@@ -22,7 +22,7 @@ const NEXT_CHARS_MAX: usize = 160;
 /// Characters of a step title in a `next` line.
 const NEXT_TITLE_CHARS_MAX: usize = 80;
 /// Characters of a blocker line.
-pub(super) const BLOCKER_CHARS_MAX: usize = 200;
+const BLOCKER_CHARS_MAX: usize = 200;
 
 /// What is still to be confirmed or proven, per checkpoint, over all steps.
 pub(super) fn verify(task: &Task, summary: &StepsSummary) -> Vec<Line> {
@@ -137,6 +137,19 @@ pub(super) fn blockers_inside(task: &Task) -> Vec<Line> {
     lines.append(&mut of_steps);
     lines.append(&mut of_nodes);
     lines.iter().map(|line| text::cut(line, BLOCKER_CHARS_MAX)).collect()
+}
+
+/// Open cards that stand in the way of a task.
+pub(super) fn blocker_cards(task: &Task) -> impl Iterator<Item = Line> {
+    task.meta.blocker_cards.values().map(|line| text::cut(line, BLOCKER_CHARS_MAX))
+}
+
+/// What stands in the way of a task (TASKS-VIEW-6), complete.
+pub(super) fn blockers(docs: &Documents<Tasks>, task: &Task) -> Result<Vec<Line>, Unloaded<Tasks>> {
+    let mut lines = blockers_inside(task);
+    lines.extend(waits(docs, &task.meta.waits())?);
+    lines.extend(blocker_cards(task));
+    Ok(lines)
 }
 
 /// One line per step closed by force.

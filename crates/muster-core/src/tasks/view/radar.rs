@@ -4,9 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Line, ReasoningRef, Requested, Rollup, StepsSummary, TargetView,
-    brief::TaskBrief,
-    lines,
+    Line, ReasoningRef, Requested, Rollup, StepsSummary, TargetView, lines,
     rollup::{self, next_task},
 };
 use crate::{
@@ -110,7 +108,7 @@ fn of_task(
     let plan = lookup::find_plan(docs, task.parent)?;
     let why = meta.description.as_deref().or(meta.context.as_deref());
     let why = why.or_else(|| plan.and_then(|plan| plan.contract.as_deref()));
-    let blockers = TaskBrief::of(task).blockers(docs)?;
+    let blockers = lines::blockers(docs, task)?;
     let count = blockers.len() as u64;
     Ok(Radar {
         now: format!("Task {} ({}): {}", task.id, meta.status.name(), meta.title),
@@ -199,7 +197,7 @@ pub(super) fn all_blockers(
 ) -> Result<(Vec<Line>, u64), Refusal<Tasks>> {
     match id {
         EntityId::Task(id) => {
-            let lines = TaskBrief::of(lookup::task(docs, id)?).blockers(docs)?;
+            let lines = lines::blockers(docs, lookup::task(docs, id)?)?;
             let count = lines.len() as u64;
             Ok((lines, count))
         }
