@@ -46,7 +46,9 @@ pub(crate) fn agents(workspace: &Workspace) -> Result<Tally> {
     fs::create_dir_all(&place).context("make the folder for outside checks")?;
     match kit::agents(&workspace.root().join("tests/agents"), &place) {
         Ok(folder) => suite::agents(workspace, &folder),
-        Err(reason) => Ok(left_out("codex, claude and gemini as people install them", &reason)),
+        Err(reason) => {
+            Ok(left_out("codex, claude, gemini and opencode as people install them", &reason))
+        }
     }
 }
 

@@ -31,6 +31,10 @@ pub(crate) fn tests(workspace: &Workspace) -> Result<Tally> {
 /// Runs the tests with the real agents that are installed in a folder. They wait for each other
 /// rather than for the machine, so more of them run at once than there are cores.
 pub(crate) fn agents(workspace: &Workspace, folder: &Path) -> Result<Tally> {
+    // Among them is the program that listens to an agent.
+    if !run(&mut workspace.cargo(&["build", "--workspace", "--examples"]))? {
+        return Ok(Tally::one(false));
+    }
     let mut command = workspace.cargo(&["test", "--workspace", "--test", "e2e", "--"]);
     command.args(["--ignored", AGENTS, "--test-threads", "4"]).env("MUSTER_TEST_AGENTS", folder);
     counted(&mut command)

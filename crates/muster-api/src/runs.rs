@@ -26,7 +26,7 @@ pub use agent::witnessed;
 pub use approvals::ApprovalsRequest;
 pub use change::Change;
 pub use fault::{RunCode, RunFault};
-pub use files::{PIECE_BYTES, PIECE_BYTES_MAX, ProviderEntry, providers};
+pub use files::{PIECE_BYTES, PIECE_BYTES_MAX, providers};
 pub use frame::{text_frame, text_of};
 pub use history::{ArtifactsRequest, EventsRequest, ListEnd, TurnsRequest};
 pub use list::{RunCursor, RunsRequest};
@@ -34,7 +34,7 @@ pub use muster_runtime::runs::{
     AgentWish, Bearer, HookAnswer, HookQuestion, McpCommand, Profile, Protocol, Rebuilt,
     Runs as RunDriver, RunsSettings, Sandbox, StartError, ToolExecution, ask_hook, make_repository,
 };
-pub use muster_runtime::runs::{Merged, Surveyed, Worktree, WorktreeState, survey};
+pub use muster_runtime::runs::{Merged, Probe, Surveyed, Worktree, WorktreeState, survey};
 pub use search::{SearchAnswer, SearchRequest};
 pub use stream::StreamWord;
 

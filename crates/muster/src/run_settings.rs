@@ -191,7 +191,7 @@ mod tests {
         assert_eq!((server.settings.max_parallel_turns, server.roots.len()), (2, 1));
         let known = read("").unwrap().settings.profiles;
         let names: Vec<&str> = known.keys().map(|(provider, _)| provider.name()).collect();
-        assert_eq!(names, ["codex", "claude", "gemini"]);
+        assert_eq!(names, ["codex", "claude", "gemini", "custom"]);
     }
 
     #[test]

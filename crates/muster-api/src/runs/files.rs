@@ -7,15 +7,12 @@ use muster_core::{
     run::{
         artifact::Artifact,
         id::{ArtifactId, RunId},
-        node::Provider,
-        provider::ProviderCaps,
     },
 };
 use muster_runtime::runs::{
     ArtifactError, CHUNK_BYTES_MAX, Chunk, Runs, RunsSettings, Surveyed, Worktree, survey,
     worktrees,
 };
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
@@ -111,53 +108,14 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// A family of programs that a node can be.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ProviderEntry {
-    /// Its name.
-    pub name: Provider,
-    /// Named commands of the server's configuration.
-    pub profiles: Vec<String>,
-    /// Whether its program was found.
-    pub available: bool,
-    /// What the program calls itself.
-    pub version: Option<String>,
-    /// Whether somebody is logged in, as far as it tells.
-    pub logged_in: Option<bool>,
-    /// Where it was found, or where it was looked for.
-    pub detail: String,
-    /// What it can do, where that is known before it is asked.
-    pub caps: Option<ProviderCaps>,
-    /// The command that installs it, if it is missing and one is known.
-    pub install: Option<&'static str>,
-}
-
 #[derive(Serialize)]
 struct ProviderList {
-    providers: Vec<ProviderEntry>,
-}
-
-impl From<Surveyed> for ProviderEntry {
-    fn from(found: Surveyed) -> Self {
-        let Surveyed { name, profiles, probe } = found;
-        Self {
-            name,
-            profiles,
-            available: probe.available,
-            version: probe.version,
-            logged_in: probe.logged_in,
-            detail: probe.detail,
-            caps: probe.caps,
-            install: probe.install,
-        }
-    }
+    providers: Vec<Surveyed>,
 }
 
 /// The families of programs that a node can be, each with its profiles and what it can do.
 pub async fn providers(settings: &RunsSettings) -> Json {
-    let found = survey(settings).await.into_iter().map(ProviderEntry::from);
-    Json::of(&ProviderList { providers: found.collect() })
+    Json::of(&ProviderList { providers: survey(settings).await })
 }
 
 #[cfg(test)]

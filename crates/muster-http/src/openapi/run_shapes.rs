@@ -3,7 +3,7 @@
 //! What is answered is described by the very types that are written; what may be left out there is
 //! optional here. Readers ignore fields that they do not know (RUNS-GEN-2).
 
-use muster_api::runs::{ProviderEntry, RunCode, SearchAnswer, StreamWord, request};
+use muster_api::runs::{RunCode, SearchAnswer, StreamWord, Surveyed, request};
 use muster_core::run::{
     approval::Approval,
     artifact::Artifact,
@@ -47,7 +47,7 @@ fn answered() -> Map<String, Value> {
     generator.subschema_for::<ItemView>();
     generator.subschema_for::<Attention>();
     generator.subschema_for::<SearchAnswer>();
-    generator.subschema_for::<ProviderEntry>();
+    generator.subschema_for::<Surveyed>();
     generator.subschema_for::<BlocksFile>();
     generator.subschema_for::<Event>();
     generator.subschema_for::<StreamWord>();

@@ -42,6 +42,7 @@ use muster_core::{
         turn::{PromptKind, TurnReason},
     },
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
@@ -74,7 +75,10 @@ pub(crate) fn adapter(provider: Provider, profile: &Profile) -> Box<dyn Adapter>
         (Protocol::Native, Provider::Claude) => Box::new(Agent::of(profile, claude::DIALECT)),
         (Protocol::Native, Provider::Codex) => Box::new(Agent::of(profile, codex::DIALECT)),
         (Protocol::Native, Provider::Gemini) => Box::new(Agent::of(profile, acp::GEMINI)),
-        (Protocol::Acp, _) => Box::new(Agent::of(profile, acp::ANY)),
+        (Protocol::Acp, _) => {
+            let dialect = acp::dialect(&profile.command);
+            Box::new(Agent::of(profile, dialect))
+        }
         (Protocol::Native, Provider::Custom) | (Protocol::Jsonl | Protocol::Raw, _) => {
             Box::new(custom::Custom::of(profile))
         }
@@ -265,16 +269,16 @@ pub(crate) enum Signal {
 }
 
 /// Whether a program can be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Probe {
-    /// Whether it was found.
+    /// Whether its program was found.
     pub available: bool,
-    /// What it calls itself.
+    /// What the program calls itself.
     pub version: Option<String>,
     /// Whether somebody is logged in, as far as it tells.
     pub logged_in: Option<bool>,
-    /// What such a program can do, where that is known before it is asked.
+    /// What it can do, where that is known before it is asked.
     pub caps: Option<ProviderCaps>,
     /// Where it was found, or where it was looked for.
     pub detail: String,

@@ -141,18 +141,22 @@ impl Profile {
     }
 }
 
+/// The profile of opencode, which is no family of its own.
+const OPENCODE: &str = "opencode";
+
 /// The known agents by the names under which they install themselves.
 fn known_agents() -> BTreeMap<(Provider, String), Profile> {
-    let agents: [(Provider, &[&str]); 3] = [
-        (Provider::Codex, &["codex", "app-server"]),
-        (Provider::Claude, &["claude"]),
-        (Provider::Gemini, &["gemini", "--acp"]),
-    ];
-    let profile = |(provider, command): (Provider, &[&str])| {
-        let command = command.iter().map(|&word| word.to_owned()).collect();
-        ((provider, DEFAULT_PROFILE.to_owned()), Profile::native(command))
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+    let native = |provider: Provider, command: &[&str]| {
+        ((provider, DEFAULT_PROFILE.to_owned()), Profile::native(words(command)))
     };
-    agents.into_iter().map(profile).collect()
+    let opencode = Profile::acp(words(&["opencode", "acp"]));
+    BTreeMap::from([
+        native(Provider::Codex, &["codex", "app-server"]),
+        native(Provider::Claude, &["claude"]),
+        native(Provider::Gemini, &["gemini", "--acp"]),
+        ((Provider::Custom, OPENCODE.to_owned()), opencode),
+    ])
 }
 
 impl RunsSettings {

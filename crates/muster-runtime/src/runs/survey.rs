@@ -1,6 +1,9 @@
-//! Which programs nodes can be: all families at once, each asked by itself.
+//! Which programs nodes can be: all profiles of all families at once, each asked by itself.
+
+use std::collections::BTreeMap;
 
 use muster_core::run::node::{DEFAULT_PROFILE, Provider};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -8,39 +11,43 @@ use super::{
     settings::RunsSettings,
 };
 
-/// A family of programs, as it was found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A family of programs that a node can be, as it was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ProviderEntry")]
 pub struct Surveyed {
     /// Its name.
     pub name: Provider,
-    /// Its profiles.
+    /// Named commands of the server's configuration.
     pub profiles: Vec<String>,
-    /// What became of looking for it.
+    /// What became of looking for the program that its nodes are by default.
     #[serde(flatten)]
     pub probe: Probe,
+    /// The same for each profile.
+    pub by_profile: BTreeMap<String, Probe>,
 }
 
-/// Looks for all families of programs, at once. Asks no model.
+impl Surveyed {
+    fn of(name: Provider, by_profile: BTreeMap<String, Probe>) -> Self {
+        let first = by_profile.get(DEFAULT_PROFILE).or(by_profile.values().next());
+        let nothing = || Probe::absent("no profile of this provider is configured".to_owned());
+        let probe = first.cloned().unwrap_or_else(nothing);
+        Self { name, profiles: by_profile.keys().cloned().collect(), probe, by_profile }
+    }
+}
+
+/// Looks for all programs that nodes can be, at once. Asks no model.
 pub async fn survey(settings: &RunsSettings) -> Vec<Surveyed> {
     let mut looking = Vec::new();
-    for provider in Provider::ALL.iter().copied() {
-        let of_family = settings.profiles.keys().filter(|(of, _)| *of == provider);
-        let profiles: Vec<String> = of_family.map(|(_, name)| name.clone()).collect();
-        let first = profiles.iter().find(|name| *name == DEFAULT_PROFILE).or(profiles.first());
-        let profile = first.and_then(|name| settings.profile(provider, name)).cloned();
-        let probing = tokio::spawn(async move {
-            match profile {
-                Some(profile) => adapter(provider, &profile).probe().await,
-                None => Probe::absent("no profile of this provider is configured".to_owned()),
-            }
-        });
-        looking.push((provider, profiles, probing));
+    for ((provider, name), profile) in settings.profiles.clone() {
+        let probing = tokio::spawn(async move { adapter(provider, &profile).probe().await });
+        looking.push((provider, name, probing));
     }
-    let mut found = Vec::new();
-    for (name, profiles, probing) in looking {
+    let mut found: BTreeMap<Provider, BTreeMap<String, Probe>> = BTreeMap::new();
+    for (provider, name, probing) in looking {
         let probe = probing.await.unwrap_or_else(|error| Probe::absent(error.to_string()));
-        found.push(Surveyed { name, profiles, probe });
+        found.entry(provider).or_default().insert(name, probe);
     }
-    found
+    let of = |&name: &Provider| Surveyed::of(name, found.remove(&name).unwrap_or_default());
+    Provider::ALL.iter().map(of).collect()
 }

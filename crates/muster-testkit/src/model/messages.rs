@@ -1,4 +1,4 @@
-//! The language of claude: Anthropic's Messages.
+//! The language of claude, and of opencode in these tests: Anthropic's Messages.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -88,9 +88,28 @@ fn plan(entries: &[(String, Progress)]) -> (&'static str, Value) {
     ("TodoWrite", json!({"todos": entries.iter().map(todo).collect::<Vec<_>>()}))
 }
 
-/// The newest agents of the family keep their plan entry by entry.
+/// The words of opencode.
+const OPENCODE: Words = Words { shell: ("bash", "command"), plan: todo_list };
+
+fn todo_list(entries: &[(String, Progress)]) -> (&'static str, Value) {
+    let todo = |(text, progress): &(String, Progress)| {
+        let status = progress.word();
+        json!({"content": text, "status": status, "priority": "medium"})
+    };
+    ("todowrite", json!({"todos": entries.iter().map(todo).collect::<Vec<_>>()}))
+}
+
+/// The words of the agent that asks, known by its tools. The newest of claude's keep their plan
+/// entry by entry.
 fn words(conversation: &Conversation, call: &Call) -> (String, Value) {
     match call {
+        Call::Shell(_) | Call::Plan(_) if conversation.offers(OPENCODE.shell.0) => {
+            let (name, mut args) = OPENCODE.of(call);
+            if matches!(call, Call::Shell(_)) {
+                args["description"] = "What the script says".into();
+            }
+            (name, args)
+        }
         Call::Plan(entries) if !conversation.offers("TodoWrite") => {
             let subject = entries.first().map(|(text, _)| text.as_str()).unwrap_or_default();
             ("TaskCreate".to_owned(), json!({"subject": subject, "description": subject}))

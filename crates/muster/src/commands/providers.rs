@@ -4,8 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
-use muster_api::runs::{Surveyed, survey};
-use muster_core::run::provider::{ModifyAbility, ProviderCaps, SandboxAbility};
+use muster_api::runs::{Probe, Surveyed, survey};
+use muster_core::run::{
+    node::DEFAULT_PROFILE,
+    provider::{ModifyAbility, ProviderCaps, SandboxAbility},
+};
 use serde_json::json;
 use tokio::runtime;
 
@@ -18,7 +21,7 @@ use crate::{
 };
 
 /// Columns of a name.
-const NAME_COLUMNS: usize = 8;
+const NAME_COLUMNS: usize = 15;
 
 /// Show which agents are installed and what each can do
 ///
@@ -44,14 +47,26 @@ pub(crate) fn run(settings: &Settings, providers: &Providers) -> anyhow::Result<
         .context("cannot start the event loop")?;
     let found = runtime.block_on(survey(&runs.settings));
     providers.look.print(&json!({ "providers": found }), |screen| {
-        Ok(found.iter().map(|family| lines(screen, family)).collect())
+        Ok(found.iter().map(|family| all_lines(screen, family)).collect())
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn lines(screen: Screen, family: &Surveyed) -> String {
-    let name = screen.paint(Tone::Strong, &fill(family.name.name(), NAME_COLUMNS));
-    let probe = &family.probe;
+/// A family with each of its profiles.
+fn all_lines(screen: Screen, family: &Surveyed) -> String {
+    let name = family.name.name();
+    if family.by_profile.is_empty() {
+        return lines(screen, name, &family.probe);
+    }
+    let one = |(profile, probe): (&String, &Probe)| match profile.as_str() {
+        DEFAULT_PROFILE => lines(screen, name, probe),
+        profile => lines(screen, &format!("{name} {profile}"), probe),
+    };
+    family.by_profile.iter().map(one).collect()
+}
+
+fn lines(screen: Screen, name: &str, probe: &Probe) -> String {
+    let name = screen.paint(Tone::Strong, &fill(name, NAME_COLUMNS));
     if !probe.available {
         let missing = screen.paint(Tone::Faint, &probe.detail);
         return format!("{name}  {missing}\n");

@@ -5,9 +5,11 @@
 //! They are ignored otherwise, because nobody has to have the agents installed.
 
 mod cases;
+mod cli;
 mod stage;
+mod wire;
 
-use stage::Cli;
+use cli::Cli;
 
 /// One test of each case for each agent.
 macro_rules! each_agent {
@@ -15,6 +17,9 @@ macro_rules! each_agent {
         each_agent!(@of codex, Codex, $($case),+);
         each_agent!(@of claude, Claude, $($case),+);
         each_agent!(@of gemini, Gemini, $($case),+);
+        // It is installed for this kind of machine only.
+        #[cfg(target_arch = "x86_64")]
+        each_agent!(@of opencode, Opencode, $($case),+);
     };
     (@of $module:ident, $cli:ident, $($case:ident),+) => {
         mod $module {
@@ -47,4 +52,5 @@ each_agent!(
     its_own_plan_is_shown,
     a_model_is_chosen,
     a_piece_of_text_costs_little,
+    the_first_prompt_follows_at_once,
 );

@@ -11,6 +11,8 @@ mod redo;
 mod translate;
 mod wire;
 
+use std::path::Path;
+
 use super::agent::{Dialect, MUSTER, probe::Probing};
 
 /// How gemini is started and spoken to.
@@ -36,6 +38,39 @@ pub(super) const GEMINI: Dialect = Dialect {
     minute_apart: true,
     ..ANY
 };
+
+/// How opencode is started and spoken to.
+pub(super) const OPENCODE: Dialect = Dialect {
+    // By itself it acts without a question, in its mode `plan` too. So it always asks before it
+    // changes something or reaches out, and whoever drives it says yes where nobody has to be
+    // asked. Names with a line in them are tools of servers.
+    env: &[(
+        "OPENCODE_PERMISSION",
+        r#"{"*_*":"ask","bash":"ask","edit":"ask","webfetch":"ask","websearch":"ask"}"#,
+    )],
+    passed_on: &[
+        "ANTHROPIC_API_KEY",
+        "GEMINI_API_KEY",
+        "OPENAI_API_KEY",
+        "OPENCODE_API_KEY",
+        "OPENCODE_CONFIG",
+        "OPENCODE_CONFIG_DIR",
+        "OPENROUTER_API_KEY",
+    ],
+    probing: Probing {
+        install: "npm install -g opencode-ai",
+        version: &["--version"],
+        // It lists logins for people, and ends well without one.
+        login: None,
+    },
+    ..ANY
+};
+
+/// How the agent behind a command is started and spoken to.
+pub(super) fn dialect(command: &[String]) -> Dialect {
+    let program = command.first().and_then(|program| Path::new(program).file_stem());
+    if program.is_some_and(|name| name == "opencode") { OPENCODE } else { ANY }
+}
 
 /// How any other agent is started and spoken to.
 pub(super) const ANY: Dialect = Dialect {

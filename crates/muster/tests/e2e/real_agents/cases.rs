@@ -5,7 +5,8 @@ use std::{fs, time::Duration};
 use muster_testkit::model::{Progress, Step};
 use serde_json::{Value, json};
 
-use super::stage::{Cli, Stage};
+pub(super) use super::wire::the_first_prompt_follows_at_once;
+use super::{cli::Cli, stage::Stage};
 use crate::runs::Client as _;
 
 /// What a tool without questions is told as.
@@ -70,7 +71,7 @@ pub(super) fn a_tool_that_is_denied(cli: Cli) {
     let completed = stage.of_kind("tool.completed")[0];
     assert_eq!(completed["error"]["message"], "denied: not today");
     assert!(!stage.file("made.txt").exists());
-    if cli != Cli::Gemini {
+    if !cli.is_acp() {
         let outcome = stage.model.told("work").pop().unwrap().outcomes.concat();
         assert!(outcome.contains("not today"), "the agent hears why: {outcome}");
     }
@@ -81,7 +82,7 @@ pub(super) fn a_tool_that_is_denied(cli: Cli) {
 fn shell_args(cli: Cli, asked: &Value, command: &str) -> Value {
     let mut args = asked["tool"]["args"].clone();
     let name = match cli {
-        Cli::Codex | Cli::Claude => "command",
+        Cli::Codex | Cli::Claude | Cli::Opencode => "command",
         Cli::Gemini => "title",
     };
     args[name] = command.into();
@@ -92,9 +93,12 @@ pub(super) fn a_tool_with_other_arguments(cli: Cli) {
     let mut stage = Stage::open(cli, "gated");
     let changed = "echo changed > made.txt";
     let mut steps = vec![Step::shell("echo first > made.txt"), Step::say("Done.")];
-    if cli == Cli::Gemini {
-        // The call is refused, and when the answer is there the agent is asked to make it again.
-        steps.splice(1..1, [Step::say("I see."), Step::shell(changed)]);
+    // The call is refused, and when its answer is there the agent is asked to make it again.
+    // gemini has something to say to a refusal, opencode ends its answer with it.
+    match cli {
+        Cli::Codex | Cli::Claude => {}
+        Cli::Gemini => drop(steps.splice(1..1, [Step::say("I see."), Step::shell(changed)])),
+        Cli::Opencode => steps.insert(1, Step::shell(changed)),
     }
     stage.say("work", steps);
     let asked = stage.until("a question", |event| event["type"] == "approval.requested");
@@ -106,7 +110,8 @@ pub(super) fn a_tool_with_other_arguments(cli: Cli) {
     stage.completed();
     assert_eq!(stage.tool_story(), APPROVED, "{}", stage.story());
     assert_eq!(stage.of_kind("tool.started")[0]["tool"]["args"], args);
-    assert_eq!(fs::read_to_string(stage.file("made.txt")).unwrap(), "changed\n");
+    let made = fs::read_to_string(stage.file("made.txt")).unwrap_or_default();
+    assert_eq!(made, "changed\n", "{}", stage.story());
     stage.close();
 }
 
@@ -258,10 +263,12 @@ pub(super) fn another_agent_takes_over(cli: Cli) {
     let next = match cli {
         Cli::Codex => Cli::Claude,
         Cli::Claude => Cli::Gemini,
-        Cli::Gemini => Cli::Codex,
+        Cli::Gemini | Cli::Opencode => Cli::Codex,
     };
     let path = format!("{}/nodes/{}", stage.run, stage.node);
-    stage.server.fine("PATCH", &path, json!({"provider": next.name()}));
+    let (provider, profile) = next.place();
+    let other = json!({"provider": provider, "providerProfile": profile});
+    stage.server.fine("PATCH", &path, other);
     stage.say("work", vec![Step::say("I came.")]);
     let began = stage.until("the prompt", |event| event["status"] == "turn.started");
     assert_eq!(began["promptKind"], "full", "{began}");
@@ -293,12 +300,14 @@ pub(super) fn a_model_is_chosen(cli: Cli) {
         Cli::Codex => "scripted-other",
         Cli::Claude => "claude-haiku-4-5",
         Cli::Gemini => "gemini-2.5-flash",
+        Cli::Opencode => "scripted/other",
     };
     let mut stage = Stage::open_with(cli, "skip", (json!({}), json!({ "model": model })));
     stage.say("work", vec![Step::say("It is me.")]);
     stage.completed();
     let told = stage.model.told("work").pop().unwrap();
-    assert!(told.model.starts_with(model), "{}", told.model);
+    let name = model.rsplit('/').next().unwrap();
+    assert!(told.model.starts_with(name), "{}", told.model);
     stage.close();
 }
 

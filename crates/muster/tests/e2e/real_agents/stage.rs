@@ -14,112 +14,44 @@ use muster_testkit::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::cli::{Cli, modules};
 use crate::{
     program,
     runs::{Client as _, add, follow, started},
 };
 
-/// Where the agents are installed: the folder that holds `node_modules`.
-const PLACE: &str = "MUSTER_TEST_AGENTS";
 /// How long anything may take that is waited for. Some agents start slowly on a busy machine, and
 /// one has to wait for the next minute.
 const PATIENCE: Duration = Duration::from_secs(110);
 /// How long a server may take to end everything.
 const END_MAX: Duration = Duration::from_secs(20);
 
-/// An agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cli {
-    Codex,
-    Claude,
-    Gemini,
+/// What a case wants.
+pub(crate) struct Wish {
+    pub(crate) cli: Cli,
+    /// Whether it asks (`gated`) or not (`skip`).
+    pub(crate) permissions: &'static str,
+    /// More fields of the run.
+    pub(crate) run: Value,
+    /// More fields of the node.
+    pub(crate) node: Value,
+    /// More lines of the agent's profile.
+    pub(crate) profile: &'static str,
+    /// Whether every line on its wire is written down.
+    pub(crate) tapped: bool,
 }
 
-impl Cli {
-    /// All of them.
-    pub(crate) const ALL: [Self; 3] = [Self::Codex, Self::Claude, Self::Gemini];
-
-    /// Its name as a provider.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Codex => "codex",
-            Self::Claude => "claude",
-            Self::Gemini => "gemini",
-        }
+impl Wish {
+    /// Nothing besides.
+    pub(crate) fn of(cli: Cli, permissions: &'static str) -> Self {
+        let (run, node) = (json!({}), json!({}));
+        Self { cli, permissions, run, node, profile: "", tapped: false }
     }
-
-    /// Its command line.
-    fn command(self, modules: &Path) -> Vec<String> {
-        match self {
-            Self::Codex => vec!["codex".to_owned(), "app-server".to_owned()],
-            // Without its install script the package has the program beside itself.
-            Self::Claude => {
-                let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
-                let folder = format!("@anthropic-ai/claude-code-linux-{machine}");
-                vec![modules.join(folder).join("claude").display().to_string()]
-            }
-            Self::Gemini => vec!["gemini".to_owned(), "--acp".to_owned()],
-        }
-    }
-
-    /// Variables that send it to the model and keep everything else off.
-    fn variables(self, model: &ScriptedModel) -> Value {
-        let away = model.url("");
-        let mut variables = json!({
-            "HTTP_PROXY": away, "HTTPS_PROXY": away, "http_proxy": away, "https_proxy": away,
-            "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost",
-        });
-        let own = match self {
-            Self::Codex => json!({"SCRIPTED_KEY": "test-key"}),
-            Self::Claude => json!({
-                "ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": model.url(""),
-                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
-                "DISABLE_TELEMETRY": "1", "IS_SANDBOX": "1",
-            }),
-            Self::Gemini => json!({
-                "GEMINI_API_KEY": "test-key", "GOOGLE_GEMINI_BASE_URL": model.url(""),
-            }),
-        };
-        let fields = variables.as_object_mut().unwrap();
-        fields.extend(own.as_object().unwrap().clone());
-        variables
-    }
-
-    /// Writes what it reads in the home of whoever runs it.
-    fn settle(self, home: &Path, model: &ScriptedModel) {
-        let (file, text) = match self {
-            Self::Codex => (".codex/config.toml", codex_config(model)),
-            Self::Claude => (".claude.json", json!({"hasCompletedOnboarding": true}).to_string()),
-            Self::Gemini => {
-                let off = json!({"enabled": false});
-                let settings = json!({
-                    "security": {"auth": {"selectedType": "gemini-api-key"}},
-                    "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
-                    "privacy": {"usageStatisticsEnabled": false}, "telemetry": off,
-                });
-                (".gemini/settings.json", settings.to_string())
-            }
-        };
-        let file = home.join(file);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, text).unwrap();
-    }
-}
-
-fn codex_config(model: &ScriptedModel) -> String {
-    format!(
-        "model = \"scripted\"\nmodel_provider = \"scripted\"\ncheck_for_update_on_startup = false\n\
-         [analytics]\nenabled = false\n\
-         [features]\nplugins = false\nremote_plugin = false\napps = false\n\
-         plugin_discovery_prefetch = false\n\
-         [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{}\"\n\
-         wire_api = \"responses\"\nenv_key = \"SCRIPTED_KEY\"\n",
-        model.url("/v1")
-    )
 }
 
 /// A case with its agent.
 pub(crate) struct Stage {
+    cli: Cli,
     pub(crate) model: ScriptedModel,
     pub(crate) server: ServerProcess,
     /// Path of the run.
@@ -134,25 +66,26 @@ pub(crate) struct Stage {
 
 impl Stage {
     /// A run with an agent that asks (`gated`) or not (`skip`).
-    pub(crate) fn open(cli: Cli, permissions: &str) -> Self {
-        Self::open_with(cli, permissions, (json!({}), json!({})))
+    pub(crate) fn open(cli: Cli, permissions: &'static str) -> Self {
+        Self::set(Wish::of(cli, permissions))
     }
 
     /// The same with more fields of the run and of the node.
-    pub(crate) fn open_with(cli: Cli, permissions: &str, (run, more): (Value, Value)) -> Self {
+    pub(crate) fn open_with(
+        cli: Cli,
+        permissions: &'static str,
+        (run, node): (Value, Value),
+    ) -> Self {
+        Self::set(Wish { run, node, ..Wish::of(cli, permissions) })
+    }
+
+    /// A run with an agent as it is wished for.
+    pub(crate) fn set(wish: Wish) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let model = ScriptedModel::start().unwrap();
-        let home = folder.path().join("home");
-        let profile = |cli: Cli| {
-            cli.settle(&home, &model);
-            format!(
-                "[profiles.{}.default]\ncommand = {}\nenv = {}\n",
-                cli.name(),
-                json!(cli.command(&modules())),
-                inline(&cli.variables(&model))
-            )
-        };
+        let profile = |cli: Cli| cli.profile(folder.path(), &model, &wish);
         let profiles: String = Cli::ALL.map(profile).concat();
+        let Wish { cli, permissions, run, node: more, .. } = wish;
         let store = folder.path().join("store");
         fs::create_dir(&store).unwrap();
         fs::write(store.join("runs.toml"), profiles).unwrap();
@@ -165,18 +98,33 @@ impl Stage {
             assert_eq!(server.call("tasks_create", &plan).unwrap().0, 200);
         }
         let run = started(&server, &project, run);
-        let mut node = json!({"label": cli.name(), "provider": cli.name(),
-            "permissions": {"cliPermissionsMode": permissions}});
+        let (provider, profile) = cli.place();
+        let mut node = json!({"label": cli.name(), "provider": provider,
+            "providerProfile": profile, "permissions": {"cliPermissionsMode": permissions}});
         add(&mut node, more);
         let made = server.fine("POST", &format!("{run}/nodes"), json!({"node": node}));
         let node = made["node"]["id"].as_str().unwrap().to_owned();
         let socket = follow(&server, &query(&run, 0));
-        Self { model, server, run, node, events: Vec::new(), socket, folder }
+        Self { cli, model, server, run, node, events: Vec::new(), socket, folder }
     }
 
     /// A file of the project.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join("project").join(name)
+    }
+
+    /// What went over the agent's wire, a list for each process of it.
+    pub(crate) fn wires(&self) -> Vec<Vec<Value>> {
+        let text = fs::read_to_string(self.cli.wire(self.folder.path())).unwrap();
+        let lines: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let processes = lines.split(|line| line["us"].is_null()).filter(|lines| !lines.is_empty());
+        let sorted = |lines: &[Value]| {
+            let mut lines = lines.to_vec();
+            lines.sort_by_key(|line| line["us"].as_u64());
+            lines
+        };
+        processes.map(sorted).collect()
     }
 
     /// Tells the agent to follow a script.
@@ -330,13 +278,6 @@ fn query(run: &str, since: u64) -> String {
     format!("?runId={}&since={since}", run.rsplit('/').next().unwrap())
 }
 
-/// The folder of the installed packages.
-fn modules() -> PathBuf {
-    let place = std::env::var_os(PLACE);
-    let place = place.unwrap_or_else(|| panic!("{PLACE} is not set: cargo xtask agents sets it"));
-    PathBuf::from(place).join("node_modules")
-}
-
 fn serve(folder: &Path) -> ServerProcess {
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", modules().join(".bin").display());
     let home = folder.join("home").display().to_string();
@@ -353,11 +294,4 @@ fn repository(folder: &Path) {
         let status = Command::new("git").args(who).args(words).current_dir(folder).status();
         assert!(status.unwrap().success(), "git {words:?}");
     }
-}
-
-/// An object as a table of TOML on one line.
-fn inline(object: &Value) -> String {
-    let entry = |(name, value): (&String, &Value)| format!("{name} = {value}");
-    let entries: Vec<String> = object.as_object().unwrap().iter().map(entry).collect();
-    format!("{{ {} }}", entries.join(", "))
 }

@@ -125,7 +125,9 @@ fn runs_pit_8_a_missing_program_fails_its_node_and_nothing_hangs() {
     let providers = server.see("/api/providers");
     let custom = providers["providers"].as_array().unwrap().iter().find(|p| p["name"] == "custom");
     let custom = custom.unwrap();
-    assert_eq!((&custom["profiles"], &custom["available"]), (&json!(["default"]), &json!(false)));
+    let profiles = json!(["default", "opencode"]);
+    assert_eq!((&custom["profiles"], &custom["available"]), (&profiles, &json!(false)));
+    assert!(custom["byProfile"]["opencode"]["detail"].is_string(), "{custom}");
 }
 
 #[test]

@@ -20,6 +20,8 @@ struct Call {
     title: String,
     kind: Option<String>,
     args: Map<String, Value>,
+    /// Whether these are all arguments; before a call runs some may be missing.
+    settled: bool,
     changes: Vec<Value>,
     output: String,
 }
@@ -34,8 +36,8 @@ impl Calls {
         self.0.clear();
     }
 
-    /// Takes what an agent says of a call. A question repeats the call with less than was known,
-    /// so it only adds what is missing.
+    /// Takes what an agent says of a call. A question repeats the call with less than is known, or
+    /// comes before all is, so it only adds what is missing.
     pub(super) fn learn(&mut self, update: &ToolUpdate, is_question: bool) {
         let call = self.0.entry(update.tool_call_id.clone()).or_default();
         if call.name.is_none() {
@@ -47,10 +49,18 @@ impl Calls {
         if let Some(kind) = &update.kind {
             call.kind = Some(kind.clone());
         }
-        if let Some(args) = object(update.raw_input.as_ref())
-            && (!is_question || call.args.is_empty())
-        {
-            call.args.clone_from(args);
+        match object(update.raw_input.as_ref()) {
+            Some(_) if is_question && call.settled => {}
+            Some(args) if is_question => {
+                for (name, value) in args {
+                    call.args.entry(name.clone()).or_insert_with(|| value.clone());
+                }
+            }
+            Some(args) => {
+                call.args.clone_from(args);
+                call.settled = update.status.as_deref().is_some_and(|status| status != "pending");
+            }
+            None => {}
         }
         for part in update.content.iter().flatten() {
             match part {

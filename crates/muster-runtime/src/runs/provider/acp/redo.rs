@@ -11,6 +11,9 @@ use serde_json::{Map, Value};
 struct Wanted {
     id: String,
     name: String,
+    /// As it was called first.
+    before: Map<String, Value>,
+    /// As it shall be called.
     args: Map<String, Value>,
 }
 
@@ -36,7 +39,7 @@ impl Redo {
     pub(super) fn want(&mut self, call: &ProviderTool, args: Map<String, Value>) {
         let (id, name) = (call.id.clone(), call.name.clone());
         self.refused.push(id.clone());
-        self.wanted.push(Wanted { id, name, args });
+        self.wanted.push(Wanted { id, name, before: call.args.clone(), args });
         self.asked = false;
     }
 
@@ -55,7 +58,7 @@ impl Redo {
         if self.stands_for.contains_key(&call.id) {
             return true;
         }
-        let is_it = |wanted: &Wanted| wanted.name == call.name && same(&wanted.args, &call.args);
+        let is_it = |wanted: &Wanted| wanted.name == call.name && wanted.is(&call.args);
         let Some(at) = self.wanted.iter().position(is_it).filter(|_| self.asked) else {
             return false;
         };
@@ -87,13 +90,21 @@ impl Redo {
     }
 }
 
-/// Whether a call is made as it was changed. An agent may add arguments; one that tells none shows
-/// in its title what it does.
-fn same(wanted: &Map<String, Value>, made: &Map<String, Value>) -> bool {
-    let titled = made.get("title").filter(|_| !wanted.contains_key("title"));
-    match titled {
-        Some(title) => wanted.values().any(|value| value == title),
-        None => wanted.iter().all(|(name, value)| made.get(name) == Some(value)),
+impl Wanted {
+    /// Whether a call is made as it was changed: with every change, and with nothing else that was
+    /// there before. What an agent adds, or does not tell with its question, does not count; one
+    /// that tells no arguments shows in its title what it does.
+    fn is(&self, made: &Map<String, Value>) -> bool {
+        if let Some(title) = made.get("title").filter(|_| !self.args.contains_key("title")) {
+            return self.args.values().any(|value| value == title);
+        }
+        let mut changes =
+            self.args.iter().filter(|(name, value)| self.before.get(*name) != Some(value));
+        let kept = |(name, value): (&String, &Value)| match self.args.get(name) {
+            Some(wanted) => wanted == value,
+            None => !self.before.contains_key(name),
+        };
+        changes.all(|(name, value)| made.get(name) == Some(value)) && made.iter().all(kept)
     }
 }
 
@@ -122,6 +133,27 @@ mod tests {
         assert_eq!((redo.told_as("4"), redo.told_as("3")), ("1", "3"));
         assert!(redo.drops("1") && !redo.drops("4"));
         assert!(redo.left().is_empty());
+    }
+
+    #[test]
+    fn a_question_may_tell_less_than_the_call_but_nothing_else() {
+        let asked = || {
+            let mut redo = Redo::default();
+            let before = json!({"command": "rm", "why": "to clean", "force": true, "cwd": "/a"});
+            let changed = json!({"command": "ls", "why": "to clean", "cwd": "/a"});
+            redo.want(&call("1", &before), changed.as_object().unwrap().clone());
+            redo.question();
+            redo
+        };
+        assert!(asked().takes(&call("2", &json!({"command": "ls", "cwd": "/a"}))));
+        for other in [
+            json!({"cwd": "/a"}),
+            json!({"command": "rm", "cwd": "/a"}),
+            json!({"command": "ls", "cwd": "/b"}),
+            json!({"command": "ls", "force": true}),
+        ] {
+            assert!(!asked().takes(&call("2", &other)), "{other}");
+        }
     }
 
     #[test]

@@ -104,6 +104,18 @@ fn changed_arguments_are_asked_for_in_another_call_that_stands_for_the_first() {
 }
 
 #[test]
+fn a_question_that_comes_before_all_arguments_shows_its_own() {
+    let mut agent = open(Gated);
+    agent.ask(prompt("go"));
+    let began = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "bash",
+        "status": "pending", "rawInput": {"cwd": "/project"}});
+    agent.hear(&update(&began));
+    let asks = events(agent.hear(&question(0, "1", "rm")));
+    let ProviderEvent::ApprovalRequested { tool, .. } = &asks[1] else { panic!("{asks:?}") };
+    assert_eq!(Value::Object(tool.args.clone()), json!({"cwd": "/project", "command": "rm"}));
+}
+
+#[test]
 fn a_changed_call_that_is_never_made_fails() {
     let mut agent = open(Gated);
     let asked = agent.ask(prompt("go"));

@@ -1,0 +1,72 @@
+//! A real agent with an ear on its wire, for tests: starts the program that `TAPPED_PROGRAM` names
+//! with its own arguments, passes everything on, and writes every line with its time to the file
+//! `TAPPED_LOG`: `in` what the agent was told, `out` what it said, `us` when, in microseconds since
+//! the start. A line with neither begins a process.
+//!
+//! A line is timed before it is passed on and written down afterwards, so the ear adds as little
+//! as it can to what it measures.
+#![expect(clippy::print_stderr, reason = "it speaks to whoever runs a test by hand")]
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Write},
+    process::{Command, ExitCode, Stdio},
+    thread,
+    time::Instant,
+};
+
+use serde_json::{Value, json};
+
+/// Where lines are written down. Appended lines of several threads do not mix.
+struct Ear {
+    log: File,
+    since: Instant,
+}
+
+impl Ear {
+    fn note(&self, record: &Value) -> io::Result<()> {
+        (&self.log).write_all(format!("{record}\n").as_bytes())
+    }
+
+    /// Passes lines on until there are no more.
+    fn pass(&self, name: &str, from: impl io::Read, mut to: impl Write) -> io::Result<()> {
+        let mut from = BufReader::new(from);
+        let mut line = Vec::new();
+        while from.read_until(b'\n', &mut line)? > 0 {
+            let us = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
+            to.write_all(&line)?;
+            to.flush()?;
+            let said: Value = serde_json::from_slice(&line).unwrap_or_default();
+            self.note(&json!({"us": us, name: said}))?;
+            line.clear();
+        }
+        Ok(())
+    }
+}
+
+fn tapped() -> io::Result<ExitCode> {
+    let variable = |name: &str| std::env::var_os(name).ok_or_else(|| io::Error::other(name));
+    let (program, log) = (variable("TAPPED_PROGRAM")?, variable("TAPPED_LOG")?);
+    let log = File::options().create(true).append(true).open(log)?;
+    let ear = Ear { log, since: Instant::now() };
+    ear.note(&json!({}))?;
+    let mut command = Command::new(program);
+    command.args(std::env::args_os().skip(1)).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn()?;
+    let (told, said) = (child.stdin.take(), child.stdout.take());
+    let (Some(told), Some(said)) = (told, said) else { return Ok(ExitCode::FAILURE) };
+    let telling = Ear { log: ear.log.try_clone()?, since: ear.since };
+    // The end of the input is passed on too. When the agent ends first this thread is left behind:
+    // nobody can be woken from reading.
+    thread::spawn(move || telling.pass("in", io::stdin(), told));
+    ear.pass("out", said, io::stdout())?;
+    let code = child.wait()?.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+fn main() -> ExitCode {
+    tapped().unwrap_or_else(|error| {
+        eprintln!("tapped agent: {error}");
+        ExitCode::FAILURE
+    })
+}
