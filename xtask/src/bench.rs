@@ -8,6 +8,7 @@
 mod calls;
 mod crowd;
 mod fanout;
+mod frames;
 mod latency;
 mod report;
 mod runs;
@@ -27,7 +28,8 @@ use anyhow::{Context, Result, ensure};
 use self::{
     calls::Targets,
     crowd::Crowd,
-    latency::{Disk, Subject},
+    frames::Log,
+    latency::{Disk, Site, Subject},
     report::{Limit, Line},
     store::Filled,
     wire::{Agent, Server, Wire},
@@ -103,13 +105,14 @@ fn measure(workspace: &Workspace, effort: &Effort) -> Result<Vec<Line>> {
     }
     let [small, large] = [&folders[0], &folders[1]];
     let mut disk = Disk::open(&store::folder(workspace))?;
-    let mut targets = SIZES.map(|tasks| Targets::new(tasks, 1));
+    let site = |tasks, folder| Site { targets: Targets::new(tasks, 1), log: Log::of(folder) };
+    let mut sites = [site(SIZES[0], small), site(SIZES[1], large)];
 
     println!("measuring over stdio");
     let mut agents = [Agent::start(&program, small)?, Agent::start(&program, large)?];
     agents.iter_mut().try_for_each(Agent::greet)?;
     thread::sleep(SETTLING);
-    lines.extend(latencies("stdio", &mut agents, &mut targets, &mut disk, effort.rounds)?);
+    lines.extend(latencies("stdio", &mut agents, &mut sites, &mut disk, effort.rounds)?);
     for ((agent, tasks), limit) in agents.iter().zip(SIZES).zip(MEMORY_MIB_MAX) {
         lines.push(start::memory(agent, tasks, limit)?);
     }
@@ -127,7 +130,7 @@ fn measure(workspace: &Workspace, effort: &Effort) -> Result<Vec<Line>> {
     let servers = [Server::start(&program, small)?, Server::start(&program, large)?];
     thread::sleep(SETTLING);
     let mut clients = [servers[0].connect()?, servers[1].connect()?];
-    lines.extend(latencies("http", &mut clients, &mut targets, &mut disk, effort.rounds)?);
+    lines.extend(latencies("http", &mut clients, &mut sites, &mut disk, effort.rounds)?);
     let limit = throughput::gain_limit(disk.page_time()?);
     for (server, tasks) in servers.iter().zip(SIZES) {
         lines.push(throughput::measure(server, tasks, (effort.slices, effort.slice), limit)?);
@@ -164,15 +167,15 @@ fn measure(workspace: &Workspace, effort: &Effort) -> Result<Vec<Line>> {
 fn latencies<W: Wire>(
     place: &'static str,
     wires: &mut [W; 2],
-    targets: &mut [Targets; 2],
+    sites: &mut [Site; 2],
     disk: &mut Disk,
     rounds: usize,
 ) -> Result<Vec<Line>> {
     let [small, large] = wires;
-    let [small_targets, large_targets] = targets;
+    let [small_site, large_site] = sites;
     let mut subjects = [
-        Subject { tasks: SIZES[0], wire: small, targets: small_targets },
-        Subject { tasks: SIZES[1], wire: large, targets: large_targets },
+        Subject { tasks: SIZES[0], wire: small, site: small_site },
+        Subject { tasks: SIZES[1], wire: large, site: large_site },
     ];
     latency::measure(place, &mut subjects, disk, rounds)
 }

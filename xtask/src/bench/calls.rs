@@ -96,15 +96,13 @@ impl Kind {
         }
     }
 
-    /// Frames of the store's log that it waits for, if it is durable.
-    pub(crate) fn frames(self) -> Option<u64> {
+    /// Whether its answer waits for the disk.
+    pub(crate) fn is_durable(self) -> bool {
         match self {
-            Self::Create | Self::CloseStep => Some(18),
-            Self::Note => Some(14),
-            Self::Define | Self::Verify => Some(12),
-            Self::RadarTask | Self::RadarPlan | Self::Context | Self::Delta => None,
-            Self::HandoffTask | Self::HandoffPlan | Self::MirrorTask | Self::MirrorPlan => None,
-            Self::SuperTask | Self::SuperPlan | Self::SnapshotTask | Self::SnapshotPlan => None,
+            Self::Create | Self::CloseStep | Self::Note | Self::Define | Self::Verify => true,
+            Self::RadarTask | Self::RadarPlan | Self::Context | Self::Delta => false,
+            Self::HandoffTask | Self::HandoffPlan | Self::MirrorTask | Self::MirrorPlan => false,
+            Self::SuperTask | Self::SuperPlan | Self::SnapshotTask | Self::SnapshotPlan => false,
         }
     }
 

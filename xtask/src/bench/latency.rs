@@ -15,6 +15,7 @@ use anyhow::{Context, Result};
 
 use super::{
     calls::{Kind, Targets},
+    frames::Log,
     report::{Limit, Line, micros, times},
     series::Series,
     wire::Wire,
@@ -70,20 +71,29 @@ impl Disk {
     }
 }
 
+/// One store.
+pub(crate) struct Site {
+    /// What to call on it.
+    pub(crate) targets: Targets,
+    /// What its writes leave behind.
+    pub(crate) log: Log,
+}
+
 /// One store behind one transport.
 pub(crate) struct Subject<'a> {
     /// Tasks in the store.
     pub(crate) tasks: u64,
     /// The way to it.
     pub(crate) wire: &'a mut dyn Wire,
-    /// What to call on it.
-    pub(crate) targets: &'a mut Targets,
+    /// The store.
+    pub(crate) site: &'a mut Site,
 }
 
 #[derive(Default)]
 struct Times {
     echo: Series,
     syncs: BTreeMap<Kind, Series>,
+    frames: BTreeMap<Kind, Vec<u64>>,
     calls: BTreeMap<Kind, Series>,
 }
 
@@ -110,13 +120,14 @@ fn round(subjects: &mut [Subject<'_>; 2], disk: &mut Disk, times: &mut [Times; 2
     for kind in Kind::ALL {
         for (subject, times) in subjects.iter_mut().zip(times.iter_mut()) {
             subject.wire.echo(&mut times.echo)?;
-            if let Some(frames) = kind.frames() {
-                let syncs = times.syncs.entry(kind).or_default();
-                syncs.time(|| disk.write(frames))?;
-            }
-            let arguments = subject.targets.arguments(kind);
+            let arguments = subject.site.targets.arguments(kind);
             let series = times.calls.entry(kind).or_default();
             subject.wire.call(kind.operation(), &arguments, series)?;
+            if kind.is_durable() {
+                let frames = subject.site.log.newest_commit()?;
+                times.frames.entry(kind).or_default().push(frames);
+                times.syncs.entry(kind).or_default().time(|| disk.write(frames))?;
+            }
         }
     }
     Ok(())
@@ -140,7 +151,10 @@ fn lines(place: &'static str, kind: Kind, tasks: [u64; 2], times: &[Times; 2]) -
     };
     let echo = small.echo.median();
     let (base, floor) = match small.syncs.get(&kind).map(Series::median) {
-        Some(sync) => (format!("echo {} + sync {}", micros(echo), micros(sync)), echo + sync),
+        Some(sync) => {
+            let frames = median(small.frames.get(&kind));
+            (format!("echo {} + {frames} frames {}", micros(echo), micros(sync)), echo + sync)
+        }
         None => (format!("echo {}", micros(echo)), echo),
     };
     let smaller = calls[0].median();
@@ -149,6 +163,12 @@ fn lines(place: &'static str, kind: Kind, tasks: [u64; 2], times: &[Times; 2]) -
         line(0, base, times_of(calls[0], floor), kind.limit()),
         line(1, beside, times_of(calls[1], smaller), GROWTH_MAX),
     ]
+}
+
+fn median(counts: Option<&Vec<u64>>) -> u64 {
+    let mut counts = counts.cloned().unwrap_or_default();
+    counts.sort_unstable();
+    counts.get(counts.len() / 2).copied().unwrap_or_default()
 }
 
 fn times_of(series: &Series, base: Duration) -> f64 {
