@@ -161,6 +161,13 @@ pub enum Ask {
         /// What.
         caps: Box<ProviderCaps>,
     },
+    /// A provider has said things that were not understood.
+    ReportUnknown {
+        /// The node.
+        node: NodeId,
+        /// How many more than were told before.
+        more: u64,
+    },
     /// A node works in this directory.
     PlaceNode {
         /// The node.

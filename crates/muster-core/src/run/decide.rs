@@ -69,6 +69,7 @@ fn tell(story: &mut Story, command: &Command) -> Found<()> {
         Ask::ReportCaps { node, caps } => {
             story.change_node(*node, |node| node.provider_caps = Some(**caps))
         }
+        Ask::ReportUnknown { node, more } => steer::unknown(story, *node, *more),
         Ask::PlaceNode { node, workdir } => {
             story.change_node(*node, |node| node.workdir.clone_from(workdir))
         }

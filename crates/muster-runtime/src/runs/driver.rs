@@ -208,6 +208,7 @@ impl Driver {
     /// Writes down the end of the turn in flight.
     async fn close_turn(&mut self) {
         self.flush().await;
+        self.count_unknown().await;
         let Some(drive) = self.turn.take() else { return };
         self.last = Some(drive.turn);
         self.end_commands(&drive);
@@ -276,6 +277,7 @@ impl Driver {
     /// Ends the session; no process of it is left.
     async fn close_provider(&mut self, grace: Duration) {
         self.keep_late().await;
+        self.count_unknown().await;
         let Some(open) = self.open.take() else { return };
         if let Some(drive) = self.turn.as_mut() {
             drive.stderr = Some(open.stderr.text());
@@ -283,6 +285,15 @@ impl Driver {
         drop(open.signals);
         self.shared.tokens.withdraw(self.node);
         open.session.close(grace).await;
+    }
+
+    /// Writes down how much of what the program said was not understood: all at once, and only when
+    /// there was something.
+    async fn count_unknown(&self) {
+        let more = self.open.as_ref().map_or(0, |open| open.heard.take_unknown());
+        if more > 0 {
+            self.report(Ask::ReportUnknown { node: self.node, more }).await;
+        }
     }
 
     /// Ends at once: whoever starts next finds the turn and goes on from there.

@@ -199,8 +199,7 @@ impl Lane {
             }
             Effect::OpenSession { .. } => {}
             Effect::MakeWorktree { node } => {
-                let (shared, run) = (Arc::clone(&self.shared), self.run);
-                tokio::spawn(super::worktree::make(shared, run, node));
+                super::worktree::make_soon(&self.shared, self.run, node);
             }
             Effect::Decide(decision) => {
                 let node = decision.node;

@@ -294,23 +294,35 @@ impl Probe {
     }
 }
 
-/// When a program was last heard; every line and every sign of life counts.
+/// When a program was last heard, and how much of it was not understood. Every line and every sign
+/// of life counts.
 #[derive(Clone)]
 pub(crate) struct Heard {
     origin: Instant,
     at_ms: Arc<AtomicU64>,
+    unknown: Arc<AtomicU64>,
 }
 
 impl Heard {
     /// It is heard now for the first time.
     pub(crate) fn now() -> Self {
-        Self { origin: Instant::now(), at_ms: Arc::new(AtomicU64::new(0)) }
+        Self { origin: Instant::now(), at_ms: Arc::default(), unknown: Arc::default() }
     }
 
     /// It is heard again.
     pub(crate) fn again(&self) {
         let ms = u64::try_from(self.origin.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.at_ms.store(ms, Ordering::Relaxed);
+    }
+
+    /// A message was not understood.
+    pub(crate) fn not_understood(&self) {
+        self.unknown.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many messages were not understood since this was asked before.
+    pub(crate) fn take_unknown(&self) -> u64 {
+        self.unknown.swap(0, Ordering::Relaxed)
     }
 
     /// When it was heard last.

@@ -31,6 +31,7 @@ use super::{
     settings::RunsSettings,
     todos::Lists,
     tokens::Tokens,
+    worktree::Placing,
 };
 use crate::{Engine, ExecuteError, herald::Grown};
 
@@ -66,6 +67,8 @@ pub(crate) struct Shared {
     pub(crate) lists: Lists,
     /// Tokens of the agents that are there.
     pub(crate) tokens: Tokens,
+    /// Nodes whose worktrees are being made.
+    pub(crate) placing: Placing,
     schedule: mpsc::UnboundedSender<Wish>,
     lanes: Mutex<BTreeMap<RunId, mpsc::UnboundedSender<LaneOrder>>>,
     planned: Mutex<BTreeMap<TurnId, Planned>>,
@@ -100,6 +103,7 @@ impl Shared {
             callers: Mutex::default(),
             lists: Lists::default(),
             tokens: Tokens::default(),
+            placing: Placing::default(),
             runtime: Handle::current(),
             lock: Mutex::new(Some(lock)),
         }

@@ -10,6 +10,7 @@ mod merge;
 mod tests;
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -19,6 +20,7 @@ use muster_core::run::{
     id::{NodeId, RunId},
     lookup,
 };
+use tokio::sync::watch;
 
 use self::{git::Git, list::state};
 pub use self::{
@@ -35,8 +37,37 @@ fn of_run(home: &Path, run: RunId) -> PathBuf {
     home.join(FOLDER).join(run.to_string())
 }
 
+/// Nodes whose worktrees are being made. None of their turns begins meanwhile, because it would
+/// work in the directory that the worktree shall keep it out of.
+#[derive(Default)]
+pub(crate) struct Placing(watch::Sender<BTreeSet<NodeId>>);
+
+impl Placing {
+    /// Waits until a node is where it shall work.
+    pub(crate) async fn settled(&self, node: NodeId) {
+        let placed = |placing: &BTreeSet<NodeId>| !placing.contains(&node);
+        if self.0.subscribe().wait_for(placed).await.is_err() {
+            tracing::debug!(%node, "nobody says any more where nodes are");
+        }
+    }
+}
+
+/// Makes the worktree of a node in the background.
+pub(crate) fn make_soon(shared: &Arc<Shared>, run: RunId, node: NodeId) {
+    shared.placing.0.send_modify(|placing| {
+        placing.insert(node);
+    });
+    let shared = Arc::clone(shared);
+    tokio::spawn(async move {
+        make(&shared, run, node).await;
+        shared.placing.0.send_modify(|placing| {
+            placing.remove(&node);
+        });
+    });
+}
+
 /// Makes the worktree of a node; where it cannot be made the node stays in the run's directory.
-pub(crate) async fn make(shared: Arc<Shared>, run: RunId, node: NodeId) {
+async fn make(shared: &Arc<Shared>, run: RunId, node: NodeId) {
     let Ok(record) = shared.view(run, |docs| lookup::run(docs).cloned()).await else { return };
     let folder = of_run(&shared.settings.home, run).join(node.to_string());
     if folder.starts_with(std::env::temp_dir()) {

@@ -114,7 +114,7 @@ fn words(conversation: &Conversation, call: &Call) -> (String, Value) {
             let subject = entries.first().map(|(text, _)| text.as_str()).unwrap_or_default();
             ("TaskCreate".to_owned(), json!({"subject": subject, "description": subject}))
         }
-        Call::Plan(_) | Call::Shell(_) | Call::Tool { .. } => WORDS.of(call),
+        Call::Plan(_) | Call::Patch(_) | Call::Shell(_) | Call::Tool { .. } => WORDS.of(call),
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     Progress,
-    script::{Conversation, Entry, Offered, Reply, outcome},
+    script::{Call, Conversation, Entry, Offered, Reply, outcome},
     serving::{Frames, Language, Words, frame},
 };
 
@@ -32,10 +32,10 @@ enum Item {
         #[serde(default)]
         content: Vec<Part>,
     },
+    #[serde(alias = "custom_tool_call")]
     FunctionCall {},
-    FunctionCallOutput {
-        output: Value,
-    },
+    #[serde(alias = "custom_tool_call_output")]
+    FunctionCallOutput { output: Value },
     #[serde(other)]
     Unknown,
 }
@@ -121,6 +121,11 @@ fn frames(conversation: &Conversation, reply: &Reply) -> Frames {
             "call_id": format!("call_{number}"), "name": tool.name, "arguments": args.to_string()});
         if let Some(namespace) = tool.namespace {
             item["namespace"] = namespace.into();
+        }
+        // A patch is plain text, not an object.
+        if let Call::Patch(patch) = call {
+            item = json!({"type": "custom_tool_call", "id": format!("ctc_{number}"),
+                "call_id": format!("call_{number}"), "name": name, "input": patch});
         }
         let done = json!({"output_index": 1, "item": item});
         frames.tail.push(event("response.output_item.done", done));

@@ -34,6 +34,8 @@ pub struct Reply {
 pub enum Call {
     /// Whatever the agent has to run commands.
     Shell(String),
+    /// A patch, for agents that have a tool of their own for it.
+    Patch(String),
     /// Whatever the agent has to tell its plan.
     Plan(Vec<(String, Progress)>),
     /// A tool by its name, or by the end of its name.
@@ -71,6 +73,11 @@ impl Step {
     /// Says something and is done.
     pub fn say(text: &str) -> Self {
         Self::Reply(Reply { pieces: vec![text.to_owned()], ..Reply::default() })
+    }
+
+    /// It wants files changed by a patch.
+    pub fn patch(patch: &str) -> Self {
+        Self::call(Call::Patch(patch.to_owned()))
     }
 
     /// Says something in so many pieces, with a pause in front of each.

@@ -148,6 +148,9 @@ fn streamed(frames: Frames, reply: &Reply) -> Response {
     ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(parts)).into_response()
 }
 
+/// The tool that takes a patch.
+const APPLY_PATCH: &str = "apply_patch";
+
 /// Names the tool that tells a plan, and makes its arguments.
 type PlanWords = fn(&[(String, Progress)]) -> (&'static str, Value);
 
@@ -167,6 +170,7 @@ impl Words {
                 let (tool, argument) = self.shell;
                 (tool.to_owned(), serde_json::json!({argument: command}))
             }
+            Call::Patch(patch) => (APPLY_PATCH.to_owned(), serde_json::json!({"input": patch})),
             Call::Plan(entries) => {
                 let (tool, args) = (self.plan)(entries);
                 (tool.to_owned(), args)

@@ -6,8 +6,10 @@
 
 mod cases;
 mod cli;
+mod codex_alone;
 mod stage;
 mod wire;
+mod worktree;
 
 use cli::Cli;
 
@@ -53,4 +55,5 @@ each_agent!(
     a_model_is_chosen,
     a_piece_of_text_costs_little,
     the_first_prompt_follows_at_once,
+    work_in_a_worktree_is_merged_and_the_user_s_edits_stay,
 );

@@ -118,6 +118,14 @@ pub(super) fn process(story: &mut Story, id: NodeId, process: Option<Process>) -
     })
 }
 
+/// A provider has said things that were not understood (RUNS-PROV-6).
+pub(super) fn unknown(story: &mut Story, id: NodeId, more: u64) -> Found<()> {
+    story.change_node(id, |node| {
+        let count = &mut node.connection.unknown_messages;
+        *count = count.saturating_add(more);
+    })
+}
+
 /// Changes settings, and holds or releases the node (RUNS-NODE-4, RUNS-NODE-5).
 pub(super) fn edit(story: &mut Story, edit: &EditNode) -> Found<()> {
     let before = story.node(edit.node)?.clone();

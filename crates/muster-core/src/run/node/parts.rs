@@ -107,6 +107,15 @@ pub struct Connection {
     pub last_heartbeat_at: Option<Moment>,
     /// Last output.
     pub last_output_at: Option<Moment>,
+    /// Messages that were not understood and passed over, since the node was made; absent while
+    /// there was none (RUNS-PROV-6).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unknown_messages: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields over by reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Default for Connection {
@@ -116,6 +125,7 @@ impl Default for Connection {
             streaming: false,
             last_heartbeat_at: None,
             last_output_at: None,
+            unknown_messages: 0,
         }
     }
 }

@@ -29,7 +29,6 @@ use muster_core::run::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-pub(super) use self::prose::Strays;
 use self::{
     fresh::fresh_uuid,
     hooking::Hooking,
@@ -177,8 +176,10 @@ pub(super) enum Move {
         /// In words.
         detail: String,
     },
-    /// Something was said that means nothing to us; it goes to the log.
+    /// Something besides was said that people may want to know; it goes to the log.
     Stray(String),
+    /// A line was not understood; it is counted, told to the log and passed over (RUNS-PROV-6).
+    Unknown,
     /// A limit is reached, and there is room again at this second since 1970.
     Limited(u64),
     /// Answer the program's hook.
@@ -261,6 +262,7 @@ impl Agent {
             heard: heard.clone(),
             opened: Some(opened),
             gate: Gate::default(),
+            unknown: 0,
             turn: None,
             limited: None,
             hooking,

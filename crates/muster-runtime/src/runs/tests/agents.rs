@@ -223,6 +223,58 @@ async fn gemini_says_nothing_of_a_denied_call_and_it_is_completed_all_the_same()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn runs_prov_6_what_is_not_understood_is_counted_at_the_node() {
+    let place = tempfile::tempdir().unwrap();
+    let told = |method: &str, id: u64| json!({"in": {"id": id, "method": method}});
+    let answer = |id: u64, result: Value| json!({"out": {"id": id, "result": result}});
+    let strange = json!({"out": {"method": "from/the/future", "params": {}}});
+    let update = json!({"sessionUpdate": "from_the_future"});
+    let update = json!({"out": {"method": "session/update", "params": {"update": update}}});
+    let prompt = |id: u64| told("session/prompt", id);
+    let lines = [
+        told("initialize", 1),
+        answer(1, json!({})),
+        told("session/new", 2),
+        answer(2, json!({"sessionId": "s"})),
+        prompt(3),
+        strange.clone(),
+        update,
+        strange.clone(),
+        answer(3, json!({"stopReason": "end_turn"})),
+        prompt(4),
+        answer(4, json!({"stopReason": "end_turn"})),
+        prompt(5),
+        strange,
+        answer(5, json!({"stopReason": "end_turn"})),
+    ];
+    let recording = place.path().join("strange.jsonl");
+    std::fs::write(&recording, lines.map(|line| format!("{line}\n")).concat()).unwrap();
+    let acp = |settings: &mut RunsSettings| {
+        let mut profile = Profile::acp(vec![recorded_agent()]);
+        let recording = recording.to_str().unwrap().to_owned();
+        profile.env.insert("AGENT_RECORDING".to_owned(), recording);
+        *settings = settings.clone().with_default(Provider::Custom, profile);
+    };
+    let stage = Stage::set_with(acp, super::RunFields::default()).await;
+    let node = stage.add_with(node_of(Provider::Custom, PermissionsMode::Skip));
+    for (turn, counted) in [(1, 3), (2, 3), (3, 4)] {
+        stage.say(node, &format!("go {turn}"));
+        let turns = stage.ended(node, turn).await;
+        assert_eq!(turns[turn - 1].status, Some(TurnStatus::Completed), "{}", stage.log());
+        assert_eq!(stage.node(node).connection.unknown_messages, counted);
+    }
+    // One change for each turn with such messages, however many there were.
+    let mut counts: Vec<Value> = stage
+        .events_of("node.patch")
+        .iter()
+        .map(|event| event["patch"]["connection"]["unknownMessages"].clone())
+        .filter(|count| !count.is_null())
+        .collect();
+    counts.dedup();
+    assert_eq!(counts, [3, 4]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn any_agent_of_the_protocol_can_be_a_custom_program() {
     let acp = |settings: &mut RunsSettings| {
         let mut profile = Profile::acp(vec![recorded_agent()]);

@@ -5,17 +5,20 @@ use std::{fs, time::Duration};
 use muster_testkit::model::{Progress, Step};
 use serde_json::{Value, json};
 
-pub(super) use super::wire::the_first_prompt_follows_at_once;
 use super::{cli::Cli, stage::Stage};
+pub(super) use super::{
+    wire::the_first_prompt_follows_at_once,
+    worktree::work_in_a_worktree_is_merged_and_the_user_s_edits_stay,
+};
 use crate::runs::Client as _;
 
 /// What a tool without questions is told as.
 const UNASKED: [&str; 3] = ["tool.proposed", "tool.started", "tool.completed"];
 /// What a tool is told as that somebody was asked about and approved.
-const APPROVED: [&str; 5] =
+pub(super) const APPROVED: [&str; 5] =
     ["tool.proposed", "approval.requested", "approval.resolved", "tool.started", "tool.completed"];
 /// The same for one that was denied.
-const DENIED: [&str; 4] =
+pub(super) const DENIED: [&str; 4] =
     ["tool.proposed", "approval.requested", "approval.resolved", "tool.completed"];
 
 pub(super) fn a_plain_turn(cli: Cli) {

@@ -62,10 +62,11 @@ fn work_in_a_worktree_outlives_its_run() {
     git(dir.path(), &["commit", "--quiet", "--allow-empty", "-m", "begin"]);
     let run = started(&server, dir.path(), json!({"settings": {"isolation": "worktree"}}));
     let node = agent(&server, &run, "writer", json!({}));
-    until(&server, &run, |run| run["nodes"][&node]["workdir"] != json!(dir.path()));
+    // Whoever is asked at once still does not work before its worktree is there.
     server.fine("POST", &format!("{run}/chat"), json!({"content": "write"}));
     let shown =
         until(&server, &run, |run| run["nodes"][&node]["lastTurn"]["status"] == "completed");
+    assert!(!dir.path().join("made.txt").exists());
     let work = shown["nodes"][&node]["workdir"].as_str().unwrap().to_owned();
     server.fine("DELETE", &run, Value::Null);
     assert_eq!(fs::read_to_string(Path::new(&work).join("made.txt")).unwrap(), "more\n");
@@ -97,7 +98,10 @@ fn providers_are_told_with_their_version_and_how_to_install_them() {
     let gemini = of("gemini");
     assert_eq!(gemini["install"], "npm install -g @google/gemini-cli");
     assert_eq!(gemini["caps"]["modify"], "emulated");
+    let opencode = &of("custom")["byProfile"]["opencode"];
+    assert_eq!(opencode["install"], "npm install -g opencode-ai");
     let text = providers(&[]);
     assert!(text.contains("codex-cli 9.9.9, not logged in"), "{text}");
     assert!(text.contains("npm install -g @anthropic-ai/claude-code"), "{text}");
+    assert!(text.contains("custom opencode"), "{text}");
 }

@@ -23,7 +23,7 @@ use super::{
 use crate::runs::provider::{
     NO_CAPS,
     agent::{
-        Move, Prompt, Setting, Strays, Translator,
+        Move, Prompt, Setting, Translator,
         prose::{self, Prose},
         tell,
         tracker::{Asking, Ended, Tracker},
@@ -73,7 +73,6 @@ pub(super) struct Acp {
     /// What the session cost so far, and at the end of the turn before.
     cost: Option<f64>,
     cost_before: f64,
-    strays: Strays,
 }
 
 impl Acp {
@@ -97,7 +96,6 @@ impl Acp {
             questions: BTreeMap::new(),
             cost: None,
             cost_before: 0.0,
-            strays: Strays::default(),
         }
     }
 
@@ -139,7 +137,7 @@ impl Acp {
         Move::Say(self.caller.ask(Asked::Prompt, "session/prompt", &prompt))
     }
 
-    fn updated(&mut self, update: Update, line: &str) -> Vec<Move> {
+    fn updated(&mut self, update: Update) -> Vec<Move> {
         let told = match update {
             Update::Said { content } => self.prose.piece(&content.text),
             Update::Thought { content } => Some(ProviderEvent::ThoughtDelta { text: content.text }),
@@ -154,7 +152,7 @@ impl Acp {
                 None
             }
             Update::Besides {} => None,
-            Update::Unknown => return vec![self.strays.take(line)],
+            Update::Unknown => return vec![Move::Unknown],
         };
         told.map(Move::Tell).into_iter().collect()
     }
@@ -286,13 +284,13 @@ impl Translator for Acp {
             }
             Some(Heard::Notice { method, params }) if method == "session/update" => {
                 match rpc::shaped::<Updated>(params) {
-                    Some(Updated { update }) => self.updated(update, line),
-                    None => vec![self.strays.take(line)],
+                    Some(Updated { update }) => self.updated(update),
+                    None => vec![Move::Unknown],
                 }
             }
             // Names with a dash in front are an agent's own.
             Some(Heard::Notice { method, .. }) if method.starts_with('_') => Vec::new(),
-            Some(Heard::Notice { .. }) | None => vec![self.strays.take(line)],
+            Some(Heard::Notice { .. }) | None => vec![Move::Unknown],
         }
     }
 

@@ -7,11 +7,6 @@ use muster_core::run::{
 };
 use serde_json::Value;
 
-use super::Move;
-
-/// Characters of a line that means nothing which are shown.
-const STRAY_CHARS_MAX: usize = 200;
-
 /// The text of a turn. Several messages of an agent are one text, with an empty line between.
 #[derive(Default)]
 pub(in crate::runs::provider) struct Prose {
@@ -38,19 +33,6 @@ impl Prose {
         let gap = if std::mem::take(&mut self.paused) { "\n\n" } else { "" };
         self.begun = true;
         Some(ProviderEvent::Delta { text: format!("{gap}{piece}") })
-    }
-}
-
-/// Counts what an agent says that means nothing to us (RUNS-PROV-6).
-#[derive(Default)]
-pub(in crate::runs::provider) struct Strays(u64);
-
-impl Strays {
-    /// A line that means nothing.
-    pub(in crate::runs::provider) fn take(&mut self, line: &str) -> Move {
-        self.0 += 1;
-        let shown = muster_core::text::cut(line, STRAY_CHARS_MAX);
-        Move::Stray(format!("not understood ({} so far): {shown}", self.0))
     }
 }
 

@@ -30,6 +30,9 @@ use crate::runs::{
     },
 };
 
+/// Characters of a line that was not understood which are shown.
+const UNKNOWN_CHARS_MAX: usize = 200;
+
 /// Why nothing more can be read.
 type Fault = Option<(TurnReason, String)>;
 
@@ -62,6 +65,8 @@ pub(super) struct Talk {
     pub(super) heard: Heard,
     pub(super) opened: Option<oneshot::Sender<Result<Established, OpenFailure>>>,
     pub(super) gate: Gate,
+    /// Lines that were not understood.
+    pub(super) unknown: u64,
     /// The turn in flight.
     pub(super) turn: Option<TurnId>,
     /// When there is room again under a limit, in seconds since 1970.
@@ -126,9 +131,21 @@ impl Talk {
         let moves = match std::str::from_utf8(line) {
             Ok(text) if text.trim().is_empty() => return,
             Ok(text) => self.translator.hear(text),
-            Err(_) => vec![Move::Stray(String::from_utf8_lossy(line).into_owned())],
+            Err(_) => vec![Move::Unknown],
         };
+        if moves == [Move::Unknown] {
+            return self.not_understood(line).await;
+        }
         self.perform(moves).await;
+    }
+
+    /// Counts a line that means nothing to us, and shows it.
+    async fn not_understood(&mut self, line: &[u8]) {
+        self.unknown += 1;
+        self.heard.not_understood();
+        let line = String::from_utf8_lossy(line);
+        let shown = muster_core::text::cut(&line, UNKNOWN_CHARS_MAX);
+        self.stray(&format!("not understood ({} so far): {shown}", self.unknown)).await;
     }
 
     async fn perform(&mut self, moves: Vec<Move>) {
@@ -142,6 +159,7 @@ impl Talk {
                 }
                 Move::Refuse { reason, detail } => self.open(Err(OpenFailure { reason, detail })),
                 Move::Stray(line) => self.stray(&line).await,
+                Move::Unknown => self.heard.not_understood(),
                 Move::Limited(at) => self.limited = Some(at),
                 Move::Permit { call, answer } => {
                     if let Some(hooking) = &mut self.hooking {

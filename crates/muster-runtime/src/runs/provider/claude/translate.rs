@@ -24,7 +24,7 @@ use super::{
 use crate::runs::provider::{
     NO_CAPS,
     agent::{
-        Move, Prompt, Setting, Start, Strays, Translator,
+        Move, Prompt, Setting, Start, Translator,
         prose::{self, Prose},
         tell,
         tracker::{Asking, Ended, Tracker},
@@ -63,7 +63,6 @@ pub(super) struct Claude {
     interrupted: bool,
     /// Whether it is about to forget; what it says meanwhile belongs to no turn.
     clearing: bool,
-    strays: Strays,
 }
 
 impl Claude {
@@ -81,7 +80,6 @@ impl Claude {
             in_turn: false,
             interrupted: false,
             clearing: false,
-            strays: Strays::default(),
         }
     }
 
@@ -300,7 +298,7 @@ impl Translator for Claude {
 
     fn hear(&mut self, line: &str) -> Vec<Move> {
         let Ok(said) = serde_json::from_str::<Said>(line) else {
-            return vec![self.strays.take(line)];
+            return vec![Move::Unknown];
         };
         match said {
             Said::ControlResponse { response } => self.answered(&response),
@@ -335,7 +333,7 @@ impl Translator for Claude {
             | Said::KeepAlive {}
             | Said::AuthStatus {}
             | Said::ToolUseSummary {} => Vec::new(),
-            Said::Unknown => vec![self.strays.take(line)],
+            Said::Unknown => vec![Move::Unknown],
         }
     }
 

@@ -28,7 +28,7 @@ use crate::runs::{
     provider::{
         NO_CAPS,
         agent::{
-            Move, Prompt, Setting, Start, Strays, Translator,
+            Move, Prompt, Setting, Start, Translator,
             prose::{self, Prose},
             tell,
             tracker::{Asking, Tracker},
@@ -70,7 +70,6 @@ pub(super) struct Codex {
     /// Ids of questions as they came, by the names under which they were told.
     questions: BTreeMap<String, Value>,
     hooked: Hooked,
-    strays: Strays,
 }
 
 impl Codex {
@@ -91,7 +90,6 @@ impl Codex {
             proposed: BTreeMap::new(),
             questions: BTreeMap::new(),
             hooked: Hooked::default(),
-            strays: Strays::default(),
         }
     }
 
@@ -166,7 +164,7 @@ impl Codex {
         if self.interrupts { self.interrupt() } else { Vec::new() }
     }
 
-    fn noticed(&mut self, method: &str, params: Value, line: &str) -> Vec<Move> {
+    fn noticed(&mut self, method: &str, params: Value) -> Vec<Move> {
         // What is told outside of a turn was told before, but for limits.
         if !self.in_turn && items::is_known(method) && !method.starts_with("account/") {
             return Vec::new();
@@ -206,7 +204,7 @@ impl Codex {
             name if items::is_known(name) => Some(Vec::new()),
             _ => None,
         };
-        told.unwrap_or_else(|| vec![self.strays.take(line)])
+        told.unwrap_or_else(|| vec![Move::Unknown])
     }
 
     fn said(&mut self, piece: Piece) -> Vec<Move> {
@@ -289,8 +287,8 @@ impl Translator for Codex {
         match rpc::read(line) {
             Some(Heard::Answer { id, outcome }) => self.answered(id, outcome),
             Some(Heard::Request { id, method, params }) => self.asked(&id, &method, params),
-            Some(Heard::Notice { method, params }) => self.noticed(&method, params, line),
-            None => vec![self.strays.take(line)],
+            Some(Heard::Notice { method, params }) => self.noticed(&method, params),
+            None => vec![Move::Unknown],
         }
     }
 

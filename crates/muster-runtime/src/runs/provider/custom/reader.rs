@@ -87,6 +87,9 @@ impl Reader {
             let caps = caps.map_or(NO_CAPS, |said| said.caps());
             return self.send(Signal::Ready { session_id, caps }).await;
         }
+        if matches!(message.said, Said::Unknown) {
+            self.heard.not_understood();
+        }
         match signal(turn, message.said) {
             Some(signal) => self.send(signal).await,
             None => Ok(()),
@@ -98,6 +101,7 @@ impl Reader {
     }
 
     async fn stray(&mut self, line: &str) -> Result<(), Option<(TurnReason, String)>> {
+        self.heard.not_understood();
         match self.gate.pass() {
             Some(suppressed) => self.send(log(LogSource::Stdout, line, suppressed)).await,
             None => Ok(()),
