@@ -131,8 +131,9 @@ fn measure(workspace: &Workspace, effort: &Effort) -> Result<Vec<Line>> {
     thread::sleep(SETTLING);
     let mut clients = [servers[0].connect()?, servers[1].connect()?];
     lines.extend(latencies("http", &mut clients, &mut sites, &mut disk, effort.rounds)?);
-    let limit = throughput::gain_limit(disk.page_time()?);
+    let sync = disk.page_time()?;
     for (server, tasks) in servers.iter().zip(SIZES) {
+        let limit = throughput::gain_limit(sync, tasks);
         lines.push(throughput::measure(server, tasks, (effort.slices, effort.slice), limit)?);
     }
     drop(servers);

@@ -19,14 +19,18 @@ const CALLERS: u64 = 8;
 const CALLS_PREPARED: usize = 256;
 /// A sync that takes longer than this is most of a durable write.
 const SLOW_SYNC: Duration = Duration::from_millis(1);
-/// Eight callers must get at least so many times the writes of one where syncs are slow, and where
-/// the work is most of it.
+/// Eight callers must get at least so many times the writes of one where syncs are slow, where the
+/// work is most of it, and where much of the work is folding the log of a large store back.
 const GAIN_MIN: f64 = 4.0;
 const GAIN_OF_WORK_MIN: f64 = 2.0;
+const GAIN_OF_FOLDING_MIN: f64 = 1.5;
+/// Tasks of a store that is large in this sense.
+const LARGE: u64 = 10_000;
 
-/// How much eight callers must gain on a disk with such syncs.
-pub(crate) fn gain_limit(sync: Duration) -> Limit {
-    Limit::AtLeast(if sync >= SLOW_SYNC { GAIN_MIN } else { GAIN_OF_WORK_MIN })
+/// How much eight callers must gain on a disk with such syncs, in a store of this size.
+pub(crate) fn gain_limit(sync: Duration, tasks: u64) -> Limit {
+    let work = if tasks < LARGE { GAIN_OF_WORK_MIN } else { GAIN_OF_FOLDING_MIN };
+    Limit::AtLeast(if sync >= SLOW_SYNC { GAIN_MIN } else { work })
 }
 
 /// Durable writes per second of one caller and of eight, in turn.
