@@ -41,7 +41,11 @@ enum Job {
     /// Run what needs no tests: format, tidy, lints, generated files.
     Check,
     /// Run the tests with real agents, which are installed for it.
-    Agents,
+    Agents {
+        /// Run what is installed in this folder, in a network without a way out.
+        #[arg(long, hide = true, value_name = "DIR")]
+        alone: Option<PathBuf>,
+    },
     /// Check the rules that hold for the repository as a whole.
     Tidy,
     /// Write the generated files.
@@ -81,7 +85,8 @@ fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
     match job {
         Job::Test => Ok(test(workspace)),
         Job::Check => Ok(check(workspace)),
-        Job::Agents => Ok(outside::agents(workspace)?.failed == 0),
+        Job::Agents { alone: None } => Ok(outside::agents(workspace)?.failed == 0),
+        Job::Agents { alone: Some(folder) } => outside::alone::agents(workspace, folder),
         Job::Tidy => Ok(tidy(workspace)?.failed == 0),
         Job::Gen { check: true } => Ok(generate::build_and_compare(workspace)?.failed == 0),
         Job::Gen { check: false } => generate::write(workspace).map(|()| true),

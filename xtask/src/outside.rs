@@ -5,6 +5,7 @@
 //! What they need is installed from the package registries into `target/outside` and used again
 //! while its lock file is the same. What cannot be installed is skipped with the reason.
 
+pub(crate) mod alone;
 pub(crate) mod kit;
 pub(crate) mod process;
 
@@ -44,12 +45,28 @@ pub(crate) fn agents(workspace: &Workspace) -> Result<Tally> {
     }
     let place = workspace.target().join("outside");
     fs::create_dir_all(&place).context("make the folder for outside checks")?;
-    match kit::agents(&workspace.root().join("tests/agents"), &place) {
-        Ok(folder) => suite::agents(workspace, &folder),
+    let folder = match kit::agents(&workspace.root().join("tests/agents"), &place) {
+        Ok(folder) => folder,
         Err(reason) => {
-            Ok(left_out("codex, claude, gemini and opencode as people install them", &reason))
+            let what = "codex, claude, gemini and opencode as people install them";
+            return Ok(left_out(what, &reason));
         }
+    };
+    if !suite::build_agents(workspace)? {
+        return Ok(Tally::one(false));
     }
+    let inside = folder.to_str().context("the folder of the agents has a name")?;
+    let alone = match alone::again(&["agents", "--alone", inside]) {
+        Ok(command) => {
+            println!("agents have a network of their own: there is loopback and nothing else");
+            Some(command)
+        }
+        Err(reason) => {
+            println!("agents have no network of their own, only a trap for proxies: {reason}");
+            None
+        }
+    };
+    suite::agents(alone, workspace, &folder)
 }
 
 fn left_out(what: &str, reason: &str) -> Tally {

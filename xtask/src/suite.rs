@@ -28,16 +28,29 @@ pub(crate) fn tests(workspace: &Workspace) -> Result<Tally> {
     counted(&mut workspace.cargo(&targets))
 }
 
-/// Runs the tests with the real agents that are installed in a folder. They wait for each other
-/// rather than for the machine, so more of them run at once than there are cores.
-pub(crate) fn agents(workspace: &Workspace, folder: &Path) -> Result<Tally> {
-    // Among them is the program that listens to an agent.
-    if !run(&mut workspace.cargo(&["build", "--workspace", "--examples"]))? {
-        return Ok(Tally::one(false));
-    }
-    let mut command = workspace.cargo(&["test", "--workspace", "--test", "e2e", "--"]);
+/// Builds the tests with real agents, and the program that listens to one.
+pub(crate) fn build_agents(workspace: &Workspace) -> Result<bool> {
+    let test = ["test", "--workspace", "--test", "e2e", "--no-run"];
+    Ok(run(&mut workspace.cargo(&["build", "--workspace", "--examples"]))?
+        && run(&mut workspace.cargo(&test))?)
+}
+
+/// Runs the tests with the real agents that are installed in a folder, by a command that does so
+/// in a network of its own or by the plain one.
+pub(crate) fn agents(
+    alone: Option<Command>,
+    workspace: &Workspace,
+    folder: &Path,
+) -> Result<Tally> {
+    counted(&mut alone.unwrap_or_else(|| agents_command(workspace, folder)))
+}
+
+/// The command that runs them. They wait for each other rather than for the machine, so more of
+/// them run at once than there are cores.
+pub(crate) fn agents_command(workspace: &Workspace, folder: &Path) -> Command {
+    let mut command = workspace.cargo(&["test", "--offline", "--workspace", "--test", "e2e", "--"]);
     command.args(["--ignored", AGENTS, "--test-threads", "4"]).env("MUSTER_TEST_AGENTS", folder);
-    counted(&mut command)
+    command
 }
 
 /// Runs the examples in documentation comments.
