@@ -113,20 +113,21 @@ fn annotations(effect: Effect) -> ToolAnnotations {
         .open_world(false)
 }
 
-/// TASKS-MCP-5: the same envelope as text and as structure, and always a verdict.
+/// What came of an operation. On a line the structure is put in from the text.
 fn tool_result(envelope: &Envelope, on_a_line: bool) -> CallToolResult {
-    let content = vec![ContentBlock::text(envelope.to_text())];
-    let mut result = if envelope.success {
-        CallToolResult::success(content)
-    } else {
-        CallToolResult::error(content)
-    };
+    let structure = (!on_a_line).then(|| envelope.to_json());
+    let mut result = enveloped(envelope.to_text(), structure, envelope.success);
     if on_a_line {
         splice::mark(&mut result);
-    } else {
-        result.structured_content = Some(envelope.to_json());
     }
-    result.is_error = Some(!envelope.success);
+    result
+}
+
+/// The same envelope as text and as structure, and always a verdict (TASKS-MCP-5, RUNS-TOOL-2).
+pub(crate) fn enveloped(text: String, structure: Option<Value>, success: bool) -> CallToolResult {
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    result.structured_content = structure;
+    result.is_error = Some(!success);
     result
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use muster_api::Toolset;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompletionInfo,
-    ContentBlock, GetPromptRequestParams, GetPromptResponse, ListResourcesResult, Prompt,
+    GetPromptRequestParams, GetPromptResponse, ListResourcesResult, Prompt,
     ReadResourceRequestParams, ReadResourceResponse, ResourceTemplate, ServerConfig,
     SubscriptionFilter, Tool,
 };
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use crate::{
-    app_backend::{AppBackend, with_heartbeat},
+    app_backend::{AppBackend, enveloped, with_heartbeat},
     backend::{Answer, Backend, Call, Following},
 };
 
@@ -98,13 +98,10 @@ fn unreached(tool: &str, message: &str, timestamp: &str) -> Value {
     })
 }
 
-/// The envelope as text and as structure, with its verdict (RUNS-TOOL-2).
+/// What the server has answered.
 fn result(envelope: Value) -> CallToolResult {
-    let failed = envelope["success"] != true;
-    let mut result = CallToolResult::success(vec![ContentBlock::text(envelope.to_string())]);
-    result.structured_content = Some(envelope);
-    result.is_error = Some(failed);
-    result
+    let success = envelope["success"] == true;
+    enveloped(envelope.to_string(), Some(envelope), success)
 }
 
 impl Backend for NodeBackend {

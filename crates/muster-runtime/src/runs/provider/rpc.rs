@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use super::agent::Move;
+
 /// The code of an answer to a request that is not served.
 const NOT_SERVED: i64 = -32_601;
 
 /// A line of the other side.
-pub(super) enum Heard {
+enum Heard {
     /// It asks; the id is for the answer.
     Request { id: Value, method: String, params: Value },
     /// It tells.
@@ -54,8 +56,28 @@ struct Line {
     error: Option<Fault>,
 }
 
+/// What a translator does with the lines of such a program.
+pub(super) trait Peer {
+    /// The program answers a request of ours.
+    fn answered(&mut self, id: u64, outcome: Result<Value, Fault>) -> Vec<Move>;
+    /// It asks; the id is for the answer.
+    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<Move>;
+    /// It tells.
+    fn noticed(&mut self, method: &str, params: Value) -> Vec<Move>;
+}
+
+/// Takes a line for what it is.
+pub(super) fn hear(peer: &mut impl Peer, line: &str) -> Vec<Move> {
+    match read(line) {
+        Some(Heard::Answer { id, outcome }) => peer.answered(id, outcome),
+        Some(Heard::Request { id, method, params }) => peer.asked(&id, &method, params),
+        Some(Heard::Notice { method, params }) => peer.noticed(&method, params),
+        None => vec![Move::Unknown],
+    }
+}
+
 /// Reads a line; nothing when it is none of these.
-pub(super) fn read(line: &str) -> Option<Heard> {
+fn read(line: &str) -> Option<Heard> {
     let Line { id, method, params, result, error } = serde_json::from_str(line).ok()?;
     match (id, method) {
         (Some(id), Some(method)) => Some(Heard::Request { id, method, params }),

@@ -28,7 +28,7 @@ use crate::runs::provider::{
         tell,
         tracker::{Asking, Ended, Tracker},
     },
-    rpc::{self, Caller, Fault, Heard},
+    rpc::{self, Caller, Fault, Peer},
 };
 
 /// The code of an answer that wants a login.
@@ -99,39 +99,6 @@ impl Acp {
         }
     }
 
-    fn answered(&mut self, id: u64, outcome: Result<Value, Fault>) -> Vec<Move> {
-        match (self.caller.answered(id), outcome) {
-            (Some(Asked::Initialize), Ok(result)) => vec![self.introduced(result)],
-            (Some(asked @ (Asked::NewSession | Asked::ResumeSession)), Ok(result)) => {
-                self.opened(asked, result)
-            }
-            (Some(Asked::LoadSession), Ok(result)) => {
-                self.retells = true;
-                self.opened(Asked::LoadSession, result)
-            }
-            (Some(Asked::ResumeSession | Asked::LoadSession), Err(fault)) => {
-                self.lost = true;
-                let told = Move::Stray(format!("cannot resume: {}", fault.words()));
-                vec![told, self.open_session(Asked::NewSession, None)]
-            }
-            (Some(Asked::Initialize | Asked::NewSession), Err(fault)) => {
-                let reason = prose::while_opening(reason(&fault));
-                vec![Move::Refuse { reason, detail: fault.words() }]
-            }
-            (Some(Asked::Mode), outcome) => self.switched(outcome.err()),
-            (Some(Asked::Model), outcome) => self.model_chosen(outcome.err()),
-            (Some(Asked::Prompt), Ok(result)) => {
-                self.stopped(&rpc::shaped::<Ending>(result).unwrap_or_default())
-            }
-            (Some(Asked::Prompt), Err(_)) if self.interrupted => self.ended(Outcome::Interrupted),
-            (Some(Asked::Prompt), Err(fault)) => {
-                let (reason, detail) = (reason(&fault), Some(fault.words()));
-                self.ended(Outcome::Failed { reason, detail })
-            }
-            (None, _) => Vec::new(),
-        }
-    }
-
     fn prompt(&mut self, text: &str) -> Move {
         let prompt = OnSession { prompt: Some([Text { text }]), ..OnSession::of(&self.session) };
         Move::Say(self.caller.ask(Asked::Prompt, "session/prompt", &prompt))
@@ -197,32 +164,6 @@ impl Acp {
         tell(events)
     }
 
-    /// The agent asks something.
-    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<Move> {
-        let question = rpc::shaped::<Question>(params);
-        let (true, Some(question)) = (method == "session/request_permission", question) else {
-            return vec![Move::Say(self.caller.decline(id))];
-        };
-        let call = question.tool_call.tool_call_id.clone();
-        self.known.learn(&question.tool_call, true);
-        self.prose.pause();
-        let tool = self.known.tool(&call);
-        if self.known.is_own(&call) || self.redo.takes(&tool) {
-            return vec![self.choose(id, &question.options, Verdict::Approved)];
-        }
-        if self.read_only && self.setting.gate == PermissionsMode::Skip {
-            let mut moves = vec![self.choose(id, &question.options, Verdict::Denied)];
-            moves.extend(tell(self.calls.proposed(tool)));
-            let error = Some(prose::fault("nothing may be changed in this turn"));
-            let ended = Ended { result: prose::outcome(false, ""), error, ran: false };
-            moves.extend(tell(self.calls.completed(&call, ended)));
-            return moves;
-        }
-        self.questions.insert(id.to_string(), (id.clone(), call, question.options));
-        let (question, context) = (id.to_string(), Some(REDONE.to_owned()));
-        tell(self.calls.asked(Asking { question, tool, context, can_modify: true }))
-    }
-
     /// Answers a question with the option that says it.
     fn choose(&self, id: &Value, options: &[AnswerOption], verdict: Verdict) -> Move {
         Move::Say(self.caller.reply(id, &Answer::of(options, verdict)))
@@ -268,6 +209,80 @@ impl Acp {
     }
 }
 
+impl Peer for Acp {
+    fn answered(&mut self, id: u64, outcome: Result<Value, Fault>) -> Vec<Move> {
+        match (self.caller.answered(id), outcome) {
+            (Some(Asked::Initialize), Ok(result)) => vec![self.introduced(result)],
+            (Some(asked @ (Asked::NewSession | Asked::ResumeSession)), Ok(result)) => {
+                self.opened(asked, result)
+            }
+            (Some(Asked::LoadSession), Ok(result)) => {
+                self.retells = true;
+                self.opened(Asked::LoadSession, result)
+            }
+            (Some(Asked::ResumeSession | Asked::LoadSession), Err(fault)) => {
+                self.lost = true;
+                let told = Move::Stray(format!("cannot resume: {}", fault.words()));
+                vec![told, self.open_session(Asked::NewSession, None)]
+            }
+            (Some(Asked::Initialize | Asked::NewSession), Err(fault)) => {
+                let reason = prose::while_opening(reason(&fault));
+                vec![Move::Refuse { reason, detail: fault.words() }]
+            }
+            (Some(Asked::Mode), outcome) => self.switched(outcome.err()),
+            (Some(Asked::Model), outcome) => self.model_chosen(outcome.err()),
+            (Some(Asked::Prompt), Ok(result)) => {
+                self.stopped(&rpc::shaped::<Ending>(result).unwrap_or_default())
+            }
+            (Some(Asked::Prompt), Err(_)) if self.interrupted => self.ended(Outcome::Interrupted),
+            (Some(Asked::Prompt), Err(fault)) => {
+                let (reason, detail) = (reason(&fault), Some(fault.words()));
+                self.ended(Outcome::Failed { reason, detail })
+            }
+            (None, _) => Vec::new(),
+        }
+    }
+
+    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<Move> {
+        let question = rpc::shaped::<Question>(params);
+        let (true, Some(question)) = (method == "session/request_permission", question) else {
+            return vec![Move::Say(self.caller.decline(id))];
+        };
+        let call = question.tool_call.tool_call_id.clone();
+        self.known.learn(&question.tool_call, true);
+        self.prose.pause();
+        let tool = self.known.tool(&call);
+        if self.known.is_own(&call) || self.redo.takes(&tool) {
+            return vec![self.choose(id, &question.options, Verdict::Approved)];
+        }
+        if self.read_only && self.setting.gate == PermissionsMode::Skip {
+            let mut moves = vec![self.choose(id, &question.options, Verdict::Denied)];
+            moves.extend(tell(self.calls.proposed(tool)));
+            let error = Some(prose::fault("nothing may be changed in this turn"));
+            let ended = Ended { result: prose::outcome(false, ""), error, ran: false };
+            moves.extend(tell(self.calls.completed(&call, ended)));
+            return moves;
+        }
+        self.questions.insert(id.to_string(), (id.clone(), call, question.options));
+        let (question, context) = (id.to_string(), Some(REDONE.to_owned()));
+        tell(self.calls.asked(Asking { question, tool, context, can_modify: true }))
+    }
+
+    fn noticed(&mut self, method: &str, params: Value) -> Vec<Move> {
+        match method {
+            // What is told outside of a turn was told before.
+            "session/update" if !self.in_turn => Vec::new(),
+            "session/update" => match rpc::shaped::<Updated>(params) {
+                Some(Updated { update }) => self.updated(update),
+                None => vec![Move::Unknown],
+            },
+            // Names with a dash in front are an agent's own.
+            own if own.starts_with('_') => Vec::new(),
+            _ => vec![Move::Unknown],
+        }
+    }
+}
+
 impl Translator for Acp {
     fn begin(&mut self) -> Vec<Move> {
         let line = self.caller.ask(Asked::Initialize, "initialize", &Initialize::muster());
@@ -275,23 +290,7 @@ impl Translator for Acp {
     }
 
     fn hear(&mut self, line: &str) -> Vec<Move> {
-        match rpc::read(line) {
-            Some(Heard::Answer { id, outcome }) => self.answered(id, outcome),
-            Some(Heard::Request { id, method, params }) => self.asked(&id, &method, params),
-            // What is told outside of a turn was told before.
-            Some(Heard::Notice { method, .. }) if method == "session/update" && !self.in_turn => {
-                Vec::new()
-            }
-            Some(Heard::Notice { method, params }) if method == "session/update" => {
-                match rpc::shaped::<Updated>(params) {
-                    Some(Updated { update }) => self.updated(update),
-                    None => vec![Move::Unknown],
-                }
-            }
-            // Names with a dash in front are an agent's own.
-            Some(Heard::Notice { method, .. }) if method.starts_with('_') => Vec::new(),
-            Some(Heard::Notice { .. }) | None => vec![Move::Unknown],
-        }
+        rpc::hear(self, line)
     }
 
     fn ask(&mut self, prompt: Prompt) -> Vec<Move> {

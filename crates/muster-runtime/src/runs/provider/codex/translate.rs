@@ -33,7 +33,7 @@ use crate::runs::{
             tell,
             tracker::{Asking, Tracker},
         },
-        rpc::{self, Caller, Fault, Heard},
+        rpc::{self, Caller, Fault, Peer},
     },
     settings::Sandbox,
 };
@@ -113,6 +113,65 @@ impl Codex {
         })
     }
 
+    fn opened(&mut self, result: Value) -> Vec<Move> {
+        let Some(OfThread { thread }) = rpc::shaped(result) else {
+            let detail = "the thread has no id".to_owned();
+            return vec![Move::Refuse { reason: TurnReason::HandshakeFailed, detail }];
+        };
+        self.thread.clone_from(&thread.id);
+        vec![Move::Open { session_id: Some(thread.id), lost: self.lost, retells: false }]
+    }
+
+    /// The server's id of the turn is known.
+    fn begun(&mut self, id: String) -> Vec<Move> {
+        if !self.in_turn {
+            return Vec::new();
+        }
+        self.turn = Some(id);
+        if self.interrupts { self.interrupt() } else { Vec::new() }
+    }
+
+    fn said(&mut self, piece: Piece) -> Vec<Move> {
+        if self.streamed.as_ref() != Some(&piece.item_id) {
+            self.prose.pause();
+            self.streamed = Some(piece.item_id);
+        }
+        self.prose.piece(&piece.delta).map(Move::Tell).into_iter().collect()
+    }
+
+    fn item_began(&mut self, item: Item) -> Vec<Move> {
+        let runs = items::runs(&item, self.setting.gate);
+        let tool = match items::call(item) {
+            Some(Call::Told(tool)) => tool,
+            Some(Call::Own(id)) => {
+                self.calls.hide(&id);
+                return Vec::new();
+            }
+            None => return Vec::new(),
+        };
+        let id = tool.id.clone();
+        self.proposed.insert(id.clone(), tool.clone());
+        let mut events = self.calls.proposed(tool);
+        if runs {
+            events.extend(self.calls.started(&id));
+        }
+        tell(events)
+    }
+
+    fn item_ended(&mut self, item: Item) -> Vec<Move> {
+        if let Item::AgentMessage { id, text } = &item
+            && self.streamed.as_ref() != Some(id)
+        {
+            return self.said(Piece { item_id: id.clone(), delta: text.clone() });
+        }
+        match items::ended(item) {
+            Some((id, ended)) => tell(self.calls.completed(&id, ended)),
+            None => Vec::new(),
+        }
+    }
+}
+
+impl Peer for Codex {
     fn answered(&mut self, id: u64, outcome: Result<Value, Fault>) -> Vec<Move> {
         match (self.caller.answered(id), outcome) {
             (Some(Asked::Initialize), Ok(_)) => {
@@ -146,22 +205,33 @@ impl Codex {
         }
     }
 
-    fn opened(&mut self, result: Value) -> Vec<Move> {
-        let Some(OfThread { thread }) = rpc::shaped(result) else {
-            let detail = "the thread has no id".to_owned();
-            return vec![Move::Refuse { reason: TurnReason::HandshakeFailed, detail }];
-        };
-        self.thread.clone_from(&thread.id);
-        vec![Move::Open { session_id: Some(thread.id), lost: self.lost, retells: false }]
-    }
-
-    /// The server's id of the turn is known.
-    fn begun(&mut self, id: String) -> Vec<Move> {
-        if !self.in_turn {
-            return Vec::new();
+    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<Move> {
+        match method {
+            "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
+                let Some(question) = rpc::shaped::<Question>(params) else {
+                    return vec![Move::Say(self.caller.decline(id))];
+                };
+                // Somebody has said so already.
+                if self.hooked.approved(&question.item_id) {
+                    return vec![Move::Say(
+                        self.caller.reply(id, &Decision { decision: "accept" }),
+                    )];
+                }
+                self.questions.insert(id.to_string(), id.clone());
+                let tool = self.proposed.get(&question.item_id).cloned();
+                let tool = tool.unwrap_or_else(|| items::unproposed(&question));
+                let (question, context) = (id.to_string(), question.reason);
+                tell(self.calls.asked(Asking { question, tool, context, can_modify: false }))
+            }
+            "mcpServer/elicitation/request" => {
+                let server = rpc::shaped::<Elicitation>(params);
+                let is_own = server.is_some_and(|asks| asks.server_name == MUSTER);
+                let (action, content) =
+                    if is_own { ("accept", Some(Map::new())) } else { ("decline", None) };
+                vec![Move::Say(self.caller.reply(id, &ElicitationAnswer { action, content }))]
+            }
+            _ => vec![Move::Say(self.caller.decline(id))],
         }
-        self.turn = Some(id);
-        if self.interrupts { self.interrupt() } else { Vec::new() }
     }
 
     fn noticed(&mut self, method: &str, params: Value) -> Vec<Move> {
@@ -206,75 +276,6 @@ impl Codex {
         };
         told.unwrap_or_else(|| vec![Move::Unknown])
     }
-
-    fn said(&mut self, piece: Piece) -> Vec<Move> {
-        if self.streamed.as_ref() != Some(&piece.item_id) {
-            self.prose.pause();
-            self.streamed = Some(piece.item_id);
-        }
-        self.prose.piece(&piece.delta).map(Move::Tell).into_iter().collect()
-    }
-
-    fn item_began(&mut self, item: Item) -> Vec<Move> {
-        let runs = items::runs(&item, self.setting.gate);
-        let tool = match items::call(item) {
-            Some(Call::Told(tool)) => tool,
-            Some(Call::Own(id)) => {
-                self.calls.hide(&id);
-                return Vec::new();
-            }
-            None => return Vec::new(),
-        };
-        let id = tool.id.clone();
-        self.proposed.insert(id.clone(), tool.clone());
-        let mut events = self.calls.proposed(tool);
-        if runs {
-            events.extend(self.calls.started(&id));
-        }
-        tell(events)
-    }
-
-    fn item_ended(&mut self, item: Item) -> Vec<Move> {
-        if let Item::AgentMessage { id, text } = &item
-            && self.streamed.as_ref() != Some(id)
-        {
-            return self.said(Piece { item_id: id.clone(), delta: text.clone() });
-        }
-        match items::ended(item) {
-            Some((id, ended)) => tell(self.calls.completed(&id, ended)),
-            None => Vec::new(),
-        }
-    }
-
-    /// The server asks something.
-    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<Move> {
-        match method {
-            "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
-                let Some(question) = rpc::shaped::<Question>(params) else {
-                    return vec![Move::Say(self.caller.decline(id))];
-                };
-                // Somebody has said so already.
-                if self.hooked.approved(&question.item_id) {
-                    return vec![Move::Say(
-                        self.caller.reply(id, &Decision { decision: "accept" }),
-                    )];
-                }
-                self.questions.insert(id.to_string(), id.clone());
-                let tool = self.proposed.get(&question.item_id).cloned();
-                let tool = tool.unwrap_or_else(|| items::unproposed(&question));
-                let (question, context) = (id.to_string(), question.reason);
-                tell(self.calls.asked(Asking { question, tool, context, can_modify: false }))
-            }
-            "mcpServer/elicitation/request" => {
-                let server = rpc::shaped::<Elicitation>(params);
-                let is_own = server.is_some_and(|asks| asks.server_name == MUSTER);
-                let (action, content) =
-                    if is_own { ("accept", Some(Map::new())) } else { ("decline", None) };
-                vec![Move::Say(self.caller.reply(id, &ElicitationAnswer { action, content }))]
-            }
-            _ => vec![Move::Say(self.caller.decline(id))],
-        }
-    }
 }
 
 impl Translator for Codex {
@@ -284,12 +285,7 @@ impl Translator for Codex {
     }
 
     fn hear(&mut self, line: &str) -> Vec<Move> {
-        match rpc::read(line) {
-            Some(Heard::Answer { id, outcome }) => self.answered(id, outcome),
-            Some(Heard::Request { id, method, params }) => self.asked(&id, &method, params),
-            Some(Heard::Notice { method, params }) => self.noticed(&method, params),
-            None => vec![Move::Unknown],
-        }
+        rpc::hear(self, line)
     }
 
     fn ask(&mut self, prompt: Prompt) -> Vec<Move> {

@@ -13,7 +13,7 @@ use super::{
     said, setting, tolerates_garbage,
 };
 use crate::runs::provider::{
-    acp::{ANY, GEMINI},
+    acp::{ANY, GEMINI, OPENCODE},
     agent::Translator,
 };
 
@@ -24,9 +24,12 @@ fn recorded_conversations_give_the_contract_s_events() {
         let gate = if case == "interrupt_tool" { Skip } else { Gated };
         let told = retell(&GEMINI, ("gemini", case), &setting(gate));
         insta::assert_snapshot!(format!("gemini_{case}"), told);
-        let told = retell(&ANY, ("opencode", case), &setting(gate));
+        let told = retell(&OPENCODE, ("opencode", case), &setting(gate));
         insta::assert_snapshot!(format!("opencode_{case}"), told);
     }
+    // Here the question was faster than the arguments of the call.
+    let told = retell(&OPENCODE, ("opencode", "question_first"), &setting(Gated));
+    insta::assert_snapshot!("opencode_question_first", told);
     for case in ["gated_approved", "gated_denied", "todo"] {
         let told = retell(&ANY, ("claude-acp", case), &setting(Gated));
         insta::assert_snapshot!(format!("claude_acp_{case}"), told);
