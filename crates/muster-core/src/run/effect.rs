@@ -251,12 +251,17 @@ fn boots(run: &Run) -> bool {
     run.status == RunStatus::Queued && run.phase == Phase::Boot && run.auto_start
 }
 
+/// Whether a node shall work in a worktree of its own.
+pub fn is_isolated(run: &Run, node: &Node) -> bool {
+    run.settings.isolation == Isolation::Worktree && node.capabilities.write_code
+}
+
 fn of_node(run: &Run, node: &Node, patched: &NodePatched) -> Vec<Effect> {
     let patch = &patched.patch;
     let mut effects = Vec::new();
     if let Some(session) = patch.muster_session_id {
         effects.push(Effect::OpenSession { node: node.id, session });
-        if run.settings.isolation == Isolation::Worktree && node.capabilities.write_code {
+        if is_isolated(run, node) {
             effects.push(Effect::MakeWorktree { node: node.id });
         }
     }

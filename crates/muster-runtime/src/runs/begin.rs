@@ -26,6 +26,7 @@ use super::{
     bound,
     settings::Protocol,
     shared::{Planned, Shared},
+    worktree,
 };
 
 /// Characters of an input beyond which a file holds all of it (RUNS-PROMPT-3).
@@ -47,7 +48,7 @@ struct Unaskable {
 
 /// Begins a turn, or says why it cannot; a node that may no longer start is left alone.
 pub(crate) async fn begin(shared: &Arc<Shared>, run: RunId, start: Start) {
-    shared.placing.settled(start.node).await;
+    worktree::settle(shared, run, start.node).await;
     let turn = TurnId(shared.fresh());
     let standing = match shared.view(run, move |docs| Ok(standing(docs, start)?)).await {
         Ok(Some(standing)) => standing,

@@ -10,15 +10,19 @@ mod merge;
 mod tests;
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use muster_core::run::{
-    Ask,
-    id::{NodeId, RunId},
-    lookup,
+use muster_core::{
+    Documents,
+    run::{
+        Ask, Runs as Room,
+        effect::is_isolated,
+        id::{NodeId, RunId},
+        lookup,
+    },
 };
 use tokio::sync::watch;
 
@@ -37,33 +41,71 @@ fn of_run(home: &Path, run: RunId) -> PathBuf {
     home.join(FOLDER).join(run.to_string())
 }
 
-/// Nodes whose worktrees are being made. None of their turns begins meanwhile, because it would
-/// work in the directory that the worktree shall keep it out of.
+/// How far the worktrees are that this server knows of. No turn of a node begins while its own is
+/// being made: it would work in the directory that the worktree shall keep it out of.
 #[derive(Default)]
-pub(crate) struct Placing(watch::Sender<BTreeSet<NodeId>>);
+pub(crate) struct Placing(watch::Sender<BTreeMap<NodeId, Stage>>);
+
+/// How far a worktree is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    InWork,
+    /// It is there, not wanted, or cannot be made.
+    Settled,
+}
 
 impl Placing {
-    /// Waits until a node is where it shall work.
-    pub(crate) async fn settled(&self, node: NodeId) {
-        let placed = |placing: &BTreeSet<NodeId>| !placing.contains(&node);
-        if self.0.subscribe().wait_for(placed).await.is_err() {
+    /// Takes the making of a worktree on; false if somebody has.
+    fn take_on(&self, node: NodeId) -> bool {
+        self.0.send_if_modified(|placing| {
+            let is_first = !placing.contains_key(&node);
+            placing.entry(node).or_insert(Stage::InWork);
+            is_first
+        })
+    }
+
+    fn settle(&self, node: NodeId) {
+        self.0.send_modify(|placing| {
+            placing.insert(node, Stage::Settled);
+        });
+    }
+
+    /// Waits for whoever makes it.
+    async fn wait(&self, node: NodeId) {
+        let is_settled =
+            |placing: &BTreeMap<NodeId, Stage>| placing.get(&node) != Some(&Stage::InWork);
+        if self.0.subscribe().wait_for(is_settled).await.is_err() {
             tracing::debug!(%node, "nobody says any more where nodes are");
         }
     }
 }
 
-/// Makes the worktree of a node in the background.
+/// Makes the worktree of a new node in the background.
 pub(crate) fn make_soon(shared: &Arc<Shared>, run: RunId, node: NodeId) {
-    shared.placing.0.send_modify(|placing| {
-        placing.insert(node);
-    });
-    let shared = Arc::clone(shared);
-    tokio::spawn(async move {
-        make(&shared, run, node).await;
-        shared.placing.0.send_modify(|placing| {
-            placing.remove(&node);
+    if shared.placing.take_on(node) {
+        let shared = Arc::clone(shared);
+        tokio::spawn(async move {
+            make(&shared, run, node).await;
+            shared.placing.settle(node);
         });
-    });
+    }
+}
+
+/// Makes sure that a node is where it shall work. A worktree that a server before this one did not
+/// come to make is made now.
+pub(crate) async fn settle(shared: &Arc<Shared>, run: RunId, node: NodeId) {
+    if !shared.placing.take_on(node) {
+        return shared.placing.wait(node).await;
+    }
+    let is_missed = move |docs: &Documents<Room>| {
+        let record = lookup::run(docs)?;
+        let found = lookup::find_node(docs, node)?;
+        Ok(found.is_some_and(|node| is_isolated(record, node) && node.workdir == record.cwd))
+    };
+    if let Ok(true) = shared.view(run, is_missed).await {
+        make(shared, run, node).await;
+    }
+    shared.placing.settle(node);
 }
 
 /// Makes the worktree of a node; where it cannot be made the node stays in the run's directory.
@@ -78,7 +120,12 @@ async fn make(shared: &Arc<Shared>, run: RunId, node: NodeId) {
         make_private(&private).map_err(|error| error.to_string())?;
         let home = Git::at(Path::new(&record.cwd));
         let (branch, name) = (branch(run, node), made.to_string_lossy());
-        home.ask(&["worktree", "add", "--quiet", "-b", &branch, &name])?;
+        if made.join(".git").exists() {
+            // A server before this one has begun it, and nobody has worked in it.
+            Git::at(&made).ask(&["reset", "--hard", "--quiet"])?;
+        } else {
+            home.ask(&["worktree", "add", "--quiet", "-b", &branch, &name])?;
+        }
         // A run that works in a part of the repository works in the same part here.
         let part = made.join(home.ask(&["rev-parse", "--show-prefix"])?);
         Ok::<_, String>(if part.is_dir() { part } else { made })

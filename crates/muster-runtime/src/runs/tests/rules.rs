@@ -157,6 +157,34 @@ async fn runs_diff_6_a_node_can_have_a_worktree_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn runs_diff_6_a_worktree_that_a_server_did_not_come_to_is_made_by_the_next() {
+    let patch = SettingsPatch { isolation: Some(Isolation::Worktree), ..SettingsPatch::default() };
+    let stage = Stage::set_with(|_| {}, with_settings(patch)).await;
+    let nodes = ["begun", "not begun"].map(|label| stage.add(label, "implementer"));
+    for node in nodes {
+        stage.until("it is placed", |stage| stage.node(node).workdir.contains("worktrees")).await;
+    }
+    let made = nodes.map(|node| std::path::PathBuf::from(stage.node(node).workdir));
+    // As if the server had died: once while git was at work, once before it was asked.
+    let branch = git(&made[1], &["symbolic-ref", "--short", "HEAD"]);
+    git(&stage.work(), &["worktree", "remove", made[1].to_str().unwrap()]);
+    git(&stage.work(), &["branch", "--delete", branch.trim()]);
+    std::fs::remove_file(made[0].join("first.txt")).unwrap();
+    for node in nodes {
+        stage.ask(Ask::PlaceNode { node, workdir: stage.record().cwd });
+    }
+    let stage = stage.restart().await;
+    stage.wish(StatusWish::Running);
+    for (node, folder) in nodes.into_iter().zip(&made) {
+        stage.say(node, "run echo mine > own.txt; final done");
+        stage.ended(node, 1).await;
+        assert_eq!(stage.node(node).workdir, folder.to_string_lossy());
+        assert!(folder.join("own.txt").exists() && folder.join("first.txt").exists());
+    }
+    assert!(!stage.work().join("own.txt").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn runs_ph_2_a_pause_ends_the_checks_that_run() {
     let check = CheckInput {
         id: None,
