@@ -4,7 +4,11 @@
 //! are allowed. This program starts itself again inside of it, because what makes the network can
 //! not bring its loopback up.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result, bail};
 
@@ -21,15 +25,22 @@ pub(crate) fn again(arguments: &[&str]) -> Result<Command, String> {
     for way in WAYS {
         match finished(Command::new("unshare").args(way).args(LOOPBACK_UP)) {
             Ok(()) => {
-                let program = std::env::current_exe().map_err(|error| error.to_string())?;
                 let mut command = Command::new("unshare");
-                command.args(way).arg(program).args(arguments);
+                command.args(way).arg(this_program()?).args(arguments);
                 return Ok(command);
             }
             Err(reason) => reasons.push(reason),
         }
     }
     Err(reasons.join("; "))
+}
+
+/// The file of this program. Where it was built anew since this was started, the system says of the
+/// old one that it is gone.
+fn this_program() -> Result<PathBuf, String> {
+    let path = env::current_exe().map_err(|error| error.to_string())?;
+    let anew = path.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map(PathBuf::from);
+    Ok(anew.unwrap_or(path))
 }
 
 /// Brings loopback up.
