@@ -1,6 +1,6 @@
 //! What only codex has: patches with a tool of their own, and a sandbox that can be lifted.
 
-use std::{fs, path::Path};
+use std::{env, fs, path::Path};
 
 use muster_testkit::model::Step;
 use serde_json::{Value, json};
@@ -63,7 +63,10 @@ fn a_patch_that_is_denied_is_not_made() {
 
 /// Writes outside of the project and of every folder for temporary files; whether that worked.
 fn writes_elsewhere(profile: &'static str, sandbox: &str) -> bool {
-    let elsewhere = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let beside = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    // A checkout may itself be in a folder for temporary files; this one codex does not know.
+    let is_temporary = beside.starts_with(env::temp_dir()) || beside.starts_with("/tmp");
+    let elsewhere = if is_temporary { Path::new("/var/tmp") } else { beside };
     let elsewhere = tempfile::tempdir_in(elsewhere).unwrap();
     let file = elsewhere.path().join("made.txt");
     let mut stage = Stage::set(Wish { profile, tapped: true, ..Wish::of(Cli::Codex, "skip") });
