@@ -4,8 +4,24 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use serde::Serialize;
 
-/// Writes text to stdout.
+use crate::screen::{Screen, harmless_json};
+
+/// Writes text without colours to stdout.
 pub(crate) fn print(text: &str) -> io::Result<()> {
+    print_on(Screen::PLAIN, text)
+}
+
+/// Writes text that was made for a screen to stdout.
+pub(crate) fn print_on(screen: Screen, text: &str) -> io::Result<()> {
+    write(&screen.harmless(text))
+}
+
+/// Writes a line of JSON to stdout.
+pub(crate) fn print_json_line(json: &str) -> io::Result<()> {
+    write(&format!("{}\n", harmless_json(json)))
+}
+
+fn write(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()
@@ -13,13 +29,12 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 
 /// Writes one JSON value to stdout: indented for a person at a terminal, on one line for a program.
 pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
-    let mut text = if io::stdout().is_terminal() {
+    let text = if io::stdout().is_terminal() {
         serde_json::to_string_pretty(value)?
     } else {
         serde_json::to_string(value)?
     };
-    text.push('\n');
-    Ok(print(&text)?)
+    Ok(print_json_line(&text)?)
 }
 
 /// Writes an error to stderr.
@@ -30,7 +45,7 @@ pub(crate) fn complain(message: &str) {
 /// Writes a message to stderr.
 pub(crate) fn remark(message: &str) {
     // Nobody is left to tell when stderr is gone; the exit code still says it.
-    if writeln!(io::stderr().lock(), "{message}").is_err() {
+    if writeln!(io::stderr().lock(), "{}", Screen::PLAIN.harmless(message)).is_err() {
         tracing::debug!("stderr is closed");
     }
 }

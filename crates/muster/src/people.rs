@@ -3,9 +3,9 @@
 
 use std::fmt;
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use clap::Args;
-use muster_api::{ApiError, App, WorkspaceId};
+use muster_api::{ApiError, App, WorkspaceId, WorkspaceStatus};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -54,7 +54,8 @@ impl Look {
         if self.json {
             output::print_json(raw)
         } else {
-            Ok(output::print(&render(self.screen())?)?)
+            let screen = self.screen();
+            Ok(output::print_on(screen, &render(screen)?)?)
         }
     }
 }
@@ -84,6 +85,15 @@ impl Desk {
     /// The application.
     pub(crate) fn app(&self) -> &App {
         &self.app
+    }
+
+    /// Refuses a name that nothing was ever written under.
+    pub(crate) fn must_exist(&self) -> anyhow::Result<()> {
+        let workspaces = self.app.status()?.workspaces;
+        if workspaces.iter().any(|known| known.name == self.workspace.as_str()) {
+            return Ok(());
+        }
+        bail!("there is no workspace {}{}", self.workspace, among(&workspaces))
     }
 
     /// Calls an operation in the workspace and answers its result.
@@ -133,12 +143,21 @@ fn only_workspace(app: &App) -> anyhow::Result<WorkspaceId> {
             let bad = |_| anyhow!("{:?} is no workspace id", only.name);
             return only.name.parse().map_err(bad);
         }
-        several => {
-            let names = several.iter().take(NAMED_MAX).map(|workspace| workspace.name.as_str());
-            let more = if several.len() > NAMED_MAX { ", …" } else { "" };
-            let names = names.collect::<Vec<_>>().join(", ");
-            format!("which workspace? name one with --workspace or MUSTER_WORKSPACE: {names}{more}")
-        }
+        several => format!(
+            "which workspace? name one with --workspace or MUSTER_WORKSPACE{}",
+            among(several)
+        ),
     };
     Err(Undecided(complaint).into())
+}
+
+/// The names there are, behind a colon.
+fn among(workspaces: &[WorkspaceStatus]) -> String {
+    let names = workspaces.iter().take(NAMED_MAX).map(|workspace| workspace.name.as_str());
+    let names = names.collect::<Vec<_>>().join(", ");
+    match workspaces.len() {
+        0 => String::new(),
+        1..=NAMED_MAX => format!(": {names}"),
+        _ => format!(": {names}, …"),
+    }
 }

@@ -2,12 +2,16 @@
 //!
 //! What is deliberately not here: what the answers say.
 
+mod harmless;
+
 use std::{
     env,
     io::{self, IsTerminal as _},
 };
 
 use clap::ValueEnum;
+
+pub(crate) use self::harmless::harmless_json;
 
 /// Columns when nothing tells how wide the screen is.
 const COLUMNS_DEFAULT: usize = 80;
@@ -48,6 +52,9 @@ pub(crate) enum Tone {
 }
 
 impl Tone {
+    const ALL: [Self; 6] =
+        [Self::Strong, Self::Faint, Self::Good, Self::Active, Self::Warning, Self::Bad];
+
     fn code(self) -> &'static str {
         match self {
             Self::Strong => "1",
@@ -108,6 +115,19 @@ impl Screen {
         self.paint(tone, &filled) + &self.paint(Tone::Faint, &empty)
     }
 
+    /// A text to its last character, blanks too, in lines that end before the screen does; lines
+    /// behind the first start with `indent`.
+    pub(crate) fn folded(self, text: &str, indent: &str) -> String {
+        let room = self.columns.saturating_sub(indent.chars().count()).max(20);
+        let pieces = |line: &str| {
+            let letters: Vec<char> = line.chars().collect();
+            let pieces = letters.chunks(room).map(String::from_iter).collect::<Vec<_>>();
+            if pieces.is_empty() { vec![String::new()] } else { pieces }
+        };
+        let lines: Vec<String> = text.lines().flat_map(pieces).collect();
+        lines.join(&format!("\n{indent}"))
+    }
+
     /// A text in lines that start with `indent` and end before the screen does.
     pub(crate) fn wrapped(self, text: &str, indent: &str) -> Vec<String> {
         let room = self.columns.saturating_sub(indent.chars().count()).max(20);
@@ -123,10 +143,11 @@ fn columns() -> usize {
         .unwrap_or(COLUMNS_DEFAULT)
 }
 
-/// The text, or its beginning and `…` when it is longer than `room` characters.
+/// The text in one line, or its beginning and `…` when it is longer than `room` characters.
 pub(crate) fn cut(text: &str, room: usize) -> String {
+    let text = text.replace(['\n', '\t'], " ");
     if text.chars().count() <= room {
-        return text.to_owned();
+        return text;
     }
     let mut short: String = text.chars().take(room.saturating_sub(1)).collect();
     short.truncate(short.trim_end().len());
@@ -139,8 +160,12 @@ pub(crate) fn fill(text: &str, room: usize) -> String {
     format!("{:room$}", cut(text, room))
 }
 
-/// One line broken between words; words longer than the room are broken themselves.
+/// One line as it is when it fits, else broken between words; words longer than the room are
+/// broken themselves.
 fn wrap(line: &str, room: usize) -> Vec<String> {
+    if line.chars().count() <= room {
+        return vec![line.to_owned()];
+    }
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in line.split_whitespace() {
@@ -191,6 +216,9 @@ mod tests {
         assert_eq!(wrap("", 4), [""]);
         assert_eq!(cut("äöüß and more", 5), "äöüß…");
         assert_eq!(fill("ab", 4), "ab  ");
+        assert_eq!(PLAIN.folded("a  b\n\nc", "> "), "a  b\n> \n> c");
+        let folded = PLAIN.folded(&"x".repeat(50), "    ");
+        assert_eq!(folded, format!("{}\n    {}", "x".repeat(36), "x".repeat(14)));
         for line in PLAIN.wrapped(&"word ".repeat(40), "    ") {
             assert!(line.chars().count() <= 40, "{line:?}");
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use muster_api::{App, AppOptions, Toolset};
+use muster_api::{App, AppOptions, Toolset, WorkspaceId};
 
 use crate::config::{STORAGE_DIR, Settings};
 
@@ -22,17 +22,20 @@ pub(crate) fn is_default(settings: &Settings, directory: &Path) -> bool {
     settings.default_storage().as_deref() == Some(directory)
 }
 
-/// Opens the store of the command's storage directory for one call, with the default
-/// workspace.
+/// Opens the store of the command's storage directory. Such commands name the workspace of every
+/// call, so that one which was asked for is never mixed up with one that is set.
 pub(crate) fn open(settings: &Settings) -> anyhow::Result<App> {
-    open_at(settings, &directory(settings)?)
+    open_at(&directory(settings)?, None)
 }
 
-/// The same in a directory that was named besides.
-pub(crate) fn open_at(settings: &Settings, directory: &Path) -> anyhow::Result<App> {
+/// Opens the store of a directory for calls of which some may name no workspace.
+pub(crate) fn open_at(
+    directory: &Path,
+    default_workspace: Option<WorkspaceId>,
+) -> anyhow::Result<App> {
     let options = AppOptions {
         storage_dir: directory.to_owned(),
-        default_workspace: settings.workspace(None)?,
+        default_workspace,
         // The command line lists every tool, so nothing has to stay inside a smaller set.
         toolset: Toolset::Full,
         ..AppOptions::default()

@@ -10,7 +10,7 @@ mod tool;
 use std::{ffi::OsString, io, path::PathBuf, process::ExitCode};
 
 use clap::{ArgMatches, Args};
-use muster_api::Registry;
+use muster_api::{Registry, WorkspaceId};
 use serde_json::{Map, Value};
 
 use crate::{USAGE, config::Settings, output, storage};
@@ -33,23 +33,27 @@ pub(crate) struct Call {
 pub(crate) fn run(settings: &Settings, call: Call) -> anyhow::Result<ExitCode> {
     let registry = Registry::default();
     let program = [OsString::from("muster call")];
-    let workspace = settings.workspace(None)?.map(|workspace| workspace.to_string());
-    let command = tool::command(&registry, workspace.is_some());
+    // A value that cannot be used is no matter for a call that names its workspace.
+    let workspace = settings.workspace(None);
+    let command = tool::command(&registry, !matches!(workspace, Ok(None)));
     let matches = command.get_matches_from(program.into_iter().chain(call.words));
     let Some((name, flags)) = matches.subcommand() else {
         unreachable!("clap requires a tool");
     };
     let arguments = match arguments(&registry, name, flags) {
-        Ok(arguments) => with_workspace(&registry, name, arguments, workspace),
+        Ok(arguments) => arguments,
         Err(complaint) => {
             output::complain(&complaint);
             return Ok(ExitCode::from(USAGE));
         }
     };
-    let app = match matches.get_one::<PathBuf>(tool::STORAGE_DIR) {
-        Some(directory) => storage::open_at(settings, directory)?,
-        None => storage::open(settings)?,
+    let workspace = if arguments.contains_key("workspace") { None } else { workspace? };
+    let arguments = with_workspace(&registry, name, arguments, workspace.as_ref());
+    let directory = match matches.get_one::<PathBuf>(tool::STORAGE_DIR) {
+        Some(directory) => directory.clone(),
+        None => storage::directory(settings)?,
     };
+    let app = storage::open_at(&directory, workspace)?;
     let answer = app.call(name, arguments);
     output::print_json(&answer)?;
     Ok(if answer.success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -80,13 +84,13 @@ fn with_workspace(
     registry: &Registry,
     name: &str,
     mut arguments: Map<String, Value>,
-    workspace: Option<String>,
+    workspace: Option<&WorkspaceId>,
 ) -> Map<String, Value> {
     let needed = registry
         .get(name)
         .is_some_and(|row| flag::flags(row).iter().any(flag::Flag::is_needed_workspace));
     if let Some(workspace) = workspace.filter(|_| needed) {
-        arguments.entry("workspace").or_insert(Value::from(workspace));
+        arguments.entry("workspace").or_insert(Value::from(workspace.as_str()));
     }
     arguments
 }

@@ -43,6 +43,7 @@ pub(crate) struct Export {
 pub(crate) fn run(settings: &Settings, export: &Export) -> anyhow::Result<ExitCode> {
     let desk = Desk::open(settings, &export.place)?;
     let workspace = desk.workspace();
+    desk.must_exist()?;
     let folder = Folder::for_export(&export.dir, workspace.as_str())?;
     let mut log = folder.open_log()?;
     let events = desk.app().export(workspace, &mut |line| log.write_line(line))?;

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use muster_api::{ApiError, App};
 use muster_core::{
     session::{SessionId, view::ScopeView},
+    text,
     todo::{ScopeKey, Status},
 };
 use serde_json::{Value, json};
@@ -97,13 +98,11 @@ fn complaint(error: &ApiError) -> String {
     let Some(items) = error.details.get("items").and_then(Value::as_array) else {
         return format!("{}\n  {}", error.message, error.recovery);
     };
-    let lines = items.iter().filter_map(Value::as_str).map(|title| format!("\n  {}", plain(title)));
+    let lines = items
+        .iter()
+        .filter_map(Value::as_str)
+        .map(|title| format!("\n  {}", text::join_words(title, ' ')));
     format!("{}; it is now{}", error.message, lines.collect::<String>())
-}
-
-/// Control characters as spaces, so that no title moves the cursor.
-fn plain(title: &str) -> String {
-    title.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 fn newest(app: &App) -> anyhow::Result<SessionId> {
@@ -135,7 +134,7 @@ fn list(screen: Screen, scope: &ScopeView) -> anyhow::Result<String> {
             Status::Blocked => ("▲", Tone::Bad),
             Status::Canceled => ("✕", Tone::Faint),
         };
-        let title = plain(&item.title);
+        let title = text::join_words(&item.title, ' ');
         writeln!(text, "  {} {title}", screen.paint(tone, glyph))?;
     }
     Ok(text)

@@ -77,7 +77,7 @@ pub(crate) static WORKSPACE: Setting<Option<WorkspaceId>> = Setting {
         name: "workspace",
         variables: &["MUSTER_WORKSPACE", "BRANCHMIND_WORKSPACE"],
         flag: Some("--workspace"),
-        allowed: "1 to 128 letters, digits and . / - that start with a letter or digit, for \
+        allowed: "1 to 128 letters, digits and . _ / - that start with a letter or digit, for \
                   example my-project",
         default: "none",
         help: "Workspace of calls and commands that name none",

@@ -186,7 +186,7 @@ fn a_todo_list_is_written_and_shown() {
     let lane = json!({"op": "replace", "scopeKey": "lane-a", "items": [{"title": "L"}]});
     desk.server.report_todo(&session, lane);
     let shown = desk.read(&["todo", "show"]);
-    assert!(shown.contains("main  1/3 done  revision 2") && shown.contains("● Rest \n"), "{shown}");
+    assert!(shown.contains("main  1/3 done  revision 2") && shown.contains("● Rest␛\n"), "{shown}");
     assert!(shown.contains("lane-a  0/1 done"), "{shown}");
     let one = desk.read(&["todo", "show", &id, "--scope", "lane-a"]);
     assert!(one.contains("○ L") && !one.contains("Rest"), "{one}");

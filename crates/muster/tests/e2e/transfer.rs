@@ -108,6 +108,18 @@ fn files(folder: &Path) -> BTreeMap<String, String> {
 }
 
 #[test]
+fn a_workspace_that_was_never_written_is_not_exported() {
+    let bench = Bench::new();
+    bench.work("store");
+    let target = bench.path("out");
+    let (code, said) =
+        bench.run("store", &["export", target.to_str().unwrap(), "--workspace", "typo"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("there is no workspace typo: "), "{said}");
+    assert!(!target.exists());
+}
+
+#[test]
 fn a_workspace_goes_out_and_in_without_loss() {
     let bench = Bench::new();
     bench.work("first");

@@ -70,7 +70,7 @@ fn decided(asking: &Asking) -> anyhow::Result<()> {
                     updated_input: &input,
                 },
             };
-            Ok(output::print(&serde_json::to_string(&said)?)?)
+            Ok(output::print_json_line(&serde_json::to_string(&said)?)?)
         }
         HookAnswer::Deny { reason } => anyhow::bail!(reason),
     }

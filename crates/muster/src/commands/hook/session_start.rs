@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use muster_core::text;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -83,7 +84,14 @@ fn lines(desk: &Desk) -> anyhow::Result<Vec<String>> {
         return without_focus(desk);
     }
     let snapshot = desk.ask("tasks_snapshot", json!({"read_only": true}))?;
-    Ok(in_order(desk, &read(&snapshot["capsule"])?))
+    let capsule: Capsule = read(&snapshot["capsule"])?;
+    let mut lines = in_order(desk, &capsule);
+    if capsule.radar.next.is_empty() {
+        // What is finished is no place to go on from: right behind it, where else there is work.
+        let open = open_tasks(desk)?.into_iter().map(|task| format!("Open: {task}"));
+        lines.splice(2..2, open);
+    }
+    Ok(lines)
 }
 
 /// The vital lines first: what task, what next, how to close it.
@@ -99,7 +107,7 @@ fn in_order(desk: &Desk, capsule: &Capsule) -> Vec<String> {
     lines.extend(radar.next.iter().skip(1).map(|line| format!("Then: {line}")));
     lines.extend(radar.verify.iter().map(|line| format!("To verify: {line}")));
     if !radar.why.is_empty() {
-        lines.push(format!("Why: {}", radar.why.replace('\n', " ")));
+        lines.push(format!("Why: {}", radar.why));
     }
     lines.extend(handoff.remaining.iter().map(|line| format!("Remaining: {line}")));
     lines.extend(handoff.done.iter().map(|line| format!("Done: {line}")));
@@ -123,8 +131,8 @@ impl Action {
     }
 }
 
-fn without_focus(desk: &Desk) -> anyhow::Result<Vec<String>> {
-    let workspace = desk.workspace();
+/// Tasks that could be worked on, those under way first.
+fn open_tasks(desk: &Desk) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
     for status in ["ACTIVE", "TODO"] {
         let arguments = json!({"status": status, "plans_limit": 0, "tasks_limit": TASKS_NAMED_MAX});
@@ -136,7 +144,12 @@ fn without_focus(desk: &Desk) -> anyhow::Result<Vec<String>> {
         }
     }
     lines.truncate(TASKS_NAMED_MAX as usize);
-    let workspace = json!(workspace.as_str());
+    Ok(lines)
+}
+
+fn without_focus(desk: &Desk) -> anyhow::Result<Vec<String>> {
+    let mut lines = open_tasks(desk)?;
+    let workspace = json!(desk.workspace().as_str());
     let first = match &lines[..] {
         [] => format!(
             "Muster, workspace {workspace}: no open task. Start one with tasks_macro_start \
@@ -153,15 +166,17 @@ fn without_focus(desk: &Desk) -> anyhow::Result<Vec<String>> {
 
 /// As many of the lines, from the first on, as stay below the limit.
 fn fit(lines: &[String]) -> String {
-    let mut text = String::new();
+    let mut capsule = String::new();
     for line in lines {
-        if text.len() + line.len() + 1 >= CAPSULE_BYTES_MAX {
+        // A line break in what somebody wrote must not begin a line that looks like ours.
+        let line = text::join_words(line, ' ');
+        if capsule.len() + line.len() + 1 >= CAPSULE_BYTES_MAX {
             break;
         }
-        text += line;
-        text.push('\n');
+        capsule += &line;
+        capsule.push('\n');
     }
-    text
+    capsule
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, process::ExitCode};
 
+use muster_core::text;
 use serde_json::json;
 
 use super::input::Said;
@@ -37,10 +38,10 @@ fn reason(desk: &Desk, task: &str, begun: &[&Step]) -> anyhow::Result<String> {
     let mut text = format!("{task} has begun work that has not passed its gate:\n");
     for step in begun.iter().take(STEPS_NAMED_MAX) {
         let missing = step.missing().join(", ");
-        write!(text, "- {} {} needs {missing}", step.path, step.title)?;
+        write!(text, "- {} {} needs {missing}", step.path, in_one_line(&step.title))?;
         if step.blocked {
             let reason = step.block_reason.as_deref().unwrap_or("no reason given");
-            write!(text, "; blocked: {reason}")?;
+            write!(text, "; blocked: {}", in_one_line(reason))?;
         }
         text.push('\n');
     }
@@ -56,4 +57,9 @@ fn reason(desk: &Desk, task: &str, begun: &[&Step]) -> anyhow::Result<String> {
     writeln!(text, "arguments {target} and checkpoints, with proof where it is asked for.")?;
     write!(text, "If it cannot go on, say why with tasks_note or tasks_block and tell the user.")?;
     Ok(text)
+}
+
+/// What somebody wrote, so that it cannot look like a line of this reason.
+fn in_one_line(words: &str) -> String {
+    text::join_words(words, ' ')
 }

