@@ -10,7 +10,10 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
-use self::{agents::Installation, file::Outcome};
+use self::{
+    agents::Installation,
+    file::{Change, Outcome},
+};
 use crate::{
     config::Settings,
     output,
@@ -75,10 +78,11 @@ pub(crate) fn run(settings: &Settings, setup: &Setup) -> anyhow::Result<ExitCode
     let asked = settings.workspace(setup.workspace.as_deref())?.map(|asked| asked.to_string());
     let installation = Installation::new(settings, asked, project)?;
     let mut text = String::new();
-    let mut pending = false;
-    for change in installation.changes(setup.agent)? {
-        let outcome = change.outcome()?;
-        pending |= !matches!(outcome, Outcome::InPlace);
+    // All of it is worked out before any of it is written.
+    let changes = installation.changes(setup.agent)?;
+    let outcomes = changes.iter().map(Change::outcome).collect::<anyhow::Result<Vec<_>>>()?;
+    let pending = outcomes.iter().any(|outcome| !matches!(outcome, Outcome::InPlace));
+    for (change, outcome) in changes.iter().zip(outcomes) {
         let state = if setup.write { change.apply(&outcome)? } else { outcome.plan().to_owned() };
         let file = screen.paint(Tone::Strong, &change.file.display().to_string());
         text += &format!("{file}\n  {}\n\n", screen.paint(Tone::Faint, &state));
@@ -92,6 +96,6 @@ pub(crate) fn run(settings: &Settings, setup: &Setup) -> anyhow::Result<ExitCode
     } else if setup.write {
         text += "Start the agent anew to use it.\n";
     }
-    output::print(&text)?;
+    output::print_on(screen, &text)?;
     Ok(ExitCode::SUCCESS)
 }

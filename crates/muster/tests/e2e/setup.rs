@@ -116,6 +116,19 @@ fn claude_gets_the_server_and_the_hooks_beside_its_own_settings() {
 }
 
 #[test]
+fn nothing_is_written_when_one_of_the_files_can_not_be() {
+    let home = Home::new();
+    home.write(".claude.json", "{}");
+    home.write(".claude/settings.json", r#"{"hooks": {"SessionStart": "odd"}}"#);
+    let files = home.files();
+    let output = home.setup(&["claude", "--write"]);
+    assert!(!output.status.success());
+    assert!(stderr(&output).contains("settings.json was left alone"), "{}", stderr(&output));
+    assert_eq!(home.files(), files);
+    assert_eq!(home.json(".claude.json"), json!({}));
+}
+
+#[test]
 fn the_written_hooks_and_server_are_commands_that_run() {
     let home = Home::new();
     let storage_dir = home.path().join("a store");

@@ -138,9 +138,13 @@ fn home() -> anyhow::Result<PathBuf> {
     env::home_dir().context("no home folder is known: name a project with --dir DIR")
 }
 
-/// A project's folder, when its name can be a workspace.
+/// A workspace named after a project's folder, with `-` for what no workspace may have.
 fn named_after(project: Option<&PathBuf>) -> Option<String> {
-    let name = project?.file_name()?.to_str()?;
+    let name = project?.file_name()?.to_string_lossy();
+    let fit = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-');
+    let words = name.split(|letter| !fit(letter)).filter(|word| !word.is_empty());
+    let name = words.collect::<Vec<_>>().join("-");
+    let name = name.trim_start_matches(|letter: char| !letter.is_ascii_alphanumeric());
     name.parse::<WorkspaceId>().ok().map(|workspace| workspace.to_string())
 }
 
@@ -151,5 +155,19 @@ fn shell_word(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_is_named_after_the_folder_as_far_as_it_can_be() {
+        let named = |folder: &str| named_after(Some(&PathBuf::from(folder)));
+        assert_eq!(named("/home/me/my proj").as_deref(), Some("my-proj"));
+        assert_eq!(named("/home/me/.dots_1").as_deref(), Some("dots_1"));
+        assert_eq!(named("/home/me/日本"), None);
+        assert_eq!(named("/"), None);
     }
 }
