@@ -162,7 +162,12 @@ impl ServerProcess {
 
     /// Asks the process to stop, as a service supervisor does.
     pub fn terminate(&self) -> io::Result<()> {
-        let sent = Command::new("kill").args(["-TERM", &self.id().to_string()]).status()?;
+        self.signal("TERM")
+    }
+
+    /// Sends the process a signal by its name.
+    pub fn signal(&self, name: &str) -> io::Result<()> {
+        let sent = Command::new("kill").args(["-s", name, &self.id().to_string()]).status()?;
         if sent.success() { Ok(()) } else { Err(broken("the signal was not sent")) }
     }
 

@@ -57,6 +57,13 @@ fn idle_connections_do_not_hold_a_stopping_server() {
 }
 
 #[test]
+fn a_terminal_that_is_closed_stops_the_server_in_order() {
+    let mut server = serve(&[]);
+    server.signal("HUP").unwrap();
+    assert_eq!(server.wait(PROMPT).unwrap().code(), Some(0));
+}
+
+#[test]
 fn a_second_signal_stops_at_once() {
     let mut server = serve(&[]);
     let mut connection = Connection::open(server.address()).unwrap();
