@@ -96,7 +96,7 @@ pub(crate) enum Command {
     Call(commands::call::Call),
     Tasks(commands::tasks::Tasks),
     Runs(commands::runs::Runs),
-    Run(commands::run::Run),
+    Run(Box<commands::run::Run>),
     Providers(commands::providers::Providers),
     Worktrees(commands::worktrees::Worktrees),
     Sessions(commands::sessions::Sessions),

@@ -2,6 +2,7 @@
 
 pub(crate) mod graph;
 mod line;
+mod staff;
 pub(crate) mod watch;
 
 use std::{
@@ -13,7 +14,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use self::graph::Graph;
+use self::{graph::Graph, staff::Agent};
 use crate::{client::Client, config::Settings, output, people::Look};
 
 /// Start a run, or steer one
@@ -27,11 +28,12 @@ use crate::{client::Client, config::Settings, output, people::Look};
     subcommand_negates_reqs = true,
     after_help = "\
 Examples:
-  muster run 'Make the tests pass' --graph team.toml
-  muster run 'Explain this repository' --provider custom
+  muster run 'Explain this repository'      by an agent that is found on this machine
+  muster run 'Make the tests pass' --graph team.toml --provider claude
   muster run watch ID                       follow one; Ctrl+C ends the watching only
   muster run pause ID --now                 end the turns in flight, too
   muster run approve ID                     the approval, or the run that has only one
+  muster run approve ID --arguments '{\"command\": \"ls\"}'
   muster run deny ID --reason 'not on main'"
 )]
 pub(crate) struct Run {
@@ -56,9 +58,8 @@ struct Start {
     #[arg(long, value_name = "FILE")]
     graph: Option<PathBuf>,
 
-    /// Provider of the only node of a run without a graph
-    #[arg(long, value_name = "NAME", default_value = "custom", conflicts_with = "graph")]
-    provider: String,
+    #[command(flatten)]
+    agent: Agent,
 
     /// Directory that the agents work in; the current one by default
     #[arg(long, value_name = "DIR")]
@@ -99,6 +100,9 @@ enum Action {
     Approve {
         /// The approval, or the run that has only one
         id: String,
+        /// Let the call be made with these arguments instead, a JSON object
+        #[arg(long, value_name = "JSON")]
+        arguments: Option<String>,
     },
     /// Say no to what an agent asks for
     Deny {
@@ -130,7 +134,9 @@ pub(crate) fn run(settings: &Settings, run: &Run) -> anyhow::Result<ExitCode> {
         }
         Some(Action::Resume { id }) => wish(id, json!({"patch": {"status": "running"}}))?,
         Some(Action::Stop { id }) => wish(id, json!({"patch": {"status": "stopped"}}))?,
-        Some(Action::Approve { id }) => resolve(&client, id, &json!({"status": "approved"}))?,
+        Some(Action::Approve { id, arguments }) => {
+            resolve(&client, id, &consent(arguments.as_deref())?)?;
+        }
         Some(Action::Deny { id, reason }) => {
             resolve(&client, id, &json!({"status": "denied", "reason": reason}))?;
         }
@@ -143,8 +149,9 @@ fn begin(client: &Client, run: &Run) -> anyhow::Result<ExitCode> {
     let start = &run.start;
     let graph = match &start.graph {
         Some(file) => graph::read(file)?,
-        None => graph::single(&start.provider),
+        None => graph::single(),
     };
+    let graph = start.agent.staff(client, graph)?;
     let dir = start.dir.clone().unwrap_or_else(|| PathBuf::from("."));
     let dir = dir.canonicalize().with_context(|| format!("no directory {}", dir.display()))?;
     let goal = start.goal.as_deref().unwrap_or_default();
@@ -207,6 +214,14 @@ fn find(client: &Client, id: &str) -> anyhow::Result<String> {
     }
 }
 
+/// The answer yes, to the call as it was asked for or to another one.
+fn consent(arguments: Option<&str>) -> anyhow::Result<Value> {
+    let Some(arguments) = arguments else { return Ok(json!({"status": "approved"})) };
+    let arguments: serde_json::Map<String, Value> = serde_json::from_str(arguments)
+        .context("--arguments takes a JSON object with all arguments of the call")?;
+    Ok(json!({"status": "modified", "modifiedArgs": arguments}))
+}
+
 /// Answers an approval, named by itself or by its run.
 fn resolve(client: &Client, id: &str, resolution: &Value) -> anyhow::Result<()> {
     let answer = client.ask("GET", "/api/approvals", None)?;
@@ -221,8 +236,8 @@ fn resolve(client: &Client, id: &str, resolution: &Value) -> anyhow::Result<()> 
         [] if id.len() == 36 => id,
         [] => bail!("nothing that waits begins with {id:?}"),
         several => {
-            let lines = several.iter().map(|row| line::approval(&row["approval"]));
-            bail!("several approvals wait, name one:\n{}", lines.collect::<String>());
+            let lines = several.iter().map(|row| format!("\n{}", line::approval(&row["approval"])));
+            bail!("several approvals wait, name one:{}", lines.collect::<String>());
         }
     };
     let path = format!("/api/approvals/{approval}/resolve");

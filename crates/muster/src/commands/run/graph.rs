@@ -15,7 +15,7 @@ type Fields = Map<String, Value>;
 pub(crate) struct Graph {
     /// Fields of the run.
     pub(super) run: Fields,
-    /// Its nodes.
+    /// Its nodes; those without a provider get one before the run is made.
     pub(super) nodes: Vec<Fields>,
     edges: Vec<Fields>,
 }
@@ -24,8 +24,8 @@ pub(crate) struct Graph {
 const SHORT: [(&str, &str); 2] = [("role", "roleTemplate"), ("profile", "providerProfile")];
 
 /// A run of one orchestrator.
-pub(super) fn single(provider: &str) -> Graph {
-    let node = json!({"label": "lead", "roleTemplate": "orchestrator", "provider": provider});
+pub(super) fn single() -> Graph {
+    let node = json!({"label": "lead", "roleTemplate": "orchestrator"});
     let nodes = node.as_object().cloned().into_iter().collect();
     Graph { run: Fields::new(), nodes, edges: Vec::new() }
 }

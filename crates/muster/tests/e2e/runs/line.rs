@@ -77,6 +77,19 @@ fn runs_are_steered_and_approvals_answered() {
     let denied = command(&server, &["run", "deny", id, "--reason", "not today"]);
     assert!(stdout(&denied).contains("is denied"), "{}", stderr(&denied));
     until(&server, &run, |run| run["nodes"][&node]["lastTurn"]["status"] == "completed");
+    server.fine("POST", &format!("{run}/chat"), json!({"content": "push"}));
+    let waits = |row: &Value| row["approval"]["status"] == "pending";
+    let waiting = || {
+        let rows = server.see("/api/approvals")["approvals"].take();
+        rows.as_array().unwrap().iter().find(|row| waits(row)).cloned()
+    };
+    until(&server, &run, |_| waiting().is_some());
+    let approval = waiting().unwrap()["approval"]["approvalId"].as_str().unwrap().to_owned();
+    let bad = command(&server, &["run", "approve", id, "--arguments", "[]"]);
+    assert!(!bad.status.success() && stderr(&bad).contains("JSON object"), "{}", stderr(&bad));
+    let other = r#"{"command": "git status"}"#;
+    let changed = command(&server, &["run", "approve", &approval, "--arguments", other]);
+    assert!(stdout(&changed).contains("is modified"), "{}", stderr(&changed));
     for (word, status) in [("pause", "paused"), ("resume", "running"), ("stop", "paused")] {
         let output = command(&server, &["run", word, id]);
         assert_eq!(stdout(&output), format!("{id} is {status}\n"), "{}", stderr(&output));
