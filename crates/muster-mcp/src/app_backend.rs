@@ -25,7 +25,7 @@ use crate::{
     backend::{Answer, Backend, Call, Following},
     changes::Place,
     guidance, prompts,
-    resources::{self, ResourceAddress},
+    resources::{self, Page, ResourceAddress, Wanted},
     splice,
 };
 
@@ -81,10 +81,32 @@ impl AppBackend {
         running.await.map_err(|error| broken(&error))
     }
 
-    /// Plans and tasks of a workspace, as `tasks_context` shows them.
-    async fn rows(&self, workspace: &str) -> Result<Vec<resources::Entry>, ErrorData> {
-        let answer = self.read("tasks_context", resources::listing(workspace)).await?;
-        Ok(resources::entries(workspace, &answer.result.read()))
+    /// A page of the plans and tasks of a workspace, and the cursor of the next one.
+    async fn page(&self, workspace: &str, page: &Page) -> Result<ListResourcesResult, ErrorData> {
+        let answer = self.read("tasks_context", page.question(workspace)).await?;
+        if let Some(error) = answer.error {
+            return Err(ErrorData::invalid_params(error.message, None));
+        }
+        let (entries, next) = page.read(workspace, &answer.result.read());
+        let resources = entries.iter().map(resources::Entry::resource).collect();
+        let mut listed = ListResourcesResult::with_all_items(resources);
+        listed.next_cursor = next;
+        Ok(listed)
+    }
+
+    /// The ids of a kind that begin as typed.
+    async fn ids(
+        &self,
+        workspace: &str,
+        kind: resources::Kind,
+        typed: &str,
+    ) -> Result<CompletionInfo, ErrorData> {
+        let question = resources::beginning_as(workspace, typed);
+        let found = self.read("tasks_context", question).await?.result.read();
+        let more = found[format!("{}_pagination", kind.list())]["has_more"] == true;
+        let entries = resources::entries(workspace, kind, &found);
+        let ids = entries.into_iter().map(|entry| entry.id).collect();
+        Ok(resources::completion(ids, typed, more))
     }
 }
 
@@ -223,14 +245,13 @@ impl Backend for AppBackend {
         })
     }
 
-    fn resources(&self, _cursor: Option<String>) -> Answer<'_, ListResourcesResult> {
+    fn resources(&self, cursor: Option<String>) -> Answer<'_, ListResourcesResult> {
         Box::pin(async move {
-            let entries = match &self.default_workspace {
-                Some(workspace) => self.rows(workspace).await?,
-                None => Vec::new(),
-            };
-            let resources = entries.iter().map(resources::Entry::resource).collect();
-            Ok(ListResourcesResult::with_all_items(resources))
+            let page = Page::of(cursor.as_deref())?;
+            match &self.default_workspace {
+                Some(workspace) => self.page(workspace, &page).await,
+                None => Ok(ListResourcesResult::with_all_items(Vec::new())),
+            }
         })
     }
 
@@ -247,8 +268,9 @@ impl Backend for AppBackend {
             let Some(address) = ResourceAddress::parse(&request.uri) else {
                 return Err(resources::not_found(&request.uri));
             };
-            let answer = self.read("tasks_radar", address.question()).await?;
-            resources::contents(&request.uri, &answer).map(ReadResourceResponse::from)
+            let (tool, arguments) = address.question();
+            let answer = self.read(tool, arguments).await?;
+            address.contents(&answer).map(ReadResourceResponse::from)
         })
     }
 
@@ -256,22 +278,15 @@ impl Backend for AppBackend {
         Box::pin(async move {
             let named = request.context.as_ref().and_then(|given| given.get_argument("workspace"));
             let workspace = named.or(self.default_workspace.as_ref());
-            let wanted = resources::Wanted::of(&request);
-            let values = match (wanted, workspace) {
-                (Some(resources::Wanted::Workspace), _) => {
-                    self.default_workspace.iter().cloned().collect()
+            let typed = &request.argument.value;
+            match (Wanted::of(&request), workspace) {
+                (Some(Wanted::Workspace), _) => {
+                    let known = self.default_workspace.iter().cloned().collect();
+                    Ok(resources::completion(known, typed, false))
                 }
-                (Some(resources::Wanted::Id(kind)), Some(workspace)) => {
-                    let entries = self.rows(workspace).await?;
-                    entries
-                        .into_iter()
-                        .filter(|row| kind.admits(&row.id))
-                        .map(|row| row.id)
-                        .collect()
-                }
-                (Some(resources::Wanted::Id(_)), None) | (None, _) => Vec::new(),
-            };
-            Ok(resources::completion(values, &request.argument.value))
+                (Some(Wanted::Id(kind)), Some(workspace)) => self.ids(workspace, kind, typed).await,
+                (Some(Wanted::Id(_)), None) | (None, _) => Ok(CompletionInfo::default()),
+            }
         })
     }
 

@@ -4,7 +4,7 @@
 //! with a JSON-RPC error instead of silence, calls keep their order ([`Lane`]), and a client that
 //! does not read its answers is not read from.
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
 use rmcp::{
     ErrorData, RoleServer,
@@ -16,8 +16,9 @@ use rmcp::{
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite},
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::JoinHandle,
+    time::timeout,
 };
 
 use crate::{
@@ -42,6 +43,12 @@ pub(crate) type Source = Box<dyn AsyncRead + Send + Unpin>;
 /// Where lines go.
 pub(crate) type Sink = Box<dyn AsyncWrite + Send + Unpin>;
 
+/// Whether the connection was asked to end.
+pub(crate) type Stopped = watch::Receiver<bool>;
+
+/// How long a client may take to read its last answers once the connection was asked to end.
+const DELIVERY_MAX: Duration = Duration::from_secs(3);
+
 /// Counts a request as unanswered for as long as it is held.
 #[derive(Clone)]
 struct InFlight(#[expect(dead_code, reason = "held for its drop")] Arc<OwnedSemaphorePermit>);
@@ -54,11 +61,18 @@ pub(crate) struct LineTransport {
     backend: Arc<dyn Backend>,
     lane: Lane,
     in_flight: Arc<Semaphore>,
+    stop: Stopped,
 }
 
 impl LineTransport {
-    /// Starts the writing task; needs a runtime.
-    pub(crate) fn new(backend: Arc<dyn Backend>, source: Source, sink: Sink) -> Self {
+    /// Starts the writing task; needs a runtime. Once `stop` is true no line is taken any more, as
+    /// if the source had ended.
+    pub(crate) fn new(
+        backend: Arc<dyn Backend>,
+        source: Source,
+        sink: Sink,
+        stop: Stopped,
+    ) -> Self {
         let outbox = Arc::new(Outbox::default());
         let writing = tokio::spawn(Arc::clone(&outbox).deliver(sink));
         Self {
@@ -68,6 +82,7 @@ impl LineTransport {
             backend,
             lane: Lane::new(),
             in_flight: Arc::new(Semaphore::new(REQUESTS_IN_FLIGHT_MAX)),
+            stop,
         }
     }
 
@@ -105,6 +120,31 @@ impl Transport<RoleServer> for LineTransport {
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            biased;
+            Ok(_) = stop.wait_for(|stopped| *stopped) => None,
+            message = self.next_message() => message,
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.outbox.close();
+        let Some(mut writing) = self.writing.take() else { return Ok(()) };
+        if !*self.stop.borrow() {
+            return writing.await.map_err(io::Error::other);
+        }
+        let Ok(written) = timeout(DELIVERY_MAX, &mut writing).await else {
+            writing.abort();
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read"));
+        };
+        written.map_err(io::Error::other)
+    }
+}
+
+impl LineTransport {
+    /// The next message; dropping this future loses none.
+    async fn next_message(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             // Both waits come before the line is taken, so that dropping this future loses nothing.
             let permit = Arc::clone(&self.in_flight).acquire_owned().await.ok()?;
@@ -126,14 +166,6 @@ impl Transport<RoleServer> for LineTransport {
                 }
                 Line::End => return None,
             }
-        }
-    }
-
-    async fn close(&mut self) -> io::Result<()> {
-        self.outbox.close();
-        match self.writing.take() {
-            Some(writing) => writing.await.map_err(io::Error::other),
-            None => Ok(()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Plans and tasks as resources: `muster://workspace/{workspace}/plan/{id}` and `.../task/{id}`
-//! (MCP-TOOL-8).
+//! (MCP-TOOL-8), below a task its capsule and its evidence.
 //!
-//! The text of a resource is the result of `tasks_radar` on it. Titles come from agents: they stand
+//! The text of a plan or task is the result of `tasks_radar` on it. Titles come from agents: they stand
 //! in the fields that hold titles, never in a description.
 
 use muster_api::{Envelope, ErrorCode};
@@ -18,8 +18,10 @@ const SCHEME: &str = "muster://workspace/";
 const MEDIA_TYPE: &str = "application/json";
 const PLAN_TEMPLATE: &str = "muster://workspace/{workspace}/plan/{id}";
 const TASK_TEMPLATE: &str = "muster://workspace/{workspace}/task/{id}";
+const CAPSULE_TEMPLATE: &str = "muster://workspace/{workspace}/task/{id}/capsule";
+const EVIDENCE_TEMPLATE: &str = "muster://workspace/{workspace}/task/{id}/evidence/{evidence}";
 
-/// Plans, and as many tasks, that a listing or a completion looks at.
+/// Plans, and as many tasks, that a page of a listing or a completion has.
 const ROWS_MAX: u32 = 100;
 
 /// Events that one look for changes asks for; all of them mean one notice.
@@ -44,13 +46,32 @@ impl Kind {
         }
     }
 
+    /// Its list in a `tasks_context` result.
+    pub(crate) fn list(self) -> &'static str {
+        match self {
+            Self::Plan => "plans",
+            Self::Task => "tasks",
+        }
+    }
+
     /// Whether an id is of this kind.
-    pub(crate) fn admits(self, id: &str) -> bool {
+    fn admits(self, id: &str) -> bool {
         id.starts_with(match self {
             Self::Plan => "PLAN-",
             Self::Task => "TASK-",
         })
     }
+}
+
+/// What of a plan or task a resource shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    /// Where it stands.
+    Radar,
+    /// What one needs to take a task over.
+    Capsule,
+    /// A record of a task's evidence, with its bodies.
+    Evidence(String),
 }
 
 /// A resource's address, taken apart.
@@ -59,24 +80,39 @@ pub(crate) struct ResourceAddress {
     workspace: String,
     kind: Kind,
     id: String,
+    part: Part,
 }
 
 impl ResourceAddress {
     /// Takes a URI apart. A workspace's slashes may stand raw or encoded.
     pub(crate) fn parse(uri: &str) -> Option<Self> {
         let path = uri.strip_prefix(SCHEME)?;
+        let (path, part) = match path.rsplit_once("/evidence/") {
+            Some((task, evidence)) if evidence.starts_with("EVID-") && !evidence.contains('/') => {
+                (task, Part::Evidence(evidence.to_owned()))
+            }
+            _ => path
+                .strip_suffix("/capsule")
+                .map_or((path, Part::Radar), |task| (task, Part::Capsule)),
+        };
         let (place, id) = path.rsplit_once('/')?;
         let (workspace, segment) = place.rsplit_once('/')?;
         let kind = Kind::ALL.into_iter().find(|kind| kind.segment() == segment)?;
         let workspace = percent_decoded(workspace)?;
-        let is_whole = !workspace.is_empty() && kind.admits(id);
-        is_whole.then(|| Self { workspace, kind, id: id.to_owned() })
+        let is_whole = !workspace.is_empty() && !id.contains('/') && kind.admits(id);
+        let has_part = kind == Kind::Task || part == Part::Radar;
+        (is_whole && has_part).then(|| Self { workspace, kind, id: id.to_owned(), part })
     }
 
     /// The address as text.
     pub(crate) fn uri(&self) -> String {
         let workspace = self.workspace.replace('/', "%2F");
-        format!("{SCHEME}{workspace}/{}/{}", self.kind.segment(), self.id)
+        let part = match &self.part {
+            Part::Radar => String::new(),
+            Part::Capsule => "/capsule".to_owned(),
+            Part::Evidence(id) => format!("/evidence/{id}"),
+        };
+        format!("{SCHEME}{workspace}/{}/{}{part}", self.kind.segment(), self.id)
     }
 
     /// The workspace it is in.
@@ -84,9 +120,38 @@ impl ResourceAddress {
         &self.workspace
     }
 
-    /// Arguments of the `tasks_radar` call that shows it.
-    pub(crate) fn question(&self) -> Value {
-        json!({"workspace": self.workspace, "target": self.id, "read_only": true})
+    /// The call that shows it.
+    pub(crate) fn question(&self) -> (&'static str, Value) {
+        let Self { workspace, id, .. } = self;
+        let target = json!({"workspace": workspace, "target": id, "read_only": true});
+        match &self.part {
+            Part::Radar => ("tasks_radar", target),
+            Part::Capsule => ("tasks_snapshot", target),
+            Part::Evidence(evidence) => (
+                "tasks_evidence_get",
+                json!({"workspace": workspace, "target": id, "evidence_id": evidence}),
+            ),
+        }
+    }
+
+    /// The answer to that call as the contents of the resource.
+    pub(crate) fn contents(&self, answer: &Envelope) -> Result<ReadResourceResult, ErrorData> {
+        let uri = self.uri();
+        match &answer.error {
+            None => {
+                let text = match &self.part {
+                    Part::Radar | Part::Evidence(_) => answer.result.to_string(),
+                    Part::Capsule => answer.result.read()["capsule"].to_string(),
+                };
+                let text = ResourceContents::text(text, uri);
+                Ok(ReadResourceResult::new(vec![text.with_mime_type(MEDIA_TYPE)]))
+            }
+            Some(error) if error.code == ErrorCode::UnknownId => Err(not_found(&uri)),
+            Some(error) => {
+                let facts = json!({"uri": uri, "code": error.code, "recovery": error.recovery});
+                Err(ErrorData::invalid_params(error.message.clone(), Some(facts)))
+            }
+        }
     }
 
     /// Arguments of the `tasks_delta` call that shows its changes behind a position.
@@ -135,28 +200,77 @@ impl Entry {
     }
 }
 
-/// Arguments of the `tasks_context` call behind a listing.
-pub(crate) fn listing(workspace: &str) -> Value {
-    json!({"workspace": workspace, "limit": ROWS_MAX})
+/// A page of a listing: plans first, then tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Page {
+    /// Goes on with plans, from the first one or behind a cursor.
+    Plans(Option<String>),
+    /// Goes on with tasks behind a cursor.
+    Tasks(String),
 }
 
-/// The rows of a `tasks_context` result: plans, then tasks.
-pub(crate) fn entries(workspace: &str, result: &Value) -> Vec<Entry> {
-    let rows_of = |kind: Kind, list: &str| {
-        let rows =
-            result.get(list).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let entries = rows.iter().filter_map(|row| entry(workspace, kind, row));
-        entries.collect::<Vec<_>>()
-    };
-    let mut entries = rows_of(Kind::Plan, "plans");
-    entries.extend(rows_of(Kind::Task, "tasks"));
-    entries
+impl Page {
+    /// The page that a client's cursor means; the first one without any.
+    pub(crate) fn of(cursor: Option<&str>) -> Result<Self, ErrorData> {
+        let Some(cursor) = cursor else { return Ok(Self::Plans(None)) };
+        match cursor.split_once(':') {
+            Some(("plans", rest)) => Ok(Self::Plans(Some(rest.to_owned()))),
+            Some(("tasks", rest)) => Ok(Self::Tasks(rest.to_owned())),
+            _ => Err(ErrorData::invalid_params(
+                "cursor: expected the nextCursor of the page before",
+                None,
+            )),
+        }
+    }
+
+    /// Arguments of the `tasks_context` call behind it.
+    pub(crate) fn question(&self, workspace: &str) -> Value {
+        match self {
+            Self::Plans(cursor) => {
+                json!({"workspace": workspace, "limit": ROWS_MAX, "plans_cursor": cursor})
+            }
+            Self::Tasks(cursor) => json!({"workspace": workspace, "plans_limit": 0,
+                                          "tasks_limit": ROWS_MAX, "tasks_cursor": cursor}),
+        }
+    }
+
+    /// What the answer holds of it, and the cursor of the page behind. Tasks begin where the plans
+    /// have ended.
+    pub(crate) fn read(&self, workspace: &str, result: &Value) -> (Vec<Entry>, Option<String>) {
+        let next = |list: &str| {
+            let cursor = result[format!("{list}_pagination")]["next_cursor"].as_str()?;
+            Some(format!("{list}:{cursor}"))
+        };
+        let plans = entries(workspace, Kind::Plan, result);
+        match (self, next("plans")) {
+            (Self::Plans(_), Some(more)) => (plans, Some(more)),
+            (Self::Plans(_) | Self::Tasks(_), _) => {
+                let tasks = entries(workspace, Kind::Task, result);
+                (plans.into_iter().chain(tasks).collect(), next("tasks"))
+            }
+        }
+    }
+}
+
+/// Arguments of the `tasks_context` call behind a completion.
+pub(crate) fn beginning_as(workspace: &str, typed: &str) -> Value {
+    match typed.trim() {
+        "" => json!({"workspace": workspace, "limit": ROWS_MAX}),
+        typed => json!({"workspace": workspace, "limit": ROWS_MAX, "query": typed}),
+    }
+}
+
+/// The rows of one kind in a `tasks_context` result.
+pub(crate) fn entries(workspace: &str, kind: Kind, result: &Value) -> Vec<Entry> {
+    let rows = result.get(kind.list()).and_then(Value::as_array);
+    rows.into_iter().flatten().filter_map(|row| entry(workspace, kind, row)).collect()
 }
 
 fn entry(workspace: &str, kind: Kind, row: &Value) -> Option<Entry> {
     let id = row.get("id")?.as_str()?.to_owned();
     let title = row.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let address = ResourceAddress { workspace: workspace.to_owned(), kind, id: id.clone() };
+    let (workspace, part) = (workspace.to_owned(), Part::Radar);
+    let address = ResourceAddress { workspace, kind, id: id.clone(), part };
     Some(Entry { address, title, id })
 }
 
@@ -170,28 +284,22 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
         .with_title("Task")
         .with_description("Where a task stands, its first open step and what is next.")
         .with_mime_type(MEDIA_TYPE);
-    vec![plan, task]
-}
-
-/// A `tasks_radar` answer as the contents of a resource.
-pub(crate) fn contents(uri: &str, answer: &Envelope) -> Result<ReadResourceResult, ErrorData> {
-    match &answer.error {
-        None => {
-            let text = ResourceContents::text(answer.result.to_string(), uri);
-            Ok(ReadResourceResult::new(vec![text.with_mime_type(MEDIA_TYPE)]))
-        }
-        Some(error) if error.code == ErrorCode::UnknownId => Err(not_found(uri)),
-        Some(error) => {
-            let facts = json!({"uri": uri, "code": error.code, "recovery": error.recovery});
-            Err(ErrorData::invalid_params(error.message.clone(), Some(facts)))
-        }
-    }
+    let capsule = ResourceTemplate::new(CAPSULE_TEMPLATE, "capsule")
+        .with_title("Capsule")
+        .with_description("What one needs to take a task over: radar, handoff, the next call.")
+        .with_mime_type(MEDIA_TYPE);
+    let evidence = ResourceTemplate::new(EVIDENCE_TEMPLATE, "evidence")
+        .with_title("Evidence")
+        .with_description("A record of a task's evidence, with its bodies.")
+        .with_mime_type(MEDIA_TYPE);
+    vec![plan, task, capsule, evidence]
 }
 
 /// No resource of that address.
 pub(crate) fn not_found(uri: &str) -> ErrorData {
     let message = format!(
-        "no resource at this address; the addresses are {PLAN_TEMPLATE} and {TASK_TEMPLATE}"
+        "no resource at this address; the addresses are {PLAN_TEMPLATE}, {TASK_TEMPLATE}, \
+         {CAPSULE_TEMPLATE} and {EVIDENCE_TEMPLATE}"
     );
     ErrorData::resource_not_found(message, Some(json!({"uri": uri})))
 }
@@ -216,7 +324,7 @@ impl Wanted {
             (Reference::Resource(template), "id") if template.uri == PLAN_TEMPLATE => {
                 Some(Self::Id(Kind::Plan))
             }
-            (Reference::Resource(template), "id") if template.uri == TASK_TEMPLATE => {
+            (Reference::Resource(template), "id") if template.uri.starts_with(TASK_TEMPLATE) => {
                 Some(Self::Id(Kind::Task))
             }
             (Reference::Prompt(_), "task") => Some(Self::Id(Kind::Task)),
@@ -225,13 +333,13 @@ impl Wanted {
     }
 }
 
-/// The values that begin as typed, without regard to letter case.
-pub(crate) fn completion(values: Vec<String>, typed: &str) -> CompletionInfo {
-    let typed = typed.to_ascii_lowercase();
-    let mut values = values;
+/// The values that begin as typed, without regard to letter case; `more` says that not all were
+/// looked at.
+pub(crate) fn completion(mut values: Vec<String>, typed: &str, more: bool) -> CompletionInfo {
+    let typed = typed.trim().to_ascii_lowercase();
     values.retain(|value| value.to_ascii_lowercase().starts_with(&typed));
-    let total = u32::try_from(values.len()).ok();
-    let has_more = values.len() > CompletionInfo::MAX_VALUES;
+    let total = if more { None } else { u32::try_from(values.len()).ok() };
+    let has_more = more || values.len() > CompletionInfo::MAX_VALUES;
     values.truncate(CompletionInfo::MAX_VALUES);
     CompletionInfo::with_pagination(values, total, has_more).unwrap_or_default()
 }

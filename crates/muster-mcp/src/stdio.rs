@@ -7,12 +7,13 @@ use thiserror::Error;
 use tokio::{
     runtime,
     signal::unix::{Signal, SignalKind, signal},
+    sync::watch,
 };
 
 use crate::{
     adapter::Adapter,
     backend::Backend,
-    line::{LineTransport, Sink, Source},
+    line::{LineTransport, Sink, Source, Stopped},
     stdio_streams,
 };
 
@@ -28,7 +29,7 @@ pub enum ServeError {
 }
 
 /// Serves the client on standard input and output until it closes its end, or until SIGTERM, SIGINT
-/// or SIGHUP. Answers that are under way are still delivered. Blocks; must not be called in a
+/// or SIGHUP. What was taken from it until then is still done and answered. Blocks; must not be called in a
 /// runtime.
 pub fn serve_stdio(backend: Arc<dyn Backend>) -> Result<(), ServeError> {
     let runtime = runtime::Builder::new_current_thread()
@@ -53,14 +54,18 @@ async fn serve(
     sink: Sink,
     mut stop: Stop,
 ) -> Result<(), ServeError> {
-    let running = connect(backend, source, sink);
-    let cancel = running.cancellation_token();
+    let (stopping, stopped) = watch::channel(false);
+    let running = connect(backend, source, sink, stopped);
     let mut waiting = std::pin::pin!(running.waiting());
     let ended = tokio::select! {
         ended = &mut waiting => ended,
         () = stop.wait() => {
-            cancel.cancel();
-            waiting.await
+            stopping.send_replace(true);
+            tokio::select! {
+                ended = &mut waiting => ended,
+                // Asked again: what is under way is durable or absent.
+                () = stop.wait() => return Ok(()),
+            }
         }
     };
     let reason = ended.map_err(ServeError::Loop)?;
@@ -79,8 +84,9 @@ pub(crate) fn connect(
     backend: Arc<dyn Backend>,
     source: Source,
     sink: Sink,
+    stop: Stopped,
 ) -> RunningService<rmcp::RoleServer, Adapter> {
-    let transport = LineTransport::new(Arc::clone(&backend), source, sink);
+    let transport = LineTransport::new(Arc::clone(&backend), source, sink, stop);
     serve_directly(Adapter::new(backend), transport, None)
 }
 

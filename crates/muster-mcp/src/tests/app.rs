@@ -168,6 +168,58 @@ async fn plans_and_tasks_are_resources() {
 }
 
 #[tokio::test]
+async fn mcp_tool_8_a_task_has_its_capsule_and_its_evidence() {
+    let home = Home::new();
+    let mut wire = home.wire();
+    filled(&mut wire).await;
+    let record = json!({"workspace": WORKSPACE, "task": "TASK-001",
+                        "items": [{"kind": "log", "content": "all green"}]});
+    wire.ask(call(3, "tasks_evidence_capture", record)).await;
+    let task = "muster://workspace/nova%2Fpay/task/TASK-001";
+    let read = |part: &str| request(4, "resources/read", json!({"uri": format!("{task}{part}")}));
+    let text = |answer: &Value| answer["result"]["contents"][0]["text"].as_str().map(str::to_owned);
+    let capsule = text(&wire.ask(read("/capsule")).await).expect("text");
+    let capsule: Value = serde_json::from_str(&capsule).expect("JSON");
+    assert!(capsule["radar"].is_object() && capsule["handoff"].is_object(), "{capsule}");
+    let evidence = text(&wire.ask(read("/evidence/EVID-00000001")).await).expect("text");
+    assert!(evidence.contains("all green"), "{evidence}");
+    let missing = wire.ask(read("/evidence/EVID-00000009")).await;
+    assert!(missing["error"]["code"].is_number(), "{missing}");
+}
+
+#[tokio::test]
+async fn mcp_tool_7_every_task_is_in_a_page_and_is_completed() {
+    let home = Home::new();
+    let mut wire = home.wire();
+    filled(&mut wire).await;
+    for number in 2..=130 {
+        let task =
+            json!({"workspace": WORKSPACE, "parent": "PLAN-001", "title": number.to_string()});
+        wire.ask(call(number, "tasks_create", task)).await;
+    }
+    let (mut uris, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let params = if cursor.is_null() { json!({}) } else { json!({"cursor": cursor}) };
+        let mut page = wire.ask(request(900, "resources/list", params)).await;
+        let rows = page["result"]["resources"].as_array().expect("resources").iter();
+        uris.extend(rows.map(|row| row["uri"].as_str().expect("uri").to_owned()));
+        cursor = page["result"]["nextCursor"].take();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!(uris.len(), 131, "{uris:?}");
+    let last = uris.last().expect("a task");
+    assert!(last.ends_with("TASK-130"), "{last}");
+    let reference =
+        json!({"type": "ref/resource", "uri": "muster://workspace/{workspace}/task/{id}"});
+    let params = json!({"ref": reference, "argument": {"name": "id", "value": "TASK-12"}});
+    let found = wire.ask(request(901, "completion/complete", params)).await;
+    let values = found["result"]["completion"]["values"].as_array().expect("values").len();
+    assert_eq!(values, 10, "{found}");
+}
+
+#[tokio::test]
 async fn ids_are_completed() {
     let home = Home::new();
     let mut wire = home.wire();

@@ -335,3 +335,36 @@ async fn answers_under_way_are_delivered_after_the_client_closes_its_end() {
     assert_eq!(answers.len(), 1);
     assert_eq!(answers[0]["result"]["structuredContent"]["waited"], true);
 }
+
+#[tokio::test]
+async fn a_signal_takes_no_more_and_leaves_no_gap_in_what_was_done() {
+    let fixture = Arc::new(Fixture::default());
+    let mut wire = Wire::to(fixture.clone());
+    let texts: Vec<String> = (0..200).map(|number| format!("line {number}")).collect();
+    let mut lines = String::new();
+    for (id, text) in (0..).zip(&texts) {
+        lines.push_str(&format!("{}\n", call(id, "append", json!({"text": text}))));
+    }
+    wire.write(lines.as_bytes()).await;
+    assert_eq!(wire.receive().await["id"], 0);
+    let answers = wire.stop().await;
+    assert!(answers.iter().all(|answer| answer["result"]["isError"] != true), "{answers:?}");
+    assert!(answers.iter().all(|answer| answer["error"].is_null()), "{answers:?}");
+    let journal = fixture.journal.lock().expect("journal").clone();
+    assert_eq!(journal.len(), answers.len() + 1, "what is done is answered");
+    assert_eq!(journal, texts[..journal.len()]);
+}
+
+#[tokio::test]
+async fn a_signal_ends_a_connection_that_nobody_reads() {
+    let fixture = Arc::new(Fixture::default());
+    let mut wire = Wire::to(fixture);
+    let big = format!("{}\n", call(1, "echo", json!({"text": "z".repeat(1024 * 1024)})));
+    for _ in 0..3 {
+        let writing = timeout(std::time::Duration::from_millis(500), wire.write(big.as_bytes()));
+        if writing.await.is_err() {
+            break;
+        }
+    }
+    wire.stop_unread().await;
+}

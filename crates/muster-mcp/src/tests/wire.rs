@@ -8,6 +8,7 @@ use tokio::{
     io::{
         AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split,
     },
+    sync::watch,
     time::timeout,
 };
 
@@ -24,15 +25,17 @@ pub(super) struct Wire {
     writer: Option<WriteHalf<DuplexStream>>,
     reader: Lines<BufReader<ReadHalf<DuplexStream>>>,
     server: RunningService<RoleServer, Adapter>,
+    stopping: watch::Sender<bool>,
 }
 
 impl Wire {
     pub(super) fn to(backend: Arc<dyn Backend>) -> Self {
         let (near, far) = tokio::io::duplex(PIPE_BYTES);
         let (source, sink) = split(far);
-        let server = stdio::connect(backend, Box::new(source), Box::new(sink));
+        let (stopping, stopped) = watch::channel(false);
+        let server = stdio::connect(backend, Box::new(source), Box::new(sink), stopped);
         let (reader, writer) = split(near);
-        Self { writer: Some(writer), reader: BufReader::new(reader).lines(), server }
+        Self { writer: Some(writer), reader: BufReader::new(reader).lines(), server, stopping }
     }
 
     /// Writes bytes as they are.
@@ -59,10 +62,26 @@ impl Wire {
         self.receive().await
     }
 
+    /// Asks the server to end, as a signal does, and leaves what it still says unread.
+    pub(super) async fn stop_unread(self) {
+        self.stopping.send_replace(true);
+        timeout(PATIENCE, self.server.waiting()).await.expect("in time").expect("no panic");
+    }
+
+    /// Asks the server to end, as a signal does, and reads what still comes.
+    pub(super) async fn stop(self) -> Vec<Value> {
+        self.stopping.send_replace(true);
+        self.rest().await
+    }
+
     /// Closes the client's end and reads what still comes.
     pub(super) async fn finish(mut self) -> Vec<Value> {
         let mut writer = self.writer.take().expect("the connection is open");
         writer.shutdown().await.expect("closed");
+        self.rest().await
+    }
+
+    async fn rest(mut self) -> Vec<Value> {
         let mut rest = Vec::new();
         while let Some(line) =
             timeout(PATIENCE, self.reader.next_line()).await.expect("in time").expect("readable")
