@@ -180,7 +180,8 @@ impl Seed {
     }
 }
 
-/// Makes ids out of a seed. They sort in the order in which they are made.
+/// Makes ids out of a seed. They sort in the order in which they are made, and no two end alike: a
+/// short form of an id is its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Mint {
     seed: Seed,
@@ -192,14 +193,17 @@ impl Mint {
     /// The next id.
     pub fn fresh(&mut self) -> u128 {
         self.count += 1;
-        // The counter stands between random bits; the top one is kept free for its carry.
-        let tail = (self.seed.0 & (TAIL_BITS >> 1)) + (self.count << 32);
+        // The counter adds to random bits, in their middle and at their end; the top one is kept
+        // free for its carry.
+        let tail = (self.seed.0 & (TAIL_BITS >> 1)) + (self.count << 32) + self.count;
         v7(self.now, self.seed.0 >> 64, tail)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::{EventId, NodeId, RunId, Seed};
     use crate::Timestamp;
 
@@ -245,5 +249,7 @@ mod tests {
         assert_eq!(ids, minted());
         assert!(ids.is_sorted_by(|a, b| a < b));
         assert_eq!(&ids[0].to_string()[14..15], "7");
+        let ends: BTreeSet<String> = ids.iter().map(|id| id.to_string()[28..].to_owned()).collect();
+        assert_eq!(ends.len(), ids.len(), "short forms differ");
     }
 }

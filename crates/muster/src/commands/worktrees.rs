@@ -19,6 +19,8 @@ use crate::{
 const NAME_COLUMNS: usize = 16;
 const SIZE_COLUMNS: usize = 9;
 const ID_COLUMNS: usize = 8;
+/// Name of a node that nothing is known of.
+const GONE: &str = "(run is gone)";
 
 /// Show the worktrees of nodes, and bring their work back
 ///
@@ -100,16 +102,23 @@ fn one<'a>(found: &'a [Worktree], name: &str) -> anyhow::Result<&'a Worktree> {
         let ends = name.len() >= 4 && worktree.node_id.ends_with(name);
         ends || worktree.label.as_deref() == Some(name)
     };
-    let mut named = found.iter().filter(is);
-    match (named.next(), named.next()) {
-        (Some(worktree), None) => Ok(worktree),
-        (Some(_), Some(_)) => bail!("several worktrees are called {name:?}: use the node's id"),
-        (None, _) => bail!("no worktree is called {name:?}: `muster worktrees` lists them"),
+    let named: Vec<&Worktree> = found.iter().filter(is).collect();
+    match named[..] {
+        [worktree] => Ok(worktree),
+        [] => bail!("no worktree is called {name:?}: `muster worktrees` lists them"),
+        _ => {
+            let told = |worktree: &&Worktree| {
+                let label = worktree.label.as_deref().unwrap_or(GONE);
+                format!("\n  {}  {label}", worktree.node_id)
+            };
+            let candidates: String = named.iter().map(told).collect();
+            bail!("several worktrees are called {name:?}, use one of these ids:{candidates}")
+        }
     }
 }
 
 fn line(screen: Screen, worktree: &Worktree) -> String {
-    let name = worktree.label.as_deref().unwrap_or("(run is gone)");
+    let name = worktree.label.as_deref().unwrap_or(GONE);
     let name = screen.paint(Tone::Strong, &fill(name, NAME_COLUMNS));
     let id = &worktree.node_id[worktree.node_id.len().saturating_sub(ID_COLUMNS)..];
     let size = format!("{:>SIZE_COLUMNS$}", bytes(worktree.bytes));
@@ -148,4 +157,35 @@ fn told(merged: &Merged, check: bool) -> String {
         text += &format!("  as it was: {kept}\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Worktree, WorktreeState, one};
+
+    fn worktree(node_id: &str, label: &str) -> Worktree {
+        Worktree {
+            run_id: "0197a3f0-6a1c-7cc3-98c8-1f2b6c0d4e5f".to_owned(),
+            node_id: node_id.to_owned(),
+            label: Some(label.to_owned()),
+            running: false,
+            folder: node_id.into(),
+            branch: None,
+            target: None,
+            bytes: 0,
+            state: WorktreeState::Merged,
+        }
+    }
+
+    #[test]
+    fn a_name_that_means_several_worktrees_is_refused_with_their_ids() {
+        let ids = ["0197a3f0-6a1c-7cc3-98c8-1f2b6c0d4e5f", "0197a3f0-6a1c-7cc3-98c8-1f2c6c0d4e5f"];
+        let found = [worktree(ids[0], "coder"), worktree(ids[1], "tester")];
+        assert_eq!(one(&found, "coder").unwrap().node_id, ids[0]);
+        assert_eq!(one(&found, "1f2c6c0d4e5f").unwrap().node_id, ids[1]);
+        let refused = one(&found, "6c0d4e5f").unwrap_err().to_string();
+        assert!(ids.iter().all(|id| refused.contains(id)), "{refused}");
+        assert!(refused.contains("coder") && refused.contains("tester"), "{refused}");
+        assert!(one(&found, "nobody").is_err());
+    }
 }
