@@ -350,6 +350,7 @@ fn manner(reason: TurnReason) -> Manner {
             | TurnReason::ContextOverflow
             | TurnReason::TemplateMissing
             | TurnReason::PromptTooLarge
+            | TurnReason::WorktreeFailed
             | TurnReason::StoreFailed => Manner::Ended,
         },
     }

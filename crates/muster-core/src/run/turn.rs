@@ -112,6 +112,8 @@ words! {
         TemplateMissing = "template_missing",
         /// The prompt does not fit.
         PromptTooLarge = "prompt_too_large",
+        /// The node cannot have the worktree that it shall work in.
+        WorktreeFailed = "worktree_failed",
         /// A limit was exceeded by far.
         BudgetExceeded = "budget_exceeded",
         /// The store could not be written.
@@ -160,6 +162,7 @@ impl TurnReason {
             | Self::ContextOverflow
             | Self::TemplateMissing
             | Self::PromptTooLarge
+            | Self::WorktreeFailed
             | Self::BudgetExceeded
             | Self::StoreFailed => TurnStatus::Failed,
         }
@@ -191,6 +194,7 @@ impl TurnReason {
             | Self::AuthRequired
             | Self::TemplateMissing
             | Self::PromptTooLarge
+            | Self::WorktreeFailed
             | Self::BudgetExceeded => RetryPolicy::Never,
         }
     }

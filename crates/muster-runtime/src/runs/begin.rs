@@ -48,8 +48,11 @@ struct Unaskable {
 
 /// Begins a turn, or says why it cannot; a node that may no longer start is left alone.
 pub(crate) async fn begin(shared: &Arc<Shared>, run: RunId, start: Start) {
-    worktree::settle(shared, run, start.node).await;
     let turn = TurnId(shared.fresh());
+    if let Err(unplaced) = worktree::settle(shared, run, start.node).await {
+        let (reason, detail) = (TurnReason::WorktreeFailed, unplaced.to_string());
+        return fail(shared, run, start, turn, Unaskable { reason, detail }).await;
+    }
     let standing = match shared.view(run, move |docs| Ok(standing(docs, start)?)).await {
         Ok(Some(standing)) => standing,
         Ok(None) => return,
@@ -67,12 +70,7 @@ pub(crate) async fn begin(shared: &Arc<Shared>, run: RunId, start: Start) {
     let prompt = match prompt {
         Ok(Some(prompt)) => prompt,
         Ok(None) => return,
-        Err(Unaskable { reason, detail }) => {
-            let (node, trigger, detail) = (start.node, start.trigger, Some(detail));
-            let fail = FailStart { node, turn, trigger, reason, detail };
-            shared.report(run, Ask::FailStart(fail)).await;
-            return;
-        }
+        Err(unaskable) => return fail(shared, run, start, turn, unaskable).await,
     };
     let inputs = prompt.planned.prompt.inputs();
     shared.plan(turn, prompt.planned);
@@ -89,6 +87,18 @@ pub(crate) async fn begin(shared: &Arc<Shared>, run: RunId, start: Start) {
         shared.take_plan(turn);
         files.iter().for_each(|file| shared.files.discard(file));
     }
+}
+
+async fn fail(
+    shared: &Arc<Shared>,
+    run: RunId,
+    start: Start,
+    turn: TurnId,
+    Unaskable { reason, detail }: Unaskable,
+) {
+    let (node, trigger, detail) = (start.node, start.trigger, Some(detail));
+    let fail = FailStart { node, turn, trigger, reason, detail };
+    shared.report(run, Ask::FailStart(fail)).await;
 }
 
 fn standing(docs: &Documents<Room>, start: Start) -> lookup::Lookup<Option<Standing>> {

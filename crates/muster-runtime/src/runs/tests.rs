@@ -4,6 +4,7 @@ mod agents;
 mod crash;
 mod faults;
 mod life;
+mod places;
 mod rules;
 mod ties;
 mod turns;
@@ -242,6 +243,10 @@ fn input(label: &str) -> NodeInput {
 }
 
 fn create(runs: &Runs, cwd: &Path, fields: RunFields) -> RunId {
+    create_with(runs, cwd, fields, Vec::new())
+}
+
+fn create_with(runs: &Runs, cwd: &Path, fields: RunFields, nodes: Vec<NodeInput>) -> RunId {
     let id = RunId(runs.fresh_id());
     let create = CreateRun {
         id,
@@ -250,7 +255,7 @@ fn create(runs: &Runs, cwd: &Path, fields: RunFields) -> RunId {
         mode: Some(Mode::Interactive),
         global_mode: None,
         auto_start: true,
-        nodes: Vec::new(),
+        nodes,
         permissions_mode: PermissionsMode::Skip,
     };
     runs.ask(id, Actor::USER, Ask::CreateRun(Box::new(create))).unwrap();

@@ -6,32 +6,24 @@
 mod git;
 mod list;
 mod merge;
+mod place;
 #[cfg(test)]
 mod tests;
 
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use muster_core::{
-    Documents,
-    run::{
-        Ask, Runs as Room,
-        effect::is_isolated,
-        id::{NodeId, RunId},
-        lookup,
-    },
-};
-use tokio::sync::watch;
+use muster_core::run::id::{NodeId, RunId};
 
+pub(crate) use self::place::{Placing, make_soon, settle};
 use self::{git::Git, list::state};
 pub use self::{
     list::{Worktree, WorktreeState, worktrees},
     merge::{Merged, NotMerged},
 };
-use super::{artifacts::make_private, shared::Shared};
+use super::shared::Shared;
 
 /// Name of the folder that holds all of them.
 const FOLDER: &str = "worktrees";
@@ -39,105 +31,6 @@ const FOLDER: &str = "worktrees";
 /// Where the worktrees of a run are.
 fn of_run(home: &Path, run: RunId) -> PathBuf {
     home.join(FOLDER).join(run.to_string())
-}
-
-/// How far the worktrees are that this server knows of. No turn of a node begins while its own is
-/// being made: it would work in the directory that the worktree shall keep it out of.
-#[derive(Default)]
-pub(crate) struct Placing(watch::Sender<BTreeMap<NodeId, Stage>>);
-
-/// How far a worktree is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    InWork,
-    /// It is there, not wanted, or cannot be made.
-    Settled,
-}
-
-impl Placing {
-    /// Takes the making of a worktree on; false if somebody has.
-    fn take_on(&self, node: NodeId) -> bool {
-        self.0.send_if_modified(|placing| {
-            let is_first = !placing.contains_key(&node);
-            placing.entry(node).or_insert(Stage::InWork);
-            is_first
-        })
-    }
-
-    fn settle(&self, node: NodeId) {
-        self.0.send_modify(|placing| {
-            placing.insert(node, Stage::Settled);
-        });
-    }
-
-    /// Waits for whoever makes it.
-    async fn wait(&self, node: NodeId) {
-        let is_settled =
-            |placing: &BTreeMap<NodeId, Stage>| placing.get(&node) != Some(&Stage::InWork);
-        if self.0.subscribe().wait_for(is_settled).await.is_err() {
-            tracing::debug!(%node, "nobody says any more where nodes are");
-        }
-    }
-}
-
-/// Makes the worktree of a new node in the background.
-pub(crate) fn make_soon(shared: &Arc<Shared>, run: RunId, node: NodeId) {
-    if shared.placing.take_on(node) {
-        let shared = Arc::clone(shared);
-        tokio::spawn(async move {
-            make(&shared, run, node).await;
-            shared.placing.settle(node);
-        });
-    }
-}
-
-/// Makes sure that a node is where it shall work. A worktree that a server before this one did not
-/// come to make is made now.
-pub(crate) async fn settle(shared: &Arc<Shared>, run: RunId, node: NodeId) {
-    if !shared.placing.take_on(node) {
-        return shared.placing.wait(node).await;
-    }
-    let is_missed = move |docs: &Documents<Room>| {
-        let record = lookup::run(docs)?;
-        let found = lookup::find_node(docs, node)?;
-        Ok(found.is_some_and(|node| is_isolated(record, node) && node.workdir == record.cwd))
-    };
-    if let Ok(true) = shared.view(run, is_missed).await {
-        make(shared, run, node).await;
-    }
-    shared.placing.settle(node);
-}
-
-/// Makes the worktree of a node; where it cannot be made the node stays in the run's directory.
-async fn make(shared: &Arc<Shared>, run: RunId, node: NodeId) {
-    let Ok(record) = shared.view(run, |docs| lookup::run(docs).cloned()).await else { return };
-    let folder = of_run(&shared.settings.home, run).join(node.to_string());
-    if folder.starts_with(std::env::temp_dir()) {
-        tracing::warn!(folder = %folder.display(), "agents may write to all temporary folders");
-    }
-    let (private, made) = (shared.settings.home.join(FOLDER), folder);
-    let add = move || {
-        make_private(&private).map_err(|error| error.to_string())?;
-        let home = Git::at(Path::new(&record.cwd));
-        let (branch, name) = (branch(run, node), made.to_string_lossy());
-        if made.join(".git").exists() {
-            // A server before this one has begun it, and nobody has worked in it.
-            Git::at(&made).ask(&["reset", "--hard", "--quiet"])?;
-        } else {
-            home.ask(&["worktree", "add", "--quiet", "-b", &branch, &name])?;
-        }
-        // A run that works in a part of the repository works in the same part here.
-        let part = made.join(home.ask(&["rev-parse", "--show-prefix"])?);
-        Ok::<_, String>(if part.is_dir() { part } else { made })
-    };
-    match tokio::task::spawn_blocking(add).await {
-        Ok(Ok(workdir)) => {
-            let workdir = workdir.to_string_lossy().trim_end_matches('/').to_owned();
-            shared.report(run, Ask::PlaceNode { node, workdir }).await;
-        }
-        Ok(Err(error)) => tracing::warn!(%run, %node, error, "a node has no worktree of its own"),
-        Err(error) => tracing::warn!(%run, %node, %error, "a node has no worktree of its own"),
-    }
 }
 
 /// Removes the worktree of a node that is gone, if nothing in it is only there (RUNS-NODE-7).
@@ -185,7 +78,7 @@ pub(crate) fn remove_merged(folder: &Path) -> Result<(), String> {
 
 /// The branch of a node.
 fn branch(run: RunId, node: NodeId) -> String {
-    // The end of an id is random; its beginning is the time.
+    // Ids differ in their ends; their beginning is the time.
     let (run, node) = (run.to_string(), node.to_string());
     format!("muster/{}/{}", &run[run.len() - 8..], &node[node.len() - 8..])
 }

@@ -66,6 +66,12 @@ impl Git {
         }
     }
 
+    /// Whether a name means a commit.
+    pub(super) fn has(&self, name: &str) -> Result<bool, String> {
+        let name = format!("{name}^{{commit}}");
+        Ok(self.run(&["rev-parse", "--quiet", "--verify", &name], None)?.code == Some(0))
+    }
+
     /// The names that a command prints, each ended by a zero.
     pub(super) fn names(&self, arguments: &[&str]) -> Result<Vec<String>, String> {
         let text = self.ask(arguments)?;

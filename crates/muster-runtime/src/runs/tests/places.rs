@@ -1,0 +1,72 @@
+//! Where nodes with worktrees of their own work, and that they work nowhere else.
+
+use std::path::Path;
+
+use muster_core::run::{
+    Ask, command::SettingsPatch, id::NodeId, node::NodeStatus, settings::Isolation,
+    turn::TurnReason,
+};
+
+use super::{Stage, create_with, git, input, with_settings};
+
+async fn isolated() -> Stage {
+    let patch = SettingsPatch { isolation: Some(Isolation::Worktree), ..SettingsPatch::default() };
+    Stage::set_with(|_| {}, with_settings(patch)).await
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_diff_6_nodes_that_came_together_have_a_worktree_each() {
+    let mut stage = isolated().await;
+    let labels = ["one", "two", "three"];
+    let patch = SettingsPatch { isolation: Some(Isolation::Worktree), ..SettingsPatch::default() };
+    let nodes = labels.iter().map(|label| input(label)).collect();
+    stage.run = create_with(&stage.runs, &stage.work(), with_settings(patch), nodes);
+    stage.until("the run works", super::running).await;
+    let nodes: Vec<NodeId> = stage.nodes().iter().map(|node| node.id).collect();
+    for node in &nodes {
+        stage.say(*node, "run echo mine > own.txt; final done");
+        assert_eq!(stage.ended(*node, 1).await[0].reason, Some(TurnReason::Done));
+        assert!(Path::new(&stage.node(*node).workdir).join("own.txt").exists());
+    }
+    assert_eq!(entries(&stage.work()), [".git", "first.txt"]);
+    let branches = git(&stage.work(), &["branch", "--list", "muster/*"]);
+    assert_eq!(branches.lines().count(), nodes.len(), "{branches}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_diff_6_no_turn_begins_before_its_worktree_can_be_made() {
+    let stage = isolated().await;
+    std::fs::rename(stage.work().join(".git"), stage.dir.path().join("kept")).unwrap();
+    let node = stage.add("worker", "implementer");
+    stage.say(node, "run echo mine > own.txt; final done");
+    let turns = stage.ended(node, 1).await;
+    assert_eq!((turns[0].reason, turns[0].sent), (Some(TurnReason::WorktreeFailed), false));
+    let detail = turns[0].detail.clone().unwrap();
+    assert!(detail.contains("no git repository") && detail.contains("isolation"), "{detail}");
+    assert_eq!((stage.node(node).status, stage.node(node).inbox_count), (NodeStatus::Failed, 1));
+    let waits = stage.runs.attention().unwrap();
+    assert_eq!(
+        (waits[0].kind.name(), &*waits[0].title),
+        ("node_failed", "worker: worktree_failed")
+    );
+    assert_eq!(entries(&stage.work()), ["first.txt"]);
+    // A repository without a commit is not enough.
+    git(&stage.work(), &["init", "--quiet"]);
+    stage.ask(Ask::StartNode { node });
+    let detail = stage.ended(node, 2).await[1].detail.clone().unwrap();
+    assert!(detail.contains("no commit yet"), "{detail}");
+    git(&stage.work(), &["add", "."]);
+    git(&stage.work(), &["commit", "--quiet", "-m", "first"]);
+    stage.ask(Ask::StartNode { node });
+    assert_eq!(stage.ended(node, 3).await[2].reason, Some(TurnReason::Done));
+    assert!(Path::new(&stage.node(node).workdir).join("own.txt").exists());
+    assert_eq!(entries(&stage.work()), [".git", "first.txt"]);
+}
