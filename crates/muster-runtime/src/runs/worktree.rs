@@ -3,6 +3,7 @@
 //! work must not. None is removed that holds work which is nowhere else; merging is asked for by a
 //! person.
 
+mod changes;
 mod git;
 mod list;
 mod merge;

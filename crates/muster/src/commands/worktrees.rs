@@ -46,9 +46,10 @@ pub(crate) struct Worktrees {
 enum Deed {
     /// Merge the work of a node into the checkout that its run was started in
     ///
-    /// Refused before anything is touched when the node is at work, when you have staged changes
-    /// or changed the same files, or when the work conflicts. What the node left uncommitted is
-    /// committed on its branch first. Both sides are kept as they were below refs/muster.
+    /// Refused before anything is touched when the node is at work, when you have staged changes,
+    /// changed the same files or have files that git does not know in their place, or when the
+    /// work conflicts. What the node left uncommitted is committed in its worktree first. Both
+    /// sides are kept as they were below refs/muster.
     Merge {
         /// The node: its id, the end of its id, or its label
         node: String,

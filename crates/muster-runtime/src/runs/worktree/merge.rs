@@ -8,7 +8,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::{Worktree, git::Git, remove_merged};
+use super::{Worktree, changes, git::Git, remove_merged};
 
 /// Files that are named in a refusal.
 const FILES_NAMED_MAX: usize = 10;
@@ -45,8 +45,8 @@ pub enum NotMerged {
     /// The user is in the middle of something.
     #[error("{0} is in the middle of a merge, a rebase or a cherry-pick: finish it first")]
     Unfinished(PathBuf),
-    /// The user has changed the same files.
-    #[error("you have changed files that the work changes too: {}", named(.0))]
+    /// The user has changed the same files, or has files that no commit knows in their place.
+    #[error("you have files that the work would overwrite: {}", named(.0))]
     Yours(Vec<String>),
     /// The work does not fit what is there now.
     #[error("the work conflicts with what is there now, in {}", named(.0))]
@@ -74,57 +74,26 @@ impl Worktree {
     /// Finds out whether the work could be merged, and touches nothing. Work that is in no commit
     /// yet is judged as it would be committed.
     pub fn preflight(&self) -> Result<Merged, NotMerged> {
-        if self.running {
-            return Err(NotMerged::Running);
-        }
-        let target = self.target.clone().ok_or(NotMerged::Homeless)?;
-        // Names of files are told from the root of the checkout.
-        let target = PathBuf::from(Git::at(&target).ask(&["rev-parse", "--show-toplevel"])?);
-        let (worktree, home) = (Git::at(&self.folder), Git::at(&target));
-        let work = worktree.snapshot("looked at")?;
-        let checked = self.checked(&home, &work, &target);
-        worktree.ask(&["update-ref", "-d", &work])?;
-        checked
+        let mut merged = self.judged()?;
+        forget(&Git::at(&merged.target), &merged.snapshots)?;
+        merged.snapshots.clear();
+        Ok(merged)
     }
 
-    fn checked(&self, home: &Git, work: &str, target: &Path) -> Result<Merged, NotMerged> {
-        let files = home.names(&["diff", "--name-only", "-z", &format!("HEAD...{work}")])?;
-        if files.is_empty() {
-            return Err(NotMerged::Nothing);
-        }
-        for other in ["MERGE_HEAD", "REBASE_HEAD", "CHERRY_PICK_HEAD"] {
-            if home.ask(&["rev-parse", "--quiet", "--verify", other]).is_ok() {
-                return Err(NotMerged::Unfinished(target.to_owned()));
-            }
-        }
-        if !home.names(&["diff", "--cached", "--name-only", "-z"])?.is_empty() {
-            return Err(NotMerged::Staged(target.to_owned()));
-        }
-        let theirs: BTreeSet<&String> = files.iter().collect();
-        let changed = home.changed()?;
-        let both: Vec<String> = changed.into_iter().filter(|file| theirs.contains(file)).collect();
-        if !both.is_empty() {
-            return Err(NotMerged::Yours(both));
-        }
-        conflicts(home, work)?;
-        let into = home.branch().unwrap_or_else(|_| "a detached HEAD".to_owned());
-        Ok(Merged { target: target.to_owned(), into, files, snapshots: Vec::new() })
-    }
-
-    /// Commits what the node left uncommitted and merges its branch. Both sides are kept as they
-    /// were under names of their own.
+    /// Commits what the node left uncommitted and merges what is checked out in its worktree. Both
+    /// sides are kept as they were under names of their own.
     pub fn merge(&self) -> Result<Merged, NotMerged> {
-        let mut merged = self.preflight()?;
+        let merged = self.judged()?;
         let (worktree, home) = (Git::at(&self.folder), Git::at(&merged.target));
-        merged.snapshots = vec![worktree.snapshot("merged")?, home.snapshot("merged into")?];
         let name = self.label.as_deref().unwrap_or(&self.node_id);
         if !worktree.changed()?.is_empty() {
             worktree.ask(&["add", "--all"])?;
             let message = format!("muster: work of {name}");
             worktree.ask(&worktree.signed(&["commit", "--quiet", "--message", &message]))?;
         }
-        let (branch, message) = (worktree.branch()?, format!("muster: merge the work of {name}"));
-        let words = ["merge", "--quiet", "--no-ff", "--message", &message, &branch];
+        let (work, message) =
+            (worktree.ask(&["rev-parse", "HEAD"])?, format!("muster: merge the work of {name}"));
+        let words = ["merge", "--quiet", "--no-ff", "--message", &message, &work];
         if let Err(complaint) = home.ask(&home.signed(&words)) {
             // The user's checkout goes back to where it was; git keeps their changes.
             if let Err(error) = home.ask(&["merge", "--abort"]) {
@@ -133,6 +102,32 @@ impl Worktree {
             return Err(NotMerged::Git(complaint));
         }
         Ok(merged)
+    }
+
+    /// The merge that would be, with snapshots of both sides; a refusal leaves none.
+    fn judged(&self) -> Result<Merged, NotMerged> {
+        if self.running {
+            return Err(NotMerged::Running);
+        }
+        let target = self.target.clone().ok_or(NotMerged::Homeless)?;
+        // Names of files are told from the root of the checkout.
+        let target = PathBuf::from(Git::at(&target).ask(&["rev-parse", "--show-toplevel"])?);
+        let (worktree, home) = (Git::at(&self.folder), Git::at(&target));
+        let work = worktree.snapshot("merged")?;
+        let mut snapshots = vec![work.clone()];
+        let judged = checked(&home, &work, &target).and_then(|files| {
+            snapshots.push(home.snapshot("merged into")?);
+            Ok(files)
+        });
+        let files = match judged {
+            Ok(files) => files,
+            Err(refusal) => {
+                forget(&home, &snapshots)?;
+                return Err(refusal);
+            }
+        };
+        let into = home.branch().unwrap_or_else(|_| "a detached HEAD".to_owned());
+        Ok(Merged { target, into, files, snapshots })
     }
 
     /// Removes the worktree if its work is elsewhere too; an error says why it stays.
@@ -144,18 +139,47 @@ impl Worktree {
     }
 }
 
-/// Merges without touching a file; what does not fit together is the error.
-fn conflicts(home: &Git, work: &str) -> Result<(), NotMerged> {
+/// The files that a merge changes, if it can be and harms nobody.
+fn checked(home: &Git, work: &str, target: &Path) -> Result<Vec<String>, NotMerged> {
+    if home.names(&["diff", "--name-only", "-z", &format!("HEAD...{work}")])?.is_empty() {
+        return Err(NotMerged::Nothing);
+    }
+    for other in ["MERGE_HEAD", "REBASE_HEAD", "CHERRY_PICK_HEAD"] {
+        if home.has(other)? {
+            return Err(NotMerged::Unfinished(target.to_owned()));
+        }
+    }
+    if !home.names(&["diff", "--cached", "--name-only", "-z"])?.is_empty() {
+        return Err(NotMerged::Staged(target.to_owned()));
+    }
+    // What counts is how the user's files would change, whatever the work was made from.
+    let changes = changes::between(home, "HEAD", &merged_tree(home, work)?)?;
+    let yours = changes::in_the_way(home, target, &changes)?;
+    if !yours.is_empty() {
+        return Err(NotMerged::Yours(yours));
+    }
+    Ok(changes.into_iter().map(|change| change.file).collect())
+}
+
+fn forget(git: &Git, snapshots: &[String]) -> Result<(), String> {
+    for name in snapshots {
+        git.ask(&["update-ref", "-d", name])?;
+    }
+    Ok(())
+}
+
+/// The tree that a merge gives, without touching a file; what does not fit together is the error.
+fn merged_tree(home: &Git, work: &str) -> Result<String, NotMerged> {
     let words = ["merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", "HEAD", work];
     let ended = home.run(&words, None)?;
-    match ended.code {
-        Some(0) => Ok(()),
-        // The first name is that of the tree.
-        Some(1) => {
-            let names = ended.output.split('\0').skip(1).filter(|name| !name.is_empty());
-            let files: BTreeSet<String> = names.map(str::to_owned).collect();
+    // The first name is that of the tree.
+    let mut names = ended.output.split('\0').filter(|name| !name.is_empty()).map(str::to_owned);
+    match (ended.code, names.next()) {
+        (Some(0), Some(tree)) => Ok(tree),
+        (Some(1), Some(_)) => {
+            let files: BTreeSet<String> = names.collect();
             Err(NotMerged::Conflict(files.into_iter().collect()))
         }
-        Some(_) | None => Err(NotMerged::Git(ended.complaint)),
+        (Some(_) | None, _) => Err(NotMerged::Git(ended.complaint)),
     }
 }

@@ -147,3 +147,49 @@ fn whatever_could_harm_the_user_is_refused_and_nothing_is_touched() {
     assert!(place.git(&["status", "--porcelain"]).is_empty());
     assert_eq!(place.only().state, WorktreeState::Dirty { changed_files: 1, commits: 0 });
 }
+
+#[test]
+fn a_merge_overwrites_no_file_of_the_user_that_no_commit_knows() {
+    let place = Place::make();
+    let git = Git::at(&place.worktree());
+    write(&place.project(), ".git/info/exclude", ".env\nown/\n");
+    let work = |name: &str| {
+        let file = place.worktree().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        write(&place.worktree(), name, "theirs\n");
+        git.ask(&["add", "--force", "."]).unwrap();
+        git.ask(&["commit", "--quiet", "-m", "work"]).unwrap();
+    };
+    let refused = |file: &str| {
+        let refusal = Err(NotMerged::Yours(vec![file.to_owned()]));
+        assert_eq!((place.only().preflight(), place.only().merge()), (refusal.clone(), refusal));
+        assert!(place.git(&["for-each-ref", "refs/muster"]).is_empty(), "nothing was begun");
+    };
+    // An ignored file, one in a folder where a file shall be, one where a folder shall be.
+    work(".env");
+    write(&place.project(), ".env", "mine\n");
+    refused(".env");
+    fs::remove_file(place.project().join(".env")).unwrap();
+    work("own");
+    fs::create_dir_all(place.project().join("own/deep")).unwrap();
+    write(&place.project(), "own/deep/file", "mine\n");
+    refused("own/deep/file");
+    fs::remove_file(place.project().join("own/deep/file")).unwrap();
+    work("folder/new.txt");
+    write(&place.project(), "folder", "mine\n");
+    refused("folder");
+    fs::remove_file(place.project().join("folder")).unwrap();
+    place.only().merge().unwrap();
+    assert_eq!(place.read(".env") + &place.read("own"), "theirs\ntheirs\n");
+}
+
+#[test]
+fn a_file_that_the_work_renames_is_not_merged_over_an_edit_under_its_old_name() {
+    let place = Place::make();
+    Git::at(&place.worktree()).ask(&["mv", "a.txt", "c.txt"]).unwrap();
+    write(&place.project(), "a.txt", "one\nmine\n");
+    assert_eq!(place.only().preflight(), Err(NotMerged::Yours(vec!["a.txt".to_owned()])));
+    place.git(&["checkout", "--quiet", "a.txt"]);
+    assert_eq!(place.only().merge().unwrap().files, ["a.txt", "c.txt"]);
+    assert!(!place.project().join("a.txt").exists());
+}
