@@ -10,18 +10,26 @@ use super::git::Git;
 
 /// Mode of a file that is not there.
 const ABSENT: &str = "000000";
+/// Mode of a commit of another repository.
+const REPOSITORY: &str = "160000";
 
 /// A file that differs between two trees, from the root of the checkout. A renamed file is two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) file: String,
     before: String,
+    after: String,
 }
 
 impl Change {
     /// Whether the file comes to be.
     fn is_new(&self) -> bool {
         self.before == ABSENT
+    }
+
+    /// Whether another repository takes the place of whatever was there.
+    fn is_new_repository(&self) -> bool {
+        self.after == REPOSITORY && self.before != REPOSITORY
     }
 }
 
@@ -32,10 +40,28 @@ pub(super) fn between(git: &Git, before: &str, after: &str) -> Result<Vec<Change
     let change = |pair: &[String]| {
         let [modes, file] = pair else { return None };
         let mut modes = modes.trim_start_matches(':').split(' ');
-        Some(Change { file: file.clone(), before: modes.next()?.to_owned() })
+        let (before, after) = (modes.next()?.to_owned(), modes.next()?.to_owned());
+        Some(Change { file: file.clone(), before, after })
     };
     let changes: Option<Vec<Change>> = told.chunks(2).map(change).collect();
     changes.ok_or_else(|| "what changes cannot be read".to_owned())
+}
+
+/// Repositories that come with the changes and whose content stays behind, because all that a
+/// tree holds of them is the name of a commit. Submodules are told where their content is.
+pub(super) fn repositories(git: &Git, tree: &str, changes: &[Change]) -> Vec<String> {
+    let fresh = changes.iter().filter(|change| change.is_new_repository());
+    let fresh: Vec<String> = fresh.map(|change| change.file.clone()).collect();
+    if fresh.is_empty() {
+        return fresh;
+    }
+    let modules = format!("{tree}:.gitmodules");
+    let words = ["config", "--blob", &modules, "--get-regexp", r"^submodule\..*\.path$"];
+    // Without such a file there are none.
+    let known = git.ask(&words).unwrap_or_default();
+    let known: BTreeSet<&str> =
+        known.lines().filter_map(|line| line.split_once(' ').map(|(_, path)| path)).collect();
+    fresh.into_iter().filter(|file| !known.contains(file.as_str())).collect()
 }
 
 /// Files of the user that the changes would overwrite: changed ones, and those that the last

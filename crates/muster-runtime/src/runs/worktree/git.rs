@@ -93,8 +93,17 @@ impl Git {
     /// Files that differ from the last commit, new ones among them.
     pub(super) fn changed(&self) -> Result<Vec<String>, String> {
         let tracked = self.names(&["diff", "--name-only", "-z", "HEAD"])?;
-        let fresh = self.names(&["ls-files", "--others", "--exclude-standard", "-z"])?;
-        Ok(tracked.into_iter().chain(fresh).collect())
+        Ok(tracked.into_iter().chain(self.fresh()?).collect())
+    }
+
+    /// Files that no commit knows and nobody ignores.
+    fn fresh(&self) -> Result<Vec<String>, String> {
+        self.names(&["ls-files", "--others", "--exclude-standard", "-z"])
+    }
+
+    /// Other repositories in it that no commit knows; git looks at nothing inside of them.
+    pub(super) fn repositories(&self) -> Result<Vec<String>, String> {
+        Ok(self.fresh()?.into_iter().filter(|name| name.ends_with('/')).collect())
     }
 
     /// Keeps everything as it is now under a name of its own, uncommitted work too; answers the
@@ -111,7 +120,13 @@ impl Git {
 
     fn kept(&self, index: &Path, why: &str) -> Result<String, String> {
         self.ask_with(&["read-tree", "HEAD"], Some(index))?;
-        self.ask_with(&["add", "--all"], Some(index))?;
+        // Nothing in another repository is touched, and one without a commit cannot be added.
+        let left_out = self.repositories()?;
+        let left_out: Vec<String> =
+            left_out.iter().map(|name| format!(":(exclude,top,literal){name}")).collect();
+        let all = ["add", "--all", "--", ":/"];
+        let words: Vec<&str> = all.into_iter().chain(left_out.iter().map(String::as_str)).collect();
+        self.ask_with(&words, Some(index))?;
         let tree = self.ask_with(&["write-tree"], Some(index))?;
         let message = format!("muster: before it was {why}");
         let words = ["commit-tree", &tree, "-p", "HEAD", "-m", &message];

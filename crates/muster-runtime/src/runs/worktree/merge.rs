@@ -51,6 +51,13 @@ pub enum NotMerged {
     /// The work does not fit what is there now.
     #[error("the work conflicts with what is there now, in {}", named(.0))]
     Conflict(Vec<String>),
+    /// The work holds repositories whose content would stay behind.
+    #[error(
+        "the work holds git repositories of its own, whose files a merge leaves behind: {}; \
+         remove their .git folders, or merge by hand",
+        named(.0)
+    )]
+    Repositories(Vec<String>),
     /// Git refused.
     #[error("git: {0}")]
     Git(String),
@@ -113,6 +120,10 @@ impl Worktree {
         // Names of files are told from the root of the checkout.
         let target = PathBuf::from(Git::at(&target).ask(&["rev-parse", "--show-toplevel"])?);
         let (worktree, home) = (Git::at(&self.folder), Git::at(&target));
+        let inner = worktree.repositories()?;
+        if !inner.is_empty() {
+            return Err(NotMerged::Repositories(inner));
+        }
         let work = worktree.snapshot("merged")?;
         let mut snapshots = vec![work.clone()];
         let judged = checked(&home, &work, &target).and_then(|files| {
@@ -153,7 +164,12 @@ fn checked(home: &Git, work: &str, target: &Path) -> Result<Vec<String>, NotMerg
         return Err(NotMerged::Staged(target.to_owned()));
     }
     // What counts is how the user's files would change, whatever the work was made from.
-    let changes = changes::between(home, "HEAD", &merged_tree(home, work)?)?;
+    let tree = merged_tree(home, work)?;
+    let changes = changes::between(home, "HEAD", &tree)?;
+    let inner = changes::repositories(home, &tree, &changes);
+    if !inner.is_empty() {
+        return Err(NotMerged::Repositories(inner));
+    }
     let yours = changes::in_the_way(home, target, &changes)?;
     if !yours.is_empty() {
         return Err(NotMerged::Yours(yours));

@@ -193,3 +193,44 @@ fn a_file_that_the_work_renames_is_not_merged_over_an_edit_under_its_old_name() 
     assert_eq!(place.only().merge().unwrap().files, ["a.txt", "c.txt"]);
     assert!(!place.project().join("a.txt").exists());
 }
+
+#[test]
+fn a_repository_inside_of_the_work_is_not_merged_as_a_mere_name() {
+    let place = Place::make();
+    let inner = place.worktree().join("inner");
+    fs::create_dir(&inner).unwrap();
+    Git::at(&inner).ask(&["init", "--quiet"]).unwrap();
+    write(&inner, "file.txt", "x");
+    let refused = |name: &str| {
+        let refusal = Err(NotMerged::Repositories(vec![name.to_owned()]));
+        assert_eq!((place.only().preflight(), place.only().merge()), (refusal.clone(), refusal));
+        assert!(place.only().remove().is_err(), "what is in it is nowhere else");
+    };
+    refused("inner/");
+    let inner = Git::at(&inner);
+    inner.ask(&["add", "."]).unwrap();
+    inner.ask(&inner.signed(&["commit", "--quiet", "-m", "inside"])).unwrap();
+    refused("inner/");
+    let git = Git::at(&place.worktree());
+    git.ask(&["add", "."]).unwrap();
+    git.ask(&["commit", "--quiet", "-m", "outside"]).unwrap();
+    refused("inner");
+    // One of the user's own stands in nobody's way.
+    git.ask(&["rm", "--quiet", "--cached", "inner"]).unwrap();
+    fs::remove_dir_all(place.worktree().join("inner")).unwrap();
+    write(&place.worktree(), "new.txt", "x");
+    fs::create_dir(place.project().join("mine")).unwrap();
+    Git::at(&place.project().join("mine")).ask(&["init", "--quiet"]).unwrap();
+    place.only().merge().unwrap();
+    assert_eq!(place.read("new.txt"), "x");
+}
+
+#[test]
+fn a_submodule_is_merged() {
+    let place = Place::make();
+    let git = Git::at(&place.worktree());
+    let (allow, from) = ("protocol.file.allow=always", place.project());
+    let words = ["-c", allow, "submodule", "--quiet", "add", from.to_str().unwrap(), "module"];
+    git.ask(&words).unwrap();
+    assert_eq!(place.only().merge().unwrap().files, [".gitmodules", "module"]);
+}
