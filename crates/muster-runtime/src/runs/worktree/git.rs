@@ -1,5 +1,5 @@
-//! Git as worktrees need it: no hooks, no questions, and a snapshot of everything before anything
-//! goes.
+//! Git as worktrees need it: no hooks, no keys, no questions, and a snapshot of everything before
+//! anything goes.
 
 use std::{
     path::{Path, PathBuf},
@@ -36,6 +36,8 @@ impl Git {
         command
             .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
             .args(["-c", "core.quotePath=false", "-c", "gc.auto=0"])
+            // A key may want its owner.
+            .args(["-c", "commit.gpgsign=false"])
             .args(arguments)
             .current_dir(&self.folder)
             .env("GIT_TERMINAL_PROMPT", "0")

@@ -234,3 +234,13 @@ fn a_submodule_is_merged() {
     git.ask(&words).unwrap();
     assert_eq!(place.only().merge().unwrap().files, [".gitmodules", "module"]);
 }
+
+#[test]
+fn commits_need_no_key_of_the_user() {
+    let place = Place::make();
+    place.git(&["config", "commit.gpgsign", "true"]);
+    place.git(&["config", "gpg.program", "false"]);
+    write(&place.worktree(), "new.txt", "x");
+    place.only().merge().unwrap();
+    assert_eq!(place.read("new.txt"), "x");
+}
