@@ -34,8 +34,10 @@ pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections served at once; further ones wait to be accepted.
 pub const CONNECTIONS_MAX: usize = 4096;
-/// Operations running at once; further ones wait for a place.
-pub const CALLS_MAX: usize = 256;
+/// Operations that read, and other requests, running at once; further ones wait for a place.
+pub const CALLS_MAX: usize = 128;
+/// Operations that write running at once; further ones wait for a place.
+pub const WRITES_MAX: usize = 256;
 /// How long requests may take to finish once the server is asked to stop.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// A stream that was quiet for this long shows that it is alive (SS-9).

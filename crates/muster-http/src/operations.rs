@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderValue, Response, StatusCode, header},
     response::IntoResponse as _,
 };
-use muster_api::{Envelope, ErrorCode, Row};
+use muster_api::{Effect, Envelope, ErrorCode, Row};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -35,7 +35,10 @@ pub(crate) async fn call(
         Err(refusal) => return refusal.for_path(&path).into_response(),
     };
     let app = Arc::clone(&site.app);
-    match site.run_blocking(move || app.call(&name, arguments)).await {
+    let writes = app.registry().get(&name).is_some_and(|row| row.effect != Effect::Read);
+    let work = move || app.call(&name, arguments);
+    let answer = if writes { site.run_writing(work).await } else { site.run_blocking(work).await };
+    match answer {
         Ok(envelope) => envelope_response(&envelope),
         Err(refusal) => refusal.for_path(&path).into_response(),
     }

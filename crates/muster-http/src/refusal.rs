@@ -169,12 +169,14 @@ impl IntoResponse for Refusal {
             Dialect::Runs => text_response(status, RUNS_JSON, body),
         };
         if self.kind == Kind::Unauthorized {
-            let challenge = HeaderValue::from_static("Bearer realm=\"muster\"");
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, CHALLENGE);
         }
         response
     }
 }
+
+/// What a caller without a valid token is asked for (MCP-SEC-2).
+pub(crate) const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"muster\"");
 
 /// Content type of every answer about runs (RUNS-REST-1).
 pub(crate) const RUNS_JSON: &str = "application/json; charset=utf-8";

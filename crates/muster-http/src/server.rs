@@ -31,7 +31,7 @@ use crate::{
     guard::{AllowedHost, Gate, Hosts},
     limits::{
         BODY_BYTES_MAX, CALLS_MAX, CONNECTIONS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX,
-        HEADER_TIMEOUT, SOCKETS_MAX,
+        HEADER_TIMEOUT, SOCKETS_MAX, WRITES_MAX,
     },
     session::Codes,
     site::{Site, router},
@@ -66,7 +66,7 @@ pub enum Authentication {
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}{}", hint(.source))]
+    #[error("cannot listen on {address}{}", hint(.source))]
     Listen {
         /// The address asked for.
         address: SocketAddr,
@@ -94,9 +94,12 @@ fn hint(error: &io::Error) -> &'static str {
     let hints = [
         (
             io::ErrorKind::AddrInUse,
-            ": is another muster running? --addr 127.0.0.1:0 takes a free port",
+            " (is another muster running? --addr 127.0.0.1:0 takes a free port)",
         ),
-        (io::ErrorKind::PermissionDenied, ": try a port above 1023, such as --addr 127.0.0.1:7717"),
+        (
+            io::ErrorKind::PermissionDenied,
+            " (try a port above 1023, such as --addr 127.0.0.1:7717)",
+        ),
     ];
     hints.iter().find(|(kind, _)| *kind == error.kind()).map_or("", |(_, hint)| hint)
 }
@@ -155,6 +158,7 @@ impl Server {
             started_at,
             streams: watch::Sender::new(false),
             calls: Semaphore::new(CALLS_MAX),
+            writes: Semaphore::new(WRITES_MAX),
             sockets: Arc::new(Semaphore::new(SOCKETS_MAX as usize)),
         };
         Ok(Self { listener, address, site: Arc::new(site), mcp })

@@ -41,6 +41,8 @@ pub(crate) struct Site {
     pub(crate) streams: watch::Sender<bool>,
     /// Places for operations that run at once.
     pub(crate) calls: Semaphore,
+    /// Places for operations that write, which may wait for another process.
+    pub(crate) writes: Semaphore,
     /// Places for WebSockets; all of them are free when none is open.
     pub(crate) sockets: Arc<Semaphore>,
 }
@@ -52,6 +54,14 @@ impl Site {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Refusal> {
         run_blocking(&self.calls, work).await
+    }
+
+    /// The same for work that writes: it leaves places to those who only read.
+    pub(crate) async fn run_writing<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        run_blocking(&self.writes, work).await
     }
 }
 

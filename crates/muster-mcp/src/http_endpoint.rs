@@ -12,7 +12,7 @@ use std::{
 };
 
 use axum::body::{Body, to_bytes};
-use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use rmcp::{
     ErrorData,
     model::JsonRpcError,
@@ -99,8 +99,13 @@ impl HttpEndpoint {
         match self.check(request).await {
             Ok(request) => {
                 self.sessions.used(request.headers());
-                let response = self.protocol.handle(request).await;
+                let is_json = is_json(request.headers());
+                let mut response = self.protocol.handle(request).await;
                 self.sessions.opened(response.headers());
+                // The SDK says it of JSON that is no message, too.
+                if is_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+                    *response.status_mut() = StatusCode::BAD_REQUEST;
+                }
                 tidy(response.map(Body::new)).await
             }
             Err(refusal) => refusal.into_response(),
@@ -112,7 +117,7 @@ impl HttpEndpoint {
         if let Err(error) = toolset_choice::in_url(&parts.uri) {
             return Err(Refusal(StatusCode::BAD_REQUEST, error));
         }
-        if parts.method != Method::POST || !is_json(&parts) {
+        if parts.method != Method::POST || !is_json(&parts.headers) {
             return Ok(Request::from_parts(parts, body));
         }
         let body = to_bytes(body, self.request_bytes_max).await.map_err(|_| self.too_large())?;
@@ -162,9 +167,8 @@ impl Refusal {
     }
 }
 
-fn is_json(parts: &Parts) -> bool {
-    let content_type =
-        parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+fn is_json(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     content_type.is_some_and(|value| value.starts_with("application/json"))
 }
 

@@ -96,7 +96,10 @@ const DELETED: &str = "run.deleted";
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// Another server drives the runs of the same storage folder.
-    #[error("another server (process {pid}) drives the runs of this storage folder")]
+    #[error(
+        "another server (process {pid}) drives the runs of this storage folder: use that one, \
+         `muster status` says where it is, or start this one with another --storage-dir"
+    )]
     Locked {
         /// Its process.
         pid: String,

@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::{
     limits::RETRY_AFTER_SECONDS,
     once::{self, BadKey},
-    refusal::{RUNS_JSON, Refusal, text_response},
+    refusal::{CHALLENGE, RUNS_JSON, Refusal, text_response},
     site::Site,
 };
 
@@ -59,6 +59,9 @@ fn written(fault: &RunFault) -> Response<Body> {
     let status = StatusCode::from_u16(fault.code.status());
     let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = text_response(status, RUNS_JSON, fault.body());
+    if status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, CHALLENGE);
+    }
     if status == StatusCode::SERVICE_UNAVAILABLE {
         let seconds = HeaderValue::from(RETRY_AFTER_SECONDS);
         response.headers_mut().insert(header::RETRY_AFTER, seconds);

@@ -172,12 +172,14 @@ async fn broken_bodies_are_answered_with_json() {
     let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
     let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{deep}}}"#);
     let large = format!(r#"{{"jsonrpc":"2.0","x":"{}"}}"#, "y".repeat(4 * 1024 * 1024));
-    let cases: [(&[u8], StatusCode, i64); 6] = [
+    let cases: [(&[u8], StatusCode, i64); 8] = [
         (b"{", StatusCode::BAD_REQUEST, -32700),
         (b"\xff\xfe", StatusCode::BAD_REQUEST, -32700),
         (b"", StatusCode::BAD_REQUEST, -32700),
         (deep.as_bytes(), StatusCode::BAD_REQUEST, -32700),
         (b"[]", StatusCode::BAD_REQUEST, -32600),
+        (b"{}", StatusCode::BAD_REQUEST, -32600),
+        (br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, StatusCode::BAD_REQUEST, -32600),
         (large.as_bytes(), StatusCode::PAYLOAD_TOO_LARGE, -32600),
     ];
     for (body, status, code) in cases {

@@ -29,7 +29,8 @@ Examples:
   codex mcp add muster -- muster mcp --workspace my-project
   gemini mcp add --scope user muster muster mcp --workspace my-project")]
 pub(crate) struct Mcp {
-    /// Workspace of calls that name none [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
+    /// Workspace of the agent; tools that may be called without one work in it
+    /// [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
     #[arg(long, value_name = "WORKSPACE")]
     workspace: Option<String>,
 
