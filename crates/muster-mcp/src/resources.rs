@@ -1,8 +1,8 @@
 //! Plans and tasks as resources: `muster://workspace/{workspace}/plan/{id}` and `.../task/{id}`
 //! (MCP-TOOL-8), below a task its capsule and its evidence.
 //!
-//! The text of a plan or task is the result of `tasks_radar` on it. Titles come from agents: they stand
-//! in the fields that hold titles, never in a description.
+//! The text of a plan or task is the result of `tasks_radar` on it. Titles come from agents: they
+//! stand in the fields that hold titles, never in a description.
 
 use muster_api::{Envelope, ErrorCode};
 use rmcp::{

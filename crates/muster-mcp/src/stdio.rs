@@ -29,8 +29,8 @@ pub enum ServeError {
 }
 
 /// Serves the client on standard input and output until it closes its end, or until SIGTERM, SIGINT
-/// or SIGHUP. What was taken from it until then is still done and answered. Blocks; must not be called in a
-/// runtime.
+/// or SIGHUP. What was taken from it until then is still done and answered. Blocks; must not be
+/// called in a runtime.
 pub fn serve_stdio(backend: Arc<dyn Backend>) -> Result<(), ServeError> {
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
