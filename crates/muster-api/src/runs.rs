@@ -34,7 +34,7 @@ pub use muster_runtime::runs::{
     AgentWish, Bearer, HookAnswer, HookQuestion, McpCommand, Profile, Protocol, Rebuilt,
     Runs as RunDriver, RunsSettings, Sandbox, StartError, ToolExecution, ask_hook, make_repository,
 };
-pub use muster_runtime::runs::{Merged, Probe, Surveyed, Worktree, WorktreeState, survey};
+pub use muster_runtime::runs::{Ignored, Merged, Probe, Surveyed, Worktree, WorktreeState, survey};
 pub use search::{SearchAnswer, SearchRequest};
 pub use stream::StreamWord;
 

@@ -77,7 +77,7 @@ pub use survey::{Surveyed, survey};
 pub use templates::{FoundTemplate, TemplateShelf};
 pub use tokens::Bearer;
 pub use tools::{AnswerError, ToolAnswer};
-pub use worktree::{Merged, NotMerged, Worktree, WorktreeState, worktrees};
+pub use worktree::{Ignored, Merged, NotMerged, Worktree, WorktreeState, worktrees};
 
 use self::{lane::LaneOrder, schedule::Schedule, shared::Shared};
 use crate::Engine;

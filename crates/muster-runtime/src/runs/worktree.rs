@@ -19,7 +19,10 @@ use std::{
 use muster_core::run::id::{NodeId, RunId};
 
 pub(crate) use self::place::{Placing, make_soon, settle};
-use self::{git::Git, list::state};
+use self::{
+    git::Git,
+    list::{own_branch, state},
+};
 pub use self::{
     list::{Worktree, WorktreeState, worktrees},
     merge::{Merged, NotMerged},
@@ -48,7 +51,7 @@ pub(crate) async fn remove_all(shared: &Shared, run: RunId) {
 async fn clear(folders: Vec<PathBuf>) {
     let removing = tokio::task::spawn_blocking(move || {
         for folder in folders.iter().filter(|folder| folder.exists()) {
-            if let Err(reason) = remove_merged(folder) {
+            if let Err(reason) = remove_merged(folder, Ignored::Kept) {
                 tracing::info!(folder = %folder.display(), reason, "a worktree stays");
             }
         }
@@ -58,18 +61,40 @@ async fn clear(folders: Vec<PathBuf>) {
     }
 }
 
-/// Removes a worktree whose work is elsewhere too; an error says why it stays.
-pub(crate) fn remove_merged(folder: &Path) -> Result<(), String> {
+/// What happens to files that git ignores, which are nowhere else and in no snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ignored {
+    /// A worktree with some stays.
+    Kept,
+    /// They go with the worktree.
+    Removed,
+}
+
+/// Removes a worktree whose work is elsewhere too, and the branch that was made with it; an error
+/// says why it stays.
+pub(crate) fn remove_merged(folder: &Path, ignored: Ignored) -> Result<(), String> {
     let worktree = Git::at(folder);
-    let state = state(&worktree)?;
+    let state = state(folder)?;
     if state != WorktreeState::Merged {
         return Err(format!("it holds work that is nowhere else ({})", state.words()));
     }
-    let (branch, home) = (worktree.branch()?, Git::at(&worktree.main()?));
+    let left = worktree.ignored()?;
+    if ignored == Ignored::Kept && !left.is_empty() {
+        let named = merge::named(&left);
+        return Err(format!(
+            "it holds files that git ignores and that no snapshot keeps ({named}): \
+             look at them, then remove it with --ignored"
+        ));
+    }
+    let home = Git::at(&worktree.main()?);
+    let own = own_branch(&home, folder)?;
     worktree.snapshot("removed")?;
     // Without force git removes no worktree that holds changes.
     home.ask(&["worktree", "remove", &folder.to_string_lossy()])?;
-    home.ask(&["branch", "--delete", "--force", &branch])?;
+    // Somebody may have checked it out elsewhere by now; then it is theirs.
+    if let Some(Err(reason)) = own.map(|own| home.ask(&["branch", "--delete", "--force", &own])) {
+        tracing::debug!(reason, "the branch of a worktree stays");
+    }
     // The folder of the run goes when nothing is left in it.
     if let Some(Err(error)) = folder.parent().map(std::fs::remove_dir) {
         tracing::debug!(%error, "other worktrees of the run are there");

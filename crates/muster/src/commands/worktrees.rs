@@ -4,7 +4,7 @@ use std::{path::Path, process::ExitCode};
 
 use anyhow::{anyhow, bail};
 use clap::{Args, Subcommand};
-use muster_api::runs::{Merged, Worktree, WorktreeState};
+use muster_api::runs::{Ignored, Merged, Worktree, WorktreeState};
 use serde_json::json;
 
 use crate::{
@@ -58,10 +58,14 @@ enum Deed {
         #[arg(long)]
         check: bool,
     },
-    /// Remove a worktree whose work is elsewhere too
+    /// Remove a worktree whose work is elsewhere too, and the branch that was made with it
     Remove {
         /// The node: its id, the end of its id, or its label
         node: String,
+
+        /// Also remove files that git ignores; no snapshot keeps them
+        #[arg(long)]
+        ignored: bool,
     },
 }
 
@@ -81,9 +85,10 @@ pub(crate) fn run(settings: &Settings, asked: &Worktrees) -> anyhow::Result<Exit
             let merged = if *check { worktree.preflight()? } else { worktree.merge()? };
             asked.look.print(&json!(merged), |_| Ok(told(&merged, *check)))?;
         }
-        Some(Deed::Remove { node }) => {
+        Some(Deed::Remove { node, ignored }) => {
             let worktree = one(&found, node)?;
-            if let Err(reason) = worktree.remove() {
+            let ignored = if *ignored { Ignored::Removed } else { Ignored::Kept };
+            if let Err(reason) = worktree.remove(ignored) {
                 bail!("{} stays: {reason}", worktree.folder.display());
             }
             output::print(&format!("removed {}\n", worktree.folder.display()))?;
@@ -129,7 +134,11 @@ fn line(screen: Screen, worktree: &Worktree) -> String {
         WorktreeState::Broken { .. } => Tone::Bad,
     };
     let working = if worktree.running { "at work, " } else { "" };
-    let state = screen.paint(tone, &format!("{working}{}", worktree.state.words()));
+    let ignored = match worktree.ignored {
+        0 => String::new(),
+        some => format!(", {some} ignored"),
+    };
+    let state = screen.paint(tone, &format!("{working}{}{ignored}", worktree.state.words()));
     let place = screen.paint(Tone::Faint, &shown(&worktree.folder));
     format!("{name}  {id}  {size}  {state}\n{:indent$}{place}\n", "", indent = NAME_COLUMNS + 2)
 }
@@ -174,6 +183,7 @@ mod tests {
             branch: None,
             target: None,
             bytes: 0,
+            ignored: 0,
             state: WorktreeState::Merged,
         }
     }

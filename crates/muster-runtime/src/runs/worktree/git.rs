@@ -103,6 +103,13 @@ impl Git {
         self.names(&["ls-files", "--others", "--exclude-standard", "-z"])
     }
 
+    /// Files and folders that are ignored.
+    pub(super) fn ignored(&self) -> Result<Vec<String>, String> {
+        let words =
+            ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"];
+        self.names(&words)
+    }
+
     /// Other repositories in it that no commit knows; git looks at nothing inside of them.
     pub(super) fn repositories(&self) -> Result<Vec<String>, String> {
         Ok(self.fresh()?.into_iter().filter(|name| name.ends_with('/')).collect())

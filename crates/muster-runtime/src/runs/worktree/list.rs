@@ -14,7 +14,7 @@ use muster_core::{
 
 use serde::Serialize;
 
-use super::{FOLDER, git::Git};
+use super::{FOLDER, branch, git::Git};
 use crate::{Engine, runs::AskError};
 
 /// A worktree of a node.
@@ -31,12 +31,14 @@ pub struct Worktree {
     pub running: bool,
     /// Where it is.
     pub folder: PathBuf,
-    /// Its branch.
+    /// The branch that is checked out in it.
     pub branch: Option<String>,
     /// The checkout that its work is merged into.
     pub target: Option<PathBuf>,
     /// How much it takes on the disk.
     pub bytes: u64,
+    /// Files and folders in it that git ignores: no merge brings them, and no snapshot keeps them.
+    pub ignored: u64,
     /// What would be lost with it.
     #[serde(flatten)]
     pub state: WorktreeState,
@@ -46,7 +48,7 @@ pub struct Worktree {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum WorktreeState {
-    /// Nothing: all of it is on another branch too.
+    /// Nothing that git knows: all of it is on another branch too.
     Merged,
     /// Commits that are on no other branch.
     Unmerged {
@@ -128,25 +130,40 @@ fn look(run_id: &str, owner: &Owner, folder: PathBuf) -> Worktree {
         branch: git.branch().ok(),
         target: owner.cwd.clone().or_else(|| git.main().ok()),
         bytes: size(&folder),
-        state: state(&git).unwrap_or_else(|reason| WorktreeState::Broken { reason }),
+        ignored: git.ignored().map_or(0, |names| names.len() as u64),
+        state: state(&folder).unwrap_or_else(|reason| WorktreeState::Broken { reason }),
         node_id,
         folder,
     }
 }
 
-/// What would be lost with a worktree. Branches of other nodes do not count as elsewhere.
-pub(super) fn state(git: &Git) -> Result<WorktreeState, String> {
+/// What would be lost with a worktree. Neither the branch that is checked out in it nor those of
+/// nodes count as elsewhere.
+pub(super) fn state(folder: &Path) -> Result<WorktreeState, String> {
+    let git = Git::at(folder);
     let changed_files = git.changed()?.len() as u64;
-    let branch = git.branch()?;
     let main = Git::at(&git.main()?);
-    let elsewhere = ["--not", "HEAD", "--exclude=muster/*", "--branches", "--remotes"];
-    let count = ["rev-list", "--count", &branch].into_iter().chain(elsewhere).collect::<Vec<_>>();
-    let commits = main.ask(&count)?.parse().map_err(|_| "its commits cannot be counted")?;
+    let mut words = vec!["rev-list".to_owned(), "--count".to_owned()];
+    words.push(git.ask(&["rev-parse", "HEAD"])?);
+    words.extend(own_branch(&main, folder)?);
+    words.extend(["--not", "HEAD", "--exclude=muster/*"].map(str::to_owned));
+    words.extend(git.branch().ok().map(|branch| format!("--exclude={branch}")));
+    words.extend(["--branches", "--remotes"].map(str::to_owned));
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let commits = main.ask(&words)?.parse().map_err(|_| "its commits cannot be counted")?;
     Ok(match (changed_files, commits) {
         (0, 0) => WorktreeState::Merged,
         (0, commits) => WorktreeState::Unmerged { commits },
         (changed_files, commits) => WorktreeState::Dirty { changed_files, commits },
     })
+}
+
+/// The branch that was made with a worktree, while it is there. Others may be checked out.
+pub(super) fn own_branch(main: &Git, folder: &Path) -> Result<Option<String>, String> {
+    let run = folder.parent().and_then(|run| name(run).parse().ok());
+    let (Some(run), Ok(node)) = (run, name(folder).parse()) else { return Ok(None) };
+    let name = branch(run, node);
+    Ok(main.has(&format!("refs/heads/{name}"))?.then_some(name))
 }
 
 fn folders(folder: &Path) -> Vec<PathBuf> {

@@ -8,7 +8,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::{Worktree, changes, git::Git, remove_merged};
+use super::{Ignored, Worktree, changes, git::Git, list::own_branch, remove_merged};
 
 /// Files that are named in a refusal.
 const FILES_NAMED_MAX: usize = 10;
@@ -39,6 +39,9 @@ pub enum NotMerged {
     /// There is no work.
     #[error("there is nothing to merge")]
     Nothing,
+    /// What is checked out is merged, and the branch that it began on is not.
+    #[error("what is checked out is merged already, but {0} is not: merge that branch with git")]
+    Aside(String),
     /// The user has staged changes.
     #[error("there are staged changes in {0}: commit or unstage them first")]
     Staged(PathBuf),
@@ -69,7 +72,7 @@ impl From<String> for NotMerged {
     }
 }
 
-fn named(files: &[String]) -> String {
+pub(super) fn named(files: &[String]) -> String {
     let mut text = files.iter().take(FILES_NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
     if files.len() > FILES_NAMED_MAX {
         text += &format!(" and {} more", files.len() - FILES_NAMED_MAX);
@@ -134,19 +137,27 @@ impl Worktree {
             Ok(files) => files,
             Err(refusal) => {
                 forget(&home, &snapshots)?;
-                return Err(refusal);
+                return Err(self.explained(&home, refusal)?);
             }
         };
         let into = home.branch().unwrap_or_else(|_| "a detached HEAD".to_owned());
         Ok(Merged { target, into, files, snapshots })
     }
 
+    /// A refusal as the user can act on it: the node may have left its branch with work on it.
+    fn explained(&self, home: &Git, refusal: NotMerged) -> Result<NotMerged, String> {
+        let own = own_branch(home, &self.folder)?.filter(|_| refusal == NotMerged::Nothing);
+        let Some(own) = own else { return Ok(refusal) };
+        let left = home.ask(&["rev-list", "--count", &own, "--not", "HEAD"])?;
+        Ok(if left == "0" { refusal } else { NotMerged::Aside(own) })
+    }
+
     /// Removes the worktree if its work is elsewhere too; an error says why it stays.
-    pub fn remove(&self) -> Result<(), String> {
+    pub fn remove(&self, ignored: Ignored) -> Result<(), String> {
         if self.running {
             return Err("the node is at work".to_owned());
         }
-        remove_merged(&self.folder)
+        remove_merged(&self.folder, ignored)
     }
 }
 
