@@ -86,6 +86,8 @@ pub(crate) struct Driver {
     run: RunId,
     node: NodeId,
     open: Option<Opened>,
+    /// Where that was started.
+    place: send::Place,
     turn: Option<Drive>,
     /// The turn before, which what comes late belongs to.
     last: Option<TurnId>,
@@ -102,6 +104,7 @@ impl Driver {
             run,
             node,
             open: None,
+            place: send::Place::default(),
             turn: None,
             last: None,
             late: Late::default(),

@@ -1,6 +1,6 @@
 //! How a prompt reaches a provider.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, os::unix::fs::MetadataExt as _, path::PathBuf};
 
 use muster_core::{
     Documents,
@@ -45,6 +45,21 @@ fn standing(docs: &Documents<Room>, node: NodeId, turn: TurnId) -> Lookup<Option
     let turn = lookup::find_turn(docs, turn)?.filter(|turn| turn.is_live());
     let (Some(run), Some(node), Some(turn)) = (run, node, turn) else { return Ok(None) };
     Ok(Some(Standing { run: run.clone(), node: node.clone(), turn: turn.clone() }))
+}
+
+/// A directory, not only its name: another one may have taken its place.
+#[derive(PartialEq, Eq, Default)]
+pub(super) struct Place {
+    path: String,
+    /// Its file system and its number there, while it is there.
+    identity: Option<(u64, u64)>,
+}
+
+impl Place {
+    fn of(path: &str) -> Self {
+        let known = std::fs::metadata(path).ok();
+        Self { path: path.to_owned(), identity: known.map(|known| (known.dev(), known.ino())) }
+    }
 }
 
 impl Driver {
@@ -130,7 +145,9 @@ impl Driver {
             );
             return Err(OpenFailure { reason: TurnReason::SpawnFailed, detail });
         };
-        if profile.per_turn_process {
+        // A program stays in the directory that it was started in, even if that is gone.
+        let place = Place::of(&node.workdir);
+        if profile.per_turn_process || self.place != place {
             self.close_provider(super::CLOSE_GRACE).await;
         }
         if self.open.is_some() {
@@ -143,6 +160,7 @@ impl Driver {
         let Opened { lost, process, .. } = &opened;
         let (lost, process) = (*lost, *process);
         self.open = Some(opened);
+        self.place = place;
         self.report(Ask::ReportProcess { node: node.id, process }).await;
         // Without a session to resume the program knows nothing either.
         Ok(lost || !resumes)

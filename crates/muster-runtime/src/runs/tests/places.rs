@@ -3,7 +3,11 @@
 use std::path::Path;
 
 use muster_core::run::{
-    Ask, command::SettingsPatch, id::NodeId, node::NodeStatus, settings::Isolation,
+    Ask,
+    command::{SettingsPatch, StatusWish},
+    id::NodeId,
+    node::NodeStatus,
+    settings::Isolation,
     turn::TurnReason,
 };
 
@@ -39,6 +43,39 @@ async fn runs_diff_6_nodes_that_came_together_have_a_worktree_each() {
     assert_eq!(entries(&stage.work()), [".git", "first.txt"]);
     let branches = git(&stage.work(), &["branch", "--list", "muster/*"]);
     assert_eq!(branches.lines().count(), nodes.len(), "{branches}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_diff_6_a_worktree_that_was_removed_is_made_again_for_the_next_turn() {
+    let stage = isolated().await;
+    let node = stage.add("worker", "implementer");
+    stage.say(node, "final one");
+    stage.ended(node, 1).await;
+    let folder = stage.node(node).workdir;
+    let made = |name: &str| Path::new(&folder).join(name).exists();
+    let branch = git(Path::new(&folder), &["symbolic-ref", "--short", "HEAD"]);
+    // As `worktrees remove` does it, while the program of the node lives on.
+    git(&stage.work(), &["worktree", "remove", &folder]);
+    git(&stage.work(), &["branch", "--delete", branch.trim()]);
+    stage.say(node, "run echo mine > two.txt; final two");
+    assert_eq!(stage.ended(node, 2).await[1].reason, Some(TurnReason::Done));
+    assert!(made("first.txt") && made("two.txt"), "{:?}", entries(Path::new(&folder)));
+    // By hand, without git, and with work on the branch.
+    git(Path::new(&folder), &["add", "."]);
+    git(Path::new(&folder), &["commit", "--quiet", "-m", "two"]);
+    std::fs::remove_dir_all(&folder).unwrap();
+    let stage = stage.restart().await;
+    stage.wish(StatusWish::Running);
+    stage.say(node, "run echo mine > three.txt; final three");
+    assert_eq!(stage.ended(node, 3).await[2].reason, Some(TurnReason::Done));
+    assert!(made("two.txt") && made("three.txt"), "{:?}", entries(Path::new(&folder)));
+    // A node that needs none any more goes back to the run's directory.
+    std::fs::remove_dir_all(&folder).unwrap();
+    let patch = SettingsPatch { isolation: Some(Isolation::Shared), ..SettingsPatch::default() };
+    stage.ask(Ask::EditRun(Box::new(with_settings(patch))));
+    stage.say(node, "run echo mine > four.txt; final four");
+    stage.ended(node, 4).await;
+    assert_eq!(entries(&stage.work()), [".git", "first.txt", "four.txt"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

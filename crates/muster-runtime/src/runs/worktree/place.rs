@@ -73,14 +73,18 @@ impl Placing {
     }
 }
 
-/// A node that shall have a worktree.
-struct Wanted {
-    /// Where the run was started.
-    cwd: PathBuf,
-    /// Its storage folder.
-    home: PathBuf,
+/// Where a node is, and where it shall be.
+struct Standing {
     run: RunId,
     node: NodeId,
+    /// The storage folder.
+    home: PathBuf,
+    /// Where the run was started.
+    cwd: PathBuf,
+    /// Where the node works.
+    workdir: PathBuf,
+    /// Whether it shall have a worktree.
+    is_isolated: bool,
 }
 
 /// Makes the worktree of a new node in the background. What goes wrong is told by its first turn.
@@ -93,40 +97,61 @@ pub(crate) fn make_soon(shared: &Arc<Shared>, run: RunId, node: NodeId) {
     });
 }
 
-/// Makes sure that a node is where it shall work. A worktree that nobody has come to make is made.
+/// Makes sure that a node is where it shall work. A worktree that nobody has come to make, or that
+/// was removed, is made.
 pub(crate) async fn settle(shared: &Arc<Shared>, run: RunId, node: NodeId) -> Result<(), Unplaced> {
     let _alone = shared.placing.alone(node).await;
-    let missed = move |docs: &Documents<Room>| {
-        let record = lookup::run(docs)?;
-        let found = lookup::find_node(docs, node)?;
-        let is_missed =
-            found.is_some_and(|node| is_isolated(record, node) && node.workdir == record.cwd);
-        Ok(is_missed.then(|| PathBuf::from(&record.cwd)))
+    let home = shared.settings.home.clone();
+    let standing = move |docs: &Documents<Room>| {
+        let (record, found) = (lookup::run(docs)?, lookup::find_node(docs, node)?);
+        Ok(found.map(|found| Standing {
+            run,
+            node,
+            home: home.clone(),
+            cwd: PathBuf::from(&record.cwd),
+            workdir: PathBuf::from(&found.workdir),
+            is_isolated: is_isolated(record, found),
+        }))
     };
     let untold = |error| Unplaced::Untold(format!("{error:?}"));
-    let Some(cwd) = shared.view(run, missed).await.map_err(untold)? else { return Ok(()) };
-    let wanted = Wanted { cwd, home: shared.settings.home.clone(), run, node };
-    let made = tokio::task::spawn_blocking(move || wanted.make()).await;
-    let workdir = made.map_err(|error| Unplaced::Refused(error.to_string()))??;
+    let Some(standing) = shared.view(run, standing).await.map_err(untold)? else { return Ok(()) };
+    let settled = tokio::task::spawn_blocking(move || standing.settle()).await;
+    let Some(workdir) = settled.map_err(|error| Unplaced::Refused(error.to_string()))?? else {
+        return Ok(());
+    };
     let workdir = workdir.to_string_lossy().trim_end_matches('/').to_owned();
     shared.tell(run, Ask::PlaceNode { node, workdir }).await.map_err(untold)?;
     Ok(())
 }
 
-impl Wanted {
+impl Standing {
+    /// Answers where the node works from now on, if it has to be told.
+    fn settle(&self) -> Result<Option<PathBuf>, Unplaced> {
+        let is_placed = self.workdir != self.cwd;
+        match (self.is_isolated, is_placed) {
+            (_, true) if self.workdir.is_dir() => Ok(None),
+            (true, _) => self.make(is_placed).map(Some),
+            (false, true) => Ok(Some(self.cwd.clone())),
+            (false, false) => Ok(None),
+        }
+    }
+
     /// Makes the worktree; answers where in it the node works.
-    fn make(&self) -> Result<PathBuf, Unplaced> {
+    fn make(&self, is_placed: bool) -> Result<PathBuf, Unplaced> {
         let folder = of_run(&self.home, self.run).join(self.node.to_string());
         if folder.starts_with(std::env::temp_dir()) {
             tracing::warn!(folder = %folder.display(), "agents may write to all temporary folders");
         }
         let (repository, prefix) = repository(&self.cwd)?;
         make_private(&self.home.join(FOLDER)).map_err(|error| error.to_string())?;
-        if folder.join(".git").exists() {
+        match (folder.join(".git").exists(), is_placed) {
+            (false, _) => add(&repository, &folder, &branch(self.run, self.node))?,
             // A server before this one has begun it, and nobody has worked in it.
-            Git::at(&folder).ask(&["reset", "--hard", "--quiet"])?;
-        } else {
-            add(&repository, &folder, &branch(self.run, self.node))?;
+            (true, false) => {
+                Git::at(&folder).ask(&["reset", "--hard", "--quiet"])?;
+            }
+            // Only the part that the node worked in is gone.
+            (true, true) => {}
         }
         // A run that works in a part of the repository works in the same part here.
         let part = folder.join(prefix);
@@ -154,6 +179,10 @@ fn repository(cwd: &Path) -> Result<(Git, String), Unplaced> {
 /// Adds a worktree. A branch that is left of an earlier one is taken up again.
 fn add(repository: &Git, folder: &Path, branch: &str) -> Result<(), Unplaced> {
     let name = folder.to_string_lossy();
+    if !folder.exists() {
+        // Git may still know of one there that was deleted without it.
+        repository.run(&["worktree", "remove", &name], None)?;
+    }
     let words = match repository.has(&format!("refs/heads/{branch}"))? {
         true => vec!["worktree", "add", "--quiet", &name, branch],
         false => vec!["worktree", "add", "--quiet", "--no-track", "-b", branch, &name],
