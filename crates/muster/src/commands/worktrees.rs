@@ -20,7 +20,7 @@ const NAME_COLUMNS: usize = 16;
 const SIZE_COLUMNS: usize = 9;
 const ID_COLUMNS: usize = 8;
 /// Name of a node that nothing is known of.
-const GONE: &str = "(run is gone)";
+const GONE: &str = "(node is gone)";
 
 /// Show the worktrees of nodes, and bring their work back
 ///
