@@ -46,7 +46,7 @@ pub(crate) enum Unplaced {
     #[error("{0} has no commit yet: make the first, or set the run's isolation to shared")]
     NoCommit(String),
     /// Git refused.
-    #[error("git made no worktree: {0}")]
+    #[error("git made no worktree ({0}): mend that, or set the run's isolation to shared")]
     Refused(String),
     /// The run cannot be read or written.
     #[error("the worktree is not known to the run: {0}")]
