@@ -175,6 +175,13 @@ pub enum Ask {
         /// The directory.
         workdir: String,
     },
+    /// Something is left of a node, which may be gone (RUNS-NODE-7).
+    NoteLeft {
+        /// The node.
+        node: NodeId,
+        /// What, where and why.
+        line: String,
+    },
     /// A node's todo list, as its session keeps it.
     ShowTodos {
         /// The node.

@@ -22,6 +22,7 @@ mod turn;
 use super::{
     Command, Event, Rejection, Runs,
     command::Ask,
+    event::LogSource,
     lookup::{self, Found},
     record::CONTRACT_VERSION,
     story::Story,
@@ -73,6 +74,7 @@ fn tell(story: &mut Story, command: &Command) -> Found<()> {
         Ask::PlaceNode { node, workdir } => {
             story.change_node(*node, |node| node.workdir.clone_from(workdir))
         }
+        Ask::NoteLeft { node, line } => turn::log(story, *node, LogSource::Runtime, line, None),
         Ask::ShowTodos { node, todos } => {
             story.change_node(*node, |node| node.todos.clone_from(todos))
         }

@@ -16,7 +16,10 @@ use std::{
     sync::Arc,
 };
 
-use muster_core::run::id::{NodeId, RunId};
+use muster_core::run::{
+    Ask,
+    id::{NodeId, RunId},
+};
 
 pub(crate) use self::place::{Placing, make_soon, settle};
 use self::{
@@ -37,28 +40,33 @@ fn of_run(home: &Path, run: RunId) -> PathBuf {
     home.join(FOLDER).join(run.to_string())
 }
 
-/// Removes the worktree of a node that is gone, if nothing in it is only there (RUNS-NODE-7).
+/// Removes the worktree of a node that is gone, if nothing in it is only there; one that stays is
+/// named in the node's log (RUNS-NODE-7).
 pub(crate) async fn remove(shared: Arc<Shared>, run: RunId, node: NodeId) {
-    clear(vec![of_run(&shared.settings.home, run).join(node.to_string())]).await;
+    for line in clear(vec![of_run(&shared.settings.home, run).join(node.to_string())]).await {
+        shared.report(run, Ask::NoteLeft { node, line }).await;
+    }
 }
 
 /// Removes the worktrees of a run that is gone, but for those that hold work.
 pub(crate) async fn remove_all(shared: &Shared, run: RunId) {
     let Ok(entries) = std::fs::read_dir(of_run(&shared.settings.home, run)) else { return };
-    clear(entries.flatten().map(|entry| entry.path()).collect()).await;
+    for line in clear(entries.flatten().map(|entry| entry.path()).collect()).await {
+        tracing::info!(%run, line, "a worktree is left of a run that is gone");
+    }
 }
 
-async fn clear(folders: Vec<PathBuf>) {
+/// Removes worktrees; says of each that stays where it is and why.
+async fn clear(folders: Vec<PathBuf>) -> Vec<String> {
     let removing = tokio::task::spawn_blocking(move || {
-        for folder in folders.iter().filter(|folder| folder.exists()) {
-            if let Err(reason) = remove_merged(folder, Ignored::Kept) {
-                tracing::info!(folder = %folder.display(), reason, "a worktree stays");
-            }
-        }
+        let there = folders.iter().filter(|folder| folder.exists());
+        let stays = |folder: &PathBuf| {
+            let reason = remove_merged(folder, Ignored::Kept).err()?;
+            Some(format!("the worktree {} stays: {reason}", folder.display()))
+        };
+        there.filter_map(stays).collect()
     });
-    if let Err(error) = removing.await {
-        tracing::warn!(%error, "worktrees were not looked at");
-    }
+    removing.await.unwrap_or_else(|error| vec![format!("worktrees were not looked at: {error}")])
 }
 
 /// What happens to files that git ignores, which are nowhere else and in no snapshot.

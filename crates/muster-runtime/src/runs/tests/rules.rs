@@ -148,6 +148,12 @@ async fn runs_diff_6_a_node_can_have_a_worktree_of_its_own() {
     let folder = stage.node(node).workdir;
     stage.ask(Ask::DeleteNode { node });
     stage.until("the node is gone", |stage| stage.nodes().is_empty()).await;
+    // RUNS-NODE-7: what stays is named.
+    stage.until("it is told", |stage| !stage.events_of("node.log").is_empty()).await;
+    let told = stage.events_of("node.log").remove(0);
+    let line = told["line"].as_str().unwrap();
+    assert!(told["nodeId"] == node.to_string() && line.contains(&folder), "{told}");
+    assert!(line.contains("1 files changed"), "{line}");
     let clean = stage.add("idle", "implementer");
     stage.until("it has one", |stage| stage.node(clean).workdir.contains("worktrees")).await;
     let unused = std::path::PathBuf::from(stage.node(clean).workdir);
