@@ -1,6 +1,8 @@
 //! The lane of a run: follows its log, keeps its files in step, and has done what the core says.
 
-use std::{collections::BTreeMap, sync::Arc};
+pub(crate) mod drivers;
+
+use std::sync::Arc;
 
 use muster_core::run::{
     Event, Fact, Runs as Room,
@@ -17,8 +19,9 @@ use tokio::{
     time::{Duration, Instant},
 };
 
+use self::drivers::Drivers;
 use super::{
-    driver::{Driver, Order},
+    driver::Order,
     logfile::LogFile,
     mirror::{self, Mirror, Numbered},
     phases, removal, reports,
@@ -58,7 +61,7 @@ pub(crate) struct Lane {
     run: RunId,
     after: u64,
     log: LogFile,
-    drivers: BTreeMap<NodeId, mpsc::UnboundedSender<Order>>,
+    drivers: Drivers,
     checks: Option<AbortHandle>,
     mirror: mpsc::UnboundedSender<Numbered>,
     snapshot_due: Option<Instant>,
@@ -71,8 +74,8 @@ impl Lane {
     pub(crate) fn of(shared: Arc<Shared>, run: RunId, after: u64) -> Self {
         let log = LogFile::of(&shared.files, run);
         let mirror = Mirror::start(Arc::clone(&shared), run);
-        let (drivers, checks, snapshot_due) = (BTreeMap::new(), None, None);
-        let deleted = false;
+        let drivers = Drivers::of(Arc::clone(&shared), run);
+        let (checks, snapshot_due, deleted) = (None, None, false);
         Self { shared, run, after, log, drivers, checks, mirror, snapshot_due, deleted }
     }
 
@@ -105,7 +108,9 @@ impl Lane {
                         return self.vanish().await;
                     }
                 }
-                Some(LaneOrder::Settle(node, settled)) => self.order(node, Order::Settle(settled)),
+                Some(LaneOrder::Settle(node, settled)) => {
+                    self.drivers.order(node, Order::Settle(settled))
+                }
                 Some(LaneOrder::Perform(effects)) => {
                     effects.into_iter().for_each(|effect| self.perform(effect));
                 }
@@ -147,7 +152,8 @@ impl Lane {
             for work in work {
                 match work {
                     Work::Effect(effect) => self.perform(effect),
-                    Work::CloseAll => self.close_all(),
+                    // After the turn that each may have in flight.
+                    Work::CloseAll => self.drivers.order_all(|| Order::Close),
                     Work::Answer(node, completed) => self.answer(node, completed),
                 }
             }
@@ -164,15 +170,9 @@ impl Lane {
         }
     }
 
-    /// Ends every program of the run, after the turn that it may have in flight.
-    fn close_all(&mut self) {
-        let nodes: Vec<NodeId> = self.drivers.keys().copied().collect();
-        nodes.into_iter().for_each(|node| self.order(node, Order::Close));
-    }
-
     fn answer(&mut self, node: NodeId, completed: ToolCompleted) {
         if !self.shared.answer_call(&completed) {
-            self.order(node, Order::Answer(Box::new(completed)));
+            self.drivers.order(node, Order::Answer(Box::new(completed)));
         }
     }
 
@@ -186,15 +186,14 @@ impl Lane {
             }
             Effect::KillChecks => self.kill_checks(),
             Effect::Schedule => self.shared.wish(Wish::Look(self.run)),
-            Effect::SendPrompt { node, turn } => self.order(node, Order::Send { turn }),
+            Effect::SendPrompt { node, turn } => self.drivers.order(node, Order::Send { turn }),
             Effect::FinishTurn { node, turn, manner } => {
-                self.order(node, Order::Finish { turn, manner });
+                self.drivers.order(node, Order::Finish { turn, manner });
             }
-            Effect::ResetContext { node, .. } => self.order(node, Order::Reset),
-            Effect::CloseProvider { node } => self.order(node, Order::Close),
+            Effect::ResetContext { node, .. } => self.drivers.order(node, Order::Reset),
+            Effect::CloseProvider { node } => self.drivers.order(node, Order::Close),
             Effect::RemoveNode { node } => {
-                self.order(node, Order::Remove);
-                self.drivers.remove(&node);
+                self.drivers.remove(node);
                 tokio::spawn(super::worktree::remove(Arc::clone(&self.shared), self.run, node));
             }
             Effect::OpenSession { .. } => {}
@@ -203,7 +202,7 @@ impl Lane {
             }
             Effect::Decide(decision) => {
                 let node = decision.node;
-                self.order(node, Order::Decide(decision));
+                self.drivers.order(node, Order::Decide(decision));
             }
             Effect::ExecuteTool { node, turn, tool } => {
                 let (shared, run) = (Arc::clone(&self.shared), self.run);
@@ -235,48 +234,21 @@ impl Lane {
         }
     }
 
-    /// Passes something on to the driver of a node, which comes to be with its first order.
-    fn order(&mut self, node: NodeId, order: Order) {
-        let (shared, run) = (&self.shared, self.run);
-        let driver = self.drivers.entry(node).or_insert_with(|| {
-            let (sender, orders) = mpsc::unbounded_channel();
-            tokio::spawn(Driver::of(Arc::clone(shared), run, node).drive(orders));
-            sender
-        });
-        if driver.send(order).is_err() {
-            tracing::error!(%node, "the driver of a node is gone");
-        }
-    }
-
     /// The run is gone: nothing of it is left but its files in the trash.
     async fn vanish(mut self) {
-        self.end_drivers().await;
+        self.kill_checks();
+        self.drivers.end().await;
         removal::discard(&self.shared, self.run);
         self.shared.wish(Wish::Forget(self.run));
         self.shared.forget_lane(self.run);
     }
 
     async fn stop(&mut self) {
-        self.end_drivers().await;
+        self.kill_checks();
+        self.drivers.end().await;
         self.look().await;
         if !self.deleted {
             self.write_snapshot().await;
-        }
-    }
-
-    async fn end_drivers(&mut self) {
-        self.kill_checks();
-        let mut stopping = Vec::new();
-        for driver in self.drivers.values() {
-            let (stopped, stop) = oneshot::channel();
-            if driver.send(Order::Stop(stopped)).is_ok() {
-                stopping.push(stop);
-            }
-        }
-        for stop in stopping {
-            if stop.await.is_err() {
-                tracing::warn!(run = %self.run, "the driver of a node ended before it was told to");
-            }
         }
     }
 

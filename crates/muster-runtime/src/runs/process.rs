@@ -14,6 +14,7 @@ pub(crate) mod stderr;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ffi::{OsStr, OsString},
     io,
     path::Path,
     process::{ExitStatus, Stdio},
@@ -126,12 +127,15 @@ pub(crate) fn start(launch: &Launch<'_>) -> io::Result<(Running, Ends)> {
     Ok((Running { child, family, seen, identity }, ends))
 }
 
-/// What a process may know of the server's own environment.
-fn passed_on() -> impl Iterator<Item = (String, String)> {
-    std::env::vars().filter(|(name, _)| {
-        name.starts_with(PASSED_ON_PREFIX)
-            || PASSED_ON.contains(&name.to_ascii_uppercase().as_str())
-    })
+/// What a process may know of the server's own environment. Values are bytes to us: one that is no
+/// text is passed on like any other.
+fn passed_on() -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os().filter(|(name, _)| is_passed_on(name))
+}
+
+fn is_passed_on(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    name.starts_with(PASSED_ON_PREFIX) || PASSED_ON.contains(&name.to_ascii_uppercase().as_str())
 }
 
 impl Running {
@@ -194,4 +198,18 @@ pub(crate) fn mark(home: &Path) -> String {
 pub(crate) fn of_run(mark: &str, run: RunId) -> Family {
     let node = Some(NodeId::RUNTIME);
     Family { mark: mark.to_owned(), run: Some(run), node, tool: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+
+    use super::is_passed_on;
+
+    #[test]
+    fn names_that_are_no_text_stay_behind() {
+        assert!(!is_passed_on(OsStr::from_bytes(b"LC_\xff")));
+        assert!(is_passed_on(OsStr::new("LC_ALL")) && is_passed_on(OsStr::new("no_proxy")));
+        assert!(!is_passed_on(OsStr::new("AWS_SECRET_ACCESS_KEY")));
+    }
 }

@@ -10,6 +10,10 @@ use muster_core::run::{
 };
 
 use super::{Profile, Provider, RunFields, Stage, input, processes_of, with_settings};
+use crate::runs::{
+    driver::Order,
+    lane::drivers::{self, Drivers},
+};
 
 /// Settings under which nothing is tried again.
 fn once() -> RunFields {
@@ -214,4 +218,40 @@ async fn runs_prov_3_a_long_outcome_goes_to_a_file() {
     assert_eq!(file["artifact"]["size"], 3_000_000);
     let id = file["artifact"]["id"].as_str().unwrap();
     assert_eq!(completed["result"]["outputRef"], format!("artifact://{id}").as_str());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_driver_that_breaks_fails_its_turn() {
+    let stage = Stage::set_with(|_| {}, once()).await;
+    let node = stage.add("unlucky", "implementer");
+    stage.say(node, "hang");
+    stage.until("it works", |stage| stage.turns(node).iter().any(|turn| turn.sent)).await;
+    let broken = tokio::spawn(async { panic!("out of order") });
+    drivers::watch(stage.runs.shared.clone(), (stage.run, node), broken).await;
+    let turns = stage.ended(node, 1).await;
+    assert_eq!(turns[0].reason, Some(TurnReason::Exited));
+    assert!(turns[0].detail.as_ref().unwrap().contains("out of order"), "{:?}", turns[0].detail);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_driver_that_is_gone_is_replaced_with_the_next_order() {
+    let stage = Stage::set().await;
+    let node = stage.add("worker", "implementer");
+    let mut drivers = Drivers::of(stage.runs.shared.clone(), stage.run);
+    let settle = async |drivers: &mut Drivers| {
+        let (settled, told) = tokio::sync::oneshot::channel();
+        drivers.order(node, Order::Settle(settled));
+        told.await
+    };
+    assert!(settle(&mut drivers).await.is_ok());
+    let (stopped, stop) = tokio::sync::oneshot::channel();
+    drivers.order(node, Order::Stop(stopped));
+    stop.await.unwrap();
+    let began = Instant::now();
+    // The one that was stopped may not be gone at once.
+    while settle(&mut drivers).await.is_err() {
+        assert!(began.elapsed() < Duration::from_secs(10));
+    }
+    drivers.end().await;
+    assert!(settle(&mut drivers).await.is_err());
 }
