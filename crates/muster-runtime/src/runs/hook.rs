@@ -28,7 +28,10 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::process::lines::{self, Line};
+use super::{
+    process::lines::{self, Line},
+    provider::reading,
+};
 
 /// Bytes of a question.
 const QUESTION_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -77,7 +80,13 @@ pub fn ask(socket: &Path, question: &HookQuestion) -> io::Result<HookAnswer> {
     stream.write_all(&line)?;
     let mut answer = String::new();
     BufReader::new(stream).read_line(&mut answer)?;
-    Ok(serde_json::from_str(&answer)?)
+    answer_in(&answer)
+}
+
+/// The answer that a line is; nothing else is one.
+fn answer_in(line: &str) -> io::Result<HookAnswer> {
+    let named = reading::named(&mut serde_json::Deserializer::from_str(line), "decision")?;
+    Ok(serde_json::from_value(named)?)
 }
 
 /// Where the sockets of a storage folder are. The system allows no long paths for them.
@@ -159,7 +168,7 @@ async fn converse(
     let (reading, mut writing) = stream.into_split();
     let mut reading = tokio::io::BufReader::new(reading);
     let question = match lines::next(&mut reading, QUESTION_BYTES_MAX).await? {
-        Line::Whole(line) => serde_json::from_slice(&line).ok(),
+        Line::Whole(line) => serde_json::from_str(&reading::text(&line)).ok(),
         Line::TooLong | Line::End => None,
     };
     let decided = match question {
@@ -182,7 +191,7 @@ async fn converse(
 mod tests {
     use std::path::Path;
 
-    use super::{HookAnswer, HookQuestion, NOBODY, Post, ask, sockets, sweep};
+    use super::{HookAnswer, HookQuestion, NOBODY, Post, answer_in, ask, sockets, sweep};
 
     #[test]
     fn sockets_have_short_paths_and_those_of_a_killed_server_are_swept_away() {
@@ -215,6 +224,14 @@ mod tests {
         let socket = post.socket();
         drop(post);
         assert!(!socket.exists() && ask(&socket, &question()).is_err());
+    }
+
+    #[test]
+    fn only_a_word_is_an_answer() {
+        assert_eq!(answer_in(r#"{"decision":"pass"}"#).unwrap(), HookAnswer::Pass);
+        for odd in [r#"{"decision":0}"#, r#"{"decision":null}"#, "{}", "0", ""] {
+            assert!(answer_in(odd).is_err(), "{odd}");
+        }
     }
 
     #[tokio::test]

@@ -109,7 +109,7 @@ impl Lane {
                     }
                 }
                 Some(LaneOrder::Settle(node, settled)) => {
-                    self.drivers.order(node, Order::Settle(settled))
+                    self.drivers.order(node, Order::Settle(settled));
                 }
                 Some(LaneOrder::Perform(effects)) => {
                     effects.into_iter().for_each(|effect| self.perform(effect));

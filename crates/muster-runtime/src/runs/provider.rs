@@ -10,6 +10,7 @@ pub(crate) mod agent;
 mod claude;
 mod codex;
 pub(crate) mod custom;
+pub(crate) mod reading;
 mod rpc;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@
 //! ([`redo`]).
 
 mod calls;
+mod ending;
 mod redo;
 mod translate;
 mod wire;

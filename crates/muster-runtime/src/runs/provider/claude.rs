@@ -5,6 +5,7 @@
 //! Everything that is written to it is kept in order by the program itself, so a change of mode
 //! is sent before the prompt that it is for, and the prompt waits until the mode is confirmed.
 
+mod ending;
 mod limit;
 mod todos;
 mod translate;

@@ -6,6 +6,7 @@
 //! interruption unless the server is told to clean up behind it.
 
 mod items;
+mod say;
 mod translate;
 mod wire;
 

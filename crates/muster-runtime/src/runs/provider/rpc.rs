@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::agent::Move;
+use crate::runs::provider::reading::{Count, lenient};
 
 /// The code of an answer to a request that is not served.
 const NOT_SERVED: i64 = -32_601;
@@ -22,17 +23,25 @@ enum Heard {
 }
 
 /// Why a request was refused.
-#[derive(Deserialize, Debug, Clone, PartialEq)]
+#[derive(Deserialize, Debug, Clone, PartialEq, Default)]
+#[serde(default)]
 pub(super) struct Fault {
-    #[serde(default)]
+    #[serde(deserialize_with = "lenient")]
     pub(super) code: i64,
-    #[serde(default)]
+    #[serde(deserialize_with = "lenient")]
     message: String,
-    #[serde(default)]
     data: Value,
 }
 
 impl Fault {
+    /// The fault that a value says; some say it in a word.
+    fn of(value: Value) -> Self {
+        if let Value::String(message) = value {
+            return Self { message, ..Self::default() };
+        }
+        shaped(value).unwrap_or_default()
+    }
+
     /// What it says, with what it says besides.
     pub(super) fn words(&self) -> String {
         match self.data.get("details").and_then(Value::as_str) {
@@ -53,7 +62,7 @@ struct Line {
     #[serde(default)]
     result: Option<Value>,
     #[serde(default)]
-    error: Option<Fault>,
+    error: Option<Value>,
 }
 
 /// What a translator does with the lines of such a program.
@@ -83,8 +92,9 @@ fn read(line: &str) -> Option<Heard> {
         (Some(id), Some(method)) => Some(Heard::Request { id, method, params }),
         (None, Some(method)) => Some(Heard::Notice { method, params }),
         (Some(id), None) => {
-            let outcome = error.map_or_else(|| Ok(result.unwrap_or_default()), Err);
-            Some(Heard::Answer { id: id.as_u64()?, outcome })
+            let fault = error.map(Fault::of);
+            let outcome = fault.map_or_else(|| Ok(result.unwrap_or_default()), Err);
+            Some(Heard::Answer { id: Count::of(&id).told()?, outcome })
         }
         (None, None) => None,
     }
@@ -191,6 +201,13 @@ mod tests {
         let Some(Heard::Answer { id: 3, outcome: Err(fault) }) = answer else { panic!() };
         assert_eq!((fault.code, fault.words().as_str()), (-1, "no: x"));
         assert!(matches!(read(r#"{"id":3,"result":null}"#), Some(Heard::Answer { .. })));
+        for odd in [r#""no""#, r#"{"code":"E","message":"no"}"#, r#"{"code":1.5,"message":"no"}"#] {
+            let answer = read(&format!(r#"{{"id":3.0,"error":{odd}}}"#));
+            let Some(Heard::Answer { id: 3, outcome: Err(fault) }) = answer else {
+                panic!("{odd}")
+            };
+            assert_eq!((fault.code, fault.words().as_str()), (0, "no"));
+        }
         assert!(read("{}").is_none() && read("[]").is_none() && read("x").is_none());
     }
 

@@ -62,7 +62,7 @@ impl Calls {
             }
             None => {}
         }
-        for part in update.content.iter().flatten() {
+        for part in &update.content {
             match part {
                 ToolContent::Content { content } => call.output.clone_from(&content.text),
                 ToolContent::Diff { path, old_text, new_text } => {

@@ -14,10 +14,11 @@ use serde_json::Value;
 
 use super::{
     calls::{Calls, todo_list},
+    ending::Ending,
     redo::Redo,
     wire::{
-        Answer, AnswerOption, Chosen, Ending, Entry, Initialize, ModeSwitch, OnSession, Question,
-        Text, ToolUpdate, Update, Updated,
+        Answer, AnswerOption, Chosen, Entry, Initialize, ModeSwitch, OnSession, Question, Text,
+        ToolUpdate, Update, Updated,
     },
 };
 use crate::runs::provider::{
@@ -115,7 +116,7 @@ impl Acp {
             Update::Called(update) => return self.called(&update),
             Update::Spent { cost } => {
                 let dollars = cost.filter(|cost| cost.currency == "USD");
-                self.cost = dollars.map(|cost| cost.amount).or(self.cost);
+                self.cost = dollars.and_then(|cost| cost.amount.0).or(self.cost);
                 None
             }
             Update::Besides {} => None,

@@ -2,13 +2,15 @@
 
 use muster_core::run::{
     approval::Verdict,
-    event::TokenUsage,
     node::{NodeTodo, TodoStatus},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::runs::settings::McpCommand;
+use crate::runs::{
+    provider::reading::{Amount, by_word, items, lenient},
+    settings::McpCommand,
+};
 
 /// The version of the protocol.
 const PROTOCOL: u32 = 1;
@@ -17,13 +19,16 @@ const PROTOCOL: u32 = 1;
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Initialized {
+    #[serde(deserialize_with = "lenient")]
     pub(super) agent_capabilities: AgentCaps,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct AgentCaps {
+    #[serde(deserialize_with = "lenient")]
     pub(super) load_session: bool,
+    #[serde(deserialize_with = "lenient")]
     pub(super) session_capabilities: SessionCaps,
 }
 
@@ -37,16 +42,20 @@ pub(super) struct SessionCaps {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Session {
+    #[serde(deserialize_with = "lenient")]
     pub(super) session_id: Option<String>,
+    #[serde(deserialize_with = "lenient")]
     modes: Option<Modes>,
     /// There is a choice; which models are in it may change.
     models: Option<Value>,
+    #[serde(deserialize_with = "items")]
     config_options: Vec<ConfigOption>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Modes {
+    #[serde(deserialize_with = "items")]
     available_modes: Vec<Mode>,
 }
 
@@ -58,7 +67,7 @@ struct Mode {
 #[derive(Deserialize)]
 struct ConfigOption {
     id: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "items")]
     options: Vec<Choice>,
 }
 
@@ -105,7 +114,7 @@ pub(super) struct Updated {
 
 /// What an agent tells in a turn.
 #[derive(Deserialize)]
-#[serde(tag = "sessionUpdate")]
+#[serde(tag = "sessionUpdate", remote = "Self")]
 pub(super) enum Update {
     #[serde(rename = "agent_message_chunk")]
     Said { content: Chunk },
@@ -114,10 +123,13 @@ pub(super) enum Update {
     #[serde(rename = "tool_call", alias = "tool_call_update")]
     Called(Box<ToolUpdate>),
     #[serde(rename = "plan")]
-    Planned { entries: Vec<Entry> },
+    Planned {
+        #[serde(deserialize_with = "items")]
+        entries: Vec<Entry>,
+    },
     #[serde(rename = "usage_update")]
     Spent {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         cost: Option<Cost>,
     },
     /// What needs nothing done.
@@ -133,17 +145,20 @@ pub(super) enum Update {
     Unknown,
 }
 
+by_word!(Update => "sessionUpdate", ToolContent => "type");
+
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Chunk {
+    #[serde(deserialize_with = "lenient")]
     pub(super) text: String,
 }
 
 /// What was spent in the session so far.
 #[derive(Deserialize)]
 pub(super) struct Cost {
-    pub(super) amount: f64,
-    #[serde(default)]
+    pub(super) amount: Amount,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) currency: String,
 }
 
@@ -151,7 +166,7 @@ pub(super) struct Cost {
 pub(super) struct Entry {
     #[serde(alias = "title")]
     content: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     status: String,
 }
 
@@ -172,23 +187,28 @@ impl Entry {
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct ToolUpdate {
     pub(super) tool_call_id: String,
+    #[serde(deserialize_with = "lenient")]
     pub(super) title: Option<String>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) name: Option<String>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) kind: Option<String>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) status: Option<String>,
     pub(super) raw_input: Option<Value>,
-    pub(super) content: Option<Vec<ToolContent>>,
+    #[serde(deserialize_with = "items")]
+    pub(super) content: Vec<ToolContent>,
 }
 
 #[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(tag = "type", remote = "Self", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(super) enum ToolContent {
     Content {
         content: Chunk,
     },
     Diff {
         path: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         old_text: Option<String>,
         new_text: String,
     },
@@ -201,7 +221,7 @@ pub(super) enum ToolContent {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Question {
     pub(super) tool_call: ToolUpdate,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "items")]
     pub(super) options: Vec<AnswerOption>,
 }
 
@@ -209,56 +229,8 @@ pub(super) struct Question {
 #[serde(rename_all = "camelCase")]
 pub(super) struct AnswerOption {
     pub(super) option_id: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) kind: String,
-}
-
-/// The end of a turn.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Ending {
-    pub(super) stop_reason: String,
-    usage: Option<Usage>,
-    #[serde(rename = "_meta")]
-    meta: Meta,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct Usage {
-    input_tokens: u64,
-    output_tokens: u64,
-    total_tokens: Option<u64>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Meta {
-    quota: Option<Quota>,
-}
-
-#[derive(Deserialize)]
-struct Quota {
-    token_count: TokenCount,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct TokenCount {
-    input_tokens: u64,
-    output_tokens: u64,
-}
-
-impl Ending {
-    /// What was used in the turn, if the agent tells.
-    pub(super) fn used(&self, cost_usd: Option<f64>) -> Option<TokenUsage> {
-        let told = self.usage.as_ref().map(|u| (u.input_tokens, u.output_tokens, u.total_tokens));
-        let quota = self.meta.quota.as_ref().map(|quota| &quota.token_count);
-        let quota = quota.map(|count| (count.input_tokens, count.output_tokens, None));
-        let (prompt_tokens, completion_tokens, total) = told.or(quota)?;
-        let total_tokens = total.unwrap_or(prompt_tokens + completion_tokens);
-        Some(TokenUsage { prompt_tokens, completion_tokens, total_tokens, cost_usd })
-    }
 }
 
 #[derive(Serialize)]

@@ -24,6 +24,7 @@ use crate::runs::{
         lines::{self, LINE_BYTES_MAX, Line},
         stderr::Gate,
     },
+    provider::reading,
     provider::{
         Answered, Heard, OpenFailure, Pending, Question, Session, Signal, Unreachable, Verdict,
         custom::{Closing, LINES_MAX},
@@ -128,23 +129,22 @@ impl Talk {
     }
 
     async fn hear(&mut self, line: &[u8]) {
-        let moves = match std::str::from_utf8(line) {
-            Ok(text) if text.trim().is_empty() => return,
-            Ok(text) => self.translator.hear(text),
-            Err(_) => vec![Move::Unknown],
-        };
+        let text = reading::text(line);
+        if text.trim().is_empty() {
+            return;
+        }
+        let moves = self.translator.hear(&text);
         if moves == [Move::Unknown] {
-            return self.not_understood(line).await;
+            return self.not_understood(&text).await;
         }
         self.perform(moves).await;
     }
 
     /// Counts a line that means nothing to us, and shows it.
-    async fn not_understood(&mut self, line: &[u8]) {
+    async fn not_understood(&mut self, line: &str) {
         self.unknown += 1;
         self.heard.not_understood();
-        let line = String::from_utf8_lossy(line);
-        let shown = muster_core::text::cut(&line, UNKNOWN_CHARS_MAX);
+        let shown = muster_core::text::cut(line, UNKNOWN_CHARS_MAX);
         self.stray(&format!("not understood ({} so far): {shown}", self.unknown)).await;
     }
 

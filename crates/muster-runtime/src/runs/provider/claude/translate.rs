@@ -14,11 +14,12 @@ use muster_core::run::{
 use serde_json::{Map, Value};
 
 use super::{
+    ending::Ending,
     mode,
     todos::Todos,
     wire::{
-        Block, Control, Delta, Ending, Message, Request, Response, ResultMeta, Said, Stream,
-        System, allow, control, deny, refuse, user,
+        Block, Control, Delta, Message, Request, Response, ResultMeta, Said, Stream, System, allow,
+        control, deny, refuse, user,
     },
 };
 use crate::runs::provider::{

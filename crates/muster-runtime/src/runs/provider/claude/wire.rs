@@ -3,32 +3,32 @@
 
 use std::collections::BTreeMap;
 
-use muster_core::run::event::TokenUsage;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::limit::OfLimit;
+use super::{ending::Ending, limit::OfLimit};
+use crate::runs::provider::reading::{by_word, items, lenient};
 
 /// A line of the program.
 #[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
 pub(super) enum Said {
     System(System),
     StreamEvent {
         event: Stream,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         parent_tool_use_id: Option<String>,
     },
     Assistant {
         message: Message,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         parent_tool_use_id: Option<String>,
     },
     User {
         message: Message,
         #[serde(default)]
         tool_use_result: Option<Value>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "items")]
         tool_result_meta: Vec<ResultMeta>,
     },
     Result(Box<Ending>),
@@ -43,9 +43,9 @@ pub(super) enum Said {
         request_id: String,
     },
     ToolProgress {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         tool_use_id: Option<String>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         parent_tool_use_id: Option<String>,
     },
     ConversationReset {},
@@ -57,15 +57,17 @@ pub(super) enum Said {
     Unknown,
 }
 
+by_word!(Said => "type", Stream => "type", Delta => "type", Block => "type", Request => "subtype");
+
 /// Something about the session.
 #[derive(Deserialize)]
 pub(super) struct System {
     pub(super) subtype: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) session_id: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) tool_use_id: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) attempt: Option<u64>,
     #[serde(default)]
     pub(super) error: Option<Value>,
@@ -73,7 +75,7 @@ pub(super) struct System {
 
 /// A piece of a message on its way.
 #[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
 pub(super) enum Stream {
     MessageStart {},
     ContentBlockStart {},
@@ -85,7 +87,7 @@ pub(super) enum Stream {
 }
 
 #[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
 pub(super) enum Delta {
     #[serde(rename = "text_delta")]
     Text { text: String },
@@ -98,7 +100,7 @@ pub(super) enum Delta {
 /// A whole message, or a part of it.
 #[derive(Deserialize)]
 pub(super) struct Message {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     content: Content,
 }
 
@@ -115,8 +117,8 @@ impl Message {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Content {
-    Blocks(Vec<Block>),
     Text(String),
+    Blocks(#[serde(deserialize_with = "items")] Vec<Block>),
 }
 
 impl Default for Content {
@@ -126,7 +128,7 @@ impl Default for Content {
 }
 
 #[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
 pub(super) enum Block {
     Text {
         text: String,
@@ -134,14 +136,14 @@ pub(super) enum Block {
     ToolUse {
         id: String,
         name: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         input: Map<String, Value>,
     },
     ToolResult {
         tool_use_id: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         content: Option<Output>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         is_error: bool,
     },
     #[serde(other)]
@@ -153,12 +155,12 @@ pub(super) enum Block {
 #[serde(untagged)]
 pub(super) enum Output {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(#[serde(deserialize_with = "items")] Vec<Part>),
 }
 
 #[derive(Deserialize)]
 pub(super) struct Part {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     text: String,
 }
 
@@ -178,93 +180,21 @@ impl Output {
 #[derive(Deserialize)]
 pub(super) struct ResultMeta {
     pub(super) id: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) non_execution_kind: Option<String>,
-}
-
-/// The end of a turn.
-#[derive(Deserialize)]
-pub(super) struct Ending {
-    #[serde(default)]
-    pub(super) is_error: bool,
-    #[serde(default)]
-    pub(super) result: Option<String>,
-    #[serde(default)]
-    pub(super) errors: Vec<String>,
-    #[serde(default)]
-    pub(super) api_error_status: Option<u64>,
-    #[serde(default)]
-    pub(super) terminal_reason: Option<String>,
-    /// The command that was executed instead of asking the model.
-    #[serde(default)]
-    pub(super) local_command: Option<String>,
-    #[serde(default)]
-    pub(super) model_usage_since_last_result: Option<BTreeMap<String, ModelUsage>>,
-    #[serde(default)]
-    usage: Usage,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Usage {
-    input_tokens: u64,
-    output_tokens: u64,
-    cache_creation_input_tokens: u64,
-    cache_read_input_tokens: u64,
-}
-
-/// What a model used.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct ModelUsage {
-    input_tokens: u64,
-    output_tokens: u64,
-    cache_read_input_tokens: u64,
-    cache_creation_input_tokens: u64,
-    #[serde(rename = "costUSD")]
-    cost_usd: f64,
-}
-
-impl ModelUsage {
-    fn read(&self) -> u64 {
-        self.input_tokens + self.cache_read_input_tokens + self.cache_creation_input_tokens
-    }
-}
-
-impl Ending {
-    /// What was used in the turn: by each model where that is told, else all together.
-    pub(super) fn used(&self) -> Vec<(Option<String>, TokenUsage)> {
-        let tokens = |read, written, cost_usd| TokenUsage {
-            prompt_tokens: read,
-            completion_tokens: written,
-            total_tokens: read + written,
-            cost_usd,
-        };
-        if let Some(models) = &self.model_usage_since_last_result {
-            let one = |(model, usage): (&String, &ModelUsage)| {
-                let used = tokens(usage.read(), usage.output_tokens, Some(usage.cost_usd));
-                (Some(model.clone()), used)
-            };
-            return models.iter().map(one).collect();
-        }
-        let Usage { input_tokens, output_tokens, .. } = &self.usage;
-        let cached = self.usage.cache_creation_input_tokens + self.usage.cache_read_input_tokens;
-        let used = tokens(input_tokens + cached, *output_tokens, None);
-        if used.total_tokens == 0 { Vec::new() } else { vec![(None, used)] }
-    }
 }
 
 /// What the program asks us.
 #[derive(Deserialize)]
-#[serde(tag = "subtype", rename_all = "snake_case")]
+#[serde(tag = "subtype", remote = "Self", rename_all = "snake_case")]
 pub(super) enum Request {
     CanUseTool {
         tool_name: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         input: Map<String, Value>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         description: Option<String>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         tool_use_id: Option<String>,
     },
     #[serde(other)]
@@ -276,7 +206,7 @@ pub(super) enum Request {
 pub(super) struct Response {
     pub(super) subtype: String,
     pub(super) request_id: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) error: Option<String>,
 }
 

@@ -65,6 +65,7 @@ pub(super) fn ended(item: Item) -> Option<(String, Ended)> {
         } => {
             let ok = status == "completed" && exit_code.unwrap_or(0) == 0;
             let result = prose::outcome(ok, &aggregated_output.unwrap_or_default());
+            let duration_ms = duration_ms.told();
             (id, outcome(ToolResult { exit_code, duration_ms, ..result }, &status, None))
         }
         Item::FileChange { id, status, .. } => {
@@ -73,7 +74,7 @@ pub(super) fn ended(item: Item) -> Option<(String, Ended)> {
         Item::McpToolCall { id, status, result, error, duration_ms, .. } => {
             let output = result.map(|result| result.text()).unwrap_or_default();
             let result = prose::outcome(status == "completed", &output);
-            let error = error.map(|error| error.message);
+            let (error, duration_ms) = (error.map(|error| error.message), duration_ms.told());
             (id, outcome(ToolResult { duration_ms, ..result }, &status, error))
         }
         Item::WebSearch { id, .. } => (id, outcome(prose::outcome(true, ""), "completed", None)),

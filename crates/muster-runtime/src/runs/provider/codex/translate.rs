@@ -17,10 +17,13 @@ use self::{ending::Limits, hooked::Hooked};
 use super::{
     MUSTER,
     items::{self, Call},
+    say::{
+        Config, Decision, ElicitationAnswer, Initialize, OnThread, SandboxPolicy, StartTurn, Text,
+        Thread,
+    },
     wire::{
-        Config, Decision, Elicitation, ElicitationAnswer, Failure, Initialize, Item, OfItem,
-        OfThread, OfTurn, OnThread, Piece, Planned, Question, Resolved, SandboxPolicy, StartTurn,
-        Text, Thread, Used,
+        Elicitation, Failure, Item, OfItem, OfThread, OfTurn, Piece, Planned, Question, Resolved,
+        Used,
     },
 };
 use crate::runs::{

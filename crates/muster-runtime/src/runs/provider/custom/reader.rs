@@ -3,11 +3,12 @@
 
 use muster_core::run::{
     command::RetryHint,
-    event::LogSource,
+    event::{LogSource, ToolResult},
     id::TurnId,
     provider::{ProviderEvent, ProviderTool},
     turn::{TurnReason, TurnStatus},
 };
+use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     process::{ChildStderr, ChildStdout},
@@ -20,6 +21,7 @@ use crate::runs::{
         lines::{self, LINE_BYTES_MAX, Line},
         stderr::{Gate, Tail},
     },
+    provider::reading,
     provider::{Heard, NO_CAPS, Signal},
 };
 
@@ -63,16 +65,17 @@ impl Reader {
 
     /// Takes one line; the error is the end of reading.
     async fn take(&mut self, line: &[u8]) -> Result<(), Option<(TurnReason, String)>> {
-        if line.iter().all(u8::is_ascii_whitespace) {
+        let line = reading::text(line);
+        if line.trim().is_empty() {
             return Ok(());
         }
-        let Ok(message) = serde_json::from_slice::<Message>(line) else {
-            return self.stray(&String::from_utf8_lossy(line)).await;
+        let Ok(message) = serde_json::from_str::<Message>(&line) else {
+            return self.stray(&line).await;
         };
         let turn = match message.turn_id.as_deref().map(str::parse::<TurnId>) {
             None => None,
             Some(Ok(turn)) => Some(turn),
-            Some(Err(_)) => return self.stray(&String::from_utf8_lossy(line)).await,
+            Some(Err(_)) => return self.stray(&line).await,
         };
         if let Said::Ready { protocol, session_id, resumed, caps } = message.said {
             if protocol.is_some_and(|version| version != PROTOCOL) {
@@ -137,7 +140,7 @@ fn signal(turn: Option<TurnId>, said: Said) -> Option<Signal> {
             ProviderEvent::ToolStarted { id: tool.map(|tool| tool.id).or(tool_id)? }
         }
         Said::Completed { tool_id: id, result, error } => {
-            ProviderEvent::ToolCompleted { id, result, error }
+            ProviderEvent::ToolCompleted { id, result: outcome(result), error }
         }
         Said::Asked { approval_id: id, tool, context, can_modify } => {
             let (tool, can_modify) = (call(tool), can_modify.unwrap_or(true));
@@ -157,6 +160,16 @@ fn signal(turn: Option<TurnId>, said: Said) -> Option<Signal> {
 
 fn call(tool: SaidTool) -> ProviderTool {
     ProviderTool { id: tool.id, name: tool.name, args: tool.args }
+}
+
+/// The outcome of a call; one that is told in another way is shown as it came.
+fn outcome(result: Value) -> ToolResult {
+    if result.is_null() {
+        return ToolResult::default();
+    }
+    let ok = result.get("ok").and_then(Value::as_bool).unwrap_or(false);
+    let odd = |result| ToolResult { ok, output: Some(result), ..ToolResult::default() };
+    serde_json::from_value(result.clone()).unwrap_or_else(|_| odd(result))
 }
 
 /// The reason that a program names, if it is one of a failure.
@@ -193,5 +206,62 @@ pub(crate) async fn drain(
         if signals.send(signal).await.is_err() {
             tracing::trace!("a line of standard error came too late");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_core::run::provider::ProviderEvent;
+    use serde_json::{Value, json};
+    use tokio::sync::mpsc;
+
+    use super::{Gate, Heard, Reader, Signal};
+
+    /// What a line comes to.
+    async fn heard(line: &str) -> Signal {
+        let (signals, mut told) = mpsc::channel(4);
+        let (introduced, gate) = (None, Gate::default());
+        let mut reader = Reader { signals, heard: Heard::now(), introduced, gate };
+        reader.take(line.as_bytes()).await.unwrap();
+        told.try_recv().unwrap()
+    }
+
+    async fn event(line: &Value) -> ProviderEvent {
+        let told = heard(&line.to_string()).await;
+        let Signal::Said { event, .. } = told else { panic!("{told:?}") };
+        event
+    }
+
+    #[tokio::test]
+    async fn runs_jsonl_1_a_number_is_no_name_of_a_message() {
+        for number in 0..20 {
+            let told = event(&json!({"type": number})).await;
+            assert!(matches!(told, ProviderEvent::Log { .. }), "{number}: {told:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn runs_gen_6_half_a_character_does_not_cost_the_end_of_a_turn() {
+        let told = heard(r#"{"type":"message.assistant.final","content":"cut \ud83d"}"#).await;
+        let Signal::Final { content, .. } = told else { panic!("{told:?}") };
+        assert_eq!(content.as_deref(), Some("cut \u{fffd}"));
+    }
+
+    #[tokio::test]
+    async fn runs_prov_6_odd_values_are_passed_over() {
+        let told = heard(r#"{"type":"message.assistant.final","content":5,"status":{}}"#).await;
+        assert!(matches!(told, Signal::Final { content: None, interrupted: false, .. }));
+        let failed = r#"{"type":"turn.failed","message":"no","retryAfterMs":1.5,"retryable":0}"#;
+        assert!(matches!(heard(failed).await, Signal::Failed { detail: Some(_), .. }));
+        let usage = json!({"promptTokens": null, "completionTokens": 2.5, "costUsd": "x"});
+        let told = event(&json!({"type": "telemetry.usage", "usage": usage})).await;
+        let ProviderEvent::Usage { usage, .. } = told else { panic!("{told:?}") };
+        assert_eq!((usage.prompt_tokens, usage.total_tokens, usage.cost_usd), (0, 2, None));
+        let odd = json!({"ok": true, "durationMs": 1.5});
+        let told =
+            event(&json!({"type": "tool.completed", "toolId": "t", "result": odd, "error": 1}))
+                .await;
+        let ProviderEvent::ToolCompleted { result, error: None, .. } = told else { panic!() };
+        assert_eq!((result.ok, result.output), (true, Some(odd)));
     }
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::runs::{
+    provider::reading::{Amount, Count, by_word, items, lenient},
     provider::{NO_CAPS, OfferedTool},
     settings::McpCommand,
     tools::ToolAnswer,
@@ -149,17 +150,17 @@ pub(crate) struct Line {
 
 /// What a program says.
 #[derive(Deserialize)]
-#[serde(tag = "type", rename_all_fields = "camelCase")]
+#[serde(tag = "type", remote = "Self", rename_all_fields = "camelCase")]
 pub(crate) enum Said {
     #[serde(rename = "ready")]
     Ready {
         #[serde(default)]
         protocol: Option<u32>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         session_id: Option<String>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         resumed: Option<bool>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         caps: Option<SaidCaps>,
     },
     #[serde(rename = "session")]
@@ -172,63 +173,67 @@ pub(crate) enum Said {
     Thought { content: String },
     #[serde(rename = "message.assistant.final")]
     Final {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         content: Option<String>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         status: Option<String>,
     },
     #[serde(rename = "turn.failed")]
     Failed {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         reason: Option<String>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         message: Option<String>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         retryable: Option<bool>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         retry_after_ms: Option<u32>,
     },
     #[serde(rename = "tool.call")]
     Call {
         id: String,
         name: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         args: Map<String, Value>,
     },
     #[serde(rename = "tool.proposed")]
     Proposed { tool: SaidTool },
     #[serde(rename = "tool.started")]
     Started {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         tool: Option<SaidTool>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         tool_id: Option<String>,
     },
     #[serde(rename = "tool.completed")]
     Completed {
         tool_id: String,
         #[serde(default)]
-        result: ToolResult,
-        #[serde(default)]
+        result: Value,
+        #[serde(default, deserialize_with = "lenient")]
         error: Option<ToolError>,
     },
     #[serde(rename = "approval.requested")]
     Asked {
         approval_id: String,
         tool: SaidTool,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         context: Option<String>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         can_modify: Option<bool>,
     },
     #[serde(rename = "approval.withdrawn")]
     Withdrawn { approval_id: String },
     #[serde(rename = "plan")]
-    Plan { items: Vec<SaidItem> },
+    Plan {
+        #[serde(deserialize_with = "items")]
+        items: Vec<SaidItem>,
+    },
     #[serde(rename = "telemetry.usage")]
     Usage {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         model: Option<String>,
+        #[serde(deserialize_with = "lenient")]
         usage: SaidUsage,
     },
     #[serde(rename = "node.progress")]
@@ -241,12 +246,14 @@ pub(crate) enum Said {
     Unknown,
 }
 
+by_word!(Said => "type");
+
 /// A call as a program names it.
 #[derive(Deserialize)]
 pub(crate) struct SaidTool {
     pub(crate) id: String,
     pub(crate) name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(crate) args: Map<String, Value>,
 }
 
@@ -254,7 +261,7 @@ pub(crate) struct SaidTool {
 #[derive(Deserialize)]
 pub(crate) struct SaidItem {
     title: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     status: Option<String>,
 }
 
@@ -276,11 +283,11 @@ impl SaidItem {
 #[derive(Default)]
 pub(crate) struct SaidUsage {
     #[serde(alias = "inputTokens")]
-    prompt_tokens: u64,
+    prompt_tokens: Count,
     #[serde(alias = "outputTokens")]
-    completion_tokens: u64,
-    total_tokens: Option<u64>,
-    cost_usd: Option<f64>,
+    completion_tokens: Count,
+    total_tokens: Count,
+    cost_usd: Amount,
 }
 
 impl SaidUsage {
@@ -288,10 +295,10 @@ impl SaidUsage {
     pub(crate) fn tokens(&self) -> TokenUsage {
         let sum = self.prompt_tokens + self.completion_tokens;
         TokenUsage {
-            prompt_tokens: self.prompt_tokens,
-            completion_tokens: self.completion_tokens,
-            total_tokens: self.total_tokens.unwrap_or(sum),
-            cost_usd: self.cost_usd,
+            prompt_tokens: self.prompt_tokens.number(),
+            completion_tokens: self.completion_tokens.number(),
+            total_tokens: self.total_tokens.told().unwrap_or(sum.number()),
+            cost_usd: self.cost_usd.0,
         }
     }
 }

@@ -223,3 +223,37 @@ fn unknown_messages_are_counted_and_unknown_requests_declined() {
     let told = agent.hear(&answer(&asked, "session/prompt", &json!({"stopReason": "refusal"})));
     assert!(matches!(events(told)[..], [ProviderEvent::TurnEnded(Outcome::Failed { .. })]));
 }
+
+#[test]
+fn runs_prov_6_an_odd_value_does_not_cost_the_end_of_a_turn() {
+    for odd in [
+        json!({"usage": null, "_meta": null}),
+        json!({"usage": {"totalTokens": null, "inputTokens": 1.5}}),
+        json!({"_meta": {"quota": {"token_count": {"input_tokens": null}}}}),
+        json!({"_meta": {"quota": 5}}),
+    ] {
+        let mut agent = open(Gated);
+        let asked = agent.ask(prompt("go"));
+        let mut result = odd.clone();
+        result["stopReason"] = json!("end_turn");
+        let told = events(agent.hear(&answer(&asked, "session/prompt", &result)));
+        assert_eq!(told.last(), Some(&ProviderEvent::TurnEnded(Outcome::Completed)), "{odd}");
+    }
+}
+
+#[test]
+fn runs_prov_6_an_odd_part_does_not_cost_the_end_of_a_call() {
+    let mut agent = open(Skip);
+    agent.ask(prompt("go"));
+    let text = json!({"type": "content", "content": {"type": "text", "text": "done"}});
+    let odd = json!([{"type": 0, "content": {}}, {"type": "diff", "path": null}, text]);
+    let told = agent.hear(&update(&json!({"sessionUpdate": "tool_call_update",
+        "toolCallId": "1", "title": 5, "kind": [], "status": "completed", "content": odd})));
+    let told = events(told);
+    let Some(ProviderEvent::ToolCompleted { result, .. }) = told.last() else { panic!("{told:?}") };
+    assert_eq!(result.output, Some(json!("done")));
+    for number in 0..8 {
+        let told = update(&json!({"sessionUpdate": number, "content": {}, "entries": []}));
+        assert_eq!(agent.hear(&told), [Move::Unknown]);
+    }
+}

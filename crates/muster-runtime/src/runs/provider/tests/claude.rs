@@ -227,3 +227,50 @@ fn runs_turn_7_a_limit_says_when_there_is_room_again() {
     assert_eq!((told("allowed"), told("allowed_warning")), (Vec::new(), Vec::new()));
     assert_eq!(claude.hear(r#"{"type":"rate_limit_event"}"#), []);
 }
+
+#[test]
+fn runs_prov_6_an_odd_value_does_not_cost_the_end_of_a_turn() {
+    for odd in [
+        json!({"usage": null, "total_cost_usd": null}),
+        json!({"usage": {"input_tokens": null, "output_tokens": 3}}),
+        json!({"usage": {"input_tokens": 1.5, "output_tokens": -1}}),
+        json!({"errors": null, "result": 5, "terminal_reason": [], "api_error_status": "x"}),
+        json!({"is_error": null, "local_command": 1}),
+        json!({"model_usage_since_last_result": {"m": {"inputTokens": null, "costUSD": null}}}),
+        json!({"model_usage_since_last_result": {"m": null}}),
+    ] {
+        let mut claude = open(Gated);
+        claude.ask(prompt("go"));
+        let mut line = odd.clone();
+        line["type"] = json!("result");
+        let told = events(claude.hear(&line.to_string()));
+        assert_eq!(told.last(), Some(&ProviderEvent::TurnEnded(Outcome::Completed)), "{odd}");
+    }
+}
+
+#[test]
+fn runs_prov_6_an_odd_part_of_a_message_does_not_cost_the_others() {
+    let mut claude = open(Skip);
+    claude.ask(prompt("go"));
+    let call = json!({"type": "tool_use", "id": "t", "name": "Bash", "input": null});
+    let content = json!([{"type": "text", "text": null}, {"type": 0, "text": "x"}, 7, call]);
+    let line = json!({"type": "assistant", "message": {"content": content}});
+    assert_eq!(events(claude.hear(&line.to_string())).len(), 2);
+    let parts = json!([{"type": "text", "text": null}, {"type": "text", "text": "done"}]);
+    let result = json!({"type": "tool_result", "tool_use_id": "t", "content": parts,
+        "is_error": null});
+    let line = json!({"type": "user", "message": {"content": [result]}, "tool_result_meta": null});
+    let told = events(claude.hear(&line.to_string()));
+    let [ProviderEvent::ToolCompleted { result, .. }] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((result.ok, result.output.as_ref()), (true, Some(&json!("\ndone"))));
+}
+
+#[test]
+fn a_number_is_no_name_of_a_message() {
+    let mut claude = open(Gated);
+    claude.ask(prompt("go"));
+    for number in 0..20 {
+        let line = json!({"type": number, "is_error": false, "response": {}, "message": {}});
+        assert_eq!(claude.hear(&line.to_string()), [Move::Unknown]);
+    }
+}

@@ -251,3 +251,27 @@ fn runs_turn_7_limits_that_are_used_up_say_when_there_is_room_again() {
     let (reason, detail) = (TurnReason::RateLimited, Some("exceeded retry limit".to_owned()));
     assert_eq!(ended, Some(ProviderEvent::TurnEnded(Outcome::Failed { reason, detail })));
 }
+
+#[test]
+fn runs_prov_6_an_odd_value_does_not_cost_the_end_of_a_turn_or_of_a_call() {
+    let mut codex = open(Skip);
+    begin(&mut *codex);
+    let item = |status: &str| {
+        json!({"item": {"type": "commandExecution", "id": "c", "command": "ls", "status": status,
+            "exitCode": null, "durationMs": 1.5, "aggregatedOutput": 5, "processId": 3}})
+    };
+    codex.hear(&notice("item/started", &item("inProgress")));
+    let told = events(codex.hear(&notice("item/completed", &item("completed"))));
+    let [ProviderEvent::ToolCompleted { result, .. }] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((result.ok, result.duration_ms), (true, Some(1)));
+    let used = json!({"tokenUsage": {"last": {"totalTokens": null, "inputTokens": 2.5}}});
+    let told = events(codex.hear(&notice("thread/tokenUsage/updated", &used)));
+    assert!(matches!(&told[..], [ProviderEvent::Usage { usage, .. }] if usage.prompt_tokens == 2));
+    for number in 0..9 {
+        let odd = json!({"item": {"type": number, "id": "x", "command": "ls"}});
+        assert_eq!(codex.hear(&notice("item/started", &odd)), [Move::Unknown]);
+    }
+    let turn = json!({"turn": {"id": null, "status": "completed", "error": {"message": null}}});
+    let told = events(codex.hear(&notice("turn/completed", &turn)));
+    assert_eq!(told.last(), Some(&ProviderEvent::TurnEnded(Outcome::Completed)));
+}

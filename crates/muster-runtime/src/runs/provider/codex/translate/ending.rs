@@ -5,10 +5,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    super::wire::{OnThread, Turn},
+    super::{say::OnThread, wire::Turn},
     Asked, Codex,
 };
-use crate::runs::provider::agent::{Move, prose, tell};
+use crate::runs::{
+    provider::agent::{Move, prose, tell},
+    provider::reading::{Amount, Count, lenient},
+};
 
 /// The share of a limit that nothing is left of, in percent.
 const USED_UP: f64 = 100.0;
@@ -17,30 +20,33 @@ const USED_UP: f64 = 100.0;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Limits {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     rate_limits: Windows,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Windows {
+    #[serde(deserialize_with = "lenient")]
     primary: Option<Window>,
+    #[serde(deserialize_with = "lenient")]
     secondary: Option<Window>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct Window {
-    used_percent: f64,
-    resets_at: Option<u64>,
+    used_percent: Amount,
+    resets_at: Count,
 }
 
 impl Limits {
     /// When nothing that is used up is left, in seconds since 1970.
     pub(super) fn resets_at(self) -> Option<u64> {
         let windows = [self.rate_limits.primary, self.rate_limits.secondary];
-        let used_up = windows.into_iter().flatten().filter(|one| one.used_percent >= USED_UP);
-        used_up.filter_map(|window| window.resets_at).max()
+        let is_used_up = |one: &Window| one.used_percent.0.is_some_and(|used| used >= USED_UP);
+        let used_up = windows.into_iter().flatten().filter(is_used_up);
+        used_up.filter_map(|window| window.resets_at.told()).max()
     }
 }
 
