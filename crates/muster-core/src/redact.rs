@@ -1,12 +1,17 @@
 //! Replaces secrets in text before it is stored, and again before it is shown (TASKS-RED).
 //!
 //! An append-only log cannot forget, so this runs first. Only whole shapes match: a word such as
-//! `token` or `bearer` alone never does.
+//! `token` or `bearer` alone never does. What comes piece by piece is held back where it could be
+//! the beginning of a secret ([`Stream`]).
+
+mod stream;
 
 use std::sync::LazyLock;
 
 use memchr::{memchr_iter, memchr2_iter, memmem::Finder};
 use serde_json::{Map, Value};
+
+pub use stream::{Stream, seam};
 
 /// What stands in place of a secret.
 pub const REDACTED: &str = "<redacted>";
@@ -16,11 +21,15 @@ pub const NAMES: [&str; 5] =
     ["workspace", "qualified_id", "task_qualified_id", "plan_qualified_id", "session_id"];
 
 const GITHUB_PREFIXES: [&str; 5] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"];
+const GITHUB_FINE_PREFIX: &str = "github_pat_";
+const OPENAI_PREFIX: &str = "sk-";
+const BEARER: &str = "bearer";
 const AWS_PREFIXES: [&str; 2] = ["AKIA", "ASIA"];
 const BODY_CHARS_MIN: usize = 16;
 const AWS_BODY_CHARS: usize = 16;
 const OPAQUE_RUN_CHARS_MIN: usize = 12;
 const BEARER_CHARS_MIN_WITHOUT_DIGIT: usize = 24;
+const PEM_DASHES: &str = "-----";
 const PEM_BEGIN: &str = "-----BEGIN ";
 const PEM_KEY: &str = "PRIVATE KEY-----";
 const PEM_END: &str = "-----END ";
@@ -31,7 +40,7 @@ pub fn text(text: &str) -> Option<String> {
     let mut copied = 0;
     let mut at = 0;
     while at < text.len() {
-        match secret_at(text, at) {
+        match look(text, at).secret {
             Some((start, end)) => {
                 clean.push_str(&text[copied..start]);
                 clean.push_str(REDACTED);
@@ -50,7 +59,7 @@ pub fn text(text: &str) -> Option<String> {
 
 /// How some secrets begin.
 static BEGINNINGS: LazyLock<[Finder<'static>; 2]> =
-    LazyLock::new(|| ["sk-", PEM_BEGIN].map(Finder::new));
+    LazyLock::new(|| [OPENAI_PREFIX, PEM_BEGIN].map(Finder::new));
 /// How all of [`AWS_PREFIXES`] end.
 static AWS_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("IA"));
 
@@ -136,15 +145,32 @@ fn next_start(text: &str, at: usize) -> usize {
     bytes.len()
 }
 
-/// The secret that starts at this byte, as a range; for `Bearer` only the token behind it.
-fn secret_at(text: &str, at: usize) -> Option<(usize, usize)> {
-    let rest = text.get(at..)?;
-    let length =
-        github(rest).or_else(|| openai(rest)).or_else(|| aws(rest)).or_else(|| private_key(rest));
-    if let Some(length) = length {
-        return Some((at, at + length));
+/// What a place in a text looks like.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct Look {
+    /// The secret that begins there, as a range; for `Bearer` only the token behind it.
+    secret: Option<(usize, usize)>,
+    /// Whether that could change with text that follows: there could be one, a longer one or none.
+    open: bool,
+}
+
+impl Look {
+    const OPEN: Self = Self { secret: None, open: true };
+    const CLOSED: Self = Self { secret: None, open: false };
+
+    /// A secret, or none, of this range; open when the text ends with it.
+    fn of(is_secret: bool, (start, end): (usize, usize), rest: &str) -> Self {
+        Self { secret: is_secret.then_some((start, end)), open: end == rest.len() }
     }
-    bearer(rest).map(|(start, end)| (at + start, at + end))
+}
+
+/// What the text looks like at this byte.
+fn look(text: &str, at: usize) -> Look {
+    let Some(rest) = text.get(at..) else { return Look::CLOSED };
+    let shapes = [github, openai, aws, private_key, bearer];
+    let found = shapes.map(|shape| shape(rest)).into_iter().find(|look| *look != Look::CLOSED);
+    let Look { secret, open } = found.unwrap_or_default();
+    Look { secret: secret.map(|(start, end)| (at + start, at + end)), open }
 }
 
 fn is_word(byte: u8) -> bool {
@@ -156,18 +182,41 @@ fn run(text: &str, belongs: impl Fn(u8) -> bool) -> usize {
     text.bytes().take_while(|byte| belongs(*byte)).count()
 }
 
-fn github(rest: &str) -> Option<usize> {
-    if let Some(body) = rest.strip_prefix("github_pat_") {
-        let length = run(body, is_word);
-        return (length >= BODY_CHARS_MIN).then_some("github_pat_".len() + length);
+/// What is behind a beginning; else whether the text ends within it.
+fn behind<'a>(rest: &'a str, beginning: &str) -> Result<&'a str, Look> {
+    match rest.strip_prefix(beginning) {
+        Some(body) => Ok(body),
+        None if beginning.starts_with(rest) => Err(Look::OPEN),
+        None => Err(Look::CLOSED),
     }
-    let body = GITHUB_PREFIXES.iter().find_map(|prefix| rest.strip_prefix(prefix))?;
-    let length = run(body, |byte| byte.is_ascii_alphanumeric());
-    (length >= BODY_CHARS_MIN).then_some(4 + length)
 }
 
-fn openai(rest: &str) -> Option<usize> {
-    let body = rest.strip_prefix("sk-")?;
+/// The same for the first of several beginnings that fits.
+fn behind_any<'a>(rest: &'a str, beginnings: &[&str]) -> Result<&'a str, Look> {
+    let tried = beginnings.iter().map(|beginning| behind(rest, beginning));
+    tried
+        .reduce(|best, next| if best == Err(Look::CLOSED) { next } else { best })
+        .unwrap_or(Err(Look::CLOSED))
+}
+
+fn github(rest: &str) -> Look {
+    let (body, length) = match behind(rest, GITHUB_FINE_PREFIX) {
+        Ok(body) => (body, run(body, is_word)),
+        Err(Look::OPEN) => return Look::OPEN,
+        Err(_) => match behind_any(rest, &GITHUB_PREFIXES) {
+            Ok(body) => (body, run(body, |byte| byte.is_ascii_alphanumeric())),
+            Err(look) => return look,
+        },
+    };
+    let end = rest.len() - body.len() + length;
+    Look::of(length >= BODY_CHARS_MIN, (0, end), rest)
+}
+
+fn openai(rest: &str) -> Look {
+    let body = match behind(rest, OPENAI_PREFIX) {
+        Ok(body) => body,
+        Err(look) => return look,
+    };
     let length = run(body, |byte| is_word(byte) || byte == b'-');
     let opaque = |run: &str| {
         run.len() >= OPAQUE_RUN_CHARS_MIN
@@ -175,43 +224,58 @@ fn openai(rest: &str) -> Option<usize> {
             && run.bytes().any(|byte| byte.is_ascii_alphabetic())
     };
     let has_opaque_run = body[..length].split(['-', '_']).any(opaque);
-    (length >= BODY_CHARS_MIN && has_opaque_run).then_some(3 + length)
+    let is_secret = length >= BODY_CHARS_MIN && has_opaque_run;
+    Look::of(is_secret, (0, OPENAI_PREFIX.len() + length), rest)
 }
 
-fn aws(rest: &str) -> Option<usize> {
-    let body = AWS_PREFIXES.iter().find_map(|prefix| rest.strip_prefix(prefix))?;
+fn aws(rest: &str) -> Look {
+    let body = match behind_any(rest, &AWS_PREFIXES) {
+        Ok(body) => body,
+        Err(look) => return look,
+    };
     let length = run(body, |byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
     let follows = body.as_bytes().get(length).is_some_and(u8::is_ascii_alphanumeric);
-    (length == AWS_BODY_CHARS && !follows).then_some(4 + length)
+    if follows || length > AWS_BODY_CHARS {
+        return Look::CLOSED;
+    }
+    let end = rest.len() - body.len() + length;
+    Look::of(length == AWS_BODY_CHARS, (0, end), rest)
 }
 
-fn bearer(rest: &str) -> Option<(usize, usize)> {
-    let word = rest.get(..6)?;
-    if !word.eq_ignore_ascii_case("bearer") {
-        return None;
+fn bearer(rest: &str) -> Look {
+    let word = &rest.as_bytes()[..rest.len().min(BEARER.len())];
+    if !word.eq_ignore_ascii_case(&BEARER.as_bytes()[..word.len()]) {
+        return Look::CLOSED;
     }
-    let blanks = run(&rest[6..], |byte| byte == b' ' || byte == b'\t');
-    let start = 6 + blanks;
+    let Some(behind) = rest.get(BEARER.len()..) else { return Look::OPEN };
+    let blanks = run(behind, |byte| byte == b' ' || byte == b'\t');
+    let start = BEARER.len() + blanks;
     let token = &rest[start..];
+    if blanks == 0 {
+        return Look { secret: None, open: token.is_empty() };
+    }
     let length = run(token, |byte| byte.is_ascii_alphanumeric() || b"._~+/=-".contains(&byte));
     let has_digit = token[..length].bytes().any(|byte| byte.is_ascii_digit());
     let long_enough =
         length >= BEARER_CHARS_MIN_WITHOUT_DIGIT || (length >= BODY_CHARS_MIN && has_digit);
-    (blanks > 0 && long_enough).then_some((start, start + length))
+    Look::of(long_enough, (start, start + length), rest)
 }
 
-fn private_key(rest: &str) -> Option<usize> {
-    let header = rest.strip_prefix(PEM_BEGIN)?;
-    let label = header.find("-----")?;
-    if !header[..label + 5].ends_with(PEM_KEY) || header[..label].contains('\n') {
-        return None;
-    }
-    let body = PEM_BEGIN.len() + label + 5;
-    let Some(end) = rest[body..].find(PEM_END).map(|at| body + at + PEM_END.len()) else {
-        return Some(rest.len());
+fn private_key(rest: &str) -> Look {
+    let header = match behind(rest, PEM_BEGIN) {
+        Ok(header) => header,
+        Err(look) => return look,
     };
-    let closed = rest[end..].find("-----").map_or(rest.len(), |at| end + at + 5);
-    Some(closed)
+    let Some(label) = header.find(PEM_DASHES) else {
+        return Look { secret: None, open: !header.contains('\n') };
+    };
+    if !header[..label + PEM_DASHES.len()].ends_with(PEM_KEY) || header[..label].contains('\n') {
+        return Look::CLOSED;
+    }
+    let body = PEM_BEGIN.len() + label + PEM_DASHES.len();
+    let end = rest[body..].find(PEM_END).map(|at| body + at + PEM_END.len());
+    let closed = end.and_then(|end| Some(end + rest[end..].find(PEM_DASHES)? + PEM_DASHES.len()));
+    Look { secret: Some((0, closed.unwrap_or(rest.len()))), open: closed.is_none() }
 }
 
 #[cfg(test)]

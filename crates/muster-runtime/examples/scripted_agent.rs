@@ -1,6 +1,6 @@
 //! An agent without a model, for tests: it does what its input says, step by step.
 //!
-//! Steps are separated by `;`: `say TEXT`, `think TEXT`, `sleep MS`, `tool NAME JSON`,
+//! Steps are separated by `;`: `say TEXT`, `bit TEXT`, `think TEXT`, `sleep MS`, `tool NAME JSON`,
 //! `own NAME JSON`, `bulk BYTES`, `ask NAME JSON`, `usage IN OUT`, `session ID`, `flood BYTES`,
 //! `long BYTES`, `errors BYTES`, `garbage`, `stderr TEXT`, `run COMMAND`, `child`, `plan A,B`,
 //! `deaf`, `hang`, `exit CODE`, `fail REASON [never|MS]`, `late MS TEXT`, `final TEXT`. Anything
@@ -109,6 +109,7 @@ impl Agent {
         let number = || rest.parse::<u64>().unwrap_or(0);
         match name {
             "say" => self.say("message.assistant.delta", json!({"delta": format!("{rest} ")})),
+            "bit" => self.say("message.assistant.delta", json!({"delta": rest})),
             "think" => self.say("message.assistant.thinking.delta", json!({"delta": rest})),
             "sleep" => return self.sleep(number()),
             "tool" => return self.tool(rest),

@@ -7,9 +7,10 @@
 use super::{
     Command, Event, Fact, Runs,
     edge::{Actor, ActorKind},
-    event::{LogSource, NodeLogged, NodePatched, NodeProgressed, RunChange, RunPatched},
+    event::{Delta, LogSource, NodeLogged, NodePatched, NodeProgressed, RunChange, RunPatched},
     evolve,
     id::{Mint, NodeId, TurnId},
+    limits,
     lookup::{self, Found},
     moment::Moment,
     node::{Node, NodePatch},
@@ -89,19 +90,37 @@ impl Story {
     }
 
     fn record(&mut self, event: Event) -> Found<()> {
-        let place = (event.node_id, event.turn_id);
+        let (node, turn) = (event.node_id, event.turn_id);
         let (event, redacted) = without_secrets(event);
         self.append(event)?;
-        // Once for each thing that is asked for, however many texts of it held the same secret.
-        match place {
-            (Some(node_id), turn_id) if redacted && !std::mem::replace(&mut self.noted, true) => {
-                let line = "SECRET_REDACTED: what looks like a secret was replaced".to_owned();
-                let logged = NodeLogged { source: LogSource::Runtime, line, suppressed: None };
-                let fact = Fact::NodeLogged(logged);
-                self.append(Event { node_id: Some(node_id), turn_id, by: None, fact })
-            }
-            (_, _) => Ok(()),
+        if redacted { self.note_secret(node, turn) } else { Ok(()) }
+    }
+
+    /// Tells a long text of a node as facts of a bounded size. What is a secret is replaced before
+    /// it is cut.
+    pub(super) fn tell_pieces(
+        &mut self,
+        node: NodeId,
+        text: &str,
+        fact: impl Fn(Delta) -> Fact,
+    ) -> Found<()> {
+        let clean = redact::text(text);
+        for piece in pieces(clean.as_deref().unwrap_or(text)) {
+            self.tell_of(node, fact(Delta { delta: piece.to_owned() }))?;
         }
+        if clean.is_some() { self.note_secret(Some(node), self.turn) } else { Ok(()) }
+    }
+
+    /// Tells that a secret was replaced, once for each thing that is asked for, however many texts
+    /// of it held the same one.
+    fn note_secret(&mut self, node_id: Option<NodeId>, turn_id: Option<TurnId>) -> Found<()> {
+        if node_id.is_none() || std::mem::replace(&mut self.noted, true) {
+            return Ok(());
+        }
+        let line = "SECRET_REDACTED: what looks like a secret was replaced".to_owned();
+        let fact =
+            Fact::NodeLogged(NodeLogged { source: LogSource::Runtime, line, suppressed: None });
+        self.append(Event { node_id, turn_id, by: None, fact })
     }
 
     fn append(&mut self, event: Event) -> Found<()> {
@@ -177,6 +196,16 @@ impl Story {
     pub(super) fn end(self) -> Vec<Event> {
         self.events
     }
+}
+
+/// Cuts a text into pieces of at most so many bytes, at characters.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (piece, behind) = rest.split_at(redact::seam(rest, limits::DELTA_BYTES_MAX));
+        rest = behind;
+        (!piece.is_empty()).then_some(piece)
+    })
 }
 
 /// The event with every secret replaced, and whether there was one (RUNS-SEC-6): a log cannot

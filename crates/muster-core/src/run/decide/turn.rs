@@ -5,8 +5,8 @@ use crate::run::{
     Fact, Rejection,
     command::{BeginTurn, FailStart},
     event::{
-        Delta, LogSource, NodeLogged, ThoughtFinished, TurnEnded, TurnEnding, TurnMoved,
-        TurnStarted, TurnStep, UsageReported,
+        LogSource, NodeLogged, ThoughtFinished, TurnEnded, TurnEnding, TurnMoved, TurnStarted,
+        TurnStep, UsageReported,
     },
     id::{NodeId, TurnId},
     inbox::Item,
@@ -235,9 +235,9 @@ pub(super) fn report(story: &mut Story, id: TurnId, event: &ProviderEvent) -> Fo
             }
         }),
         ProviderEvent::Delta { text } => stream(story, &turn, text),
-        ProviderEvent::ThoughtDelta { text } => pieces(text).try_for_each(|piece| {
-            story.tell_of(node, Fact::ThoughtStreamed(Delta { delta: piece.to_owned() }))
-        }),
+        ProviderEvent::ThoughtDelta { text } => {
+            story.tell_pieces(node, text, Fact::ThoughtStreamed)
+        }
         ProviderEvent::Thought { text } => {
             let fact = Fact::ThoughtFinished(ThoughtFinished { content: text.clone() });
             story.tell_of(node, fact)
@@ -284,27 +284,13 @@ fn ended(story: &mut Story, id: TurnId, outcome: &Outcome) -> Found<()> {
 /// Text as events of a bounded size (RUNS-EV-7).
 fn stream(story: &mut Story, turn: &Turn, text: &str) -> Found<()> {
     let now = story.now();
-    for piece in pieces(text) {
-        let fact = Fact::TextStreamed(Delta { delta: piece.to_owned() });
-        story.tell_of(turn.node_id, fact)?;
-    }
+    story.tell_pieces(turn.node_id, text, Fact::TextStreamed)?;
     if story.node(turn.node_id)?.connection.streaming {
         return Ok(());
     }
     story.change_node(turn.node_id, |node| {
         node.connection.streaming = true;
         node.connection.last_output_at = Some(now);
-    })
-}
-
-/// Cuts a text into pieces of at most so many bytes, at characters.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let end = rest.floor_char_boundary(limits::DELTA_BYTES_MAX);
-        let (piece, behind) = rest.split_at(end);
-        rest = behind;
-        (!piece.is_empty()).then_some(piece)
     })
 }
 

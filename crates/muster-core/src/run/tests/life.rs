@@ -3,7 +3,9 @@
 use super::*;
 use crate::run::{
     command::SettingsPatch,
-    event::{PhaseChanged, TYPES},
+    event::{Delta, PhaseChanged, TYPES},
+    limits,
+    provider::ProviderEvent,
     record::{GlobalMode, Mode, PhaseReason, StatusCode},
 };
 
@@ -323,4 +325,23 @@ fn runs_sec_6_secrets_never_reach_the_log() {
         .collect();
     assert_eq!(notes.len(), 1, "it is told once");
     assert!(notes[0].contains("SECRET_REDACTED") && notes[0].contains(&node.to_string()));
+}
+
+#[test]
+fn runs_sec_6_and_ev_7_a_secret_is_replaced_before_a_long_text_is_cut() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    room.say(node, "go");
+    let turn = room.begin(node);
+    let before = room.log.len();
+    let around = "x ".repeat(limits::DELTA_BYTES_MAX / 2 - 5);
+    let text = format!("{around}ghp_abcdefghijklmnop0123 {around}");
+    room.runtime(Ask::Report { turn, event: ProviderEvent::Delta { text } });
+    let mut told = String::new();
+    for recorded in &room.log[before..] {
+        if let Fact::TextStreamed(Delta { delta }) = &recorded.event.fact {
+            told.push_str(delta);
+        }
+    }
+    assert_eq!(told, format!("{around}<redacted> {around}"));
 }

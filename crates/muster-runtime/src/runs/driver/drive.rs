@@ -5,14 +5,17 @@ use std::{
     time::Duration,
 };
 
-use muster_core::run::{
-    Ask,
-    command::RetryHint,
-    id::{ApprovalId, ToolId, TurnId},
-    node::PermissionsMode,
-    provider::ProviderEvent,
-    settings::RunSettings,
-    turn::TurnReason,
+use muster_core::{
+    redact::Stream,
+    run::{
+        Ask,
+        command::RetryHint,
+        id::{ApprovalId, ToolId, TurnId},
+        node::PermissionsMode,
+        provider::ProviderEvent,
+        settings::RunSettings,
+        turn::TurnReason,
+    },
 };
 use tokio::time::Instant;
 
@@ -25,6 +28,24 @@ const KEPT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Bytes of waiting text that are told at once.
 const FLUSH_BYTES: usize = 4_096;
 
+/// How much is told of a text that comes piece by piece.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// What is known to be no secret, or a whole one (RUNS-SEC-6).
+    Settled,
+    /// Everything: the message is over.
+    All,
+}
+
+impl Extent {
+    fn of(self, stream: &mut Stream) -> Vec<String> {
+        match self {
+            Self::Settled => stream.settled(),
+            Self::All => stream.rest(),
+        }
+    }
+}
+
 /// What was said in a turn.
 #[derive(Default)]
 pub(super) struct Said {
@@ -34,8 +55,8 @@ pub(super) struct Said {
     spill: String,
     /// Bytes that are not kept.
     lost: u64,
-    /// Bytes at the end of the text that are not told yet.
-    waiting: usize,
+    /// The end of the text, as far as it is not told yet.
+    stream: Stream,
     since: Option<Instant>,
 }
 
@@ -54,12 +75,12 @@ impl Said {
         let fits = if self.spill.is_empty() { piece.floor_char_boundary(room) } else { 0 };
         let (told, kept) = piece.split_at(fits);
         self.text.push_str(told);
-        self.waiting += told.len();
+        self.stream.add(told);
         let room = KEPT_BYTES_MAX.saturating_sub(self.text.len() + self.spill.len());
         let (kept, lost) = kept.split_at(kept.floor_char_boundary(room));
         self.spill.push_str(kept);
         self.lost += lost.len() as u64;
-        if self.waiting > 0 {
+        if !told.is_empty() {
             self.since.get_or_insert_with(Instant::now);
         }
     }
@@ -72,18 +93,17 @@ impl Said {
         if repeats {
             self.text.clear();
             self.add(content);
-            self.waiting = 0;
+            self.stream = Stream::default();
         } else if !said.ends_with(content.trim()) {
             self.add("\n\n");
             self.add(content);
         }
     }
 
-    /// Takes what waits to be told.
-    fn take(&mut self) -> Option<String> {
+    /// Takes what can be told.
+    fn take(&mut self, extent: Extent) -> Vec<String> {
         self.since = None;
-        let from = self.text.len() - std::mem::take(&mut self.waiting);
-        (from < self.text.len()).then(|| self.text[from..].to_owned())
+        extent.of(&mut self.stream)
     }
 
     /// All that was said.
@@ -103,6 +123,8 @@ impl Said {
 pub(super) struct Drive {
     pub(super) turn: TurnId,
     pub(super) said: Said,
+    /// What was thought, as far as it is not told yet.
+    pub(super) thought: Stream,
     /// Whether the provider has the prompt.
     pub(super) sent: bool,
     /// Whether the provider said that it is over.
@@ -136,6 +158,7 @@ impl Drive {
         Self {
             turn,
             said: Said::default(),
+            thought: Stream::default(),
             sent: false,
             ended: false,
             stopping: None,
@@ -191,7 +214,7 @@ impl Driver {
         }
         let flush = Duration::from_millis(self.shared.settings.delta_flush_ms.into());
         if drive.said.since.is_some_and(|since| since + flush <= now) {
-            self.flush().await;
+            self.tell(Extent::Settled).await;
         }
         self.check_silence(now).await;
     }
@@ -223,17 +246,41 @@ impl Driver {
     pub(super) async fn add(&mut self, text: &str) {
         let Some(drive) = self.turn.as_mut() else { return };
         drive.said.add(text);
-        if drive.said.waiting >= FLUSH_BYTES {
-            self.flush().await;
+        if drive.said.stream.waiting() >= FLUSH_BYTES {
+            self.tell(Extent::Settled).await;
         }
     }
 
-    /// Tells the text that waits, before anything else of the turn is told (RUNS-EV-7).
-    pub(super) async fn flush(&mut self) {
+    /// Adds to what is thought, and tells it.
+    pub(super) async fn think(&mut self, turn: TurnId, text: &str) {
+        self.tell(Extent::Settled).await;
         let Some(drive) = self.turn.as_mut() else { return };
-        let turn = drive.turn;
-        if let Some(text) = drive.said.take() {
+        drive.thought.add(text);
+        let thoughts = drive.thought.settled();
+        self.tell_thoughts(turn, thoughts).await;
+    }
+
+    /// Tells all that waits, before anything else of the turn is told (RUNS-EV-7).
+    pub(super) async fn flush(&mut self) {
+        self.tell(Extent::All).await;
+    }
+
+    /// Tells the text that waits.
+    pub(super) async fn tell(&mut self, extent: Extent) {
+        let Some(drive) = self.turn.as_mut() else { return };
+        let (turn, texts) = (drive.turn, drive.said.take(extent));
+        // Whoever speaks, or does something else, has thought.
+        let spoke = extent == Extent::All || !texts.is_empty();
+        let thoughts = if spoke { drive.thought.rest() } else { Vec::new() };
+        self.tell_thoughts(turn, thoughts).await;
+        for text in texts {
             self.report(Ask::Report { turn, event: ProviderEvent::Delta { text } }).await;
+        }
+    }
+
+    async fn tell_thoughts(&self, turn: TurnId, thoughts: Vec<String>) {
+        for text in thoughts {
+            self.report(Ask::Report { turn, event: ProviderEvent::ThoughtDelta { text } }).await;
         }
     }
 }

@@ -19,7 +19,7 @@ use muster_core::{
 };
 use tokio::time::Instant;
 
-use super::Driver;
+use super::{Driver, drive::Extent};
 use crate::runs::{
     provider::{Signal, Verdict},
     shared::RunEvents,
@@ -108,15 +108,19 @@ impl Driver {
                 let events = self.report(Ask::Report { turn, event }).await;
                 self.note(&events);
             }
+            ProviderEvent::ThoughtDelta { text } => self.think(turn, &text).await,
+            // These come in the middle of a message.
             event @ (ProviderEvent::SessionStarted { .. }
-            | ProviderEvent::ThoughtDelta { .. }
-            | ProviderEvent::Thought { .. }
-            | ProviderEvent::ToolProposed(_)
-            | ProviderEvent::ApprovalWithdrawn { .. }
-            | ProviderEvent::ToolStarted { .. }
             | ProviderEvent::Usage { .. }
             | ProviderEvent::Progress { .. }
             | ProviderEvent::Log { .. }) => {
+                self.tell(Extent::Settled).await;
+                self.report(Ask::Report { turn, event }).await;
+            }
+            event @ (ProviderEvent::Thought { .. }
+            | ProviderEvent::ToolProposed(_)
+            | ProviderEvent::ApprovalWithdrawn { .. }
+            | ProviderEvent::ToolStarted { .. }) => {
                 self.flush().await;
                 let events = self.report(Ask::Report { turn, event }).await;
                 self.note(&events);

@@ -355,3 +355,22 @@ async fn runs_ev_7_what_was_said_before_a_call_is_told_before_it() {
     stage.ask(Ask::InterruptNode { node });
     stage.ended(node, 1).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_sec_6_a_secret_that_comes_in_pieces_is_not_stored() {
+    let stage = Stage::set().await;
+    let node = stage.add("talker", "implementer");
+    stage.say(
+        node,
+        "bit key ghp_abcdefgh; sleep 200; stderr noise; sleep 100; bit ijklmnop0123 done; \
+         think a sk-ant-api03-a1B2a1; think B2a1B2a1B2a1B2 b; sleep 200; bit  the s; final",
+    );
+    let turns = stage.ended(node, 1).await;
+    let joined = |kind: &str| {
+        let deltas = stage.events_of(kind);
+        deltas.iter().map(|event| event["delta"].as_str().unwrap()).collect::<String>()
+    };
+    assert_eq!(joined("message.assistant.delta"), "key <redacted> done the s");
+    assert_eq!(stage.answer(&turns[0]), joined("message.assistant.delta"));
+    assert_eq!(joined("message.assistant.thinking.delta"), "a <redacted> b");
+}
