@@ -101,6 +101,11 @@ pub(crate) fn start(launch: &Launch<'_>) -> io::Result<(Running, Ends)> {
     let Some((program, arguments)) = launch.command.split_first() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"));
     };
+    // The system says the same of a folder that is gone as of a program.
+    if !launch.workdir.is_dir() {
+        let gone = format!("its working directory {} is not there", launch.workdir.display());
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, gone));
+    }
     let mut command = Command::new(program);
     command
         .args(arguments)
@@ -202,9 +207,20 @@ pub(crate) fn of_run(mark: &str, run: RunId) -> Family {
 
 #[cfg(test)]
 mod tests {
-    use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+    use std::{collections::BTreeMap, ffi::OsStr, io, os::unix::ffi::OsStrExt as _, path::Path};
 
-    use super::is_passed_on;
+    use super::{Launch, family::Family, is_passed_on, start};
+
+    #[test]
+    fn a_folder_that_is_gone_is_not_taken_for_a_program_that_is_missing() {
+        let (command, env) = (["sh".to_owned()], BTreeMap::new());
+        let family = Family { mark: "test".to_owned(), run: None, node: None, tool: None };
+        let workdir = Path::new("/no/such/folder");
+        let launch = Launch { command: &command, workdir, env: &env, family: &family };
+        let Err(error) = start(&launch) else { panic!("it was started") };
+        assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
+        assert!(error.to_string().contains("/no/such/folder"), "{error}");
+    }
 
     #[test]
     fn names_that_are_no_text_stay_behind() {

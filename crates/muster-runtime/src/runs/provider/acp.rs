@@ -80,6 +80,7 @@ pub(super) const ANY: Dialect = Dialect {
     passed_on: &[],
     translator: |setting| Box::new(translate::Acp::of(setting)),
     probing: Probing { install: "", version: &["--version"], login: None },
+    advice: &[],
     minute_apart: false,
     has_hooks: false,
 };

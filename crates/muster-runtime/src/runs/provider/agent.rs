@@ -10,6 +10,7 @@
 //! ```
 
 mod again;
+mod failing;
 mod fresh;
 mod hooking;
 pub(in crate::runs) mod minute;
@@ -30,6 +31,7 @@ use muster_core::run::{
 use tokio::sync::{mpsc, oneshot};
 
 use self::{
+    failing::Remains,
     fresh::fresh_uuid,
     hooking::Hooking,
     probe::Probing,
@@ -50,8 +52,6 @@ use crate::runs::{
 
 /// The name under which agents know Muster's tools.
 pub(super) const MUSTER: &str = "muster";
-/// Characters of standard error that a failure shows.
-const STDERR_CHARS_MAX: usize = 1_500;
 /// A program that retells an old session has come to its end when it says nothing for this long.
 const QUIET: Duration = Duration::from_millis(300);
 /// How long it may take to retell it.
@@ -69,6 +69,8 @@ pub(super) struct Dialect {
     pub(super) translator: fn(Setting) -> Box<dyn Translator>,
     /// How it is looked for.
     pub(super) probing: Probing,
+    /// What to do about failures that are known by these words.
+    pub(super) advice: &'static [(&'static str, &'static str)],
     /// Whether a session may only be resumed in a later minute than it began.
     pub(super) minute_apart: bool,
     /// Whether it is asked through a hook before it makes a call.
@@ -249,12 +251,12 @@ impl Agent {
         };
         let (running, ends) = process::start(&launch).map_err(|error| self.not_started(&error))?;
         let process = running.identity;
-        let (signals, heard_signals) = mpsc::channel(SIGNALS_MAX);
+        let (signals, mut heard_signals) = mpsc::channel(SIGNALS_MAX);
         let (lines, queue) = mpsc::channel(LINES_MAX);
         let (orders, ordered) = mpsc::channel(LINES_MAX);
         let (close, closing) = oneshot::channel();
         let (opened, opens) = oneshot::channel();
-        let (heard, stderr) = (Heard::now(), Tail::default());
+        let (heard, stderr, strays) = (Heard::now(), Tail::default(), Tail::default());
         let talk = Talk {
             translator: (self.dialect.translator)(setting),
             lines: Some(lines),
@@ -262,6 +264,7 @@ impl Agent {
             heard: heard.clone(),
             opened: Some(opened),
             gate: Gate::default(),
+            strays: strays.clone(),
             unknown: 0,
             turn: None,
             limited: None,
@@ -294,10 +297,12 @@ impl Agent {
                     process: Some(process),
                 })
             }
-            Err(failure) => {
+            Err(NotOpened { failure, ended }) => {
+                let ending = if ended { failing::ending(&mut heard_signals).await } else { None };
                 drop(heard_signals);
                 session.close(Duration::ZERO).await;
-                Err(with_stderr(failure, &stderr))
+                let remains = Remains { strays: &strays, stderr: &stderr, ending };
+                Err(failing::explained(failure, &remains, &self.dialect))
             }
         }
     }
@@ -307,18 +312,18 @@ impl Agent {
         &self,
         opens: oneshot::Receiver<Result<Established, OpenFailure>>,
         heard: &Heard,
-    ) -> Result<Established, OpenFailure> {
+    ) -> Result<Established, NotOpened> {
         let limit = Duration::from_secs(self.profile.start_timeout_seconds.into());
         let reason = TurnReason::HandshakeFailed;
         let established = match tokio::time::timeout(limit, opens).await {
-            Ok(Ok(outcome)) => outcome?,
+            Ok(Ok(outcome)) => outcome.map_err(|failure| NotOpened { failure, ended: false })?,
             Ok(Err(_)) => {
                 let detail = "the program ended before its session was open".to_owned();
-                return Err(OpenFailure { reason, detail });
+                return Err(NotOpened { failure: OpenFailure { reason, detail }, ended: true });
             }
             Err(_) => {
                 let detail = format!("no session was open after {} s", limit.as_secs());
-                return Err(OpenFailure { reason, detail });
+                return Err(NotOpened { failure: OpenFailure { reason, detail }, ended: false });
             }
         };
         if established.retells {
@@ -359,6 +364,13 @@ impl Adapter for Agent {
     }
 }
 
+/// Why there is no session.
+struct NotOpened {
+    failure: OpenFailure,
+    /// Whether the program has ended by itself.
+    ended: bool,
+}
+
 fn setting(opening: &Opening) -> Setting {
     let order = &opening.order;
     Setting {
@@ -371,15 +383,6 @@ fn setting(opening: &Opening) -> Setting {
         hook: None,
         sandbox: Sandbox::Workspace,
     }
-}
-
-fn with_stderr(failure: OpenFailure, stderr: &Tail) -> OpenFailure {
-    let text = stderr.text();
-    let shown = muster_core::text::cut(text.trim(), STDERR_CHARS_MAX);
-    if shown.is_empty() {
-        return failure;
-    }
-    OpenFailure { detail: format!("{}\n{shown}", failure.detail), ..failure }
 }
 
 /// Waits until a program says nothing for a while.

@@ -42,6 +42,11 @@ pub(super) const DIALECT: Dialect = Dialect {
         version: &["--version"],
         login: Some(LoginQuestion { arguments: &["auth", "status"], remedy: "claude auth login" }),
     },
+    advice: &[(
+        "root/sudo",
+        "let its node ask (cliPermissionsMode gated), or set IS_SANDBOX = \"1\" in the env of its \
+         profile where this machine is a sandbox",
+    )],
     minute_apart: false,
     has_hooks: false,
 };

@@ -26,6 +26,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         version: &["--version"],
         login: Some(LoginQuestion { arguments: &["login", "status"], remedy: "codex login" }),
     },
+    advice: &[],
     minute_apart: false,
     has_hooks: true,
 };

@@ -5,7 +5,7 @@ mod raw;
 mod reader;
 mod wire;
 
-use std::{path::Path, time::Duration};
+use std::{io, path::Path, time::Duration};
 
 use muster_core::run::turn::TurnReason;
 use tokio::{
@@ -130,10 +130,13 @@ fn init(opening: &Opening) -> Init<'_> {
 }
 
 /// The failure of a program that cannot be started; it names what was looked for.
-pub(super) fn not_started(profile: &Profile, error: &std::io::Error) -> OpenFailure {
+pub(super) fn not_started(profile: &Profile, error: &io::Error) -> OpenFailure {
     let command = profile.command.join(" ");
-    let path = std::env::var("PATH").unwrap_or_default();
-    let detail = format!("cannot start {command:?}: {error} (looked in {path})");
+    let mut looked = String::new();
+    if error.kind() == io::ErrorKind::NotFound {
+        looked = format!(" (looked in {})", std::env::var("PATH").unwrap_or_default());
+    }
+    let detail = format!("cannot start {command:?}: {error}{looked}");
     OpenFailure { reason: TurnReason::SpawnFailed, detail }
 }
 

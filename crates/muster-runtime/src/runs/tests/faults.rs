@@ -255,3 +255,35 @@ async fn a_driver_that_is_gone_is_replaced_with_the_next_order() {
     drivers.end().await;
     assert!(settle(&mut drivers).await.is_err());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_ends_at_once_is_shown_with_what_it_said() {
+    let script = "echo your account is suspended; exit 7".to_owned();
+    let profile = Profile::native(vec!["sh".to_owned(), "-c".to_owned(), script]);
+    let change = |settings: &mut super::RunsSettings| {
+        *settings = settings.clone().with_default(Provider::Claude, profile);
+    };
+    let stage = Stage::set_with(change, once()).await;
+    let provider = Some(Provider::Claude);
+    let node = stage.add_with(NodeInput { provider, ..input("suspended") });
+    stage.say(node, "go");
+    let turns = stage.ended(node, 1).await;
+    assert_eq!(turns[0].reason, Some(TurnReason::HandshakeFailed));
+    let detail = turns[0].detail.clone().unwrap();
+    assert!(detail.contains("(exit code 7)\nyour account is suspended"), "{detail}");
+}
+
+#[tokio::test]
+async fn an_agent_without_a_version_is_shown_with_its_complaint() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("agent");
+    std::fs::write(&program, "#!/bin/sh\necho Error: native binary not installed >&2\nexit 1\n")
+        .unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let profile = Profile::native(vec![program.to_str().unwrap().to_owned()]);
+    let probe = crate::runs::provider::adapter(Provider::Claude, &profile).probe().await;
+    assert!(!probe.available);
+    let said = "does not tell its version: Error: native binary not installed";
+    assert!(probe.detail.ends_with(said), "{}", probe.detail);
+}

@@ -9,6 +9,7 @@ use std::{
 
 use super::{Dialect, fresh::fresh_uuid};
 use crate::runs::{
+    finish,
     process::{
         Launch,
         capture::{self, Captured},
@@ -72,8 +73,10 @@ pub(super) async fn probe(profile: &Profile, dialect: &Dialect) -> Probe {
             let detail = format!("{file}; it took too long to tell its version");
             return Probe { available: true, caps, ..Probe::absent(detail) };
         }
-        Some(_) | None => {
-            let detail = format!("{file} does not tell its version");
+        answer => {
+            let said = answer.and_then(|answer| complaint(&answer));
+            let said = said.map(|line| format!(": {line}")).unwrap_or_default();
+            let detail = format!("{file} does not tell its version{said}");
             return Probe { caps, ..Probe::absent(detail) };
         }
     };
@@ -119,6 +122,12 @@ async fn question(
     let workdir = std::env::temp_dir();
     let launch = Launch { command: &command, workdir: &workdir, env, family: &family };
     capture::run(&launch, limit).await.ok()
+}
+
+/// What a program says instead of an answer, without secrets.
+fn complaint(answer: &Captured) -> Option<String> {
+    let line = |text: String| first_line(&finish::redacted(text));
+    line(answer.stderr.text()).or_else(|| line(answer.stdout.text()))
 }
 
 fn first_line(text: &str) -> Option<String> {

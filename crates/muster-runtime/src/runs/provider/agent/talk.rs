@@ -22,7 +22,7 @@ use super::{Move, Prompt, Translator, again, hooking::Hooking, read_only};
 use crate::runs::{
     process::{
         lines::{self, LINE_BYTES_MAX, Line},
-        stderr::Gate,
+        stderr::{Gate, Tail},
     },
     provider::reading,
     provider::{
@@ -66,6 +66,8 @@ pub(super) struct Talk {
     pub(super) heard: Heard,
     pub(super) opened: Option<oneshot::Sender<Result<Established, OpenFailure>>>,
     pub(super) gate: Gate,
+    /// What was said before the session was open and means nothing to us.
+    pub(super) strays: Tail,
     /// Lines that were not understood.
     pub(super) unknown: u64,
     /// The turn in flight.
@@ -144,6 +146,9 @@ impl Talk {
     async fn not_understood(&mut self, line: &str) {
         self.unknown += 1;
         self.heard.not_understood();
+        if self.opened.is_some() {
+            self.strays.add(format!("{line}\n").as_bytes());
+        }
         let shown = muster_core::text::cut(line, UNKNOWN_CHARS_MAX);
         self.stray(&format!("not understood ({} so far): {shown}", self.unknown)).await;
     }
