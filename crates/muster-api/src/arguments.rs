@@ -4,13 +4,14 @@
 //! and ranges are checked. Nothing is coerced. What is left for the typed request is the form of
 //! texts.
 
-use muster_core::text;
+use muster_core::{is_deeper_than, text};
 use serde_json::{Map, Value, json};
 
 use crate::{ApiError, ErrorCode, call::Failure};
 
-/// Deepest nesting of arguments.
-const DEPTH_MAX: usize = 64;
+/// Deepest nesting of arrays and objects in arguments, with themselves as the first. What is stored
+/// of them is read back with a limit of 128, so there is room for what stands around them then.
+pub const ARGUMENTS_DEPTH_MAX: usize = 64;
 
 /// Why an argument is refused, for programs (TASKS-ERR-2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,11 +88,28 @@ pub(crate) fn check(
 ) -> Result<(), Failure> {
     check_names(schema, arguments)?;
     let mut object = Value::Object(std::mem::take(arguments));
-    let checked = check_value(schema, &mut object, &Place { path: "", depth: 0 });
+    let checked = check_value(schema, &mut object, "");
     if let Value::Object(map) = object {
         *arguments = map;
     }
     checked
+}
+
+/// Refuses arguments that nest too deep, free-form ones included: nothing that is accepted may be
+/// too deep to be read back.
+pub(crate) fn check_depth(arguments: &Map<String, Value>) -> Result<(), Failure> {
+    let refuse = |argument: &str| {
+        let expected = format!("a value with less nesting: {ARGUMENTS_DEPTH_MAX} levels in all");
+        Err(invalid(argument, Reason::OutOfRange, &expected))
+    };
+    let levels = ARGUMENTS_DEPTH_MAX - 1;
+    let deep = arguments.iter().find(|(_, value)| is_deeper_than(value, levels));
+    let Some((name, value)) = deep else { return Ok(()) };
+    let mut items = value.as_array().into_iter().flatten();
+    match items.position(|item| is_deeper_than(item, levels - 1)) {
+        Some(at) => refuse(&format!("{name}[{at}]")),
+        None => refuse(name),
+    }
 }
 
 /// Refuses names that the schema does not define, at every depth.
@@ -200,39 +218,26 @@ fn takes(schema: &Map<String, Value>, value: &Value) -> bool {
     }
 }
 
-struct Place<'a> {
-    path: &'a str,
-    depth: usize,
+/// What a refusal calls the value at a path.
+fn name_of(path: &str) -> &str {
+    if path.is_empty() { "arguments" } else { path }
 }
 
-impl Place<'_> {
-    fn name(&self) -> &str {
-        if self.path.is_empty() { "arguments" } else { self.path }
-    }
-}
-
-fn check_value(
-    schema: &Map<String, Value>,
-    value: &mut Value,
-    place: &Place<'_>,
-) -> Result<(), Failure> {
-    if place.depth > DEPTH_MAX {
-        return Err(invalid(place.name(), Reason::OutOfRange, "at most 64 levels of nesting"));
-    }
+fn check_value(schema: &Map<String, Value>, value: &mut Value, path: &str) -> Result<(), Failure> {
     let Some(branch) = branch_for(schema, value) else {
-        return Err(invalid(place.name(), Reason::WrongType, &expectation(schema)));
+        return Err(invalid(name_of(path), Reason::WrongType, &expectation(schema)));
     };
     if constants(schema).is_some_and(|allowed| !allowed.contains(&&*value)) {
-        return Err(invalid(place.name(), Reason::BadFormat, &expectation(schema)));
+        return Err(invalid(name_of(path), Reason::BadFormat, &expectation(schema)));
     }
     if let (Value::Object(object), Some(_)) = (&mut *value, fixed_properties(branch)) {
         // TASKS-ARG-1: before sizes are looked at, so that an object of nulls is an empty one.
         object.retain(|_, value| !value.is_null());
     }
-    check_bounds(branch, value, place)?;
+    check_bounds(branch, value, path)?;
     match value {
-        Value::Object(object) => check_object(branch, object, place),
-        Value::Array(items) => check_items(branch, items, place),
+        Value::Object(object) => check_object(branch, object, path),
+        Value::Array(items) => check_items(branch, items, path),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
     }
 }
@@ -240,13 +245,12 @@ fn check_value(
 fn check_object(
     schema: &Map<String, Value>,
     object: &mut Map<String, Value>,
-    place: &Place<'_>,
+    path: &str,
 ) -> Result<(), Failure> {
     let Some(properties) = fixed_properties(schema) else { return Ok(()) };
     for (key, value) in object.iter_mut() {
         if let Some(Value::Object(property)) = properties.get(key) {
-            let path = join(place.path, key);
-            check_value(property, value, &Place { path: &path, depth: place.depth + 1 })?;
+            check_value(property, value, &join(path, key))?;
         }
     }
     let required = schema.get("required").and_then(Value::as_array);
@@ -254,7 +258,7 @@ fn check_object(
         if !object.contains_key(name) {
             let property = properties.get(name).and_then(Value::as_object);
             let expected = property.map(expectation).unwrap_or_default();
-            return Err(invalid(&join(place.path, name), Reason::Missing, &expected));
+            return Err(invalid(&join(path, name), Reason::Missing, &expected));
         }
     }
     Ok(())
@@ -263,22 +267,17 @@ fn check_object(
 fn check_items(
     schema: &Map<String, Value>,
     items: &mut [Value],
-    place: &Place<'_>,
+    path: &str,
 ) -> Result<(), Failure> {
     let Some(Value::Object(element)) = schema.get("items") else { return Ok(()) };
     for (at, item) in items.iter_mut().enumerate() {
-        let path = format!("{}[{at}]", place.path);
-        check_value(element, item, &Place { path: &path, depth: place.depth + 1 })?;
+        check_value(element, item, &format!("{path}[{at}]"))?;
     }
     Ok(())
 }
 
 /// Sizes, ranges and closed sets.
-fn check_bounds(
-    schema: &Map<String, Value>,
-    value: &Value,
-    place: &Place<'_>,
-) -> Result<(), Failure> {
+fn check_bounds(schema: &Map<String, Value>, value: &Value, path: &str) -> Result<(), Failure> {
     let bound = |word: &str| schema.get(word).and_then(Value::as_u64);
     let size = match value {
         Value::String(string) => Some((text::chars(string) as u64, "minLength", "maxLength")),
@@ -286,7 +285,7 @@ fn check_bounds(
         Value::Number(number) => {
             let low = schema.contains_key("minimum") && number.as_i64().is_some_and(|n| n < 0);
             if low {
-                return Err(invalid(place.name(), Reason::OutOfRange, &expectation(schema)));
+                return Err(invalid(name_of(path), Reason::OutOfRange, &expectation(schema)));
             }
             number.as_u64().map(|number| (number, "minimum", "maximum"))
         }
@@ -296,7 +295,7 @@ fn check_bounds(
     if let Some((size, low, high)) = size
         && (bound(low).is_some_and(|min| size < min) || bound(high).is_some_and(|max| size > max))
     {
-        return Err(invalid(place.name(), Reason::OutOfRange, &expectation(schema)));
+        return Err(invalid(name_of(path), Reason::OutOfRange, &expectation(schema)));
     }
     Ok(())
 }

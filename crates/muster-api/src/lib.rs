@@ -24,6 +24,7 @@ mod todos;
 mod toolset;
 
 pub use app::{App, AppOptions, Status, WorkspaceStatus};
+pub use arguments::ARGUMENTS_DEPTH_MAX;
 pub use envelope::{ApiError, Envelope, ErrorCode, Priority, Suggestion, Warning, WarningCode};
 pub use fingerprint::fingerprint;
 pub use muster_core::Json;

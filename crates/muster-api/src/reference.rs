@@ -15,7 +15,8 @@ Generated from the registry by `cargo xtask gen`; do not edit.
 
 Every operation is an MCP tool, `POST /api/ops/{name}` with the arguments as JSON, and \
 `muster call {name}` with the arguments as flags. All three give the same answer. Arguments \
-that an operation does not define are refused; a null counts as absent.
+that an operation does not define are refused; a null counts as absent. Arguments nest at most 64 \
+levels deep, free-form ones included; what is stored is read down to 128.
 
 The answer is always one object: `success`, `intent`, `result`, `warnings`, `suggestions` (calls \
 that would work right now), `context`, `error` (code, message, recovery, details; null on success) \

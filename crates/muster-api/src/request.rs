@@ -38,6 +38,7 @@ pub(crate) fn prepare<O: Operation>(
     let Some(row) = app.registry().get(O::NAME) else {
         unreachable!("operations are called through their row")
     };
+    arguments::check_depth(&arguments)?;
     O::check(row.input_schema(), &mut arguments)?;
     let digest = digest(&arguments);
     let redacted = redact_arguments(&mut arguments);

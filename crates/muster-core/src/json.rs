@@ -33,8 +33,23 @@ impl Json {
 
     /// Reads the value back.
     pub fn read(&self) -> Value {
+        self.try_read().unwrap_or_else(|error| unreachable!("it was written as JSON: {error}"))
+    }
+
+    /// Reads a value back that may hold what came into a store before its depth was looked at: what
+    /// nests deeper than 128 levels is not read.
+    pub fn try_read(&self) -> serde_json::Result<Value> {
         serde_json::from_str(self.text())
-            .unwrap_or_else(|error| unreachable!("it was written as JSON: {error}"))
+    }
+}
+
+/// Whether a value has more levels of arrays and objects than so many.
+pub fn is_deeper_than(value: &Value, levels: usize) -> bool {
+    let below = |inner: &Value| is_deeper_than(inner, levels - 1);
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(below),
+        Value::Object(fields) => levels == 0 || fields.values().any(below),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
@@ -84,7 +99,7 @@ impl fmt::Display for Json {
 mod tests {
     use serde_json::json;
 
-    use super::Json;
+    use super::{Json, is_deeper_than};
 
     #[test]
     fn what_is_written_reads_back_also_through_values() {
@@ -95,5 +110,22 @@ mod tests {
         assert_eq!(serde_json::to_value(&written).unwrap(), value);
         assert_eq!(serde_json::to_string(&[&written]).unwrap(), format!("[{value}]"));
         assert_eq!(serde_json::from_value::<Json>(value).unwrap(), written);
+    }
+
+    #[test]
+    fn levels_are_counted_with_empty_ones() {
+        for (value, levels) in
+            [(json!(1), 0), (json!([]), 1), (json!({"a": 1}), 1), (json!([1, {"b": [{}]}]), 4)]
+        {
+            assert!(!is_deeper_than(&value, levels), "{value} has {levels} levels");
+            assert!(levels == 0 || is_deeper_than(&value, levels - 1), "{value} has {levels}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_deep_to_be_read_back_is_an_error() {
+        let deep = (0..128).fold(json!(1), |inner, _| json!([inner]));
+        assert!(Json::of(&deep).try_read().is_err());
+        assert!(Json::of(&deep[0]).try_read().is_ok());
     }
 }

@@ -30,6 +30,6 @@ pub use documents::{
     Surveyed, Unloaded,
 };
 pub use draft::Draft;
-pub use json::{Json, text_of};
+pub use json::{Json, is_deeper_than, text_of};
 pub use replay::Replay;
 pub use time::Timestamp;

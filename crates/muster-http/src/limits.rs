@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// Largest request body in bytes.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
-/// Deepest nesting of arrays and objects in a JSON body.
-pub const JSON_DEPTH_MAX: usize = 64;
+/// Deepest nesting of arrays and objects in a JSON body; that of an operation is its arguments.
+pub const JSON_DEPTH_MAX: usize = muster_api::ARGUMENTS_DEPTH_MAX;
 /// Largest request body of the session bridge in bytes (HB-2).
 pub const SESSION_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Deepest nesting of a JSON body of the session bridge (VC-3).

@@ -104,10 +104,15 @@ impl Desk {
         };
         let envelope = self.app.call(operation, arguments);
         match envelope.error {
-            None => Ok(envelope.result.read()),
+            None => envelope.result.try_read().map_err(|error| too_deep(operation, &error)),
             Some(error) => Err(refused(&error)),
         }
     }
+}
+
+/// An answer with a value that came into the store when its depth was not looked at yet.
+fn too_deep(operation: &str, error: &serde_json::Error) -> anyhow::Error {
+    anyhow!("the answer of {operation} nests too deep to be read: {error}")
 }
 
 /// A result as the type that a command reads it by.

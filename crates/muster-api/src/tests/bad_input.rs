@@ -10,7 +10,7 @@ use proptest::{prelude::*, sample::Index};
 use serde_json::{Map, Value, json};
 
 use super::{app, ok};
-use crate::{App, AppOptions, Effect, Registry, Row, Toolset};
+use crate::{ARGUMENTS_DEPTH_MAX, App, AppOptions, Effect, Registry, Row, Toolset};
 
 type Schema = Map<String, Value>;
 
@@ -190,6 +190,66 @@ fn assert_invalid(app: &App, tool: &str, arguments: Value, (argument, reason): (
     }
     let expected = details["expected"].as_str().unwrap_or_default();
     assert!(!expected.is_empty(), "{place}");
+}
+
+/// TASKS-LIM-1: what is accepted can be read back, so free-form arguments have a depth as well.
+#[test]
+fn arguments_that_nest_too_deep_are_refused_in_every_free_form() {
+    fn nested(levels: usize) -> Value {
+        (0..levels).fold(json!(1), |inner, _| json!({ "a": inner }))
+    }
+    let app = app();
+    ok(&app, "tasks_create", json!({"title": "P"}));
+    let step = json!([{"title": "S", "success_criteria": []}]);
+    ok(&app, "tasks_create", json!({"title": "T", "parent": "PLAN-001", "steps": step}));
+    type Holding = fn(Value) -> Value;
+    // How many levels stand around the value, arguments included.
+    let free: [(&str, &str, usize, Holding); 7] = [
+        (
+            "tasks_contract",
+            "contract_data",
+            1,
+            |deep| json!({"plan": "PLAN-001", "contract_data": deep}),
+        ),
+        ("tasks_patch", "ops[0]", 3, |deep| {
+            json!({"plan": "PLAN-001",
+                   "ops": [{"op": "set", "field": "contract_data", "value": deep}]})
+        }),
+        (
+            "tasks_evidence_capture",
+            "items[1]",
+            3,
+            |deep| json!({"task": "TASK-001", "path": "s:0", "items": [{"b": 1}, {"x": deep}]}),
+        ),
+        (
+            "notes_commit",
+            "meta",
+            1,
+            |deep| json!({"task": "TASK-001", "content": "x", "meta": deep}),
+        ),
+        (
+            "think_card",
+            "card",
+            2,
+            |deep| json!({"task": "TASK-001", "card": {"text": "x", "meta": deep}}),
+        ),
+        ("tasks_batch", "operations[0]", 4, |deep| {
+            let args = json!({"plan": "PLAN-001", "contract_data": deep});
+            json!({"operations": [{"tool": "tasks_contract", "args": args}]})
+        }),
+        ("todo_write", "items[0]", 2, |deep| json!({"items": [deep]})),
+    ];
+    for (tool, argument, around, holding) in free {
+        let most = ARGUMENTS_DEPTH_MAX - around;
+        assert_invalid(&app, tool, holding(nested(most + 1)), (argument, "out_of_range"));
+        if tool != "todo_write" {
+            let mut accepted = holding(nested(most));
+            accepted["idempotency_key"] = json!(tool);
+            let first = ok(&app, tool, accepted.clone());
+            assert_eq!(ok(&app, tool, accepted), first);
+        }
+    }
+    assert!(app.doctor().unwrap().damage.is_empty());
 }
 
 /// TASKS-ARG-3: nothing is coerced, at no depth.

@@ -5,6 +5,7 @@ mod markdown;
 
 use std::{path::PathBuf, process::ExitCode};
 
+use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -50,7 +51,8 @@ pub(crate) fn run(settings: &Settings, export: &Export) -> anyhow::Result<ExitCo
     log.finish()?;
     let mut pages = Vec::new();
     for id in ids(&desk)? {
-        let page = markdown::page(&whole(&desk, Some(&id))?)?;
+        let shown = whole(&desk, Some(&id)).with_context(|| format!("no page of {id}"))?;
+        let page = markdown::page(&shown)?;
         pages.push((id, page));
     }
     folder.write_pages(&pages)?;

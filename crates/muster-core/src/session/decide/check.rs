@@ -1,10 +1,8 @@
 //! Sizes and secrets: what is looked at before anything is written down.
 
-use serde_json::Value;
-
 use super::{Decided, reject};
 use crate::{
-    redact,
+    is_deeper_than, redact,
     session::{
         Rejection,
         body::SessionMeta,
@@ -44,7 +42,7 @@ pub(super) fn redact_body(data: &mut Body) -> bool {
 
 /// Refuses a body that is too large or too deep to be read back.
 pub(super) fn body(data: &Body) -> Decided<()> {
-    if deeper_than(data.values(), EVENT_DEPTH_MAX - 1) {
+    if data.values().any(|value| is_deeper_than(value, EVENT_DEPTH_MAX - 1)) {
         return reject(Rejection::TooDeep { limit: EVENT_DEPTH_MAX });
     }
     within("data", json_bytes(data), EVENT_BYTES_MAX)
@@ -52,26 +50,6 @@ pub(super) fn body(data: &Body) -> Decided<()> {
 
 fn json_bytes(data: &Body) -> usize {
     serde_json::to_string(data).map_or(usize::MAX, |json| json.len())
-}
-
-/// Whether values have more levels of arrays and objects than so many.
-fn deeper_than<'v>(values: impl Iterator<Item = &'v Value>, levels: usize) -> bool {
-    let mut level: Vec<&Value> = values.collect();
-    for _ in 0..=levels {
-        let mut below = Vec::new();
-        for value in level {
-            match value {
-                Value::Array(items) => below.extend(items),
-                Value::Object(fields) => below.extend(fields.values()),
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-            }
-        }
-        if below.is_empty() {
-            return false;
-        }
-        level = below;
-    }
-    true
 }
 
 /// The first event's body: everything that the session was made with, and whether it had a secret.
