@@ -45,7 +45,7 @@ pub(crate) struct TasksEdit {
     priority: Option<Urgency>,
     /// All tags from now on, at most 50.
     tags: Option<Tags>,
-    /// All ids that have to be done first.
+    /// All ids that have to be done first; a plan is done after its tasks.
     depends_on: Option<Dependencies>,
     /// Task only: new domain.
     new_domain: Option<Prose>,

@@ -1,4 +1,7 @@
-//! Finding things: documents by id, targets by focus, steps by the caller's words.
+//! Finding things: documents by id, targets by focus, steps by the caller's words, and who waits
+//! for whom.
+
+use std::collections::BTreeSet;
 
 use super::{
     Document, Key, Rejection, Tasks,
@@ -241,6 +244,32 @@ pub fn task_step_and_node<'a>(
         (Some((step, node)), _, _) | (None, Some((step, node)), _) => Ok((task, step, node)),
         (None, None, _) => Err(unknown()),
     }
+}
+
+/// Everything that can not be done before this plan or task: who depends on it, the plan of a task,
+/// and who waits for those. It is in there itself when dependencies form a circle (TASKS-EDIT-3).
+///
+/// The search goes against the dependencies, because a task has one plan but a plan has any number
+/// of tasks.
+pub(super) fn waiters(docs: &Docs, id: EntityId) -> Lookup<BTreeSet<EntityId>> {
+    let mut found = BTreeSet::new();
+    let mut level = vec![id];
+    while !level.is_empty() {
+        docs.have_all(level.iter().copied().map(Key::from))?;
+        let mut next = Vec::new();
+        for id in level {
+            next.extend(waiting_for(docs, id)?.into_iter().filter(|id| found.insert(*id)));
+        }
+        level = next;
+    }
+    Ok(found)
+}
+
+fn waiting_for(docs: &Docs, id: EntityId) -> Lookup<Vec<EntityId>> {
+    let Some(document) = docs.get(&id.into())? else { return Ok(Vec::new()) };
+    let dependents = document.meta().into_iter().flat_map(|meta| meta.dependents.iter().copied());
+    let plan = document.as_task().map(|task| EntityId::Plan(task.parent));
+    Ok(dependents.chain(plan).collect())
 }
 
 /// The card in the memory of a plan or task, or the rejection that names it.

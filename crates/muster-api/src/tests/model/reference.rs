@@ -338,7 +338,13 @@ impl Reference {
         self.entities[id].dependencies().into_iter().filter(open).collect()
     }
 
-    /// Whether following dependencies from `start` arrives at `goal`.
+    /// Those that a plan or task does not depend on yet.
+    pub(super) fn added(&self, id: &str, dependencies: &[String]) -> Vec<String> {
+        let before = self.entities[id].dependencies();
+        dependencies.iter().filter(|id| !before.contains(id)).cloned().collect()
+    }
+
+    /// Whether `start` can not be done before `goal`: it depends on it, or one of its tasks does.
     pub(super) fn leads_to(&self, start: &str, goal: &str) -> bool {
         let mut seen = BTreeSet::new();
         let mut pending = vec![start.to_owned()];
@@ -347,9 +353,13 @@ impl Reference {
                 return true;
             }
             if let Some(entity) = self.entities.get(&id)
-                && seen.insert(id)
+                && !seen.contains(&id)
             {
                 pending.extend(entity.dependencies());
+                let is_inside =
+                    |(_, other): &(&String, &Entity)| other.parent.as_ref() == Some(&id);
+                pending.extend(self.entities.iter().filter(is_inside).map(|(id, _)| id.clone()));
+                seen.insert(id);
             }
         }
         false

@@ -1,13 +1,10 @@
 //! Changing fields of a plan or task, dependencies included.
 
-use std::collections::BTreeSet;
-
 use super::{Decision, Docs, entity_ref, reject};
 use crate::{
-    Refusal,
+    Refusal, Unloaded,
     tasks::{
-        Event, Key, Rejection, Tasks, command::Edit, entity::Meta, event::Edited, id::EntityId,
-        lookup,
+        Document, Event, Key, Rejection, Tasks, command::Edit, event::Edited, id::EntityId, lookup,
     },
 };
 
@@ -43,51 +40,46 @@ fn foreign_field(edit: &Edit) -> Option<&'static str> {
     foreign.into_iter().find(|(_, given)| *given).map(|(field, _)| field)
 }
 
-/// TASKS-EDIT-3: dependencies exist, and following them never leads back.
+/// TASKS-EDIT-3: dependencies that were not there before exist, and nothing waits for itself.
 fn check_dependencies(
     docs: &Docs,
     id: EntityId,
     depends_on: &[EntityId],
 ) -> Result<(), Refusal<Tasks>> {
-    for dependency in depends_on {
+    let added = added(docs, id, depends_on)?;
+    for dependency in &added {
         lookup::revision(docs, *dependency)?;
         if *dependency == id {
             return reject(Rejection::DependsOnItself { id });
         }
     }
-    for dependency in depends_on {
-        if reaches(docs, *dependency, id)? {
-            return reject(Rejection::DependencyCircle { through: *dependency });
-        }
+    match leading_back(docs, id, &added)? {
+        Some(through) => reject(Rejection::DependencyCircle { through }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
-/// Whether following dependencies from `start` arrives at `goal`.
-pub(super) fn reaches(
+/// Those that a plan or task does not depend on yet. The others are no concern of a change: what
+/// they name may have been deleted since.
+pub(super) fn added(
     docs: &Docs,
-    start: EntityId,
-    goal: EntityId,
-) -> Result<bool, Refusal<Tasks>> {
-    let mut seen = BTreeSet::from([start]);
-    let mut pending = vec![start];
-    while let Some(id) = pending.pop() {
-        if id == goal {
-            return Ok(true);
-        }
-        for next in dependencies(docs, id)? {
-            if seen.insert(next) {
-                pending.push(next);
-            }
-        }
-    }
-    Ok(false)
+    id: EntityId,
+    depends_on: &[EntityId],
+) -> Result<Vec<EntityId>, Unloaded<Tasks>> {
+    let meta = docs.get(&Key::from(id))?.and_then(Document::meta);
+    let before = meta.map(|meta| meta.depends_on.as_slice()).unwrap_or_default();
+    Ok(depends_on.iter().copied().filter(|id| !before.contains(id)).collect())
 }
 
-fn dependencies(docs: &Docs, id: EntityId) -> Result<Vec<EntityId>, Refusal<Tasks>> {
-    let meta: Option<&Meta> = match docs.get(&Key::from(id))? {
-        Some(document) => document.meta(),
-        None => None,
-    };
-    Ok(meta.map(|meta| meta.depends_on.clone()).unwrap_or_default())
+/// The first of these dependencies that can not be done before the plan or task itself.
+pub(super) fn leading_back(
+    docs: &Docs,
+    id: EntityId,
+    added: &[EntityId],
+) -> Result<Option<EntityId>, Unloaded<Tasks>> {
+    if added.is_empty() {
+        return Ok(None);
+    }
+    let waiters = lookup::waiters(docs, id)?;
+    Ok(added.iter().copied().find(|dependency| waiters.contains(dependency)))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Decision, Docs, derive, edit::reaches, entity_ref, reject};
+use super::{Decision, Docs, derive, edit, entity_ref, reject};
 use crate::{
     Refusal,
     tasks::{
@@ -74,17 +74,15 @@ fn check_circle(
 ) -> Result<(), Refusal<Tasks>> {
     let mut depends_on: Vec<EntityId> = Vec::new();
     fields::read(written, "depends_on", &mut depends_on);
-    for dependency in depends_on {
-        if reaches(docs, dependency, operation.entity)? {
-            let field = "depends_on";
-            let value = |fields: &Fields| fields.get(field).cloned().unwrap_or_default();
-            let now = operation.addressed().fields(docs)?;
-            let fields = vec![(field.to_owned(), value(written), value(&now))];
-            let op_seq = operation.seq;
-            return reject(Rejection::RestoreConflict { op_seq, fields, unmet: None });
-        }
+    let added = edit::added(docs, operation.entity, &depends_on)?;
+    if edit::leading_back(docs, operation.entity, &added)?.is_none() {
+        return Ok(());
     }
-    Ok(())
+    let field = "depends_on";
+    let value = |fields: &Fields| fields.get(field).cloned().unwrap_or_default();
+    let now = operation.addressed().fields(docs)?;
+    let fields = vec![(field.to_owned(), value(written), value(&now))];
+    reject(Rejection::RestoreConflict { op_seq: operation.seq, fields, unmet: None })
 }
 
 /// A closed step is not blocked (TASKS-BLOCK-1).

@@ -154,6 +154,29 @@ fn dependencies_are_followed() {
     assert!(!codes(&other).contains(&"DEPENDENCY_CYCLE"), "it is beside the circle");
 }
 
+/// What a store from before the rule may hold: a task that waits for the plan it is in.
+#[test]
+fn a_circle_through_a_plan_is_found_from_the_task_and_from_the_plan() {
+    let mut room = Room::with_task();
+    room.accept(task(1, "Second"));
+    room.accept(depend(TaskId(1), &[TaskId(2).into()]));
+    damage_task(&mut room, |task| task.meta.depends_on.push(PlanId(1).into()));
+    damage_plan(&mut room, |plan| {
+        plan.meta.dependents.insert(TaskId(1).into());
+    });
+    let mended = json!({"workspace": "nova/pay", "task": "TASK-001", "depends_on": ["TASK-002"]});
+    for (id, through) in
+        [(EntityId::from(TaskId(1)), "PLAN-001"), (EntityId::from(PlanId(1)), "TASK-001")]
+    {
+        let view = lint(&room, id);
+        let cycle = issue(&view, "DEPENDENCY_CYCLE");
+        let message = format!("1 circle of dependencies, first through {through}");
+        assert_eq!(cycle["message"], json!(message));
+        assert_eq!(cycle["fix"], json!({"tool": "tasks_edit", "args": mended}));
+    }
+    assert!(!codes(&lint(&room, TaskId(2))).contains(&"DEPENDENCY_CYCLE"), "it is beside it");
+}
+
 #[test]
 fn states_that_must_not_be_are_errors() {
     let mut room = Room::with_task();

@@ -244,6 +244,44 @@ fn dependencies_block_both_ways_and_never_form_a_circle() {
     assert_eq!(room.plan(1).sums.tasks_waiting, 1);
 }
 
+/// TASKS-EDIT-3: a plan is done after its tasks, so a task that waits for it waits for itself.
+#[test]
+fn a_plan_stands_between_its_tasks_and_who_depends_on_it() {
+    let mut room = Room::with_task();
+    room.accept(plan("Other"));
+    room.accept(task(2, "There"));
+    room.accept(plan("Third"));
+    let refused = |room: &mut Room, id: EntityId, on: EntityId| {
+        assert_eq!(room.refuse(depends(id, &[on])), Rejection::DependencyCircle { through: on });
+    };
+    let (one, other): (EntityId, EntityId) = (TaskId(1).into(), TaskId(2).into());
+    let [first, second, third] = [1, 2, 3].map(|number| EntityId::Plan(PlanId(number)));
+    refused(&mut room, one, first);
+    room.accept(depends(one, &[third]));
+    room.accept(depends(third, &[second]));
+    refused(&mut room, other, first);
+    refused(&mut room, other, one);
+    refused(&mut room, second, first);
+    room.accept(depends(first, &[one, second]));
+    room.accept(depends(third, &[]));
+    room.accept(depends(other, &[one]));
+}
+
+/// TASKS-EDIT-3: what a change does not add is not looked at again.
+#[test]
+fn a_deleted_dependency_stands_in_nobodys_way() {
+    let mut room = Room::with_task();
+    room.accept(task(1, "Second"));
+    room.accept(task(1, "Third"));
+    let id = |number: u64| EntityId::Task(TaskId(number));
+    room.accept(depends(TaskId(1), &[id(2)]));
+    room.accept(Command::Delete { id: id(2) });
+    room.accept(depends(TaskId(1), &[id(2), id(3)]));
+    assert_eq!(room.task(1).meta.waits(), [id(3)]);
+    let unknown = room.refuse(depends(TaskId(3), &[id(2)]));
+    assert!(matches!(unknown, Rejection::UnknownEntity { .. }));
+}
+
 #[test]
 fn fields_of_the_other_kind_are_refused() {
     let mut room = Room::with_task();

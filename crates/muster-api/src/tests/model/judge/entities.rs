@@ -256,6 +256,7 @@ impl Judge<'_> {
             return invalid("conflict");
         }
         let dependencies = given.get("depends_on").map(strings).unwrap_or_default();
+        let dependencies = self.state.added(id, &dependencies);
         for dependency in &dependencies {
             self.existing(dependency)?;
             if dependency == id {

@@ -70,6 +70,7 @@ impl Judge<'_> {
             return refuse("UNDO_CONFLICT");
         }
         let dependencies = written.get("depends_on").map(strings).unwrap_or_default();
+        let dependencies = self.state.added(&place.entity, &dependencies);
         if dependencies.iter().any(|id| self.state.leads_to(id, &place.entity)) {
             return refuse("UNDO_CONFLICT");
         }

@@ -53,42 +53,37 @@ fn dangling(docs: &Documents<Tasks>, subject: Subject<'_>, own: &Meta) -> Lookup
     Ok(Some(Code::DanglingDependency.issue(message).with(fix)))
 }
 
+/// Whoever waits for itself is on a circle: through a dependency of its own or, for a plan, through
+/// one of its tasks.
 fn cycle(docs: &Documents<Tasks>, subject: Subject<'_>, own: &Meta) -> Lookup<Option<Issue>> {
-    // On a circle one is both in front of somebody and behind somebody.
-    if own.dependents.is_empty() {
-        return Ok(None);
+    let waiters = lookup::waiters(docs, subject.id)?;
+    if let Some(first) = own.depends_on.iter().find(|id| waiters.contains(id)) {
+        return circle(docs, subject, &waiters, *first).map(Some);
     }
-    let mut harmless = Vec::new();
-    let mut leading_back = None;
-    for id in &own.depends_on {
-        if meta(docs, *id)?.is_none() {
-            continue;
+    for id in &waiters {
+        let task = docs.get(&(*id).into())?.and_then(Document::as_task);
+        if task.is_some_and(|task| subject.id == task.parent.into()) {
+            return circle(docs, Subject { id: *id, ..subject }, &waiters, *id).map(Some);
         }
-        if reaches(docs, *id, subject.id)? {
-            leading_back = leading_back.or(Some(*id));
-        } else {
+    }
+    Ok(None)
+}
+
+/// The issue about a circle, mended where one of its dependencies is: what waits is left out.
+fn circle(
+    docs: &Documents<Tasks>,
+    mended: Subject<'_>,
+    waiters: &BTreeSet<EntityId>,
+    through: EntityId,
+) -> Lookup<Issue> {
+    let mut harmless = Vec::new();
+    let depends_on = meta(docs, mended.id)?.map(|meta| meta.depends_on.as_slice());
+    for id in depends_on.unwrap_or_default().iter().filter(|id| !waiters.contains(id)) {
+        if meta(docs, *id)?.is_some() {
             harmless.push(*id);
         }
     }
-    let Some(through) = leading_back else { return Ok(None) };
     let message = format!("1 circle of dependencies, first through {through}");
-    let fix = subject.call("tasks_edit", json!({"depends_on": harmless}));
-    Ok(Some(Code::DependencyCycle.issue(message).with(fix)))
-}
-
-/// Whether following dependencies from `start` arrives at `goal`.
-fn reaches(docs: &Documents<Tasks>, start: EntityId, goal: EntityId) -> Lookup<bool> {
-    let mut seen = BTreeSet::from([start]);
-    let mut pending = vec![start];
-    while let Some(id) = pending.pop() {
-        if id == goal {
-            return Ok(true);
-        }
-        for next in meta(docs, id)?.map(|meta| meta.depends_on.as_slice()).unwrap_or_default() {
-            if seen.insert(*next) {
-                pending.push(*next);
-            }
-        }
-    }
-    Ok(false)
+    let fix = mended.call("tasks_edit", json!({"depends_on": harmless}));
+    Ok(Code::DependencyCycle.issue(message).with(fix))
 }
