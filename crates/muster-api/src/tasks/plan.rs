@@ -7,7 +7,7 @@ use muster_core::tasks::{
     id::{EntityId, EntityKind, PlanId, WorkspaceId},
     lookup::{self, Accepts, Target},
     wire::EventView,
-    wording::{FreeObject, Lines, Prose},
+    wording::{FreeObject, Points, Prose},
 };
 use muster_core::{Documents, Refusal, tasks::Tasks};
 use schemars::JsonSchema;
@@ -33,8 +33,8 @@ pub(crate) struct TasksPlan {
     workspace: WorkspaceId,
     #[serde(flatten)]
     selection: OnePlan,
-    /// All points from now on.
-    steps: Option<Lines>,
+    /// All points from now on, in order; each on one line, none blank.
+    steps: Option<Points>,
     /// Points done, from 0 to the number of points.
     current: Option<u32>,
     /// Free text about the checklist.
@@ -71,7 +71,7 @@ impl Operation for TasksPlan {
         if self.steps.is_none() && self.current.is_none() && self.doc.is_none() && !advance {
             return Err(nothing_to_do("steps", "steps, current, doc or advance=true"));
         }
-        let (steps, current) = (self.steps.map(|lines| lines.0), self.current);
+        let (steps, current) = (self.steps.map(|points| points.0), self.current);
         let doc = self.doc.map(Prose::stored);
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {

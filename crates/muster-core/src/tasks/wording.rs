@@ -38,25 +38,52 @@ macro_rules! inline_schema {
     };
 }
 
+/// Whether nothing of a text can be seen: whitespace, controls and characters without a width.
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(|character| {
+        character.is_whitespace()
+            || character.is_control()
+            || matches!(character,
+                '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+                | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    })
+}
+
+/// The trimmed text, if there is one and it is on one line; what it is called is for the refusal.
+fn line<E: serde::de::Error>(text: &str, what: &str) -> Result<String, E> {
+    /// What begins a new line, by Unicode's newline guidelines.
+    const BREAKS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+    if is_blank(text) {
+        return Err(E::custom(format!("expected {what} that is not blank")));
+    }
+    let line = text.trim();
+    if line.contains(BREAKS) {
+        return Err(E::custom(format!("expected {what} on one line")));
+    }
+    Ok(line.to_owned())
+}
+
 /// A one-line name: trimmed, never blank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Title(pub String);
 
 impl<'de> Deserialize<'de> for Title {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let title = text.trim();
-        if title.is_empty() {
-            return Err(D::Error::custom("expected a title that is not blank"));
-        }
-        if title.contains(['\n', '\r']) {
-            return Err(D::Error::custom("expected a title on one line"));
-        }
-        Ok(Self(title.to_owned()))
+        line(&String::deserialize(deserializer)?, "a title").map(Self)
     }
 }
 
 inline_schema!(Title, {"type": "string", "maxLength": TITLE_CHARS_MAX});
+
+/// A free word or two, such as the status of a card: on one line, trimmed, never blank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word(pub String);
+
+impl<'de> Deserialize<'de> for Word {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        line(&String::deserialize(deserializer)?, "a word").map(Self)
+    }
+}
 
 /// A long text; an empty one clears the field it is written to (TASKS-ARG-6).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -79,7 +106,7 @@ pub struct Remark(pub String);
 impl<'de> Deserialize<'de> for Remark {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        if text.trim().is_empty() {
+        if is_blank(&text) {
             return Err(D::Error::custom("expected a text that is not blank"));
         }
         Ok(Self(text))
@@ -99,7 +126,7 @@ impl<'de> Deserialize<'de> for Lines {
         for item in &given {
             let item = item.trim();
             let means_nothing =
-                item.is_empty() || EMPTY_WORDS.iter().any(|word| item.eq_ignore_ascii_case(word));
+                is_blank(item) || EMPTY_WORDS.iter().any(|word| item.eq_ignore_ascii_case(word));
             if !means_nothing && !lines.iter().any(|line| line == item) {
                 lines.push(item.to_owned());
             }
@@ -109,6 +136,30 @@ impl<'de> Deserialize<'de> for Lines {
 }
 
 inline_schema!(Lines, {
+    "type": "array", "maxItems": ITEMS_MAX, "items": {"type": "string", "maxLength": ITEM_CHARS_MAX}
+});
+
+/// The points of a checklist, every one as it was given: each on one line, trimmed, never blank.
+/// None is left out, because the position counts them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Vec<Point>")]
+pub struct Points(pub Vec<String>);
+
+impl From<Vec<Point>> for Points {
+    fn from(points: Vec<Point>) -> Self {
+        Self(points.into_iter().map(|point| point.0).collect())
+    }
+}
+
+struct Point(String);
+
+impl<'de> Deserialize<'de> for Point {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        line(&String::deserialize(deserializer)?, "a point").map(Self)
+    }
+}
+
+inline_schema!(Points, {
     "type": "array", "maxItems": ITEMS_MAX, "items": {"type": "string", "maxLength": ITEM_CHARS_MAX}
 });
 
@@ -122,7 +173,7 @@ impl<'de> Deserialize<'de> for Tags {
         let mut tags: Vec<String> = Vec::with_capacity(given.len());
         for tag in &given {
             let tag = tag.trim();
-            if tag.is_empty() {
+            if is_blank(tag) {
                 return Err(D::Error::custom("expected tags that are not blank"));
             }
             if !tags.iter().any(|known| known == tag) {
@@ -179,7 +230,7 @@ inline_schema!(FreeObject, {"type": "object", "additionalProperties": true});
 
 #[cfg(test)]
 mod tests {
-    use super::{Lines, Tags, Title};
+    use super::{Lines, Points, Tags, Title};
 
     #[test]
     fn lines_drop_blanks_words_for_nothing_and_duplicates() {
@@ -194,6 +245,25 @@ mod tests {
         assert_eq!(title.0, "Rotate keys");
         for text in [r#""""#, r#""  ""#, r#""a\nb""#] {
             assert!(serde_json::from_str::<Title>(text).is_err(), "{text}");
+        }
+        let read = |text: String| serde_json::from_value::<Title>(text.into());
+        for mark in ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'] {
+            assert!(read(format!("a{mark}b")).is_err(), "{mark:?} breaks a line");
+            assert_eq!(read(format!("a{mark}")).unwrap().0, "a", "{mark:?} ends a line");
+        }
+        for unseen in ["\u{200b}", "\u{feff} \u{2060}", "\u{1}\u{7f}", "\u{ad}\u{200d}"] {
+            assert!(read(unseen.to_owned()).is_err(), "{unseen:?} shows nothing");
+        }
+        assert!(read("👩\u{200d}💻".to_owned()).is_ok(), "a joiner may be part of a title");
+    }
+
+    #[test]
+    fn points_of_a_checklist_are_kept_one_by_one() {
+        let read = |text: &str| serde_json::from_str::<Points>(text);
+        let points = read(r#"["test", " build ", "test", "None"]"#).unwrap();
+        assert_eq!(points.0, ["test", "build", "test", "None"]);
+        for broken in [r#"["a", " "]"#, r#"["a\nb"]"#, r#"[""]"#] {
+            assert!(read(broken).is_err(), "{broken}");
         }
     }
 

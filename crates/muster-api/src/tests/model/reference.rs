@@ -407,6 +407,11 @@ pub(super) fn lines(value: &Value) -> Vec<String> {
     kept
 }
 
+/// Trimmed, every one.
+pub(super) fn points(value: &Value) -> Vec<String> {
+    strings(value).iter().map(|item| item.trim().to_owned()).collect()
+}
+
 /// Trimmed and without later duplicates.
 pub(super) fn unique(value: &Value) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     super::reference::{
-        Entity, Fields, NODE_LISTS, No, Path, Place, invalid, lines, malformed, prose, refuse,
-        strings, unique,
+        Entity, Fields, NODE_LISTS, No, Path, Place, invalid, lines, malformed, points, prose,
+        refuse, strings, unique,
     },
     Arguments, Judge, judge,
 };
@@ -462,12 +462,15 @@ impl Judge<'_> {
     }
 
     pub(super) fn plan(&mut self) -> Result<(), No> {
+        let steps = self.get("steps").map(points);
+        if steps.iter().flatten().any(String::is_empty) {
+            return malformed("bad_format");
+        }
         let advance = self.flag("advance").unwrap_or(false);
         let current = self.get("current").and_then(Value::as_u64);
         if advance && current.is_some() {
             return malformed("conflict");
         }
-        let steps = self.get("steps").map(lines);
         if steps.is_none() && current.is_none() && self.get("doc").is_none() && !advance {
             return malformed("no_change");
         }
