@@ -69,6 +69,7 @@ pub(crate) fn explain(workspace: &WorkspaceId, rejection: Rejection) -> Failure 
         | Rejection::EmptyCard
         | Rejection::NothingToRestore { .. }
         | Rejection::RestoreConflict { .. } => memory::explain(workspace, rejection),
+        Rejection::SupportsItself { card } => words::supports_itself(card),
         Rejection::UnknownTemplate { name } => unknown_template(&name),
         Rejection::BadField { field, fault, expected } => {
             words::bad_field(&field, fault, &expected)

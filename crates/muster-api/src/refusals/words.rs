@@ -1,7 +1,7 @@
 //! Refusals that are only words: arguments that contradict each other or the state.
 
 use muster_core::tasks::{
-    id::{EntityId, NodeId, StepId},
+    id::{CardId, EntityId, NodeId, StepId},
     path::{NodePath, StepPath},
     rejection::FieldFault,
 };
@@ -81,6 +81,11 @@ pub(super) fn foreign_field(field: &str, id: EntityId) -> Failure {
 pub(super) fn depends_on_itself(id: EntityId) -> Failure {
     let message = format!("{id} cannot depend on itself");
     conflict("depends_on", message, "Leave it out of depends_on.")
+}
+
+pub(super) fn supports_itself(card: CardId) -> Failure {
+    let message = format!("{card} cannot support itself");
+    conflict("supports", message, "Leave it out of supports.")
 }
 
 pub(super) fn dependency_circle(through: EntityId) -> Failure {

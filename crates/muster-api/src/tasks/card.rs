@@ -1,9 +1,18 @@
 //! A card of the reasoning memory as callers write it.
 
-use muster_core::tasks::{id::CardId, memory::CardType, wording::FreeObject};
+use muster_core::tasks::{
+    id::CardId,
+    memory::CardType,
+    wording::{FreeObject, Tags, Title, Word, is_blank},
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, de::Error as _};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error as _};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    arguments::{Reason, invalid},
+    call::Failure,
+};
 
 /// A card as given: a text, or an object.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,9 +34,31 @@ impl CardInput {
 
     /// Whether it says something.
     pub(crate) fn is_usable(&self) -> bool {
-        let speaks = |text: &Option<String>| text.as_ref().is_some_and(|t| !t.trim().is_empty());
+        let speaks = |text: &Option<String>| text.as_ref().is_some_and(|text| !is_blank(text));
         self.id.is_some() || speaks(&self.title) || speaks(&self.text)
     }
+
+    /// The card as it is stored, by the rules for titles and tags of everything else (TASKS-ARG-5);
+    /// `argument` is what it was given as.
+    pub(crate) fn checked(self, argument: &str) -> Result<Self, Failure> {
+        let title = self.title.map(|title| read::<Title>(&json!(title), argument, "title"));
+        let status = self.status.map(|status| read::<Word>(&json!(status), argument, "status"));
+        let tags = self.tags.map(|tags| read::<Tags>(&json!(tags), argument, "tags"));
+        Ok(Self {
+            title: title.transpose()?.map(|title| title.0),
+            status: status.transpose()?.map(|status| status.0),
+            tags: tags.transpose()?.map(|tags| tags.0),
+            ..self
+        })
+    }
+}
+
+fn read<T: DeserializeOwned>(value: &Value, argument: &str, part: &str) -> Result<T, Failure> {
+    T::deserialize(value).map_err(|error| {
+        let cause = error.to_string();
+        let expected = cause.strip_prefix("expected ").unwrap_or(&cause);
+        invalid(&format!("{argument}.{part}"), Reason::BadFormat, expected)
+    })
 }
 
 impl<'de> Deserialize<'de> for CardInput {

@@ -10,6 +10,7 @@ use muster_core::{
         memory::{CardType, NoteEntry},
         view::{ReasoningRef, memory::Entry},
         wire::EventView,
+        wording::Title,
     },
 };
 use schemars::JsonSchema;
@@ -54,7 +55,7 @@ pub(crate) struct ThinkInput {
     /// Whether a decision is noted too; default true.
     pub(crate) note_decision: Option<bool>,
     /// Title of that note; default Decision.
-    pub(crate) note_title: Option<String>,
+    pub(crate) note_title: Option<Title>,
     /// Format of that note; default text.
     pub(crate) note_format: Option<String>,
 }
@@ -107,7 +108,7 @@ impl ThinkInput {
                 }
                 (Some(card), status) if card.is_usable() => {
                     let status = status.or_else(|| card.status.clone());
-                    stages.push((name, kind, CardInput { status, ..card }));
+                    stages.push((name, kind, CardInput { status, ..card }.checked(name)?));
                 }
                 (Some(_), _) => return Err(invalid(name, Reason::BadFormat, "a title or a text")),
                 (None, Some(_)) => {
@@ -122,7 +123,7 @@ impl ThinkInput {
         }
         let wanted = self.note_decision.unwrap_or(true);
         let note = wanted.then(|| {
-            let title = self.note_title.unwrap_or_else(|| "Decision".to_owned());
+            let title = self.note_title.map_or_else(|| "Decision".to_owned(), |title| title.0);
             (title, self.note_format.unwrap_or_else(|| "text".to_owned()))
         });
         Ok(Pipeline { stages, note })

@@ -6,7 +6,7 @@ use muster_core::tasks::{
     lookup::{self, Accepts},
     view::{ReasoningRef, memory::Entry, signals::CardView},
     wire::EventView,
-    wording::{FreeObject, Remark},
+    wording::{FreeObject, Remark, Title},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -97,7 +97,8 @@ impl Operation for ThinkCard {
         if !self.card.is_usable() {
             return Err(invalid("card", Reason::Missing, "a title or a text"));
         }
-        let (card, supports) = (self.card, self.supports.unwrap_or_default());
+        let card = self.card.checked("card")?;
+        let supports = self.supports.unwrap_or_default();
         let name = self.workspace.to_string();
         call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
             let target = lookup::target(draft.documents(), named, Accepts::Any)?;
@@ -135,8 +136,7 @@ pub(crate) struct NotesCommit {
     /// The note, not blank, at most 65536 characters.
     content: Remark,
     /// Its title.
-    #[schemars(length(max = 500))]
-    title: Option<String>,
+    title: Option<Title>,
     /// What form it has; default text.
     format: Option<String>,
     /// Free facts; source defaults to notes_commit.
@@ -170,7 +170,7 @@ impl Operation for NotesCommit {
 
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
-        let (title, content) = (self.title, self.content.0);
+        let (title, content) = (self.title.map(|title| title.0), self.content.0);
         let format = self.format.unwrap_or_else(|| "text".to_owned());
         let mut meta = self.meta.map(|meta| meta.0).unwrap_or_default();
         meta.entry("source").or_insert_with(|| json!("notes_commit"));

@@ -143,8 +143,13 @@ pub enum Rejection {
         /// The record.
         id: EvidenceId,
     },
-    /// A new card needs a title or a text.
+    /// A card needs a title or a text.
     EmptyCard,
+    /// A card supports others.
+    SupportsItself {
+        /// The card.
+        card: CardId,
+    },
     /// No template of that name, or one of the other kind.
     UnknownTemplate {
         /// The name.

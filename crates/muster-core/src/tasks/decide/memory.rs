@@ -10,6 +10,7 @@ use crate::{
         id::{CardId, EntityId, EvidenceId},
         lookup,
         memory::{Card, CardType, Evidence, NoteEntry},
+        wording::is_blank,
     },
 };
 
@@ -44,21 +45,32 @@ pub(super) fn card(docs: &Docs, commit: &CommitCard) -> Decision {
     }
     let mut card = match commit.id {
         Some(id) => lookup::card(docs, commit.entity, id)?.clone(),
-        None if commit.title.is_none() && commit.text.is_none() => {
-            return reject(Rejection::EmptyCard);
-        }
         None => blank(docs, commit.entity)?,
     };
     card.kind = commit.kind.unwrap_or(card.kind);
-    card.title = commit.title.clone().or(card.title);
-    card.text = commit.text.clone().or(card.text);
+    card.title = said(commit.title.as_ref(), card.title);
+    card.text = said(commit.text.as_ref(), card.text);
+    if card.title.is_none() && card.text.is_none() {
+        return reject(Rejection::EmptyCard);
+    }
     card.status = commit.status.clone().unwrap_or(card.status);
     card.tags = commit.tags.clone().unwrap_or(card.tags);
     card.meta = commit.meta.clone().unwrap_or(card.meta);
+    if commit.supports.contains(&card.id) {
+        return reject(Rejection::SupportsItself { card: card.id });
+    }
     for supported in &commit.supports {
         card.supports.entry(*supported).or_insert(0);
     }
     Ok(vec![Event::CardKept(CardKept { id: commit.entity, card })])
+}
+
+/// What a card says from now on: what is given, and nothing when that is blank.
+fn said(given: Option<&String>, before: Option<String>) -> Option<String> {
+    match given {
+        Some(text) => (!is_blank(text)).then(|| text.clone()),
+        None => before,
+    }
 }
 
 fn blank(docs: &Docs, entity: EntityId) -> Result<Card, Refusal<Tasks>> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
-    super::reference::{No, lines, malformed, refuse},
+    super::reference::{No, invalid, lines, malformed, refuse},
     Judge,
 };
 
@@ -302,6 +302,10 @@ impl Judge<'_> {
             self.own_card(&id, supported)?;
         }
         self.own_card(&id, &card["id"])?;
+        let supported = self.get("supports").and_then(Value::as_array);
+        if supported.is_some_and(|supported| supported.contains(&card["id"])) {
+            return invalid("conflict");
+        }
         self.commit_cards(&id, &[card]);
         Ok(())
     }
