@@ -3,11 +3,11 @@
 use muster_core::{
     Draft, Refusal,
     tasks::{
-        Command, Tasks, check_done,
+        Command, Rejection, Tasks,
         entity::Status,
         history::{Addressed, Operation as Entry},
         id::{EntityId, TaskId, WorkspaceId},
-        lookup,
+        lookup, open_gates,
         patch::Patch,
         wire::{self, EventView},
     },
@@ -104,14 +104,17 @@ impl Operation for TasksCloseTask {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let current = lookup::revision(draft.documents(), target.id)?;
             let before = lookup::task(draft.documents(), task)?.meta.status;
-            let mut diff = apply_patches(draft, task, &patches)?;
+            let mut changes = Changes::default();
+            for patch in &patches {
+                changes.apply(draft, task, patch)?;
+            }
             let done = before == Status::Done && patches.is_empty();
-            let refused = if done { None } else { finish(draft, task, &mut diff)? };
-            let unmet = match refused {
-                Some(rejection) if apply => return Err(rejection),
-                Some(rejection) => unmet(&workspace, rejection)?,
-                None => Vec::new(),
-            };
+            let mut open = if done { Vec::new() } else { changes.finish(draft, task)? };
+            if apply && !open.is_empty() {
+                return Err(Refusal::rejected(open.swap_remove(0)));
+            }
+            let unmet: Vec<Value> =
+                open.into_iter().map(|rejection| unmet(&workspace, rejection)).collect();
             let events = draft.call_events().iter().filter_map(wire::show);
             let events: Vec<EventView> = events.collect();
             let revision = lookup::revision(draft.documents(), target.id)?;
@@ -124,7 +127,7 @@ impl Operation for TasksCloseTask {
                 applied: apply,
                 ok: unmet.is_empty(),
                 unmet,
-                diff,
+                diff: changes.in_order(),
                 events: if apply { events } else { Vec::new() },
             };
             let mut reply = Reply::new(&closed).about(target);
@@ -136,23 +139,70 @@ impl Operation for TasksCloseTask {
     }
 }
 
-fn apply_patches(
-    draft: &mut Draft<'_, Tasks>,
-    task: TaskId,
-    patches: &[CheckedPatch],
-) -> Result<Vec<Difference>, Refusal<Tasks>> {
-    let mut diff = Vec::new();
-    for patch in patches {
+/// What changes, by the order in which it is shown (TASKS-CT-1).
+#[derive(Default)]
+struct Changes {
+    patched: Vec<Difference>,
+    derived: Vec<Difference>,
+    status: Option<Difference>,
+}
+
+impl Changes {
+    fn in_order(self) -> Vec<Difference> {
+        self.patched.into_iter().chain(self.derived).chain(self.status).collect()
+    }
+
+    /// Applies a patch in the draft.
+    fn apply(
+        &mut self,
+        draft: &mut Draft<'_, Tasks>,
+        task: TaskId,
+        patch: &CheckedPatch,
+    ) -> Result<(), Refusal<Tasks>> {
         let Patch { addressed, intent, command } = patch.plan(draft, task.into())?;
         let before = addressed.fields(draft.documents())?;
         let events = draft.apply(&command)?.to_vec();
         let entry = addressed.operation(draft.documents(), intent, &before, &events)?;
-        diff.extend(differences(&addressed, &entry));
+        self.patched.extend(patched(&addressed, &entry));
+        self.derived.extend(derived(&entry));
+        Ok(())
     }
-    Ok(diff)
+
+    /// Finishes the task in the draft; answers the gates that are open instead, if there are any.
+    fn finish(
+        &mut self,
+        draft: &mut Draft<'_, Tasks>,
+        task: TaskId,
+    ) -> Result<Vec<Rejection>, Refusal<Tasks>> {
+        let id = EntityId::Task(task);
+        let before = lookup::task(draft.documents(), task)?.meta.status;
+        // Patches may have closed a gate of a task that is done already (TASKS-CT-2).
+        let open = open_gates(draft.documents(), id)?;
+        if !open.is_empty() {
+            return Ok(open);
+        }
+        let events = draft.apply(&Command::SetStatus { id, to: Status::Done })?.to_vec();
+        if events.is_empty() {
+            return Ok(open);
+        }
+        let addressed = Addressed { entity: id, path: None, node: None };
+        let fields = addressed.fields(draft.documents())?;
+        let entry = addressed.operation(draft.documents(), "complete", &fields, &events)?;
+        self.derived.extend(derived(&entry));
+        self.status = Some(Difference {
+            entity: "task",
+            id: task.to_string(),
+            path: None,
+            field: "status".to_owned(),
+            before: json!(before),
+            after: json!(Status::Done),
+        });
+        Ok(open)
+    }
 }
 
-fn differences(addressed: &Addressed, entry: &Entry) -> Vec<Difference> {
+/// The fields that a patch itself changes.
+fn patched(addressed: &Addressed, entry: &Entry) -> Vec<Difference> {
     let Some(change) = &entry.change else { return Vec::new() };
     let path = addressed.path.as_ref().map(|path| match addressed.node {
         Some(ordinal) => format!("{path}.t:{ordinal}"),
@@ -171,6 +221,12 @@ fn differences(addressed: &Addressed, entry: &Entry) -> Vec<Difference> {
         before: change.before.get(field).cloned().unwrap_or(Value::Null),
         after: after.clone(),
     });
+    own.collect()
+}
+
+/// What follows elsewhere.
+fn derived(entry: &Entry) -> Vec<Difference> {
+    let Some(change) = &entry.change else { return Vec::new() };
     let derived = change.derived.iter().map(|derived| Difference {
         entity: if derived.path.is_some() { "step" } else { derived.id.kind().name() },
         id: derived.id.to_string(),
@@ -179,47 +235,10 @@ fn differences(addressed: &Addressed, entry: &Entry) -> Vec<Difference> {
         before: derived.before.clone(),
         after: derived.after.clone(),
     });
-    own.chain(derived).collect()
+    derived.collect()
 }
 
-/// Finishes the task in the draft; answers the refusal instead when a gate is open.
-fn finish(
-    draft: &mut Draft<'_, Tasks>,
-    task: TaskId,
-    diff: &mut Vec<Difference>,
-) -> Result<Option<Refusal<Tasks>>, Refusal<Tasks>> {
-    let id = EntityId::Task(task);
-    let before = lookup::task(draft.documents(), task)?.meta.status;
-    // Patches may have closed a gate of a task that is done already (TASKS-CT-2).
-    let gates = check_done(draft.documents(), id);
-    let finished = gates.and_then(|()| {
-        draft.apply(&Command::SetStatus { id, to: Status::Done }).map(|events| !events.is_empty())
-    });
-    match finished {
-        Ok(is_new) => {
-            if is_new {
-                diff.push(Difference {
-                    entity: "task",
-                    id: task.to_string(),
-                    path: None,
-                    field: "status".to_owned(),
-                    before: json!(before),
-                    after: json!(Status::Done),
-                });
-            }
-            Ok(None)
-        }
-        Err(rejected @ Refusal::Rejected(_)) => Ok(Some(rejected)),
-        Err(unloaded @ Refusal::Unloaded(_)) => Err(unloaded),
-    }
-}
-
-fn unmet(workspace: &WorkspaceId, refusal: Refusal<Tasks>) -> Result<Vec<Value>, Refusal<Tasks>> {
-    match refusal {
-        Refusal::Rejected(rejection) => {
-            let error = refusals::explain(workspace, *rejection).error;
-            Ok(vec![json!({"code": error.code, "details": error.details})])
-        }
-        unloaded @ Refusal::Unloaded(_) => Err(unloaded),
-    }
+fn unmet(workspace: &WorkspaceId, rejection: Rejection) -> Value {
+    let error = refusals::explain(workspace, rejection).error;
+    json!({"code": error.code, "details": error.details})
 }

@@ -2,7 +2,7 @@
 
 use super::{Decision, Docs, derive, reject, step_ref};
 use crate::{
-    Refusal, Timestamp,
+    Refusal, Timestamp, Unloaded,
     tasks::{
         Document, Event, Key, Rejection, Tasks,
         command::{Force, StepTarget},
@@ -38,18 +38,22 @@ pub(super) fn close(
     })])
 }
 
-/// Refuses because of a gate, with what would close the step instead.
-pub(super) fn open_gate<T>(
+fn open_gate<T>(docs: &Docs, gate: Gate, report: GateReport) -> Result<T, Refusal<Tasks>> {
+    reject(gate_open(docs, gate, report)?)
+}
+
+/// The refusal because of a gate, with what would close the step instead.
+pub(super) fn gate_open(
     docs: &Docs,
     gate: Gate,
     report: GateReport,
-) -> Result<T, Refusal<Tasks>> {
+) -> Result<Rejection, Unloaded<Tasks>> {
     let before = docs.original(&Key::Task(report.task))?.and_then(Document::as_task);
     let report = match before {
         Some(task) => report.with_closing(task),
         None => report,
     };
-    reject(Rejection::GateOpen { gate, report })
+    Ok(Rejection::GateOpen { gate, report })
 }
 
 fn closed_already(step: &Step) -> Rejection {

@@ -1,8 +1,8 @@
 //! Setting the status of a plan or task; DONE has to pass (TASKS-GATE-5).
 
-use super::{Decision, Docs, closing::open_gate, derive, entity_ref, reject};
+use super::{Decision, Docs, closing::gate_open, derive, entity_ref, reject};
 use crate::{
-    ListQuery, Refusal,
+    ListQuery, Refusal, Unloaded,
     tasks::{
         Document, Event, Rejection, Tasks,
         entity::{Plan, Status, Task},
@@ -36,27 +36,30 @@ pub(super) fn set(docs: &Docs, id: EntityId, to: Status) -> Decision {
     Ok(vec![Event::StatusSet(StatusSet { subject, moved: StatusMove { from, to }, derived })])
 }
 
-/// Whether a plan or task may be DONE now; it may be so already.
-pub fn check_done(docs: &Docs, id: EntityId) -> Result<(), Refusal<Tasks>> {
-    let meta = match id {
+/// Refuses with the first gate that is open.
+fn check_done(docs: &Docs, id: EntityId) -> Result<(), Refusal<Tasks>> {
+    open_gates(docs, id)?.into_iter().next().map_or(Ok(()), reject)
+}
+
+/// All that keeps a plan or task from being DONE, in the order of the gates; it may be so already.
+pub fn open_gates(docs: &Docs, id: EntityId) -> Result<Vec<Rejection>, Refusal<Tasks>> {
+    let (meta, mut open) = match id {
         EntityId::Plan(id) => {
             let plan = lookup::plan(docs, id)?;
-            check_tasks(docs, plan)?;
-            &plan.meta
+            (&plan.meta, open_tasks(docs, plan)?.into_iter().collect())
         }
         EntityId::Task(id) => {
             let task = lookup::task(docs, id)?;
-            check_steps(docs, task)?;
-            &task.meta
+            (&task.meta, gates_of_steps(docs, task)?)
         }
     };
     if meta.is_waiting() {
-        return reject(Rejection::DependenciesOpen { id, waiting_on: meta.waits() });
+        open.push(Rejection::DependenciesOpen { id, waiting_on: meta.waits() });
     }
-    Ok(())
+    Ok(open)
 }
 
-fn check_tasks(docs: &Docs, plan: &Plan) -> Result<(), Refusal<Tasks>> {
+fn open_tasks(docs: &Docs, plan: &Plan) -> Result<Option<Rejection>, Unloaded<Tasks>> {
     let open = ListQuery {
         parent: Some(plan.id.to_string()),
         statuses: vec![Status::Todo.name(), Status::Active.name()],
@@ -65,16 +68,11 @@ fn check_tasks(docs: &Docs, plan: &Plan) -> Result<(), Refusal<Tasks>> {
     };
     let open: Vec<_> =
         docs.list(&open)?.into_iter().filter_map(Document::as_task).map(|task| task.id).collect();
-    if open.is_empty() {
-        return Ok(());
-    }
-    reject(Rejection::TasksOpen { plan: plan.id, open })
+    Ok((!open.is_empty()).then_some(Rejection::TasksOpen { plan: plan.id, open }))
 }
 
-fn check_steps(docs: &Docs, task: &Task) -> Result<(), Refusal<Tasks>> {
-    if task.steps.is_empty() {
-        return reject(steps_open(task));
-    }
+fn gates_of_steps(docs: &Docs, task: &Task) -> Result<Vec<Rejection>, Unloaded<Tasks>> {
+    let mut open = Vec::new();
     for gate in [Gate::Checkpoints, Gate::Proof] {
         let fails = |step: &&Step| match gate {
             Gate::Proof => Checkpoint::ALL.into_iter().any(|cp| step.misses_proof(cp)),
@@ -87,13 +85,13 @@ fn check_steps(docs: &Docs, task: &Task) -> Result<(), Refusal<Tasks>> {
             let mut report = GateReport::of(task, first, &Checkpoints::new());
             let paths = failing.iter().take(LISTED_MAX).map(|step| step.path.clone());
             report.steps = paths.collect();
-            return open_gate(docs, gate, report);
+            open.push(gate_open(docs, gate, report)?);
         }
     }
-    if task.steps.iter().any(|step| !step.is_closed()) {
-        return reject(steps_open(task));
+    if task.steps.is_empty() || task.steps.iter().any(|step| !step.is_closed()) {
+        open.push(steps_open(task));
     }
-    Ok(())
+    Ok(open)
 }
 
 fn steps_open(task: &Task) -> Rejection {
