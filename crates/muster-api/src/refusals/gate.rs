@@ -31,7 +31,7 @@ fn undone(gate: Gate, report: &GateReport, details: Map<String, Value>) -> Failu
     ApiError { code, message, recovery: recovery.to_owned(), details }.into()
 }
 
-fn words(gate: Gate, report: &GateReport) -> (ErrorCode, String, String) {
+pub(super) fn words(gate: Gate, report: &GateReport) -> (ErrorCode, String, String) {
     let GateReport { step_id, path, .. } = report;
     match gate {
         Gate::Checkpoints => {
@@ -42,9 +42,16 @@ fn words(gate: Gate, report: &GateReport) -> (ErrorCode, String, String) {
         }
         Gate::Proof => {
             let message = format!("{path} needs proof of: {}", join(&report.missing_proofs));
-            let recovery = format!(
-                "Call tasks_macro_close_step for {step_id} with real CMD: and LINK: receipts."
-            );
+            let receipts = "real CMD: and LINK: receipts";
+            let recovery = if report.closed {
+                let names = join(&report.missing_proofs);
+                format!(
+                    "Call tasks_evidence_capture for {step_id} with {receipts} as checks, \
+                     checkpoint {names}."
+                )
+            } else {
+                format!("Call tasks_macro_close_step for {step_id} with {receipts}.")
+            };
             (ErrorCode::ProofRequired, message, recovery)
         }
         Gate::Children => {
