@@ -195,14 +195,22 @@ fn fixed_properties(schema: &Map<String, Value>) -> Option<&Map<String, Value>> 
     schema.get("properties").and_then(Value::as_object).filter(|_| closed)
 }
 
-/// The alternative of a schema that takes values of this JSON type.
+/// The alternative of a schema that takes values of this JSON type; best one with such a word.
 fn branch_for<'a>(schema: &'a Map<String, Value>, value: &Value) -> Option<&'a Map<String, Value>> {
     match schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array) {
         Some(choices) => {
-            choices.iter().filter_map(Value::as_object).find(|choice| takes(choice, value))
+            let choices = || choices.iter().filter_map(Value::as_object);
+            let mut taking = choices().filter(|choice| takes(choice, value));
+            let fitting = choices().find(|choice| takes(choice, value) && admits(choice, value));
+            fitting.or_else(|| taking.next())
         }
         None => takes(schema, value).then_some(schema),
     }
+}
+
+/// Whether a value is in a schema's closed set, if it has one.
+fn admits(schema: &Map<String, Value>, value: &Value) -> bool {
+    constants(schema).is_none_or(|allowed| allowed.contains(&value))
 }
 
 fn takes(schema: &Map<String, Value>, value: &Value) -> bool {
@@ -227,7 +235,7 @@ fn check_value(schema: &Map<String, Value>, value: &mut Value, path: &str) -> Re
     let Some(branch) = branch_for(schema, value) else {
         return Err(invalid(name_of(path), Reason::WrongType, &expectation(schema)));
     };
-    if constants(schema).is_some_and(|allowed| !allowed.contains(&&*value)) {
+    if !admits(schema, value) || !admits(branch, value) {
         return Err(invalid(name_of(path), Reason::BadFormat, &expectation(schema)));
     }
     if let (Value::Object(object), Some(_)) = (&mut *value, fixed_properties(branch)) {
