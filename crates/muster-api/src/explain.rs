@@ -1,4 +1,7 @@
-//! What each error and warning code means, when it comes, and what to do about it.
+//! What each error and warning code and each finding of lint means, when it comes, and what to do
+//! about it.
+
+mod findings;
 
 use muster_core::text;
 use serde::Serialize;
@@ -28,17 +31,19 @@ pub enum CodeKind {
     Error,
     /// The call succeeded, with something worth knowing.
     Warning,
+    /// What tasks_lint finds.
+    Finding,
 }
 
 /// Meaning, occasion and remedy of a code.
 type Words = [&'static str; 3];
 
-/// All codes: errors, then warnings, each in the order of its list.
+/// All codes: errors, then warnings, then findings, each in the order of its list.
 pub fn all() -> Vec<Explanation> {
     let errors = ERRORS.iter().map(|(code, words)| explanation(code, CodeKind::Error, *words));
     let warnings =
         WARNINGS.iter().map(|(code, words)| explanation(code, CodeKind::Warning, *words));
-    errors.chain(warnings).collect()
+    errors.chain(warnings).chain(findings::all()).collect()
 }
 
 /// The code of this name in any letter case, or the nearest name there is.
@@ -354,9 +359,16 @@ mod tests {
     }
 
     #[test]
+    fn no_code_is_in_two_lists() {
+        let codes: Vec<String> = all().into_iter().map(|explanation| explanation.code).collect();
+        assert_eq!(codes.iter().collect::<BTreeSet<_>>().len(), codes.len(), "{codes:?}");
+    }
+
+    #[test]
     fn a_code_is_found_as_people_write_it() {
         assert_eq!(find("proof-required").unwrap().code, "PROOF_REQUIRED");
         assert_eq!(find(" Step blocked ").unwrap().code, "STEP_BLOCKED");
+        assert_eq!(find("no-decisions").unwrap().kind, CodeKind::Finding);
         assert_eq!(find("PROOF_REQIRED").unwrap_err(), "PROOF_REQUIRED");
     }
 }

@@ -1,4 +1,4 @@
-//! `muster explain`: what an error or warning code means.
+//! `muster explain`: what a code of an error, a warning or a finding means.
 
 use std::{fmt::Write as _, process::ExitCode};
 
@@ -12,7 +12,7 @@ use crate::{
     screen::{Screen, Tone},
 };
 
-/// Say what an error or warning code means, when it comes and what to do
+/// Say what an error, warning or lint code means, when it comes and what to do
 ///
 /// Without a code it lists all of them. Needs no store.
 #[derive(Args)]
@@ -54,7 +54,7 @@ pub(crate) fn run(explain: &Explain) -> anyhow::Result<ExitCode> {
 fn tone(kind: CodeKind) -> Tone {
     match kind {
         CodeKind::Error => Tone::Bad,
-        CodeKind::Warning => Tone::Warning,
+        CodeKind::Warning | CodeKind::Finding => Tone::Warning,
     }
 }
 
@@ -62,6 +62,7 @@ fn one(screen: Screen, found: &Explanation) -> anyhow::Result<String> {
     let kind = match found.kind {
         CodeKind::Error => "error: the call changed nothing",
         CodeKind::Warning => "warning: the call went through",
+        CodeKind::Finding => "finding of tasks_lint",
     };
     let code = screen.paint(tone(found.kind), &found.code);
     let mut text = format!("{code}  {}\n", screen.paint(Tone::Faint, kind));
@@ -78,7 +79,11 @@ fn list(screen: Screen, all: &[Explanation]) -> anyhow::Result<String> {
     let width = all.iter().map(|one| one.code.len()).max().unwrap_or(0);
     let indent = " ".repeat(width + 4);
     let mut text = String::new();
-    for (kind, heading) in [(CodeKind::Error, "Errors"), (CodeKind::Warning, "\nWarnings")] {
+    for (kind, heading) in [
+        (CodeKind::Error, "Errors"),
+        (CodeKind::Warning, "\nWarnings"),
+        (CodeKind::Finding, "\nFindings of tasks_lint"),
+    ] {
         writeln!(text, "{}", screen.paint(Tone::Strong, heading))?;
         for one in all.iter().filter(|one| one.kind == kind) {
             let code = screen.paint(tone(kind), &format!("{:width$}", one.code));

@@ -135,7 +135,7 @@ impl Code {
     }
 
     /// What to do about it.
-    fn recovery(self) -> &'static str {
+    pub fn recovery(self) -> &'static str {
         match self {
             Self::OrphanTask => {
                 "Create the work anew under a plan that exists, then delete this task."

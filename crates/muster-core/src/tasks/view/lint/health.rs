@@ -65,24 +65,25 @@ pub enum HealthCode {
 }
 
 impl HealthCode {
+    /// What to do about it.
+    pub fn recovery(self) -> &'static str {
+        match self {
+            Self::ContextEmpty => "Write down what is known with notes_commit or think_card.",
+            Self::TraceOnly => "Write down why things were done with notes_commit or think_card.",
+            Self::NoDecisions => "Record what was decided with think_card, type decision.",
+        }
+    }
+
     fn issue(self, id: EntityId) -> HealthIssue {
-        let (message, recovery) = match self {
-            Self::ContextEmpty => (
-                format!(
-                    "{id} has no notes, cards or evidence and nothing happened since its creation"
-                ),
-                "Write down what is known with notes_commit or think_card.",
+        let message = match self {
+            Self::ContextEmpty => format!(
+                "{id} has no notes, cards or evidence and nothing happened since its creation"
             ),
-            Self::TraceOnly => (
-                format!("{id} has events but no notes and no cards"),
-                "Write down why things were done with notes_commit or think_card.",
-            ),
-            Self::NoDecisions => (
-                format!("{id} is DONE without a decision card"),
-                "Record what was decided with think_card, type decision.",
-            ),
+            Self::TraceOnly => format!("{id} has events but no notes and no cards"),
+            Self::NoDecisions => format!("{id} is DONE without a decision card"),
         };
-        HealthIssue { severity: Severity::Warning, code: self, message, recovery }
+        let (severity, recovery) = (Severity::Warning, self.recovery());
+        HealthIssue { severity, code: self, message, recovery }
     }
 }
 
