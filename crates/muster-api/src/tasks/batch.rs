@@ -339,11 +339,13 @@ fn short(index: usize, tool: &str, answer: &Envelope) -> Value {
         ("success".to_owned(), json!(answer.success)),
     ]);
     let result = answer.result.read();
-    let id = result.get("id").or_else(|| result.get("task"));
-    if let Some(id @ Value::String(_)) = id {
+    // An answer names its plan or task by id, or shows it.
+    let subject = ["id", "task", "plan"].into_iter().find_map(|name| result.get(name));
+    if let Some(id) = subject.map(|subject| subject.get("id").unwrap_or(subject)) {
         entry.insert("id".to_owned(), id.clone());
     }
-    if let Some(revision) = result.get("revision") {
+    let shown = subject.and_then(|subject| subject.get("revision"));
+    if let Some(revision) = result.get("revision").or(shown) {
         entry.insert("revision".to_owned(), revision.clone());
     }
     if let Some(error) = &answer.error {
