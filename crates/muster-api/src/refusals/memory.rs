@@ -53,11 +53,18 @@ pub(super) fn explain(workspace: &WorkspaceId, rejection: Rejection) -> Failure 
                 json!({"field": name, "expected": expected, "actual": actual})
             })
             .collect();
+        let (message, recovery) = match &unmet {
+            Some((gate, report)) => {
+                let (_, open, _) = gate::words(*gate, report);
+                (open, "Do what the gate asks for, or close the step by hand.")
+            }
+            None => ("its fields changed since".to_owned(), "Edit the fields by hand."),
+        };
         let unmet = unmet.map(|(_, report)| Value::Object(gate::details(&report)));
         let error = ApiError {
             code: ErrorCode::UndoConflict,
-            message: format!("operation {op_seq} no longer fits: its fields changed since"),
-            recovery: "Edit the fields by hand.".to_owned(),
+            message: format!("operation {op_seq} no longer fits: {message}"),
+            recovery: recovery.to_owned(),
             details: Map::from_iter([
                 ("op_seq".to_owned(), json!(op_seq)),
                 ("fields".to_owned(), Value::Array(listed)),
