@@ -171,9 +171,9 @@ fn unknown_entity(workspace: &WorkspaceId, id: EntityId, workspace_known: bool) 
 
 fn selector_name(selector: &StepSelector) -> String {
     match selector {
-        StepSelector::Path(path) => path.to_string(),
+        StepSelector::Path(path) => path.named(),
         StepSelector::Id(id) => id.to_string(),
-        StepSelector::Both(path, id) => format!("{path} {id}"),
+        StepSelector::Both(path, id) => format!("{} {id}", path.named()),
     }
 }
 

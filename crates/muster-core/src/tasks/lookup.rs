@@ -223,7 +223,7 @@ pub fn task_step_and_node<'a>(
 ) -> Found<(&'a Task, &'a Step, &'a Node)> {
     let task = task(docs, target.task)?;
     let name = match (&target.path, target.id) {
-        (Some(path), _) => path.to_string(),
+        (Some(path), _) => path.named(),
         (None, Some(id)) => id.to_string(),
         (None, None) => String::new(),
     };

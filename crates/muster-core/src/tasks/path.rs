@@ -10,6 +10,11 @@ use super::id::text_form;
 /// Deepest step: a path has at most this many parts.
 pub const STEP_DEPTH_MAX: usize = 16;
 
+/// What a number beyond all ordinals is read as; no step and no node has it.
+const BEYOND: u32 = u32::MAX;
+/// What a path with such a number is called.
+const TOO_HIGH: &str = "with so high a number";
+
 /// Place of a step in its task's tree. The derived order is pre-order: numbers compare as numbers
 /// and a path sorts before every path it is a prefix of.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -37,6 +42,11 @@ impl StepPath {
     /// Whether this is a direct child of `parent`.
     pub fn is_child_of(&self, parent: &Self) -> bool {
         self.0.len() == parent.0.len() + 1 && self.0.starts_with(&parent.0)
+    }
+
+    /// How a refusal names it: a number beyond all ordinals is not kept, so it is not repeated.
+    pub fn named(&self) -> String {
+        if self.0.contains(&BEYOND) { TOO_HIGH.to_owned() } else { self.to_string() }
     }
 
     /// Whether this lies anywhere below `ancestor`.
@@ -74,15 +84,17 @@ impl FromStr for StepPath {
     }
 }
 
-/// `s:<n>` with `n` written the one canonical way. A number beyond all ordinals is well-formed too:
-/// no step has it (TASKS-PATH-1).
+/// `s:<n>`.
 fn ordinal(part: &str) -> Result<u32, BadPath> {
-    let digits = part.strip_prefix("s:").ok_or(BadPath)?;
+    part.strip_prefix("s:").and_then(number).ok_or(BadPath)
+}
+
+/// A number written the one canonical way. One beyond all ordinals is well-formed too: nothing has
+/// it (TASKS-PATH-1).
+fn number(digits: &str) -> Option<u32> {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_number || (digits.len() > 1 && digits.starts_with('0')) {
-        return Err(BadPath);
-    }
-    Ok(digits.parse().unwrap_or(u32::MAX))
+    let is_canonical = digits.len() == 1 || !digits.starts_with('0');
+    (is_number && is_canonical).then(|| digits.parse().unwrap_or(BEYOND))
 }
 
 text_form!(StepPath, "a step path such as s:0");
@@ -96,6 +108,14 @@ pub struct NodePath {
     pub ordinal: u32,
 }
 
+impl NodePath {
+    /// How a refusal names it, as a step's path.
+    pub fn named(&self) -> String {
+        let is_beyond = self.ordinal == BEYOND || self.step.0.contains(&BEYOND);
+        if is_beyond { TOO_HIGH.to_owned() } else { self.to_string() }
+    }
+}
+
 impl fmt::Display for NodePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.t:{}", self.step, self.ordinal)
@@ -107,10 +127,7 @@ impl FromStr for NodePath {
 
     fn from_str(text: &str) -> Result<Self, BadNodePath> {
         let (step, node) = text.rsplit_once(".t:").ok_or(BadNodePath)?;
-        let ordinal: u32 = node.parse().map_err(|_| BadNodePath)?;
-        if ordinal.to_string() != node {
-            return Err(BadNodePath);
-        }
+        let ordinal = number(node).ok_or(BadNodePath)?;
         Ok(Self { step: step.parse().map_err(|_| BadNodePath)?, ordinal })
     }
 }
@@ -129,7 +146,7 @@ text_form!(NodePath, "a node path such as s:0.t:1");
 
 #[cfg(test)]
 mod tests {
-    use super::StepPath;
+    use super::{NodePath, StepPath};
 
     fn path(text: &str) -> StepPath {
         text.parse().unwrap()
@@ -153,7 +170,14 @@ mod tests {
 
     #[test]
     fn a_path_beyond_all_ordinals_is_a_path() {
-        assert!("s:4294967296.s:99999999999999999999".parse::<StepPath>().is_ok());
+        let far = path("s:4294967296.s:99999999999999999999");
+        assert_eq!(far.named(), "with so high a number", "it is not the number that was given");
+        assert_eq!(path("s:4294967294").named(), "s:4294967294");
+        let node: NodePath = "s:0.t:4294967296".parse().unwrap();
+        assert_eq!(node.named(), "with so high a number");
+        for text in ["s:0.t:01", "s:0.t:+1", "s:0.t:"] {
+            assert!(text.parse::<NodePath>().is_err(), "{text}");
+        }
     }
 
     #[test]
