@@ -8,9 +8,7 @@ use std::{
 
 use muster_core::{
     Timestamp,
-    answers::Answers,
-    run::{Runs, layout::Layouts},
-    session::{SessionId, Sessions},
+    session::SessionId,
     tasks::{
         Tasks,
         id::{TaskId, WorkspaceId},
@@ -18,20 +16,26 @@ use muster_core::{
     },
 };
 use muster_runtime::{
-    Clock, Engine, Subscription, SystemClock, doctor,
+    Clock, Engine, Subscription, SystemClock,
+    doctor::Report,
     runs::{Rebuilt, rebuild},
     transfer::{self, TransferError},
 };
-use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreError};
+use muster_store::{Access, Description, SqliteOptions, SqliteStore, Store, StoreError};
 use serde_json::{Map, Value};
 
-use crate::{Binding, Envelope, Registry, Toolset, call, refusals, runs::RunOptions, todos::Bound};
+use crate::{
+    Binding, Envelope, Registry, Toolset, call, inspection, refusals, runs::RunOptions,
+    todos::Bound,
+};
 
 /// How an [`App`] is set up.
 #[derive(Clone, Debug, Default)]
 pub struct AppOptions {
     /// Where the store is.
     pub storage_dir: PathBuf,
+    /// What the store is opened for.
+    pub access: Access,
     /// Which tools are listed to agents.
     pub toolset: Toolset,
     /// Workspace of portal calls that name none.
@@ -95,8 +99,8 @@ pub struct Status {
 impl App {
     /// Opens the store in the options' directory; creates it when there is none.
     pub fn open(options: AppOptions) -> Result<Self, StoreError> {
-        let one_caller = options.one_caller;
-        let store = SqliteOptions { one_caller, ..SqliteOptions::default() };
+        let (access, one_caller) = (options.access, options.one_caller);
+        let store = SqliteOptions { access, one_caller, ..SqliteOptions::default() };
         let store = SqliteStore::open(&options.storage_dir, store)?;
         Ok(Self::over(Arc::new(store), Arc::new(SystemClock), options))
     }
@@ -216,23 +220,13 @@ impl App {
     }
 
     /// Replays the log and compares it with the documents; changes nothing.
-    pub fn doctor(&self) -> Result<doctor::Report, StoreError> {
-        let mut report = doctor::examine::<Tasks>(self.engine.store())?;
-        report.add::<Sessions>(self.engine.store())?;
-        report.add::<Runs>(self.engine.store())?;
-        report.add::<Layouts>(self.engine.store())?;
-        report.add::<Answers>(self.engine.store())?;
-        Ok(report)
+    pub fn doctor(&self) -> Result<Report, StoreError> {
+        inspection::examine(self.engine.store())
     }
 
     /// Puts runs back out of their files that the store has lost.
     pub fn rebuild_runs(&self) -> Result<Rebuilt, TransferError> {
         rebuild(&self.engine, &self.options.storage_dir)
-    }
-
-    /// Copies the store to a new file while it stays in use.
-    pub fn backup(&self, target: &Path) -> Result<(), StoreError> {
-        self.engine.store().backup(target)
     }
 
     /// Writes every event of a workspace as one line of JSON; answers how many there are.

@@ -71,7 +71,12 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let (code, recovery) = match &error {
             StoreError::Busy { .. } => (ErrorCode::StoreBusy, "Call again: nothing was written."),
-            StoreError::Full { .. }
+            StoreError::Full { .. } => (
+                ErrorCode::StoreError,
+                "Make room on the disk of the storage directory and call again; nothing was \
+                 written.",
+            ),
+            StoreError::Absent { .. }
             | StoreError::Directory { .. }
             | StoreError::TooNew { .. }
             | StoreError::Damaged { .. }

@@ -9,6 +9,7 @@ mod call;
 mod envelope;
 pub mod explain;
 mod fingerprint;
+mod inspection;
 pub mod reference;
 mod refusals;
 mod registry;
@@ -27,6 +28,7 @@ pub use app::{App, AppOptions, Status, WorkspaceStatus};
 pub use arguments::ARGUMENTS_DEPTH_MAX;
 pub use envelope::{ApiError, Envelope, ErrorCode, Priority, Suggestion, Warning, WarningCode};
 pub use fingerprint::fingerprint;
+pub use inspection::Inspection;
 pub use muster_core::Json;
 pub use muster_core::session::receipt::CallKey;
 pub use muster_core::{Timestamp, tasks::id::WorkspaceId};
@@ -34,7 +36,7 @@ pub use muster_runtime::{
     Batch, Follower, News, Subscription, Update, doctor::Report as DoctorReport,
     transfer::TransferError,
 };
-pub use muster_store::{Description, StoreError};
+pub use muster_store::{Access, Description, StoreError};
 pub use registry::{Effect, Registry, Row};
 pub use sessions::{NodesPage, SessionDesk, SessionFault, Snapshots, Stage, Told, TreeRequest};
 pub use todos::Binding;

@@ -24,15 +24,13 @@ pub struct Report {
     pub damage: Vec<Damage>,
 }
 
-/// Checks the store's own structure, then every stream of one kind of aggregate.
-pub fn examine<A: Aggregate>(store: &dyn Store) -> Result<Report, StoreError> {
-    let mut report = Report { damage: store.check()?, ..Report::default() };
-    report.add::<A>(store)?;
-    Ok(report)
-}
-
 impl Report {
-    /// Examines every stream of another kind of aggregate too.
+    /// Checks the store's own structure.
+    pub fn of(store: &dyn Store) -> Result<Self, StoreError> {
+        Ok(Self { damage: store.check()?, ..Self::default() })
+    }
+
+    /// Examines every stream of one kind of aggregate.
     pub fn add<A: Aggregate>(&mut self, store: &dyn Store) -> Result<(), StoreError> {
         let mut snapshot = store.snapshot()?;
         for stream in snapshot.streams(&format!("{}/", A::STREAM))? {

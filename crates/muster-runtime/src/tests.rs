@@ -12,7 +12,7 @@ use std::{
 };
 
 use muster_core::{
-    Documents, Draft, Refusal,
+    Aggregate, Documents, Draft, Refusal,
     tasks::{
         Command, Event, Rejection, Tasks,
         command::{CreatePlan, Edit},
@@ -25,7 +25,7 @@ use muster_store::{
     Append, DocumentChange, DocumentRow, MemoryStore, SqliteOptions, SqliteStore, Store,
 };
 
-use crate::{Engine, ExecuteError, LAG_EVENTS_MAX, SystemClock, Update, doctor};
+use crate::{Engine, ExecuteError, LAG_EVENTS_MAX, SystemClock, Update, doctor::Report};
 
 const STREAM: &str = "workspace/test";
 
@@ -35,6 +35,13 @@ fn over(store: impl Store) -> Engine {
 
 fn sqlite(dir: &std::path::Path) -> Engine {
     over(SqliteStore::open(dir, SqliteOptions::default()).unwrap())
+}
+
+/// What is wrong with the store and the streams of one room.
+fn examine<A: Aggregate>(engine: &Engine) -> Report {
+    let mut report = Report::of(engine.store()).unwrap();
+    report.add::<A>(engine.store()).unwrap();
+    report
 }
 
 fn new_plan(title: &str) -> Command {
@@ -108,7 +115,7 @@ fn callers_at_once_all_land_in_one_gapless_log() {
         }
     });
     assert_eq!(plans(&engine), 160);
-    let report = doctor::examine::<Tasks>(engine.store()).unwrap();
+    let report = examine::<Tasks>(&engine);
     assert_eq!((report.events, report.damage), (160, Vec::new()));
 }
 
@@ -163,7 +170,7 @@ fn doctor_tells_what_differs_from_the_log() {
     let documents = [DocumentChange::Put(forged, None)];
     transaction.append(&Append { stream: STREAM, events: &[], documents: &documents }).unwrap();
     transaction.commit().unwrap();
-    let report = doctor::examine::<Tasks>(engine.store()).unwrap();
+    let report = examine::<Tasks>(&engine);
     assert_eq!(report.damage.len(), 1, "{report:?}");
     assert!(report.damage[0].place.contains("PLAN-001"));
 }

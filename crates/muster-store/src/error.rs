@@ -1,6 +1,9 @@
 //! What can go wrong below the domain.
 
-use std::path::PathBuf;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// A failure of the store itself; bad input never ends up here.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -24,6 +27,12 @@ pub enum StoreError {
         path: PathBuf,
         /// What the system said.
         cause: String,
+    },
+    /// There is nothing to look at.
+    #[error("there is no store in {path}")]
+    Absent {
+        /// The directory.
+        path: PathBuf,
     },
     /// The file was written by a newer Muster.
     #[error(
@@ -51,4 +60,15 @@ pub enum StoreError {
         /// What the engine said.
         cause: String,
     },
+}
+
+impl StoreError {
+    /// What a failure with a file beside the engine's own means.
+    pub(crate) fn of_file(path: &Path, error: &io::Error) -> Self {
+        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+        if full.contains(&error.kind()) {
+            return Self::Full { location: path.display().to_string() };
+        }
+        Self::Directory { path: path.to_owned(), cause: error.to_string() }
+    }
 }

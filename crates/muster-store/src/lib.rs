@@ -16,13 +16,16 @@ mod sqlite;
 #[cfg(test)]
 mod stories;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use muster_core::{Address, EventQuery, Head, Index, ListQuery, Subject, Timestamp};
 
 pub use error::StoreError;
 pub use memory::MemoryStore;
-pub use sqlite::{SCHEMA_VERSION, SqliteOptions, SqliteStore, Synchronous};
+pub use sqlite::{Access, SCHEMA_VERSION, SqliteOptions, SqliteStore, Synchronous};
 
 /// A place that keeps the log and the documents.
 pub trait Store: Send + Sync + 'static {
@@ -243,4 +246,6 @@ pub struct Description {
     pub bytes: Option<u64>,
     /// Version of the layout.
     pub schema_version: u32,
+    /// Copies that were kept beside it before something was done that can not be undone.
+    pub kept: Vec<PathBuf>,
 }

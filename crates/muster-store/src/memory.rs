@@ -110,6 +110,7 @@ impl Store for MemoryStore {
             location: None,
             bytes: None,
             schema_version: SCHEMA_VERSION,
+            kept: Vec::new(),
         }
     }
 }

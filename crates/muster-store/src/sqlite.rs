@@ -13,9 +13,11 @@
 //! a file.
 
 mod check;
+mod keep;
 mod layout;
 mod link;
 mod listing;
+mod opening;
 mod place;
 mod pool;
 mod queue;
@@ -23,6 +25,7 @@ mod queue;
 mod tests;
 mod transaction;
 mod view;
+mod wal;
 mod writer;
 
 use std::{
@@ -36,17 +39,17 @@ use std::{
 use rusqlite::{Connection, backup::Backup};
 
 use self::{
-    layout::Layout, link::Link, pool::Pool, queue::Queue, transaction::SqliteTransaction,
-    view::View, writer::Writer,
+    link::Link, pool::Pool, queue::Queue, transaction::SqliteTransaction, view::View,
+    writer::Writer,
 };
 use crate::{Damage, Description, Snapshot, Store, StoreError, Transaction};
 
 pub use layout::SCHEMA_VERSION;
 
+/// How often a log is read before it is called damaged.
+const LOG_LOOKS: usize = 2;
 /// Name of the database file in the storage directory.
 const DATABASE_FILE: &str = "muster.db";
-/// A file with content is at least this long.
-const HEADER_BYTES: u64 = 512;
 /// How long a caller waits for its turn to write, unless told otherwise.
 const WAIT_BOUND: Duration = Duration::from_secs(30);
 /// Readers kept open, unless told otherwise.
@@ -55,6 +58,8 @@ const READERS: usize = 4;
 /// How a store is opened.
 #[derive(Clone, Debug)]
 pub struct SqliteOptions {
+    /// What it is opened for.
+    pub access: Access,
     /// Name of a registered SQLite file system; the platform's own if `None`.
     pub vfs: Option<String>,
     /// When a commit counts as durable.
@@ -70,6 +75,7 @@ pub struct SqliteOptions {
 impl Default for SqliteOptions {
     fn default() -> Self {
         Self {
+            access: Access::Work,
             vfs: None,
             synchronous: Synchronous::Full,
             wait_bound: WAIT_BOUND,
@@ -77,6 +83,18 @@ impl Default for SqliteOptions {
             one_caller: false,
         }
     }
+}
+
+/// What a store is opened for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// Work: it is created where there is none, and an older layout is migrated.
+    #[default]
+    Work,
+    /// The same, also where the file of a store that was in use is gone: it begins empty.
+    Afresh,
+    /// Looking: nothing is created, migrated, folded back or written.
+    Look,
 }
 
 /// When a commit counts as durable.
@@ -104,6 +122,7 @@ pub struct SqliteStore {
     writer: Writer,
     pool: Pool,
     watch: Mutex<Option<Watch>>,
+    layout: u32,
 }
 
 /// The connection that notices other connections' commits.
@@ -114,79 +133,23 @@ struct Watch {
 }
 
 impl SqliteStore {
-    /// Opens the store in a directory, creating both if they are not there.
+    /// Opens the store in a directory for what the options say.
     pub fn open(directory: &Path, options: SqliteOptions) -> Result<Self, StoreError> {
-        place::prepare(directory)?;
+        let access = options.access;
+        if access != Access::Look {
+            place::prepare(directory)?;
+        }
         let path = directory.join(DATABASE_FILE);
         let pool = Pool::new(path.clone(), options.clone());
         let writer = Writer::new(path.clone(), Queue::new(directory), options);
-        let store = Self { path, writer, pool, watch: Mutex::new(None) };
-        store.prepare()?;
-        Ok(store)
+        let store = Self { path, writer, pool, watch: Mutex::new(None), layout: SCHEMA_VERSION };
+        let layout = store.prepare(access)?;
+        Ok(Self { layout, ..store })
     }
 
-    /// Checks the layout, and creates or migrates it where it is not today's.
-    fn prepare(&self) -> Result<(), StoreError> {
-        self.refuse_emptied()?;
-        match self.pool.open() {
-            // Not there yet: creating it below says what is wrong if that cannot be done either.
-            Err(StoreError::Directory { .. }) => {}
-            Err(error) => return Err(error),
-            Ok(link) => {
-                if self.version(&link)? == Some(SCHEMA_VERSION) {
-                    self.pool.adopt(link);
-                    return Ok(());
-                }
-            }
-        }
-        let mut turn = self.writer.turn()?;
-        if self.writer.is_on_disk() {
-            place::create_database(&self.path)?;
-        }
-        let link = turn.link()?;
-        let from = self.version(link)?.unwrap_or(0);
-        if from == SCHEMA_VERSION {
-            return Ok(());
-        }
-        let migrated = layout::migrate(&mut link.connection, from);
-        migrated.map_err(|error| link.failed("migrated the layout", &error))
-    }
-
-    /// The file's layout version; `None` for a file without content.
-    fn version(&self, link: &Link) -> Result<Option<u32>, StoreError> {
-        let layout = layout::detect(&link.connection);
-        match layout.map_err(|error| link.failed("read the layout", &error))? {
-            Layout::Empty => Ok(None),
-            Layout::Version(found) if found <= SCHEMA_VERSION => Ok(Some(found)),
-            Layout::Version(found) => Err(StoreError::TooNew { found, known: SCHEMA_VERSION }),
-            Layout::Foreign => Err(StoreError::Damaged {
-                place: self.path.display().to_string(),
-                finding: "the database is not a store of muster".to_owned(),
-            }),
-        }
-    }
-
-    /// Refuses a database file that has lost its content: the engine would take it for a new one,
-    /// and delete what is left of its log.
-    fn refuse_emptied(&self) -> Result<(), StoreError> {
-        let bytes = self.bytes("");
-        let rest = self.bytes("-wal").unwrap_or(0);
-        let emptied = bytes.is_some_and(|bytes| bytes < HEADER_BYTES) && self.writer.was_used();
-        let orphaned = bytes.is_none_or(|bytes| bytes < HEADER_BYTES) && rest > 0;
-        if !emptied && !orphaned {
-            return Ok(());
-        }
-        Err(StoreError::Damaged {
-            place: self.path.display().to_string(),
-            finding: format!("the file has lost its content; its log has {rest} bytes"),
-        })
-    }
-
-    /// Size of the database file or of one that goes with it; `None` if it is not there.
-    fn bytes(&self, suffix: &str) -> Option<u64> {
-        let mut name = self.path.clone().into_os_string();
-        name.push(suffix);
-        fs::metadata(name).map(|file| file.len()).ok()
+    /// Whether a directory has a store, or had one.
+    pub fn is_in(directory: &Path) -> bool {
+        directory.join(DATABASE_FILE).is_file() || Queue::new(directory).was_used()
     }
 
     fn watch(&self) -> Result<Watch, StoreError> {
@@ -245,6 +208,10 @@ impl Store for SqliteStore {
     }
 
     fn backup(&self, target: &Path) -> Result<(), StoreError> {
+        if let Some(Damage { place, finding }) = self.log_damage().pop() {
+            let finding = format!("{finding}; copy the whole storage folder instead");
+            return Err(StoreError::Damaged { place, finding });
+        }
         let refuse = |error: &io::Error| StoreError::Directory {
             path: target.to_owned(),
             cause: error.to_string(),
@@ -258,7 +225,11 @@ impl Store for SqliteStore {
     fn check(&self) -> Result<Vec<Damage>, StoreError> {
         // A connection of its own, so that nothing is answered from what a reader has cached.
         match self.pool.open() {
-            Ok(link) => Ok(check::damage(&link.connection)),
+            Ok(link) => {
+                let mut found = self.log_damage();
+                found.extend(check::damage(&link.connection, self.layout));
+                Ok(found)
+            }
             Err(StoreError::Damaged { place, finding }) => Ok(vec![Damage { place, finding }]),
             Err(error) => Err(error),
         }
@@ -269,12 +240,25 @@ impl Store for SqliteStore {
             engine: format!("SQLite {}", rusqlite::version()),
             location: Some(self.path.display().to_string()),
             bytes: self.bytes("").map(|main| main + self.bytes("-wal").unwrap_or(0)),
-            schema_version: SCHEMA_VERSION,
+            schema_version: self.layout,
+            kept: keep::kept(&self.path),
         }
     }
 }
 
 impl SqliteStore {
+    /// What is wrong with the log's file. Nothing of a log is believed that was not seen twice: a
+    /// writer in the middle of its work looks like damage for a moment.
+    fn log_damage(&self) -> Vec<Damage> {
+        let log = wal::path(&self.path);
+        let looks: [_; LOG_LOOKS] = std::array::from_fn(|_| wal::tear(&log).ok().flatten());
+        let Some(Some(tear)) = looks.into_iter().reduce(|one, two| one.filter(|_| one == two))
+        else {
+            return Vec::new();
+        };
+        vec![Damage { place: log.display().to_string(), finding: tear.to_string() }]
+    }
+
     /// Copies this moment's pages, in one step so that writers cannot make it start over.
     fn copy(&self, target: &Path) -> Result<(), StoreError> {
         let link = self.pool.open()?;

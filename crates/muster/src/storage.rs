@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
-use muster_api::{App, AppOptions, Toolset, WorkspaceId};
+use anyhow::{Context as _, anyhow};
+use muster_api::{Access, App, AppOptions, Inspection, StoreError, Toolset, WorkspaceId};
+use muster_store::SqliteStore;
 
 use crate::config::{STORAGE_DIR, Settings};
 
@@ -43,15 +44,36 @@ pub(crate) fn open_at(
     Ok(App::open(options)?)
 }
 
-/// Opens a store that must be there already: a mistyped folder must not be reported as sound or
-/// copied.
+/// Opens a store that must be there already: a mistyped folder is not to be filled.
 pub(crate) fn open_existing(settings: &Settings) -> anyhow::Result<App> {
     let directory = directory(settings)?;
-    if !directory.is_dir() {
-        bail!(
-            "there is no store in {}: name its folder with --storage-dir DIR",
-            directory.display()
-        );
+    if !SqliteStore::is_in(&directory) {
+        return Err(explained(StoreError::Absent { path: directory }));
     }
     open(settings)
+}
+
+/// Opens the store for bringing back what it has lost, if need be the whole of it.
+pub(crate) fn open_afresh(settings: &Settings) -> anyhow::Result<App> {
+    let access = Access::Afresh;
+    let options = AppOptions { storage_dir: directory(settings)?, access, ..AppOptions::default() };
+    Ok(App::open(options)?)
+}
+
+/// Opens a store that must be there already, to look at it only.
+pub(crate) fn inspect(settings: &Settings) -> anyhow::Result<Result<Inspection, StoreError>> {
+    Ok(Inspection::open(&directory(settings)?))
+}
+
+/// The error with a word to whoever named a folder without a store.
+pub(crate) fn explained(error: StoreError) -> anyhow::Error {
+    match error {
+        StoreError::Absent { .. } => anyhow!("{error}: name its folder with --storage-dir DIR"),
+        StoreError::Busy { .. }
+        | StoreError::Full { .. }
+        | StoreError::Directory { .. }
+        | StoreError::TooNew { .. }
+        | StoreError::Damaged { .. }
+        | StoreError::Engine { .. } => error.into(),
+    }
 }

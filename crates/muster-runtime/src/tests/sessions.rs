@@ -18,8 +18,9 @@ use muster_core::{
 use muster_store::{CatalogueQuery, MemoryStore, StoreError};
 use serde_json::{Value, json};
 
+use super::examine;
 use super::{new_plan, over, sqlite};
-use crate::{Engine, ExecuteError, doctor, transfer};
+use crate::{Engine, ExecuteError, doctor::Report, transfer};
 
 pub(super) fn id(number: u128) -> SessionId {
     SessionId::from_bits(number)
@@ -75,8 +76,8 @@ fn ctrees(engine: &Engine, session: &SessionId) -> Value {
     json!(engine.read::<Sessions, _>(&session.stream(), view::ctrees).unwrap())
 }
 
-fn healthy(engine: &Engine) -> doctor::Report {
-    let report = doctor::examine::<Sessions>(engine.store()).unwrap();
+fn healthy(engine: &Engine) -> Report {
+    let report = examine::<Sessions>(engine);
     assert_eq!(report.damage, []);
     report
 }
@@ -196,7 +197,7 @@ fn a_task_tool_inside_a_session_shows_in_its_stream_or_nothing_happens() {
     act(&engine, &id(1), Command::End).unwrap();
     assert_eq!(work_in(&engine, &id(1), "second"), Err("SessionEnded".to_owned()));
     assert_eq!(plans(), 1);
-    assert_eq!(doctor::examine::<Tasks>(engine.store()).unwrap().damage, []);
+    assert_eq!(examine::<Tasks>(&engine).damage, []);
     healthy(&engine);
 }
 

@@ -8,8 +8,9 @@ use muster_core::{
 };
 use muster_store::{MemoryStore, StoreError};
 
+use super::examine;
 use super::{new_plan, over, sqlite};
-use crate::{Engine, doctor};
+use crate::Engine;
 
 const ONE: &str = "workspace/one";
 const TWO: &str = "workspace/two";
@@ -65,7 +66,7 @@ fn a_refused_share_can_be_left_out() {
     });
     assert_eq!(kept.unwrap(), Ok(1));
     assert_eq!((plans(&engine, ONE), plans(&engine, TWO)), (0, 1));
-    let report = doctor::examine::<Tasks>(engine.store()).unwrap();
+    let report = examine::<Tasks>(&engine);
     assert_eq!((report.events, report.damage), (1, Vec::new()));
 }
 
@@ -107,6 +108,6 @@ fn callers_of_both_kinds_share_one_gapless_log() {
         }
     });
     assert_eq!((plans(&engine, ONE), plans(&engine, TWO)), (135, 45));
-    let report = doctor::examine::<Tasks>(engine.store()).unwrap();
+    let report = examine::<Tasks>(&engine);
     assert_eq!((report.events, report.damage), (180, Vec::new()));
 }

@@ -9,25 +9,30 @@ const FINDINGS_MAX: usize = 100;
 
 /// A question whose every answer row is damage.
 struct Question {
+    /// The first layout that has what it asks about.
+    since: u32,
     place: &'static str,
     sql: &'static str,
 }
 
 const QUESTIONS: &[Question] = &[
-    Question { place: "file", sql: "PRAGMA integrity_check(100)" },
+    Question { since: 1, place: "file", sql: "PRAGMA integrity_check(100)" },
     Question {
+        since: 1,
         place: "references",
         sql: "SELECT \"table\" || ' row ' || rowid || ' refers to a stream that is not there' \
               FROM pragma_foreign_key_check",
     },
     // Every event ever written has taken one number of the log and one of its stream.
     Question {
+        since: 1,
         place: "log",
         sql: "SELECT 'the newest position is ' || coalesce(max(global), 0) || ', the streams have \
               written ' || (SELECT coalesce(sum(seq), 0) FROM stream) FROM event \
               HAVING coalesce(max(global), 0) <> (SELECT coalesce(sum(seq), 0) FROM stream)",
     },
     Question {
+        since: 2,
         place: "stream",
         sql: "SELECT stream.name || ' has head ' || stream.seq || ', its events go from ' || \
               coalesce(min(event.seq), 0) || ' to ' || coalesce(max(event.seq), 0) || ' with ' || \
@@ -38,11 +43,13 @@ const QUESTIONS: &[Question] = &[
               OR stream.ended = 0 AND coalesce(min(event.seq), 1) <> 1",
     },
     Question {
+        since: 4,
         place: "brief",
         sql: "SELECT document || ' is a brief of no document' FROM brief \
               WHERE document NOT IN (SELECT id FROM document)",
     },
     Question {
+        since: 1,
         place: "document",
         sql: "SELECT kind || ' ' || name || ' has version ' || version || \
               ', which the log has not reached' \
@@ -50,10 +57,10 @@ const QUESTIONS: &[Question] = &[
     },
 ];
 
-/// Everything found wrong.
-pub(super) fn damage(connection: &Connection) -> Vec<Damage> {
+/// Everything found wrong, as far as a file of this layout can be asked.
+pub(super) fn damage(connection: &Connection, layout: u32) -> Vec<Damage> {
     let mut found = Vec::new();
-    for question in QUESTIONS {
+    for question in QUESTIONS.iter().filter(|question| question.since <= layout) {
         if let Err(error) = ask(connection, question, &mut found) {
             found.push(finding(question, error.to_string()));
         }

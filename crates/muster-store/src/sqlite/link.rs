@@ -1,6 +1,7 @@
 //! One connection with its settings, and what its errors mean for the store.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -11,6 +12,7 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
+use super::wal;
 use crate::{SqliteOptions, StoreError};
 
 /// Statements kept ready per connection; more than this crate has, so none is ever parsed twice.
@@ -28,6 +30,9 @@ const READER_CACHE_KIB: u32 = 4 * 1024;
 pub(super) enum Role {
     /// Reads only; the engine refuses anything else.
     Reader,
+    /// The same, and leaves the files as they are when it is closed: whoever closes a file last
+    /// otherwise folds the log back as far as it can be read, and removes it.
+    Guest,
     /// The one connection that writes; creates the file if it is not there.
     Writer,
 }
@@ -70,6 +75,9 @@ impl Link {
         let connection = &mut self.connection;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED_MAX);
         connection.busy_timeout(options.wait_bound)?;
+        // An empty log is one that the engine makes to read, and takes away again.
+        let keeps_log = role == Role::Guest && has_bytes(&wal::path(&self.path));
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps_log)?;
         // Every query names its index; without this the engine would plan one anew for each
         // parameter.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -80,7 +88,7 @@ impl Link {
              PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;"
         ))?;
         match role {
-            Role::Reader => connection.execute_batch(&format!(
+            Role::Reader | Role::Guest => connection.execute_batch(&format!(
                 "PRAGMA query_only = ON; PRAGMA cache_size = -{READER_CACHE_KIB};"
             )),
             Role::Writer => {
@@ -94,6 +102,25 @@ impl Link {
                     Ok(())
                 }))
             }
+        }
+    }
+
+    /// Makes a guest a reader.
+    pub(super) fn settle(&self) -> Result<(), StoreError> {
+        let config = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+        let settled = self.connection.set_db_config(config, false).map(drop);
+        settled.map_err(|error| self.failed("configured the connection", &error))
+    }
+
+    /// Frames of the write-ahead log that the engine takes for committed.
+    pub(super) fn known_frames(&self) -> Result<u64, StoreError> {
+        let frames = |row: &rusqlite::Row<'_>| row.get(1);
+        let sql = "PRAGMA wal_checkpoint(NOOP)";
+        let frames: rusqlite::Result<i64> = self.connection.query_row(sql, [], frames);
+        match frames {
+            // Minus one where there is no log.
+            Ok(frames) => Ok(u64::try_from(frames).unwrap_or(0)),
+            Err(error) => Err(self.failed("counted the frames of the log", &error)),
         }
     }
 
@@ -137,6 +164,10 @@ fn translate(
         None if misread(error) => StoreError::Damaged { place: location(), finding: cause },
         None => StoreError::Engine { action, cause },
     }
+}
+
+fn has_bytes(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|file| file.len() > 0)
 }
 
 /// Whether a column held something that it never should.

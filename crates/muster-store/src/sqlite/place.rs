@@ -50,13 +50,13 @@ pub(super) fn prepare(directory: &Path) -> Result<(), StoreError> {
 }
 
 #[cfg(unix)]
-fn create_private(directory: &Path) -> io::Result<()> {
+pub(super) fn create_private(directory: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
 
 #[cfg(not(unix))]
-fn create_private(directory: &Path) -> io::Result<()> {
+pub(super) fn create_private(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)
 }
 

@@ -11,7 +11,7 @@ use super::{
     link::{Link, Role},
     view::View,
 };
-use crate::{SqliteOptions, StoreError};
+use crate::{Access, SqliteOptions, StoreError};
 
 /// How long a caller waits for a reader before it gets one beyond the pool's size. Reads are short,
 /// so waiting is cheaper than opening; the bound is for callers that hold several views at once.
@@ -60,7 +60,15 @@ impl Pool {
 
     /// A connection of its own, outside the pool.
     pub(super) fn open(&self) -> Result<Link, StoreError> {
-        Link::open(&self.path, Role::Reader, &self.options)
+        match self.options.access {
+            Access::Work | Access::Afresh => Link::open(&self.path, Role::Reader, &self.options),
+            Access::Look => self.guest(),
+        }
+    }
+
+    /// A connection that leaves the files as they are.
+    pub(super) fn guest(&self) -> Result<Link, StoreError> {
+        Link::open(&self.path, Role::Guest, &self.options)
     }
 
     fn take(&self) -> Result<Link, StoreError> {

@@ -3,10 +3,12 @@
 mod damage;
 mod full_disk;
 mod glances;
+mod looking;
 mod migrations;
 mod plans;
 mod processes;
 mod speed;
+mod torn;
 
 use std::{
     fs,

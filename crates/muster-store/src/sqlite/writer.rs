@@ -16,8 +16,9 @@ use super::{
     layout,
     link::{Link, Role, milliseconds},
     queue::{Place, Queue},
+    wal,
 };
-use crate::{SqliteOptions, StoreError};
+use crate::{Access, SqliteOptions, StoreError};
 
 /// A write-ahead log of this many pages (32 MiB) is folded back after a commit.
 const CHECKPOINT_PAGES: u32 = 8_000;
@@ -78,6 +79,7 @@ impl Writer {
 
     /// Waits until neither this process nor another one writes.
     pub(super) fn turn(&self) -> Result<Turn<'_>, StoreError> {
+        self.refuse_looking()?;
         let started = Instant::now();
         let bound = self.options.wait_bound;
         let (mut slot, _) = self
@@ -96,6 +98,7 @@ impl Writer {
 
     /// The turn, if it can be had without waiting.
     pub(super) fn idle_turn(&self) -> Result<Option<Turn<'_>>, StoreError> {
+        self.refuse_looking()?;
         let mut slot = self.slot();
         if slot.taken {
             return Ok(None);
@@ -117,6 +120,16 @@ impl Writer {
         let link = slot.link.take()?;
         slot.taken = true;
         Some(Turn { writer: self, link: Some(link), place: None })
+    }
+
+    fn refuse_looking(&self) -> Result<(), StoreError> {
+        match self.options.access {
+            Access::Work | Access::Afresh => Ok(()),
+            Access::Look => {
+                let cause = "it was opened to be looked at only".to_owned();
+                Err(StoreError::Directory { path: self.path.clone(), cause })
+            }
+        }
     }
 
     /// Whether the files are the platform's own, which can be looked at without the engine.
@@ -208,7 +221,7 @@ impl Turn<'_> {
     /// Folds the log back and makes the file ready for what comes next.
     pub(super) fn rest(&mut self) -> Result<(), StoreError> {
         self.link()?;
-        let log = log_path(&self.writer.path);
+        let log = wal::path(&self.writer.path);
         let bytes = fs::metadata(&log).map_or(0, |file| file.len());
         let mode = if bytes > LOG_KEPT_BYTES_MAX { "TRUNCATE" } else { "RESTART" };
         self.checkpoint(mode, Duration::ZERO).inspect_err(|_| self.discard())?;
@@ -219,6 +232,17 @@ impl Turn<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Folds back what can be read of the log and empties its file, so that what is left in it is
+    /// not met again.
+    pub(super) fn begin_log_anew(&self) -> Result<(), StoreError> {
+        let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+        match self.connection.query_row(sql, [], |row| row.get(0)) {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(StoreError::Busy { waited_ms: milliseconds(self.wait_bound()) }),
+            Err(error) => Err(self.failed("began the log anew", &error)),
+        }
     }
 
     /// Copies the log into the database file as far as readers allow.
@@ -253,13 +277,6 @@ impl Drop for Turn<'_> {
         slot.taken = false;
         self.writer.freed.notify_one();
     }
-}
-
-/// Where the write-ahead log of a database file is.
-fn log_path(database: &Path) -> PathBuf {
-    let mut path = database.to_owned().into_os_string();
-    path.push("-wal");
-    PathBuf::from(path)
 }
 
 /// Fills the log's file up with zeros. Syncing what overwrites a file costs little more than half

@@ -9,7 +9,8 @@ use crate::{config::Settings, output, storage};
 
 /// Copy the store to a file while it stays in use
 ///
-/// The copy is a complete store as of one moment. To use it, put it into a storage folder of its
+/// The copy is a complete store as of one moment, in the layout that it has: an older one is copied
+/// without being migrated. It appears under its name when it is whole. To use it, put it into a storage folder of its
 /// own under the name of the original.
 #[derive(Args)]
 #[command(after_help = "\
@@ -27,8 +28,8 @@ pub(crate) fn run(settings: &Settings, backup: &Backup) -> anyhow::Result<ExitCo
     if backup.file.exists() {
         bail!("{file} exists already: name a new file, or move the old one away");
     }
-    let app = storage::open_existing(settings)?;
-    app.backup(&backup.file)?;
+    let store = storage::inspect(settings)?;
+    store.and_then(|store| store.backup(&backup.file)).map_err(storage::explained)?;
     output::print(&format!("the store was copied to {file}\n"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muster_api::{Description, DoctorReport, runs::Rebuilt};
+use muster_api::{Description, DoctorReport, Inspection, StoreError, runs::Rebuilt};
 use muster_store::Damage;
 use serde_json::{Value, json};
 
@@ -11,7 +11,8 @@ use crate::{config::Settings, output, storage};
 
 /// Check the store: replay the log and compare it with what is kept
 ///
-/// Reports damage and changes nothing. The exit code is 0 when the store is sound and 1 when it is
+/// Reports damage and changes nothing: an older layout is not migrated, a log is not folded back,
+/// and a damaged one is left as it is. The exit code is 0 when the store is sound and 1 when it is
 /// not.
 #[derive(Args)]
 #[command(after_help = "\
@@ -29,26 +30,65 @@ pub(crate) struct Doctor {
     rebuild_runs: bool,
 }
 
+/// What to do first about damage.
+const ADVICE: &str = "Copy the storage folder before anything else, then restore a backup.";
+
 /// Prints the report.
 pub(crate) fn run(settings: &Settings, doctor: &Doctor) -> anyhow::Result<ExitCode> {
-    let app = if doctor.rebuild_runs {
-        let app = storage::open(settings)?;
-        let rebuilt = app.rebuild_runs()?;
-        if !doctor.json {
-            output::print(&rebuilt_text(&rebuilt))?;
-        }
-        app
-    } else {
-        storage::open_existing(settings)?
-    };
-    let report = app.doctor()?;
-    let store = app.status()?.store;
-    if doctor.json {
-        output::print_json(&as_json(&report, &store))?;
-    } else {
-        output::print(&as_text(&report, &store))?;
+    if doctor.rebuild_runs {
+        rebuild(settings, doctor.json)?;
     }
-    Ok(if report.damage.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let examined = storage::inspect(settings)?.and_then(|store| Examined::of(&store));
+    let examined = match examined {
+        Ok(examined) => examined,
+        Err(StoreError::Damaged { place, finding }) => Examined::unusable(place, finding),
+        // Nothing is known about the store then, which is not the same as damage.
+        Err(error) if doctor.json => {
+            output::print_json(&as_json(&Examined::unusable(
+                "store".to_owned(),
+                error.to_string(),
+            )))?;
+            return Ok(ExitCode::FAILURE);
+        }
+        Err(error) => return Err(storage::explained(error)),
+    };
+    if doctor.json {
+        output::print_json(&as_json(&examined))?;
+    } else {
+        output::print(&as_text(&examined))?;
+    }
+    Ok(if examined.report.damage.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn rebuild(settings: &Settings, quiet: bool) -> anyhow::Result<()> {
+    let rebuilt = storage::open_afresh(settings)?.rebuild_runs()?;
+    if !quiet {
+        output::print(&rebuilt_text(&rebuilt))?;
+    }
+    Ok(())
+}
+
+/// A store that was examined.
+struct Examined {
+    /// What it is; `None` if it could not be opened.
+    store: Option<Description>,
+    /// Whether the next start migrates it.
+    migrates: bool,
+    report: DoctorReport,
+}
+
+impl Examined {
+    fn of(store: &Inspection) -> Result<Self, StoreError> {
+        let report = store.report()?;
+        Ok(Self { store: Some(store.describe()), migrates: store.is_older(), report })
+    }
+
+    /// One that could not be opened.
+    fn unusable(place: String, finding: String) -> Self {
+        let damage = vec![Damage { place, finding }];
+        let report = DoctorReport { damage, ..DoctorReport::default() };
+        Self { store: None, migrates: false, report }
+    }
 }
 
 fn rebuilt_text(rebuilt: &Rebuilt) -> String {
@@ -60,45 +100,90 @@ fn rebuilt_text(rebuilt: &Rebuilt) -> String {
     text
 }
 
-fn as_json(report: &DoctorReport, store: &Description) -> Value {
+fn as_json(examined: &Examined) -> Value {
+    let Examined { store, migrates, report } = examined;
     let damage: Vec<Value> = report
         .damage
         .iter()
         .map(|damage| json!({"place": damage.place, "finding": damage.finding}))
         .collect();
-    json!({
-        "sound": report.damage.is_empty(),
-        "store": {
+    let sound = damage.is_empty();
+    let store = store.as_ref().map(|store| {
+        json!({
             "engine": store.engine,
             "location": store.location,
             "bytes": store.bytes,
             "schema_version": store.schema_version,
-        },
+            "migrates_at_next_start": migrates,
+            "kept": store.kept,
+        })
+    });
+    json!({
+        "sound": sound,
+        "store": store,
         "streams": report.streams,
         "events": report.events,
         "documents": report.documents,
         "damage": damage,
+        "advice": (!sound).then_some(ADVICE),
     })
 }
 
-fn as_text(report: &DoctorReport, store: &Description) -> String {
+fn as_text(examined: &Examined) -> String {
+    let Examined { store, migrates, report } = examined;
     let DoctorReport { streams, events, documents, damage } = report;
-    let place = store.location.as_deref().unwrap_or("memory");
-    let mut text = format!(
-        "store      {place}\nengine     {}, layout {}\n\
-         examined   {streams} streams, {events} events, {documents} documents\n",
-        store.engine, store.schema_version
-    );
+    let mut text = store.as_ref().map(store_text).unwrap_or_default();
+    let examined = match migrates {
+        true => "the file and its tables; the log is replayed once the next start has migrated it",
+        false => &format!("{streams} streams, {events} events, {documents} documents"),
+    };
+    text += &format!("examined   {examined}\n");
     if damage.is_empty() {
-        text.push_str("finding    sound: the documents are what the log adds up to\n");
+        text += match migrates {
+            true => "finding    sound, as far as an older layout can be examined\n",
+            false => "finding    sound: the documents are what the log adds up to\n",
+        };
         return text;
     }
     for Damage { place, finding } in damage {
         text += &format!("damage     {place}: {finding}\n");
     }
-    text.push_str(
-        "\nNothing was changed. Copy the storage folder before anything else, then restore a \
-         backup.\n",
-    );
+    text += &format!("\nNothing was changed. {ADVICE}\n");
     text
+}
+
+fn store_text(store: &Description) -> String {
+    let place = store.location.as_deref().unwrap_or("memory");
+    let mut text = format!(
+        "store      {place}\nengine     {}, layout {}\n",
+        store.engine, store.schema_version
+    );
+    for kept in &store.kept {
+        text += &format!("kept       {}, a copy from before a change\n", kept.display());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_api::{Description, DoctorReport};
+
+    use super::{Examined, as_json, as_text};
+
+    #[test]
+    fn an_older_layout_is_named_and_what_was_not_examined() {
+        let store = Description {
+            engine: "SQLite 3".to_owned(),
+            location: Some("/somewhere/muster.db".to_owned()),
+            bytes: Some(1),
+            schema_version: 3,
+            kept: Vec::new(),
+        };
+        let report = DoctorReport::default();
+        let examined = Examined { store: Some(store), migrates: true, report };
+        let text = as_text(&examined);
+        assert!(text.contains("layout 3") && text.contains("next start"), "{text}");
+        let json = as_json(&examined);
+        assert_eq!(json["store"]["migrates_at_next_start"], true, "{json}");
+    }
 }

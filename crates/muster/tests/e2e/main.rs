@@ -24,4 +24,5 @@ mod security;
 mod session_commands;
 mod sessions;
 mod setup;
+mod storage;
 mod transfer;

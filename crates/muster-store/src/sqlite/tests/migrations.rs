@@ -13,7 +13,7 @@ use crate::{DocumentRow, EventRow, Store as _, StoreError};
 
 /// A file of each layout version as SQL text, oldest first; written once at its release, never
 /// edited.
-const FIXTURES: &[&str] = &[
+pub(super) const FIXTURES: &[&str] = &[
     include_str!("../layout/fixtures/1.sql"),
     include_str!("../layout/fixtures/2.sql"),
     include_str!("../layout/fixtures/3.sql"),

@@ -1,0 +1,79 @@
+//! A store that is only looked at, as it is: what `doctor` and `backup` work on.
+//!
+//! No engine is started over it, so nothing can write.
+
+use std::path::Path;
+
+use muster_core::{
+    answers::Answers,
+    run::{Runs, layout::Layouts},
+    session::Sessions,
+    tasks::Tasks,
+};
+use muster_runtime::doctor::Report;
+use muster_store::{
+    Access, Damage, Description, SCHEMA_VERSION, SqliteOptions, SqliteStore, Store, StoreError,
+};
+
+/// A store, opened to be looked at.
+pub struct Inspection {
+    store: SqliteStore,
+}
+
+impl Inspection {
+    /// Opens the store of a directory; changes nothing.
+    pub fn open(directory: &Path) -> Result<Self, StoreError> {
+        let options = SqliteOptions { access: Access::Look, ..SqliteOptions::default() };
+        Ok(Self { store: SqliteStore::open(directory, options)? })
+    }
+
+    /// Replays the log and compares it with the documents.
+    pub fn report(&self) -> Result<Report, StoreError> {
+        examine(&self.store)
+    }
+
+    /// Copies the store to a new file while it stays in use.
+    pub fn backup(&self, target: &Path) -> Result<(), StoreError> {
+        self.store.backup(target)
+    }
+
+    /// What the store is, for people.
+    pub fn describe(&self) -> Description {
+        self.store.describe()
+    }
+
+    /// Whether the store has an older layout, which the next start migrates. Until then only its
+    /// file and tables can be examined.
+    pub fn is_older(&self) -> bool {
+        is_older(&self.store)
+    }
+}
+
+fn is_older(store: &dyn Store) -> bool {
+    store.describe().schema_version < SCHEMA_VERSION
+}
+
+/// Everything that can be found wrong with a store.
+pub(crate) fn examine(store: &dyn Store) -> Result<Report, StoreError> {
+    let mut report = Report::of(store)?;
+    if is_older(store) {
+        return Ok(report);
+    }
+    for add in [
+        Report::add::<Tasks>,
+        Report::add::<Sessions>,
+        Report::add::<Runs>,
+        Report::add::<Layouts>,
+        Report::add::<Answers>,
+    ] {
+        match add(&mut report, store) {
+            Ok(()) => {}
+            // What can not even be read is a finding like others.
+            Err(StoreError::Damaged { place, finding }) => {
+                report.damage.push(Damage { place, finding });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(report)
+}

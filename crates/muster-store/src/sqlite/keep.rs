@@ -1,0 +1,64 @@
+//! Copies that are kept beside a store before something is done that can not be undone.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::{place, wal};
+use crate::StoreError;
+
+/// How the folders are called that hold the files of a store whose log was torn.
+const TORN: &str = "damaged-";
+
+/// Copies the database file and its log as they are: a storage folder of this moment, named.
+///
+/// To be called in a turn, while a connection is open: then nobody changes either.
+pub(super) fn torn(database: &Path) -> Result<PathBuf, StoreError> {
+    let directory = database.parent().unwrap_or(Path::new(""));
+    let folder = unused(|number| directory.join(format!("{TORN}{number}")));
+    let copied = copy_into(&folder, &[database, &wal::path(database)]);
+    match copied.and_then(|()| File::open(directory)?.sync_all()) {
+        Ok(()) => Ok(folder),
+        Err(error) => {
+            // Half a copy is worse than none; the files themselves are as they were.
+            drop(fs::remove_dir_all(&folder));
+            Err(StoreError::of_file(&folder, &error))
+        }
+    }
+}
+
+/// Everything that is kept beside a store, by name.
+pub(super) fn kept(database: &Path) -> Vec<PathBuf> {
+    let Some(entries) = database.parent().and_then(|parent| fs::read_dir(parent).ok()) else {
+        return Vec::new();
+    };
+    let is_kept = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(TORN))
+    };
+    let mut kept: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(is_kept).collect();
+    kept.sort();
+    kept
+}
+
+fn copy_into(folder: &Path, files: &[&Path]) -> io::Result<()> {
+    place::create_private(folder)?;
+    for file in files {
+        let Some(name) = file.file_name() else { continue };
+        let copy = folder.join(name);
+        fs::copy(file, &copy)?;
+        File::open(&copy)?.sync_all()?;
+    }
+    File::open(folder)?.sync_all()
+}
+
+/// The first of some numbered names that is free.
+fn unused(name: impl Fn(u32) -> PathBuf) -> PathBuf {
+    let mut number = 1;
+    while name(number).exists() {
+        number += 1;
+    }
+    name(number)
+}

@@ -1,0 +1,141 @@
+//! What happens to the files when a store is opened: they are judged first, and only then used.
+//!
+//! ```text
+//!   look    judge
+//!   work    judge ── keep a torn log ── keep an older layout ── create or migrate
+//! ```
+
+use std::{fs, io};
+
+use super::{
+    Access, SqliteStore, keep,
+    layout::{self, Layout, SCHEMA_VERSION},
+    link::Link,
+    place, wal,
+};
+use crate::StoreError;
+
+/// A file with content is at least this long.
+const HEADER_BYTES: u64 = 512;
+
+impl SqliteStore {
+    /// Makes the files ready; says which layout they then have.
+    pub(super) fn prepare(&self, access: Access) -> Result<u32, StoreError> {
+        // Files that are not the platform's own are the engine's alone to look at.
+        if self.writer.is_on_disk() {
+            self.refuse_emptied(access)?;
+        }
+        match access {
+            Access::Work | Access::Afresh => self.make_ready().map(|()| SCHEMA_VERSION),
+            Access::Look => self.look(),
+        }
+    }
+
+    /// The layout of a store that has to be there.
+    fn look(&self) -> Result<u32, StoreError> {
+        if self.bytes("").is_none() {
+            let path = self.path.parent().unwrap_or(&self.path).to_owned();
+            return Err(StoreError::Absent { path });
+        }
+        let link = self.pool.open()?;
+        let version = self.version(&link)?;
+        self.pool.adopt(link);
+        version.ok_or_else(|| self.damaged("the file holds no store".to_owned()))
+    }
+
+    /// Checks the layout, and creates or migrates it where it is not today's.
+    fn make_ready(&self) -> Result<(), StoreError> {
+        match self.pool.guest() {
+            // Not there yet: creating it below says what is wrong if that cannot be done either.
+            Err(StoreError::Directory { .. }) => {}
+            Err(error) => return Err(error),
+            Ok(link) => {
+                let version = self.version(&link)?;
+                self.keep_torn_log(&link)?;
+                if version == Some(SCHEMA_VERSION) {
+                    link.settle()?;
+                    self.pool.adopt(link);
+                    return Ok(());
+                }
+            }
+        }
+        let mut turn = self.writer.turn()?;
+        if self.writer.is_on_disk() {
+            place::create_database(&self.path)?;
+        }
+        let link = turn.link()?;
+        let from = self.version(link)?.unwrap_or(0);
+        if from == SCHEMA_VERSION {
+            return Ok(());
+        }
+        let migrated = layout::migrate(&mut link.connection, from);
+        migrated.map_err(|error| link.failed("migrated the layout", &error))
+    }
+
+    /// Copies the files before the engine overwrites commits that it can not read any more: it
+    /// takes the log for ended where it was damaged.
+    fn keep_torn_log(&self, link: &Link) -> Result<(), StoreError> {
+        let log = wal::path(&self.path);
+        let refuse = |error: io::Error| StoreError::of_file(&log, &error);
+        if !self.writer.is_on_disk()
+            || !wal::is_suspicious(&log, link.known_frames()?).map_err(refuse)?
+        {
+            return Ok(());
+        }
+        let mut turn = self.writer.turn()?;
+        let Some(tear) = wal::tear(&log).map_err(refuse)? else { return Ok(()) };
+        let kept = keep::torn(&self.path)?;
+        tracing::error!(
+            frame = tear.frame,
+            commits = tear.commits,
+            kept = %kept.display(),
+            "the log was torn, what is behind the tear is lost to this store; its files are kept"
+        );
+        turn.link()?;
+        turn.begin_log_anew()
+    }
+
+    /// The file's layout version; `None` for a file without content.
+    fn version(&self, link: &Link) -> Result<Option<u32>, StoreError> {
+        let layout = layout::detect(&link.connection);
+        match layout.map_err(|error| link.failed("read the layout", &error))? {
+            Layout::Empty => Ok(None),
+            Layout::Version(found) if found <= SCHEMA_VERSION => Ok(Some(found)),
+            Layout::Version(found) => Err(StoreError::TooNew { found, known: SCHEMA_VERSION }),
+            Layout::Foreign => {
+                Err(self.damaged("the database is not a store of muster".to_owned()))
+            }
+        }
+    }
+
+    /// Refuses a database file that has lost its content: the engine would take it for a new one,
+    /// and delete what is left of its log.
+    fn refuse_emptied(&self, access: Access) -> Result<(), StoreError> {
+        let bytes = self.bytes("");
+        let rest = self.bytes("-wal").unwrap_or(0);
+        let gone = bytes.is_none() && rest == 0 && access != Access::Afresh;
+        let orphaned = bytes.is_none_or(|bytes| bytes < HEADER_BYTES) && rest > 0;
+        let emptied = bytes.is_some_and(|bytes| bytes < HEADER_BYTES);
+        if gone && self.writer.was_used() {
+            let finding = "the file is gone, but muster.lock says that the store was in use; put a \
+                           backup in its place, or remove muster.lock to begin with an empty store";
+            return Err(self.damaged(finding.to_owned()));
+        }
+        if orphaned || emptied && self.writer.was_used() {
+            let finding = format!("the file has lost its content; its log has {rest} bytes");
+            return Err(self.damaged(finding));
+        }
+        Ok(())
+    }
+
+    fn damaged(&self, finding: String) -> StoreError {
+        StoreError::Damaged { place: self.path.display().to_string(), finding }
+    }
+
+    /// Size of the database file or of one that goes with it; `None` if it is not there.
+    pub(super) fn bytes(&self, suffix: &str) -> Option<u64> {
+        let mut name = self.path.clone().into_os_string();
+        name.push(suffix);
+        fs::metadata(name).map(|file| file.len()).ok()
+    }
+}

@@ -1,0 +1,134 @@
+//! The files of a store as people look after them: checked, copied, damaged, lost.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use muster_store::{SqliteOptions, SqliteStore};
+use serde_json::json;
+
+use crate::program::{answer, run, stderr, stdout};
+
+const PLANS: usize = 12;
+
+/// Runs a command on a store; answers its exit code and what it said on both channels.
+fn told(storage_dir: &Path, words: &[&str]) -> (Option<i32>, String) {
+    let output = run(&[words, &["--storage-dir", storage_dir.to_str().unwrap()]].concat());
+    (output.status.code(), stdout(&output) + &stderr(&output))
+}
+
+fn create_plan(storage_dir: &Path) {
+    let words = ["call", "tasks_create", "--workspace", "w", "--kind", "plan", "--title", "Kept"];
+    let (code, said) = told(storage_dir, &words);
+    assert_eq!(code, Some(0), "{said}");
+}
+
+/// A store whose writers were killed: all they wrote is in its log.
+fn killed() -> tempfile::TempDir {
+    let origin = tempfile::tempdir().unwrap();
+    let killed = tempfile::tempdir().unwrap();
+    create_plan(origin.path());
+    let holder = SqliteStore::open(origin.path(), SqliteOptions::default()).unwrap();
+    for _ in 1..PLANS {
+        create_plan(origin.path());
+    }
+    for name in ["muster.db", "muster.db-wal", "muster.lock"] {
+        fs::copy(origin.path().join(name), killed.path().join(name)).unwrap();
+    }
+    drop(holder);
+    killed
+}
+
+/// Every file with its content, but for the engine's shared memory.
+fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.filter(|path| !path.to_string_lossy().ends_with("-shm"));
+    files.map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+#[test]
+fn doctor_leaves_the_files_of_a_killed_store_as_they_are() {
+    let home = killed();
+    let before = files(home.path());
+    let (code, said) = told(home.path(), &["doctor"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("sound"), "{said}");
+    assert!(files(home.path()) == before);
+}
+
+#[test]
+fn a_torn_log_is_reported_left_alone_and_kept_by_the_next_start() {
+    let home = killed();
+    let log = home.path().join("muster.db-wal");
+    let mut bytes = fs::read(&log).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&log, &bytes).unwrap();
+    let before = files(home.path());
+    let (code, said) = told(home.path(), &["doctor"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("the log is torn at frame"), "{said}");
+    let target = home.path().join("copy");
+    let (code, said) = told(home.path(), &["backup", target.to_str().unwrap()]);
+    assert_eq!(code, Some(1), "half of a store is no backup: {said}");
+    assert!(files(home.path()) == before, "not a byte differs");
+
+    let (code, said) = told(home.path(), &["tasks", "--workspace", "w"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("torn") && said.contains("damaged-1"), "{said}");
+    assert!(fs::read(home.path().join("damaged-1/muster.db-wal")).unwrap() == bytes);
+    create_plan(home.path());
+    let (code, said) = told(home.path(), &["doctor"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("damaged-1"), "{said}");
+}
+
+#[test]
+fn where_there_is_no_store_none_is_made() {
+    let home = tempfile::tempdir().unwrap();
+    let copy = home.path().join("copy");
+    let commands = [&["doctor"][..], &["backup", copy.to_str().unwrap()], &["tasks"]];
+    for command in commands {
+        let (code, said) = told(home.path(), command);
+        assert_eq!(code, Some(1), "{command:?}: {said}");
+        assert!(said.contains("there is no store"), "{command:?}: {said}");
+    }
+    assert_eq!(files(home.path()).len(), 0);
+    create_plan(home.path());
+    fs::remove_file(home.path().join("muster.db")).unwrap();
+    for command in commands {
+        let (code, said) = told(home.path(), command);
+        assert_eq!(code, Some(1), "{command:?}: {said}");
+        assert!(said.contains("the file is gone"), "{command:?}: {said}");
+    }
+    assert!(!home.path().join("muster.db").exists() && !copy.exists());
+}
+
+#[test]
+fn the_report_is_json_whatever_the_damage() {
+    let home = tempfile::tempdir().unwrap();
+    let storage_dir = home.path().to_str().unwrap();
+    let doctor = || {
+        let output = run(&["doctor", "--json", "--storage-dir", storage_dir]);
+        assert_eq!(output.status.code(), Some(1));
+        let report = answer(&output);
+        assert_eq!(report["sound"], false, "{report}");
+        assert_eq!(report["damage"].as_array().unwrap().len(), 1, "{report}");
+        report["damage"][0]["finding"].as_str().unwrap().to_owned()
+    };
+    assert!(doctor().contains("there is no store"));
+    create_plan(home.path());
+    let file = home.path().join("muster.db");
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, "garbage".repeat(10_000)).unwrap();
+    assert!(doctor().contains("not a database"));
+    fs::write(&file, "").unwrap();
+    assert!(doctor().contains("lost its content"));
+    fs::remove_file(&file).unwrap();
+    assert!(doctor().contains("gone"));
+    fs::write(&file, whole).unwrap();
+    let report = answer(&run(&["doctor", "--json", "--storage-dir", storage_dir]));
+    assert_eq!((&report["sound"], &report["advice"]), (&json!(true), &json!(null)), "{report}");
+}
