@@ -12,6 +12,7 @@
 //! Connections are opened when first needed, so that opening a store costs about as much as opening
 //! a file.
 
+mod backup;
 mod check;
 mod keep;
 mod layout;
@@ -29,14 +30,10 @@ mod wal;
 mod writer;
 
 use std::{
-    fs::{self, File},
-    io,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     time::Duration,
 };
-
-use rusqlite::{Connection, backup::Backup};
 
 use self::{
     link::Link, pool::Pool, queue::Queue, transaction::SqliteTransaction, view::View,
@@ -46,8 +43,6 @@ use crate::{Damage, Description, Snapshot, Store, StoreError, Transaction};
 
 pub use layout::SCHEMA_VERSION;
 
-/// How often a log is read before it is called damaged.
-const LOG_LOOKS: usize = 2;
 /// Name of the database file in the storage directory.
 const DATABASE_FILE: &str = "muster.db";
 /// How long a caller waits for its turn to write, unless told otherwise.
@@ -208,25 +203,18 @@ impl Store for SqliteStore {
     }
 
     fn backup(&self, target: &Path) -> Result<(), StoreError> {
-        if let Some(Damage { place, finding }) = self.log_damage().pop() {
+        if let Some(Damage { place, finding }) = self.log_damage() {
             let finding = format!("{finding}; copy the whole storage folder instead");
             return Err(StoreError::Damaged { place, finding });
         }
-        let refuse = |error: &io::Error| StoreError::Directory {
-            path: target.to_owned(),
-            cause: error.to_string(),
-        };
-        let reserved = place::private_file().write(true).create_new(true).open(target);
-        drop(reserved.map_err(|error| refuse(&error))?);
-        let copied = self.copy(target).and_then(|()| synced(target).map_err(|e| refuse(&e)));
-        copied.inspect_err(|_| drop(fs::remove_file(target)))
+        backup::write(&self.pool.open()?, target)
     }
 
     fn check(&self) -> Result<Vec<Damage>, StoreError> {
         // A connection of its own, so that nothing is answered from what a reader has cached.
         match self.pool.open() {
             Ok(link) => {
-                let mut found = self.log_damage();
+                let mut found = Vec::from_iter(self.log_damage());
                 found.extend(check::damage(&link.connection, self.layout));
                 Ok(found)
             }
@@ -247,35 +235,15 @@ impl Store for SqliteStore {
 }
 
 impl SqliteStore {
-    /// What is wrong with the log's file. Nothing of a log is believed that was not seen twice: a
-    /// writer in the middle of its work looks like damage for a moment.
-    fn log_damage(&self) -> Vec<Damage> {
+    /// What is wrong with the log's file. Only what was seen twice is believed: a writer in the
+    /// middle of its work looks like damage for a moment.
+    fn log_damage(&self) -> Option<Damage> {
         let log = wal::path(&self.path);
-        let looks: [_; LOG_LOOKS] = std::array::from_fn(|_| wal::tear(&log).ok().flatten());
-        let Some(Some(tear)) = looks.into_iter().reduce(|one, two| one.filter(|_| one == two))
-        else {
-            return Vec::new();
+        let look = || match wal::tear(&log) {
+            Ok(tear) => tear.map(|tear| tear.to_string()),
+            Err(error) => Some(error.to_string()),
         };
-        vec![Damage { place: log.display().to_string(), finding: tear.to_string() }]
-    }
-
-    /// Copies this moment's pages, in one step so that writers cannot make it start over.
-    fn copy(&self, target: &Path) -> Result<(), StoreError> {
-        let link = self.pool.open()?;
-        let run = || {
-            let mut copy = Connection::open(target)?;
-            Backup::new(&link.connection, &mut copy)?.step(-1)?;
-            copy.close().map_err(|(_, error)| error)
-        };
-        run().map_err(|error| link.failed("copied the store", &error))
-    }
-}
-
-/// Makes a new file and its name durable.
-fn synced(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()?;
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
-        _ => Ok(()),
+        let finding = look().filter(|finding| look().as_ref() == Some(finding))?;
+        Some(Damage { place: log.display().to_string(), finding })
     }
 }

@@ -141,7 +141,7 @@ impl Link {
 }
 
 /// The store's word for an error of the engine.
-fn translate(
+pub(super) fn translate(
     path: &Path,
     wait_bound: Duration,
     action: &'static str,

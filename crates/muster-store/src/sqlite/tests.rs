@@ -257,3 +257,23 @@ fn a_backup_is_a_whole_store_and_never_overwrites() {
     assert!(matches!(refused, StoreError::Directory { .. }), "{refused}");
     assert_eq!(fs::read(&target).unwrap(), before);
 }
+
+#[test]
+fn an_interrupted_backup_is_in_nobody_s_way() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(&home.path().join("store"));
+    append(&store, 5_000).unwrap();
+    let (target, part) = (home.path().join("copy.db"), home.path().join("copy.db.part"));
+    fs::write(&part, "half of something".repeat(10_000)).unwrap();
+    let writing = fs::File::open(&part).unwrap();
+    writing.lock().unwrap();
+    let refused = store.backup(&target).unwrap_err();
+    assert!(refused.to_string().contains("another backup"), "{refused}");
+    assert!(!target.exists() && part.exists());
+    drop(writing);
+    store.backup(&target).unwrap();
+    assert!(!part.exists());
+    let other = tempfile::tempdir().unwrap();
+    fs::rename(&target, other.path().join("muster.db")).unwrap();
+    assert_eq!(head(&open(other.path())).seq, 1);
+}

@@ -1,0 +1,99 @@
+//! A copy of a store while it stays in use. It gets its name when it is whole and on the disk.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, backup::StepResult, ffi};
+
+use super::{
+    link::{Link, milliseconds, translate},
+    place,
+};
+use crate::StoreError;
+
+/// Copies this moment of the store behind a connection to a new file.
+pub(super) fn write(link: &Link, target: &Path) -> Result<(), StoreError> {
+    let part = part(target);
+    let refuse = |error: &io::Error| StoreError::of_file(target, error);
+    if target.try_exists().map_err(|error| refuse(&error))? {
+        return Err(refuse(&io::ErrorKind::AlreadyExists.into()));
+    }
+    let reserved = reserve(&part).map_err(|error| StoreError::of_file(&part, &error))?;
+    let written = copy(link, &part, target)
+        .and_then(|()| publish(&reserved, &part, target).map_err(|error| refuse(&error)));
+    written.inspect_err(|_| drop(fs::remove_file(&part)))
+}
+
+/// What the file is called until it is whole.
+fn part(target: &Path) -> PathBuf {
+    let mut name = target.to_owned().into_os_string();
+    name.push(".part");
+    PathBuf::from(name)
+}
+
+/// Creates the file, or empties what an interrupted copy has left. Whoever holds it locked is still
+/// writing.
+fn reserve(part: &Path) -> io::Result<File> {
+    let file = place::private_file().write(true).create(true).truncate(false).open(part)?;
+    match file.try_lock() {
+        Ok(()) => file.set_len(0).map(|()| file),
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::other("another backup is writing this file"))
+        }
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Copies all pages in one step, so that writers cannot make it start over.
+fn copy(link: &Link, part: &Path, target: &Path) -> Result<(), StoreError> {
+    let run = || {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut copy = Connection::open_with_flags(part, flags)?;
+        // It is thrown away if it does not become whole, and synced when it is.
+        copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
+        let step = rusqlite::backup::Backup::new(&link.connection, &mut copy)?.step(-1)?;
+        copy.close().map_err(|(_, error)| error)?;
+        Ok(step == StepResult::Done)
+    };
+    match run() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(StoreError::Busy { waited_ms: milliseconds(link.wait_bound()) }),
+        Err(error) if is_of_target(&error) => {
+            Err(translate(target, link.wait_bound(), "wrote a copy of the store", &error))
+        }
+        Err(error) => Err(link.failed("copied the store", &error)),
+    }
+}
+
+/// Whether the file that is written is to blame, not the one that is read.
+fn is_of_target(error: &rusqlite::Error) -> bool {
+    let rusqlite::Error::SqliteFailure(failure, _) = error else { return false };
+    let read = [ffi::SQLITE_IOERR_READ, ffi::SQLITE_IOERR_SHORT_READ];
+    let written = [
+        ErrorCode::DiskFull,
+        ErrorCode::CannotOpen,
+        ErrorCode::PermissionDenied,
+        ErrorCode::ReadOnly,
+        ErrorCode::SystemIoFailure,
+    ];
+    written.contains(&failure.code) && !read.contains(&failure.extended_code)
+}
+
+/// Makes the file durable and gives it its name, unless something has got that meanwhile.
+fn publish(reserved: &File, part: &Path, target: &Path) -> io::Result<()> {
+    reserved.sync_all()?;
+    match fs::hard_link(part, target) {
+        Ok(()) => fs::remove_file(part)?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+        // Not every file system has links.
+        Err(_) if !target.try_exists()? => fs::rename(part, target)?,
+        Err(error) => return Err(error),
+    }
+    match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
+        _ => Ok(()),
+    }
+}
