@@ -6,11 +6,33 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{place, wal};
+use super::{backup, link::Link, place, wal};
 use crate::StoreError;
 
 /// How the folders are called that hold the files of a store whose log was torn.
 const TORN: &str = "damaged-";
+
+/// How the copies are called that have an older layout, before its number.
+const OLDER: &str = "muster.db.layout-";
+
+/// Copies a store before its layout is migrated, if there is anything in it.
+///
+/// To be called in a turn: then nobody writes until the migration is done.
+pub(super) fn older(link: &Link, database: &Path, layout: u32) -> Result<(), StoreError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM event)";
+    let filled: rusqlite::Result<bool> = link.connection.query_row(sql, [], |row| row.get(0));
+    if !filled.map_err(|error| link.failed("looked for events", &error))? {
+        return Ok(());
+    }
+    let directory = database.parent().unwrap_or(Path::new(""));
+    let copy = unused(|number| match number {
+        1 => directory.join(format!("{OLDER}{layout}")),
+        _ => directory.join(format!("{OLDER}{layout}-{number}")),
+    });
+    backup::write(link, &copy)?;
+    tracing::warn!(layout, kept = %copy.display(), "the layout is migrated, a copy of it is kept");
+    Ok(())
+}
 
 /// Copies the database file and its log as they are: a storage folder of this moment, named.
 ///
@@ -35,7 +57,8 @@ pub(super) fn kept(database: &Path) -> Vec<PathBuf> {
         return Vec::new();
     };
     let is_kept = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(TORN))
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        [TORN, OLDER].iter().any(|kept| name.starts_with(kept))
     };
     let mut kept: Vec<PathBuf> =
         entries.flatten().map(|entry| entry.path()).filter(is_kept).collect();

@@ -68,6 +68,9 @@ impl SqliteStore {
         if from == SCHEMA_VERSION {
             return Ok(());
         }
+        if from > 0 {
+            keep::older(link, &self.path, from)?;
+        }
         let migrated = layout::migrate(&mut link.connection, from);
         migrated.map_err(|error| link.failed("migrated the layout", &error))
     }

@@ -6,7 +6,7 @@ use muster_core::{Address, Head, Index, Subject, Timestamp};
 use rusqlite::Connection;
 
 use super::{
-    super::{SCHEMA_VERSION, SqliteOptions, SqliteStore},
+    super::{Access, SCHEMA_VERSION, SqliteOptions, SqliteStore},
     STREAM, append, head, open,
 };
 use crate::{DocumentRow, EventRow, Store as _, StoreError};
@@ -79,6 +79,26 @@ fn every_older_layout_opens_and_keeps_its_content() {
         drop(store);
         assert_eq!(schema(home.path()), schema(fresh.path()));
     }
+}
+
+#[test]
+fn a_store_is_copied_before_it_is_migrated() {
+    for (layout, fixture) in (1..SCHEMA_VERSION).zip(FIXTURES) {
+        let home = tempfile::tempdir().unwrap();
+        make(home.path(), fixture);
+        let copy = home.path().join(format!("muster.db.layout-{layout}"));
+        assert_eq!(open(home.path()).describe().kept, [copy.clone()]);
+        let back = tempfile::tempdir().unwrap();
+        fs::copy(&copy, back.path().join("muster.db")).unwrap();
+        let options = SqliteOptions { access: Access::Look, ..SqliteOptions::default() };
+        let store = SqliteStore::open(back.path(), options).unwrap();
+        assert_eq!(store.describe().schema_version, layout);
+        assert_eq!(store.check().unwrap(), vec![]);
+    }
+    let empty = tempfile::tempdir().unwrap();
+    make(empty.path(), include_str!("../layout/1.sql"));
+    make(empty.path(), "INSERT INTO meta VALUES ('layout', 1)");
+    assert!(open(empty.path()).describe().kept.is_empty(), "there is nothing to keep");
 }
 
 #[test]
