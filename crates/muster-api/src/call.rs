@@ -274,3 +274,17 @@ impl Prepared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use muster_store::StoreError;
+
+    use super::Failure;
+
+    #[test]
+    fn a_full_disk_asks_for_room() {
+        let failure = Failure::from(StoreError::Full { location: "/somewhere".to_owned() });
+        assert!(failure.error.message.contains("/somewhere"), "{}", failure.error.message);
+        assert!(failure.error.recovery.contains("Make room"), "{}", failure.error.recovery);
+    }
+}

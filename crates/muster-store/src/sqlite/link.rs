@@ -1,6 +1,7 @@
 //! One connection with its settings, and what its errors mean for the store.
 
 use std::{
+    ffi::{OsStr, OsString},
     fs,
     path::{Path, PathBuf},
     sync::{
@@ -12,8 +13,8 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
-use super::wal;
-use crate::{SqliteOptions, StoreError};
+use super::{place, wal};
+use crate::{Access, SqliteOptions, StoreError};
 
 /// Statements kept ready per connection; more than this crate has, so none is ever parsed twice.
 const STATEMENTS_CACHED_MAX: usize = 128;
@@ -52,13 +53,38 @@ impl Link {
         role: Role,
         options: &SqliteOptions,
     ) -> Result<Self, StoreError> {
+        let opened = Self::open_named(path, path.as_os_str(), role, options);
+        let looks = options.access == Access::Look;
+        match opened {
+            Err(StoreError::Directory { cause, .. }) if looks && has_bytes(&wal::path(path)) => {
+                let cause = format!(
+                    "{cause}; its log can only be read where files can be written: copy the \
+                     folder and look at the copy"
+                );
+                Err(StoreError::Directory { path: path.to_owned(), cause })
+            }
+            // Without a log nobody writes, and the file alone is the store.
+            Err(StoreError::Directory { .. }) if looks => {
+                Self::open_named(path, &unchanging(path), role, options)
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_named(
+        path: &Path,
+        name: &OsStr,
+        role: Role,
+        options: &SqliteOptions,
+    ) -> Result<Self, StoreError> {
         let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        flags.set(OpenFlags::SQLITE_OPEN_URI, name != path.as_os_str());
         if role == Role::Writer {
             flags |= OpenFlags::SQLITE_OPEN_CREATE;
         }
         let opened = match options.vfs.as_deref() {
-            Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs),
-            None => Connection::open_with_flags(path, flags),
+            Some(vfs) => Connection::open_with_flags_and_vfs(name, flags, vfs),
+            None => Connection::open_with_flags(name, flags),
         };
         let wait_bound = options.wait_bound;
         let connection =
@@ -160,10 +186,25 @@ pub(super) fn translate(
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
             StoreError::Directory { path: path.to_owned(), cause }
         }
+        // The engine says no more when a file that it needs beside cannot be made.
+        Some(ErrorCode::SystemIoFailure) if place::is_full(path) => {
+            StoreError::Full { location: location() }
+        }
+        Some(ErrorCode::SystemIoFailure) => {
+            StoreError::Engine { action, cause: format!("{cause} at {}", location()) }
+        }
         Some(_) => StoreError::Engine { action, cause },
         None if misread(error) => StoreError::Damaged { place: location(), finding: cause },
         None => StoreError::Engine { action, cause },
     }
+}
+
+/// The name by which the engine opens a file that nobody changes, without any file beside it.
+fn unchanging(path: &Path) -> OsString {
+    let mut name = OsString::from("file:");
+    name.push(path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23"));
+    name.push("?immutable=1");
+    name
 }
 
 fn has_bytes(file: &Path) -> bool {

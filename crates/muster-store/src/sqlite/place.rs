@@ -32,13 +32,18 @@ const NETWORK_FILE_SYSTEMS: &[&str] = &[
     "smbfs",
 ];
 
+/// A disk with less room than this is called full: the memory that connections share is a file of
+/// half of it.
+const ROOM_BYTES_MIN: u64 = 64 * 1024;
+
 /// Makes sure that the directory exists and can carry a store.
 pub(super) fn prepare(directory: &Path) -> Result<(), StoreError> {
     let refuse = |cause: String| StoreError::Directory { path: directory.to_owned(), cause };
+    let failed = |error: io::Error| StoreError::of_file(directory, &error);
     if !directory.is_dir() {
-        create_private(directory).map_err(|error| refuse(error.to_string()))?;
+        create_private(directory).map_err(failed)?;
     }
-    let real = directory.canonicalize().map_err(|error| refuse(error.to_string()))?;
+    let real = directory.canonicalize().map_err(failed)?;
     let Ok(mounts) = fs::read_to_string("/proc/self/mountinfo") else { return Ok(()) };
     match network_file_system(&mounts, &real) {
         None => Ok(()),
@@ -73,10 +78,15 @@ pub(super) fn create_database(path: &Path) -> Result<(), StoreError> {
     match private_file().write(true).create_new(true).open(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => {
-            Err(StoreError::Directory { path: path.to_owned(), cause: error.to_string() })
-        }
+        Err(error) => Err(StoreError::of_file(path, &error)),
     }
+}
+
+/// Whether the file system of a file has no room left, as far as that can be found out.
+pub(super) fn is_full(file: &Path) -> bool {
+    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let room = rustix::fs::statvfs(directory.unwrap_or(Path::new(".")));
+    room.is_ok_and(|room| room.f_bavail.saturating_mul(room.f_frsize) < ROOM_BYTES_MIN)
 }
 
 /// The kind of network file system that the path is on, according to a `mountinfo` table.

@@ -101,7 +101,7 @@ impl Queue {
     }
 
     fn failed(&self, error: &io::Error) -> StoreError {
-        StoreError::Directory { path: self.desk.clone(), cause: error.to_string() }
+        StoreError::of_file(&self.desk, error)
     }
 }
 
