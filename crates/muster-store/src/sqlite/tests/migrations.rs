@@ -87,7 +87,7 @@ fn a_store_is_copied_before_it_is_migrated() {
         let home = tempfile::tempdir().unwrap();
         make(home.path(), fixture);
         let copy = home.path().join(format!("muster.db.layout-{layout}"));
-        assert_eq!(open(home.path()).describe().kept, [copy.clone()]);
+        assert_eq!(open(home.path()).describe().kept, std::slice::from_ref(&copy));
         let back = tempfile::tempdir().unwrap();
         fs::copy(&copy, back.path().join("muster.db")).unwrap();
         let options = SqliteOptions { access: Access::Look, ..SqliteOptions::default() };
