@@ -10,8 +10,8 @@ use crate::{config::Settings, output, storage};
 /// Copy the store to a file while it stays in use
 ///
 /// The copy is a complete store as of one moment, in the layout that it has: an older one is copied
-/// without being migrated. It appears under its name when it is whole. To use it, put it into a storage folder of its
-/// own under the name of the original.
+/// without being migrated. It appears under its name when it is whole. To use it, put it into a
+/// storage folder of its own under the name of the original.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
