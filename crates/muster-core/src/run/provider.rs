@@ -90,7 +90,10 @@ pub enum ProviderEvent {
         summary: String,
     },
     /// A sign of life.
-    Beat,
+    Beat {
+        /// For how long nothing was heard of it, in milliseconds.
+        silent_ms: u32,
+    },
     /// A line besides the protocol.
     Log {
         /// Where it comes from.

@@ -11,6 +11,7 @@ mod calls;
 mod drive;
 mod heard;
 mod late;
+mod pulse;
 mod send;
 
 use std::{sync::Arc, time::Duration};

@@ -228,6 +228,10 @@ fn settle(node: &mut Node, end: &End, close: &CloseTurn, now: Moment) {
         ended_at: now,
     });
     node.last_activity_at = now;
+    if end.status == TurnStatus::Completed {
+        // It has just said so.
+        node.connection.last_output_at = Some(now);
+    }
     node.connection.streaming = false;
     node.connection.status = match close.process_gone {
         true => ConnectionStatus::Disconnected,

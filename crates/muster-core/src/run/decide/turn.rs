@@ -261,7 +261,7 @@ pub(super) fn report(story: &mut Story, id: TurnId, event: &ProviderEvent) -> Fo
             super::budget::add(story, node, &usage.into())
         }
         ProviderEvent::Progress { summary } => progress(story, node, summary),
-        ProviderEvent::Beat => beat(story, node),
+        ProviderEvent::Beat { silent_ms } => beat(story, node, *silent_ms),
         ProviderEvent::Log { source, line, suppressed } => {
             log(story, node, *source, line, *suppressed)
         }
@@ -309,13 +309,16 @@ fn progress(story: &mut Story, node: NodeId, summary: &str) -> Found<()> {
     })
 }
 
-/// A sign of life, written at most twice a minute (RUNS-EV-8).
-fn beat(story: &mut Story, node: NodeId) -> Found<()> {
+/// A sign of life with the last output before it, written at most twice a minute (RUNS-EV-8).
+fn beat(story: &mut Story, node: NodeId, silent_ms: u32) -> Found<()> {
     let now = story.now();
     story.change_node(node, |node| {
-        let last = node.connection.last_heartbeat_at;
+        let connection = &mut node.connection;
+        let last = connection.last_heartbeat_at;
         if last.is_none_or(|last| now >= last.after_ms(limits::BEAT_INTERVAL_MS)) {
-            node.connection.last_heartbeat_at = Some(now);
+            connection.last_heartbeat_at = Some(now);
+            let heard = now.after_ms(-i64::from(silent_ms));
+            connection.last_output_at = connection.last_output_at.max(Some(heard));
         }
     })
 }
@@ -353,7 +356,7 @@ fn late(story: &mut Story, turn: &Turn, event: &ProviderEvent) -> Found<()> {
         | ProviderEvent::ApprovalWithdrawn { .. }
         | ProviderEvent::Plan { .. }
         | ProviderEvent::Progress { .. }
-        | ProviderEvent::Beat
+        | ProviderEvent::Beat { .. }
         | ProviderEvent::TurnEnded(_) => return Ok(()),
     };
     log(story, turn.node_id, LogSource::Stdout, &said, None)

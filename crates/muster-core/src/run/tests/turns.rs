@@ -350,9 +350,14 @@ fn runs_ev_8_heartbeats_are_written_twice_a_minute_at_most() {
     let mut written = 0;
     for _ in 0..120 {
         room.now += 1_000;
-        written += room.report(turn, ProviderEvent::Beat).len();
+        written += room.report(turn, ProviderEvent::Beat { silent_ms: 0 }).len();
     }
     assert_eq!(written, 4);
+    room.now += 30_000;
+    room.report(turn, ProviderEvent::Beat { silent_ms: 7_000 });
+    let connection = room.node(node).connection;
+    let (beat, output) = (connection.last_heartbeat_at, connection.last_output_at);
+    assert_eq!((beat.unwrap().ms() - output.unwrap().ms(), beat.unwrap().ms()), (7_000, room.now));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use muster_core::{
 };
 use tokio::time::Instant;
 
-use super::Driver;
+use super::{Driver, pulse::Pulse};
 
 /// Bytes of text that are told piece by piece; what comes behind them is kept for a file.
 const STREAMED_BYTES_MAX: usize = 1024 * 1024;
@@ -143,8 +143,8 @@ pub(super) struct Drive {
     pub(super) heard: Instant,
     /// Whether the silence was warned about.
     pub(super) warned: bool,
-    /// When the last sign of life was told.
-    pub(super) beat: Option<Instant>,
+    /// Signs of life.
+    pub(super) pulse: Pulse,
     /// The end of standard error of a process that is gone.
     pub(super) stderr: Option<String>,
     /// What the program says about another try.
@@ -168,7 +168,7 @@ impl Drive {
             gate,
             heard: Instant::now(),
             warned: false,
-            beat: None,
+            pulse: Pulse::default(),
             stderr: None,
             retry: RetryHint::default(),
             silence: Duration::from_secs(settings.silence_seconds.into()),
@@ -195,10 +195,10 @@ impl Driver {
             let share = if drive.warned { patience } else { patience / 2 };
             self.last_heard(drive) + share
         });
-        [flush, drive.stopping, silence].into_iter().flatten().min()
+        [flush, drive.stopping, silence, drive.beats_at()].into_iter().flatten().min()
     }
 
-    fn last_heard(&self, drive: &Drive) -> Instant {
+    pub(super) fn last_heard(&self, drive: &Drive) -> Instant {
         let heard = self.open.as_ref().map(|open| Instant::from_std(open.heard.last()));
         heard.map_or(drive.heard, |heard| heard.max(drive.heard))
     }
@@ -216,6 +216,7 @@ impl Driver {
         if drive.said.since.is_some_and(|since| since + flush <= now) {
             self.tell(Extent::Settled).await;
         }
+        self.tell_pulse(now).await;
         self.check_silence(now).await;
     }
 

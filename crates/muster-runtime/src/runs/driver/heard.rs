@@ -2,6 +2,12 @@
 
 use std::time::Duration;
 
+use super::{Driver, drive::Extent};
+use crate::runs::{
+    provider::{Signal, Verdict},
+    shared::RunEvents,
+    todos, tools,
+};
 use muster_core::{
     run::{
         Ask, Fact,
@@ -17,17 +23,7 @@ use muster_core::{
     },
     session::SessionId,
 };
-use tokio::time::Instant;
 
-use super::{Driver, drive::Extent};
-use crate::runs::{
-    provider::{Signal, Verdict},
-    shared::RunEvents,
-    todos, tools,
-};
-
-/// Signs of life are told this often at most.
-const BEAT_PAUSE: Duration = Duration::from_secs(30);
 /// Characters of standard error that a failure shows.
 const STDERR_CHARS_MAX: usize = 1_500;
 
@@ -90,7 +86,7 @@ impl Driver {
     async fn said(&mut self, turn: TurnId, event: ProviderEvent) {
         match event {
             ProviderEvent::Delta { text } => self.add(&text).await,
-            ProviderEvent::Beat => self.beat(turn).await,
+            ProviderEvent::Beat { .. } => self.beat(turn).await,
             ProviderEvent::Plan { items } => {
                 self.flush().await;
                 self.plan(&items).await;
@@ -136,14 +132,6 @@ impl Driver {
         if let Some(session) = session.and_then(|session| SessionId::of(&session)) {
             self.shared.lists.know(&session, self.run, node);
             todos::plan(&self.shared, session, items).await;
-        }
-    }
-
-    async fn beat(&mut self, turn: TurnId) {
-        let Some(drive) = self.turn.as_mut() else { return };
-        if drive.beat.is_none_or(|last| last.elapsed() >= BEAT_PAUSE) {
-            drive.beat = Some(Instant::now());
-            self.report(Ask::Report { turn, event: ProviderEvent::Beat }).await;
         }
     }
 

@@ -114,6 +114,7 @@ impl Driver {
         open.heard.again();
         if let Some(drive) = self.turn.as_mut() {
             drive.sent = true;
+            drive.pulse.begin();
             drive.heard = Instant::now();
         }
         self.report(Ask::ReportSent { turn }).await;

@@ -137,7 +137,7 @@ fn told(event: &ProviderEvent) -> String {
         }
         ProviderEvent::Usage { model, usage } => format!("usage {model:?} {}", json(usage)),
         ProviderEvent::Progress { summary } => format!("progress {summary}"),
-        ProviderEvent::Beat => "beat".to_owned(),
+        ProviderEvent::Beat { .. } => "beat".to_owned(),
         ProviderEvent::Log { source, line, .. } => {
             let stdout = *source == LogSource::Stdout;
             format!("log stdout={stdout} {line}")

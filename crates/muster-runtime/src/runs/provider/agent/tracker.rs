@@ -216,7 +216,7 @@ mod tests {
             | ProviderEvent::Plan { .. }
             | ProviderEvent::Usage { .. }
             | ProviderEvent::Progress { .. }
-            | ProviderEvent::Beat
+            | ProviderEvent::Beat { .. }
             | ProviderEvent::Log { .. }
             | ProviderEvent::TurnEnded(_) => '?',
         };

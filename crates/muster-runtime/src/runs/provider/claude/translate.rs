@@ -323,7 +323,7 @@ impl Translator for Claude {
                 let ids = [parent_tool_use_id, tool_use_id].into_iter().flatten();
                 let mut moves: Vec<Move> =
                     ids.flat_map(|id| tell(self.calls.started(&id))).collect();
-                moves.push(Move::Tell(ProviderEvent::Beat));
+                moves.push(Move::Tell(ProviderEvent::Beat { silent_ms: 0 }));
                 moves
             }
             Said::RateLimitEvent(limit) => {

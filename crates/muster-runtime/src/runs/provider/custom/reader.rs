@@ -152,7 +152,7 @@ fn signal(turn: Option<TurnId>, said: Said) -> Option<Signal> {
         }
         Said::Usage { model, usage } => ProviderEvent::Usage { model, usage: usage.tokens() },
         Said::Progress { summary } => ProviderEvent::Progress { summary },
-        Said::Beat {} => ProviderEvent::Beat,
+        Said::Beat {} => ProviderEvent::Beat { silent_ms: 0 },
         Said::Log { line } => return Some(log(LogSource::Stdout, &line, None)),
     };
     Some(Signal::Said { turn, event })

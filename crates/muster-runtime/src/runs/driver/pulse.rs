@@ -1,0 +1,87 @@
+//! Signs of life of a turn at work: the program is there, and when it was heard last. They are the
+//! runtime's own; what a program says of itself only makes the first one come sooner.
+
+use std::time::Duration;
+
+use muster_core::run::{Ask, id::TurnId, provider::ProviderEvent};
+use tokio::time::Instant;
+
+use super::{Driver, drive::Drive};
+
+/// Signs of life are told this often at most (RUNS-EV-8).
+const BEAT_PAUSE: Duration = Duration::from_secs(30);
+
+/// When signs of life are told.
+#[derive(Default)]
+pub(super) struct Pulse {
+    /// When the last one was told.
+    last: Option<Instant>,
+    /// When the next one is, if the program says nothing.
+    next: Option<Instant>,
+}
+
+impl Pulse {
+    /// The program has its prompt.
+    pub(super) fn begin(&mut self) {
+        self.next = Some(Instant::now() + BEAT_PAUSE);
+    }
+
+    /// Whether one may be told now; if so, it is.
+    fn passes(&mut self, now: Instant) -> bool {
+        if self.last.is_some_and(|last| now < last + BEAT_PAUSE) {
+            return false;
+        }
+        self.last = Some(now);
+        self.next = Some(now + BEAT_PAUSE);
+        true
+    }
+}
+
+impl Drive {
+    /// When the next sign of life is told. A turn that waits for a person is not at work.
+    pub(super) fn beats_at(&self) -> Option<Instant> {
+        let works = self.sent && !self.ended && self.stopping.is_none() && self.waiting.is_empty();
+        self.pulse.next.filter(|_| works)
+    }
+}
+
+impl Driver {
+    /// Tells a sign of life when it is time for one.
+    pub(super) async fn tell_pulse(&mut self, now: Instant) {
+        let due = self.turn.as_ref().filter(|drive| drive.beats_at().is_some_and(|at| at <= now));
+        if let Some(turn) = due.map(|drive| drive.turn) {
+            self.beat(turn).await;
+        }
+    }
+
+    /// Tells a sign of life, unless one was told a moment ago.
+    pub(super) async fn beat(&mut self, turn: TurnId) {
+        let (now, Some(drive)) = (Instant::now(), self.turn.as_ref()) else { return };
+        let silent = now.saturating_duration_since(self.last_heard(drive));
+        let silent_ms = u32::try_from(silent.as_millis()).unwrap_or(u32::MAX);
+        if self.turn.as_mut().is_some_and(|drive| drive.pulse.passes(now)) {
+            self.report(Ask::Report { turn, event: ProviderEvent::Beat { silent_ms } }).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+
+    use super::{BEAT_PAUSE, Pulse};
+
+    #[test]
+    fn runs_ev_8_signs_of_life_come_by_themselves_and_not_too_often() {
+        let (mut pulse, now) = (Pulse::default(), Instant::now());
+        assert_eq!(pulse.next, None);
+        pulse.begin();
+        assert!(pulse.next.is_some_and(|next| next >= now + BEAT_PAUSE));
+        assert!(pulse.passes(now));
+        assert!(!pulse.passes(now + BEAT_PAUSE - Duration::from_millis(1)));
+        assert_eq!(pulse.next, Some(now + BEAT_PAUSE));
+        assert!(pulse.passes(now + BEAT_PAUSE));
+    }
+}
