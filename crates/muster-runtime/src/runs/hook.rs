@@ -14,7 +14,10 @@
 use std::{
     fs,
     io::{self, BufRead as _, BufReader, Write as _},
-    os::unix::{fs::DirBuilderExt as _, net::UnixStream},
+    os::unix::{
+        fs::{DirBuilderExt as _, MetadataExt as _},
+        net::UnixStream,
+    },
     path::{Path, PathBuf},
 };
 
@@ -37,6 +40,8 @@ use super::{
 const QUESTION_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Bytes of the path of the folder of all sockets.
 const FOLDER_BYTES_MAX: usize = 60;
+/// Rights of others than the owner.
+const OTHERS: u32 = 0o077;
 /// Questions of one session that may wait to be heard.
 const QUESTIONS_MAX: usize = 64;
 /// What is answered when nobody is there to decide.
@@ -91,17 +96,40 @@ fn answer_in(line: &str) -> io::Result<HookAnswer> {
 
 /// Where the sockets of a storage folder are. The system allows no long paths for them.
 pub(crate) fn sockets(home: &Path) -> PathBuf {
-    let below = home.join("hooks");
-    if below.as_os_str().len() <= FOLDER_BYTES_MAX {
-        return below;
-    }
+    sockets_beside(home, std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from))
+}
+
+/// The same with the folder that the system keeps for the user's own sockets, if there is one.
+fn sockets_beside(home: &Path, own: Option<PathBuf>) -> PathBuf {
     let name = sha256_hex(home.as_os_str().as_encoded_bytes());
-    std::env::temp_dir().join(format!("muster-hooks-{}", &name[..16]))
+    let name = format!("muster-hooks-{}", &name[..16]);
+    let own = own.filter(|own| own.is_absolute() && own.is_dir()).map(|own| own.join(&name));
+    let places = [Some(home.join("hooks")), own].into_iter().flatten();
+    let mut short = places.filter(|place| place.as_os_str().len() <= FOLDER_BYTES_MAX);
+    short.next().unwrap_or_else(|| std::env::temp_dir().join(name))
+}
+
+/// Refuses a folder that somebody else made or may enter: whoever can put a socket there can answer
+/// in our name.
+fn check_private(folder: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(folder)?;
+    let reason = if !found.is_dir() {
+        "is no folder"
+    } else if found.uid() != rustix::process::geteuid().as_raw() {
+        "belongs to somebody else"
+    } else if found.mode() & OTHERS != 0 {
+        "is open to others"
+    } else {
+        return Ok(());
+    };
+    let told = format!("the folder {} of sockets {reason}", folder.display());
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, told))
 }
 
 /// Removes the sockets that a server left behind which was killed.
 pub(crate) fn sweep(home: &Path) {
-    match fs::remove_dir_all(sockets(home)) {
+    let folder = sockets(home);
+    match check_private(&folder).and_then(|()| fs::remove_dir_all(&folder)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             tracing::warn!(%error, "sockets of an earlier server are left");
         }
@@ -127,7 +155,9 @@ impl Post {
     /// Opens a socket below a folder, in one that only its owner may enter.
     pub(crate) fn open(below: &Path, name: &str) -> io::Result<(Self, mpsc::Receiver<Waiting>)> {
         let folder = below.join(name);
-        fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder)?;
+        fs::DirBuilder::new().mode(0o700).recursive(true).create(below)?;
+        check_private(below)?;
+        fs::DirBuilder::new().mode(0o700).create(&folder)?;
         let listener = UnixListener::bind(folder.join("socket"))?;
         let (questions, heard) = mpsc::channel(QUESTIONS_MAX);
         let hearing = tokio::spawn(hear(listener, questions));
@@ -189,9 +219,36 @@ async fn converse(
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
-    use super::{HookAnswer, HookQuestion, NOBODY, Post, answer_in, ask, sockets, sweep};
+    use super::{
+        HookAnswer, HookQuestion, NOBODY, Post, answer_in, ask, sockets, sockets_beside, sweep,
+    };
+
+    #[test]
+    fn sockets_of_long_paths_are_where_the_system_keeps_those_of_the_user() {
+        let own = tempfile::tempdir().unwrap();
+        let long = Path::new("/").join("x".repeat(100));
+        assert!(sockets_beside(&long, Some(own.path().to_owned())).starts_with(own.path()));
+        for none in [None, Some("relative".into()), Some("/no/such/folder".into())] {
+            assert!(sockets_beside(&long, none).starts_with(std::env::temp_dir()));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_others_may_enter_or_that_is_no_folder_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = dir.path().join("open");
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(dir.path(), &link).unwrap();
+        for (folder, reason) in [(&open, "open to others"), (&link, "no folder")] {
+            let Err(error) = Post::open(folder, "session") else { panic!("it was opened") };
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+        assert_eq!(fs::read_dir(&open).unwrap().count(), 0);
+    }
 
     #[test]
     fn sockets_have_short_paths_and_those_of_a_killed_server_are_swept_away() {
@@ -199,7 +256,12 @@ mod tests {
         assert!(sockets(home.path()).starts_with(home.path()));
         let long = Path::new("/").join("x".repeat(100));
         assert!(sockets(&long).as_os_str().len() <= 60, "{:?}", sockets(&long));
-        std::fs::create_dir_all(sockets(home.path()).join("left")).unwrap();
+        let (left, open) = (sockets(home.path()), fs::Permissions::from_mode(0o777));
+        fs::create_dir_all(left.join("left")).unwrap();
+        fs::set_permissions(&left, open).unwrap();
+        sweep(home.path());
+        assert!(left.exists(), "what others may enter is not touched");
+        fs::set_permissions(&left, fs::Permissions::from_mode(0o700)).unwrap();
         sweep(home.path());
         assert!(!sockets(home.path()).exists());
         sweep(home.path());
@@ -213,7 +275,7 @@ mod tests {
     #[tokio::test]
     async fn a_question_reaches_whoever_listens_and_the_answer_comes_back() {
         let below = tempfile::tempdir().unwrap();
-        let (post, mut heard) = Post::open(below.path(), "answered").unwrap();
+        let (post, mut heard) = Post::open(&below.path().join("hooks"), "answered").unwrap();
         let socket = post.socket();
         let asking = tokio::task::spawn_blocking(move || ask(&socket, &question()));
         let waiting = heard.recv().await.unwrap();
@@ -237,7 +299,7 @@ mod tests {
     #[tokio::test]
     async fn what_nobody_answers_is_denied() {
         let below = tempfile::tempdir().unwrap();
-        let (post, mut heard) = Post::open(below.path(), "unanswered").unwrap();
+        let (post, mut heard) = Post::open(&below.path().join("hooks"), "unanswered").unwrap();
         let socket = post.socket();
         let asking = tokio::task::spawn_blocking(move || ask(&socket, &question()));
         drop(heard.recv().await.unwrap());

@@ -237,7 +237,7 @@ impl Agent {
 
     /// Starts a process and waits until its session is open.
     async fn start(&self, opening: &Opening, mut setting: Setting) -> Result<Opened, OpenFailure> {
-        let hooking = self.dialect.has_hooks.then(|| Hooking::open(opening)).flatten();
+        let hooking = if self.dialect.has_hooks { Hooking::open(opening)? } else { None };
         setting.hook = hooking.as_ref().map(|hooking| hooking.line.clone());
         let is_new = matches!(setting.start, Start::New(_));
         let mut command = self.profile.command.clone();

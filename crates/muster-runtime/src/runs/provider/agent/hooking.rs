@@ -1,15 +1,15 @@
 //! The hook of an agent that asks through one before it makes a call: where it is heard, and which
 //! calls wait for an answer.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, io};
 
-use muster_core::run::node::PermissionsMode;
+use muster_core::run::{node::PermissionsMode, turn::TurnReason};
 use tokio::sync::{mpsc, oneshot};
 
 use super::fresh::fresh_uuid;
 use crate::runs::{
     hook::{HookAnswer, HookQuestion, Post, Waiting},
-    provider::Opening,
+    provider::{OpenFailure, Opening},
 };
 
 /// A hook that is listened to.
@@ -23,17 +23,17 @@ pub(super) struct Hooking {
 }
 
 impl Hooking {
-    /// Listens to the hook of an agent that shall ask. Without it the agent's own questions are the
-    /// gate.
-    pub(super) fn open(opening: &Opening) -> Option<Self> {
+    /// Listens to the hook of an agent that shall ask, where there is a command for one. An agent
+    /// whose hook cannot be heard is not started.
+    pub(super) fn open(opening: &Opening) -> Result<Option<Self>, OpenFailure> {
         let gated = opening.order.gate == PermissionsMode::Gated;
-        let (command, below) = opening.hook.as_ref().filter(|_| gated)?;
+        let Some((command, below)) = opening.hook.as_ref().filter(|_| gated) else {
+            return Ok(None);
+        };
         let name = &fresh_uuid()[..8];
-        let (post, questions) = Post::open(below, name)
-            .inspect_err(|error| tracing::warn!(%error, "an agent's hook is not heard"))
-            .ok()?;
-        let line = line(command, post.socket().to_str()?);
-        Some(Self { line, questions, waiting: BTreeMap::new(), _post: post })
+        let (post, questions) = Post::open(below, name).map_err(|error| not_heard(&error))?;
+        let line = line(command, &post.socket().to_string_lossy());
+        Ok(Some(Self { line, questions, waiting: BTreeMap::new(), _post: post }))
     }
 
     /// The next call that is asked about; whether there will ever be one.
@@ -51,6 +51,11 @@ impl Hooking {
             tracing::debug!(call, "a hook no longer waits");
         }
     }
+}
+
+fn not_heard(error: &io::Error) -> OpenFailure {
+    let detail = format!("its hook cannot be heard: {error}");
+    OpenFailure { reason: TurnReason::SpawnFailed, detail }
 }
 
 /// The command of a hook as a line for a shell.
