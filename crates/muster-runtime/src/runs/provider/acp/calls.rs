@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     MUSTER,
-    wire::{Entry, ToolContent, ToolUpdate, object},
+    wire::{Entry, ToolContent, ToolUpdate, arguments, words},
 };
 
 /// What the tool is called with which an agent writes its own todo list.
@@ -24,6 +24,8 @@ struct Call {
     settled: bool,
     changes: Vec<Value>,
     output: String,
+    /// What it gave besides, in the tool's own words.
+    raw_output: String,
 }
 
 /// The calls of a turn.
@@ -49,18 +51,21 @@ impl Calls {
         if let Some(kind) = &update.kind {
             call.kind = Some(kind.clone());
         }
-        match object(update.raw_input.as_ref()) {
+        match arguments(&update.raw_input) {
             Some(_) if is_question && call.settled => {}
             Some(args) if is_question => {
                 for (name, value) in args {
-                    call.args.entry(name.clone()).or_insert_with(|| value.clone());
+                    call.args.entry(name).or_insert(value);
                 }
             }
             Some(args) => {
-                call.args.clone_from(args);
+                call.args = args;
                 call.settled = update.status.as_deref().is_some_and(|status| status != "pending");
             }
             None => {}
+        }
+        if !update.raw_output.is_null() {
+            call.raw_output = words(&update.raw_output);
         }
         for part in &update.content {
             match part {
@@ -90,9 +95,11 @@ impl Calls {
         ProviderTool { id: id.to_owned(), name, args }
     }
 
-    /// What the call said.
+    /// What the call said; where the agent does not show it, what the tool gave.
     pub(super) fn output(&self, id: &str) -> String {
-        self.0.get(id).map(|call| call.output.clone()).unwrap_or_default()
+        let Some(call) = self.0.get(id) else { return String::new() };
+        let shown = [&call.output, &call.raw_output].into_iter().find(|text| !text.is_empty());
+        shown.cloned().unwrap_or_default()
     }
 
     /// Whether it is a call of one of Muster's own tools.

@@ -15,6 +15,9 @@ use crate::runs::{
 /// The version of the protocol.
 const PROTOCOL: u32 = 1;
 
+/// The name of an argument that has none.
+const INPUT: &str = "input";
+
 /// What an agent can do.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
@@ -195,7 +198,8 @@ pub(super) struct ToolUpdate {
     pub(super) kind: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub(super) status: Option<String>,
-    pub(super) raw_input: Option<Value>,
+    pub(super) raw_input: Value,
+    pub(super) raw_output: Value,
     #[serde(deserialize_with = "items")]
     pub(super) content: Vec<ToolContent>,
 }
@@ -364,7 +368,22 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// The arguments that an object holds.
-pub(super) fn object(value: Option<&Value>) -> Option<&Map<String, Value>> {
-    value?.as_object().filter(|map| !map.is_empty())
+/// The arguments that a value holds; those without names are one argument.
+pub(super) fn arguments(value: &Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(map) => Some(map.clone()).filter(|map| !map.is_empty()),
+        Value::String(_) | Value::Array(_) => {
+            Some([(INPUT.to_owned(), value.clone())].into_iter().collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+/// What a value says, as text.
+pub(super) fn words(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
 }

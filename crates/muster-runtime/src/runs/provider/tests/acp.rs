@@ -257,3 +257,25 @@ fn runs_prov_6_an_odd_part_does_not_cost_the_end_of_a_call() {
         assert_eq!(agent.hear(&told), [Move::Unknown]);
     }
 }
+
+#[test]
+fn arguments_without_names_and_outcomes_in_the_tool_s_own_words_are_kept() {
+    let mut agent = open(Skip);
+    agent.ask(prompt("go"));
+    let call = |id: &str, status: &str, input: Value, output: Value| {
+        update(&json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": "run",
+            "status": status, "rawInput": input, "rawOutput": output}))
+    };
+    let mut told = Vec::new();
+    for (id, input, output) in
+        [("1", json!("ls -la"), json!("one file")), ("2", json!(["ls", "-la"]), json!({"exit": 0}))]
+    {
+        told.extend(events(agent.hear(&call(id, "in_progress", input.clone(), Value::Null))));
+        told.extend(events(agent.hear(&call(id, "completed", input, output))));
+    }
+    let told: Vec<String> = told.iter().map(super::told).collect();
+    assert_eq!(told[0], r#"tool.proposed 1 run {"input":"ls -la"}"#);
+    assert_eq!(told[2], r#"tool.completed 1 {"ok":true,"output":"one file"} """#);
+    assert_eq!(told[3], r#"tool.proposed 2 run {"input":["ls","-la"]}"#);
+    assert_eq!(told[5], r#"tool.completed 2 {"ok":true,"output":"{\"exit\":0}"} """#);
+}
