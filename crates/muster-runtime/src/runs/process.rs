@@ -32,7 +32,7 @@ use self::family::Family;
 
 /// Names of variables that every process gets from the server's own environment; all others stay
 /// behind, so that no secret of the server leaks.
-const PASSED_ON: [&str; 30] = [
+const PASSED_ON: [&str; 32] = [
     "PATH",
     "HOME",
     "USER",
@@ -63,6 +63,8 @@ const PASSED_ON: [&str; 30] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "NO_PROXY",
+    "ALL_PROXY",
+    "NODE_EXTRA_CA_CERTS",
 ];
 /// Families of names that are passed on.
 const PASSED_ON_PREFIX: &str = "LC_";
@@ -225,7 +227,9 @@ mod tests {
     #[test]
     fn names_that_are_no_text_stay_behind() {
         assert!(!is_passed_on(OsStr::from_bytes(b"LC_\xff")));
-        assert!(is_passed_on(OsStr::new("LC_ALL")) && is_passed_on(OsStr::new("no_proxy")));
+        for name in ["LC_ALL", "no_proxy", "all_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_DIR"] {
+            assert!(is_passed_on(OsStr::new(name)), "{name}");
+        }
         assert!(!is_passed_on(OsStr::new("AWS_SECRET_ACCESS_KEY")));
     }
 }

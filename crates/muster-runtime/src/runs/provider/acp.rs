@@ -25,6 +25,7 @@ pub(super) const GEMINI: Dialect = Dialect {
         "GEMINI_API_KEY",
         "GEMINI_CLI_HOME",
         "GOOGLE_API_KEY",
+        "GOOGLE_APPLICATION_CREDENTIALS",
         "GOOGLE_CLOUD_LOCATION",
         "GOOGLE_CLOUD_PROJECT",
         "GOOGLE_GEMINI_BASE_URL",
