@@ -325,6 +325,11 @@ impl<A: Aggregate> Documents<A> {
         before.chain(&self.current).map(|(key, slot)| (key, slot.as_ref()))
     }
 
+    /// The documents that the call under way has changed.
+    pub(crate) fn touched(&self) -> impl Iterator<Item = &A::Key> {
+        self.current.keys()
+    }
+
     /// Ends a call: what it changed becomes the state that the next one starts from.
     pub(crate) fn seal(&mut self) {
         // One by one: appending whole maps would walk through everything that was changed before.

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use muster_core::{Address, Aggregate, Replay};
-use muster_store::{Damage, DocumentRow, Snapshot, Store, StoreError};
+use muster_core::{Address, Aggregate, Recorded, Replay};
+use muster_store::{Damage, DocumentRow, EventRow, Snapshot, Store, StoreError};
 
 use crate::load;
 
@@ -46,7 +46,7 @@ fn examine_stream<A: Aggregate>(
     stream: &str,
     report: &mut Report,
 ) -> Result<(), StoreError> {
-    let mut replay = Replay::<A>::default();
+    let mut past = Past::<A> { replay: Replay::default(), positions: Vec::new() };
     let mut after = 0;
     loop {
         let rows = snapshot.tail(stream, after, PAGE_EVENTS)?;
@@ -55,11 +55,9 @@ fn examine_stream<A: Aggregate>(
         for row in &rows {
             match load::recorded::<A>(stream, row) {
                 Ok(event) => {
-                    if row.shown.is_some() && row.shown != A::fact(&event.event) {
-                        let place = format!("{stream} event {}", row.seq);
-                        report.damage.push(found(&place, "it is shown otherwise".to_owned()));
-                    }
-                    replay.apply(&event);
+                    compare_event::<A>(stream, row, &event, report);
+                    past.replay.apply(&event);
+                    past.positions.push(row.global);
                 }
                 Err(error) => {
                     report.damage.push(found(stream, error.to_string()));
@@ -69,38 +67,77 @@ fn examine_stream<A: Aggregate>(
         }
         report.events += rows.len() as u64;
     }
-    compare::<A>(stream, &replay, snapshot.documents(stream)?, report);
-    compare_briefs::<A>(stream, &replay, snapshot, report)
+    past.compare(stream, snapshot.documents(stream)?, report);
+    compare_briefs::<A>(stream, &past.replay, snapshot, report)
 }
 
-fn compare<A: Aggregate>(
+/// What lists of events use must be what the event says.
+fn compare_event<A: Aggregate>(
     stream: &str,
-    replay: &Replay<A>,
-    rows: Vec<DocumentRow>,
+    row: &EventRow,
+    event: &Recorded<A::Event>,
     report: &mut Report,
 ) {
-    let mut stored: BTreeMap<Address, DocumentRow> =
-        rows.into_iter().map(|row| (row.address.clone(), row)).collect();
-    for (key, document) in replay.documents() {
-        report.documents += 1;
-        let address = A::address(key);
-        let place = format!("{stream} {} {}", address.kind, address.name);
-        let Some(row) = stored.remove(&address) else {
-            report.damage.push(found(&place, "the log has it, the documents do not".to_owned()));
-            continue;
-        };
-        let expected = load::document_row::<A>(key, document, row.version);
-        if expected.body != row.body {
-            let finding = format!("the log adds up to {}, stored is {}", expected.body, row.body);
-            report.damage.push(found(&place, finding));
-        } else if expected.index != row.index {
-            let finding = format!("columns are {:?}, should be {:?}", row.index, expected.index);
-            report.damage.push(found(&place, finding));
+    let place = format!("{stream} event {}", row.seq);
+    let kind = A::event_type(&event.event);
+    if row.kind != kind {
+        report.damage.push(found(&place, format!("its kind is {}, should be {kind}", row.kind)));
+    }
+    let subject = A::subject(&event.event);
+    if row.subject != subject {
+        let finding = format!("its subject is {:?}, should be {subject:?}", row.subject);
+        report.damage.push(found(&place, finding));
+    }
+    if row.shown.is_some() && row.shown != A::fact(&event.event) {
+        report.damage.push(found(&place, "it is shown otherwise".to_owned()));
+    }
+}
+
+/// What a stream's events add up to, and where they are in the log.
+struct Past<A: Aggregate> {
+    replay: Replay<A>,
+    positions: Vec<u64>,
+}
+
+impl<A: Aggregate> Past<A> {
+    fn compare(&self, stream: &str, rows: Vec<DocumentRow>, report: &mut Report) {
+        let mut stored: BTreeMap<Address, DocumentRow> =
+            rows.into_iter().map(|row| (row.address.clone(), row)).collect();
+        for (key, document) in self.replay.documents() {
+            report.documents += 1;
+            let address = A::address(key);
+            let place = format!("{stream} {} {}", address.kind, address.name);
+            let finding = match stored.remove(&address) {
+                None => Some("the log has it, the documents do not".to_owned()),
+                Some(row) => self.difference(key, document, &row),
+            };
+            report.damage.extend(finding.map(|finding| found(&place, finding)));
+        }
+        for address in stored.keys() {
+            let place = format!("{stream} {} {}", address.kind, address.name);
+            report.damage.push(found(&place, "the documents have it, the log does not".to_owned()));
         }
     }
-    for address in stored.keys() {
-        let place = format!("{stream} {} {}", address.kind, address.name);
-        report.damage.push(found(&place, "the documents have it, the log does not".to_owned()));
+
+    /// How a stored document differs from what the log says.
+    fn difference(
+        &self,
+        key: &A::Key,
+        document: &A::Document,
+        row: &DocumentRow,
+    ) -> Option<String> {
+        let expected = load::document_row::<A>(key, document, row.version);
+        if expected.body != row.body {
+            return Some(format!("the log adds up to {}, stored is {}", expected.body, row.body));
+        }
+        if expected.index != row.index {
+            return Some(format!("columns are {:?}, should be {:?}", row.index, expected.index));
+        }
+        // A version is the last event of the write that changed the document, which may be one
+        // behind the event that did.
+        let (version, changed) = (row.version, self.replay.changed(key));
+        let possible = version >= changed && self.positions.binary_search(&version).is_ok();
+        (!possible).then(|| format!("its version is {version}, the log changed it at {changed}"))
     }
 }
 

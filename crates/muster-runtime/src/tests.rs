@@ -22,7 +22,7 @@ use muster_core::{
     },
 };
 use muster_store::{
-    Append, DocumentChange, DocumentRow, MemoryStore, SqliteOptions, SqliteStore, Store,
+    Append, DocumentChange, DocumentRow, EventRow, MemoryStore, SqliteOptions, SqliteStore, Store,
 };
 
 use crate::{Engine, ExecuteError, LAG_EVENTS_MAX, SystemClock, Update, doctor::Report};
@@ -173,6 +173,43 @@ fn doctor_tells_what_differs_from_the_log() {
     let report = examine::<Tasks>(&engine);
     assert_eq!(report.damage.len(), 1, "{report:?}");
     assert!(report.damage[0].place.contains("PLAN-001"));
+}
+
+#[test]
+fn doctor_checks_the_columns_that_lists_use() {
+    let engine = over(MemoryStore::new());
+    create(&engine, "P").unwrap();
+    create(&engine, "Q").unwrap();
+    let mut snapshot = engine.store().snapshot().unwrap();
+    let events = snapshot.tail(STREAM, 0, 9).unwrap();
+    let documents = snapshot.documents(STREAM).unwrap();
+    let damage = |events: &[EventRow], documents: &[DocumentRow]| {
+        let forged = over(MemoryStore::new());
+        let documents: Vec<DocumentChange> =
+            documents.iter().map(|row| DocumentChange::Put(row.clone(), None)).collect();
+        let mut transaction = forged.store().begin().unwrap();
+        transaction.append(&Append { stream: STREAM, events, documents: &documents }).unwrap();
+        transaction.commit().unwrap();
+        let damage = examine::<Tasks>(&forged).damage;
+        damage.into_iter().map(|damage| damage.finding).collect::<Vec<_>>()
+    };
+    assert_eq!(damage(&events, &documents), Vec::<String>::new());
+    let with = |change: fn(&mut EventRow)| {
+        let mut events = events.clone();
+        change(&mut events[1]);
+        damage(&events, &documents).join("; ")
+    };
+    assert!(with(|event| event.kind = "other".to_owned()).contains("its kind is other"));
+    assert!(with(|event| event.subject = None).contains("its subject is None"));
+    let moved = with(|event| event.subject.as_mut().unwrap().scope.push('9'));
+    assert!(moved.contains("its subject is"), "{moved}");
+    let plan = documents.iter().position(|row| row.address.name == "PLAN-002").unwrap();
+    for version in [1, 3] {
+        let mut documents = documents.clone();
+        documents[plan].version = version;
+        let found = damage(&events, &documents).join("; ");
+        assert!(found.contains(&format!("its version is {version}")), "{found}");
+    }
 }
 
 fn seqs(update: &Update) -> Vec<u64> {

@@ -20,8 +20,8 @@ const QUESTIONS: &[Question] = &[
     Question {
         since: 1,
         place: "references",
-        sql: "SELECT \"table\" || ' row ' || rowid || ' refers to a stream that is not there' \
-              FROM pragma_foreign_key_check",
+        sql: "SELECT \"table\" || ' row ' || rowid || ' refers to a ' || parent || \
+              ' that is not there' FROM pragma_foreign_key_check",
     },
     // Every event ever written has taken one number of the log and one of its stream.
     Question {

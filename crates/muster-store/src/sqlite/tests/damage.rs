@@ -132,6 +132,16 @@ fn a_log_with_a_gap_is_reported() {
 }
 
 #[test]
+fn a_reference_to_nothing_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    append(&open(home.path()), 10).unwrap();
+    tamper(home.path(), "INSERT INTO brief (document, body) VALUES (77, '')");
+    let found = findings(home.path());
+    let finding = "brief row 77 refers to a document that is not there";
+    assert!(found.iter().any(|damage| damage.finding == finding), "{found:?}");
+}
+
+#[test]
 fn a_torn_log_tail_costs_nothing_that_was_folded_back() {
     let home = tempfile::tempdir().unwrap();
     let store = open(home.path());
