@@ -214,7 +214,7 @@ const ERRORS: [(ErrorCode, Words); 18] = [
         [
             "The store could not be read or written.",
             "A full disk, missing rights, a damaged or newer file. Never because of an argument.",
-            "Read the message, look at the storage folder, then run `muster doctor`.",
+            "Read the message. Make room if it says so; else run `muster doctor`.",
         ],
     ),
 ];

@@ -79,7 +79,19 @@ impl From<SessionFault> for Fault {
             }
             SessionFault::Store(error) => {
                 tracing::error!(%error, "a request of the bridge failed");
-                let detail = "the store failed; the server's log has the details";
+                let detail = match error {
+                    StoreError::Full { .. } => {
+                        "the disk of the store is full; nothing was written: make room"
+                    }
+                    StoreError::Busy { .. }
+                    | StoreError::Absent { .. }
+                    | StoreError::Directory { .. }
+                    | StoreError::TooNew { .. }
+                    | StoreError::Damaged { .. }
+                    | StoreError::Engine { .. } => {
+                        "the store failed; the server's log has the details"
+                    }
+                };
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
             }
         }
@@ -217,5 +229,19 @@ impl IntoResponse for Unanswered {
             Self::Fault(fault) => fault.into_response(),
             Self::Refusal(refusal) => refusal.into_response(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_api::{SessionFault, StoreError};
+
+    use super::Fault;
+
+    #[test]
+    fn a_full_disk_is_called_that() {
+        let full = StoreError::Full { location: "/somewhere".to_owned() };
+        let fault = Fault::from(SessionFault::Store(full));
+        assert!(format!("{fault:?}").contains("make room"), "{fault:?}");
     }
 }
