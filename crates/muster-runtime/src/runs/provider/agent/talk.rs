@@ -24,10 +24,10 @@ use crate::runs::{
         lines::{self, LINE_BYTES_MAX, Line},
         stderr::{Gate, Tail},
     },
-    provider::reading,
     provider::{
         Answered, Heard, OpenFailure, Pending, Question, Session, Signal, Unreachable, Verdict,
         custom::{Closing, LINES_MAX},
+        reading,
     },
 };
 

@@ -21,8 +21,7 @@ use crate::runs::{
         lines::{self, LINE_BYTES_MAX, Line},
         stderr::{Gate, Tail},
     },
-    provider::reading,
-    provider::{Heard, NO_CAPS, Signal},
+    provider::{Heard, NO_CAPS, Signal, reading},
 };
 
 /// Bytes of standard error that are taken as one line at most.

@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::runs::{
-    provider::reading::{Amount, Count, by_word, items, lenient},
-    provider::{NO_CAPS, OfferedTool},
+    provider::{
+        NO_CAPS, OfferedTool,
+        reading::{Amount, Count, by_word, items, lenient},
+    },
     settings::McpCommand,
     tools::ToolAnswer,
 };

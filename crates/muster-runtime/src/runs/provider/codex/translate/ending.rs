@@ -8,9 +8,9 @@ use super::{
     super::{say::OnThread, wire::Turn},
     Asked, Codex,
 };
-use crate::runs::{
-    provider::agent::{Move, prose, tell},
-    provider::reading::{Amount, Count, lenient},
+use crate::runs::provider::{
+    agent::{Move, prose, tell},
+    reading::{Amount, Count, lenient},
 };
 
 /// The share of a limit that nothing is left of, in percent.
