@@ -142,11 +142,6 @@ impl SqliteStore {
         Ok(Self { layout, ..store })
     }
 
-    /// Whether a directory has a store, or had one.
-    pub fn is_in(directory: &Path) -> bool {
-        directory.join(DATABASE_FILE).is_file() || Queue::new(directory).was_used()
-    }
-
     fn watch(&self) -> Result<Watch, StoreError> {
         Ok(Watch { link: self.pool.open()?, data_version: -1, position: 0 })
     }

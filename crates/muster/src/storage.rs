@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use muster_api::{Access, App, AppOptions, Inspection, StoreError, Toolset, WorkspaceId};
-use muster_store::SqliteStore;
 
 use crate::config::{STORAGE_DIR, Settings};
 
@@ -44,10 +43,11 @@ pub(crate) fn open_at(
     Ok(App::open(options)?)
 }
 
-/// Opens a store that must be there already: a mistyped folder is not to be filled.
+/// Opens the store of a folder that must be there already: a mistyped one is not to be made. In an
+/// empty folder, such as that of a first session, there is nothing to show yet.
 pub(crate) fn open_existing(settings: &Settings) -> anyhow::Result<App> {
     let directory = directory(settings)?;
-    if !SqliteStore::is_in(&directory) {
+    if !directory.is_dir() {
         return Err(explained(StoreError::Absent { path: directory }));
     }
     open(settings)
