@@ -26,6 +26,35 @@ const CHECK_TEXT: &str = "#!/bin/sh\n# Fails with what it got instead.\nset -e\n
 const PAGE_TEXT: &str = "# greet.sh\n\nGreets whoever is named: `sh greet.sh Ada` prints \
                          `Hello, Ada!`. Without a name it greets the world.\n";
 
+/// A file that somebody is asked for.
+#[derive(Clone, Copy)]
+struct Piece {
+    file: &'static str,
+    author: &'static str,
+    request: &'static str,
+}
+
+/// What the goal needs. One whose author was never asked, because the lead was stopped in the middle
+/// of asking, is asked for again.
+const PIECES: [Piece; 2] = [
+    Piece {
+        file: PROGRAM,
+        author: "coder",
+        request: "Write greet.sh: it prints a greeting for the name it is given.",
+    },
+    Piece {
+        file: CHECK,
+        author: "tester",
+        request: "Write check.sh: it fails unless `sh greet.sh Ada` prints `Hello, Ada!`.",
+    },
+];
+
+impl Piece {
+    fn is_missing(&self, stage: &Stage<'_>) -> bool {
+        text_of(stage, self.file).is_none()
+    }
+}
+
 /// Stands in what the reviewer reports.
 const REVIEWED: &str = "Reviewed:";
 
@@ -61,15 +90,16 @@ fn lead(stage: &mut Stage<'_>, inputs: &[Input]) -> Result<String, Stop> {
     if inputs.iter().any(Input::is_docs_request) {
         return document(stage);
     }
+    let missing: Vec<Piece> = PIECES.into_iter().filter(|piece| piece.is_missing(stage)).collect();
+    if !missing.is_empty() {
+        return delegate(stage, &missing);
+    }
     if inputs.iter().any(failed) {
         return hand_back(stage);
     }
     if inputs.iter().any(reviewed) {
         stage.say("The reviewer is content. Declaring it done once more. ")?;
         return complete(stage, "greet.sh greets by name; its check passes.");
-    }
-    if text_of(stage, PROGRAM).is_none() {
-        return delegate(stage);
     }
     if text_of(stage, PROGRAM).as_deref() == Some(FIRST_ATTEMPT) {
         stage.say("Both say that they are done. Declaring the goal reached. ")?;
@@ -82,18 +112,18 @@ fn lead(stage: &mut Stage<'_>, inputs: &[Input]) -> Result<String, Stop> {
     Ok("Asked for a review of the correction.".to_owned())
 }
 
-fn delegate(stage: &mut Stage<'_>) -> Result<String, Stop> {
+fn delegate(stage: &mut Stage<'_>, missing: &[Piece]) -> Result<String, Stop> {
     stage.say("Two pieces that do not touch each other: the program and its check. ")?;
     stage.plan(&[
         ("Hand out the program and its check", "in_progress"),
         ("Have the result reviewed", "pending"),
         ("Declare the goal reached", "pending"),
     ])?;
-    let program = "Write greet.sh: it prints a greeting for the name it is given.";
-    stage.call("send_handoff", &json!({"to": "coder", "message": program}))?;
-    let check = "Write check.sh: it fails unless `sh greet.sh Ada` prints `Hello, Ada!`.";
-    stage.call("send_handoff", &json!({"to": "tester", "message": check}))?;
-    stage.call("wait_for", &json!({"nodes": ["coder", "tester"], "note": "both pieces"}))?;
+    for piece in missing {
+        stage.call("send_handoff", &json!({"to": piece.author, "message": piece.request}))?;
+    }
+    let authors: Vec<&str> = missing.iter().map(|piece| piece.author).collect();
+    stage.call("wait_for", &json!({"nodes": authors, "note": "both pieces"}))?;
     Ok("Handed out the program and its check; waiting for both.".to_owned())
 }
 

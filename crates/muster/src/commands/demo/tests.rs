@@ -91,6 +91,9 @@ fn a_coder_writes_tries_and_says_what_it_saw() {
 #[test]
 fn a_lead_takes_a_failed_check_back_to_the_coder() {
     let home = tempfile::tempdir().unwrap();
+    for file in ["greet.sh", "check.sh"] {
+        std::fs::write(home.path().join(file), "exit 1\n").unwrap();
+    }
     let mut line = Line::to(Part::Lead, Duration::ZERO);
     line.tell(&init(home.path()));
     let payload = json!({"message": "greets by name: failed", "status": {"ok": false}});
@@ -98,6 +101,23 @@ fn a_lead_takes_a_failed_check_back_to_the_coder() {
     let (calls, _) = line.attend("");
     assert_eq!(calls[0]["name"], "send_handoff");
     assert_eq!(calls[0]["args"]["to"], "coder");
+    line.hang_up();
+}
+
+#[test]
+fn a_lead_that_was_stopped_while_it_asked_asks_for_the_rest() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("greet.sh"), "echo Hello!\n").unwrap();
+    let mut line = Line::to(Part::Lead, Duration::ZERO);
+    line.tell(&init(home.path()));
+    let payload = json!({"message": "greets by name: failed", "status": {"ok": false}});
+    line.tell(&prompt(&json!([{"kind": "handoff", "envelope": {"payload": payload}}])));
+    let (calls, _) = line.attend("");
+    assert_eq!(
+        (&calls[0]["name"], &calls[0]["args"]["to"]),
+        (&json!("send_handoff"), &json!("tester"))
+    );
+    assert_eq!(calls[1]["args"]["nodes"], json!(["tester"]));
     line.hang_up();
 }
 
