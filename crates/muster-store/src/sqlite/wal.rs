@@ -25,6 +25,10 @@ const MAGIC: u32 = 0x377F_0682;
 /// Size of a page where the head of the log no longer says it.
 const PAGE_BYTES: u32 = 4096;
 
+/// Frames of an earlier turn behind which none of this turn is looked for: a turn's frames lie side
+/// by side, and damage that hides so many of them in a row hides more than a start can find.
+const STRANGERS_MAX: u32 = 64;
+
 /// Where a log was torn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tear {
@@ -77,11 +81,14 @@ pub(super) fn is_suspicious(log: &Path, known_frames: u64) -> io::Result<bool> {
     let step = FRAME_HEAD_BYTES as u64 + u64::from(head.page_bytes);
     let mut at = HEAD_BYTES as u64 + known_frames * step;
     let mut frame = [0; FRAME_HEAD_BYTES];
-    while at + step <= bytes {
+    let mut strangers = 0;
+    while at + step <= bytes && strangers < STRANGERS_MAX {
         file.seek(SeekFrom::Start(at))?;
-        if filled(&mut file, &mut frame)? && head.is_of_turn(&frame) && ends_commit(&frame) {
+        let is_ours = filled(&mut file, &mut frame)? && head.is_of_turn(&frame);
+        if is_ours && ends_commit(&frame) {
             return Ok(true);
         }
+        strangers = if is_ours { 0 } else { strangers + 1 };
         at += step;
     }
     Ok(false)
