@@ -34,8 +34,8 @@ struct Piece {
     request: &'static str,
 }
 
-/// What the goal needs. One whose author was never asked, because the lead was stopped in the middle
-/// of asking, is asked for again.
+/// What the goal needs. One whose author was never asked, because the lead was stopped while it
+/// asked, is asked for again.
 const PIECES: [Piece; 2] = [
     Piece {
         file: PROGRAM,
