@@ -20,8 +20,11 @@ use axum::{
     response::IntoResponse as _,
 };
 
+use muster_api::runs::Bearer;
+
 use crate::{
     dialect::Dialect,
+    limits::STRANGER_BODY_BYTES_MAX,
     refusal::{Kind, Refusal},
     session::{self, Codes},
     token::Token,
@@ -45,7 +48,12 @@ pub(crate) struct Gate {
     pub(crate) codes: Codes,
     /// Name of the cookie; holds the port, because browsers share cookies between ports.
     pub(crate) cookie: String,
+    /// Finds the node that a token belongs to.
+    pub(crate) nodes: NodeLookup,
 }
+
+/// Finds the node that a token belongs to, if a node that works now has it.
+pub(crate) type NodeLookup = Box<dyn Fn(&str) -> Option<Bearer> + Send + Sync>;
 
 /// Who sent a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,17 +62,24 @@ pub(crate) enum Access {
     Token,
     /// A browser that is signed in.
     Browser,
-    /// Somebody with a secret that only whoever drives runs can judge.
-    Agent,
+    /// The agent of a node; its token opens the routes of agents alone (RUNS-SEC-3).
+    Node(Bearer),
     /// Anybody, on a server without authentication.
     Anybody,
     /// Somebody without a valid token or cookie.
     Stranger,
 }
 
-/// The secret that an agent of a run presents; it opens the routes of agents alone (RUNS-SEC-3).
-#[derive(Clone)]
-pub(crate) struct NodeToken(pub(crate) String);
+impl Access {
+    /// Largest body that is read for this caller, in bytes. Nobody but callers who are known may
+    /// take up memory; a stranger gets just enough to sign in.
+    fn body_bytes_max(self, dialect: Dialect) -> usize {
+        match self {
+            Self::Token | Self::Browser | Self::Node(_) | Self::Anybody => dialect.body_bytes_max(),
+            Self::Stranger => STRANGER_BODY_BYTES_MAX,
+        }
+    }
+}
 
 impl Gate {
     /// Decides on a request by its head alone.
@@ -73,15 +88,15 @@ impl Gate {
         self.hosts.check_origin(&head.headers)?;
         let access = self.access(head, now);
         if access == Access::Stranger && !is_public(head) {
-            return Err(unauthorized());
+            return Err(if is_of_agents(head) { not_a_node() } else { unauthorized() });
         }
         Ok(access)
     }
 
     fn access(&self, head: &Parts, now: SystemTime) -> Access {
         if is_of_agents(head) {
-            let presented = bearer(&head.headers).is_some();
-            return if presented { Access::Agent } else { Access::Stranger };
+            let node = bearer(&head.headers).and_then(|secret| (self.nodes)(secret));
+            return node.map_or(Access::Stranger, Access::Node);
         }
         let Some(token) = &self.token else { return Access::Anybody };
         if bearer(&head.headers).is_some_and(|presented| token.matches(presented)) {
@@ -135,21 +150,20 @@ async fn admit_whole(gate: &Gate, request: Request) -> Result<Request, Refusal> 
     let dialect = Dialect::of(head.uri.path());
     let verdict = gate.admit(&head, SystemTime::now()).and_then(|access| {
         body::check_content_type(&head, !body.is_end_stream())?;
-        let fits = declared <= dialect.body_bytes_max() as u64;
-        fits.then_some(access).ok_or_else(|| body::too_large(dialect))
+        let bytes_max = access.body_bytes_max(dialect);
+        let fits = declared <= bytes_max as u64;
+        fits.then_some((access, bytes_max)).ok_or_else(|| body::too_large(bytes_max))
     });
     let read = match verdict {
-        Ok(access) => body::read(&mut body, dialect).await.map(|bytes| (access, bytes)),
+        Ok((access, bytes_max)) => {
+            let read = body::read(&mut body, bytes_max, dialect.json_depth_max()).await;
+            read.map(|bytes| (access, bytes))
+        }
         Err(refusal) => Err(refusal),
     };
     match read {
         Ok((access, bytes)) => {
             head.extensions.insert(access);
-            if access == Access::Agent
-                && let Some(secret) = bearer(&head.headers).map(str::to_owned)
-            {
-                head.extensions.insert(NodeToken(secret));
-            }
             // Nothing behind the layer needs the secrets, so nothing behind it can log them.
             head.headers.remove(header::AUTHORIZATION);
             head.headers.remove(header::COOKIE);
@@ -206,6 +220,14 @@ fn unauthorized() -> Refusal {
         Kind::Unauthorized,
         "no valid token came with the request",
         "send Authorization: Bearer with the content of the file `token` in the storage directory",
+    )
+}
+
+fn not_a_node() -> Refusal {
+    Refusal::new(
+        Kind::Unauthorized,
+        "no agent that works now has this token",
+        "send the token that the agent's process was started with",
     )
 }
 

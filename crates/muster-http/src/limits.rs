@@ -12,6 +12,8 @@ pub const SESSION_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const SESSION_JSON_DEPTH_MAX: usize = 128;
 /// Largest request body about runs in bytes (RUNS-REST-8).
 pub const RUN_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Largest request body of a caller who is not known yet, in bytes: what a sign-in needs.
+pub const STRANGER_BODY_BYTES_MAX: usize = 4 * 1024;
 /// WebSocket connections at once.
 pub const SOCKETS_MAX: u32 = 4096;
 /// A WebSocket is asked whether it is alive this often (RUNS-WS-7).

@@ -28,7 +28,7 @@ use tokio::{
 
 use crate::{
     connect::Installation,
-    guard::{AllowedHost, Gate, Hosts},
+    guard::{AllowedHost, Gate, Hosts, NodeLookup},
     limits::{
         BODY_BYTES_MAX, CALLS_MAX, CONNECTIONS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX,
         HEADER_TIMEOUT, SOCKETS_MAX, WRITES_MAX,
@@ -138,6 +138,7 @@ impl Server {
             token,
             codes: Codes::default(),
             cookie: format!("muster_{}", address.port()),
+            nodes: node_lookup(Arc::clone(&app)),
         });
         let workspace = app.default_workspace().map(ToString::to_string);
         let mcp = muster_mcp::http_endpoint(
@@ -235,6 +236,11 @@ impl Server {
             tracing::warn!("WebSockets did not end in time");
         }
     }
+}
+
+/// Asks whatever drives the runs; nobody is known while nothing does.
+fn node_lookup(app: Arc<App>) -> NodeLookup {
+    Box::new(move |secret| app.driver()?.node_of_token(secret))
 }
 
 /// Serves one connection until it ends or the server stops.

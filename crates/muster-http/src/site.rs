@@ -3,7 +3,12 @@
 use std::{sync::Arc, time::Instant};
 
 use axum::{
-    Router, body::Body, extract::Request, http::Response, middleware, response::IntoResponse as _,
+    Router,
+    body::Body,
+    extract::{DefaultBodyLimit, Request},
+    http::Response,
+    middleware,
+    response::IntoResponse as _,
 };
 use muster_api::App;
 use muster_core::Timestamp;
@@ -101,6 +106,9 @@ pub(crate) fn router(site: Arc<Site>, mcp: HttpEndpoint) -> Router {
         .route_service("/mcp", mcp)
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(unknown_route)
+        // The layer around it has read the body under the limit of its path; extractors of axum
+        // would refuse from 2 MB on.
+        .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(gate, guard::guard))
 }
 

@@ -35,8 +35,12 @@ pub(super) fn check_content_type(head: &Parts, has_body: bool) -> Result<(), Ref
 }
 
 /// The whole body, once it is within the limits.
-pub(super) async fn read(body: &mut Body, dialect: Dialect) -> Result<Bytes, Refusal> {
-    let Ok(read) = timeout(BODY_TIMEOUT, collect(body, dialect)).await else {
+pub(super) async fn read(
+    body: &mut Body,
+    bytes_max: usize,
+    depth_max: usize,
+) -> Result<Bytes, Refusal> {
+    let Ok(read) = timeout(BODY_TIMEOUT, collect(body, bytes_max)).await else {
         return Err(Refusal::new(
             Kind::BodyTimeout,
             format!("the body did not arrive within {} seconds", BODY_TIMEOUT.as_secs()),
@@ -44,17 +48,17 @@ pub(super) async fn read(body: &mut Body, dialect: Dialect) -> Result<Bytes, Ref
         ));
     };
     let bytes = read?;
-    check_text(&bytes, dialect)?;
+    check_text(&bytes, depth_max)?;
     Ok(bytes)
 }
 
-async fn collect(body: &mut Body, dialect: Dialect) -> Result<Bytes, Refusal> {
+async fn collect(body: &mut Body, bytes_max: usize) -> Result<Bytes, Refusal> {
     let mut collected = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| broken(&error.to_string()))?;
         let Ok(chunk) = frame.into_data() else { continue };
-        if collected.len() + chunk.len() > dialect.body_bytes_max() {
-            return Err(too_large(dialect));
+        if collected.len() + chunk.len() > bytes_max {
+            return Err(too_large(bytes_max));
         }
         collected.extend_from_slice(&chunk);
     }
@@ -78,7 +82,7 @@ pub(super) async fn discard(body: &mut Body) {
     }
 }
 
-fn check_text(bytes: &[u8], dialect: Dialect) -> Result<(), Refusal> {
+fn check_text(bytes: &[u8], depth_max: usize) -> Result<(), Refusal> {
     if let Err(error) = std::str::from_utf8(bytes) {
         return Err(Refusal::new(
             Kind::InvalidInput,
@@ -86,7 +90,6 @@ fn check_text(bytes: &[u8], dialect: Dialect) -> Result<(), Refusal> {
             "encode the JSON body as UTF-8",
         ));
     }
-    let depth_max = dialect.json_depth_max();
     if nesting(bytes) > depth_max {
         return Err(Refusal::new(
             Kind::InvalidInput,
@@ -117,10 +120,10 @@ fn nesting(json: &[u8]) -> usize {
     deepest
 }
 
-pub(super) fn too_large(dialect: Dialect) -> Refusal {
+pub(super) fn too_large(bytes_max: usize) -> Refusal {
     Refusal::new(
         Kind::BodyTooLarge,
-        format!("the body is larger than {} bytes", dialect.body_bytes_max()),
+        format!("the body is larger than {bytes_max} bytes"),
         "send less at once, for example fewer steps per call",
     )
 }
@@ -151,8 +154,8 @@ mod tests {
         let nested = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         for dialect in [Dialect::Operations, Dialect::Bridge] {
             let max = dialect.json_depth_max();
-            assert!(check_text(nested(max).as_bytes(), dialect).is_ok());
-            assert!(check_text(nested(max + 1).as_bytes(), dialect).is_err());
+            assert!(check_text(nested(max).as_bytes(), max).is_ok());
+            assert!(check_text(nested(max + 1).as_bytes(), max).is_err());
         }
     }
 

@@ -5,6 +5,9 @@ use std::time::SystemTime;
 
 use axum::http::{Request, request::Parts};
 
+use muster_api::runs::Bearer;
+use muster_core::run::id::{NodeId, RunId};
+
 use super::{Access, Gate, Hosts};
 use crate::{
     refusal::Kind,
@@ -14,6 +17,9 @@ use crate::{
 
 const OWN_HOST: (&str, &str) = ("host", "localhost:7717");
 const OWN_ORIGIN: (&str, &str) = ("origin", "http://localhost:7717");
+
+const NODE_TOKEN: &str = "of a node that works";
+const NODE: Bearer = Bearer { run: RunId(1), node: NodeId(2) };
 
 struct Fixture {
     gate: Gate,
@@ -31,6 +37,7 @@ fn fixture() -> Fixture {
         token: Some(token),
         codes: Codes::default(),
         cookie: "muster_7717".to_owned(),
+        nodes: Box::new(|secret| (secret == NODE_TOKEN).then_some(NODE)),
     };
     Fixture {
         gate,
@@ -144,4 +151,20 @@ fn without_authentication_host_and_origin_still_count() {
     assert_eq!(admit(&gate, &forged), Err(Kind::ForeignHost));
     let foreign = head("POST", "/", &[OWN_HOST, ("origin", "http://localhost:3000")]);
     assert_eq!(admit(&gate, &foreign), Err(Kind::ForeignOrigin));
+}
+
+#[test]
+fn routes_of_agents_know_nodes_and_nobody_else() {
+    let Fixture { gate, bearer, cookie } = fixture();
+    let with = |header| {
+        let heads = [("GET", "/api/agent/tools"), ("POST", "/api/agent/tools/report")];
+        heads.map(|(method, path)| admit(&gate, &head(method, path, &[OWN_HOST, header])))
+    };
+    let of_node = format!("Bearer {NODE_TOKEN}");
+    assert_eq!(with(("authorization", &of_node)), [Ok(Access::Node(NODE)); 2]);
+    assert_eq!(with(("authorization", "Bearer of nobody")), [Err(Kind::Unauthorized); 2]);
+    assert_eq!(with(("authorization", &bearer)), [Err(Kind::Unauthorized); 2]);
+    assert_eq!(with(("cookie", &cookie)), [Err(Kind::Unauthorized); 2]);
+    let elsewhere = head("GET", "/api/runs", &[OWN_HOST, ("authorization", &of_node)]);
+    assert_eq!(admit(&gate, &elsewhere), Err(Kind::Unauthorized));
 }

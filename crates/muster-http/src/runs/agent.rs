@@ -14,7 +14,7 @@ use muster_api::{
 use serde_json::json;
 
 use super::request::{Answer, Asked, Named, Unanswered, json as answer};
-use crate::{guard::NodeToken, site::Site};
+use crate::{guard::Access, site::Site};
 
 /// The agent that sends a request.
 pub(super) struct Agent {
@@ -27,13 +27,9 @@ impl FromRequestParts<Arc<Site>> for Agent {
 
     async fn from_request_parts(head: &mut Parts, site: &Arc<Site>) -> Result<Self, Unanswered> {
         let driver = site.app.runs().driver()?.clone();
-        let token = head.extensions.remove::<NodeToken>();
-        match token.and_then(|NodeToken(secret)| driver.node_of_token(&secret)) {
-            Some(bearer) => Ok(Self { driver, bearer }),
-            None => {
-                let detail = "no agent that works now has this token";
-                Err(RunFault::new(RunCode::Unauthorized, detail).into())
-            }
+        match head.extensions.get::<Access>() {
+            Some(Access::Node(bearer)) => Ok(Self { driver, bearer: *bearer }),
+            _ => Err(RunFault::new(RunCode::Unauthorized, "this is no agent of a run").into()),
         }
     }
 }

@@ -1,0 +1,3 @@
+//! What a hostile agent, web page, client or disk tries, each against a real server.
+
+mod bodies;
