@@ -33,3 +33,66 @@ test("text that is still coming is never lost", () => {
   for (let end = 0; end <= whole.length; end += 1) expect(() => blocks(whole.slice(0, end))).not.toThrow();
   expect(blocks("```js\nlet x")).toEqual([{ kind: "code", language: "js", text: "let x" }]);
 });
+
+test("the time of a hostile text grows with its length, not with its square", () => {
+  const hostile = [
+    "`",
+    "` ",
+    "``` `` ` x ",
+    "`x``y```z",
+    "*",
+    "** ",
+    "**a ",
+    "*a **b ",
+    "_a __b ",
+    "~~a ",
+    "[",
+    "[a](",
+    "[a](b",
+    "[[a]",
+    "\\",
+    "https:",
+    "https:.",
+    "# #",
+    "#  ",
+    "| ",
+    "|-",
+    "> ",
+    "- ",
+    "\n\n> - ",
+    " \t",
+  ];
+  const time = (text: string): number => {
+    const started = performance.now();
+    blocks(text);
+    blocks(`# ${text}`);
+    blocks(`x | y\n|${text}`);
+    return performance.now() - started;
+  };
+  for (const piece of hostile) {
+    const text = piece.repeat(Math.ceil(65_536 / piece.length));
+    expect(time(text), JSON.stringify(piece)).toBeLessThan(1_000);
+  }
+});
+
+test("a text reads the same as ever", () => {
+  const shown = (text: string): unknown => inlines(text);
+  expect(shown("`` a`b ``")).toEqual([{ kind: "code", text: "a`b" }]);
+  expect(shown("``no end")).toEqual([{ kind: "text", text: "``no end" }]);
+  expect(shown("**a _b_ c**")).toEqual([
+    {
+      kind: "strong",
+      children: [
+        { kind: "text", text: "a " },
+        { kind: "em", children: [{ kind: "text", text: "b" }] },
+        { kind: "text", text: " c" },
+      ],
+    },
+  ]);
+  expect(shown("a * b * c ~~d~~ \\*e")).toEqual([
+    { kind: "text", text: "a * b * c " },
+    { kind: "strike", children: [{ kind: "text", text: "d" }] },
+    { kind: "text", text: " *e" },
+  ]);
+  expect(blocks("## Title ##")).toEqual([{ kind: "heading", level: 2, children: [{ kind: "text", text: "Title" }] }]);
+});

@@ -1,12 +1,10 @@
 // Markdown as a tree of our own. Nothing of a text ever becomes markup; what is not understood stays text.
+//
+// Agents write these texts, so reading one takes time that grows with its length and not with its square: no pattern
+// has two ways to match the same characters, and ends of marks are looked up, not searched for again and again.
+import { inlines, type Inline } from "./inlines";
 
-export type Inline =
-  | { kind: "text"; text: string }
-  | { kind: "code"; text: string }
-  | { kind: "strong"; children: Inline[] }
-  | { kind: "em"; children: Inline[] }
-  | { kind: "strike"; children: Inline[] }
-  | { kind: "link"; href: string; children: Inline[] };
+export { inlines, type Inline };
 
 export type Block =
   | { kind: "heading"; level: number; children: Inline[] }
@@ -18,10 +16,9 @@ export type Block =
   | { kind: "rule" };
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([^\s`]*)/;
-const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
+const HEADING = /^ {0,3}(#{1,6})\s+(\S[^]*)?$/;
 const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(\s+|$)/;
-const DIVIDER = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 const DEPTH_MAX = 8;
 
 export function blocks(text: string, depth = 0): Block[] {
@@ -46,13 +43,30 @@ function blockAt(lines: string[], at: number, depth: number): [Block, number] {
   const fence = FENCE.exec(line);
   if (fence) return fenced(lines, at, fence[1]!, fence[2]!);
   const heading = HEADING.exec(line);
-  if (heading) return [{ kind: "heading", level: heading[1]!.length, children: inlines(heading[2]!) }, at + 1];
+  if (heading) return [{ kind: "heading", level: heading[1]!.length, children: inlines(title(heading[2] ?? "")) }, at + 1];
   if (RULE.test(line)) return [{ kind: "rule" }, at + 1];
   if (/^ {0,3}>/.test(line)) return quoted(lines, at, depth);
   if (ITEM.test(line)) return listed(lines, at, depth);
-  if (line.includes("|") && DIVIDER.test(lines[at + 1] ?? "") && (lines[at + 1] ?? "").includes("|"))
-    return tabled(lines, at);
+  if (line.includes("|") && divides(lines[at + 1] ?? "")) return tabled(lines, at);
   return paragraph(lines, at);
+}
+
+/** The words of a heading, without the marks that may close it. */
+function title(text: string): string {
+  const trimmed = text.trimEnd();
+  let end = trimmed.length;
+  while (trimmed[end - 1] === "#") end -= 1;
+  return trimmed.slice(0, end).trimEnd();
+}
+
+/** Whether a line stands between the head of a table and its rows. */
+function divides(line: string): boolean {
+  return line.includes("|") && bars(line).every((cell) => /^:?-+:?$/.test(cell.trim()));
+}
+
+/** What stands between the bars of a line. */
+function bars(line: string): string[] {
+  return line.trim().replace(/^\|/, "").replace(/\|$/, "").split("|");
 }
 
 function fenced(lines: string[], at: number, mark: string, language: string): [Block, number] {
@@ -103,8 +117,7 @@ function belongs(lines: string[], at: number, indent: number): boolean {
 }
 
 function cells(line: string): Inline[][] {
-  const inner = line.trim().replace(/^\||\|$/g, "");
-  return inner.split("|").map((cell) => inlines(cell.trim()));
+  return bars(line).map((cell) => inlines(cell.trim()));
 }
 
 function tabled(lines: string[], at: number): [Block, number] {
@@ -125,64 +138,4 @@ function paragraph(lines: string[], at: number): [Block, number] {
   )
     end += 1;
   return [{ kind: "paragraph", children: inlines(lines.slice(at, end).join("\n")) }, end];
-}
-
-const MARKS: readonly (readonly [RegExp, (match: RegExpExecArray) => Inline | undefined])[] = [
-  [/^(`+)([\s\S]*?[^`])\1(?!`)/, (match) => ({ kind: "code", text: match[2]!.replace(/^ (.*) $/, "$1") })],
-  [/^\*\*(?=\S)([\s\S]*?\S)\*\*/, (match) => ({ kind: "strong", children: inlines(match[1]!) })],
-  [/^__(?=\S)([\s\S]*?\S)__(?!\w)/, (match) => ({ kind: "strong", children: inlines(match[1]!) })],
-  [/^~~(?=\S)([\s\S]*?\S)~~/, (match) => ({ kind: "strike", children: inlines(match[1]!) })],
-  [/^\*(?=\S)([^*]*?\S)\*(?!\*)/, (match) => ({ kind: "em", children: inlines(match[1]!) })],
-  [/^_(?=\S)([^_]*?\S)_(?!\w)/, (match) => ({ kind: "em", children: inlines(match[1]!) })],
-  [/^\[([^\]\n]+)\]\(([^()\s]+)\)/, (match) => linked(match[2]!, match[1]!)],
-  [
-    /^(?:https?|mailto):[^\s<>"'`)\]]+[^\s<>"'`)\].,;:!?]/,
-    (match) => ({ kind: "link", href: match[0], children: [{ kind: "text", text: match[0] }] }),
-  ],
-  [/^\\([\\`*_{}[\]()#+\-.!|~>])/, (match) => ({ kind: "text", text: match[1]! })],
-];
-
-/** Only addresses that lead to pages or mail; anything else stays text. */
-function linked(href: string, label: string): Inline | undefined {
-  return /^(?:https?:|mailto:)/i.test(href) ? { kind: "link", href, children: inlines(label) } : undefined;
-}
-
-const SPECIAL = /[`*_~[\\]|https?:|mailto:/g;
-
-export function inlines(text: string): Inline[] {
-  const found: Inline[] = [];
-  const say = (more: string): void => {
-    const last = found.at(-1);
-    if (last?.kind === "text") last.text += more;
-    else if (more) found.push({ kind: "text", text: more });
-  };
-  let at = 0;
-  while (at < text.length) {
-    SPECIAL.lastIndex = at;
-    const next = SPECIAL.exec(text);
-    if (!next) break;
-    say(text.slice(at, next.index));
-    const rest = text.slice(next.index);
-    const inWord = /\w/.test(text[next.index - 1] ?? "") && next[0] === "_";
-    const hit = inWord ? undefined : mark(rest);
-    if (hit) {
-      if (hit[0].kind === "text") say(hit[0].text);
-      else found.push(hit[0]);
-      at = next.index + hit[1];
-    } else {
-      say(text[next.index]!);
-      at = next.index + 1;
-    }
-  }
-  say(text.slice(at));
-  return found;
-}
-
-function mark(rest: string): [Inline, number] | undefined {
-  for (const [pattern, read] of MARKS) {
-    const match = pattern.exec(rest);
-    const inline = match && read(match);
-    if (inline) return [inline, match[0].length];
-  }
-  return undefined;
 }
