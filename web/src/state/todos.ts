@@ -97,8 +97,9 @@ function applyUpdate(todos: Todos, update: Update, seq: bigint | null): Todos {
     if (before.revision !== null) return todos;
     if (seq !== null && before.seq !== null && seq <= before.seq) return todos;
   } else if (before.revision !== null && revision <= before.revision) {
-    // The same whole list again says that the list is right after all (TD-27).
-    const whole = update.op === "replace" && revision === before.revision && before.stale;
+    // The same whole list again says that the list is right after all (TD-27); an empty list comes as a clear.
+    const snapshot = update.op === "replace" || (update.op === "clear" && before.items.length === 0);
+    const whole = snapshot && revision === before.revision && before.stale;
     return whole ? withScope(todos, key, { ...before, stale: false }) : todos;
   }
   const [items, made] = changed(before.items, update, todos.made);

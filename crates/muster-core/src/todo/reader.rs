@@ -209,11 +209,15 @@ impl ScopeState {
         }
     }
 
-    /// Whether an update says that the list is whole, without changing it (TD-27).
+    /// Whether an update says that the list is whole, without changing it (TD-27). The snapshot of
+    /// an empty list is a `clear`, which confirms nothing else.
     fn is_confirmed_by(&self, update: &Update) -> bool {
-        update.operation.op() == Op::Replace
-            && update.revision.is_some()
-            && update.revision == self.revision
+        let is_snapshot = match update.operation.op() {
+            Op::Replace => true,
+            Op::Clear => self.items.is_empty(),
+            Op::Patch | Op::Upsert | Op::Delete => false,
+        };
+        is_snapshot && update.revision.is_some() && update.revision == self.revision
     }
 
     /// Applies an update that passed the gate; answers whether anything can be seen of it.

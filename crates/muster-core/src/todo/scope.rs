@@ -131,7 +131,12 @@ impl Scope {
         })
     }
 
+    /// An empty list is always sent as a `clear`: some readers ignore a `replace` without items.
     fn published(&self, revision: i64, label: &str, change: Change) -> Published {
+        let change = match change {
+            Change::Replace { items } if items.is_empty() => Change::Clear,
+            other => other,
+        };
         let (scope_key, scope_label) = (self.key.clone(), label.to_owned());
         Published { revision, scope_key, scope_label, change }
     }

@@ -103,9 +103,25 @@ fn a_snapshot_is_the_whole_list_as_the_result_of_a_tool() {
     ]);
     let todo = json!({"op": "replace", "revision": 2, "scopeKey": "main", "scopeLabel": "main",
                       "items": items});
-    let expected = json!({"call_id": "todo:snapshot:main:2", "tool": "todo", "status": "ok",
+    let expected = json!({"call_id": "todo:snapshot:main:2", "status": "ok",
                           "error": false, "success": true, "todo": todo, "as_of_seq": 41});
     assert_eq!(body, expected);
+}
+
+#[test]
+fn an_emptied_list_is_sent_and_snapshotted_as_a_clear() {
+    let mut kept = Kept::main();
+    kept.write(&["a"]);
+    let cleared = |revision: i64| json!({"op": "clear", "revision": revision, "scopeKey": "main", "scopeLabel": "main"});
+    assert_eq!(json!(kept.write(&[])), cleared(2));
+    assert_eq!(json!(kept.scope.snapshot()), cleared(2));
+    kept.write(&["b"]);
+    assert_eq!(json!(kept.accept(&json!({"op": "replace", "items": []}))), cleared(4));
+    assert_eq!(json!(kept.accept(&json!([]))), cleared(5));
+    kept.accept(&json!({"op": "upsert", "item": {"id": "c", "title": "C"}}));
+    let last = kept.accept(&json!({"op": "delete", "ids": ["c"]}));
+    assert_eq!(json!(last)["op"], "delete", "what was done is sent as it is");
+    assert_eq!(json!(kept.scope.snapshot()), cleared(7));
 }
 
 #[test]

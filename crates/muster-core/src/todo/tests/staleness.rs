@@ -47,6 +47,17 @@ fn an_equal_snapshot_leaves_the_list_as_it_is() {
 }
 
 #[test]
+fn the_snapshot_of_an_empty_list_takes_its_mark_away() {
+    let mut screen = Screen::new();
+    screen.todo(&json!({"op": "clear", "revision": 4}));
+    screen.reader.reconnected(Connection::WithGap);
+    screen.todo(&json!({"op": "clear", "revision": 3}));
+    assert!(screen.main().stale, "an older one says nothing");
+    screen.todo(&json!({"op": "clear", "revision": 4}));
+    assert!(!screen.main().stale);
+}
+
+#[test]
 fn a_gap_in_the_stream_marks_every_known_list() {
     let mut screen = Screen::new();
     screen.todo(&json!({"op": "clear", "scopeKey": "l"}));
