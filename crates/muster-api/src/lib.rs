@@ -6,6 +6,7 @@
 mod app;
 mod arguments;
 mod call;
+mod catalogue;
 mod envelope;
 pub mod explain;
 mod fingerprint;
@@ -38,6 +39,9 @@ pub use muster_runtime::{
 };
 pub use muster_store::{Access, Description, StoreError};
 pub use registry::{Effect, Registry, Row};
-pub use sessions::{NodesPage, SessionDesk, SessionFault, Snapshots, Stage, Told, TreeRequest};
+pub use sessions::{
+    ConnectionMessages, NodesPage, SessionCursor, SessionDesk, SessionFault, SessionPage,
+    SessionsRequest, Stage, Told, TreeRequest,
+};
 pub use todos::Binding;
 pub use toolset::Toolset;

@@ -3,6 +3,12 @@
 //! The rules are the room's ([`muster_core::session`]); here a session is found by its id, read at
 //! one moment and written in one transaction.
 
+mod connection;
+mod list;
+
+pub use connection::ConnectionMessages;
+pub use list::{SessionCursor, SessionPage, SessionsRequest};
+
 use bytes::Bytes;
 use muster_core::{
     Documents, Draft, Refusal,
@@ -11,20 +17,16 @@ use muster_core::{
         self, Command, Done, Rejection, SessionId, Sessions,
         command::{Create, WriteTodos},
         lookup,
-        stream::{Gap, GapReason, Opening, STREAM_GAP, STREAM_HELLO},
-        view::{self, Ctrees, History, HistoryPage, SessionObject, TodoList, Todos},
+        view::{self, Ctrees, History, HistoryPage, SessionObject, Snapshots, TodoList, Todos},
     },
     todo::ScopeKey,
 };
 use muster_runtime::{Encoded, ExecuteError, Follower};
-use muster_store::{CatalogueQuery, EventRow, StoreError};
+use muster_store::{EventRow, StoreError};
 
 pub use muster_core::session::view::{NodesPage, Stage, TreeRequest};
 
 use crate::App;
-
-/// Every session of the store.
-const ALL: CatalogueQuery = CatalogueQuery { kind: "session", below: None, limit: None };
 
 /// Why a session did not do what it was asked.
 #[derive(Debug, Clone)]
@@ -52,15 +54,6 @@ impl From<StoreError> for SessionFault {
 
 /// Answer about a session.
 pub type Told<T> = Result<T, SessionFault>;
-
-/// A session's todo lists for a reader that has not followed it, as messages ready to be sent.
-#[derive(Debug, Clone)]
-pub struct Snapshots {
-    /// One message for each known list.
-    pub events: Vec<String>,
-    /// Number of the newest event.
-    pub last_seq: u64,
-}
 
 /// The sessions of an application.
 #[derive(Clone, Copy)]
@@ -131,16 +124,6 @@ impl SessionDesk<'_> {
         self.read(id, |docs| view::object(docs, id))
     }
 
-    /// All sessions, newest first.
-    pub fn list(self) -> Told<Vec<SessionObject>> {
-        let found = self.0.engine().catalogue::<Sessions>(&ALL)?;
-        let object = |(stream, document): (String, session::Document)| {
-            let id = SessionId::of_stream(&stream)?;
-            document.as_session().map(|session| SessionObject::of(&id, session))
-        };
-        Ok(found.into_iter().filter_map(object).collect())
-    }
-
     /// How many sessions there are.
     pub fn count(self) -> Told<usize> {
         let streams = self.0.engine().store().snapshot()?.streams("session/")?;
@@ -181,27 +164,7 @@ impl SessionDesk<'_> {
 
     /// What a connection that is no gapless resume begins with (TS-4).
     pub fn snapshots(self, id: &SessionId) -> Told<Snapshots> {
-        let found = self.read(id, view::snapshots)?;
-        let at = self.0.engine().now();
-        let message = |(number, list)| {
-            let name = format!("todo-{number}");
-            session::encode_stream_only(id, session::body::TOOL_RESULT, &name, at, list)
-        };
-        let events = found.lists.iter().enumerate().map(message).collect();
-        Ok(Snapshots { events, last_seq: found.as_of_seq })
-    }
-
-    /// The first message of a connection (SS-3).
-    pub fn hello(self, id: &SessionId, opening: &Opening) -> String {
-        let at = self.0.engine().now();
-        session::encode_stream_only(id, STREAM_HELLO, "hello", at, &opening.hello(id))
-    }
-
-    /// The message that says which events a slow reader has lost (SS-10).
-    pub fn gap(self, id: &SessionId, from_seq: u64, to_seq: u64) -> String {
-        let at = self.0.engine().now();
-        let gap = Gap { from_seq, to_seq, reason: GapReason::SlowConsumer };
-        session::encode_stream_only(id, STREAM_GAP, &format!("gap-{from_seq}"), at, &gap)
+        self.read(id, view::snapshots)
     }
 
     /// Follows its events behind a number, as frames of an event stream (SS-2).

@@ -7,6 +7,7 @@
 mod about;
 mod commands;
 mod ctrees;
+mod event_types;
 mod events;
 mod fault;
 mod ingest;
@@ -15,6 +16,7 @@ mod sessions;
 mod todos;
 
 pub(crate) use commands::COMMANDS;
+pub(crate) use sessions::SESSIONS_MAX;
 
 use std::sync::Arc;
 

@@ -17,6 +17,7 @@ use muster_store::{CatalogueQuery, StoreError};
 use serde::Serialize;
 
 use super::{RunDesk, RunTold, history::ListEnd};
+use crate::catalogue::{self, CataloguePlace};
 
 /// What is wanted of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,25 +92,11 @@ impl RunDesk<'_> {
     }
 
     /// The next runs behind a place. Runs that changed in the same millisecond are ordered by
-    /// their id, so a group of them is never cut in two.
+    /// their id.
     fn places(self, behind: Option<RunCursor>, about: u32) -> Result<Vec<RunCursor>, StoreError> {
-        let below = behind.map(|place| place.number.saturating_add(1));
-        let mut limit = about;
-        loop {
-            let query = CatalogueQuery { kind: "pulse", below, limit: Some(limit) };
-            let found = self.engine().catalogue::<Runs>(&query)?;
-            let full = found.len() as u64 == u64::from(limit);
-            let mut places: Vec<RunCursor> = found.iter().filter_map(place).collect();
-            if let Some(last) = places.last().copied().filter(|_| full) {
-                places.retain(|place| place.number != last.number);
-            }
-            places.retain(|place| behind.is_none_or(|behind| *place < behind));
-            places.sort_by(|a, b| b.cmp(a));
-            if !places.is_empty() || !full {
-                return Ok(places);
-            }
-            limit = limit.saturating_mul(2);
-        }
+        let page = (behind.as_ref(), about);
+        let found = catalogue::next::<Runs, RunCursor>(self.engine(), "pulse", page, place)?;
+        Ok(found.into_iter().map(|(place, _)| place).collect())
     }
 
     /// A run as the list shows it; nothing when it is not wanted, or just gone.
@@ -136,7 +123,13 @@ impl RunDesk<'_> {
     }
 }
 
-fn place((stream, document): &(String, Document)) -> Option<RunCursor> {
+impl CataloguePlace for RunCursor {
+    fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+fn place(stream: &str, document: &Document) -> Option<RunCursor> {
     let run = RunId::of_stream(stream)?;
     let Document::Pulse(pulse) = document else { return None };
     let number = u64::try_from(pulse.updated_at.ms()).unwrap_or(0);

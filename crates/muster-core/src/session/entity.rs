@@ -82,6 +82,15 @@ pub enum Status {
 }
 
 impl Status {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Starting, Self::Idle, Self::Running, Self::Completed, Self::Failed, Self::Stopped];
+
+    /// The status that a word means.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.word() == word)
+    }
+
     /// The word on the wire.
     pub const fn word(self) -> &'static str {
         match self {

@@ -4,7 +4,7 @@ mod object;
 mod todos;
 mod tree;
 
-pub use object::{Listed, SessionObject, TodoCount, object};
+pub use object::{SessionObject, TodoCount, object};
 pub use todos::{
     EntryView, History, HistoryPage, ScopeView, Snapshots, TodoList, Todos, history, snapshots,
     todo_read, todos,

@@ -21,7 +21,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, Response, header},
 };
 use hyper::body::Frame;
-use muster_api::{Batch, Follower, News};
+use muster_api::{ConnectionMessages, Follower, News};
 use muster_core::session::{
     SessionId,
     stream::{Opening, Request},
@@ -32,6 +32,7 @@ use tokio::{
 };
 
 use super::{
+    event_types::TypeFilter,
     fault::Fault,
     request::{Answer, Named, Parameters, ask},
 };
@@ -44,6 +45,7 @@ pub(super) async fn follow(
     headers: HeaderMap,
     parameters: Parameters,
 ) -> Answer {
+    let types = TypeFilter::of(&parameters)?;
     let header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let header = header.filter(|point| !point.trim().is_empty());
     let request = Request {
@@ -53,21 +55,23 @@ pub(super) async fn follow(
     };
     let named = id.clone();
     let state = ask(&site, move |app| app.sessions().snapshots(&named)).await?;
-    let opening = Opening::of(request, &id, state.last_seq).map_err(|exceeded| {
+    let opening = Opening::of(request, &id, state.as_of_seq).map_err(|exceeded| {
         let last = exceeded.last_seq;
         let detail = format!("the newest event is {last}: connect again with replay=true");
         Fault::resume_window_exceeded(detail)
     })?;
     let sessions = site.app.sessions();
     let follower = sessions.follow(&id, opening.after_seq)?;
+    let mut messages = sessions.connection(&id)?;
+    let now = site.app.engine().now();
     let mut text = String::from(": muster\n\n");
-    push_event(&mut text, &sessions.hello(&id, &opening));
+    push_event(&mut text, &messages.hello(now, &opening));
     if opening.has_snapshots() {
-        state.events.iter().for_each(|event| push_event(&mut text, event));
+        messages.snapshots(now, &state).iter().for_each(|event| push_event(&mut text, event));
     }
     let (sender, receiver) = mpsc::channel(1);
     let stop = site.streams.subscribe();
-    tokio::spawn(Line { site, id, sender, stop }.run(text.into(), follower));
+    tokio::spawn(Line { site, id, types, messages, sender, stop }.run(text.into(), follower));
     let mut response = Response::new(Body::new(Pieces(receiver)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -86,6 +90,8 @@ fn push_event(text: &mut String, event: &str) {
 struct Line {
     site: Arc<Site>,
     id: SessionId,
+    types: TypeFilter,
+    messages: ConnectionMessages,
     sender: mpsc::Sender<Bytes>,
     stop: watch::Receiver<bool>,
 }
@@ -104,39 +110,41 @@ impl Line {
 
     /// What is to be sent next; `None` ends the stream.
     async fn next(&mut self, follower: &mut Follower) -> Option<Bytes> {
-        let quiet = sleep_until(Instant::now() + KEEP_ALIVE_AFTER);
-        let news = tokio::select! {
-            news = follower.next() => news,
-            () = quiet => return Some(Bytes::from_static(b": keep-alive\n\n")),
-            () = self.sender.closed() => return None,
-            _ = self.stop.wait_for(|stopped| *stopped) => return None,
-        };
-        match news {
-            Ok(News::Events(batches)) => Some(joined(&batches)),
-            Ok(News::Gap { from, to }) => self.gap(from, to).await,
-            Ok(News::End) => None,
-            Err(error) => {
-                tracing::warn!(%error, session = %self.id, "a stream broke off");
-                None
+        let quiet = Instant::now() + KEEP_ALIVE_AFTER;
+        loop {
+            let news = tokio::select! {
+                () = self.sender.closed() => return None,
+                _ = self.stop.wait_for(|stopped| *stopped) => return None,
+                // Also for a reader whose filter drops everything that comes.
+                () = sleep_until(quiet) => return Some(Bytes::from_static(b": keep-alive\n\n")),
+                news = follower.next() => news,
+            };
+            match news {
+                Ok(News::Events(batches)) => {
+                    let wanted = self.types.pass(&batches);
+                    if !wanted.is_empty() {
+                        return Some(wanted);
+                    }
+                }
+                Ok(News::Gap { from, to }) => return self.gap(from, to).await,
+                Ok(News::End) => return None,
+                Err(error) => {
+                    tracing::warn!(%error, session = %self.id, "a stream broke off");
+                    return None;
+                }
             }
         }
     }
 
     /// SS-10: what was dropped, then every list as it stands.
-    async fn gap(&self, from: u64, to: u64) -> Option<Bytes> {
+    async fn gap(&mut self, from: u64, to: u64) -> Option<Bytes> {
         let id = self.id.clone();
         let state = ask(&self.site, move |app| app.sessions().snapshots(&id)).await.ok()?;
+        let now = self.site.app.engine().now();
         let mut text = String::new();
-        push_event(&mut text, &self.site.app.sessions().gap(&self.id, from, to));
-        state.events.iter().for_each(|event| push_event(&mut text, event));
+        push_event(&mut text, &self.messages.gap(now, (from, to)));
+        self.messages.snapshots(now, &state).iter().for_each(|event| push_event(&mut text, event));
         Some(text.into())
-    }
-}
-
-fn joined(batches: &[Batch]) -> Bytes {
-    match batches {
-        [only] => only.shared_bytes(),
-        several => several.iter().flat_map(Batch::bytes).copied().collect(),
     }
 }
 

@@ -56,6 +56,12 @@ impl Parameters {
         self.0.get(name).map(String::as_str).filter(|value| !value.trim().is_empty())
     }
 
+    /// Parameters whose names begin so, without that beginning.
+    pub(super) fn beginning(&self, prefix: &str) -> impl Iterator<Item = (&str, &str)> {
+        let given = self.0.iter();
+        given.filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value.as_str())))
+    }
+
     /// A whole number within bounds.
     pub(super) fn number(&self, name: &str, least: u64, most: u64) -> Result<Option<u64>, Fault> {
         let Some(text) = self.0.get(name) else { return Ok(None) };

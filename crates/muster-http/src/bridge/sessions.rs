@@ -7,15 +7,23 @@ use axum::{
     extract::State,
     http::{HeaderMap, Response, StatusCode, Uri},
 };
-use muster_core::session::{Command, command::Create};
+use muster_api::SessionsRequest;
+use muster_core::session::{Command, command::Create, entity::Status};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
     fault::Fault,
-    request::{Answer, Named, ask, json as answer, key, parse},
+    request::{Answer, Named, Parameters, ask, json as answer, key, parse},
 };
 use crate::site::Site;
+
+/// Sessions of a page at most.
+pub(crate) const SESSIONS_MAX: u64 = 1_000;
+/// How parameters that filter by metadata begin.
+const METADATA: &str = "metadata.";
+/// The header with the cursor of the next page.
+pub(crate) const NEXT_CURSOR: &str = "x-next-cursor";
 
 #[derive(Deserialize)]
 struct CreateRequest {
@@ -72,10 +80,40 @@ pub(super) async fn create(
     Ok(answer(StatusCode::OK, &body))
 }
 
-/// All sessions, newest first.
-pub(super) async fn list(State(site): State<Arc<Site>>) -> Answer {
-    let sessions = ask(&site, |app| app.sessions().list()).await?;
-    Ok(answer(StatusCode::OK, &sessions))
+/// The sessions, newest first; all of them unless less is asked for.
+pub(super) async fn list(State(site): State<Arc<Site>>, parameters: Parameters) -> Answer {
+    let request = wanted(&parameters)?;
+    let page = ask(&site, move |app| app.sessions().list(&request)).await?;
+    let mut response = answer(StatusCode::OK, &page.sessions);
+    // The answer is an array, so what is not a session has no place in it.
+    if let Some(next) = page.next.and_then(|next| next.to_string().parse().ok()) {
+        response.headers_mut().insert(NEXT_CURSOR, next);
+    }
+    Ok(response)
+}
+
+fn wanted(parameters: &Parameters) -> Result<SessionsRequest, Fault> {
+    let unknown_cursor = |_| Fault::invalid("cursor", "it is not one that an earlier page gave");
+    let unknown_status = || {
+        let words = Status::ALL.map(Status::word).join(", ");
+        Fault::invalid("status", format!("one of {words} is needed"))
+    };
+    let mut metadata = Vec::new();
+    for (key, value) in parameters.beginning(METADATA) {
+        if key.is_empty() {
+            return Err(Fault::invalid(METADATA, "a key is needed: metadata.key=value"));
+        }
+        metadata.push((key.to_owned(), value.to_owned()));
+    }
+    let limit = parameters.number("limit", 1, SESSIONS_MAX)?;
+    let status = parameters.text("status").map(|word| Status::of_word(word.trim()));
+    Ok(SessionsRequest {
+        status: status.map(|status| status.ok_or_else(unknown_status)).transpose()?,
+        workspace: parameters.text("workspace").map(str::to_owned),
+        metadata,
+        behind: parameters.text("cursor").map(str::parse).transpose().map_err(unknown_cursor)?,
+        limit: limit.and_then(|limit| u32::try_from(limit).ok()),
+    })
 }
 
 /// One session.

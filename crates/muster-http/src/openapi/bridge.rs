@@ -1,13 +1,14 @@
 //! The routes of the session bridge in the document. Each exists under `/v1` too; the document has
 //! the one without the prefix.
 
+use muster_core::session::entity::Status;
 use serde_json::{Map, Value, json};
 
 use super::{
     bridge_shapes::{flag, list, object, one_of, or_null, record, shape, text, whole},
     json_content,
 };
-use crate::bridge::unprefixed;
+use crate::bridge::{SESSIONS_MAX, unprefixed};
 
 /// One route: what it is for, what it takes, what it gives.
 struct Entry {
@@ -166,7 +167,12 @@ fn sessions() -> Vec<Entry> {
         )
     };
     vec![
-        Entry::get("/sessions", "All sessions, newest first", &list(&shape("Session"))),
+        Entry::get("/sessions", "Sessions, newest first", &list(&shape("Session")))
+            .about(
+                "All of them, unless parameters ask for less. When there are more than `limit`, \
+                 the header `X-Next-Cursor` has the `cursor` of the next page.",
+            )
+            .with(session_filters()),
         Entry::post("/sessions", "Make a session", create_request(), &Value::Null)
             .about("With a task, that is the first input.")
             .answering("200", made),
@@ -180,6 +186,21 @@ fn sessions() -> Vec<Entry> {
             "Give an order",
             shape("SessionCommand"),
             &record(&done, &[]),
+        ),
+    ]
+}
+
+fn session_filters() -> Vec<Value> {
+    let limit = json!({"type": "integer", "minimum": 1, "maximum": SESSIONS_MAX});
+    vec![
+        query("limit", &limit, "So many sessions at most."),
+        query("cursor", &text(), "`X-Next-Cursor` of the page before."),
+        query("status", &one_of(&Status::ALL.map(Status::word)), "Only sessions that are so."),
+        query("workspace", &text(), "Only sessions of this folder."),
+        query(
+            "metadata.key",
+            &text(),
+            "Only sessions whose metadata have this value under `key`, which may be any key.",
         ),
     ]
 }
@@ -210,6 +231,12 @@ fn events() -> Vec<Entry> {
         query("replay", &one_of(&["true", "1", "false", "0"]), "Begin with what happened so far."),
         query("limit", &json!({"type": "integer", "minimum": 1}), "Replay so many events at most."),
         query("from_id", &text(), "Resume behind this seq or event id."),
+        query(
+            "types",
+            &text(),
+            "Only stored events of these types, with commas between them. Messages without `id:` \
+             come all the same: `stream.hello`, `stream.gap` and the snapshots of todo lists.",
+        ),
         last,
     ];
     let some = or_null(&text());

@@ -136,6 +136,7 @@ fn session() -> Value {
         ("last_seq", whole()),
         ("queued_inputs", whole()),
         ("todos", record(&[("done", whole()), ("total", whole())], &[])),
+        ("workspace", or_null(&text())),
     ];
     record(&fields, &[])
 }

@@ -146,7 +146,7 @@ fn sessions(engine: &Engine) -> Vec<String> {
     let found = engine.catalogue::<Sessions>(&query).unwrap();
     let object = |(stream, document): &(String, muster_core::session::Document)| {
         let id = SessionId::of_stream(stream)?;
-        Some(SessionObject::of(&id, document.as_session()?).session_id.to_string())
+        Some(document.as_session().map(|_| id.to_string()))
     };
     found.iter().filter_map(object).collect()
 }

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, process::ExitCode};
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
-use muster_api::{ApiError, App};
+use muster_api::{ApiError, App, SessionsRequest};
 use muster_core::{
     session::{SessionId, view::ScopeView},
     text,
@@ -106,7 +106,8 @@ fn complaint(error: &ApiError) -> String {
 }
 
 fn newest(app: &App) -> anyhow::Result<SessionId> {
-    let newest = told(app.sessions().list())?.into_iter().next();
+    let request = SessionsRequest { limit: Some(1), ..SessionsRequest::default() };
+    let newest = told(app.sessions().list(&request))?.sessions.into_iter().next();
     newest.map(|session| session.session_id).ok_or_else(|| anyhow!("there are no sessions yet"))
 }
 

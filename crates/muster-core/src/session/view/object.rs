@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{Docs, Shown};
 use crate::session::{
     SessionId,
-    entity::{Session, Status},
+    entity::{Session, Status, Tally},
     lookup,
 };
 
@@ -39,11 +39,13 @@ pub struct SessionObject {
     pub last_seq: u64,
     /// How many inputs wait.
     pub queued_inputs: usize,
-    /// Its own todo list in numbers.
+    /// All of its todo lists in numbers.
     pub todos: TodoCount,
+    /// Its folder.
+    pub workspace: Option<String>,
 }
 
-/// A todo list in numbers.
+/// Todo lists in numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct TodoCount {
     /// Items that are done.
@@ -52,17 +54,25 @@ pub struct TodoCount {
     pub total: usize,
 }
 
-/// Sessions in a list.
-pub type Listed = Vec<SessionObject>;
-
 /// The session object.
 pub fn object(docs: &Docs, id: &SessionId) -> Shown<SessionObject> {
-    Ok(SessionObject::of(id, lookup::session(docs)?))
+    let session = lookup::session(docs)?;
+    let mut todos = session.todos;
+    if session.scopes > 0 {
+        todos = Tally::default();
+        for scope in lookup::scopes(docs)? {
+            let counts = scope.counts();
+            todos.done += counts.done;
+            todos.total += counts.total;
+        }
+    }
+    Ok(SessionObject::of(id, session, todos))
 }
 
 impl SessionObject {
-    /// The object of a session, as for a list of all of them.
-    pub fn of(id: &SessionId, session: &Session) -> Self {
+    /// The object of a session whose todo lists add up to these numbers. The session itself knows
+    /// those of its main list only.
+    pub fn of(id: &SessionId, session: &Session, todos: Tally) -> Self {
         Self {
             session_id: id.clone(),
             status: session.status,
@@ -77,7 +87,8 @@ impl SessionObject {
             metadata: session.metadata.clone(),
             last_seq: session.last_seq,
             queued_inputs: session.queue.len(),
-            todos: TodoCount { done: session.todos.done, total: session.todos.total },
+            todos: TodoCount { done: todos.done, total: todos.total },
+            workspace: session.workspace.clone(),
         }
     }
 }

@@ -1,0 +1,62 @@
+//! Which stored events a reader of the stream wants, by their type.
+//!
+//! Messages of the connection itself are not events of the log and pass every filter: the greeting,
+//! gaps, and the snapshots of todo lists, without which a reader could not be right again.
+
+use std::{borrow::Cow, collections::BTreeSet};
+
+use axum::body::Bytes;
+use muster_api::Batch;
+use muster_core::{session::limits::TYPE_CHARS_MAX, text};
+use serde::Deserialize;
+
+use super::{fault::Fault, request::Parameters};
+
+/// The types that are wanted; without any, all are.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct TypeFilter(BTreeSet<String>);
+
+/// What is looked at of a stored event.
+#[derive(Deserialize)]
+struct Typed<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+}
+
+impl TypeFilter {
+    /// Reads `types`, names with commas between them. A name that no event has yet is fine, because
+    /// outside programs choose their own.
+    pub(super) fn of(parameters: &Parameters) -> Result<Self, Fault> {
+        let Some(given) = parameters.text("types") else { return Ok(Self::default()) };
+        let names = given.split(',').map(text::trim);
+        let is_bad = |name: &&str| name.is_empty() || text::chars(name) > TYPE_CHARS_MAX;
+        if names.clone().any(|name| is_bad(&name)) {
+            let detail = format!(
+                "types of events with commas between them are needed, \
+                 each with 1 to {TYPE_CHARS_MAX} characters"
+            );
+            return Err(Fault::invalid("types", detail));
+        }
+        Ok(Self(names.map(str::to_owned).collect()))
+    }
+
+    /// The wanted events, one after the other. Without a filter, nothing is copied or looked at.
+    pub(super) fn pass(&self, batches: &[Batch]) -> Bytes {
+        match batches {
+            [only] if self.0.is_empty() => only.shared_bytes(),
+            all if self.0.is_empty() => all.iter().flat_map(Batch::bytes).copied().collect(),
+            some => {
+                let frames = some.iter().flat_map(Batch::frames).map(|(_, frame)| frame);
+                frames.filter(|frame| self.wants(frame)).flatten().copied().collect()
+            }
+        }
+    }
+
+    /// A frame is the line `id:` and the line `data:` with the event (SS-2).
+    fn wants(&self, frame: &[u8]) -> bool {
+        let mut lines = frame.split(|byte| *byte == b'\n');
+        let data = lines.find_map(|line| line.strip_prefix(b"data: "));
+        let typed = data.and_then(|data| serde_json::from_slice::<Typed<'_>>(data).ok());
+        typed.is_some_and(|typed| self.0.contains(&*typed.kind))
+    }
+}
