@@ -100,6 +100,9 @@ fn parse(text: &str, storage_dir: &Path, served: PathBuf) -> anyhow::Result<RunS
     let roots = file
         .roots
         .unwrap_or_else(|| std::iter::once(served.clone()).chain(std::env::home_dir()).collect());
+    if roots.is_empty() {
+        bail!("roots must name a folder where runs may work");
+    }
     let home = storage_dir.canonicalize().unwrap_or_else(|_| storage_dir.to_owned());
     let mut settings = RunsSettings::of(home, served);
     let parallel = file.max_parallel_turns.unwrap_or(settings.max_parallel_turns);
@@ -211,6 +214,7 @@ mod tests {
         for (text, word) in [
             ("max_turns = 1", "max_turns"),
             ("max_parallel_turns = 0", "from 1 to 256"),
+            ("roots = []", "roots"),
             ("[profiles.other.default]\ncommand = [\"x\"]", "codex, claude"),
             ("[profiles.custom.default]\ncommand = []", "needs a program"),
             ("[profiles.custom.default]\ncommand = [\"x\"]\nprotocol = \"xml\"", "xml"),

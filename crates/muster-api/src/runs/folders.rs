@@ -35,7 +35,7 @@ pub struct FolderList {
 
 /// Lists the folders in a folder; nothing outside of the roots, also not through a link.
 pub fn list(roots: &[PathBuf], path: &Path) -> Result<FolderList, RunFault> {
-    let roots: Vec<PathBuf> = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
+    let roots = real(roots);
     let current = resolve(&roots, path)?;
     let entries = fs::read_dir(&current).map_err(|_| absent())?;
     let folder = |entry: fs::DirEntry| {
@@ -52,12 +52,17 @@ pub fn list(roots: &[PathBuf], path: &Path) -> Result<FolderList, RunFault> {
 
 /// Whether a folder lies below one of the roots, all links followed.
 pub fn is_allowed(roots: &[PathBuf], path: &Path) -> bool {
-    let roots: Vec<PathBuf> = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
-    resolve(&roots, path).is_ok()
+    resolve(roots, path).is_ok()
+}
+
+/// The roots that exist, all links followed.
+fn real(roots: &[PathBuf]) -> Vec<PathBuf> {
+    roots.iter().filter_map(|root| root.canonicalize().ok()).collect()
 }
 
 /// The real path of a folder. Whoever may not look somewhere learns nothing about what is there.
-fn resolve(roots: &[PathBuf], path: &Path) -> Result<PathBuf, RunFault> {
+pub(super) fn resolve(roots: &[PathBuf], path: &Path) -> Result<PathBuf, RunFault> {
+    let roots = &real(roots);
     let plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
     match path.canonicalize() {
         Ok(real) if plain && is_below(roots, &real) && real.is_dir() => Ok(real),

@@ -15,19 +15,28 @@ use muster_core::{
 use super::{
     RunDesk, RunTold,
     fault::{RunCode, RunFault},
+    folders,
 };
 
 impl RunDesk<'_> {
-    /// The directory of a run to create.
+    /// The directory of a run to create, all links followed: below one of the folders where runs
+    /// may work.
     pub(super) fn directory(self, given: Option<&str>) -> RunTold<PathBuf> {
-        let served = self.0.options().runs.served_dir.clone();
+        let options = &self.0.options().runs;
+        let served = options.served_dir.clone();
         let missing = || RunFault::new(RunCode::MissingField, "cwd is needed").at("cwd");
         let cwd = given.map(PathBuf::from).or(served).ok_or_else(missing)?;
         if !cwd.is_absolute() || !cwd.is_dir() {
             let detail = "cwd must be the absolute path of a directory that exists";
             return Err(RunFault::bad_value("cwd", detail));
         }
-        Ok(cwd)
+        match options.roots.as_slice() {
+            [] => Ok(cwd),
+            roots => folders::resolve(roots, &cwd).map_err(|_| {
+                let detail = "runs may not work in this folder: roots in runs.toml says where";
+                RunFault::new(RunCode::ForbiddenPath, detail).at("cwd")
+            }),
+        }
     }
 
     /// Whether a node to create says what it has to, and its template and profile exist.

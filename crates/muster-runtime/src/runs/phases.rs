@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -261,9 +262,7 @@ async fn one(
     number: usize,
 ) -> (Outcome, Option<WrittenFile>) {
     let command = ["sh", "-c", &check.command].map(str::to_owned);
-    let workdir: PathBuf = Path::new(&run.cwd).join(&check.cwd);
     let (env, family) = (BTreeMap::new(), process::of_run(&shared.mark, run.id));
-    let launch = Launch { command: &command, workdir: &workdir, env: &env, family: &family };
     let limit = Duration::from_secs(check.timeout_seconds.into());
     let mut outcome = Outcome {
         name: check.name.clone(),
@@ -278,7 +277,15 @@ async fn one(
         stdout_tail: String::new(),
         stderr_tail: String::new(),
     };
-    let captured = match capture::run(&launch, limit).await {
+    let captured = match directory_of(run, check) {
+        Ok(workdir) => {
+            let workdir = &workdir;
+            let launch = Launch { command: &command, workdir, env: &env, family: &family };
+            capture::run(&launch, limit).await
+        }
+        Err(error) => Err(error),
+    };
+    let captured = match captured {
         Ok(captured) => captured,
         Err(error) => {
             outcome.stderr_tail = error.to_string();
@@ -295,6 +302,17 @@ async fn one(
     let all = redacted(format!("{}\n{}", captured.stdout.text(), captured.stderr.text()));
     let name = format!("verify-{number}.log");
     (outcome, write(shared, run.id, ArtifactKind::Log, (&name, &all)))
+}
+
+/// Where a check runs: below the directory of its run, also when links are followed.
+fn directory_of(run: &Run, check: &Check) -> io::Result<PathBuf> {
+    let home = Path::new(&run.cwd).canonicalize()?;
+    let place = home.join(&check.cwd).canonicalize()?;
+    if place.starts_with(&home) {
+        return Ok(place);
+    }
+    let outside = format!("{} leads out of the directory of the run", check.cwd);
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, outside))
 }
 
 /// What failed, in a form that is the same when the same fails again (13 of the rules).

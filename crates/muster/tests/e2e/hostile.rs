@@ -1,3 +1,4 @@
 //! What a hostile agent, web page, client or disk tries, each against a real server.
 
 mod bodies;
+mod places;

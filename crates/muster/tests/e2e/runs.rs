@@ -12,7 +12,7 @@ mod killed;
 mod line;
 mod lists;
 mod lost;
-mod node_tools;
+pub(crate) mod node_tools;
 mod nodes;
 mod paging;
 mod places;
@@ -96,15 +96,17 @@ pub(crate) fn follow(server: &ServerProcess, query: &str) -> Socket {
 }
 
 /// The id in a run's path.
-fn id_of(run: &str) -> &str {
+pub(crate) fn id_of(run: &str) -> &str {
     run.rsplit('/').next().unwrap()
 }
 
 /// How long anything may take that is waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Agents of a few lines of shell, by the name of their profile.
 const AGENTS: &str = r#"
+roots = ["/"]
+
 [profiles.custom.default]
 command = ["sh", "-c", """
 while read -r line; do case "$line" in
@@ -169,7 +171,7 @@ command = ["sh", "-c", "sleep 600"]
 "#;
 
 /// A server whose nodes can be those agents.
-fn drive() -> Server {
+pub(crate) fn drive() -> Server {
     serve_with_file("runs.toml", AGENTS)
 }
 
@@ -184,7 +186,7 @@ pub(crate) fn started(server: &ServerProcess, dir: &Path, fields: Value) -> Stri
 }
 
 /// Makes a node of a profile; answers its id.
-fn agent(server: &ServerProcess, run: &str, profile: &str, more: Value) -> String {
+pub(crate) fn agent(server: &ServerProcess, run: &str, profile: &str, more: Value) -> String {
     let mut node = json!({"label": profile, "provider": "custom", "providerProfile": profile});
     add(&mut node, more);
     let made = server.fine("POST", &format!("{run}/nodes"), json!({"node": node}));
@@ -199,7 +201,7 @@ pub(crate) fn add(object: &mut Value, more: Value) {
 }
 
 /// Waits until a run is as it should be; answers it.
-fn until(server: &ServerProcess, run: &str, is: impl Fn(&Value) -> bool) -> Value {
+pub(crate) fn until(server: &ServerProcess, run: &str, is: impl Fn(&Value) -> bool) -> Value {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let shown = server.see(run)["run"].clone();

@@ -88,7 +88,7 @@ impl Stage {
         let Wish { cli, permissions, run, node: more, .. } = wish;
         let store = folder.path().join("store");
         fs::create_dir(&store).unwrap();
-        fs::write(store.join("runs.toml"), profiles).unwrap();
+        fs::write(store.join("runs.toml"), format!("roots = [\"/\"]\n{profiles}")).unwrap();
         let project = folder.path().join("project");
         repository(&project);
         let server = serve(folder.path());

@@ -112,7 +112,8 @@ fn runs_st_1_pause_with_interrupt_ends_turns_and_deletion_ends_everything() {
 
 #[test]
 fn runs_pit_8_a_missing_program_fails_its_node_and_nothing_hangs() {
-    let missing = "[profiles.custom.default]\ncommand = [\"no-such-program-anywhere\"]\n";
+    let missing =
+        "roots = [\"/\"]\n[profiles.custom.default]\ncommand = [\"no-such-program-anywhere\"]\n";
     let server = crate::program::serve_with_file("runs.toml", missing);
     let dir = tempfile::tempdir().unwrap();
     let run = started(&server, dir.path(), json!({}));
@@ -171,6 +172,8 @@ fn runs_pit_50_and_tool_4_text_that_looks_like_a_call_executes_nothing() {
 /// An agent of the Agent Client Protocol that writes down when its session is open and when it is
 /// asked.
 const PUNCTUAL: &str = r#"
+roots = ["/"]
+
 [profiles.custom.default]
 protocol = "acp"
 command = ["sh", "-c", """

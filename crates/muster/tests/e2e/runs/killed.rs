@@ -58,7 +58,9 @@ impl Scene {
             let words = [program, "demo-agent", "--pace", "3", "--part", part];
             format!("[profiles.custom.{part}]\ncommand = {}\n", json!(words))
         };
-        fs::write(store.join("runs.toml"), PARTS.iter().map(profile).collect::<String>()).unwrap();
+        let profiles: String = PARTS.iter().map(profile).collect();
+        let settings = format!("roots = [\"/\"]\n{profiles}");
+        fs::write(store.join("runs.toml"), settings).unwrap();
         fs::write(home.path().join("team.toml"), TEAM).unwrap();
         let server = ServerProcess::start(program::path(), &store, &[]).unwrap();
         let mut scene = Self { home, server, run: String::new(), told: Told::default(), runs: 0 };

@@ -16,7 +16,7 @@ use super::{Client as _, PATIENCE, agent, drive, id_of, started, until};
 use crate::{agent::Agent, sessions::Stream};
 
 /// Writes down what an agent shall ask its server: a greeting, a list, then these calls.
-fn plan(dir: &Path, calls: &[(&str, Value)]) {
+pub(crate) fn plan(dir: &Path, calls: &[(&str, Value)]) {
     let greeting = json!({"protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "scripted agent", "version": "0"}});
     let mut lines = vec![
@@ -34,7 +34,7 @@ fn plan(dir: &Path, calls: &[(&str, Value)]) {
 }
 
 /// What its server answered, by the number of the request.
-fn answered(dir: &Path) -> BTreeMap<u64, Value> {
+pub(crate) fn answered(dir: &Path) -> BTreeMap<u64, Value> {
     let text = fs::read_to_string(dir.join("answered.jsonl")).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter_map(|line| Some((line["id"].as_u64()?, line["result"].clone()))).collect()
@@ -48,7 +48,7 @@ fn variables(dir: &Path) -> BTreeMap<String, String> {
 }
 
 /// A task in a workspace; another one has the focus.
-fn task(server: &ServerProcess) -> String {
+pub(crate) fn task(server: &ServerProcess) -> String {
     let made = |title: &str| {
         let wanted = json!({"workspace": "team", "plan_title": "Ship", "task_title": title,
             "steps": [{"title": "do it", "success_criteria": ["it is done"], "tests": ["see"]}]});
