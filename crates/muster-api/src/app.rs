@@ -11,7 +11,7 @@ use muster_core::{
     session::SessionId,
     tasks::{
         Tasks,
-        id::{TaskId, WorkspaceId},
+        id::{PlanId, TaskId, WorkspaceId},
         lookup,
     },
 };
@@ -25,7 +25,8 @@ use muster_store::{Access, Description, SqliteOptions, SqliteStore, Store, Store
 use serde_json::{Map, Value};
 
 use crate::{
-    Binding, Envelope, Registry, Toolset, call, inspection, refusals, runs::RunOptions,
+    Binding, Envelope, Registry, Toolset, call, inspection, refusals,
+    runs::{RunOptions, agent_operations},
     todos::Bound,
 };
 
@@ -48,6 +49,8 @@ pub struct AppOptions {
     pub session: Binding,
     /// Task of the default workspace that calls without a target are about.
     pub bound_task: Option<TaskId>,
+    /// Plan that calls may change, unless there is a task, whose plan it is then.
+    pub bound_plan: Option<PlanId>,
     /// Budget of the text of a session's tree, in characters; the usual one without it.
     pub ctree_max_chars: Option<u64>,
     /// How runs are set up.
@@ -68,10 +71,12 @@ pub struct App {
 pub(crate) struct Standpoint {
     /// The session that hears of what it does.
     pub(crate) session: SessionId,
-    /// Its workspace, unless that is the server's.
-    pub(crate) workspace: Option<WorkspaceId>,
+    /// Its workspace.
+    pub(crate) workspace: WorkspaceId,
     /// The task that it works on.
     pub(crate) task: Option<TaskId>,
+    /// The plan of its run.
+    pub(crate) plan: Option<PlanId>,
 }
 
 /// A workspace in the status of a server.
@@ -115,11 +120,12 @@ impl App {
 
     /// The same store for callers who stand for a session and work on a task.
     pub(crate) fn standing_for(&self, standpoint: Standpoint) -> Self {
-        let Standpoint { session, workspace, task } = standpoint;
+        let Standpoint { session, workspace, task, plan } = standpoint;
         let options = AppOptions {
-            default_workspace: workspace.or_else(|| self.options.default_workspace.clone()),
+            default_workspace: Some(workspace),
             session: Binding::Named(session),
             bound_task: task,
+            bound_plan: plan,
             ..self.options.clone()
         };
         let bound = Bound::new(options.session.clone());
@@ -164,7 +170,8 @@ impl App {
 
     /// Lets runs be driven: from now on what their rules ask for is done. Only the first call
     /// counts.
-    pub fn drive(&self, runs: muster_runtime::runs::Runs) {
+    pub fn drive(self: &Arc<Self>, runs: muster_runtime::runs::Runs) {
+        runs.offer_operations(agent_operations(self));
         if self.driver.set(runs).is_err() {
             tracing::warn!("runs are driven already");
         }

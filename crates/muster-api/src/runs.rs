@@ -22,6 +22,7 @@ mod shape;
 mod stream;
 pub mod templates;
 
+pub(crate) use agent::agent_operations;
 pub use agent::witnessed;
 pub use approvals::ApprovalsRequest;
 pub use change::Change;
@@ -67,7 +68,8 @@ pub struct RunOptions {
     pub served_dir: Option<PathBuf>,
     /// Templates of the user; below the storage folder by default.
     pub templates_dir: Option<PathBuf>,
-    /// Folders that people may look into when they choose a directory.
+    /// Folders below which runs may work, and which people may look into when they choose one. Runs
+    /// of an application that was given none may work anywhere.
     pub roots: Vec<PathBuf>,
     /// What providers do that a body says nothing about.
     pub permissions_mode: Option<PermissionsMode>,

@@ -66,7 +66,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use artifacts::{ArtifactError, CHUNK_BYTES_MAX, Chunk};
 pub use attend::Attended;
-pub use calls::{AgentWish, Witnessed};
+pub use calls::{AgentWish, TaskOperations, Witnessed};
 pub use hook::{HookAnswer, HookQuestion, ask as ask_hook};
 pub use provider::{OfferedTool, Probe};
 pub use rebuild::{Rebuilt, rebuild};
@@ -151,6 +151,11 @@ impl Runs {
     /// The engine underneath, for reading several streams at one moment.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.shared.engine
+    }
+
+    /// Lets nodes call operations of the task store that a person has to approve.
+    pub fn offer_operations(&self, operations: Arc<dyn TaskOperations>) {
+        self.shared.offer_operations(operations);
     }
 
     /// A fresh id for something that its creator names, such as a run.

@@ -1,7 +1,10 @@
 //! Calls of agents that bear the token of their node: task and todo tools, made in the name of the
 //! node's session (RUNS-TIE-3). The tools of runs are the runtime's.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::{Arc, Weak},
+};
 
 use muster_core::{
     Documents,
@@ -9,35 +12,121 @@ use muster_core::{
         Runs,
         event::{ToolError, ToolResult},
         lookup,
+        node::PermissionsMode,
     },
     session::SessionId,
     tasks::id::{WORKSPACE_CHARS_MAX, WorkspaceId},
 };
-use muster_runtime::runs::{AgentWish, Bearer, Witnessed};
-use serde_json::{Value, json};
+use muster_runtime::runs::{AgentWish, Bearer, TaskOperations, Witnessed};
+use serde_json::{Map, Value, json};
 
-use super::{RunDesk, RunFault, RunTold};
-use crate::{Envelope, app::Standpoint};
+use super::{RunCode, RunDesk, RunFault, RunTold};
+use crate::{
+    App, Effect, Envelope, Registry,
+    app::Standpoint,
+    arguments::{Reason, invalid_with},
+    call::{self, Failure},
+};
+
+/// Operations that take back what somebody did, which is not theirs to see from their effect.
+const REVERTING: [&str; 2] = ["tasks_undo", "tasks_redo"];
+/// The operation that holds others.
+const BATCH: &str = "tasks_batch";
 
 impl RunDesk<'_> {
-    /// Calls an operation for the agent of a node: in the workspace of its run and about its task,
-    /// unless the call says otherwise; what it changes is told in its session.
+    /// Calls an operation for the agent of a node: in the workspace of its run, within the plan of
+    /// its task and about that task unless the call names another; what it changes is told in its
+    /// session. Another workspace is refused.
     pub fn call_for(self, bearer: Bearer, wish: AgentWish) -> RunTold<Envelope> {
         let default = self.0.default_workspace();
         let standpoint = self.read(bearer.run, |docs| standpoint(docs, bearer, default))?;
         let AgentWish { name, mut args } = wish;
-        let row = self.0.registry().get(&name);
-        let takes_place =
-            row.is_some_and(|row| row.input_schema()["properties"]["workspace"].is_object());
-        if let (Some(workspace), true) = (&standpoint.workspace, takes_place) {
-            args.entry("workspace").or_insert_with(|| json!(workspace));
+        if let Err(failure) = self.bind(&name, &mut args, &standpoint.workspace) {
+            return Ok(call::failed(self.0, &name, failure));
         }
         Ok(self.0.standing_for(standpoint).call(&name, args))
+    }
+
+    /// Puts the caller's workspace into a call that takes one; refuses one that names another.
+    fn bind(
+        self,
+        name: &str,
+        args: &mut Map<String, Value>,
+        workspace: &WorkspaceId,
+    ) -> Result<(), Failure> {
+        let row = self.0.registry().get(name);
+        let takes_one =
+            row.is_some_and(|row| row.input_schema()["properties"]["workspace"].is_object());
+        if !takes_one {
+            return Ok(());
+        }
+        let given = args.entry("workspace").or_insert(Value::Null);
+        if given.is_null() {
+            *given = json!(workspace);
+        }
+        // What is no workspace id at all is refused where arguments are checked.
+        let other = given.as_str().and_then(|given| given.parse::<WorkspaceId>().ok());
+        match other.filter(|other| other != workspace) {
+            None => Ok(()),
+            Some(other) => Err(closed(&other, workspace)),
+        }
+    }
+
+    /// Whether a person has to approve a call first: it deletes or reverts work, and its node is
+    /// gated. Nobody is asked about a call that is refused anyway.
+    pub fn must_ask(self, bearer: Bearer, wish: &AgentWish) -> RunTold<bool> {
+        if !destroys(self.0.registry(), &wish.name, &wish.args) {
+            return Ok(false);
+        }
+        let default = self.0.default_workspace();
+        let (mode, workspace) = self.read(bearer.run, |docs| {
+            let node = lookup::node(docs, bearer.node)?;
+            let mode = node.permissions.cli_permissions_mode;
+            Ok((mode, standpoint(docs, bearer, default)?.workspace))
+        })?;
+        let bound = self.bind(&wish.name, &mut wish.args.clone(), &workspace);
+        Ok(mode == PermissionsMode::Gated && bound.is_ok())
+    }
+}
+
+fn closed(other: &WorkspaceId, own: &WorkspaceId) -> Failure {
+    let message = format!("this agent works in the workspace {own}: {other} is closed to it");
+    let recovery = "Leave workspace away.".to_owned();
+    invalid_with("workspace", Reason::NotAllowed, own.as_str(), message, recovery)
+}
+
+/// Whether a call deletes or reverts work, by itself or as a part of a batch.
+fn destroys(registry: &Registry, name: &str, args: &Map<String, Value>) -> bool {
+    if name == BATCH {
+        let parts = args.get("operations").and_then(Value::as_array).into_iter().flatten();
+        let mut names = parts.flat_map(|part| [part.get("tool"), part.get("name")]).flatten();
+        return names.any(|name| {
+            name.as_str().is_some_and(|name| name != BATCH && destroys(registry, name, args))
+        });
+    }
+    let removes = registry.get(name).is_some_and(|row| row.effect == Effect::Destroy);
+    removes || REVERTING.contains(&name)
+}
+
+/// The operations of an application for whatever drives its runs, which it does not keep alive.
+struct AgentOperations(Weak<App>);
+
+pub(crate) fn agent_operations(app: &Arc<App>) -> Arc<dyn TaskOperations> {
+    Arc::new(AgentOperations(Arc::downgrade(app)))
+}
+
+impl TaskOperations for AgentOperations {
+    fn call(&self, bearer: Bearer, wish: AgentWish) -> Witnessed {
+        let Some(app) = self.0.upgrade() else {
+            let fault = RunFault::new(RunCode::Internal, "the server is stopping");
+            return witnessed(Err(&fault));
+        };
+        witnessed(app.runs().call_for(bearer, wish).as_ref())
     }
 }
 
 /// Whom an agent stands for. Its workspace is that of its run, else the server's, else the one that
-/// is named after the directory of the run.
+/// is named after the directory of the run, else after the run itself.
 fn standpoint(
     docs: &Documents<Runs>,
     bearer: Bearer,
@@ -49,7 +138,11 @@ fn standpoint(
         .unwrap_or_else(|| unreachable!("a UUID is a session id: {session}"));
     let workspace = run.workspace.as_deref().and_then(|name| name.parse::<WorkspaceId>().ok());
     let workspace = workspace.or_else(|| default.cloned()).or_else(|| named_after(&run.cwd));
-    Ok(Standpoint { session, workspace, task: node.task_id.or(run.task_id) })
+    let workspace = workspace.or_else(|| run.id.to_string().parse().ok());
+    let workspace =
+        workspace.unwrap_or_else(|| unreachable!("a UUID names a workspace: {}", run.id));
+    let (task, plan) = (node.task_id.or(run.task_id), run.plan_id);
+    Ok(Standpoint { session, workspace, task, plan })
 }
 
 /// The workspace that a directory gives its name to; nothing if no letter of it can be used.

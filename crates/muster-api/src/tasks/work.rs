@@ -7,7 +7,7 @@ use muster_core::{
         command::StepTarget,
         entity::KeptAnswer,
         history::Addressed,
-        id::{EntityId, EntityKind, TaskId, WorkspaceId},
+        id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
         lookup::{self, Accepts, Target, Wanted},
         step::Checkpoint,
         wire,
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     App, Envelope, WarningCode,
-    arguments::{Reason, invalid},
+    arguments::{Reason, invalid, invalid_with},
     call::{Action, Call, Failure, Reply, Scene},
     refusals,
 };
@@ -37,6 +37,8 @@ type Work = Box<dyn Fn(&mut Draft<'_, Tasks>) -> Drafted<Result<Reply, Failure>>
 pub(crate) struct Write {
     workspace: WorkspaceId,
     key: Option<String>,
+    /// What the caller works on: nothing outside of that plan may change.
+    bound: (Option<TaskId>, Option<PlanId>),
     work: Work,
 }
 
@@ -70,8 +72,9 @@ impl Call<'_> {
         key: Option<String>,
         work: impl Fn(&mut Draft<'_, Tasks>) -> Drafted<Result<Reply, Failure>> + Send + 'static,
     ) -> Result<Action, Failure> {
-        let (workspace, work) = (workspace.clone(), Box::new(work));
-        Ok(Action::Write(Write { workspace, key, work }))
+        let bound = (self.bound(workspace), self.app.options().bound_plan);
+        let workspace = workspace.clone();
+        Ok(Action::Write(Write { workspace, key, bound, work: Box::new(work) }))
     }
 }
 
@@ -142,10 +145,18 @@ impl Write {
         {
             return Ok(Ok(answer));
         }
+        // Looked up before the work, which may delete the task.
+        let plan = match self.bound {
+            (Some(task), _) => lookup::find_task(draft.documents(), task)?.map(|task| task.parent),
+            (None, plan) => plan,
+        };
         let reply = match (self.work)(draft)? {
             Ok(reply) => reply,
             Err(failure) => return Ok(Err(failure)),
         };
+        if let Some(failure) = plan.and_then(|plan| outside(draft.call_events(), plan)) {
+            return Ok(Err(failure));
+        }
         record_operations(draft, scene.intent())?;
         let envelope = scene.success(self.workspace.as_str(), draft.env().now, reply);
         if let Some(key) = &self.key {
@@ -155,6 +166,16 @@ impl Write {
         }
         Ok(Ok(envelope))
     }
+}
+
+/// Refuses a call that changed something outside of the plan that its caller works on.
+fn outside(events: &[Recorded<Event>], plan: PlanId) -> Option<Failure> {
+    let subjects = events.iter().filter_map(|recorded| wire::subject(&recorded.event));
+    let (entity, _) = subjects.into_iter().find(|(_, other)| *other != plan)?;
+    let expected = format!("{plan}, or a task of it");
+    let message = format!("{entity} is not part of {plan}, which this agent works on");
+    let recovery = format!("Name {plan} or one of its tasks; a person can change other plans.");
+    Some(invalid_with("task", Reason::NotAllowed, &expected, message, recovery))
 }
 
 /// Adds what the call did to the history, once per plan or task; undoable operations have done so

@@ -8,8 +8,8 @@ mod turn;
 
 pub use agent::{
     AgentCall, ArtifactInput, AskUser, Because, COMPLETE_RUN, CallFiles, CompleteRun, ConnectNodes,
-    DisconnectNodes, GATED_TOOLS, MakeReport, NodeRef, OPEN_CODES, READ_TOOLS, RequestMode,
-    SendHandoff, SetSummary, SpawnEdge, SpawnNode, ToolRequest, WORK_TOOLS, WaitFor,
+    DisconnectNodes, GATED_TASK_TOOLS, GATED_TOOLS, MakeReport, NodeRef, OPEN_CODES, READ_TOOLS,
+    RequestMode, SendHandoff, SetSummary, SpawnEdge, SpawnNode, ToolRequest, WORK_TOOLS, WaitFor,
 };
 pub use graph::{
     CapabilityPatch, EditNode, NodeInput, NodeWish, PermissionPatch, PutEdge, SessionPatch,

@@ -13,7 +13,7 @@ use muster_api::{
 };
 use serde_json::json;
 
-use super::request::{Answer, Asked, Named, Unanswered, json as answer};
+use super::request::{Answer, Asked, Named, Unanswered, ask, json as answer};
 use crate::{guard::Access, site::Site};
 
 /// The agent that sends a request.
@@ -53,7 +53,7 @@ pub(super) async fn call(
 ) -> Answer {
     let Agent { driver, bearer } = agent;
     let wish = AgentWish { name: named.tool(), args: asked.fields };
-    if site.app.registry().get(&wish.name).is_none() {
+    if is_of_runs(&site, bearer, &wish).await? {
         let told = driver.call_tool(bearer, wish).await;
         return Ok(answer(StatusCode::OK, &Json::of(&told)));
     }
@@ -64,4 +64,14 @@ pub(super) async fn call(
     });
     let envelope = told.await.map_err(RunFault::from)??;
     Ok(answer(StatusCode::OK, &Json::of(&envelope)))
+}
+
+/// Whether whatever drives runs has to make a call: it is one of its own tools, or one of the task
+/// store that a person has to approve.
+async fn is_of_runs(site: &Site, bearer: Bearer, wish: &AgentWish) -> Result<bool, Unanswered> {
+    if site.app.registry().get(&wish.name).is_none() {
+        return Ok(true);
+    }
+    let wish = wish.clone();
+    ask(site, move |app| app.runs().must_ask(bearer, &wish)).await
 }

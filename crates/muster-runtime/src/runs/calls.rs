@@ -64,6 +64,12 @@ pub struct Witnessed {
     pub error: Option<ToolError>,
 }
 
+/// The operations of the task store, for calls of agents that a person had to approve. All block.
+pub trait TaskOperations: Send + Sync + 'static {
+    /// Calls an operation in the name of a node.
+    fn call(&self, bearer: Bearer, wish: AgentWish) -> Witnessed;
+}
+
 /// Makes a call and waits for its outcome, or until a person has had time enough (RUNS-TOOL-5).
 pub(crate) async fn call(shared: &Arc<Shared>, of: Bearer, wish: AgentWish) -> ToolAnswer {
     let name = wish.name.clone();

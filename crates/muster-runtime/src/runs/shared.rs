@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -25,6 +25,7 @@ use tokio::{
 
 use super::{
     artifacts::Files,
+    calls::TaskOperations,
     diff::Shadows,
     lane::{self, LaneOrder},
     schedule::Wish,
@@ -69,6 +70,7 @@ pub(crate) struct Shared {
     pub(crate) tokens: Tokens,
     /// Nodes whose worktrees are being made.
     pub(crate) placing: Placing,
+    operations: OnceLock<Arc<dyn TaskOperations>>,
     schedule: mpsc::UnboundedSender<Wish>,
     lanes: Mutex<BTreeMap<RunId, mpsc::UnboundedSender<LaneOrder>>>,
     planned: Mutex<BTreeMap<TurnId, Planned>>,
@@ -104,6 +106,7 @@ impl Shared {
             lists: Lists::default(),
             tokens: Tokens::default(),
             placing: Placing::default(),
+            operations: OnceLock::new(),
             runtime: Handle::current(),
             lock: Mutex::new(Some(lock)),
         }
@@ -112,6 +115,18 @@ impl Shared {
     /// Lets another server drive the runs.
     pub(crate) fn unlock(&self) {
         locked(&self.lock).take();
+    }
+
+    /// Lets nodes call operations of the task store; only the first offer counts.
+    pub(crate) fn offer_operations(&self, operations: Arc<dyn TaskOperations>) {
+        if self.operations.set(operations).is_err() {
+            tracing::warn!("operations of the task store are offered already");
+        }
+    }
+
+    /// The operations of the task store, if somebody offers them.
+    pub(crate) fn operations(&self) -> Option<Arc<dyn TaskOperations>> {
+        self.operations.get().cloned()
     }
 
     /// Asks the core. Answers when what came of it is durable; blocks until then.

@@ -13,7 +13,7 @@ use muster_core::{
     run::{
         Ask, Rejection, Runs as Room,
         artifact::{ArtifactKind, artifact_reference},
-        command::{AgentCall, CallFiles, READ_TOOLS},
+        command::{AgentCall, CallFiles, GATED_TASK_TOOLS, READ_TOOLS},
         event::{ToolError, ToolResult},
         id::{NodeId, RunId, ToolId, TurnId},
         limits, lookup,
@@ -29,11 +29,13 @@ pub use self::outcome::{AnswerError, ToolAnswer};
 pub(crate) use self::{offer::offered, outcome::bounded};
 use super::{
     bound,
+    calls::{AgentWish, Witnessed},
     finish::{redacted, write},
     packs,
     process::{Launch, capture, family::Family},
     reports::report,
     shared::{RunEvents, Shared},
+    tokens::Bearer,
 };
 use crate::ExecuteError;
 
@@ -150,6 +152,9 @@ struct Caller {
 /// Executes a call and tells what came of it.
 pub(crate) async fn execute(shared: Arc<Shared>, run: RunId, call: Call) {
     let (node, turn) = (call.node, call.turn);
+    if GATED_TASK_TOOLS.contains(&call.tool.name.as_str()) {
+        return operate(shared, run, call).await;
+    }
     let known = move |docs: &Documents<Room>| {
         Ok(Caller {
             run: lookup::run(docs)?.clone(),
@@ -168,6 +173,24 @@ pub(crate) async fn execute(shared: Arc<Shared>, run: RunId, call: Call) {
         Err(error) => (ToolResult::default(), Some(error)),
     };
     shared.report(run, Ask::FinishTool { turn, tool: call.tool.id, result, error }).await;
+}
+
+/// Has the task store carry out a call, and tells what came of it.
+async fn operate(shared: Arc<Shared>, run: RunId, call: Call) {
+    let Call { node, turn, tool } = call;
+    let (id, wish) = (tool.id, AgentWish { name: tool.name, args: tool.args });
+    let done = match shared.operations() {
+        Some(operations) => {
+            let work = move || operations.call(Bearer { run, node }, wish);
+            tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())
+        }
+        None => Err("this server has no task store for agents".to_owned()),
+    };
+    let failed =
+        |cause| Witnessed { result: ToolResult::default(), error: Some(fault("FAILED", cause)) };
+    let Witnessed { result, error } = done.unwrap_or_else(failed);
+    let result = bounded(&shared, run, (node, turn), result).await;
+    shared.report(run, Ask::FinishTool { turn, tool: id, result, error }).await;
 }
 
 /// A failure with a code.

@@ -108,6 +108,10 @@ pub const WORK_TOOLS: [&str; 5] =
     ["command", "read_file", "write_file", "list_files", "delete_file"];
 /// Tools that a gated node must ask for (RUNS-TOOL-8).
 pub const GATED_TOOLS: [&str; 3] = ["command", "write_file", "delete_file"];
+/// Tools of the task store that delete or revert work: a gated node must ask for them, too. A batch
+/// only where it holds one of them, which is for its caller to find out.
+pub const GATED_TASK_TOOLS: [&str; 5] =
+    ["tasks_batch", "tasks_delete", "tasks_redo", "tasks_task_delete", "tasks_undo"];
 /// The tool that declares the run done.
 pub const COMPLETE_RUN: &str = "complete_run";
 /// Codes with which it is refused because something is open (RUNS-DONE-2).

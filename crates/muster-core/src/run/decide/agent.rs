@@ -5,7 +5,8 @@ use crate::run::{
     Fact, Rejection,
     approval::ApprovalKind,
     command::{
-        AgentCall, COMPLETE_RUN, GATED_TOOLS, OPEN_CODES, READ_TOOLS, ToolRequest, WORK_TOOLS,
+        AgentCall, COMPLETE_RUN, GATED_TASK_TOOLS, GATED_TOOLS, OPEN_CODES, READ_TOOLS,
+        ToolRequest, WORK_TOOLS,
     },
     event::{ApprovalRequested, ToolCall, ToolCompleted, ToolError, ToolResult},
     id::{ApprovalId, NodeId, ToolId, TurnId},
@@ -85,7 +86,8 @@ fn read(call: &AgentCall) -> Found<Asked> {
         Some(Err(error)) => reject(Rejection::InvalidArguments { fault: error.to_string() }),
         None => {
             let name = call.name.as_str();
-            if WORK_TOOLS.contains(&name) || READ_TOOLS.contains(&name) {
+            let lists: [&[&str]; 3] = [&WORK_TOOLS, &READ_TOOLS, &GATED_TASK_TOOLS];
+            if lists.iter().any(|list| list.contains(&name)) {
                 return Ok(Asked::Work);
             }
             reject(Rejection::NoSuchTool { name: call.name.clone() })
@@ -137,7 +139,8 @@ fn gate(node: &Node, request: &ToolRequest) -> Option<ApprovalKind> {
 
 fn gate_work(node: &Node, name: &str) -> Option<ApprovalKind> {
     let gated = node.permissions.cli_permissions_mode == PermissionsMode::Gated;
-    (gated && GATED_TOOLS.contains(&name)).then_some(ApprovalKind::Tool)
+    let asks = GATED_TOOLS.contains(&name) || GATED_TASK_TOOLS.contains(&name);
+    (gated && asks).then_some(ApprovalKind::Tool)
 }
 
 /// Executes a request: its consequences stand between its start and its outcome.
