@@ -12,6 +12,7 @@ mod drive;
 mod heard;
 mod late;
 mod pulse;
+mod questions;
 mod send;
 
 use std::{sync::Arc, time::Duration};
@@ -213,6 +214,7 @@ impl Driver {
     async fn close_turn(&mut self) {
         self.flush().await;
         self.count_unknown().await;
+        self.count_last_refused().await;
         let Some(drive) = self.turn.take() else { return };
         self.last = Some(drive.turn);
         self.end_commands(&drive);

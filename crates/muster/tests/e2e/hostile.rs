@@ -1,5 +1,6 @@
 //! What a hostile agent, web page, client or disk tries, each against a real server.
 
 mod bodies;
+mod floods;
 mod places;
 mod scope;

@@ -19,7 +19,7 @@ use muster_core::{
 };
 use tokio::time::Instant;
 
-use super::{Driver, pulse::Pulse};
+use super::{Driver, pulse::Pulse, questions::Questions};
 
 /// Bytes of text that are told piece by piece; what comes behind them is kept for a file.
 const STREAMED_BYTES_MAX: usize = 1024 * 1024;
@@ -137,6 +137,8 @@ pub(super) struct Drive {
     pub(super) waiting: BTreeMap<ApprovalId, ToolId>,
     /// Calls that are being executed.
     pub(super) tools: BTreeSet<ToolId>,
+    /// How many questions of the program there were.
+    pub(super) questions: Questions,
     /// Whether the program's questions reach people.
     pub(super) gate: PermissionsMode,
     /// When something happened that no line of the program tells.
@@ -165,6 +167,7 @@ impl Drive {
             calls: BTreeMap::new(),
             waiting: BTreeMap::new(),
             tools: BTreeSet::new(),
+            questions: Questions::default(),
             gate,
             heard: Instant::now(),
             warned: false,

@@ -156,6 +156,14 @@ impl Driver {
     async fn asked(&mut self, turn: TurnId, event: ProviderEvent) {
         let ProviderEvent::ApprovalRequested { id, .. } = &event else { return };
         let id = id.clone();
+        let admitted = self.turn.as_mut().is_some_and(|drive| {
+            let waiting = drive.waiting.len();
+            drive.questions.admit(waiting)
+        });
+        if !admitted {
+            self.count_refused(turn).await;
+            return self.decide_at_once(turn, &id, Err("too many questions at once"));
+        }
         let events = self.report(Ask::Report { turn, event }).await;
         self.note(&events);
         let is_question = |fact: &Fact| matches!(fact, Fact::ApprovalRequested(_));
@@ -163,13 +171,19 @@ impl Driver {
             return;
         }
         let skips = self.turn.as_ref().is_some_and(|drive| drive.gate == PermissionsMode::Skip);
-        let (status, reason) = match skips {
-            true => (Decided::Approved, None),
-            false => (Decided::Denied, Some("nobody can be asked now".to_owned())),
+        let answer = if skips { Ok(()) } else { Err("nobody can be asked now") };
+        self.decide_at_once(turn, &id, answer);
+    }
+
+    /// Answers a question in nobody's name: yes, or no for a reason.
+    fn decide_at_once(&mut self, turn: TurnId, id: &str, answer: Result<(), &str>) {
+        let (status, reason) = match answer {
+            Ok(()) => (Decided::Approved, None),
+            Err(reason) => (Decided::Denied, Some(reason.to_owned())),
         };
         let by = ActorKind::Runtime;
         let resolution = Resolution { status, modified_args: None, reason, by };
-        let verdict = Verdict { turn, id: &id, resolution: &resolution };
+        let verdict = Verdict { turn, id, resolution: &resolution };
         if self.open.as_mut().is_none_or(|open| open.session.decide(&verdict).is_err()) {
             tracing::debug!(node = %self.node, "a program does not wait for its answer");
         }

@@ -38,24 +38,30 @@ impl Tail {
 /// Lets a bounded number of lines pass and counts the others.
 pub(crate) struct Gate {
     began: Instant,
+    max: u32,
     passed: u32,
     held_back: u64,
 }
 
 impl Default for Gate {
     fn default() -> Self {
-        Self { began: Instant::now(), passed: 0, held_back: 0 }
+        Self::of(LINES_PER_WINDOW)
     }
 }
 
 impl Gate {
+    /// One that lets this many pass in a second.
+    pub(crate) fn of(max: u32) -> Self {
+        Self { began: Instant::now(), max, passed: 0, held_back: 0 }
+    }
+
     /// Whether a line passes now; if so, how many before it did not.
     pub(crate) fn pass(&mut self) -> Option<Option<u64>> {
         if self.began.elapsed() >= WINDOW {
             self.began = Instant::now();
             self.passed = 0;
         }
-        if self.passed >= LINES_PER_WINDOW {
+        if self.passed >= self.max {
             self.held_back += 1;
             return None;
         }
