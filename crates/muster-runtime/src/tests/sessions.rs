@@ -10,7 +10,7 @@ use muster_core::{
         command::{Author, Create, Input, Order, Record, WriteTodos},
         entity::Driver,
         perform,
-        view::{self, SessionObject},
+        view,
     },
     tasks::{Tasks, id::PlanId, lookup},
     todo::Titles,
@@ -145,8 +145,8 @@ fn sessions(engine: &Engine) -> Vec<String> {
     let query = CatalogueQuery { kind: "session", below: None, limit: None };
     let found = engine.catalogue::<Sessions>(&query).unwrap();
     let object = |(stream, document): &(String, muster_core::session::Document)| {
-        let id = SessionId::of_stream(stream)?;
-        Some(document.as_session().map(|_| id.to_string()))
+        document.as_session()?;
+        Some(SessionId::of_stream(stream)?.to_string())
     };
     found.iter().filter_map(object).collect()
 }
