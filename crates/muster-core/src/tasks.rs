@@ -29,7 +29,7 @@ pub mod wire;
 pub mod wording;
 
 pub use command::Command;
-pub use decide::open_gates;
+pub use decide::{lapsed_gates, open_gates};
 pub use event::Event;
 pub use rejection::Rejection;
 

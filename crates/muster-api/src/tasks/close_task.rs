@@ -7,7 +7,7 @@ use muster_core::{
         entity::Status,
         history::{Addressed, Operation as Entry},
         id::{EntityId, TaskId, WorkspaceId},
-        lookup, open_gates,
+        lapsed_gates, lookup, open_gates,
         patch::Patch,
         wire::{self, EventView},
     },
@@ -67,7 +67,7 @@ pub(crate) struct ClosedTask {
     ok: bool,
     /// Gates that refuse.
     unmet: Vec<Value>,
-    /// Fields that change.
+    /// Fields that change; of a dry run, those that would once nothing refuses.
     diff: Vec<Difference>,
     /// What happened.
     events: Vec<EventView>,
@@ -109,7 +109,11 @@ impl Operation for TasksCloseTask {
                 changes.apply(draft, task, patch)?;
             }
             let done = before == Status::Done && patches.is_empty();
-            let mut open = if done { Vec::new() } else { changes.finish(draft, task)? };
+            let mut open = if done {
+                lapsed_gates(draft.documents(), target.id)?
+            } else {
+                changes.finish(draft, task)?
+            };
             if apply && !open.is_empty() {
                 return Err(Refusal::rejected(open.swap_remove(0)));
             }
@@ -131,7 +135,7 @@ impl Operation for TasksCloseTask {
                 events: if apply { events } else { Vec::new() },
             };
             let mut reply = Reply::new(&closed).about(target);
-            if done {
+            if done && closed.ok {
                 warn_unchanged(&mut reply, target.id, Status::Done);
             }
             Ok(reply)
@@ -168,7 +172,8 @@ impl Changes {
         Ok(())
     }
 
-    /// Finishes the task in the draft; answers the gates that are open instead, if there are any.
+    /// Finishes the task in the draft; returns the gates that refuse it instead, if there are any.
+    /// The change of status is listed in both cases: it is what the caller asks about.
     fn finish(
         &mut self,
         draft: &mut Draft<'_, Tasks>,
@@ -176,6 +181,7 @@ impl Changes {
     ) -> Result<Vec<Rejection>, Refusal<Tasks>> {
         let id = EntityId::Task(task);
         let before = lookup::task(draft.documents(), task)?.meta.status;
+        self.status = (before != Status::Done).then(|| finished(task, before));
         // Patches may have closed a gate of a task that is done already (TASKS-CT-2).
         let open = open_gates(draft.documents(), id)?;
         if !open.is_empty() {
@@ -189,15 +195,19 @@ impl Changes {
         let fields = addressed.fields(draft.documents())?;
         let entry = addressed.operation(draft.documents(), "complete", &fields, &events)?;
         self.derived.extend(derived(&entry));
-        self.status = Some(Difference {
-            entity: "task",
-            id: task.to_string(),
-            path: None,
-            field: "status".to_owned(),
-            before: json!(before),
-            after: json!(Status::Done),
-        });
         Ok(open)
+    }
+}
+
+/// A task becomes DONE.
+fn finished(task: TaskId, before: Status) -> Difference {
+    Difference {
+        entity: "task",
+        id: task.to_string(),
+        path: None,
+        field: "status".to_owned(),
+        before: json!(before),
+        after: json!(Status::Done),
     }
 }
 

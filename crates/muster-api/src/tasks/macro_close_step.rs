@@ -31,7 +31,6 @@ use super::{
 };
 use crate::{
     Effect, Toolset, WarningCode,
-    arguments::{Reason, invalid},
     call::{Action, Call, Failure, Reply},
     registry::Operation,
 };
@@ -117,7 +116,8 @@ pub(crate) struct TasksMacroCloseStep {
     selection: OneTask,
     #[serde(flatten)]
     step: OneStep,
-    /// "gate" (criteria and tests; default), "all", or an object of checkpoint: true.
+    /// "gate" (criteria and tests; default), "all", or an object of checkpoint: true. What is
+    /// confirmed already need not be named.
     checkpoints: Option<Confirmations>,
     /// Progress note.
     note: Option<Remark>,
@@ -157,14 +157,9 @@ impl Operation for TasksMacroCloseStep {
         let workspace = call.workspace(self.workspace)?;
         let named = call.wanted(&workspace, self.selection.named()?);
         let gate = || Confirmations(Checkpoint::GATE.map(|checkpoint| (checkpoint, true)).into());
-        let checkpoints = self.checkpoints.unwrap_or_else(gate);
-        if !checkpoints.names_the_gate() {
-            let expected = "\"gate\", \"all\" or an object that names criteria or tests";
-            return Err(invalid("checkpoints", Reason::Missing, expected));
-        }
         let closing = Closing {
             selector: self.step.optional(),
-            checkpoints,
+            checkpoints: self.checkpoints.unwrap_or_else(gate),
             note: self.note.map(|note| note.0),
             proof: self.proof.map(ProofInput::check).transpose()?,
         };
@@ -256,7 +251,9 @@ impl Closing {
         task: TaskId,
         notices: &mut Reply,
     ) -> Result<ClosingOutcome, Refusal<Tasks>> {
+        let done = Command::SetStatus { id: task.into(), to: Status::Done };
         if lookup::task(draft.documents(), task)?.meta.status == Status::Done {
+            draft.apply(&done)?;
             warn_unchanged(notices, task.into(), Status::Done);
             if self.note.is_some() || self.proof.is_some() {
                 let message = "note and proof were not kept: nothing was written".to_owned();
@@ -273,7 +270,7 @@ impl Closing {
                 Some(commit_note(draft, task.into(), words, meta, note.clone())?.1);
         }
         outcome.evidence_event = self.prove(draft, task, None, notices)?;
-        draft.apply(&Command::SetStatus { id: task.into(), to: Status::Done })?;
+        draft.apply(&done)?;
         Ok(outcome)
     }
 

@@ -13,7 +13,7 @@ mod restore;
 mod status;
 mod step;
 
-pub use status::open_gates;
+pub use status::{lapsed_gates, open_gates};
 
 use super::{
     Command, Event, Key, Rejection, Tasks,

@@ -23,7 +23,7 @@ pub(super) fn set(docs: &Docs, id: EntityId, to: Status) -> Decision {
         EntityId::Task(id) => lookup::task(docs, id)?.meta.status,
     };
     if from == to {
-        return Ok(Vec::new());
+        return lapsed_gates(docs, id)?.into_iter().next().map_or(Ok(Vec::new()), reject);
     }
     if to == Status::Done {
         check_done(docs, id)?;
@@ -57,6 +57,18 @@ pub fn open_gates(docs: &Docs, id: EntityId) -> Result<Vec<Rejection>, Refusal<T
         open.push(Rejection::DependenciesOpen { id, waiting_on: meta.waits() });
     }
     Ok(open)
+}
+
+/// Confirmations and proofs that a DONE task has come to need since, by evidence or a proof mode
+/// (TASKS-EVD-2).
+pub fn lapsed_gates(docs: &Docs, id: EntityId) -> Result<Vec<Rejection>, Refusal<Tasks>> {
+    match id {
+        EntityId::Plan(_) => Ok(Vec::new()),
+        EntityId::Task(id) => match lookup::task(docs, id)? {
+            task if task.meta.status == Status::Done => Ok(gates_of_steps(docs, task)?),
+            _ => Ok(Vec::new()),
+        },
+    }
 }
 
 fn open_tasks(docs: &Docs, plan: &Plan) -> Result<Option<Rejection>, Unloaded<Tasks>> {

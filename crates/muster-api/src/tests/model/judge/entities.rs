@@ -364,11 +364,27 @@ impl Judge<'_> {
         Ok(())
     }
 
+    /// TASKS-EVD-2: what came to be required of a DONE task.
+    pub(super) fn still_done(&self, id: &str) -> Result<(), No> {
+        let entity = &self.state.entities[id];
+        if !entity.is_done() {
+            return Ok(());
+        }
+        if entity.steps.values().any(|step| !step.unconfirmed(&[]).is_empty()) {
+            return refuse("CHECKPOINTS_NOT_CONFIRMED");
+        }
+        if entity.steps.values().any(|step| !step.unproven().is_empty()) {
+            return refuse("PROOF_REQUIRED");
+        }
+        Ok(())
+    }
+
     pub(super) fn complete(&mut self) -> Result<(), No> {
         let to = self.text("status").unwrap_or("DONE");
         let to = STATUSES.into_iter().find(|status| *status == to).unwrap();
         let id = self.task_or_plan()?;
         if self.state.entities[&id].status == to {
+            self.still_done(&id)?;
             self.warnings.insert(if to == "DONE" { "ALREADY_DONE" } else { "STATUS_UNCHANGED" });
             return Ok(());
         }
@@ -399,16 +415,16 @@ impl Judge<'_> {
         let apply = self.flag("apply").unwrap_or(false);
         let id = self.one_task()?;
         let untouched = self.state.clone();
-        if self.state.entities[&id].is_done() && patches.is_empty() {
-            self.warnings.insert("ALREADY_DONE");
-        }
         for patch in &patches {
             let patch = patch.as_object().unwrap();
             let place = self.patch_place(&id, patch)?;
             self.apply_patch(&place, patch["ops"].as_array().unwrap())?;
         }
         let is_idle = self.state.entities[&id].is_done() && patches.is_empty();
-        let gates = if is_idle { Ok(()) } else { self.may_be_done(&id) };
+        let gates = if is_idle { self.still_done(&id) } else { self.may_be_done(&id) };
+        if is_idle && gates.is_ok() {
+            self.warnings.insert("ALREADY_DONE");
+        }
         if !apply {
             (self.state, self.events) = (untouched, Vec::new());
             self.touched.clear();
