@@ -3,7 +3,7 @@
 use muster_core::{
     Documents, ListOrder, ListQuery, Refusal,
     tasks::{
-        Command, Document, Rejection, Tasks,
+        Command, Document, Rejection, Tasks, fields,
         history::{Change, DerivedChange, Fields, Operation as Entry, OperationState},
         id::{EntityId, WorkspaceId},
         lookup::{self, Target, TargetSource},
@@ -97,7 +97,9 @@ impl OperationView {
             None => path.to_string(),
         });
         let change: Option<&Change> = entry.change.as_ref();
-        let fields: Vec<&String> = change.map(|c| c.after.keys().collect()).unwrap_or_default();
+        let before = change.map(|change| fields::shown(&change.before));
+        let after = change.map(|change| fields::shown(&change.after));
+        let names: Vec<&String> = after.iter().flat_map(Fields::keys).collect();
         let derived = |derived: &DerivedChange| DerivedView {
             id: derived.id,
             path: derived.path.as_ref().map(ToString::to_string),
@@ -112,9 +114,9 @@ impl OperationView {
             task: entry.entity.to_string(),
             path,
             intent: entry.intent.clone(),
-            payload: if change.is_some() { json!({"fields": fields}) } else { json!({}) },
-            before: change.map(|change| change.before.clone()),
-            after: change.map(|change| change.after.clone()),
+            payload: if change.is_some() { json!({"fields": names}) } else { json!({}) },
+            before,
+            after,
             derived: change.map(|c| c.derived.iter().map(derived).collect()).unwrap_or_default(),
             undoable: change.is_some(),
             undone: matches!(entry.state, OperationState::Redoable | OperationState::Undone),

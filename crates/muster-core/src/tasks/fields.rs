@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize as _, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{
     entity::{Plan, Task},
     history::Fields,
-    step::{Block, Checkpoint, Node, Step},
+    step::{Block, Checkpoint, Node, Step, Waiver},
+    view::step_object::WaiverObject,
 };
 
 /// Patchable fields of a plan.
@@ -52,7 +53,8 @@ pub fn of_step(step: &Step) -> Fields {
         ("blockers", json!(step.blockers)),
         ("completed", json!(step.is_closed())),
         ("completed_at_ms", json!(step.completed_at)),
-        ("waiver", json!(step.waiver)),
+        ("forced", json!(step.waiver.is_some())),
+        ("waiver", json!(WaiverObject::of_step(step))),
         ("blocked", json!(step.block.is_some())),
         ("block_reason", json!(step.block.as_ref().and_then(|block| block.reason.as_ref()))),
     ]);
@@ -86,9 +88,33 @@ pub fn of_node(node: &Node) -> Fields {
     ])
 }
 
+/// Whether two values of a field are the same. A waiver is, whether or not it was settled since.
+pub(super) fn are_same(name: &str, one: &Value, other: &Value) -> bool {
+    if name != "waiver" {
+        return one == other;
+    }
+    let waiver = |value: &Value| Option::<Waiver>::deserialize(value).ok();
+    one == other || waiver(one).is_some_and(|one| Some(one) == waiver(other))
+}
+
+/// The fields as views show them: operations of earlier versions hold a waiver in its stored form
+/// and do not say that a closing was forced.
+pub fn shown(stored: &Fields) -> Fields {
+    let mut shown = stored.clone();
+    let Some(stored) = stored.get("waiver") else { return shown };
+    let waiver = Option::<Waiver>::deserialize(stored).ok().flatten();
+    shown.insert("forced".to_owned(), json!(waiver.is_some()));
+    if let (Some(waiver), None) = (&waiver, stored.get("settled")) {
+        shown.insert("waiver".to_owned(), json!(WaiverObject::when_given(waiver)));
+    }
+    shown
+}
+
 /// The fields that differ, before and after.
 pub fn difference(before: &Fields, after: &Fields) -> (Fields, Fields) {
-    let changed = |(name, value): &(&String, &Value)| before.get(*name) != Some(*value);
+    let changed = |(name, value): &(&String, &Value)| {
+        !before.get(*name).is_some_and(|before| are_same(name, before, value))
+    };
     let names: Vec<&String> = after.iter().filter(changed).map(|(name, _)| name).collect();
     let pick = |fields: &Fields| -> Fields {
         names

@@ -183,12 +183,16 @@ pub struct Step {
     pub updated_at: Timestamp,
 }
 
+/// What a waiver calls a block that was skipped.
+pub const SKIPPED_BLOCK: &str = "blocked";
+
 /// Why a step was closed although its gate was open.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Waiver {
     /// Reason as given.
     pub reason: Option<String>,
-    /// When.
+    /// When. The history of operations uses the name that views show.
+    #[serde(alias = "at_ms")]
     pub at: Timestamp,
     /// What was skipped: `tests`, `proof:tests`, `blocked`.
     pub skipped: Vec<String>,
@@ -368,6 +372,12 @@ impl Step {
     /// Path of one of its nodes.
     pub fn node_path(&self, node: &Node) -> String {
         format!("{}.t:{}", self.path, node.ordinal)
+    }
+
+    /// Whether it was closed by force while it was blocked.
+    pub fn was_closed_blocked(&self) -> bool {
+        let skipped = self.waiver.iter().flat_map(|waiver| &waiver.skipped);
+        skipped.into_iter().any(|skipped| skipped == SKIPPED_BLOCK)
     }
 
     /// Opens it again; confirmations stay (TASKS-STATE-8).

@@ -150,7 +150,12 @@ fn plain(fields: &Value) -> Value {
 
 fn of_operation(operation: &Operation) -> Value {
     let fields = |pick: &dyn Fn(&super::reference::Change) -> Fields| {
-        operation.change.as_ref().map_or(Value::Null, |change| json!(pick(change)))
+        let Some(change) = &operation.change else { return Value::Null };
+        let mut fields = pick(change);
+        if let Some(waiver) = fields.get("waiver") {
+            fields.insert("forced".to_owned(), json!(!waiver.is_null()));
+        }
+        json!(fields)
     };
     comparable(&json!({
         "task": operation.place.entity, "intent": operation.intent,

@@ -9,7 +9,7 @@ use crate::{
         event::{Derived, StepBlockSet, StepDone, StepReopened},
         lookup,
         rejection::{Gate, GateReport},
-        step::{Checkpoint, Checkpoints, Step, Waiver},
+        step::{Checkpoint, Checkpoints, SKIPPED_BLOCK, Step, Waiver},
     },
 };
 
@@ -66,7 +66,7 @@ fn waive(report: &GateReport, force: &Force) -> Waiver {
     let mut skipped: Vec<String> = report.missing_checkpoints.iter().map(name).collect();
     skipped.extend(report.missing_proofs.iter().map(|cp| format!("proof:{}", cp.name())));
     if report.blocked {
-        skipped.push("blocked".to_owned());
+        skipped.push(SKIPPED_BLOCK.to_owned());
     }
     Waiver { reason: force.reason.clone(), at: Timestamp::default(), skipped }
 }

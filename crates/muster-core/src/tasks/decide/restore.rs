@@ -50,7 +50,7 @@ pub(super) fn restore(docs: &Docs, op_seq: u64, undo: bool) -> Decision {
 fn differing(current: &Fields, expected: &Fields) -> Vec<(String, Value, Value)> {
     let differs = |(name, value): (&String, &Value)| {
         let actual = current.get(name).cloned().unwrap_or(Value::Null);
-        (actual != *value).then(|| (name.clone(), value.clone(), actual))
+        (!fields::are_same(name, &actual, value)).then(|| (name.clone(), value.clone(), actual))
     };
     expected.iter().filter_map(differs).collect()
 }
@@ -85,11 +85,11 @@ fn check_circle(
     reject(Rejection::RestoreConflict { op_seq: operation.seq, fields, unmet: None })
 }
 
-/// A closed step is not blocked (TASKS-BLOCK-1).
+/// A closed step is not blocked (TASKS-BLOCK-1), unless it was closed by force in spite of a block.
 fn check_block(docs: &Docs, operation: &Operation, written: &Fields) -> Result<(), Refusal<Tasks>> {
     let blocks = operation.node.is_none() && written.get("blocked") == Some(&Value::Bool(true));
     match addressed_step(docs, operation)? {
-        Some((_, step)) if blocks && step.is_closed() => {
+        Some((_, step)) if blocks && step.is_closed() && !step.was_closed_blocked() => {
             let [expected, actual] = [false, true].map(Value::Bool);
             let fields = vec![("completed".to_owned(), expected, actual)];
             reject(Rejection::RestoreConflict { op_seq: operation.seq, fields, unmet: None })

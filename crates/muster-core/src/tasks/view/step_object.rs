@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::tasks::{
     entity::{Status, Urgency},
-    step::{Checkpoint, Node, ProofMode, Step, Waiver},
+    step::{Checkpoint, Node, ProofMode, SKIPPED_BLOCK, Step, Waiver},
 };
 
 /// A step with everything it holds.
@@ -114,7 +114,7 @@ impl StepObject {
             completed: step.is_closed(),
             completed_at_ms: step.completed_at.map(|at| at.0),
             forced: step.waiver.is_some(),
-            waiver: step.waiver.as_ref().map(|waiver| WaiverObject::of(step, waiver)),
+            waiver: WaiverObject::of_step(step),
             blocked: step.block.is_some(),
             block_reason: step.block.as_ref().and_then(|block| block.reason.clone()),
             notes_count: step.notes,
@@ -127,12 +127,19 @@ impl StepObject {
 }
 
 impl WaiverObject {
-    fn of(step: &Step, waiver: &Waiver) -> Self {
+    /// The waiver of a step that was closed by force.
+    pub fn of_step(step: &Step) -> Option<Self> {
+        let waiver = step.waiver.as_ref()?;
+        Some(Self { settled: is_settled(step), ..Self::when_given(waiver) })
+    }
+
+    /// A waiver as it was when the step was closed.
+    pub fn when_given(waiver: &Waiver) -> Self {
         Self {
             reason: waiver.reason.clone(),
             at_ms: waiver.at.0,
             skipped: waiver.skipped.clone(),
-            settled: is_settled(step),
+            settled: waiver.skipped.iter().all(|skipped| skipped == SKIPPED_BLOCK),
         }
     }
 }

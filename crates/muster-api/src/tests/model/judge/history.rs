@@ -83,7 +83,10 @@ impl Judge<'_> {
             }
             return Ok(());
         }
-        if written.get("blocked") == Some(&json!(true)) && step.is_closed() {
+        let skipped = strings(&step.fields["waiver"]["skipped"]);
+        let closed_blocked = skipped.iter().any(|skipped| skipped == "blocked");
+        let blocks = written.get("blocked") == Some(&json!(true));
+        if blocks && step.is_closed() && !closed_blocked {
             return refuse("UNDO_CONFLICT");
         }
         // TASKS-STATE-7: as for a direct call.
