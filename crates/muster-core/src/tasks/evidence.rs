@@ -26,26 +26,35 @@ pub struct Given {
 pub struct Sifted {
     /// What is left.
     pub kept: Given,
-    /// Whether placeholders were dropped.
+    /// Whether there were placeholders.
     pub held_placeholder: bool,
 }
 
 impl Given {
     /// Drops placeholders and blanks beside substantive entries; `None` when nothing substantive is
-    /// left (TASKS-EVD-1).
+    /// left (TASKS-EVD-1). An item that says something is kept whole, even if a part of it is still
+    /// to be filled in.
     pub fn sift(self) -> Option<Sifted> {
-        let count = self.checks.len() + self.attachments.len();
+        let given = self.len();
+        let to_fill = self.items.iter().flat_map(Map::values).any(holds_placeholder);
         let keep = |lines: Vec<String>| -> Vec<String> {
             lines.into_iter().filter(|line| is_substantive(line)).collect()
         };
-        let (checks, attachments) = (keep(self.checks), keep(self.attachments));
-        let held_placeholder = checks.len() + attachments.len() < count;
-        let any_item = self.items.iter().any(item_is_substantive);
-        if !any_item && checks.is_empty() && attachments.is_empty() {
+        let kept = Given {
+            items: self.items.into_iter().filter(|item| !item_is_placeholder(item)).collect(),
+            checks: keep(self.checks),
+            attachments: keep(self.attachments),
+        };
+        let any_item = kept.items.iter().any(item_is_substantive);
+        if !any_item && kept.checks.is_empty() && kept.attachments.is_empty() {
             return None;
         }
-        let kept = Given { items: self.items, checks, attachments };
+        let held_placeholder = to_fill || kept.len() < given;
         Some(Sifted { kept, held_placeholder })
+    }
+
+    fn len(&self) -> usize {
+        self.items.len() + self.checks.len() + self.attachments.len()
     }
 
     /// Whether a command is on record (TASKS-EVD-3).
@@ -87,9 +96,28 @@ fn starts_with_scheme(line: &str) -> bool {
 /// Whether a check or attachment says something: not blank, not a placeholder.
 fn is_substantive(line: &str) -> bool {
     let body = line.strip_prefix(CMD).or_else(|| line.strip_prefix(LINK)).unwrap_or(line);
-    let lower = body.to_lowercase();
-    let placeholder = lower.find("<fill:").is_some_and(|at| lower[at..].contains('>'));
-    !body.trim().is_empty() && !placeholder
+    !body.trim().is_empty() && !is_to_fill(body)
+}
+
+fn is_to_fill(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    lower.find("<fill:").is_some_and(|at| lower[at..].contains('>'))
+}
+
+/// Whether a text that is to be filled in is anywhere inside a value.
+fn holds_placeholder(value: &Value) -> bool {
+    match value {
+        Value::String(text) => is_to_fill(text),
+        Value::Array(items) => items.iter().any(holds_placeholder),
+        Value::Object(map) => map.values().any(holds_placeholder),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Whether an item says nothing because its texts are blank or to be filled in.
+fn item_is_placeholder(item: &Map<String, Value>) -> bool {
+    let mut texts = item.values().filter_map(Value::as_str);
+    !item_is_substantive(item) && texts.any(|text| !is_substantive(text))
 }
 
 fn item_is_substantive(item: &Map<String, Value>) -> bool {

@@ -156,6 +156,7 @@ fn evidence() -> Vec<(&'static str, u32, BoxedStrategy<Value>)> {
     let attachments = prop::collection::vec(attachment, 0..2).prop_map(|list| json!(list)).boxed();
     let item = select(vec![
         json!({"kind": "log", "title": "t"}),
+        json!({"kind": "patch", "diff": "<fill: diff>"}),
         json!({"stdout": "ok", "exit_code": 0}),
         json!({"command": "make", "url": "https://x.example", "meta": {"n": null}}),
     ]);

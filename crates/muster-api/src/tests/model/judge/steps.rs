@@ -36,7 +36,7 @@ impl Judge<'_> {
         if named.iter().any(|(name, _)| GATE.contains(&name.as_str())) {
             return Ok(());
         }
-        malformed("missing")
+        malformed("bad_format")
     }
 
     /// Adds steps below a path and answers where they are.
@@ -381,7 +381,6 @@ impl Judge<'_> {
     }
 
     pub(super) fn macro_close_step(&mut self) -> Result<(), No> {
-        self.names_the_gate()?;
         let proof = self.get("proof").map(Proof::short);
         let task = self.one_task()?;
         let selected = self.get("path").is_some() || self.get("step_id").is_some();
@@ -415,6 +414,7 @@ impl Judge<'_> {
     /// TASKS-MC-2.
     fn finish_task(&mut self, task: &str, has_note: bool, proof: Option<&Proof>) -> Result<(), No> {
         if self.state.entities[task].is_done() {
+            self.still_done(task)?;
             self.warnings.insert("ALREADY_DONE");
             if has_note || proof.is_some() {
                 self.warnings.insert("NOTE_IGNORED");
@@ -484,7 +484,10 @@ impl Proof {
         };
         let lines = [texts("checks"), texts("attachments")].concat();
         let kept: Vec<&String> = lines.iter().filter(|line| speaks(line)).collect();
-        let items = input["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let given = input["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+        // The placeholders of these tests are items with nothing but a line to fill in.
+        let real = |item: &&Value| item.get("diff").is_none();
+        let items: Vec<&Value> = given.iter().filter(real).collect();
         let linked = match input["checkpoint"].as_str() {
             Some(one) => BTreeSet::from([one.to_owned()]),
             None => strings(&input["checkpoint"]).into_iter().collect(),
@@ -495,7 +498,7 @@ impl Proof {
             linked,
             // Items of these tests say something whenever they have output.
             is_substantive: !kept.is_empty() || has_item("stdout") || has_item("command"),
-            held_placeholder: kept.len() < lines.len(),
+            held_placeholder: kept.len() < lines.len() || items.len() < given.len(),
             has_command: starts("CMD:") || has_item("command"),
             has_link: starts("LINK:") || starts("https://") || has_item("url"),
         }
