@@ -176,24 +176,6 @@ mod tests {
         assert!(fitted(0).minimal && fitted(0).clamped);
     }
 
-    /// TASKS-BUD-5: no cursor points between elements of one place, so none is left alone there.
-    #[test]
-    fn elements_of_one_place_go_together() {
-        let rows = json!([{"seq": 3}, {"seq": 2}, {"seq": 2}, {"seq": 2}, {"seq": 1}]);
-        let Value::Object(view) = json!({ "rows": rows }) else { unreachable!() };
-        let page = || -> super::Page { Box::new(|_, _, _| 0) };
-        let shedding = || {
-            let pop = Action::pop_together("rows", "seq", page());
-            Shedding::new(vec![pop], vec![Action::drop("rows")])
-        };
-        let full = size(&Value::Object(view.clone())) as u64;
-        let left = |max| fit(view.clone(), &shedding(), max).view["rows"].as_array().map(Vec::len);
-        let counts: Vec<_> = (12..=full).rev().map(left).collect();
-        let mut distinct = counts.clone();
-        distinct.dedup();
-        assert_eq!(distinct, [Some(5), Some(4), Some(1), Some(0)]);
-    }
-
     proptest! {
         #[test]
         fn size_matches_serialisation(

@@ -11,6 +11,7 @@ use muster_core::{
             Requested,
             focus::FocusRestored,
             graph::Change,
+            graph_page::{GraphCursor, GraphRequest},
             memory::{Entry, EntryPage, MemoryQuery, SeqRequest},
             resume_super::{ResumePack, ResumeQuery, ResumeSuper, SuperQuery},
             shed::{self, PageStarts},
@@ -121,8 +122,8 @@ pub(crate) struct SuperLimits {
     /// Default 50.
     #[schemars(range(max = 1000))]
     graph_diff_limit: Option<u32>,
-    /// Only older than this seq.
-    graph_diff_cursor: Option<u64>,
+    /// Only older than this seq, or next_cursor of the page before.
+    graph_diff_cursor: Option<GraphCursor>,
 }
 
 /// What the super view shows besides the state: pages, toolset, budget.
@@ -162,7 +163,10 @@ impl SuperView {
         };
         let signal = |limit: Option<u32>| limit.unwrap_or(SIGNALS_DEFAULT);
         let lists = |tool: &str| self.listed.contains(tool);
-        let graph = page(limits.graph_diff_cursor, limits.graph_diff_limit, GRAPH_DEFAULT);
+        let graph = GraphRequest {
+            cursor: limits.graph_diff_cursor,
+            limit: limits.graph_diff_limit.unwrap_or(GRAPH_DEFAULT),
+        };
         let view = ResumeSuper::of(
             docs,
             &SuperQuery {
@@ -204,7 +208,9 @@ impl SuperView {
             cards: limits
                 .cards_cursor
                 .unwrap_or(after(view.memory.cards.first().map(|card| card.last_seq))),
-            graph: limits.graph_diff_cursor.unwrap_or(after(first_change.map(Change::seq))),
+            graph: limits
+                .graph_diff_cursor
+                .unwrap_or(GraphCursor::older_than(after(first_change.map(Change::seq)))),
         }
     }
 }

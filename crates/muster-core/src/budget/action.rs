@@ -36,9 +36,8 @@ enum Change {
     Keep(&'static [&'static str]),
     /// Remove entries whose key and value satisfy the test.
     Prune(fn(&str, &Value) -> bool),
-    /// Remove elements one by one until `keep` are left. Elements that agree in the value of
-    /// `together` go as one.
-    Pop { end: End, keep: usize, page: Option<Page>, together: Option<&'static str> },
+    /// Remove elements one by one until `keep` are left.
+    Pop { end: End, keep: usize, page: Option<Page> },
     /// Whatever else a view needs.
     Other(fn(&mut Value) -> isize),
     /// Remove keys of the view itself.
@@ -75,23 +74,12 @@ impl Action {
 
     /// Removes elements of the list at the path, one action each, until `keep` are left.
     pub fn pop(at: &'static str, end: End, keep: usize) -> Self {
-        Self::popping(at, Change::Pop { end, keep, page: None, together: None })
+        Self { at, also_at: None, change: Change::Pop { end, keep, page: None } }
     }
 
     /// The same for a list with pagination somewhere in the view.
     pub fn pop_with(at: &'static str, end: End, keep: usize, page: Page) -> Self {
-        Self::popping(at, Change::Pop { end, keep, page: Some(page), together: None })
-    }
-
-    /// Removes last elements of a list that has several at one place: those with the same value of
-    /// the key go as one, because no cursor points between them.
-    pub fn pop_together(at: &'static str, key: &'static str, page: Page) -> Self {
-        let end = End::Last;
-        Self::popping(at, Change::Pop { end, keep: 0, page: Some(page), together: Some(key) })
-    }
-
-    fn popping(at: &'static str, change: Change) -> Self {
-        Self { at, also_at: None, change }
+        Self { at, also_at: None, change: Change::Pop { end, keep, page: Some(page) } }
     }
 
     /// Whether it stands for one action per element of a list.
@@ -147,8 +135,8 @@ impl Action {
 
     /// Applies it and answers the new size; popping stops as soon as the view fits.
     pub(super) fn apply(&self, root: &mut Value, used: usize, max: usize) -> usize {
-        if let Change::Pop { end, keep, page, together } = &self.change {
-            let popping = Popping { end: *end, keep: *keep, page, together: *together, max };
+        if let Change::Pop { end, keep, page } = &self.change {
+            let popping = Popping { end: *end, keep: *keep, page, max };
             return pop(root, self.at, &popping, used);
         }
         if let Change::Each { end, change } = self.change {
@@ -247,18 +235,7 @@ struct Popping<'a> {
     end: End,
     keep: usize,
     page: &'a Option<Page>,
-    together: Option<&'static str>,
     max: usize,
-}
-
-impl Popping<'_> {
-    /// Whether the next element has to go with the one that went.
-    fn takes_along(&self, gone: &Value, next: Option<&Value>) -> bool {
-        match (self.together, next) {
-            (Some(key), Some(next)) => gone.get(key) == next.get(key),
-            (_, None) | (None, _) => false,
-        }
-    }
 }
 
 /// Pops elements until the view fits or `keep` are left; a list that loses its head is turned
@@ -272,11 +249,6 @@ fn pop(root: &mut Value, at: &str, popping: &Popping<'_>, used: usize) -> usize 
     while used > popping.max && items.len() > popping.keep {
         let Some(item) = items.pop() else { break };
         let mut saved = signed(size(&item) + usize::from(!items.is_empty()));
-        while popping.takes_along(&item, items.last())
-            && let Some(item) = items.pop()
-        {
-            saved += signed(size(&item) + usize::from(!items.is_empty()));
-        }
         if let (Some(page), Value::Object(map)) = (popping.page, &mut *root) {
             saved += page(map, items.last(), items.len());
         }

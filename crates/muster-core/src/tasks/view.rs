@@ -12,6 +12,7 @@ pub mod evidence;
 pub mod focus;
 mod gather;
 pub mod graph;
+pub mod graph_page;
 pub mod handoff;
 mod lines;
 pub mod lint;
@@ -34,7 +35,7 @@ use serde::Serialize;
 
 pub use lines::Line;
 pub use rollup::Rollup;
-pub use steps::StepsSummary;
+pub use steps::{PlanSteps, StepsSummary, StepsView};
 pub use target::TargetView;
 
 use super::id::EntityId;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    ReasoningRef, Requested, Rollup, StepsSummary, TargetView,
+    ReasoningRef, Requested, Rollup, StepsView, TargetView,
     radar::{Radar, RadarView},
     timeline::Timeline,
 };
@@ -27,9 +27,8 @@ pub struct ContextPack {
     pub reasoning_ref: ReasoningRef,
     /// One screen of state.
     pub radar: Radar,
-    /// Of a task: its steps in numbers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps: Option<StepsSummary>,
+    /// Its steps in numbers.
+    pub steps: StepsView,
     /// Of a plan: its tasks in numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollup: Option<Rollup>,

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{
     ReasoningRef,
-    memory::{SeqPage, SeqRequest},
+    graph_page::{self, GraphCursor, GraphPage, GraphRequest},
     signals,
 };
 use crate::{
@@ -44,7 +44,7 @@ pub struct GraphDiff {
     /// The changes.
     pub changes: Vec<Change>,
     /// Where the page is.
-    pub pagination: SeqPage,
+    pub pagination: GraphPage,
 }
 
 /// What happened to every node and edge: nothing is ever written to the base.
@@ -137,8 +137,9 @@ pub struct GraphSummary {
 /// A node or edge with the position of its newest change.
 struct Part<'a> {
     seq: u64,
-    /// Place among the parts that changed at the same position.
-    place: usize,
+    /// Place among the parts that changed at the same position; later changes elsewhere leave it as
+    /// it is.
+    rank: u64,
     content: Content<'a>,
 }
 
@@ -155,6 +156,17 @@ enum Content<'a> {
     Supports(&'a Card, CardId),
 }
 
+impl Content<'_> {
+    fn rank(self) -> u64 {
+        match self {
+            Self::Plan(_) | Self::Task(_) | Self::Card(_) => 0,
+            Self::Step(step) => graph_page::step_rank(step.id),
+            Self::Contains(_, step) => graph_page::step_edge_rank(step.id),
+            Self::Supports(_, other) => graph_page::card_edge_rank(other),
+        }
+    }
+}
+
 /// The parts at hand, and how many there are.
 #[derive(Default)]
 struct Graph<'a> {
@@ -168,7 +180,7 @@ impl GraphDiff {
     pub fn of(
         docs: &Documents<Tasks>,
         id: EntityId,
-        request: SeqRequest,
+        request: GraphRequest,
     ) -> Result<Self, Refusal<Tasks>> {
         let mut graph = Graph::default();
         match id {
@@ -212,14 +224,14 @@ impl GraphDiff {
 /// position. So with one card more than fits on a first page, at least as many parts as fit and one
 /// more are at or above the oldest of these cards, and none of any other card is. On a later page,
 /// an old edge of any newer card can be.
-pub(super) fn cards(id: EntityId, request: SeqRequest) -> ListQuery {
+pub(super) fn cards(id: EntityId, request: GraphRequest) -> ListQuery {
     let limit = request.cursor.is_none().then(|| request.limit + 1);
     ListQuery { limit, ..signals::newest("card", id, None, 0) }
 }
 
 impl<'a> Graph<'a> {
     fn add(&mut self, seq: u64, content: Content<'a>) {
-        self.parts.push(Part { seq, place: self.parts.len(), content });
+        self.parts.push(Part { seq, rank: content.rank(), content });
     }
 
     fn add_task(&mut self, task: &'a Task) {
@@ -239,30 +251,27 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// One page, newest first. Parts that changed at the same position stay together, so that a
-    /// cursor misses none.
-    fn page(&mut self, request: SeqRequest) -> (&[Part<'a>], SeqPage) {
+    /// One page, newest first.
+    fn page(&mut self, request: GraphRequest) -> (&[Part<'a>], GraphPage) {
         let total = self.nodes + self.edges;
         let parts = &mut self.parts;
         if let Some(cursor) = request.cursor {
-            parts.retain(|part| part.seq < cursor);
+            parts.retain(|part| cursor.is_before(part.seq, part.rank));
         }
         let older = if request.cursor.is_some() { parts.len() } else { total };
         let limit = request.limit as usize;
-        newest_first(parts, limit);
-        let mut end = parts.len().min(limit);
-        while end > 0 && end < parts.len() && parts[end].seq == parts[end - 1].seq {
-            end -= 1;
-        }
-        if end == 0 && limit > 0 {
-            let first = parts.first().map(|part| part.seq);
-            end = parts.iter().take_while(|part| Some(part.seq) == first).count();
-        }
-        let shown = &parts[..end];
+        // One more than is shown: it tells whether the page ends inside an event.
+        newest_first(parts, limit + 1);
+        let end = parts.len().min(limit);
+        let (shown, rest) = parts.split_at(end);
         let has_more = older > end;
-        let page = SeqPage {
+        let next = shown.last().map(|last| match rest.first() {
+            Some(next) if next.seq == last.seq => GraphCursor::inside(last.seq, last.rank),
+            Some(_) | None => GraphCursor::older_than(last.seq),
+        });
+        let page = GraphPage {
             cursor: request.cursor,
-            next_cursor: shown.last().map(|part| part.seq).or(request.cursor).filter(|_| has_more),
+            next_cursor: next.or(request.cursor).filter(|_| has_more),
             has_more,
             limit: request.limit,
             count: end,
@@ -271,14 +280,14 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Sorts the newest parts to the front: so many, and all others of the oldest position among them.
+/// Keeps this many of the newest parts, in order.
 fn newest_first(parts: &mut Vec<Part<'_>>, count: usize) {
+    let place = |part: &Part<'_>| (Reverse(part.seq), part.rank);
     if count < parts.len() {
-        let (_, last, _) = parts.select_nth_unstable_by_key(count, |part| Reverse(part.seq));
-        let oldest = last.seq;
-        parts.retain(|part| part.seq >= oldest);
+        parts.select_nth_unstable_by_key(count, place);
+        parts.truncate(count);
     }
-    parts.sort_unstable_by_key(|part| (Reverse(part.seq), part.place));
+    parts.sort_unstable_by_key(place);
 }
 
 impl Part<'_> {

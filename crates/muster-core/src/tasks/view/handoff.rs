@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Line, ReasoningRef, Requested, Rollup, StepsSummary, TargetView,
+    Line, ReasoningRef, Requested, Rollup, StepsSummary, StepsView, TargetView,
     brief::TaskBrief,
     gather, lines,
     radar::{Radar, RadarView},
@@ -44,9 +44,8 @@ pub struct HandoffView {
     pub radar: Radar,
     /// The report.
     pub handoff: Handoff,
-    /// Of a task: its steps in numbers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps: Option<StepsSummary>,
+    /// Its steps in numbers.
+    pub steps: StepsView,
     /// Of a plan: its tasks in numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollup: Option<Rollup>,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Line, ReasoningRef, Requested, Rollup, StepsSummary, TargetView, lines,
+    Line, PlanSteps, ReasoningRef, Requested, Rollup, StepsSummary, StepsView, TargetView, lines,
     rollup::{self, next_task},
 };
 use crate::{
@@ -40,9 +40,8 @@ pub struct RadarView {
     pub reasoning_ref: ReasoningRef,
     /// The screen itself.
     pub radar: Radar,
-    /// Of a task: its steps in numbers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps: Option<StepsSummary>,
+    /// Its steps in numbers.
+    pub steps: StepsView,
     /// Of a plan: its tasks in numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollup: Option<Rollup>,
@@ -77,13 +76,15 @@ impl RadarView {
                 let task = lookup::task(docs, id)?;
                 let steps = StepsSummary::of(task);
                 let radar = of_task(docs, task, &steps)?;
-                (TargetView::task(workspace, task), radar, Some(steps), None)
+                let steps = StepsView::Task(Box::new(steps));
+                (TargetView::task(workspace, task), radar, steps, None)
             }
             EntityId::Plan(id) => {
                 let plan = lookup::plan(docs, id)?;
                 let radar = of_plan(docs, plan)?;
                 let rollup = Rollup::of(docs, plan)?;
-                (TargetView::plan(workspace, plan), radar, None, Some(rollup))
+                let steps = StepsView::Plan(Box::new(PlanSteps::of(docs, plan)?));
+                (TargetView::plan(workspace, plan), radar, steps, Some(rollup))
             }
         };
         Ok(Self {

@@ -97,7 +97,7 @@ impl ResumeView {
         let (target, of_task, of_plan) = match query.id {
             EntityId::Task(id) => {
                 let target = TargetView::whole_task(workspace, lookup::task(docs, id)?);
-                (target, Some(TaskWhole::of(docs, id, query, radar.steps)?), None)
+                (target, Some(TaskWhole::of(docs, id, query)?), None)
             }
             EntityId::Plan(id) => {
                 let target = TargetView::whole_plan(workspace, lookup::plan(docs, id)?);
@@ -125,14 +125,13 @@ impl TaskWhole {
         docs: &Documents<Tasks>,
         id: TaskId,
         query: &ResumeQuery,
-        summary: Option<StepsSummary>,
     ) -> Result<Self, Refusal<Tasks>> {
         let task = lookup::task(docs, id)?;
         let (steps, steps_pagination) =
             page::steps(task.steps.iter(), &id.to_string(), &query.page)?;
         Ok(Self {
             steps: steps.into_iter().map(StepObject::of).collect(),
-            steps_summary: summary.unwrap_or_else(|| StepsSummary::of(task)),
+            steps_summary: StepsSummary::of(task),
             steps_pagination,
         })
     }

@@ -4,13 +4,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    ReasoningRef, Requested, Rollup, StepsSummary, TargetView,
+    ReasoningRef, Requested, Rollup, StepsView, TargetView,
     capsule::{self, Capsule, Surroundings},
     focus::FocusRestored,
     gather,
     graph::{self, GraphDiff},
+    graph_page::GraphRequest,
     handoff,
-    memory::{self, MemoryQuery, MemoryView, SeqRequest},
+    memory::{self, MemoryQuery, MemoryView},
     radar::{Radar, RadarView},
     signals::{self, SignalLimits, Signals},
     timeline::Timeline,
@@ -35,8 +36,7 @@ pub struct ResumeHead {
     pub target: TargetView,
     pub reasoning_ref: ReasoningRef,
     pub radar: Radar,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps: Option<StepsSummary>,
+    pub steps: StepsView,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollup: Option<Rollup>,
 }
@@ -134,7 +134,7 @@ pub struct SuperQuery<'a> {
     /// Pages of memory.
     pub memory: MemoryQuery,
     /// Page of the graph's difference, if asked for.
-    pub graph_diff: Option<SeqRequest>,
+    pub graph_diff: Option<GraphRequest>,
     /// Name of the toolset chosen at start.
     pub toolset: &'static str,
     /// Whether it lists a tool.

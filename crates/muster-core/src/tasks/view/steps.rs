@@ -1,11 +1,17 @@
-//! The steps of a task in numbers, and its first open step (TASKS-VIEW-2).
+//! The steps of a task or of all tasks of a plan in numbers, and the first open step
+//! (TASKS-VIEW-2).
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::rollup::next_task;
 use crate::{
+    Documents, Unloaded,
     tasks::{
-        entity::Task,
+        Tasks,
+        entity::{Plan, Task},
+        id::TaskId,
+        lookup,
         step::{Checkpoint, ProofMode, Step},
     },
     text,
@@ -13,6 +19,53 @@ use crate::{
 
 /// Characters of a block reason in the summary.
 const REASON_CHARS_MAX: usize = 120;
+
+/// Steps in numbers, as every view of a plan or task shows them.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum StepsView {
+    /// Of a task.
+    Task(Box<StepsSummary>),
+    /// Of a plan.
+    Plan(Box<PlanSteps>),
+}
+
+/// Counts over the steps of all tasks of a plan.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct PlanSteps {
+    /// All steps.
+    pub total: u64,
+    /// Steps not closed.
+    pub open: u64,
+    /// Steps closed.
+    pub completed: u64,
+    /// The step to work on: the first open one of the next task.
+    pub first_open: Option<PlanFirstOpen>,
+}
+
+/// The first open step of a plan's next task.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct PlanFirstOpen {
+    /// The task.
+    pub task: TaskId,
+    /// The step and its gate.
+    #[serde(flatten)]
+    pub step: FirstOpen,
+}
+
+impl PlanSteps {
+    /// The counts of a plan. They are kept with it; only the next task is read.
+    pub fn of(docs: &Documents<Tasks>, plan: &Plan) -> Result<Self, Unloaded<Tasks>> {
+        let next = next_task(docs, plan)?;
+        let task = next.map(|next| lookup::find_task(docs, next.id)).transpose()?.flatten();
+        let first_open = task.and_then(|task| {
+            let step = FirstOpen::of(task, task.steps.first_open()?);
+            Some(PlanFirstOpen { task: task.id, step })
+        });
+        let (total, completed) = (plan.sums.steps_total, plan.sums.steps_completed);
+        Ok(Self { total, open: total - completed, completed, first_open })
+    }
+}
 
 /// Counts over all steps of a task.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, JsonSchema)]

@@ -15,7 +15,10 @@ use std::{
 
 use muster_core::{
     budget::{self, Shedding},
-    tasks::view::shed::{self, CursorWriter, PageStarts},
+    tasks::view::{
+        graph_page::GraphCursor,
+        shed::{self, CursorWriter, PageStarts},
+    },
 };
 use muster_testkit::vectors::InProcess;
 use serde_json::{Map, Value, json};
@@ -185,7 +188,7 @@ fn shedding(surface: &InProcess, tool: &str, arguments: &Value, full: &Value) ->
                 notes: newest(full, "notes"),
                 trace: newest(full, "trace"),
                 cards: above("/memory/cards/0/last_seq"),
-                graph: above("/graph_diff/changes/0/seq"),
+                graph: GraphCursor::older_than(above("/graph_diff/changes/0/seq")),
             })
         }
         "tasks_context" => {

@@ -3,7 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{core, cut_texts, meta, radar, tail, thin, zero};
-use crate::budget::{self, Action, End, Page, Shedding, replace};
+use crate::{
+    budget::{self, Action, End, Page, Shedding, replace},
+    tasks::view::graph_page::GraphCursor,
+};
 
 /// Order of the handoff view.
 pub fn handoff() -> Shedding {
@@ -48,7 +51,7 @@ pub fn resume_pack() -> Shedding {
     Shedding { ordinary, minimal: rest.minimal, ledger: Some(mark_truncated) }
 }
 
-/// Positions just above the newest entry of each page: where an emptied page starts again.
+/// Positions just before the newest entry of each page: where an emptied page starts again.
 #[derive(Clone, Copy, Debug)]
 pub struct PageStarts {
     /// Of the notes.
@@ -58,15 +61,26 @@ pub struct PageStarts {
     /// Of the cards.
     pub cards: u64,
     /// Of the graph's difference.
-    pub graph: u64,
+    pub graph: GraphCursor,
 }
 
 /// Order of the super view and the snapshot: detail goes first, the capsule stays longest.
 pub fn resume_super(starts: PageStarts) -> Shedding {
-    let trace = || page("memory.trace.pagination", "seq", starts.trace);
-    let notes = || page("memory.notes.pagination", "seq", starts.notes);
-    let cards = || page("memory.cards_pagination", "last_seq", starts.cards);
-    let graph = || page("graph_diff.pagination", "seq", starts.graph);
+    let by = |at, key: &'static str, start: u64| {
+        let position = move |last: Option<&Value>| {
+            let position = last.and_then(|entry| entry.get(key)).and_then(Value::as_u64);
+            json!(position.unwrap_or(start))
+        };
+        page(at, position)
+    };
+    let trace = || by("memory.trace.pagination", "seq", starts.trace);
+    let notes = || by("memory.notes.pagination", "seq", starts.notes);
+    let cards = || by("memory.cards_pagination", "last_seq", starts.cards);
+    let graph = || {
+        page("graph_diff.pagination", move |last: Option<&Value>| {
+            json!(last.and_then(GraphCursor::after).unwrap_or(starts.graph))
+        })
+    };
     let mut ordinary = vec![
         Action::each_oldest("timeline.events", drop_payload),
         Action::cut("memory.trace.entries.*.content", 160),
@@ -77,7 +91,7 @@ pub fn resume_super(starts: PageStarts) -> Shedding {
     ordinary.extend([
         Action::cut("radar.why", 256),
         Action::pop("rollup.tasks", End::Last, 0),
-        Action::pop_together("graph_diff.changes", "seq", graph()),
+        Action::pop_with("graph_diff.changes", End::Last, 0, graph()),
         Action::pop_with("memory.trace.entries", End::Oldest, 0, trace()),
         Action::pop("timeline.events", End::Oldest, 0),
         Action::cut("memory.notes.entries.*.content", 256),
@@ -180,8 +194,8 @@ fn capsule_itself() -> Vec<Action> {
     ]
 }
 
-/// Keeps a page by position true while entries go: `key` names the position of an entry.
-fn page(at: &'static str, key: &'static str, start: u64) -> Page {
+/// Keeps a page true while entries go: `next` is the cursor that continues after the last one left.
+fn page(at: &'static str, next: impl Fn(Option<&Value>) -> Value + 'static) -> Page {
     Box::new(move |view, last, count| {
         let mut place = view;
         let mut saved = 0;
@@ -195,12 +209,8 @@ fn page(at: &'static str, key: &'static str, start: u64) -> Page {
                 saved += replace(summary, "partial", json!(true));
             }
         }
-        let position = last.and_then(|entry| entry.get(key)).and_then(Value::as_u64);
-        let fields = [
-            ("next_cursor", json!(position.unwrap_or(start))),
-            ("has_more", json!(true)),
-            ("count", json!(count)),
-        ];
+        let fields =
+            [("next_cursor", next(last)), ("has_more", json!(true)), ("count", json!(count))];
         saved + fields.into_iter().map(|(key, value)| replace(place, key, value)).sum::<isize>()
     })
 }

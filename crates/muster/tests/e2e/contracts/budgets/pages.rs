@@ -18,6 +18,7 @@ pub(super) fn newest(full: &Value, document: &str) -> u64 {
 pub(super) fn memory_pages(full: &Value) -> Pages<'static> {
     let full = full.clone();
     Box::new(move |view, list, left| {
+        let inside;
         let (page, oldest, start) = match list {
             "memory.notes.entries" | "memory.trace.entries" => {
                 let document = list.split('.').nth(1).unwrap();
@@ -33,8 +34,8 @@ pub(super) fn memory_pages(full: &Value) -> Pages<'static> {
             "graph_diff.changes" => {
                 let first = full["graph_diff"]["changes"][0]["seq"].as_u64().unwrap();
                 let oldest = view["graph_diff"]["changes"].as_array().unwrap().last();
-                let oldest = oldest.map(|change| &change["seq"]);
-                ("/graph_diff/pagination".to_owned(), oldest, first + 1)
+                inside = oldest.map(after_change);
+                ("/graph_diff/pagination".to_owned(), inside.as_ref(), first + 1)
             }
             _ => return,
         };
@@ -47,6 +48,22 @@ pub(super) fn memory_pages(full: &Value) -> Pages<'static> {
         page.insert("has_more".to_owned(), json!(true));
         page.insert("count".to_owned(), json!(left));
     })
+}
+
+/// The cursor that goes on after a change, inside the event that made it: nodes of steps come before
+/// their edges, by the number of the step.
+fn after_change(change: &Value) -> Value {
+    let is_edge = change.get("to").is_some();
+    let name = change.get("to").unwrap_or(&change["id"]).as_str().unwrap();
+    let rank = match name.split_once(':').unwrap() {
+        ("step", id) => {
+            let number = u64::from_str_radix(id.trim_start_matches("STEP-"), 16).unwrap();
+            2 * number + 1 + u64::from(is_edge)
+        }
+        ("card", id) if is_edge => 1 + id.trim_start_matches("CARD-").parse::<u64>().unwrap(),
+        _ => 0,
+    };
+    json!(format!("{}.{rank}", change["seq"]))
 }
 
 pub(super) fn delta_pages(arguments: &Value) -> Pages<'static> {

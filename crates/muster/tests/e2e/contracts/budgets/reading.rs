@@ -453,20 +453,13 @@ fn record(view: &mut Value, words: &[&str]) {
     }
 }
 
-/// Removes the last element, and with it those that changed at the same position: a cursor cannot
-/// point between them.
 fn pop(view: &mut Value, path: &str, keep: usize, paginate: Paginate<'_>) {
     let mut left = None;
     at(view, path, &mut |map, last| {
         if let Some(Value::Array(list)) = map.get_mut(last)
             && list.len() > keep
         {
-            let gone = list.pop().unwrap();
-            while path == "graph_diff.changes"
-                && list.last().is_some_and(|next| next["seq"] == gone["seq"])
-            {
-                list.pop();
-            }
+            list.pop();
             left = Some(list.len());
         }
     });
