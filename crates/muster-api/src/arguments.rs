@@ -1,11 +1,11 @@
 //! Checks arguments against the very schema that clients see (TASKS-ARG).
 //!
 //! Names come first, at every depth; then nulls are dropped from objects of fixed shape; then types
-//! and ranges are checked. Nothing is coerced. What is left for the typed request is the form of
-//! texts.
+//! and ranges are checked. Nothing is coerced, except that an integer may be written as `3.0`. What
+//! is left for the typed request is the form of texts.
 
 use muster_core::{is_deeper_than, text};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 
 use crate::{ApiError, ErrorCode, call::Failure};
 
@@ -160,7 +160,7 @@ fn find_unknown(
         let Some(Value::Object(property)) = properties.get(key) else {
             let names = properties.keys().map(String::as_str);
             let nearest = text::nearest(key, names).unwrap_or("none: it takes no arguments");
-            unknown.push(Unknown { argument: at, nearest: nearest.to_owned() });
+            unknown.push(Unknown { argument: text::echo(&at), nearest: nearest.to_owned() });
             continue;
         };
         find_unknown_inside(property, value, &at, unknown);
@@ -220,10 +220,27 @@ fn takes(schema: &Map<String, Value>, value: &Value) -> bool {
         | (Some("boolean"), Value::Bool(_))
         | (Some("array"), Value::Array(_))
         | (Some("object"), Value::Object(_)) => true,
-        (Some("integer"), Value::Number(number)) => number.is_i64() || number.is_u64(),
+        (Some("integer"), Value::Number(number)) => whole(number).is_some(),
         (Some("number"), Value::Number(_)) => true,
         (Some(_), _) => false,
     }
+}
+
+/// The largest integer up to which every integer is a floating-point number of its own.
+const EXACT_FLOAT_MAX: f64 = 9_007_199_254_740_991.0;
+
+/// A number as the integer that it is. JSON has one kind of number, so `3.0` is the integer 3 to
+/// those who write it.
+fn whole(number: &Number) -> Option<Number> {
+    if number.is_i64() || number.is_u64() {
+        return Some(number.clone());
+    }
+    let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "it is an integer within the bounds of i64"
+    )]
+    (float.abs() <= EXACT_FLOAT_MAX).then(|| Number::from(float as i64))
 }
 
 /// What a refusal calls the value at a path.
@@ -241,6 +258,12 @@ fn check_value(schema: &Map<String, Value>, value: &mut Value, path: &str) -> Re
     if let (Value::Object(object), Some(_)) = (&mut *value, fixed_properties(branch)) {
         // TASKS-ARG-1: before sizes are looked at, so that an object of nulls is an empty one.
         object.retain(|_, value| !value.is_null());
+    }
+    if let (Value::Number(number), Some("integer")) =
+        (&mut *value, branch.get("type").and_then(Value::as_str))
+        && let Some(integer) = whole(number)
+    {
+        *number = integer;
     }
     check_bounds(branch, value, path)?;
     match value {

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    ApiError, App, Envelope, ErrorCode, Json, Suggestion, Warning, WarningCode, suggest,
+    ApiError, App, Envelope, ErrorCode, Json, Suggestion, Warning, WarningCode, echo, suggest,
     tasks::Write,
 };
 
@@ -225,6 +225,7 @@ pub(crate) fn failed(app: &App, name: &str, failure: Failure) -> Envelope {
 /// (TASKS-RED-1).
 pub(crate) fn failure_envelope(name: &str, mut failure: Failure, at: Timestamp) -> Envelope {
     let error = &mut *failure.error;
+    echo::shorten(error);
     for text in [&mut error.message, &mut error.recovery] {
         if let Some(clean) = redact::text(text) {
             *text = clean;

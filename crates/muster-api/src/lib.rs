@@ -7,6 +7,7 @@ mod app;
 mod arguments;
 mod call;
 mod catalogue;
+mod echo;
 mod envelope;
 pub mod explain;
 mod fingerprint;
@@ -32,7 +33,7 @@ pub use fingerprint::fingerprint;
 pub use inspection::Inspection;
 pub use muster_core::Json;
 pub use muster_core::session::receipt::CallKey;
-pub use muster_core::{Timestamp, tasks::id::WorkspaceId};
+pub use muster_core::{Timestamp, tasks::id::WorkspaceId, text::echo};
 pub use muster_runtime::{
     Batch, Follower, News, Subscription, Update, doctor::Report as DoctorReport,
     transfer::TransferError,
@@ -43,5 +44,6 @@ pub use sessions::{
     ConnectionMessages, NodesPage, SessionCursor, SessionDesk, SessionFault, SessionPage,
     SessionsRequest, Stage, Told, TreeRequest,
 };
+pub use tasks::CALL_BYTES_MAX;
 pub use todos::Binding;
 pub use toolset::Toolset;

@@ -5,13 +5,16 @@ mod gate;
 mod memory;
 mod words;
 
-use muster_core::tasks::{
-    Rejection,
-    command::StepSelector,
-    id::{EntityId, EntityKind, WorkspaceId},
-    rejection::Candidates,
+use muster_core::{
+    tasks::{
+        Rejection,
+        command::StepSelector,
+        id::{EntityId, EntityKind, WorkspaceId},
+        rejection::Candidates,
+    },
+    text,
 };
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     ApiError, ErrorCode, Priority, Registry, Suggestion,
@@ -24,7 +27,7 @@ pub(crate) fn unknown_tool(registry: &Registry, name: &str) -> Failure {
     let nearest = registry.nearest(name);
     ApiError {
         code: ErrorCode::UnknownTool,
-        message: format!("there is no tool {name:?}"),
+        message: format!("there is no tool {:?}", text::echo(name)),
         recovery: format!("Call {nearest}, the nearest name, or list the tools."),
         details: Map::from_iter([("nearest".to_owned(), json!(nearest))]),
     }
@@ -84,7 +87,7 @@ pub(crate) fn explain(workspace: &WorkspaceId, rejection: Rejection) -> Failure 
 pub(crate) fn unknown_template(name: &str) -> Failure {
     let error = ApiError {
         code: ErrorCode::UnknownId,
-        message: format!("there is no template {name:?} of that kind"),
+        message: format!("there is no template {:?} of that kind", text::echo(name)),
         recovery: "List the templates with tasks_templates_list.".to_owned(),
         details: Map::from_iter([("template".to_owned(), json!(name))]),
     };
@@ -123,13 +126,20 @@ fn suggest_candidates(workspace: &WorkspaceId, candidates: &Candidates) -> Vec<S
         let params = json!({"workspace": workspace, key: id.to_string()});
         Suggestion::call("tasks_snapshot", "show this one", Priority::High, params)
     };
+    let start = |reason: &str, mut params: Value| {
+        params["task_title"] = json!("First task");
+        Suggestion::call("tasks_macro_start", reason, Priority::High, params)
+    };
     match candidates {
         Candidates::Tasks(tasks) => tasks.iter().map(|id| snapshot("task", id)).collect(),
         Candidates::Plan(id) => vec![snapshot("plan", id)],
+        Candidates::EmptyPlan(id) => {
+            let reason = format!("{id} has no task yet: start its first one");
+            vec![start(&reason, json!({"workspace": workspace, "plan": id}))]
+        }
         Candidates::Nothing => {
-            let params = json!({"workspace": workspace, "task_title": "First task"});
             let reason = "the workspace is empty: start a first task";
-            vec![Suggestion::call("tasks_macro_start", reason, Priority::High, params)]
+            vec![start(reason, json!({"workspace": workspace}))]
         }
     }
 }

@@ -46,6 +46,7 @@ mod undoable;
 mod verify;
 mod work;
 
+pub use evidence::CALL_BYTES_MAX;
 pub(crate) use work::Write;
 
 use crate::Row;

@@ -17,6 +17,7 @@ mod in_session;
 mod lifecycle;
 mod macros;
 mod model;
+mod probes;
 mod views;
 
 fn app() -> App {

@@ -15,6 +15,14 @@ pub fn cut(text: &str, max: usize) -> String {
     short
 }
 
+/// Characters of a caller's own value that a refusal repeats.
+pub const ECHO_CHARS_MAX: usize = 200;
+
+/// A caller's own value as a refusal repeats it.
+pub fn echo(value: &str) -> String {
+    cut(value, ECHO_CHARS_MAX)
+}
+
 /// The first characters of a text, at most so many.
 pub fn start(text: &str, max: usize) -> &str {
     text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])

@@ -1,9 +1,12 @@
 //! A step's gate that is open: what is missing, what to call, and a template to fill in.
 
-use muster_core::tasks::{
-    id::WorkspaceId,
-    rejection::{Gate, GateReport},
-    step::Checkpoint,
+use muster_core::{
+    tasks::{
+        id::WorkspaceId,
+        rejection::{Gate, GateReport},
+        step::Checkpoint,
+    },
+    text,
 };
 use serde_json::{Map, Value, json};
 
@@ -63,7 +66,7 @@ pub(super) fn words(gate: Gate, report: &GateReport) -> (ErrorCode, String, Stri
         }
         Gate::Blocked => {
             let reason = report.block_reason.as_deref().unwrap_or("no reason given");
-            let message = format!("{path} is blocked: {reason}");
+            let message = format!("{path} is blocked: {}", text::echo(reason));
             let recovery = "Resolve the reason, unblock the step, then close again.".to_owned();
             (ErrorCode::StepBlocked, message, recovery)
         }

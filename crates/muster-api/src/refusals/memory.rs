@@ -76,5 +76,5 @@ pub(super) fn explain(workspace: &WorkspaceId, rejection: Rejection) -> Failure 
             Suggestion::call("tasks_history", "see the operations", Priority::High, params);
         return Failure { error: Box::new(error), suggestions: vec![history] };
     }
-    arguments::invalid("card", Reason::Missing, "a title or a text")
+    arguments::invalid("card", Reason::BadFormat, "a title or a text")
 }

@@ -3,6 +3,7 @@
 use muster_core::{
     Draft, Refusal,
     tasks::{Tasks, id::WorkspaceId},
+    text,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -283,16 +284,23 @@ impl Voice {
 
 fn shape_fault(index: usize, tool: &str, failure: &Failure) -> Failure {
     let mut error = (*failure.error).clone();
-    error.code = ErrorCode::InvalidInput;
-    error.message = format!("operations[{index}] {tool}: {}", error.message);
-    error.into()
+    error.message = format!("operations[{index}] {}: {}", text::echo(tool), error.message);
+    if error.code == ErrorCode::InvalidInput {
+        return error.into();
+    }
+    let argument = format!("operations[{index}].tool");
+    let expected = format!("one of {}", ALLOWED_ATOMIC.join(", "));
+    let mut fault =
+        invalid_with(&argument, Reason::BadFormat, &expected, error.message, error.recovery);
+    fault.error.details.extend(error.details);
+    fault
 }
 
 fn batch_failed(index: usize, tool: &str, failure: Failure) -> Failure {
     let Failure { error, suggestions } = failure;
     let failed = ApiError {
         code: ErrorCode::BatchFailed,
-        message: format!("operation {index} ({tool}) failed: {}", error.message),
+        message: format!("operation {index} ({}) failed: {}", text::echo(tool), error.message),
         recovery: format!("Fix that operation; nothing was applied. {}", error.recovery),
         details: Map::from_iter([
             ("index".to_owned(), json!(index)),

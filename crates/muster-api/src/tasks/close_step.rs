@@ -57,7 +57,7 @@ impl Operation for TasksCloseStep {
         let checkpoints = self.checkpoints;
         if !checkpoints.names_the_gate() {
             let expected = "\"gate\", \"all\" or an object that names criteria or tests";
-            return Err(invalid("checkpoints", Reason::Missing, expected));
+            return Err(invalid("checkpoints", Reason::BadFormat, expected));
         }
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {

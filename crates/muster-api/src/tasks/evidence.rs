@@ -35,6 +35,22 @@ use crate::{
 const ITEMS_MAX: usize = 20;
 /// Bytes of one item as compact JSON.
 const ITEM_BYTES_MAX: usize = 256_000;
+/// Checks and attachments of one capture, each up to so many.
+const LINES_MAX: usize = 100;
+/// Characters of one check or attachment.
+const LINE_CHARS_MAX: usize = 8_192;
+
+/// Bytes of the largest call that a surface has to take.
+///
+/// That is a capture with everything it may hold (TASKS-CAP-1), from a client that writes each
+/// character outside of ASCII as an escape: an item then takes three times its bytes, and a line
+/// twelve bytes for a character.
+pub const CALL_BYTES_MAX: usize = 40 * 1024 * 1024;
+const _: () = assert!(
+    3 * ITEMS_MAX * ITEM_BYTES_MAX + 2 * LINES_MAX * LINE_CHARS_MAX * 12 < CALL_BYTES_MAX,
+    "a legal capture has to fit"
+);
+
 /// Records of an answer when no limit is given.
 const RECORDS_DEFAULT: u32 = 20;
 
@@ -77,10 +93,10 @@ pub(crate) struct EvidenceInput {
     /// Same as items.
     artifacts: Option<Vec<Map<String, Value>>>,
     /// Check lines, at most 100; receipts start with CMD: or LINK:.
-    #[schemars(length(max = 100), inner(length(max = 8192)))]
+    #[schemars(length(max = LINES_MAX), inner(length(max = LINE_CHARS_MAX)))]
     checks: Option<Vec<String>>,
     /// Links or file names, at most 100.
-    #[schemars(length(max = 100), inner(length(max = 8192)))]
+    #[schemars(length(max = LINES_MAX), inner(length(max = LINE_CHARS_MAX)))]
     attachments: Option<Vec<String>>,
     /// Checkpoint it proves, or a list of them.
     checkpoint: Option<Links>,

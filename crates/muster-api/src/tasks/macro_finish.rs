@@ -23,8 +23,8 @@ use super::{
     complete::{StatusChanged, set_status, warn_unchanged},
     groups::{Guarded, Repeatable, TaskOrPlan},
     respond::public,
-    setup::{Bootstrapped, Parent, ParentChoice, Seed, Setup, gate_ready},
-    steps::StepInput,
+    setup::{Bootstrapped, Parent, ParentChoice, Seed, Setup},
+    steps::{StepInput, gate_ready},
     work::{guarded_target, record_operations, step_changed, weak_proof},
 };
 use crate::{

@@ -22,7 +22,7 @@ use super::{
     create::add_steps,
     groups::{TargetName, agree, plan_kind},
     respond::{StepName, public},
-    steps::{ProofModeChanges, StepInput},
+    steps::{ProofModeChanges, StepInput, gate_ready},
     think::{self, Pipeline, PipelineView, ThinkInput},
 };
 use crate::{
@@ -261,21 +261,6 @@ pub(crate) fn create_plan(
         draft.apply(&Command::SetChecklist(set))?;
     }
     Ok(plan)
-}
-
-/// TASKS-BOOT-1: every step has a criterion and a test.
-pub(crate) fn gate_ready(steps: &[StepInput]) -> Result<(), Failure> {
-    for (at, step) in steps.iter().enumerate() {
-        if step.success_criteria.0.is_empty() {
-            let argument = format!("steps[{at}].success_criteria");
-            return Err(invalid(&argument, Reason::Missing, "at least one criterion"));
-        }
-        if step.tests.as_ref().is_none_or(|tests| tests.0.is_empty()) {
-            let argument = format!("steps[{at}].tests");
-            return Err(invalid(&argument, Reason::Missing, "at least one test"));
-        }
-    }
-    Ok(())
 }
 
 /// A plan in a result of creation.

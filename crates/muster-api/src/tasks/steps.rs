@@ -12,6 +12,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
 
+use crate::{
+    arguments::{Reason, invalid},
+    call::Failure,
+};
+
 /// A step to add.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -63,6 +68,25 @@ impl StepInput {
             |lines: &Option<Lines>| lines.as_ref().is_some_and(|lines| !lines.0.is_empty());
         filled(&self.tests) || filled(&self.blockers) || self.proof_modes.is_some()
     }
+}
+
+/// TASKS-BOOT-1: every step has a criterion and a test.
+pub(crate) fn gate_ready(steps: &[StepInput]) -> Result<(), Failure> {
+    for (at, step) in steps.iter().enumerate() {
+        let lists = [
+            ("success_criteria", Some(&step.success_criteria), "at least one criterion"),
+            ("tests", step.tests.as_ref(), "at least one test"),
+        ];
+        for (list, given, expected) in lists {
+            let reason = match given {
+                None => Reason::Missing,
+                Some(lines) if lines.0.is_empty() => Reason::OutOfRange,
+                Some(_) => continue,
+            };
+            return Err(invalid(&format!("steps[{at}].{list}"), reason, expected));
+        }
+    }
+    Ok(())
 }
 
 /// Proof modes to change; absent ones stay.

@@ -95,7 +95,7 @@ impl Operation for ThinkCard {
     fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         if !self.card.is_usable() {
-            return Err(invalid("card", Reason::Missing, "a title or a text"));
+            return Err(invalid("card", Reason::BadFormat, "a title or a text"));
         }
         let card = self.card.checked("card")?;
         let supports = self.supports.unwrap_or_default();

@@ -2,12 +2,15 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use muster_core::session::{Rejection, SessionId};
+use muster_core::{
+    session::{Rejection, SessionId},
+    text,
+};
 use serde_json::{Map, json};
 
 use crate::{
     ApiError, ErrorCode, SessionFault,
-    arguments::{Reason, invalid},
+    arguments::{Reason, invalid, invalid_with},
     call::Failure,
 };
 
@@ -86,14 +89,15 @@ impl Bound {
 }
 
 fn unknown(named: &str) -> Failure {
-    let message = format!("there is no session {named:?}");
+    let message = format!("there is no session {:?}", text::echo(named));
     let recovery = "Use an id that GET /sessions or `muster sessions` shows.".to_owned();
     let details = Map::from_iter([("id".to_owned(), json!(named))]);
     ApiError { code: ErrorCode::UnknownId, message, recovery, details }.into()
 }
 
 fn mismatch(named: &str, bound: Option<&SessionId>) -> Failure {
-    let message = format!("this connection stands for another session than {named:?}");
+    let message =
+        format!("this connection stands for another session than {:?}", text::echo(named));
     let recovery = "Leave session_id away: the connection has a session of its own.".to_owned();
     let details = Map::from_iter([
         ("session_id".to_owned(), json!(named)),
@@ -118,7 +122,8 @@ pub(super) fn refused(fault: SessionFault, id: &SessionId) -> Failure {
         return ApiError { code: ErrorCode::SessionEnded, message, recovery, details }.into();
     }
     if let Rejection::KeyTaken { key } = rejection {
-        let message = format!("the idempotency key {key:?} was used for another list");
+        let message =
+            format!("the idempotency key {:?} was used for another list", text::echo(&key));
         let recovery = "Use a fresh key for a new call.".to_owned();
         let details = Map::from_iter([("idempotency_key".to_owned(), json!(key))]);
         return ApiError { code: ErrorCode::IdempotencyConflict, message, recovery, details }
@@ -126,5 +131,5 @@ pub(super) fn refused(fault: SessionFault, id: &SessionId) -> Failure {
     }
     let message = format!("the session does not take the list: {rejection:?}");
     let recovery = "Shorten the list or its lines and call again.".to_owned();
-    ApiError { code: ErrorCode::InvalidInput, message, recovery, details: Map::new() }.into()
+    invalid_with("items", Reason::OutOfRange, "a shorter list", message, recovery)
 }

@@ -8,7 +8,6 @@ use serde::{
     de::{self, Visitor},
 };
 
-use super::limits::ECHO_CHARS_MAX;
 use crate::text;
 
 /// Text that is not an id of the expected form.
@@ -81,7 +80,7 @@ impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for TextForm<T> {
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
         text.parse().map_err(|error| {
-            let got = text::cut(text, ECHO_CHARS_MAX);
+            let got = text::echo(text);
             E::custom(format!("{error}, got {got:?}"))
         })
     }

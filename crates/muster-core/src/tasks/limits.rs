@@ -22,5 +22,3 @@ pub const STEPS_PER_CALL_MAX: usize = 200;
 pub const KEY_CHARS_MAX: usize = 200;
 /// Largest `limit` argument.
 pub const LIMIT_MAX: u32 = 1_000;
-/// Characters of a refused text that the refusal repeats.
-pub const ECHO_CHARS_MAX: usize = 100;

@@ -281,7 +281,7 @@ pub fn card(docs: &Docs, entity: EntityId, id: CardId) -> Found<&Card> {
 }
 
 /// What a call without a usable target could mean: open tasks, ACTIVE first; else the newest task;
-/// else a plan.
+/// else a plan. Inside a plan nothing outside of it is meant.
 fn candidates(docs: &Docs, within: Option<PlanId>) -> Lookup<Candidates> {
     let tasks = |statuses: Vec<&'static str>, order, limit| ListQuery {
         parent: within.map(|id| id.to_string()),
@@ -308,6 +308,9 @@ fn candidates(docs: &Docs, within: Option<PlanId>) -> Lookup<Candidates> {
     }
     if !open.is_empty() {
         return Ok(Candidates::Tasks(open));
+    }
+    if let Some(plan) = within {
+        return Ok(Candidates::EmptyPlan(plan));
     }
     let plans = docs.list(&ListQuery { limit: Some(1), ..ListQuery::of("plan") })?;
     let first = plans.into_iter().find_map(Document::as_plan);

@@ -270,6 +270,8 @@ pub enum Candidates {
     Tasks(Vec<TaskId>),
     /// There are only plans; this is the first.
     Plan(PlanId),
+    /// The target is this plan, which has no task yet.
+    EmptyPlan(PlanId),
     /// There is nothing yet.
     Nothing,
 }

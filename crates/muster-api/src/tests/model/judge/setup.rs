@@ -160,10 +160,13 @@ impl Judge<'_> {
 
     /// TASKS-BOOT-1.
     fn gate_ready(steps: &[Value]) -> Result<(), No> {
-        let lacks =
-            |step: &Value, list: &str| step.get(list).is_none_or(|given| lines(given).is_empty());
-        if steps.iter().any(|step| lacks(step, "success_criteria") || lacks(step, "tests")) {
-            return malformed("missing");
+        let lists = |step| ["success_criteria", "tests"].map(|list| Value::get(step, list));
+        for given in steps.iter().flat_map(lists) {
+            match given {
+                None => return malformed("missing"),
+                Some(given) if lines(given).is_empty() => return malformed("out_of_range"),
+                Some(_) => {}
+            }
         }
         Ok(())
     }
@@ -295,7 +298,7 @@ impl Judge<'_> {
     pub(super) fn think_card(&mut self) -> Result<(), No> {
         let card = self.get("card").cloned().unwrap_or_default();
         if !speaks(&card) && card.get("id").is_none() {
-            return malformed("missing");
+            return malformed("bad_format");
         }
         let id = self.task_or_plan()?;
         for supported in self.get("supports").and_then(Value::as_array).into_iter().flatten() {
