@@ -1,7 +1,7 @@
 //! Which language a path speaks: how its errors look and how much a request may carry.
 
 use axum::http::StatusCode;
-use muster_api::runs::RunCode;
+use muster_api::{CALL_BYTES_MAX, runs::RunCode};
 use serde_json::{Value, json};
 
 use crate::{
@@ -33,24 +33,13 @@ const OPERATIONS: [&str; 3] = ["/api/about", "/api/ops", "/api/session"];
 impl Dialect {
     /// The language of a path, whether or not something lives there.
     pub(crate) fn of(path: &str) -> Self {
-        let starts = |word: &str| {
-            path.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
+        let starts = |word: &str| starts(path, word);
         if BRIDGE.iter().any(|word| starts(word)) {
             Self::Bridge
         } else if starts("/ws") || starts("/api") && !OPERATIONS.iter().any(|word| starts(word)) {
             Self::Runs
         } else {
             Self::Operations
-        }
-    }
-
-    /// Largest request body in bytes.
-    pub(crate) fn body_bytes_max(self) -> usize {
-        match self {
-            Self::Operations => BODY_BYTES_MAX,
-            Self::Bridge => SESSION_BODY_BYTES_MAX,
-            Self::Runs => RUN_BODY_BYTES_MAX,
         }
     }
 
@@ -61,6 +50,25 @@ impl Dialect {
             Self::Bridge => SESSION_JSON_DEPTH_MAX,
             Self::Runs => JSON_DEPTH_MAX,
         }
+    }
+}
+
+fn starts(path: &str, word: &str) -> bool {
+    path.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a path speaks JSON-RPC.
+pub(crate) fn is_mcp(path: &str) -> bool {
+    starts(path, "/mcp")
+}
+
+/// Largest request body of a path in bytes. Calls of operations may carry evidence.
+pub(crate) fn body_bytes_max(path: &str) -> usize {
+    match Dialect::of(path) {
+        Dialect::Operations if is_mcp(path) || starts(path, "/api/ops") => CALL_BYTES_MAX,
+        Dialect::Operations => BODY_BYTES_MAX,
+        Dialect::Bridge => SESSION_BODY_BYTES_MAX,
+        Dialect::Runs => RUN_BODY_BYTES_MAX,
     }
 }
 

@@ -21,9 +21,10 @@ use axum::{
 };
 
 use muster_api::runs::Bearer;
+use muster_mcp::RequestIdScanner;
 
 use crate::{
-    dialect::Dialect,
+    dialect::{Dialect, body_bytes_max, is_mcp},
     limits::STRANGER_BODY_BYTES_MAX,
     refusal::{Kind, Refusal},
     session::{self, Codes},
@@ -73,9 +74,9 @@ pub(crate) enum Access {
 impl Access {
     /// Largest body that is read for this caller, in bytes. Nobody but callers who are known may
     /// take up memory; a stranger gets just enough to sign in.
-    fn body_bytes_max(self, dialect: Dialect) -> usize {
+    fn body_bytes_max(self, path: &str) -> usize {
         match self {
-            Self::Token | Self::Browser | Self::Node(_) | Self::Anybody => dialect.body_bytes_max(),
+            Self::Token | Self::Browser | Self::Node(_) | Self::Anybody => body_bytes_max(path),
             Self::Stranger => STRANGER_BODY_BYTES_MAX,
         }
     }
@@ -147,16 +148,19 @@ pub(crate) async fn guard(
 async fn admit_whole(gate: &Gate, request: Request) -> Result<Request, Refusal> {
     let (mut head, mut body) = request.into_parts();
     let declared = body.size_hint().lower();
-    let dialect = Dialect::of(head.uri.path());
+    let path = head.uri.path();
+    let dialect = Dialect::of(path);
+    let mut scanner = is_mcp(path).then(RequestIdScanner::default);
     let verdict = gate.admit(&head, SystemTime::now()).and_then(|access| {
         body::check_content_type(&head, !body.is_end_stream())?;
-        let bytes_max = access.body_bytes_max(dialect);
+        let bytes_max = access.body_bytes_max(path);
         let fits = declared <= bytes_max as u64;
         fits.then_some((access, bytes_max)).ok_or_else(|| body::too_large(bytes_max))
     });
     let read = match verdict {
         Ok((access, bytes_max)) => {
-            let read = body::read(&mut body, bytes_max, dialect.json_depth_max()).await;
+            let limits = body::BodyLimits { bytes: bytes_max, depth: dialect.json_depth_max() };
+            let read = body::read(&mut body, limits, scanner.as_mut()).await;
             read.map(|bytes| (access, bytes))
         }
         Err(refusal) => Err(refusal),
@@ -170,8 +174,11 @@ async fn admit_whole(gate: &Gate, request: Request) -> Result<Request, Refusal> 
             Ok(Request::from_parts(head, Body::from(bytes)))
         }
         Err(refusal) => {
-            body::discard(&mut body).await;
-            Err(refusal)
+            body::discard(&mut body, scanner.as_mut()).await;
+            Err(match scanner {
+                Some(scanner) => refusal.to_request(scanner.sender()),
+                None => refusal,
+            })
         }
     }
 }

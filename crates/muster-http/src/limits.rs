@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Largest request body in bytes.
+/// Largest request body in bytes, where nothing else is said.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Deepest nesting of arrays and objects in a JSON body; that of an operation is its arguments.
 pub const JSON_DEPTH_MAX: usize = muster_api::ARGUMENTS_DEPTH_MAX;
@@ -47,7 +47,7 @@ pub const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(15);
 /// Seconds after which a client may try again when the store is busy.
 pub const RETRY_AFTER_SECONDS: u32 = 1;
 /// How much of a refused request's body is read and dropped, so that the answer reaches its sender.
-pub const DISCARD_BYTES_MAX: usize = 16 * 1024 * 1024;
+pub const DISCARD_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// How long a refused request's body is waited for.
 pub const DISCARD_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a printed page link can be used, once.

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     limits::RETRY_AFTER_SECONDS,
     openapi,
-    refusal::{Kind, Refusal, json_response},
+    refusal::{Refusal, json_response},
     site::Site,
 };
 
@@ -27,7 +27,7 @@ pub(crate) async fn call(
     let Ok(Path(name)) = name else {
         let recovery = "GET /api/ops lists the operations";
         let message = "the operation's name is not readable text";
-        return Refusal::new(Kind::InvalidInput, message, recovery).into_response();
+        return Refusal::invalid("bad_format", message, recovery).into_response();
     };
     let path = format!("/api/ops/{name}");
     let arguments = match parse_arguments(&body) {
@@ -64,9 +64,9 @@ fn describe(row: &Row) -> Value {
 
 /// TASKS-ARG-1: no body and null mean no arguments.
 fn parse_arguments(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
-    let invalid = |message: String| {
+    let invalid = |reason: &'static str, message: String| {
         let recovery = "send one JSON object, for example {\"workspace\":\"my-project\"}";
-        Refusal::new(Kind::InvalidInput, message, recovery)
+        Refusal::invalid(reason, message, recovery)
     };
     if body.trim_ascii().is_empty() {
         return Ok(Map::new());
@@ -75,9 +75,9 @@ fn parse_arguments(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
         Ok(Value::Object(arguments)) => Ok(arguments),
         Ok(Value::Null) => Ok(Map::new()),
         Ok(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
-            Err(invalid("the body is JSON, but no object".to_owned()))
+            Err(invalid("wrong_type", "the body is JSON, but not an object".to_owned()))
         }
-        Err(error) => Err(invalid(format!("the body is not JSON: {error}"))),
+        Err(error) => Err(invalid("bad_format", format!("the body is not JSON: {error}"))),
     }
 }
 

@@ -12,9 +12,13 @@ use axum::{
 };
 use muster_api::runs::RunFault;
 use muster_core::Timestamp;
+use muster_mcp::RequestSender;
 use serde_json::{Value, json};
 
 use crate::dialect::{self, Dialect};
+
+/// What JSON-RPC calls a request that is not one.
+const INVALID_REQUEST: i32 = -32600;
 
 /// Why a request was not carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +26,12 @@ pub(crate) struct Refusal {
     kind: Kind,
     message: String,
     recovery: String,
+    /// Why the input is refused, in the words of an operation's refusal (TASKS-ERR-2).
+    reason: Option<&'static str>,
     intent: String,
     dialect: Dialect,
+    /// The JSON-RPC request that it answers, if that could be told.
+    request_id: Option<Value>,
 }
 
 /// The closed list of HTTP-level errors.
@@ -102,7 +110,24 @@ impl Refusal {
     /// A refusal of that kind, saying what is wrong and what to do about it.
     pub(crate) fn new(kind: Kind, message: impl Into<String>, recovery: impl Into<String>) -> Self {
         let (message, recovery, intent) = (message.into(), recovery.into(), "http".to_owned());
-        Self { kind, message, recovery, intent, dialect: Dialect::Operations }
+        Self {
+            kind,
+            message,
+            recovery,
+            reason: None,
+            intent,
+            dialect: Dialect::Operations,
+            request_id: None,
+        }
+    }
+
+    /// A refusal of what was sent, for one of the reasons that operations have.
+    pub(crate) fn invalid(
+        reason: &'static str,
+        message: impl Into<String>,
+        recovery: impl Into<String>,
+    ) -> Self {
+        Self { reason: Some(reason), ..Self::new(Kind::InvalidInput, message, recovery) }
     }
 
     /// The same refusal as the answer to a request for `path`.
@@ -116,6 +141,15 @@ impl Refusal {
         self
     }
 
+    /// The same refusal as the answer to a JSON-RPC request whose body was too large to be read: its
+    /// sender waits for an answer with that id.
+    pub(crate) fn to_request(mut self, sender: RequestSender) -> Self {
+        if let (Kind::BodyTooLarge, RequestSender::Request(id)) = (self.kind, sender) {
+            self.request_id = Some(id);
+        }
+        self
+    }
+
     /// Which error it is.
     pub(crate) fn kind(&self) -> Kind {
         self.kind
@@ -125,6 +159,11 @@ impl Refusal {
 impl Refusal {
     /// Its status and body in the words of its path.
     fn written(&self) -> (StatusCode, String) {
+        if let Some(id) = &self.request_id {
+            let error = json!({"code": INVALID_REQUEST, "message": self.message});
+            let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
+            return (self.kind.status(), answer.to_string());
+        }
         match self.dialect {
             Dialect::Operations => (self.kind.status(), self.as_envelope().to_string()),
             Dialect::Bridge => {
@@ -143,6 +182,7 @@ impl Refusal {
     }
 
     fn as_envelope(&self) -> Value {
+        let details = self.reason.map_or(json!({}), |reason| json!({"reason": reason}));
         json!({
             "success": false,
             "intent": self.intent,
@@ -154,7 +194,7 @@ impl Refusal {
                 "code": self.kind.code(),
                 "message": self.message,
                 "recovery": self.recovery,
-                "details": {},
+                "details": details,
             },
             "timestamp": now().rfc3339(),
         })

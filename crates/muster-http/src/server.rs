@@ -17,7 +17,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use muster_api::App;
+use muster_api::{App, CALL_BYTES_MAX};
 use muster_mcp::{AppBackend, HttpEndpoint, HttpOptions};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -30,8 +30,8 @@ use crate::{
     connect::Installation,
     guard::{AllowedHost, Gate, Hosts, NodeLookup},
     limits::{
-        BODY_BYTES_MAX, CALLS_MAX, CONNECTIONS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX,
-        HEADER_TIMEOUT, SOCKETS_MAX, WRITES_MAX,
+        CALLS_MAX, CONNECTIONS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX, HEADER_TIMEOUT, SOCKETS_MAX,
+        WRITES_MAX,
     },
     session::Codes,
     site::{Site, router},
@@ -146,7 +146,7 @@ impl Server {
             HttpOptions {
                 allowed_hosts: gate.hosts.names().to_vec(),
                 allowed_origins: gate.hosts.origins().to_vec(),
-                request_bytes_max: BODY_BYTES_MAX,
+                request_bytes_max: CALL_BYTES_MAX,
             },
         );
         let started_at = app.now();

@@ -44,7 +44,7 @@ pub(crate) async fn sign_in(State(site): State<Arc<Site>>, body: Bytes) -> Respo
 fn sign_browser_in(site: &Site, body: &[u8]) -> Result<HeaderValue, Refusal> {
     let invalid = |_| {
         let recovery = "send {\"code\":\"…\"} from a printed link, or {\"token\":\"…\"}";
-        Refusal::new(Kind::InvalidInput, "the body is no sign-in", recovery)
+        Refusal::invalid("wrong_type", "the body is not a sign-in", recovery)
     };
     let presented: SignIn = serde_json::from_slice(body).map_err(invalid)?;
     let gate = &site.gate;

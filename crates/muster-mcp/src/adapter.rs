@@ -6,8 +6,9 @@
 
 #![expect(deprecated, reason = "revisions before 2026-07-28 have log levels and subscriptions")]
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
+use muster_api::echo;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -29,6 +30,17 @@ use crate::{
     lane::Turn,
     toolset_choice,
 };
+
+/// The revisions that are served.
+///
+/// 2025-03-26 is not among them: it obliges a server to take JSON-RPC batches, which the revisions
+/// before and after it do not have and which the SDK does not read.
+const VERSIONS: [ProtocolVersion; 4] = [
+    ProtocolVersion::V_2024_11_05,
+    ProtocolVersion::V_2025_06_18,
+    ProtocolVersion::V_2025_11_25,
+    ProtocolVersion::V_2026_07_28,
+];
 
 /// Methods that the revision 2026-07-28 removed.
 const RETIRED_METHODS: [&str; 5] =
@@ -61,6 +73,7 @@ impl Adapter {
     /// TASKS-MCP-3.
     fn unknown_tool(&self, name: &str) -> ErrorData {
         let nearest = self.backend.nearest_tool(name);
+        let name = echo(name);
         let message = format!("unknown tool {name:?}; the nearest one is {nearest:?}");
         ErrorData::invalid_params(
             message,
@@ -79,11 +92,19 @@ impl ServerHandler for Adapter {
         self.backend.describe().with_protocol_version(ProtocolVersion::V_2025_11_25)
     }
 
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(&VERSIONS)
+    }
+
     async fn initialize(
         &self,
         mut request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
+        if request.protocol_version == ProtocolVersion::V_2025_03_26 {
+            // Its clients know the revision before it, and may know none after it.
+            request.protocol_version = ProtocolVersion::V_2024_11_05;
+        }
         let answer = self.negotiate_initialize(&request)?;
         request.protocol_version = answer.protocol_version.clone();
         context.peer.set_peer_info(request);
@@ -230,7 +251,7 @@ impl ServerHandler for Adapter {
             let message = format!("the parameters of {method} do not have the shape it needs");
             return Err(ErrorData::invalid_params(message, None));
         }
-        let message = format!("unknown method {method:?}");
+        let message = format!("unknown method {:?}", echo(method));
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
     }
 }

@@ -11,11 +11,12 @@ use std::{
     task::{Context, Poll},
 };
 
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
+use http_body_util::BodyExt as _;
 use rmcp::{
     ErrorData,
-    model::JsonRpcError,
+    model::{JsonRpcError, RequestId},
     transport::{
         StreamableHttpServerConfig, StreamableHttpService,
         streamable_http_server::session::local::LocalSessionManager,
@@ -29,6 +30,7 @@ use crate::{
     backend::Backend,
     http_sessions::HttpSessions,
     message,
+    request_id::{RequestIdScanner, RequestSender},
     toolset_choice::{self, RequestedToolset},
 };
 
@@ -115,15 +117,15 @@ impl HttpEndpoint {
     async fn check(&self, request: Request<Body>) -> Result<Request<Body>, Refusal> {
         let (mut parts, body) = request.into_parts();
         if let Err(error) = toolset_choice::in_url(&parts.uri) {
-            return Err(Refusal(StatusCode::BAD_REQUEST, error));
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, error));
         }
         if parts.method != Method::POST || !is_json(&parts.headers) {
             return Ok(Request::from_parts(parts, body));
         }
-        let body = to_bytes(body, self.request_bytes_max).await.map_err(|_| self.too_large())?;
+        let body = self.read(body).await?;
         let message = message::parse(&body)
             .map(Value::Object)
-            .map_err(|error| Refusal(StatusCode::BAD_REQUEST, error))?;
+            .map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, error))?;
         if message.get("method").and_then(Value::as_str) == Some("initialize") {
             self.sessions.make_room().await;
         }
@@ -134,9 +136,36 @@ impl HttpEndpoint {
         Ok(Request::from_parts(parts, Body::from(body)))
     }
 
-    fn too_large(&self) -> Refusal {
-        let message = format!("a request body may have {} bytes at most", self.request_bytes_max);
-        Refusal(StatusCode::PAYLOAD_TOO_LARGE, ErrorData::invalid_request(message, None))
+    /// The whole body. One that is too large is looked through for its id.
+    async fn read(&self, mut body: Body) -> Result<Bytes, Refusal> {
+        let mut whole = Vec::new();
+        let mut oversized: Option<RequestIdScanner> = None;
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| {
+                let reason = format!("the body broke off: {error}");
+                Refusal::new(StatusCode::BAD_REQUEST, ErrorData::invalid_request(reason, None))
+            })?;
+            let Ok(chunk) = frame.into_data() else { continue };
+            whole.extend_from_slice(&chunk);
+            if oversized.is_some() || whole.len() > self.request_bytes_max {
+                oversized.get_or_insert_default().push(&whole);
+                whole.clear();
+            }
+        }
+        match oversized {
+            Some(scanner) => Err(self.too_large(scanner.sender())),
+            None => Ok(whole.into()),
+        }
+    }
+
+    fn too_large(&self, sender: RequestSender) -> Refusal {
+        let reason = format!("a request body may have {} bytes at most", self.request_bytes_max);
+        let id = match sender {
+            RequestSender::Request(id) => message::request_id(&id),
+            RequestSender::Nobody | RequestSender::Unknown => None,
+        };
+        let error = ErrorData::invalid_request(reason, None);
+        Refusal { status: StatusCode::PAYLOAD_TOO_LARGE, id, error }
     }
 }
 
@@ -155,13 +184,22 @@ impl Service<Request<Body>> for HttpEndpoint {
     }
 }
 
-struct Refusal(StatusCode, ErrorData);
+struct Refusal {
+    status: StatusCode,
+    /// Id of the request, where it is known.
+    id: Option<RequestId>,
+    error: ErrorData,
+}
 
 impl Refusal {
+    fn new(status: StatusCode, error: ErrorData) -> Self {
+        Self { status, id: None, error }
+    }
+
     fn into_response(self) -> Response<Body> {
-        let body = serde_json::to_vec(&JsonRpcError::new(None, self.1)).unwrap_or_default();
+        let body = serde_json::to_vec(&JsonRpcError::new(self.id, self.error)).unwrap_or_default();
         let mut response = Response::new(Body::from(body));
-        *response.status_mut() = self.0;
+        *response.status_mut() = self.status;
         response.headers_mut().insert(header::CONTENT_TYPE, JSON);
         response
     }
@@ -198,7 +236,7 @@ async fn tidy(response: Response<Body>) -> Response<Body> {
     } else {
         ErrorData::invalid_request(text, None)
     };
-    let refusal = Refusal(status, error).into_response();
+    let refusal = Refusal::new(status, error).into_response();
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.headers.insert(header::CONTENT_TYPE, JSON);
     Response::from_parts(parts, refusal.into_body())

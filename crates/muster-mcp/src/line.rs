@@ -6,6 +6,7 @@
 
 use std::{io, sync::Arc, time::Duration};
 
+use muster_api::CALL_BYTES_MAX;
 use rmcp::{
     ErrorData, RoleServer,
     model::{
@@ -24,12 +25,13 @@ use tokio::{
 use crate::{
     backend::Backend,
     lane::{Lane, Share},
-    message::{Decoded, decode},
+    message::{self, Decoded, decode},
     outbox::Outbox,
+    request_id::{RequestIdScanner, RequestSender},
 };
 
 /// Longest line that is read; a longer one is refused and skipped.
-pub(crate) const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
+pub(crate) const LINE_BYTES_MAX: usize = CALL_BYTES_MAX;
 
 /// Requests of one connection that may be unanswered at once; reading pauses above it.
 const REQUESTS_IN_FLIGHT_MAX: usize = 256;
@@ -90,6 +92,17 @@ impl LineTransport {
         if let Err(error) = self.outbox.push(JsonRpcMessage::error(error, id)) {
             tracing::info!(%error, "a refusal was not delivered");
         }
+    }
+
+    /// Refuses a line that was too long to be read.
+    fn refuse_long(&self, sender: RequestSender) {
+        let id = match sender {
+            RequestSender::Request(id) => message::request_id(&id),
+            RequestSender::Unknown => None,
+            RequestSender::Nobody => return,
+        };
+        let reason = format!("a message may have {LINE_BYTES_MAX} bytes at most");
+        self.refuse(id, ErrorData::invalid_request(reason, None));
     }
 
     /// Gives a request its place among the others, in the order of the lines.
@@ -160,10 +173,7 @@ impl LineTransport {
                     Decoded::Refused(id, error) => self.refuse(id, error),
                     Decoded::Ignored => {}
                 },
-                Line::TooLong => {
-                    let reason = format!("a message may have {LINE_BYTES_MAX} bytes at most");
-                    self.refuse(None, ErrorData::invalid_request(reason, None));
-                }
+                Line::TooLong(sender) => self.refuse_long(sender),
                 Line::End => return None,
             }
         }
@@ -174,7 +184,7 @@ impl LineTransport {
 #[derive(Debug)]
 enum Line<'a> {
     Whole(&'a [u8]),
-    TooLong,
+    TooLong(RequestSender),
     End,
 }
 
@@ -186,12 +196,13 @@ struct Lines {
     start: usize,
     /// Bytes of the current line that hold no line break.
     searched: usize,
-    skipping: bool,
+    /// What has been seen of a line that is too long and is not kept.
+    oversized: Option<RequestIdScanner>,
 }
 
 impl Lines {
     fn new(source: Source) -> Self {
-        Self { source, buffer: Vec::new(), start: 0, searched: 0, skipping: false }
+        Self { source, buffer: Vec::new(), start: 0, searched: 0, oversized: None }
     }
 
     async fn next(&mut self) -> Line<'_> {
@@ -201,21 +212,18 @@ impl Lines {
                 let line = self.start..self.start + self.searched + at;
                 self.start = line.end + 1;
                 self.searched = 0;
-                if !std::mem::take(&mut self.skipping) {
-                    return match line.len() {
-                        0..=LINE_BYTES_MAX => Line::Whole(&self.buffer[line]),
-                        _ => Line::TooLong,
-                    };
+                if self.oversized.is_none() && line.len() <= LINE_BYTES_MAX {
+                    return Line::Whole(&self.buffer[line]);
                 }
-                continue;
+                let mut scanner = self.oversized.take().unwrap_or_default();
+                scanner.push(&self.buffer[line]);
+                return Line::TooLong(scanner.sender());
             }
             self.compact();
-            if self.skipping {
+            if self.oversized.is_some() || self.searched > LINE_BYTES_MAX {
+                self.oversized.get_or_insert_default().push(&self.buffer);
                 self.buffer.clear();
                 self.searched = 0;
-            } else if self.searched > LINE_BYTES_MAX {
-                self.skipping = true;
-                return Line::TooLong;
             }
             self.buffer.reserve(READ_BYTES);
             match self.source.read_buf(&mut self.buffer).await {

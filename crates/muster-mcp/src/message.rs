@@ -44,7 +44,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Map<String, Value>, ErrorData> {
     match serde_json::from_slice(text) {
         Ok(Value::Object(message)) => Ok(message),
         Ok(Value::Array(_)) => Err(ErrorData::invalid_request(
-            "JSON-RPC batches are not supported: send one message at a time",
+            "JSON-RPC batches are not part of the negotiated revision: send one message at a time",
             None,
         )),
         Ok(_) => Err(ErrorData::invalid_request("a JSON-RPC message is a JSON object", None)),
@@ -87,7 +87,8 @@ fn invalid(id: Option<RequestId>, reason: &'static str) -> Decoded {
     Decoded::Refused(id, ErrorData::invalid_request(reason, None))
 }
 
-fn request_id(id: &Value) -> Option<RequestId> {
+/// An id, if it is one.
+pub(crate) fn request_id(id: &Value) -> Option<RequestId> {
     match id {
         Value::String(text) => Some(RequestId::String(text.as_str().into())),
         Value::Number(number) => number.as_i64().map(RequestId::Number),

@@ -1,5 +1,6 @@
 //! Prompts: a few workflows that a person starts by name (MCP-TOOL-8).
 
+use muster_api::echo;
 use rmcp::{
     ErrorData,
     model::{GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role},
@@ -143,7 +144,7 @@ pub(crate) fn write(
 ) -> Result<GetPromptResult, ErrorData> {
     let Some(workflow) = WORKFLOWS.iter().find(|workflow| workflow.name == request.name) else {
         let names = WORKFLOWS.each_ref().map(|workflow| workflow.name);
-        let message = format!("unknown prompt {:?}", request.name);
+        let message = format!("unknown prompt {:?}", echo(&request.name));
         return Err(ErrorData::invalid_params(message, Some(json!({"known": names}))));
     };
     let given = |name: &str| {

@@ -5,6 +5,7 @@ use axum::{
     http::{Method, header, request::Parts},
 };
 use http_body_util::BodyExt as _;
+use muster_mcp::RequestIdScanner;
 use tokio::time::timeout;
 
 use super::hosts::only_value;
@@ -34,13 +35,22 @@ pub(super) fn check_content_type(head: &Parts, has_body: bool) -> Result<(), Ref
     Err(Refusal::new(Kind::NotJson, "the body is not declared as application/json", recovery))
 }
 
-/// The whole body, once it is within the limits.
+/// How much a body may hold.
+#[derive(Clone, Copy)]
+pub(super) struct BodyLimits {
+    /// Its bytes.
+    pub(super) bytes: usize,
+    /// Levels of its arrays and objects.
+    pub(super) depth: usize,
+}
+
+/// The whole body, once it is within the limits. Of a message that is not, the scanner sees all.
 pub(super) async fn read(
     body: &mut Body,
-    bytes_max: usize,
-    depth_max: usize,
+    limits: BodyLimits,
+    scanner: Option<&mut RequestIdScanner>,
 ) -> Result<Bytes, Refusal> {
-    let Ok(read) = timeout(BODY_TIMEOUT, collect(body, bytes_max)).await else {
+    let Ok(read) = timeout(BODY_TIMEOUT, collect(body, limits.bytes, scanner)).await else {
         return Err(Refusal::new(
             Kind::BodyTimeout,
             format!("the body did not arrive within {} seconds", BODY_TIMEOUT.as_secs()),
@@ -48,30 +58,41 @@ pub(super) async fn read(
         ));
     };
     let bytes = read?;
-    check_text(&bytes, depth_max)?;
+    check_text(&bytes, limits.depth)?;
     Ok(bytes)
 }
 
-async fn collect(body: &mut Body, bytes_max: usize) -> Result<Bytes, Refusal> {
+async fn collect(
+    body: &mut Body,
+    bytes_max: usize,
+    scanner: Option<&mut RequestIdScanner>,
+) -> Result<Bytes, Refusal> {
     let mut collected = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| broken(&error.to_string()))?;
         let Ok(chunk) = frame.into_data() else { continue };
-        if collected.len() + chunk.len() > bytes_max {
+        collected.extend_from_slice(&chunk);
+        if collected.len() > bytes_max {
+            if let Some(scanner) = scanner {
+                scanner.push(&collected);
+            }
             return Err(too_large(bytes_max));
         }
-        collected.extend_from_slice(&chunk);
     }
     Ok(collected.into())
 }
 
 /// Reads what a refused client still sends, within bounds: a connection that is closed on unread
 /// bytes is reset, and the client would never see why it was refused.
-pub(super) async fn discard(body: &mut Body) {
+pub(super) async fn discard(body: &mut Body, mut scanner: Option<&mut RequestIdScanner>) {
     let drained = timeout(DISCARD_TIMEOUT, async {
         let mut seen = 0;
         while let Some(Ok(frame)) = body.frame().await {
-            seen += frame.data_ref().map_or(0, Bytes::len);
+            let Some(chunk) = frame.data_ref() else { continue };
+            seen += chunk.len();
+            if let Some(scanner) = &mut scanner {
+                scanner.push(chunk);
+            }
             if seen > DISCARD_BYTES_MAX {
                 break;
             }
@@ -84,15 +105,15 @@ pub(super) async fn discard(body: &mut Body) {
 
 fn check_text(bytes: &[u8], depth_max: usize) -> Result<(), Refusal> {
     if let Err(error) = std::str::from_utf8(bytes) {
-        return Err(Refusal::new(
-            Kind::InvalidInput,
+        return Err(Refusal::invalid(
+            "bad_format",
             format!("the body is not UTF-8 text: wrong byte at position {}", error.valid_up_to()),
             "encode the JSON body as UTF-8",
         ));
     }
     if nesting(bytes) > depth_max {
-        return Err(Refusal::new(
-            Kind::InvalidInput,
+        return Err(Refusal::invalid(
+            "out_of_range",
             format!("the body nests arrays and objects deeper than {depth_max}"),
             "send a flatter body",
         ));
@@ -130,7 +151,7 @@ pub(super) fn too_large(bytes_max: usize) -> Refusal {
 
 fn broken(cause: &str) -> Refusal {
     let recovery = "send the request again";
-    Refusal::new(Kind::InvalidInput, format!("the body broke off: {cause}"), recovery)
+    Refusal::invalid("bad_format", format!("the body broke off: {cause}"), recovery)
 }
 
 #[cfg(test)]

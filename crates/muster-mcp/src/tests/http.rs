@@ -11,7 +11,9 @@ use super::{
     fixture::Fixture,
     wire::{PATIENCE, call, initialize, names, request, stateless},
 };
-use crate::{HttpEndpoint, HttpOptions, http_endpoint, http_sessions::SESSIONS_MAX};
+use crate::{
+    HttpEndpoint, HttpOptions, http_endpoint, http_sessions::SESSIONS_MAX, line::LINE_BYTES_MAX,
+};
 
 const PORT: u16 = 7717;
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -80,7 +82,7 @@ async fn the_stateless_revision_is_answered_in_plain_json() {
 #[tokio::test]
 async fn the_older_revisions_get_a_session() {
     let endpoint = endpoint();
-    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+    for version in ["2024-11-05", "2025-06-18", "2025-11-25"] {
         let opened = answer(&endpoint, post("/mcp", &initialize(1, version))).await;
         let session = opened.headers()["mcp-session-id"].to_str().expect("text").to_owned();
         let (_, opened) = read(opened).await;
@@ -171,7 +173,8 @@ async fn broken_bodies_are_answered_with_json() {
     let endpoint = endpoint();
     let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
     let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{deep}}}"#);
-    let large = format!(r#"{{"jsonrpc":"2.0","x":"{}"}}"#, "y".repeat(4 * 1024 * 1024));
+    let large = "y".repeat(LINE_BYTES_MAX);
+    let large = format!(r#"{{"params":"{large}","jsonrpc":"2.0","id":"last","method":"ping"}}"#);
     let cases: [(&[u8], StatusCode, i64); 8] = [
         (b"{", StatusCode::BAD_REQUEST, -32700),
         (b"\xff\xfe", StatusCode::BAD_REQUEST, -32700),
@@ -187,6 +190,8 @@ async fn broken_bodies_are_answered_with_json() {
         *request.body_mut() = Body::from(body.to_vec());
         let (seen, refused) = read(answer(&endpoint, request).await).await;
         assert_eq!((seen, &refused["error"]["code"]), (status, &json!(code)));
+        let id = (status == StatusCode::PAYLOAD_TOO_LARGE).then(|| json!("last"));
+        assert_eq!(refused.get("id"), id.as_ref());
     }
     let mut request = post("/mcp", &json!({}));
     request.headers_mut().insert("content-type", "text/plain".parse().expect("a header"));

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{line::LINE_BYTES_MAX, outbox::WAITING_BYTES_MAX};
 
-const HANDSHAKE_VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+const HANDSHAKE_VERSIONS: [&str; 3] = ["2024-11-05", "2025-06-18", "2025-11-25"];
 
 fn wire() -> Wire {
     Wire::to(Arc::new(Fixture::default()))
@@ -36,6 +36,19 @@ async fn an_unknown_revision_is_answered_with_the_newest_that_has_a_handshake() 
         let answer = wire().ask(initialize(1, version)).await;
         assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "asked for {version}");
     }
+}
+
+/// It obliges a server to take batches. Its clients know the revision before it.
+#[tokio::test]
+async fn the_revision_with_batches_is_not_negotiated() {
+    let mut wire = wire();
+    let answer = wire.ask(initialize(1, "2025-03-26")).await;
+    assert_eq!(answer["result"]["protocolVersion"], "2024-11-05");
+    let refused = wire.ask(json!([request(2, "ping", json!({}))])).await;
+    assert_eq!(refused["error"]["code"], -32600);
+    let offered = wire.ask(stateless(3, "server/discover", json!({}))).await;
+    let offered = &offered["result"]["supportedVersions"];
+    assert_eq!(*offered, json!(["2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"]));
 }
 
 #[tokio::test]
@@ -259,14 +272,20 @@ async fn a_broken_line_is_answered_and_the_server_lives() {
 async fn a_giant_line_is_refused_without_being_kept() {
     let mut wire = wire();
     let chunk = vec![b'x'; 64 * 1024];
-    for _ in 0..=(LINE_BYTES_MAX / chunk.len()) {
-        wire.write(&chunk).await;
+    for (head, tail, id) in [
+        (r#"{"jsonrpc":"2.0","id":"first","method":"ping","params":{"x":""#, r#""}}"#, "first"),
+        (r#"{"method":"ping","params":{"x":""#, r#""},"jsonrpc":"2.0","id":"last"}"#, "last"),
+    ] {
+        wire.write(head.as_bytes()).await;
+        for _ in 0..=(LINE_BYTES_MAX / chunk.len()) {
+            wire.write(&chunk).await;
+        }
+        wire.write(tail.as_bytes()).await;
+        wire.write(b"\n").await;
+        let refusal = wire.receive().await;
+        assert_eq!(refusal["error"]["code"], -32600);
+        assert_eq!(refusal["id"], id, "the client knows what was refused");
     }
-    let refusal = wire.receive().await;
-    assert_eq!(refusal["error"]["code"], -32600);
-    // The rest of the same line goes nowhere.
-    wire.write(&chunk).await;
-    wire.write(b"\n").await;
     assert_eq!(wire.ask(request(2, "ping", json!({}))).await["id"], 2);
 }
 

@@ -1,7 +1,8 @@
 //! Bodies no client should send: each gets a clear JSON error, and the server goes on.
 
+use muster_api::CALL_BYTES_MAX;
 use muster_testkit::server::{Connection, Reply, ServerProcess};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::program::serve;
 
@@ -39,18 +40,57 @@ fn a_body_over_the_limit_is_refused() {
         let frame = r#"{"workspace":"w","title":""}"#.len();
         format!(r#"{{"workspace":"w","title":"{}"}}"#, "x".repeat(bytes - frame))
     };
-    // As large as allowed: read, and refused by the operation for its title.
-    assert_error(&post(&server, with_title(ONE_MIB)), 400, "INVALID_INPUT");
-    assert_error(&post(&server, with_title(ONE_MIB + 1)), 413, "BODY_TOO_LARGE");
-    assert_error(&post(&server, with_title(3 * ONE_MIB)), 413, "BODY_TOO_LARGE");
+    // Within the limit: read, and refused by the operation for its title.
+    assert_error(&post(&server, with_title(8 * ONE_MIB)), 400, "INVALID_INPUT");
+    assert_error(&post(&server, with_title(CALL_BYTES_MAX + 1)), 413, "BODY_TOO_LARGE");
     assert_lives(&server);
+}
+
+#[test]
+fn a_message_over_the_limit_is_refused_with_its_id() {
+    let server = serve(&[]);
+    let filling = "x".repeat(CALL_BYTES_MAX);
+    let message = format!(r#"{{"method":"ping","params":{{"x":"{filling}"}},"id":"last"}}"#);
+    let request = server.request("POST", "/mcp").header("Content-Type", "application/json");
+    let reply = server.send(&request.body(message)).unwrap();
+    assert_eq!(reply.status, 413);
+    let refusal = reply.json().unwrap();
+    assert_eq!(refusal["id"], "last", "{refusal}");
+    assert_eq!(refusal["error"]["code"], -32600);
+}
+
+/// What a capture may hold arrives, and comes back.
+#[test]
+fn the_largest_evidence_can_be_sent() {
+    let server = serve(&[]);
+    let send = |name: &str, arguments: &Value| {
+        let path = format!("/api/ops/{name}");
+        let request = server.request("POST", &path).header("Content-Type", "application/json");
+        server.send(&request.body(arguments.to_string())).unwrap().json().unwrap()
+    };
+    let steps = json!([{"title": "S", "success_criteria": ["c"], "tests": ["t"]}]);
+    send("tasks_macro_start", &json!({"workspace": "w", "task_title": "T", "steps": steps}));
+    let item = json!({"stdout": "x".repeat(255_000)});
+    let capture = json!({"workspace": "w", "path": "s:0", "items": vec![item; 20]});
+    let captured = send("tasks_evidence_capture", &capture);
+    assert_eq!(captured["success"], true, "{}", captured["error"]);
+}
+
+#[test]
+fn a_body_that_is_no_object_is_refused_with_a_reason() {
+    let server = serve(&[]);
+    for (body, reason) in [("[]", "wrong_type"), ("7", "wrong_type"), ("{", "bad_format")] {
+        let reply = post(&server, body);
+        assert_error(&reply, 400, "INVALID_INPUT");
+        assert_eq!(reply.json().unwrap()["error"]["details"]["reason"], reason, "{body}");
+    }
 }
 
 #[test]
 fn a_chunked_body_over_the_limit_is_refused() {
     let server = serve(&[]);
     let chunk = format!("{:x}\r\n{}\r\n", 64 * 1024, "x".repeat(64 * 1024));
-    let body = format!("{}0\r\n\r\n", chunk.repeat(17));
+    let body = format!("{}0\r\n\r\n", chunk.repeat(CALL_BYTES_MAX / (64 * 1024) + 1));
     let request = server
         .request("POST", "/api/ops/tasks_create")
         .header("Content-Type", "application/json")

@@ -1,6 +1,7 @@
 //! Bodies: nothing is kept of one before its sender is known, and the documented limits are the
 //! limits.
 
+use muster_api::CALL_BYTES_MAX;
 use muster_testkit::server::Reply;
 #[cfg(target_os = "linux")]
 use muster_testkit::server::{Connection, Request};
@@ -29,8 +30,8 @@ fn a_body_as_large_as_its_route_allows_is_taken_and_one_byte_more_is_not() {
         ("/v1/sessions", "{}", 4 * MIB),
         ("/sessions/s/events", event, 4 * MIB),
         ("/api/runs", run, 4 * MIB),
-        ("/api/ops/tasks_context", r#"{"workspace":"w"}"#, MIB),
-        ("/mcp", ping, MIB),
+        ("/api/ops/tasks_context", r#"{"workspace":"w"}"#, CALL_BYTES_MAX),
+        ("/mcp", ping, CALL_BYTES_MAX),
     ] {
         let small = post_of_size(&server, path, object, object.len());
         for size in [limit / 2 + 1, limit] {
