@@ -32,7 +32,7 @@ pub const PERMISSION_REQUEST: &str = "permission_request";
 pub const PERMISSION_RESPONSE: &str = "permission_response";
 /// A running turn was interrupted.
 pub const INTERRUPT: &str = "interrupt";
-/// The agent says that it has finished.
+/// A turn came to its end, or the agent says that it has finished.
 pub const COMPLETION: &str = "completion";
 /// The run behind the session ended.
 pub const RUN_FINISHED: &str = "run_finished";
@@ -101,6 +101,37 @@ pub struct TurnEnd {
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
+}
+
+/// Body of the `completion` that goes with the end of a turn.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct TurnCompletion {
+    /// The turn's number.
+    pub turn: u64,
+    /// How the turn went.
+    pub summary: TurnSummary,
+}
+
+/// How a turn went.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct TurnSummary {
+    /// Whether it came to its own end.
+    pub completed: bool,
+    /// Why it ended; the status where nobody gave a reason.
+    pub reason: String,
+    /// The status of its `turn_end`.
+    pub status: String,
+}
+
+impl TurnCompletion {
+    /// The summary of a turn, from the body of its end.
+    pub(super) fn of(turn: u64, end: &Map<String, Value>) -> Self {
+        let word = |field| end.get(field).and_then(Value::as_str);
+        let status = word("status").unwrap_or("completed");
+        let reason = word("reason").unwrap_or(status).to_owned();
+        let (completed, status) = (status == "completed", status.to_owned());
+        Self { turn, summary: TurnSummary { completed, reason, status } }
+    }
 }
 
 /// Body of `user_message`.

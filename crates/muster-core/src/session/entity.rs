@@ -46,7 +46,7 @@ pub struct Session {
     pub workspace: Option<String>,
     /// What its maker attached.
     pub metadata: Option<Map<String, Value>>,
-    /// What the agent said when it had finished.
+    /// The summary of the newest `completion`.
     pub completion_summary: Option<Value>,
     /// Its turns.
     pub turns: Turns,

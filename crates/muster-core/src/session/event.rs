@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::receipt::{CallKey, Source};
+use super::receipt::{CallKey, Source, TodoReceipt};
 
 /// Body of an event.
 pub type Body = Map<String, Value>;
@@ -67,6 +67,15 @@ pub struct Aside {
     /// Where a todo change came from, if not from an event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
+    /// Whether its todo update brought a revision of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub versioned: bool,
+    /// The list that its todo update did not change, because it brought no revision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unapplied: Option<TodoReceipt>,
+    /// Whether it sums up a turn and says nothing about the session as a whole.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sums_up_turn: bool,
 }
 
 impl Aside {

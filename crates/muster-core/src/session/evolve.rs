@@ -99,6 +99,7 @@ fn follow_todo(
         session.scopes += 1;
     }
     scope.follow(&published, Stamp { seq: recorded.seq, at: recorded.at });
+    scope.versioned |= recorded.event.aside.versioned;
     let entry = HistoryEntry {
         scope: scope.key.to_string(),
         revision: scope.revision,
@@ -164,6 +165,7 @@ fn settle(
             let outcome = summary.as_object().map_or(Status::Completed, outcome);
             finish(session, outcome);
         }
+        Fact::TurnSummedUp { summary } => session.completion_summary = Some(summary.clone()),
         Fact::RunFinished(outcome) => finish(session, outcome),
         Fact::Driven(driver) => session.driver = driver,
         Fact::Compiled(text) => session.tree.text = Some(text),

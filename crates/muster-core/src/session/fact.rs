@@ -28,6 +28,8 @@ pub(super) enum Fact<'a> {
     Answered { request_id: &'a str, decision: &'a str },
     /// The agent has finished.
     Completed { summary: &'a Value },
+    /// A turn was summed up.
+    TurnSummedUp { summary: &'a Value },
     /// The run has finished.
     RunFinished(Status),
     /// A node was pinned or let go.
@@ -55,7 +57,10 @@ impl Event {
                 text(data, "request_id").map(|request_id| Fact::Asked { request_id })
             }
             body::PERMISSION_RESPONSE => answered(data),
-            body::COMPLETION => data.get("summary").map(|summary| Fact::Completed { summary }),
+            body::COMPLETION => data.get("summary").map(|summary| match self.aside.sums_up_turn {
+                true => Fact::TurnSummedUp { summary },
+                false => Fact::Completed { summary },
+            }),
             body::RUN_FINISHED => Some(Fact::RunFinished(outcome(data))),
             body::CTREE_SNAPSHOT => {
                 pinned(data).or_else(|| driven(data)).or_else(|| compiled(data))

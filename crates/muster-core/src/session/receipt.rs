@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Event, body};
 use crate::{
     Recorded, Timestamp,
-    todo::{Change, Published},
+    todo::{Change, Published, Scope},
 };
 
 /// A name that makes a call happen once: an idempotency key, or the id of an outside event.
@@ -48,7 +48,7 @@ pub struct Receipt {
     pub todo: Option<TodoReceipt>,
 }
 
-/// A list and the revision that a change of it got.
+/// A list and its revision after a change.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TodoReceipt {
@@ -56,9 +56,22 @@ pub struct TodoReceipt {
     pub scope_key: String,
     /// Its revision.
     pub revision: i64,
+    /// Whether the change was applied.
+    #[serde(default = "applied", skip_serializing_if = "is_applied")]
+    pub applied: bool,
     /// The stored titles, where the whole list was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub titles: Option<Vec<String>>,
+}
+
+/// What earlier receipts say by saying nothing.
+fn applied() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_applied(applied: &bool) -> bool {
+    *applied
 }
 
 impl Receipt {
@@ -66,6 +79,7 @@ impl Receipt {
     pub fn of(recorded: &Recorded<Event>) -> Self {
         let Recorded { seq, at, event, .. } = recorded;
         let written = event.aside.source == Some(Source::TodoWrite);
+        let todo = event.todo().map(|published| TodoReceipt::of(published, written));
         let queued = event.kind == body::USER_MESSAGE
             && event.data.get("queued").is_some_and(|queued| queued == true);
         Self {
@@ -74,7 +88,7 @@ impl Receipt {
             turn_id: event.place.turn_id.clone(),
             queued,
             redacted: event.aside.redacted,
-            todo: event.todo().map(|published| TodoReceipt::of(published, written)),
+            todo: todo.or_else(|| event.aside.unapplied.clone()),
         }
     }
 }
@@ -92,7 +106,13 @@ impl TodoReceipt {
             | Change::Delete { .. } => None,
         };
         let (scope_key, revision) = (published.scope_key.to_string(), published.revision);
-        Self { scope_key, revision, titles }
+        Self { scope_key, revision, applied: true, titles }
+    }
+
+    /// For an update that left the list as it is.
+    pub(super) fn unapplied(scope: &Scope) -> Self {
+        let (scope_key, revision) = (scope.key.to_string(), scope.revision);
+        Self { scope_key, revision, applied: false, titles: None }
     }
 }
 

@@ -25,6 +25,10 @@ pub struct Scope {
     pub updated_seq: u64,
     /// When that was.
     pub updated_at: Timestamp,
+    /// Whether an outside producer numbers its updates. From then on, its updates without a
+    /// revision do not change the list.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub versioned: bool,
 }
 
 /// Where in the log a change stands.
@@ -68,6 +72,7 @@ impl Scope {
             order,
             updated_seq: 0,
             updated_at: Timestamp::default(),
+            versioned: false,
         }
     }
 

@@ -5,10 +5,10 @@ use crate::{
     Env, Recorded, Timestamp,
     ctree::{self, Planted, Sections, TaskSnapshot},
     session::{
-        body::{self, TreeSnapshot},
+        body::{self, TreeSnapshot, TurnCompletion},
         compile,
         entity::Session,
-        event::Place,
+        event::{Aside, Place},
         evolve, lookup,
     },
 };
@@ -71,11 +71,20 @@ impl Desk {
         Ok(planted)
     }
 
-    /// Writes an event that ends a turn, and all five sections of the summary (CE-2).
+    /// Writes an event that ends a turn, its `completion` unless the agent has reported one in
+    /// this turn, and all five sections of the summary (CE-2).
     pub(super) fn record_end(&mut self, event: Event) -> Decided<()> {
         let place = event.place.clone();
+        let is_reported = self.session()?.turns.outcome.is_some();
+        let turn = place.turn.filter(|_| !is_reported);
+        let completion = turn.map(|turn| TurnCompletion::of(turn, &event.data));
         let planted = self.record_plain(event)?;
         self.announce_nodes(&planted, &place)?;
+        if let Some(completion) = completion {
+            let aside = Aside { sums_up_turn: true, ..Aside::default() };
+            let event = Event::of(body::COMPLETION, place.clone(), &completion);
+            self.record_plain(Event { aside, ..event })?;
+        }
         let sections = compile::sections(&self.docs, self.session()?)?;
         self.publish(sections, place)
     }

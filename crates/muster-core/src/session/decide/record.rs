@@ -9,28 +9,36 @@ use crate::{
         Rejection,
         body::{self, TaskEvent, is_reserved},
         command::{Author, Record},
-        event::{Aside, Body, Place},
+        event::{Aside, Place},
         limits::{ID_CHARS_MAX, TURN_MAX, TYPE_CHARS_MAX},
         lookup,
+        receipt::TodoReceipt,
     },
     text,
     todo::{self, Fallback, Published, Scope},
 };
+
+/// Where an event keeps a todo update that was not applied; readers do not look there.
+const UNAPPLIED_TODO: &str = "unapplied_todo";
 
 /// Records an event.
 pub(super) fn record(desk: &mut Desk, record: &Record) -> Decided<()> {
     check_type(record)?;
     check::body(&record.data)?;
     let mut data = record.data.clone();
-    let (published, redacted_todo) = publish(desk, &record.kind, &data)?;
-    data.shift_remove("todo");
-    let redacted = check::redact_body(&mut data) | redacted_todo;
-    if let Some(published) = published {
+    let todo = TodoPart::read(desk, record)?;
+    let given_todo = data.shift_remove("todo");
+    if let (Some(_), Some(given)) = (&todo.unapplied, given_todo) {
+        data.insert(UNAPPLIED_TODO.to_owned(), given);
+    }
+    let redacted = check::redact_body(&mut data) | todo.redacted;
+    if let Some(published) = todo.published {
         data.insert("todo".to_owned(), json!(published));
     }
     let place = place(desk, record)?;
     let (answer, given) = (record.key.clone(), record.given.clone());
-    let aside = Aside { answer, given, redacted, source: None };
+    let (versioned, unapplied) = (todo.versioned, todo.unapplied);
+    let aside = Aside { answer, given, redacted, versioned, unapplied, ..Aside::default() };
     let event = Event { kind: record.kind.clone(), place, data, aside };
     match (record.kind.as_str(), record.author) {
         (body::TURN_START, _) => start_turn(desk, event),
@@ -75,20 +83,43 @@ fn check_type(record: &Record) -> Decided<()> {
     Ok(())
 }
 
-/// The event's todo update in the form in which it is sent (TS-6), and whether it had a secret.
-fn publish(desk: &Desk, kind: &str, data: &Body) -> Decided<(Option<Published>, bool)> {
-    let mut update = match todo::read(kind, data, Fallback::Never) {
-        Ok(Some(update)) => update,
-        Ok(None) => return Ok((None, false)),
-        Err(malformed) => return reject(Rejection::MalformedTodo(malformed)),
-    };
-    let redacted = update.redact();
-    let order = desk.session()?.scopes + 1;
-    let unwritten = Scope::unwritten(update.scope.clone(), order);
-    let scope = lookup::scope(desk.docs(), &update.scope)?.unwrap_or(&unwritten);
-    match scope.accept(&update) {
-        Ok(published) => Ok((Some(published), redacted)),
-        Err(rejection) => reject(Rejection::Todo(rejection)),
+/// What an event's todo update comes to (TS-6).
+#[derive(Default)]
+struct TodoPart {
+    /// The update in the form in which it is sent.
+    published: Option<Published>,
+    /// The list that it leaves as it is.
+    unapplied: Option<TodoReceipt>,
+    /// Whether it brought a revision of its own.
+    versioned: bool,
+    /// Whether it had a secret.
+    redacted: bool,
+}
+
+impl TodoPart {
+    fn read(desk: &Desk, record: &Record) -> Decided<Self> {
+        let mut update = match todo::read(&record.kind, &record.data, Fallback::Never) {
+            Ok(Some(update)) => update,
+            Ok(None) => return Ok(Self::default()),
+            Err(malformed) => return reject(Rejection::MalformedTodo(malformed)),
+        };
+        let redacted = update.redact();
+        let order = desk.session()?.scopes + 1;
+        let unwritten = Scope::unwritten(update.scope.clone(), order);
+        let scope = lookup::scope(desk.docs(), &update.scope)?.unwrap_or(&unwritten);
+        let is_outside = record.author == Author::Outside;
+        // A fallback must not override what its producer numbers.
+        if is_outside && scope.versioned && update.revision.is_none() {
+            let unapplied = Some(TodoReceipt::unapplied(scope));
+            return Ok(Self { unapplied, redacted, ..Self::default() });
+        }
+        let versioned = is_outside && update.revision.is_some();
+        match scope.accept(&update) {
+            Ok(published) => {
+                Ok(Self { published: Some(published), unapplied: None, versioned, redacted })
+            }
+            Err(rejection) => reject(Rejection::Todo(rejection)),
+        }
     }
 }
 

@@ -36,5 +36,5 @@ pub(super) fn write(desk: &mut Desk, write: &WriteTodos) -> Decided<()> {
     let event = Event::of(body::TOOL_RESULT, desk.here()?, &written);
     check::body(&event.data)?;
     let (answer, source) = (write.key.clone(), Some(Source::TodoWrite));
-    desk.record(Event { aside: Aside { answer, redacted, source, given: None }, ..event })
+    desk.record(Event { aside: Aside { answer, redacted, source, ..Aside::default() }, ..event })
 }

@@ -29,7 +29,7 @@ fn stop_ends_the_turn_and_says_so() {
     room.accept(outside("turn_start", json!({})));
     let before = room.last_seq();
     room.accept(order(Order::Stop));
-    let types = ["turn_end", "ctree_snapshot", "session.meta", "ctree_snapshot"];
+    let types = ["turn_end", "completion", "ctree_snapshot", "session.meta", "ctree_snapshot"];
     assert_eq!(room.types(before), types);
     assert_eq!(room.of_type("turn_end")[0].data["status"], "interrupted");
     assert_eq!(room.session().status, Status::Stopped);

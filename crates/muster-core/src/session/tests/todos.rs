@@ -103,6 +103,35 @@ fn what_was_ticked_stays_ticked() {
 }
 
 #[test]
+fn once_an_outside_producer_numbers_its_updates_those_without_a_number_change_nothing() {
+    let mut room = Room::open();
+    let replace = |title: &str, revision: Option<i64>| {
+        let items = json!([{"title": title}]);
+        let todo = json!({"op": "replace", "items": items, "revision": revision});
+        outside("tool_result", json!({"call_id": "c", "todo": todo}))
+    };
+    room.accept(replace("ours to number", None));
+    room.accept(replace("numbered", Some(7)));
+    let done = room.accept(replace("late", None));
+    let todo = done.receipt.todo.unwrap();
+    assert_eq!((todo.scope_key.as_str(), todo.revision, todo.applied), ("main", 7, false));
+    assert_eq!(view::todo_read(&room.docs).unwrap().items, ["numbered"]);
+    let recorded = &room.of_type("tool_result").pop().unwrap().data;
+    assert_eq!(recorded.get("todo"), None, "readers see no update");
+    assert_eq!(recorded["unapplied_todo"]["items"], json!([{"title": "late"}]));
+    assert_eq!(history(&room, "main", 9, None).entries.len(), 2);
+    let array = outside("tool_call", json!({"call_id": "c", "todo": [{"title": "bare"}]}));
+    assert!(!room.accept(array).receipt.todo.unwrap().applied);
+    let elsewhere = json!({"op": "replace", "items": [{"title": "x"}], "scope": "lane"});
+    let elsewhere = room.accept(outside("custom.type", json!({"todo": elsewhere})));
+    assert!(elsewhere.receipt.todo.unwrap().applied, "other lists are not concerned");
+    room.accept(write(&["by the tool"]));
+    assert_eq!(view::todo_read(&room.docs).unwrap().revision, 8);
+    assert!(room.accept(replace("next", Some(9))).receipt.todo.unwrap().applied);
+    assert_eq!(view::todo_read(&room.docs).unwrap().items, ["next"]);
+}
+
+#[test]
 fn updates_from_outside_get_a_revision_or_bring_a_newer_one() {
     let mut room = Room::open();
     let update = |revision: serde_json::Value| {
@@ -114,19 +143,18 @@ fn updates_from_outside_get_a_revision_or_bring_a_newer_one() {
         (todo.scope_key, todo.revision)
     };
     assert_eq!(receipt(&mut room, json!(null)), ("Lane_1".to_owned(), 1));
-    assert_eq!(receipt(&mut room, json!("9")), ("Lane_1".to_owned(), 9));
-    assert_eq!(receipt(&mut room, json!(null)), ("Lane_1".to_owned(), 10));
+    assert_eq!(receipt(&mut room, json!(null)), ("Lane_1".to_owned(), 2));
+    assert_eq!(receipt(&mut room, json!("10")), ("Lane_1".to_owned(), 10));
     let scope = ScopeKey::of("Lane_1").unwrap();
     let stale = todo::Rejection::RevisionNotNewer { scope, given: 10, current: 10 };
     assert_eq!(room.refuse(update(json!(10))), Rejection::Todo(stale));
     assert_eq!(receipt(&mut room, json!(i64::MAX)), ("Lane_1".to_owned(), i64::MAX));
-    assert!(matches!(room.refuse(update(json!(null))), Rejection::Todo(_)));
-    let sent = &room.of_type("custom.type")[1].data["todo"];
+    let sent = &room.of_type("custom.type")[2].data["todo"];
     assert_eq!(sent["scopeKey"], "Lane_1");
     assert_eq!(sent.as_object().unwrap().get("rev"), None, "no aliases");
     let page = history(&room, "Lane_1", 2, Some(10));
     let revisions: Vec<i64> = page.entries.iter().map(|entry| entry.revision).collect();
-    assert_eq!((revisions, page.has_more), (vec![9, 1], false));
+    assert_eq!((revisions, page.has_more), (vec![2, 1], false));
     assert!(history(&room, "Lane_1", 1, Some(10)).has_more);
 }
 

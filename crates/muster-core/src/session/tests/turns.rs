@@ -25,6 +25,7 @@ fn an_input_without_an_agent_is_a_whole_turn() {
         "user_message",
         "ctree_node",
         "turn_end",
+        "completion",
         "ctree_snapshot",
     ];
     assert_eq!(room.types(2), types);
@@ -59,7 +60,9 @@ fn an_input_waits_for_the_running_turn_and_gets_one_of_its_own() {
     let before = room.last_seq();
     let done = json!({"status": "completed"});
     room.accept(outside("turn_end", done.clone()));
-    let types = ["turn_end", "ctree_snapshot", "turn_start", "ctree_node", "ctree_node"];
+    let ended = ["turn_end", "completion", "ctree_snapshot"];
+    let begun = ["turn_start", "ctree_node", "ctree_node"];
+    let types = [ended, begun].concat();
     assert_eq!(room.types(before), types, "the runner's words did not change");
     let message = &room.log.last().unwrap().event;
     assert_eq!(message.data["node"]["label"], "second");
@@ -94,7 +97,7 @@ fn a_turn_that_begins_takes_the_place_of_the_one_before() {
     assert!(room.accept(input("waits")).receipt.queued);
     let before = room.last_seq();
     room.accept(outside("turn_start", json!({"turn": 3})));
-    assert_eq!(room.types(before)[..2], ["turn_end", "ctree_snapshot"]);
+    assert_eq!(room.types(before)[..3], ["turn_end", "completion", "ctree_snapshot"]);
     let starts = room.of_type("turn_start");
     let numbers: Vec<&serde_json::Value> = starts.iter().map(|event| &event.data["turn"]).collect();
     assert_eq!(numbers, [&json!(7), &json!(8)], "numbers only go up");
@@ -102,6 +105,47 @@ fn a_turn_that_begins_takes_the_place_of_the_one_before() {
     assert_eq!(room.of_type("turn_end")[1].data["turn"], 8);
     assert_eq!(room.session().queue, [], "the input that waited had its turn");
     assert_eq!(room.session().status, Status::Idle);
+}
+
+#[test]
+fn every_turn_ends_with_a_completion_that_sums_it_up() {
+    let mut room = driven();
+    room.accept(input("first"));
+    room.accept(outside("turn_end", json!({"status": "failed", "reason": "provider_error"})));
+    room.accept(input("second"));
+    room.accept(order(Order::Interrupt));
+    room.accept(input("third"));
+    room.accept(outside("turn_end", json!({})));
+    let completions = room.of_type("completion");
+    let said: Vec<_> = completions.iter().map(|event| event.data.clone()).collect();
+    let sum = |turn: u64, completed: bool, reason: &str, status: &str| {
+        let summary = json!({"completed": completed, "reason": reason, "status": status});
+        super::object(json!({"turn": turn, "summary": summary}))
+    };
+    let expected = [
+        sum(1, false, "provider_error", "failed"),
+        sum(2, false, "interrupt", "interrupted"),
+        sum(3, true, "completed", "completed"),
+    ];
+    assert_eq!(said, expected);
+    assert_eq!(completions[0].place.turn_id.as_deref(), Some("t-1"));
+    assert_eq!(room.session().status, Status::Idle, "the session takes more input");
+    assert_eq!(room.session().completion_summary, Some(expected[2]["summary"].clone()));
+}
+
+#[test]
+fn a_completion_that_the_agent_reports_is_the_only_one_of_its_turn() {
+    let mut room = driven();
+    room.accept(input("go"));
+    let own = json!({"summary": {"completed": true, "reason": "done", "steps": 3}});
+    room.accept(outside("completion", own.clone()));
+    room.accept(outside("turn_end", json!({})));
+    let completions = room.of_type("completion");
+    assert_eq!(completions.len(), 1);
+    assert_eq!(completions[0].data, super::object(own));
+    room.accept(input("again"));
+    room.accept(outside("turn_end", json!({})));
+    assert_eq!(room.of_type("completion").len(), 2);
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub struct SessionObject {
     pub mode: Option<String>,
     /// Its title.
     pub title: Option<String>,
-    /// What the agent said when it had finished.
+    /// The summary of the newest `completion`.
     pub completion_summary: Option<Value>,
     /// Nothing gives rewards yet.
     pub reward_summary: Option<Value>,
