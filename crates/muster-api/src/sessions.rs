@@ -4,14 +4,17 @@
 //! one moment and written in one transaction.
 
 mod connection;
+mod host;
+mod input;
 mod list;
 
 pub use connection::ConnectionMessages;
+pub use input::{InputFault, SaidInput};
 pub use list::{SessionCursor, SessionPage, SessionsRequest};
 
 use bytes::Bytes;
 use muster_core::{
-    Documents, Draft, Refusal,
+    Documents, Draft, Refusal, Timestamp,
     ctree::{Tree, tree::Compiled},
     session::{
         self, Command, Done, Rejection, SessionId, Sessions,
@@ -55,6 +58,15 @@ impl From<StoreError> for SessionFault {
 /// Answer about a session.
 pub type Told<T> = Result<T, SessionFault>;
 
+/// A session that was made, now or by an earlier call under the same key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreatedSession {
+    /// Its id.
+    pub id: SessionId,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
 /// The sessions of an application.
 #[derive(Clone, Copy)]
 pub struct SessionDesk<'a>(&'a App);
@@ -67,14 +79,15 @@ impl App {
 }
 
 impl SessionDesk<'_> {
-    /// Makes a session under a fresh id; a repetition under the same key names the first one.
-    pub fn create(self, create: Create) -> Told<SessionId> {
+    /// Makes a session under a fresh id; a repetition under the same key names the first one, also
+    /// when that was deleted.
+    pub fn create(self, create: Create) -> Told<CreatedSession> {
         let id = match &create.key {
             Some(key) => SessionId::of_key(&key.key),
             None => self.fresh_id()?,
         };
-        self.perform(&id, Command::Create(Box::new(create)))?;
-        Ok(id)
+        let done = self.perform(&id, Command::Create(Box::new(create)))?;
+        Ok(CreatedSession { id, created_at: done.receipt.at })
     }
 
     /// Does what is asked of a session, durably.

@@ -7,6 +7,7 @@
 mod about;
 mod commands;
 mod ctrees;
+mod driver;
 mod event_types;
 mod events;
 mod fault;
@@ -16,6 +17,7 @@ mod sessions;
 mod todos;
 
 pub(crate) use commands::COMMANDS;
+pub(crate) use driver::watch_leases;
 pub(crate) use sessions::SESSIONS_MAX;
 
 use std::sync::Arc;
@@ -47,6 +49,8 @@ pub(crate) fn unprefixed() -> Vec<Route> {
         delete("/sessions/{id}", sessions::end),
         post("/sessions/{id}/input", commands::input),
         post("/sessions/{id}/command", commands::command),
+        post("/sessions/{id}/driver", driver::claim),
+        delete("/sessions/{id}/driver", driver::release),
         get("/sessions/{id}/events", events::follow),
         post("/sessions/{id}/events", ingest::record),
         get("/sessions/{id}/ctrees", ctrees::summary),

@@ -27,6 +27,7 @@ use tokio::{
 };
 
 use crate::{
+    bridge,
     connect::Installation,
     guard::{AllowedHost, Gate, Hosts, NodeLookup},
     limits::{
@@ -196,6 +197,7 @@ impl Server {
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let mcp = self.mcp;
         let site = Arc::clone(&self.site);
+        tokio::spawn(bridge::watch_leases(Arc::clone(&site)));
         let router = router(self.site, mcp.clone());
         let (stopping, stopped) = watch::channel(());
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));

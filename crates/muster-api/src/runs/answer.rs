@@ -16,6 +16,8 @@ use muster_core::{
 };
 use serde_json::{Value, json};
 
+use crate::sessions::SaidInput;
+
 /// What a caller is told when everything is done.
 #[derive(Clone, Debug)]
 pub(super) enum Answer {
@@ -26,6 +28,7 @@ pub(super) enum Answer {
     Edge(PutEdge),
     EdgeGone(EdgeId),
     Message,
+    Said(SaidInput),
     ItemGone(ItemId),
     Resolved(ApprovalId),
     Done,
@@ -58,6 +61,7 @@ impl Answer {
             Self::Edge(put) => json!({"edge": edge(docs, events, put)?}),
             Self::EdgeGone(id) => json!({"edgeId": id}),
             Self::Message => json!({"messageId": message(events)}),
+            Self::Said(said) => json!(said),
             Self::ItemGone(id) => json!({"itemId": id}),
             Self::Resolved(id) => {
                 json!({"approvalId": id, "resolution": lookup::approval(docs, *id)?.resolution})

@@ -25,6 +25,7 @@ use super::{
     request::{CreateRequest, EdgeInput, EditNodeRequest, EditRequest, NodeRequest},
     seed,
 };
+use crate::sessions::SaidInput;
 
 /// What is asked of a run, and what is answered.
 pub struct Change {
@@ -129,6 +130,12 @@ impl Change {
     /// Says something to a node.
     pub fn chat(run: RunId, node: Option<NodeId>, content: String, interrupt: bool) -> Self {
         Self::new(run, Ask::SendMessage { node, content, interrupt }, Answer::Message)
+    }
+
+    /// Says something to a node in its session; answers what the caller is told there.
+    pub(crate) fn input(run: RunId, node: NodeId, content: String, said: SaidInput) -> Self {
+        let ask = Ask::SendMessage { node: Some(node), content, interrupt: false };
+        Self::new(run, ask, Answer::Said(said))
     }
 
     /// Takes a queued input out again.

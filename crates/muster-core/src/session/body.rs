@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
+    Timestamp,
     ctree::{NodeId, Runner, Sections},
     todo::Published,
 };
@@ -12,6 +13,8 @@ use crate::{
 pub const SESSION_META: &str = "session.meta";
 /// The session was deleted; the last event of its log, which no reader gets.
 pub const SESSION_ENDED: &str = "session.ended";
+/// An outside host has claimed the session, renewed its claim, or drives it no more.
+pub const SESSION_DRIVER: &str = "session.driver";
 /// A turn began.
 pub const TURN_START: &str = "turn_start";
 /// A turn ended.
@@ -79,6 +82,19 @@ pub struct SessionMeta {
     /// How many steps an agent may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u64>,
+}
+
+/// Body of `session.driver`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct HostChange {
+    /// The host; null if there is none any more.
+    pub host: Option<String>,
+    /// When its lease expires.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at_ms: Option<Timestamp>,
+    /// Why there is none any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
 }
 
 /// Body of `turn_start`.

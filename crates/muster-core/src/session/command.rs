@@ -27,8 +27,35 @@ pub enum Command {
     ReportTask(TaskEvent),
     /// Says what drives the session from now on, or that nothing does.
     Drive(Option<Driver>),
+    /// An outside host claims the session, or renews its claim.
+    Claim(Claim),
+    /// The claim of a host ends.
+    Unclaim(Unclaim),
     /// Deletes the session (HB-8).
     End,
+}
+
+/// A host's claim on a session.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Claim {
+    /// The name that the host goes by: only the same one renews the claim.
+    pub host: String,
+    /// How long the claim lasts, in milliseconds.
+    pub lease_ms: i64,
+    /// Makes the call happen once.
+    pub key: Option<CallKey>,
+}
+
+/// How the claim of a host ends.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unclaim {
+    /// It is released.
+    Released {
+        /// Only if this host holds it.
+        host: Option<String>,
+    },
+    /// Its lease has expired.
+    Expired,
 }
 
 /// A session in the making.
@@ -217,7 +244,8 @@ impl Command {
             Self::Record(record) => record.key.as_ref(),
             Self::WriteTodos(write) => write.key.as_ref(),
             Self::Control(control) => control.key.as_ref(),
-            Self::ReportTask(_) | Self::Drive(_) | Self::End => None,
+            Self::Claim(claim) => claim.key.as_ref(),
+            Self::ReportTask(_) | Self::Drive(_) | Self::Unclaim(_) | Self::End => None,
         }
     }
 
@@ -241,6 +269,7 @@ impl Command {
             },
             Self::ReportTask(_) => body::TASK_EVENT,
             Self::Drive(_) => body::CTREE_SNAPSHOT,
+            Self::Claim(_) | Self::Unclaim(_) => body::SESSION_DRIVER,
             Self::End => body::SESSION_ENDED,
         }
     }

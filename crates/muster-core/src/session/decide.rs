@@ -7,6 +7,7 @@
 mod check;
 mod control;
 mod desk;
+mod host;
 mod record;
 mod todo;
 mod turn;
@@ -15,7 +16,7 @@ use super::{
     Command, Event, Key, Rejection, Sessions,
     body::{self, SessionMeta},
     command::{Create, Input},
-    entity::Status,
+    entity::{InputTaker, Status},
     event::Aside,
     lookup,
     perform::kept,
@@ -51,6 +52,8 @@ pub(super) fn decide(docs: &Docs, command: &Command, env: &Env) -> Decided<Vec<E
         Command::Control(control) => control::control(&mut desk, control)?,
         Command::ReportTask(task) => record::task(&mut desk, task)?,
         Command::Drive(driver) => control::drive(&mut desk, driver.as_ref())?,
+        Command::Claim(claim) => host::claim(&mut desk, claim)?,
+        Command::Unclaim(unclaim) => host::unclaim(&mut desk, unclaim)?,
         Command::End => {
             let event = Event::of(body::SESSION_ENDED, desk.here()?, &serde_json::Map::new());
             desk.record_plain(event)?;
@@ -89,7 +92,8 @@ fn create(docs: &Docs, create: &Create, env: &Env) -> Decided<Vec<Event>> {
     }
     let (meta, redacted) = check::meta(create)?;
     let mut event = Event::of(body::SESSION_META, Default::default(), &meta);
-    event.aside = Aside { answer: create.key.clone(), redacted, ..Aside::default() };
+    let (answer, outlives_session) = (create.key.clone(), create.key.is_some());
+    event.aside = Aside { answer, redacted, outlives_session, ..Aside::default() };
     if let Some(max_chars) = create.max_chars {
         event.data.insert("ctree_max_chars".to_owned(), max_chars.into());
     }
@@ -105,7 +109,7 @@ fn create(docs: &Docs, create: &Create, env: &Env) -> Decided<Vec<Event>> {
     Ok(desk.into_events())
 }
 
-/// Starts a turn with the input, or lets it wait for the running one (HB-9).
+/// Starts a turn with the input, or lets it wait for the running one or for the host (HB-9).
 fn input(desk: &mut Desk, input: &Input) -> Decided<()> {
     if text::is_blank(&input.text) {
         return reject(Rejection::Blank { field: "content" });
@@ -113,8 +117,8 @@ fn input(desk: &mut Desk, input: &Input) -> Decided<()> {
     within("content", input.text.len(), super::limits::EVENT_BYTES_MAX)?;
     let (said, redacted) = redacted_text(&input.text);
     let aside = Aside { answer: input.key.clone(), redacted, ..Aside::default() };
-    let running = desk.session()?.turns.running.is_some();
-    if running {
+    let is_running = desk.session()?.turns.running.is_some();
+    if is_running || desk.input_taker()? == InputTaker::Host {
         return turn::wait(desk, said, input.source.clone(), aside);
     }
     turn::start(desk, desk.session()?.next_turn_id())?;

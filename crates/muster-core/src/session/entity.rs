@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::receipt::Source;
+use super::receipt::{KeptAnswer, Source};
 use crate::{
     Timestamp,
     ctree::{Digest, Node, Runner},
@@ -20,6 +20,9 @@ pub enum Standing {
     Ended {
         /// When.
         at: Timestamp,
+        /// The answer that its creation got, for a repetition under the same key.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        creation: Option<KeptAnswer>,
     },
 }
 
@@ -61,6 +64,12 @@ pub struct Session {
     pub todos: Tally,
     /// Its tree in numbers.
     pub tree: TreeSums,
+    /// The answer that its creation got, where that is kept beyond the session's end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub creation: Option<KeptAnswer>,
+    /// The outside host that drives it, until it releases the session or its lease expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Lease>,
 }
 
 /// How a session is.
@@ -145,6 +154,50 @@ pub struct Driver {
     pub status: String,
 }
 
+/// An outside host's claim on a session.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Lease {
+    /// The name that the host goes by.
+    pub host: String,
+    /// When the claim ends unless the host renews it.
+    pub expires_at: Timestamp,
+}
+
+impl Lease {
+    /// Whether it still counts.
+    pub fn is_alive(&self, now: Timestamp) -> bool {
+        now < self.expires_at
+    }
+}
+
+/// Who takes the inputs of a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InputTaker {
+    /// A run: its turns begin as soon as there is input.
+    Run,
+    /// An outside host, which begins turns itself.
+    Host,
+    /// Nobody: turns end at once.
+    Nobody,
+}
+
+/// The node of a run that a session belongs to, as its metadata names it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NodeOwner {
+    /// The run.
+    pub run_id: String,
+    /// The node.
+    pub node_id: String,
+}
+
+impl NodeOwner {
+    /// As metadata of the session.
+    pub fn metadata(&self) -> Map<String, Value> {
+        let entry = |name: &str, id: &str| (name.to_owned(), Value::String(id.to_owned()));
+        Map::from_iter([entry("run_id", &self.run_id), entry("node_id", &self.node_id)])
+    }
+}
+
 /// A todo list in numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
@@ -188,6 +241,23 @@ impl Session {
             }
             None => Runner { phase: "chat".to_owned(), status: self.status.word().to_owned() },
         }
+    }
+
+    /// Who takes its inputs at this time.
+    pub fn input_taker(&self, now: Timestamp) -> InputTaker {
+        match &self.lease {
+            _ if self.driver.is_some() => InputTaker::Run,
+            Some(lease) if lease.is_alive(now) => InputTaker::Host,
+            Some(_) | None => InputTaker::Nobody,
+        }
+    }
+
+    /// The node whose session it is. Anybody can write metadata, but only a run is a driver.
+    pub fn owner(&self) -> Option<NodeOwner> {
+        self.driver.as_ref()?;
+        let metadata = self.metadata.as_ref()?;
+        let id = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
+        Some(NodeOwner { run_id: id("run_id")?, node_id: id("node_id")? })
     }
 
     /// Id of the next turn.

@@ -67,6 +67,9 @@ pub struct Aside {
     /// Where a todo change came from, if not from an event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
+    /// Whether the answer is kept beyond the end of the session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outlives_session: bool,
     /// Whether its todo update brought a revision of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub versioned: bool,

@@ -29,7 +29,11 @@ type Loaded<T> = Result<T, Unloaded<Sessions>>;
 /// Applies an event and says what it did to the tree.
 pub(super) fn apply(docs: &mut Docs, recorded: &Recorded<Event>) -> Loaded<Planted> {
     if recorded.event.is_end() {
-        let ended = Standing::Ended { at: recorded.at };
+        let creation = match lookup::standing(docs)? {
+            Some(Standing::Open(session)) => session.creation.clone(),
+            Some(Standing::Ended { .. }) | None => None,
+        };
+        let ended = Standing::Ended { at: recorded.at, creation };
         docs.put(Key::Session, Document::Session(ended));
         return Ok(Planted::default());
     }
@@ -71,6 +75,8 @@ fn begin(docs: &mut Docs, recorded: &Recorded<Event>) -> Loaded<Planted> {
         scopes: 0,
         todos: Tally::default(),
         tree: TreeSums { max_chars, ..TreeSums::default() },
+        creation: creation(recorded),
+        lease: None,
     };
     set_fields(&mut session, data);
     let label = root_label(session.title.as_deref().unwrap_or_default());
@@ -82,6 +88,13 @@ fn begin(docs: &mut Docs, recorded: &Recorded<Event>) -> Loaded<Planted> {
     keep_answers(docs, recorded);
     docs.put(Key::Session, Document::Session(Standing::Open(Box::new(session))));
     Ok(Planted { made, changed: Vec::new(), node: Some(root) })
+}
+
+/// The answer to the creation, if it is to outlive the session.
+fn creation(recorded: &Recorded<Event>) -> Option<KeptAnswer> {
+    let aside = &recorded.event.aside;
+    let key = aside.answer.as_ref().filter(|_| aside.outlives_session)?;
+    Some(KeptAnswer { digest: key.digest.clone(), receipt: Receipt::of(recorded) })
 }
 
 /// Lets a todo list follow what was published of it, and adds to its history.
@@ -168,6 +181,7 @@ fn settle(
         Fact::TurnSummedUp { summary } => session.completion_summary = Some(summary.clone()),
         Fact::RunFinished(outcome) => finish(session, outcome),
         Fact::Driven(driver) => session.driver = driver,
+        Fact::Claimed(lease) => session.lease = lease,
         Fact::Compiled(text) => session.tree.text = Some(text),
         Fact::Pinned { .. } | Fact::Plain => {}
     }

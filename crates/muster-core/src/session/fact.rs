@@ -4,10 +4,11 @@ use serde_json::Value;
 
 use super::{
     Event, body,
-    entity::{Driver, Status, TextHashes},
+    entity::{Driver, Lease, Status, TextHashes},
     event::Body,
 };
 use crate::{
+    Timestamp,
     ctree::{Digest, NodeId},
     todo::Published,
 };
@@ -36,6 +37,8 @@ pub(super) enum Fact<'a> {
     Pinned { node: NodeId, pinned: bool },
     /// Something else drives the session.
     Driven(Option<Driver>),
+    /// A host drives the session, or none does any more.
+    Claimed(Option<Lease>),
     /// The tree was made into text.
     Compiled(TextHashes),
     /// Nothing changes.
@@ -61,6 +64,7 @@ impl Event {
                 true => Fact::TurnSummedUp { summary },
                 false => Fact::Completed { summary },
             }),
+            body::SESSION_DRIVER => Some(Fact::Claimed(lease(data))),
             body::RUN_FINISHED => Some(Fact::RunFinished(outcome(data))),
             body::CTREE_SNAPSHOT => {
                 pinned(data).or_else(|| driven(data)).or_else(|| compiled(data))
@@ -121,6 +125,11 @@ fn driven(data: &Body) -> Option<Fact<'_>> {
             Some(Fact::Driven(None))
         }
     }
+}
+
+fn lease(data: &Body) -> Option<Lease> {
+    let expires_at = Timestamp(data.get("expires_at_ms")?.as_i64()?);
+    Some(Lease { host: text(data, "host")?.to_owned(), expires_at })
 }
 
 fn compiled(data: &Body) -> Option<Fact<'_>> {

@@ -22,3 +22,10 @@ pub const QUEUE_INPUTS_MAX: usize = 1_000;
 pub const INLINE_TEXT_BYTES_MAX: usize = 512;
 /// Entries of a todo history that can be asked for at once.
 pub const HISTORY_ENTRIES_MAX: u32 = 500;
+
+/// Shortest lease of a host, in milliseconds.
+pub const LEASE_MS_MIN: i64 = 1_000;
+/// Longest lease of a host, in milliseconds.
+pub const LEASE_MS_MAX: i64 = 60 * 60 * 1_000;
+/// Lease of a host that does not say how long it wants it, in milliseconds.
+pub const LEASE_MS_DEFAULT: i64 = 60 * 1_000;

@@ -1,8 +1,11 @@
 //! Running a command once: its receipt, or the one that was kept for it.
 
 use super::{
-    Command, Document, Key, Rejection, Sessions, lookup,
-    receipt::{CallKey, Receipt},
+    Command, Document, Key, Rejection, Sessions,
+    command::Unclaim,
+    entity::Standing,
+    lookup,
+    receipt::{CallKey, KeptAnswer, Receipt},
 };
 use crate::{Documents, Draft, Refusal};
 
@@ -23,6 +26,14 @@ pub fn perform(
     if let Some(receipt) = kept(draft.documents(), command)? {
         return Ok(Done { receipt, replayed: true });
     }
+    let now = draft.env().now;
+    if let Some(Standing::Open(session)) = lookup::standing(draft.documents())?
+        && session.lease.as_ref().is_some_and(|lease| !lease.is_alive(now))
+        && !matches!(command, Command::Unclaim(_) | Command::End)
+    {
+        // Nobody has looked since the lease expired; what waited for the host ends first.
+        draft.apply(&Command::Unclaim(Unclaim::Expired))?;
+    }
     let events = draft.apply(command)?;
     let main = events.iter().find(|recorded| recorded.event.kind == command.leaves());
     let Some(main) = main else { unreachable!("{command:?} leaves {}", command.leaves()) };
@@ -36,8 +47,10 @@ pub(super) fn kept(
 ) -> Result<Option<Receipt>, Refusal<Sessions>> {
     if let Some(key) = command.key() {
         lookup_unless_new(docs, command)?;
-        let taken = |key: &CallKey| Rejection::KeyTaken { key: key.key.clone() };
-        if let Some(receipt) = kept_under(docs, &Key::answer(&key.key), key, taken)? {
+        if let Some(Standing::Ended { creation: Some(kept), .. }) = lookup::standing(docs)? {
+            return answered(kept, key, key_taken).map(Some);
+        }
+        if let Some(receipt) = kept_under(docs, &Key::answer(&key.key), key, key_taken)? {
             return Ok(Some(receipt));
         }
     }
@@ -60,8 +73,14 @@ fn lookup_unless_new(
         | Command::Control(_)
         | Command::ReportTask(_)
         | Command::Drive(_)
+        | Command::Claim(_)
+        | Command::Unclaim(_)
         | Command::End => lookup::session(docs).map(drop),
     }
+}
+
+fn key_taken(key: &CallKey) -> Rejection {
+    Rejection::KeyTaken { key: key.key.clone() }
 }
 
 fn kept_under(
@@ -71,8 +90,21 @@ fn kept_under(
     taken: impl Fn(&CallKey) -> Rejection,
 ) -> Result<Option<Receipt>, Refusal<Sessions>> {
     match docs.get(place)? {
-        Some(Document::Answer(kept)) if kept.digest == key.digest => Ok(Some(kept.receipt.clone())),
+        Some(Document::Answer(kept)) => answered(kept, key, taken).map(Some),
         Some(_) => Err(Refusal::rejected(taken(key))),
         None => Ok(None),
+    }
+}
+
+/// The kept answer, if the same was asked for.
+fn answered(
+    kept: &KeptAnswer,
+    key: &CallKey,
+    taken: impl Fn(&CallKey) -> Rejection,
+) -> Result<Receipt, Refusal<Sessions>> {
+    if kept.digest == key.digest {
+        Ok(kept.receipt.clone())
+    } else {
+        Err(Refusal::rejected(taken(key)))
     }
 }

@@ -1,6 +1,9 @@
 //! The rule that says no, with its facts. Words for people are made elsewhere.
 
-use crate::todo::{self, Malformed, ScopeKey};
+use crate::{
+    Timestamp,
+    todo::{self, Malformed, ScopeKey},
+};
 
 /// Why a command was refused; nothing was stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,6 +60,22 @@ pub enum Rejection {
     EventIdTaken {
         /// The id.
         id: String,
+    },
+    /// A run drives the session, so that no host can.
+    DrivenByRun,
+    /// A host drives the session.
+    ClaimedByHost {
+        /// The host.
+        host: String,
+        /// When its lease expires.
+        expires_at: Timestamp,
+    },
+    /// No host drives the session.
+    NotClaimed,
+    /// A lease is too short or too long.
+    LeaseOutOfRange {
+        /// How long it was to be, in milliseconds.
+        lease_ms: i64,
     },
     /// No turn is running.
     NothingRunning,

@@ -1,6 +1,7 @@
 //! Rules of the session room, one test each, and random histories against what must always hold.
 
 mod controls;
+mod hosts;
 mod model;
 mod records;
 mod text;
@@ -25,12 +26,14 @@ use crate::{
 struct Room {
     docs: Documents<Sessions>,
     log: Vec<Recorded<Event>>,
+    /// Milliseconds that have passed besides one for each event.
+    waited_ms: i64,
 }
 
 impl Room {
     /// Nothing yet.
     fn empty() -> Self {
-        Self { docs: Documents::complete(), log: Vec::new() }
+        Self { docs: Documents::complete(), log: Vec::new(), waited_ms: 0 }
     }
 
     /// A session that waits for input.
@@ -42,7 +45,8 @@ impl Room {
 
     fn call(&mut self, command: &Command) -> Result<Done, Box<Rejection>> {
         let count = self.log.len() as u64;
-        let env = Env { now: Timestamp(1_000 + i64::try_from(count).unwrap()) };
+        let now = 1_000 + self.waited_ms + i64::try_from(count).unwrap();
+        let env = Env { now: Timestamp(now) };
         let mut draft = Draft::new(&mut self.docs, Head { global: count, seq: count }, env);
         let done = match perform(&mut draft, command) {
             Ok(done) => done,
@@ -236,6 +240,22 @@ fn a_key_makes_a_call_happen_once() {
     };
     room.refuse(blank(" "));
     assert!(!room.accept(blank("said")).replayed);
+}
+
+#[test]
+fn a_creation_is_answered_again_after_the_end_of_its_session() {
+    let mut room = Room::empty();
+    let create = |digest: &str| {
+        Command::Create(Box::new(Create { key: key("k", digest), ..Create::default() }))
+    };
+    let first = room.accept(create("d1"));
+    room.accept(Command::End);
+    let log = room.log.len();
+    let again = room.accept(create("d1"));
+    assert_eq!((again.receipt, again.replayed), (first.receipt, true));
+    assert_eq!(room.log.len(), log, "nothing happens");
+    assert_eq!(room.refuse(create("d2")), Rejection::KeyTaken { key: "k".to_owned() });
+    assert_eq!(room.refuse(Command::Create(Box::default())), Rejection::SessionEnded);
 }
 
 #[test]

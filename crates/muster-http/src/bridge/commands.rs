@@ -44,12 +44,10 @@ pub(super) async fn input(
     let missing = || Fault::invalid("content", "a text is needed");
     let text = request.content.ok_or_else(missing)?;
     let key = key(&headers, uri.path(), &body)?;
-    let command = Command::Input(Input { text, source: None, key });
-    let done = ask(&site, move |app| app.sessions().perform(&id, command)).await?;
-    let receipt = done.receipt;
+    let input = Input { text, source: None, key };
+    let said = ask(&site, move |app| app.sessions().say(&id, input)).await?;
     let body = json!({
-        "status": "accepted", "seq": receipt.seq, "turn_id": receipt.turn_id,
-        "queued": receipt.queued,
+        "status": "accepted", "seq": said.seq, "turn_id": said.turn_id, "queued": said.queued,
     });
     Ok(answer(StatusCode::ACCEPTED, &body))
 }

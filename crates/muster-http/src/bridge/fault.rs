@@ -5,9 +5,12 @@ use axum::{
     http::{HeaderValue, Response, StatusCode, header},
     response::IntoResponse,
 };
-use muster_api::{SessionFault, StoreError};
+use muster_api::{InputFault, SessionFault, StoreError, runs::RunFault};
 use muster_core::{
-    session::Rejection,
+    session::{
+        Rejection,
+        limits::{LEASE_MS_MAX, LEASE_MS_MIN},
+    },
     todo::{self, Malformed},
 };
 use serde_json::{Value, json};
@@ -98,6 +101,28 @@ impl From<SessionFault> for Fault {
     }
 }
 
+impl From<RunFault> for Fault {
+    /// The run of a session's node says no to an input.
+    fn from(fault: RunFault) -> Self {
+        let RunFault { code, detail, path, .. } = fault;
+        match code.status() {
+            422 => Self::invalid(path.as_deref().unwrap_or("content"), detail),
+            503 => Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail),
+            500 => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail),
+            _ => Self::conflict(detail),
+        }
+    }
+}
+
+impl From<InputFault> for Unanswered {
+    fn from(fault: InputFault) -> Self {
+        match fault {
+            InputFault::Session(fault) => fault.into(),
+            InputFault::Node(fault) => Self::Fault((*fault).into()),
+        }
+    }
+}
+
 impl From<Rejection> for Fault {
     fn from(rejection: Rejection) -> Self {
         match rejection {
@@ -126,6 +151,16 @@ impl From<Rejection> for Fault {
             }
             Rejection::EventIdTaken { id } => {
                 Self::conflict(format!("the event id {id:?} was used for another event")).at("id")
+            }
+            Rejection::DrivenByRun => Self::conflict("a run drives this session"),
+            Rejection::ClaimedByHost { host, expires_at } => {
+                Self::conflict(json!({"host": host, "expires_at": expires_at.rfc3339()}))
+            }
+            Rejection::NotClaimed => Self::not_found("no host drives this session"),
+            Rejection::LeaseOutOfRange { lease_ms } => {
+                let (least, most) = (LEASE_MS_MIN / 1_000, LEASE_MS_MAX / 1_000);
+                let detail = format!("{least} to {most} seconds are possible, not {lease_ms} ms");
+                Self::invalid("lease_seconds", detail)
             }
             Rejection::NothingRunning => Self::conflict("no turn is running"),
             Rejection::QueueFull { limit } => {

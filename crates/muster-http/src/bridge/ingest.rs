@@ -22,6 +22,9 @@ use super::{
 };
 use crate::site::Site;
 
+/// The type of event whose fields are checked.
+const TOOL_CALL: &str = "tool_call";
+
 #[derive(Deserialize)]
 struct EventRequest {
     id: Option<String>,
@@ -53,10 +56,14 @@ pub(super) async fn record(
         Some(id) => Some(CallKey { key: id, digest: digest("", &body) }),
         None => None,
     };
+    let data = body_of(request.data, request.payload)?;
+    if kind.trim() == TOOL_CALL {
+        check_tool_call(&data)?;
+    }
     let command = Command::Record(Box::new(Record {
         author: Author::Outside,
         kind: kind.trim().to_owned(),
-        data: body_of(request.data, request.payload)?,
+        data,
         run_id: request.run_id,
         turn_id: request.turn_id,
         thread_id: request.thread_id,
@@ -66,12 +73,29 @@ pub(super) async fn record(
     let session = id.clone();
     let done = ask(&site, move |app| app.sessions().perform(&session, command)).await?;
     let receipt = done.receipt;
-    let todo =
-        receipt.todo.map(|todo| json!({"scopeKey": todo.scope_key, "revision": todo.revision}));
-    let body = json!({
-        "status": "accepted", "seq": receipt.seq, "id": id.event_id(receipt.seq), "todo": todo,
+    let mut body = json!({
+        "status": "accepted", "seq": receipt.seq, "id": id.event_id(receipt.seq), "todo": null,
     });
+    if let Some(todo) = receipt.todo {
+        body["todo"] = json!({"scopeKey": todo.scope_key, "revision": todo.revision});
+        body["applied"] = todo.applied.into();
+    }
     Ok(answer(StatusCode::ACCEPTED, &body))
+}
+
+/// A call without these fields cannot be shown, or joined with its result.
+fn check_tool_call(data: &Map<String, Value>) -> Result<(), Fault> {
+    for name in ["call_id", "tool"] {
+        let is_usable = |value: &Value| value.is_string() || value.is_number() || value.is_null();
+        if !data.get(name).is_some_and(is_usable) {
+            return Err(Fault::invalid(&format!("data.{name}"), "a tool_call needs a string here"));
+        }
+    }
+    if !data.get("call").is_some_and(Value::is_object) {
+        let detail = "a tool_call needs an object here: {name, arguments}";
+        return Err(Fault::invalid("data.call", detail));
+    }
+    Ok(())
 }
 
 /// EN-5: `data` if it is an object, otherwise `payload` if that is one, otherwise nothing.

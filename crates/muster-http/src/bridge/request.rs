@@ -7,7 +7,7 @@ use axum::{
     extract::{FromRequestParts, Path, Query},
     http::{HeaderMap, Response, StatusCode, request::Parts},
 };
-use muster_api::{App, CallKey, SessionFault};
+use muster_api::{App, CallKey};
 use muster_core::session::SessionId;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -108,12 +108,12 @@ pub(super) fn key(headers: &HeaderMap, path: &str, body: &[u8]) -> Result<Option
 }
 
 /// Asks the application something, away from the event loop.
-pub(super) async fn ask<T: Send + 'static>(
+pub(super) async fn ask<T: Send + 'static, F: Into<Unanswered> + Send + 'static>(
     site: &Site,
-    question: impl FnOnce(&App) -> Result<T, SessionFault> + Send + 'static,
+    question: impl FnOnce(&App) -> Result<T, F> + Send + 'static,
 ) -> Result<T, Unanswered> {
     let app = Arc::clone(&site.app);
-    Ok(site.run_blocking(move || question(&app)).await??)
+    site.run_blocking(move || question(&app)).await?.map_err(Into::into)
 }
 
 /// An answer with a JSON body.

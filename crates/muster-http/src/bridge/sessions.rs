@@ -68,14 +68,11 @@ pub(super) async fn create(
         driver: None,
         key,
     };
-    let made = ask(&site, move |app| {
-        let id = app.sessions().create(create)?;
-        app.sessions().show(&id)
-    });
-    let session = made.await?;
+    let made = ask(&site, move |app| app.sessions().create(create)).await?;
+    // Nothing drives a fresh session: even a first input has had its turn by now.
     let body = json!({
-        "session_id": session.session_id, "status": session.status,
-        "created_at": session.created_at, "logging_dir": session.logging_dir,
+        "session_id": made.id, "status": Status::Idle, "created_at": made.created_at.rfc3339(),
+        "logging_dir": null,
     });
     Ok(answer(StatusCode::OK, &body))
 }

@@ -1,7 +1,10 @@
 //! The routes of the session bridge in the document. Each exists under `/v1` too; the document has
 //! the one without the prefix.
 
-use muster_core::session::entity::Status;
+use muster_core::session::{
+    entity::Status,
+    limits::{LEASE_MS_DEFAULT, LEASE_MS_MAX, LEASE_MS_MIN},
+};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -95,7 +98,9 @@ impl Entry {
         if self.body.is_some() {
             statuses.extend(["400", "409", "413", "415", "422"]);
         }
-        if self.answer.1["content"].get("text/event-stream").is_some() {
+        let is_stream = self.answer.1["content"].get("text/event-stream").is_some();
+        let is_release = self.method == "delete" && self.path.ends_with("/driver");
+        if is_stream || is_release {
             statuses.push("409");
         }
         statuses
@@ -109,7 +114,7 @@ fn query(name: &str, schema: &Value, description: &str) -> Value {
 
 /// Every route that the server has, by its path.
 pub(super) fn paths() -> Map<String, Value> {
-    let parts = [about_server(), sessions(), events(), trees(), todos()];
+    let parts = [about_server(), sessions(), driver(), events(), trees(), todos()];
     let entries: Vec<Entry> = parts.into_iter().flatten().collect();
     let mut paths: Map<String, Value> = Map::new();
     for route in unprefixed() {
@@ -179,7 +184,10 @@ fn sessions() -> Vec<Entry> {
         Entry::get("/sessions/{id}", "One session", &shape("Session")),
         ended.answering("204", json!({"description": "It is gone, and its streams have ended."})),
         Entry::post("/sessions/{id}/input", "Say something", input, &record(&accepted, &[])).about(
-            "Starts a turn, or waits for the running one: `turn_id` is the turn that takes it.",
+            "Starts a turn, or waits for the running one: `turn_id` is the turn that takes it. In \
+             the session of a run's node it is a message to the node, whose next turn takes it: \
+             `turn_id` is null, and the `user_message` follows `seq`. 409 when the run or the node \
+             takes no more input.",
         ),
         Entry::post(
             "/sessions/{id}/command",
@@ -202,6 +210,43 @@ fn session_filters() -> Vec<Value> {
             &text(),
             "Only sessions whose metadata have this value under `key`, which may be any key.",
         ),
+    ]
+}
+
+fn driver() -> Vec<Entry> {
+    let lease = json!({
+        "type": ["integer", "null"],
+        "minimum": LEASE_MS_MIN / 1_000,
+        "maximum": LEASE_MS_MAX / 1_000,
+        "default": LEASE_MS_DEFAULT / 1_000,
+    });
+    let claim = record(&[("host", text())], &[("lease_seconds", lease)]);
+    let time = json!({"type": "string", "format": "date-time"});
+    let claimed =
+        [("session_id", text()), ("host", text()), ("expires_at", time), ("seq", whole())];
+    let held = json_content("The host has the session.", &record(&claimed, &[]));
+    let release = Entry {
+        method: "delete",
+        ..Entry::get("/sessions/{id}/driver", "Release a session", &object())
+    };
+    vec![
+        Entry::post(
+            "/sessions/{id}/driver",
+            "Claim a session for a host, or renew the claim",
+            claim,
+            &Value::Null,
+        )
+        .about(
+            "While the lease lasts, input waits as a `user_message` with `queued` until the host \
+             reports `turn_start`. A later call of the same host renews the lease; 409 while \
+             another host or a run drives the session. When the lease expires, inputs that wait \
+             end with the reason `no_agent`.",
+        )
+        .answering("200", held),
+        release
+            .about("404 when no host drives it. Inputs that wait end with the reason `no_agent`.")
+            .with(vec![query("host", &text(), "Only if this host has claimed it; else 409.")])
+            .answering("204", json!({"description": "No host drives it any more."})),
     ]
 }
 
@@ -252,6 +297,8 @@ fn events() -> Vec<Entry> {
         ],
     );
     let update = record(&[("scopeKey", text()), ("revision", json!({"type": "integer"}))], &[]);
+    let mut applied = flag();
+    applied["description"] = json!("Whether the todo update of the event changed the list.");
     let accepted = [
         ("status", json!({"const": "accepted"})),
         ("seq", whole()),
@@ -267,11 +314,13 @@ fn events() -> Vec<Entry> {
             "/sessions/{id}/events",
             "Report an event",
             report,
-            &record(&accepted, &[]),
+            &record(&accepted, &[("applied", applied)]),
         )
         .about(
             "Types that only the server writes are refused: `stream.*`, `ctree_*`, `session.*`, \
-             `run_finished`. An `id` is recorded once.",
+             `run_finished`. An `id` is recorded once. A `tool_call` needs `call_id`, `tool` and \
+             `call`. Once a list has got an update with a revision of its own, updates without one \
+             are recorded but not applied.",
         ),
     ]
 }

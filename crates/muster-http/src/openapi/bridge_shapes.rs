@@ -137,8 +137,23 @@ fn session() -> Value {
         ("queued_inputs", whole()),
         ("todos", record(&[("done", whole()), ("total", whole())], &[])),
         ("workspace", or_null(&text())),
+        ("driver", or_null(&driver())),
     ];
     record(&fields, &[])
+}
+
+/// Who drives a session.
+fn driver() -> Value {
+    let some = or_null(&text());
+    let run = [
+        ("kind", json!({"const": "run"})),
+        ("run_id", some.clone()),
+        ("node_id", some),
+        ("phase", text()),
+        ("status", text()),
+    ];
+    let host = [("kind", json!({"const": "host"})), ("host", text()), ("expires_at", time())];
+    json!({"oneOf": [record(&run, &[]), record(&host, &[])]})
 }
 
 fn session_made() -> Value {

@@ -147,7 +147,7 @@ impl<'a> House<'a> {
             Some(id) => id,
             None => {
                 let app = over(Binding::Unbound);
-                app.sessions().create(Create::default()).map_err(spoken)?
+                app.sessions().create(Create::default()).map_err(spoken)?.id
             }
         };
         self.ids.insert(name.to_owned(), id.clone());

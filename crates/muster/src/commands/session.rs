@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
 use clap::{Args, Subcommand};
-use muster_api::{App, SessionFault, Told};
+use muster_api::{App, InputFault, SessionFault, Told};
 use muster_core::session::{
     Command, SessionId,
     command::{Create, Input},
@@ -76,8 +76,8 @@ pub(crate) fn run(settings: &Settings, session: &Session) -> anyhow::Result<Exit
             let max_chars = Some(settings.get(&CTREES_MAX_CHARS)?.value);
             let (title, task) = (title.clone(), task.clone());
             let create = Create { title, task, max_chars, ..Create::default() };
-            let id = told(app.sessions().create(create))?;
-            crate::output::print(&format!("{id}\n"))?;
+            let made = told(app.sessions().create(create))?;
+            crate::output::print(&format!("{}\n", made.id))?;
         }
         Action::Show { id } => {
             let app = storage::open_existing(settings)?;
@@ -88,9 +88,16 @@ pub(crate) fn run(settings: &Settings, session: &Session) -> anyhow::Result<Exit
         Action::Say { id, text } => {
             let app = storage::open_existing(settings)?;
             let input = Input { text: text.clone(), source: None, key: None };
-            let done = perform(&app, id, Command::Input(input))?;
-            let word = if done.receipt.queued { "queued" } else { "accepted" };
-            crate::output::print(&format!("{word} as event {}\n", done.receipt.seq))?;
+            let said = app.sessions().say(&named(id)?, input).map_err(|fault| match fault {
+                InputFault::Session(fault) => refused(fault),
+                InputFault::Node(fault) => anyhow!(fault.detail),
+            })?;
+            let line = match (said.queued, said.turn_id) {
+                (true, None) => "queued for the next turn of its node\n".to_owned(),
+                (true, Some(_)) => format!("queued as event {}\n", said.seq),
+                (false, _) => format!("accepted as event {}\n", said.seq),
+            };
+            crate::output::print(&line)?;
         }
         Action::End { id } => {
             let app = storage::open_existing(settings)?;
@@ -115,8 +122,12 @@ pub(super) fn named(id: &str) -> anyhow::Result<SessionId> {
 
 /// An answer about a session, or why there is none.
 pub(super) fn told<T>(answer: Told<T>) -> anyhow::Result<T> {
-    answer.map_err(|fault| match fault {
+    answer.map_err(refused)
+}
+
+fn refused(fault: SessionFault) -> anyhow::Error {
+    match fault {
         SessionFault::Store(error) => anyhow!(error),
         SessionFault::Refused(rejection) => anyhow!(line::refusal(&rejection)),
-    })
+    }
 }

@@ -1,6 +1,7 @@
 //! Sessions over a running server: the bridge, the event stream and the todo tool.
 
 mod errors;
+mod hosts;
 mod listing;
 mod restart;
 mod routes;

@@ -7,7 +7,7 @@ use crate::{
     session::{
         body::{self, TreeSnapshot, TurnCompletion},
         compile,
-        entity::Session,
+        entity::{InputTaker, Session},
         event::{Aside, Place},
         evolve, lookup,
     },
@@ -36,10 +36,22 @@ impl Desk {
         lookup::session(&self.docs)
     }
 
-    /// The running turn, if there is one.
+    /// The time of the command.
+    pub(super) fn now(&self) -> Timestamp {
+        self.at
+    }
+
+    /// Who takes the inputs now.
+    pub(super) fn input_taker(&self) -> Decided<InputTaker> {
+        Ok(self.session()?.input_taker(self.at))
+    }
+
+    /// The running turn, if there is one, and the run behind the session, if there is one.
     pub(super) fn here(&self) -> Decided<Place> {
-        let running = self.session()?.turns.running.as_ref();
+        let session = self.session()?;
+        let running = session.turns.running.as_ref();
         Ok(Place {
+            run_id: session.owner().map(|owner| owner.run_id),
             turn_id: running.map(|turn| turn.id.clone()),
             turn: running.map(|turn| turn.number),
             ..Place::default()

@@ -9,6 +9,7 @@ use crate::{
         Rejection,
         body::{self, TaskEvent, is_reserved},
         command::{Author, Record},
+        entity::InputTaker,
         event::{Aside, Place},
         limits::{ID_CHARS_MAX, TURN_MAX, TYPE_CHARS_MAX},
         lookup,
@@ -127,7 +128,7 @@ impl TodoPart {
 fn place(desk: &Desk, record: &Record) -> Decided<Place> {
     let here = desk.here()?;
     Ok(Place {
-        run_id: record.run_id.clone(),
+        run_id: record.run_id.clone().or(here.run_id),
         turn_id: record.turn_id.clone().or(here.turn_id),
         thread_id: record.thread_id.clone(),
         turn: here.turn,
@@ -137,6 +138,7 @@ fn place(desk: &Desk, record: &Record) -> Decided<Place> {
 /// A turn that begins while another one runs takes its place; numbers only go up.
 fn start_turn(desk: &mut Desk, event: Event) -> Decided<()> {
     let running = desk.session()?.turns.running.clone();
+    let taker = desk.input_taker()?;
     turn::end(desk, "interrupted", Some("superseded"))?;
     let session = desk.session()?;
     let newest = session.turns.newest;
@@ -149,7 +151,10 @@ fn start_turn(desk: &mut Desk, event: Event) -> Decided<()> {
     // The id of the turn before is only there because nobody named another one.
     let named = event.place.turn_id.clone();
     let named = named.filter(|id| running.is_none_or(|turn| turn.id != *id));
-    let turn_id = Some(named.unwrap_or_else(|| session.next_turn_id()));
+    // A host that names no turn begins the one of the input that has waited for it.
+    let waiting = session.queue.first().filter(|_| taker == InputTaker::Host);
+    let waiting = waiting.map(|waiting| waiting.turn_id.clone());
+    let turn_id = Some(named.or(waiting).unwrap_or_else(|| session.next_turn_id()));
     let mut event = event;
     event.data.insert("turn".to_owned(), number.into());
     event.place = Place { turn_id, turn: Some(number), ..event.place };

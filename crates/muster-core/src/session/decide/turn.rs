@@ -4,6 +4,7 @@ use super::{Decided, Desk, Event, reject};
 use crate::session::{
     Rejection,
     body::{self, TurnEnd, TurnStart, UserMessage},
+    entity::InputTaker,
     event::{Aside, Place},
     limits::QUEUE_INPUTS_MAX,
 };
@@ -12,7 +13,7 @@ use crate::session::{
 pub(super) fn start(desk: &mut Desk, turn_id: String) -> Decided<()> {
     let session = desk.session()?;
     let (turn, mode) = (session.turns.newest + 1, session.mode.clone());
-    let place = Place { turn_id: Some(turn_id), turn: Some(turn), ..Place::default() };
+    let place = Place { turn_id: Some(turn_id), turn: Some(turn), ..desk.here()? };
     desk.record(Event::of(body::TURN_START, place, &TurnStart { turn, mode }))
 }
 
@@ -38,14 +39,15 @@ pub(super) fn wait(
     if session.queue.len() >= QUEUE_INPUTS_MAX {
         return reject(Rejection::QueueFull { limit: QUEUE_INPUTS_MAX });
     }
-    let place = Place { turn_id: Some(session.next_turn_id()), ..Place::default() };
+    let turn_id = Some(session.next_turn_id());
+    let place = Place { turn_id, turn: None, ..desk.here()? };
     let said = UserMessage { text, source, queued: true };
     desk.record(Event { aside, ..Event::of(body::USER_MESSAGE, place, &said) })
 }
 
 /// Ends the running turn at once where nobody will.
 pub(super) fn end_unless_driven(desk: &mut Desk) -> Decided<()> {
-    if desk.session()?.driver.is_some() {
+    if desk.input_taker()? != InputTaker::Nobody {
         return Ok(());
     }
     end(desk, "completed", Some("no_agent"))?;
@@ -65,14 +67,16 @@ pub(super) fn end(
     desk.record_end(Event::of(body::TURN_END, desk.here()?, &end))
 }
 
-/// Gives inputs that wait their turns: the next one if somebody drives the session, else all, each
-/// of which ends at once.
+/// Gives inputs that wait their turns: the next one if a run drives the session, none if a host
+/// does, which begins turns itself, else all, each of which ends at once.
 pub(super) fn take_waiting(desk: &mut Desk) -> Decided<()> {
     while let Some(turn_id) = next_waiting(desk)? {
-        start(desk, turn_id)?;
-        if desk.session()?.driver.is_some() {
-            return Ok(());
+        match desk.input_taker()? {
+            InputTaker::Host => return Ok(()),
+            InputTaker::Run => return start(desk, turn_id),
+            InputTaker::Nobody => {}
         }
+        start(desk, turn_id)?;
         end(desk, "completed", Some("no_agent"))?;
     }
     Ok(())

@@ -9,7 +9,7 @@ use crate::{
     ctree::{NodeId, Tree, merge},
     session::{
         Command, Sessions,
-        command::{Decision, PermissionAnswer},
+        command::{Claim, Decision, PermissionAnswer, Unclaim},
         compile, view,
     },
     todo::{Fallback, Handled, Incoming, Reader},
@@ -94,6 +94,10 @@ fn command() -> impl Strategy<Value = Command> {
             order(Order::Pin { node: NodeId::numbered(node), pinned })
         }),
         1 => prop::option::of(Just(driver)).prop_map(Command::Drive),
+        1 => prop::sample::select(vec!["a", "b"]).prop_map(|host| {
+            Command::Claim(Claim { host: host.to_owned(), lease_ms: 1_000, key: None })
+        }),
+        1 => Just(Command::Unclaim(Unclaim::Released { host: None })),
     ]
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{Docs, Shown};
 use crate::session::{
     SessionId,
-    entity::{Session, Status, Tally},
+    entity::{Driver, Session, Status, Tally},
     lookup,
 };
 
@@ -43,6 +43,32 @@ pub struct SessionObject {
     pub todos: TodoCount,
     /// Its folder.
     pub workspace: Option<String>,
+    /// Who drives it.
+    pub driver: Option<ShownDriver>,
+}
+
+/// Who drives a session.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ShownDriver {
+    /// A run.
+    Run {
+        /// The run.
+        run_id: Option<String>,
+        /// The node whose session it is.
+        node_id: Option<String>,
+        /// The run's phase.
+        phase: String,
+        /// The run's status.
+        status: String,
+    },
+    /// An outside host.
+    Host {
+        /// The name that it goes by.
+        host: String,
+        /// When its lease expires.
+        expires_at: String,
+    },
 }
 
 /// Todo lists in numbers.
@@ -89,6 +115,21 @@ impl SessionObject {
             queued_inputs: session.queue.len(),
             todos: TodoCount { done: todos.done, total: todos.total },
             workspace: session.workspace.clone(),
+            driver: ShownDriver::of(session),
         }
+    }
+}
+
+impl ShownDriver {
+    fn of(session: &Session) -> Option<Self> {
+        if let Some(Driver { phase, status }) = session.driver.clone() {
+            let owner = session.owner();
+            let run_id = owner.as_ref().map(|owner| owner.run_id.clone());
+            let node_id = owner.map(|owner| owner.node_id);
+            return Some(Self::Run { run_id, node_id, phase, status });
+        }
+        let lease = session.lease.as_ref()?;
+        let (host, expires_at) = (lease.host.clone(), lease.expires_at.rfc3339());
+        Some(Self::Host { host, expires_at })
     }
 }

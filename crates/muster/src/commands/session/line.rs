@@ -65,6 +65,9 @@ fn words(event: &Event) -> String {
             let node = data.get("node").unwrap_or(&Value::Null);
             format!("{} {}", word(node, "kind"), word(node, "label"))
         }
+        "completion" => {
+            data.get("summary").map(|summary| word(summary, "reason")).unwrap_or_default()
+        }
         _ => compact(Some(&Value::Object(data.clone()))),
     }
 }

@@ -3,7 +3,7 @@
 use muster_testkit::server::{Reply, Request};
 use serde_json::{Value, json};
 
-use super::Bridge as _;
+use super::{Bridge as _, Stream};
 use crate::program::{Server, serve};
 
 /// A refusal is JSON with three keys; answers its code, detail and path.
@@ -199,6 +199,70 @@ fn hb_4_an_idempotency_key_makes_a_request_happen_once() {
     }
     let (status, fault) = send(&input, &"k".repeat(129), &json!({"content": "a"}));
     assert_eq!((status, &fault["path"]), (422, &json!("Idempotency-Key")));
+}
+
+#[test]
+fn hb_4_a_creation_is_answered_again_after_its_session_was_deleted() {
+    let server = serve(&[]);
+    let make = |body: &Value| {
+        let request = server.request("POST", "/sessions").header("Idempotency-Key", "k");
+        let reply = server.send(&request.json(body)).unwrap();
+        (reply.status, reply.json().unwrap())
+    };
+    let body = json!({"title": "one", "task": "begin"});
+    let first = make(&body);
+    let session = format!("/sessions/{}", first.1["session_id"].as_str().unwrap());
+    server.report(&session, "turn_start", json!({}));
+    assert_eq!(make(&body), first, "while it works, too");
+    assert_eq!(server.ask("DELETE", &session, None).0, 204);
+    assert_eq!(make(&body), first);
+    let (status, fault) = make(&json!({"title": "two"}));
+    assert_eq!((status, &fault["error"]), (409, &json!("conflict")));
+    assert_eq!(server.ask("GET", &session, None).0, 404, "nothing was made");
+}
+
+#[test]
+fn hb_10_a_tool_call_needs_what_its_readers_need() {
+    let server = serve(&[]);
+    let id = server.session();
+    let whole = json!({"call_id": "c", "tool": "shell", "call": {"name": "shell"}});
+    let before = server.get(&id)["last_seq"].clone();
+    for field in ["call_id", "tool", "call"] {
+        let mut data = whole.clone();
+        data.as_object_mut().unwrap().remove(field);
+        for data in [data.clone(), json!({})] {
+            let event = json!({"type": "tool_call", "data": data});
+            let (status, fault) = server.ask("POST", &format!("{id}/events"), Some(&event));
+            assert_eq!((status, &fault["error"]), (422, &json!("invalid_request")), "{fault}");
+            let missing = if data == json!({}) { "call_id" } else { field };
+            assert_eq!(fault["path"], format!("data.{missing}"));
+        }
+    }
+    assert_eq!(server.get(&id)["last_seq"], before);
+    server.report(&id, "tool_call", whole);
+}
+
+#[test]
+fn ts_6_updates_without_a_revision_do_not_override_numbered_ones() {
+    let server = serve(&[]);
+    let id = server.session();
+    let post = |title: &str, revision: Option<u64>| {
+        let items = json!([{"title": title}]);
+        let todo = json!({"op": "replace", "items": items, "revision": revision});
+        let event = json!({"type": "warning", "data": {"message": title, "todo": todo}});
+        server.post(&format!("{id}/events"), &event)
+    };
+    assert_eq!(post("counted here", None)["applied"], true);
+    assert_eq!(post("numbered", Some(5))["applied"], true);
+    let late = post("late", None);
+    assert_eq!(late["applied"], false, "{late}");
+    assert_eq!(late["todo"], json!({"scopeKey": "main", "revision": 5}));
+    let list = server.get(&format!("{id}/todos"));
+    assert_eq!(list["scopes"][0]["items"][0]["title"], "numbered");
+    let seq = late["seq"].as_u64().unwrap();
+    let frames = Stream::open(&server, &id, &format!("?from_id={}", seq - 1)).until(seq);
+    let sent = &frames.last().unwrap().event["data"];
+    assert_eq!((&sent["message"], sent.get("todo")), (&json!("late"), None), "it is recorded");
 }
 
 #[test]

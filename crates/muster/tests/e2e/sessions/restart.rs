@@ -48,7 +48,7 @@ fn pf_14_a_killed_server_comes_back_with_everything_and_readers_resume() {
 
     let mut reader = Stream::resume(&server, &format!("{session}/events"), &last.to_string());
     assert_eq!(reader.hello()["mode"], "resume");
-    let seq = server.report_todo(&session, json!({"op": "clear"}));
+    let seq = server.report_todo(&session, json!({"op": "clear", "revision": 9}));
     assert_eq!(seq, last + 1);
     let frame = reader.next().unwrap();
     assert_eq!((frame.id, &frame.event["data"]["todo"]["revision"]), (Some(seq), &json!(9)));

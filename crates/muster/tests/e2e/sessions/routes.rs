@@ -102,10 +102,12 @@ fn hb_7_and_hb_9_a_task_is_the_first_input_and_nobody_answers() {
         .map(|frame| (frame.kind(), &frame.event["data"]))
         .collect();
     let kinds: Vec<&str> = story.iter().map(|(kind, _)| *kind).collect();
-    let turn = ["turn_start", "user_message", "turn_end"];
+    let turn = ["turn_start", "user_message", "turn_end", "completion"];
     assert_eq!(kinds, [&["session.meta"][..], &turn, &turn].concat());
-    assert_eq!((&story[2].1["text"], &story[5].1["text"]), (&json!("build it"), &json!(" more ")));
-    assert_eq!(*story[6].1, json!({"turn": 2, "status": "completed", "reason": "no_agent"}));
+    assert_eq!((&story[2].1["text"], &story[6].1["text"]), (&json!("build it"), &json!(" more ")));
+    assert_eq!(*story[7].1, json!({"turn": 2, "status": "completed", "reason": "no_agent"}));
+    let summary = json!({"completed": true, "reason": "no_agent", "status": "completed"});
+    assert_eq!(*story[8].1, json!({"turn": 2, "summary": summary}), "EV-1");
     let said = frames.iter().find(|frame| frame.id == answer["seq"].as_u64()).unwrap();
     assert_eq!((said.kind(), &said.event["turn_id"]), ("user_message", &answer["turn_id"]));
 }

@@ -76,9 +76,9 @@ fn hb_9_a_waiting_input_is_taken_when_the_turn_ends() {
     server.report(&session, "turn_end", json!({"status": "completed"}));
     assert_eq!(server.get(&session)["queued_inputs"], 0);
     let frames = log(&server, &session);
-    let waited = ["turn_start", "user_message", "user_message", "turn_end"];
-    let taken = ["turn_start", "turn_end", "turn_start", "turn_end"];
-    assert_eq!(kinds(&frames)[1..], [waited, taken].concat(), "each is said once");
+    let waited = ["turn_start", "user_message", "user_message", "turn_end", "completion"];
+    let taken = ["turn_start", "turn_end", "completion"];
+    assert_eq!(kinds(&frames)[1..], [&waited[..], &taken, &taken].concat(), "each is said once");
     let starts: Vec<&Frame> = frames.iter().filter(|frame| frame.kind() == "turn_start").collect();
     assert_eq!(starts[1].event["turn_id"], first["turn_id"], "the turn that was promised");
     assert_eq!(starts[2].event["turn_id"], second["turn_id"]);
@@ -102,8 +102,9 @@ fn hb_12_interrupt_ends_the_turn_and_lets_waiting_inputs_stay() {
     let waiting = input(&server, &session, "and then this");
     assert_eq!((interrupt().0, &waiting["queued"]), (202, &json!(true)));
     let frames = log(&server, &session);
-    let story = ["turn_start", "user_message", "interrupt", "turn_end", "turn_start", "turn_end"];
-    assert_eq!(kinds(&frames)[1..], story);
+    let interrupted = ["turn_start", "user_message", "interrupt", "turn_end", "completion"];
+    let taken = ["turn_start", "turn_end", "completion"];
+    assert_eq!(kinds(&frames)[1..], [&interrupted[..], &taken].concat());
     let of = |kind: &str| frames.iter().filter(|frame| frame.kind() == kind).collect::<Vec<_>>();
     assert_eq!(of("interrupt")[0].event["data"]["turn"], 1);
     assert_eq!(of("turn_end")[0].event["data"]["status"], "interrupted");
@@ -300,7 +301,11 @@ fn ev_1_ev_3_and_ts_2_every_type_carries_a_list_and_it_is_sent_in_one_form() {
     for (number, kind) in types.iter().enumerate() {
         let item = json!({"todo_id": 7, "content": " T ", "state": "COMPLETED", "x": 1});
         let todo = json!({"operation": "snapshot", "todos": [item], "scope": "Lane  1"});
-        let data = json!({"text": "t", "message": "m", "todo": todo});
+        let call = json!({"name": "shell", "arguments": {}});
+        let data = json!({
+            "text": "t", "message": "m", "call_id": "c", "tool": "shell", "call": call,
+            "todo": todo,
+        });
         let seq = server.report(&session, kind, data);
         let frames = Stream::open(&server, &session, &format!("?from_id={}", seq - 1)).until(seq);
         let sent = &frames.last().unwrap().event;

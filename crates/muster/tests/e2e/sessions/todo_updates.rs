@@ -24,7 +24,16 @@ fn feed(server: &Server, session: &str, vector: &Value) -> usize {
         if !step["type"].is_string() {
             continue;
         }
-        let event = json!({"type": step["type"], "data": step["data"], "payload": step["payload"]});
+        let mut event =
+            json!({"type": step["type"], "data": step["data"], "payload": step["payload"]});
+        for body in ["data", "payload"].iter().filter(|_| step["type"] == "tool_call") {
+            if let Some(data) = event[*body].as_object_mut() {
+                for field in ["call_id", "tool"] {
+                    data.entry(field).or_insert(json!("todo"));
+                }
+                data.entry("call").or_insert(json!({}));
+            }
+        }
         let before = server.get(session)["last_seq"].clone();
         let (status, answer) = server.ask("POST", &format!("{session}/events"), Some(&event));
         match status {
