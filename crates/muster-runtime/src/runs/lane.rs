@@ -238,6 +238,7 @@ impl Lane {
     async fn vanish(mut self) {
         self.kill_checks();
         self.drivers.end().await;
+        mirror::run_gone(&self.shared, self.run).await;
         removal::discard(&self.shared, self.run);
         self.shared.wish(Wish::Forget(self.run));
         self.shared.forget_lane(self.run);

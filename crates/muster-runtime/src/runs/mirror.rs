@@ -2,31 +2,34 @@
 //! with the run and the turn that it belongs to. It comes after the run's own log and never holds
 //! it up; an event that comes twice is recorded once.
 
+mod ending;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use muster_core::{
-    Draft,
+    Draft, Refusal,
     run::{
         Event, Fact,
-        edge::ActorKind,
         event::{ToolCompleted, TurnStep},
-        id::{NodeId, RunId, ToolId},
+        id::{ItemId, NodeId, RunId, ToolId, TurnId},
+        inbox::{Content, Item, ItemKind},
         lookup,
-        record::Run,
-        turn::Tool,
+        record::{Run, RunStatus},
+        turn::{Consumed, Tool},
     },
     session::{
         Command, SessionId, Sessions,
         command::{Author, Create, Record},
-        entity::Driver,
-        event::Body,
+        entity::{Driver, NodeOwner},
         perform,
         receipt::CallKey,
     },
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use self::ending::RunFinished;
+pub(crate) use self::ending::run_gone;
 use super::shared::Shared;
 use crate::ExecuteError;
 
@@ -36,11 +39,10 @@ pub(crate) type Numbered = (u64, Event);
 /// Whether a session is told about an event at all.
 pub(crate) fn concerns(event: &Event) -> bool {
     match &event.fact {
-        Fact::MessageQueued(_)
-        | Fact::HandoffSent(_)
-        | Fact::TextFinished(_)
+        Fact::TextFinished(_)
         | Fact::ToolProposed(_)
-        | Fact::ToolCompleted(_) => true,
+        | Fact::ToolCompleted(_)
+        | Fact::NodeDeleted(_) => true,
         Fact::NodePatched(patched) => patched.patch.muster_session_id.is_some(),
         Fact::RunPatched(patched) => {
             patched.patch.run.status.is_some() || patched.patch.run.phase.is_some()
@@ -65,7 +67,9 @@ pub(crate) fn concerns(event: &Event) -> bool {
         | Fact::NodeConfigured(_)
         | Fact::NodeReset(_)
         | Fact::InboxChanged(_)
-        | Fact::NodeDeleted(_)
+        // An input is told with the turn that takes it.
+        | Fact::MessageQueued(_)
+        | Fact::HandoffSent(_)
         | Fact::NodeLogged(_)
         | Fact::ViolationFound(_)
         | Fact::EdgeCreated(_)
@@ -110,31 +114,60 @@ impl Mirror {
     }
 
     async fn tell(&mut self, seq: u64, event: Event) {
-        if let Fact::RunPatched(_) = &event.fact {
-            return self.drive_all().await;
+        if let Fact::RunPatched(patched) = &event.fact {
+            return self.tell_all(seq, patched.patch.run.status).await;
         }
         let Some(node) = event.node_id else { return };
+        if let Fact::NodeDeleted(_) = &event.fact {
+            return ending::node_gone(&self.shared, node).await;
+        }
         let Some((run, session, label)) = self.known(node).await else { return };
         if let Fact::NodePatched(_) = &event.fact {
+            let owner = NodeOwner { run_id: self.run.to_string(), node_id: node.to_string() };
             let create = Create {
                 title: Some(label),
                 workspace: Some(run.cwd.clone()),
                 driver: Some(driver(&run)),
-                metadata: Some(owner(self.run, node)),
+                metadata: Some(owner.metadata()),
                 ..Create::default()
             };
             self.shared.lists.know(&session, self.run, node);
             return self.perform(session, Command::Create(Box::new(create))).await;
         }
         let Some(told) = self.told(&event) else { return };
+        let key = format!("run-{}-{seq}", self.run);
+        self.record(&session, event.turn_id, told, key).await;
+        if let Fact::TurnMoved(moved) = &event.fact
+            && let TurnStep::Started(started) = &moved.step
+        {
+            for item in self.inputs(&started.consumed).await {
+                // An input that another turn gets again is told once.
+                let key = format!("run-{}-input-{}", self.run, item.id);
+                self.record(&session, event.turn_id, input(&item), key).await;
+            }
+        }
+    }
+
+    async fn record(&self, session: &SessionId, turn: Option<TurnId>, told: Told, key: String) {
         let Value::Object(body) = told.body else { return };
-        let body: Body = body;
         let mut record = Record::of(Author::Server, told.kind, body);
         record.run_id = Some(self.run.to_string());
-        record.turn_id = event.turn_id.map(|turn| turn.to_string());
-        let key = format!("run-{}-{seq}", self.run);
+        record.turn_id = turn.map(|turn| turn.to_string());
         record.given = Some(CallKey { digest: key.clone(), key });
-        self.perform(session, Command::Record(Box::new(record))).await;
+        self.perform(session.clone(), Command::Record(Box::new(record))).await;
+    }
+
+    /// The inputs that a turn has taken, in order.
+    async fn inputs(&self, consumed: &[Consumed]) -> Vec<Item> {
+        let ids: Vec<ItemId> = consumed.iter().map(|taken| taken.id).collect();
+        let view = move |docs: &_| {
+            let mut items = Vec::new();
+            for id in &ids {
+                items.extend(lookup::find_item(docs, *id)?.cloned());
+            }
+            Ok(items)
+        };
+        self.shared.view(self.run, view).await.unwrap_or_default()
     }
 
     /// The run, and the session and label of a node.
@@ -147,47 +180,30 @@ impl Mirror {
         Some((run, SessionId::of(&session)?, label))
     }
 
-    /// Every session of the run says how the run stands.
-    async fn drive_all(&self) {
+    /// Every session of the run says how the run stands, and that it has ended if it has.
+    async fn tell_all(&self, seq: u64, status: Option<RunStatus>) {
         let view = |docs: &_| {
             let nodes = lookup::nodes(docs)?;
             let sessions = nodes.iter().map(|node| node.muster_session_id.to_string());
-            Ok((driver(lookup::run(docs)?), sessions.collect::<Vec<String>>()))
+            Ok((lookup::run(docs)?.clone(), sessions.collect::<Vec<String>>()))
         };
-        let Ok((driver, sessions)) = self.shared.view(self.run, view).await else { return };
+        let Ok((run, sessions)) = self.shared.view(self.run, view).await else { return };
+        let ended = status.and_then(|status| RunFinished::of(&run, status));
         for session in sessions.iter().filter_map(|session| SessionId::of(session)) {
-            self.perform(session, Command::Drive(Some(driver.clone()))).await;
+            self.perform(session.clone(), Command::Drive(Some(driver(&run)))).await;
+            if let Some(ended) = &ended {
+                let key = format!("run-{}-{seq}", self.run);
+                ended.record(&self.shared, session, key).await;
+            }
         }
     }
 
     async fn perform(&self, session: SessionId, command: Command) {
-        let shared = Arc::clone(&self.shared);
-        let execute = move || {
-            let work = move |draft: &mut Draft<'_, Sessions>| perform(draft, &command).map(drop);
-            shared.engine.execute::<Sessions, _>(session.stream(), work)
-        };
-        match tokio::task::spawn_blocking(execute).await {
-            Ok(Ok(())) => {}
-            Ok(Err(ExecuteError::Rejected(rejection))) => {
-                tracing::debug!(run = %self.run, ?rejection, "a session was not told");
-            }
-            Ok(Err(ExecuteError::Store(failure))) => {
-                tracing::warn!(run = %self.run, error = %failure.0, "a session was not told");
-            }
-            Err(error) => tracing::warn!(run = %self.run, %error, "a session was not told"),
-        }
+        execute(&self.shared, session, move |draft| perform(draft, &command).map(drop)).await;
     }
 
     fn told(&mut self, event: &Event) -> Option<Told> {
-        let (kind, body) = if let Fact::MessageQueued(queued) = &event.fact {
-            let by = event.by.map_or(ActorKind::Runtime, |actor| actor.kind);
-            let source = (by != ActorKind::User).then_some("muster");
-            ("user_message", json!({"text": queued.message.content, "source": source}))
-        } else if let Fact::HandoffSent(sent) = &event.fact {
-            let source = format!("handoff from {}", sent.envelope.from_node_id);
-            let text = &sent.envelope.payload.message;
-            ("user_message", json!({"text": text, "source": source}))
-        } else if let Fact::TextFinished(text) = &event.fact {
+        let (kind, body) = if let Fact::TextFinished(text) = &event.fact {
             ("assistant_message", json!({"text": text.content}))
         } else if let Fact::ToolProposed(call) = &event.fact {
             self.tools.insert(call.tool.id, call.tool.name.clone());
@@ -204,10 +220,40 @@ impl Mirror {
     }
 }
 
-/// Whose session it is, for whoever finds it in the list.
-fn owner(run: RunId, node: NodeId) -> Map<String, Value> {
-    let entry = |name: &str, id: String| (name.to_owned(), Value::String(id));
-    [entry("run_id", run.to_string()), entry("node_id", node.to_string())].into_iter().collect()
+/// Writes to a session. What goes wrong is logged; the run goes on without it.
+async fn execute(
+    shared: &Arc<Shared>,
+    session: SessionId,
+    work: impl Fn(&mut Draft<'_, Sessions>) -> Result<(), Refusal<Sessions>> + Send + 'static,
+) {
+    let (engine, stream) = (Arc::clone(&shared.engine), session.stream());
+    let execute = move || engine.execute::<Sessions, _>(stream, work);
+    match tokio::task::spawn_blocking(execute).await {
+        Ok(Ok(())) => {}
+        Ok(Err(ExecuteError::Rejected(rejection))) => {
+            tracing::debug!(%session, ?rejection, "an event of a run was not recorded");
+        }
+        Ok(Err(ExecuteError::Store(failure))) => {
+            let error = failure.0;
+            tracing::warn!(%session, %error, "an event of a run was not recorded");
+        }
+        Err(error) => tracing::warn!(%session, %error, "an event of a run was not recorded"),
+    }
+}
+
+/// An input as its receiver reads it.
+fn input(item: &Item) -> Told {
+    let (text, source) = match &item.content {
+        Content::Message(message) => {
+            let source = (item.kind != ItemKind::Message).then(|| "muster".to_owned());
+            (&message.content, source)
+        }
+        Content::Envelope(envelope) => {
+            let source = format!("handoff from {}", envelope.from_node_id);
+            (&envelope.payload.message, Some(source))
+        }
+    };
+    Told { kind: "user_message", body: json!({"text": text, "source": source}) }
 }
 
 fn driver(run: &Run) -> Driver {

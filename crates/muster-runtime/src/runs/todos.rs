@@ -8,7 +8,7 @@ use std::{
 };
 
 use muster_core::{
-    Documents, Draft,
+    Documents, Draft, Unloaded,
     run::{
         Ask,
         id::{NodeId, RunId},
@@ -16,6 +16,7 @@ use muster_core::{
     },
     session::{
         Command, SessionId, Sessions,
+        body::TOOL_RESULT,
         command::{Author, Record},
         lookup, perform,
     },
@@ -27,7 +28,7 @@ use tokio::sync::mpsc;
 use super::shared::Shared;
 use crate::herald::Grown;
 
-/// Type of the event that carries a program's own plan.
+/// Scope of a program's own plan, and the tool whose result publishes it.
 const PLAN: &str = "plan";
 
 /// Which session belongs to which node, and what the node shows of it.
@@ -46,6 +47,13 @@ impl Lists {
         let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let shown = || Shown { run, node, todos: Vec::new() };
         lists.entry(session.stream()).or_insert_with(shown);
+    }
+
+    /// The sessions whose run and node are meant.
+    pub(crate) fn sessions(&self, is_meant: impl Fn(RunId, NodeId) -> bool) -> Vec<SessionId> {
+        let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let meant = lists.iter().filter(|(_, shown)| is_meant(shown.run, shown.node));
+        meant.filter_map(|(stream, _)| SessionId::of_stream(stream)).collect()
     }
 
     fn knows(&self, stream: &str) -> bool {
@@ -83,9 +91,7 @@ pub(crate) async fn show(shared: Arc<Shared>, mut news: mpsc::UnboundedReceiver<
 }
 
 /// The list that a node shows; none while neither was written.
-fn list(
-    docs: &Documents<Sessions>,
-) -> Result<Option<Vec<NodeTodo>>, muster_core::Unloaded<Sessions>> {
+fn list(docs: &Documents<Sessions>) -> Result<Option<Vec<NodeTodo>>, Unloaded<Sessions>> {
     let main = lookup::scope(docs, &ScopeKey::main())?;
     let shown = match (main, ScopeKey::of(PLAN)) {
         (Some(main), _) => Some(main),
@@ -120,12 +126,11 @@ pub(crate) async fn plan(shared: &Arc<Shared>, session: SessionId, items: &[Node
             json!({"id": format!("plan-{}", at + 1), "title": item.content, "status": status})
         })
         .collect();
-    let update = json!({"op": "replace", "scopeKey": PLAN, "scopeLabel": PLAN, "items": items});
-    let body = BTreeMap::from([("todo".to_owned(), update)]).into_iter().collect();
-    let command = Command::Record(Box::new(Record::of(Author::Server, PLAN, body)));
     let shared = Arc::clone(shared);
     let execute = move || {
-        let work = move |draft: &mut Draft<'_, Sessions>| perform(draft, &command).map(drop);
+        let work = move |draft: &mut Draft<'_, Sessions>| {
+            perform(draft, &plan_result(draft.documents(), &items)?).map(drop)
+        };
         shared.engine.execute::<Sessions, _>(session.stream(), work)
     };
     match tokio::task::spawn_blocking(execute).await {
@@ -133,4 +138,25 @@ pub(crate) async fn plan(shared: &Arc<Shared>, session: SessionId, items: &[Node
         Ok(Err(error)) => tracing::warn!(?error, "a plan was not kept"),
         Err(error) => tracing::warn!(%error, "a plan was not kept"),
     }
+}
+
+/// The plan as the result of a tool, which readers of todo lists look at.
+fn plan_result(docs: &Documents<Sessions>, items: &[Value]) -> Result<Command, Unloaded<Sessions>> {
+    let scope = match ScopeKey::of(PLAN) {
+        Some(key) => lookup::scope(docs, &key)?,
+        None => None,
+    };
+    let revision = scope.map_or(0, |scope| scope.revision).saturating_add(1);
+    let plural = if items.len() == 1 { "" } else { "s" };
+    let body = json!({
+        "call_id": format!("todo:{PLAN}:{revision}"),
+        "tool": PLAN,
+        "status": "ok",
+        "error": false,
+        "success": true,
+        "message": format!("{} item{plural}", items.len()),
+        "todo": {"op": "replace", "scopeKey": PLAN, "scopeLabel": PLAN, "items": items},
+    });
+    let body = body.as_object().cloned().unwrap_or_default();
+    Ok(Command::Record(Box::new(Record::of(Author::Server, TOOL_RESULT, body))))
 }

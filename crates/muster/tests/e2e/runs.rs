@@ -18,6 +18,7 @@ mod paging;
 mod places;
 mod shield;
 mod sockets;
+mod spoken_to;
 mod watched;
 
 use std::{

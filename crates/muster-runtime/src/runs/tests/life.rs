@@ -240,12 +240,11 @@ async fn runs_tie_1_the_session_of_a_node_is_told_what_it_does() {
         let own = rows.iter().filter(|row| !row.kind.starts_with("ctree"));
         own.map(|row| row.kind.clone()).collect()
     };
-    stage.until("all is told", |stage| kinds(stage).iter().any(|kind| kind == "turn_end")).await;
+    stage.until("all is told", |stage| kinds(stage).iter().any(|kind| kind == "completion")).await;
     let told: Vec<String> =
         kinds(&stage).into_iter().filter(|kind| kind != "session.meta").collect();
-    let expected =
-        ["user_message", "turn_start", "tool_call", "tool_result", "assistant_message", "turn_end"];
-    assert_eq!(told, expected);
+    let turn = ["turn_start", "user_message", "tool_call", "tool_result", "assistant_message"];
+    assert_eq!(told, [&turn[..], &["turn_end", "completion"]].concat());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -260,6 +259,21 @@ async fn runs_tie_2_a_node_shows_its_own_list_before_its_programs_plan() {
     stage.until("the plan is shown", |stage| titles(stage) == ["look", "write"]).await;
     let session = stage.node(node).muster_session_id.to_string();
     let session = muster_core::session::SessionId::of(&session).unwrap();
+    let rows = stage.runs.engine().store().snapshot().unwrap().tail(&session.stream(), 0, 100);
+    let plans: Vec<serde_json::Value> = rows
+        .unwrap()
+        .iter()
+        .map(|row| serde_json::from_str::<serde_json::Value>(&row.body).unwrap())
+        .filter(|event| event["data"]["todo"].is_object())
+        .collect();
+    let result = &plans[0];
+    assert_eq!(
+        (&result["type"], &result["data"]["call_id"]),
+        (&"tool_result".into(), &"todo:plan:1".into())
+    );
+    assert_eq!(result["data"]["todo"]["items"][1]["title"], "write", "readers of lists see it");
+    assert_eq!(result["place"]["run_id"], stage.run.to_string().as_str());
+    assert!(result["place"]["turn_id"].is_string(), "{result}");
     let todo = serde_json::json!({"todo": {
         "op": "replace", "scopeKey": "main", "items": [{"id": "1", "title": "mine"}],
     }});
