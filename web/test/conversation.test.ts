@@ -28,6 +28,21 @@ function told(...events: SessionEvent[]): Conversation {
 }
 
 describe("a transcript", () => {
+  test("the completion of a turn and the lease of a host are no rows of their own", () => {
+    const summary = { completed: true, reason: "completed", status: "completed" };
+    const rows = told(
+      event("session.driver", { host: "editor", expires_at_ms: 1 }),
+      event("turn_start", { turn: 1 }, { turn: 1 }),
+      event("turn_end", { turn: 1, status: "completed" }, { turn: 1 }),
+      event("completion", { turn: 1, summary }, { turn: 1 }),
+      event("completion", { summary: { completed: true, reason: "all done" } }),
+    ).rows;
+    expect(rows).toMatchObject([
+      { kind: "turn", ended: "completed" },
+      { kind: "line", title: "completion", text: "all done" },
+    ]);
+  });
+
   test("pieces of one answer are one row, and the finished text takes their place", () => {
     const pieces = told(
       event("assistant_delta", { message_id: "m", text: "Hel" }),

@@ -233,10 +233,11 @@ const TONES: Readonly<Record<string, "blocked" | "failed" | "done">> = {
   run_finished: "done",
 };
 /** Types that say nothing to a reader of the transcript. */
-const SILENT = new Set(["ctree_node", "ctree_snapshot", "stream.hello", "stream.gap"]);
+const SILENT = new Set(["ctree_node", "ctree_snapshot", "session.driver", "stream.hello", "stream.gap"]);
 
 function line(draft: Draft, base: Base, type: string, said: Fields): void {
-  if (SILENT.has(type)) return;
+  // A completion of a turn repeats what the row of the turn shows.
+  if (SILENT.has(type) || (type === "completion" && said["turn"] !== undefined)) return;
   const summary = fields(said["summary"]);
   const parts = [text(said, "message"), text(said, "reason"), text(summary ?? {}, "reason")].filter(Boolean);
   if (type === "session.meta")

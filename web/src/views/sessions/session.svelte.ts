@@ -14,7 +14,15 @@ const FEW = 1;
 /** Types that the C-Tree summary is made of. */
 const TREE = new Set(["ctree_node", "ctree_snapshot", "task_event"]);
 /** Types after which the session itself may read differently. */
-const TELLING = new Set(["session.meta", "turn_start", "turn_end", "completion", "run_finished", "user_message"]);
+const TELLING = new Set([
+  "session.meta",
+  "session.driver",
+  "turn_start",
+  "turn_end",
+  "completion",
+  "run_finished",
+  "user_message",
+]);
 
 export class SessionState {
   session = $state.raw<Session | undefined>();
