@@ -1,7 +1,7 @@
 // The run reducer: patches, maps, numbers, snapshots.
 import { describe, expect, test } from "vitest";
-import type { Run, RunEvent } from "../src/api/wire";
-import { applyRun, freshRun } from "../src/state/run";
+import type { Edge, Run, RunEvent } from "../src/api/wire";
+import { applyRun, edgeName, freshRun, liveTail, type RunState } from "../src/state/run";
 
 const run = { id: "r", lastSeq: 1, nodes: {}, edges: {}, nodeConfigs: {}, approvals: {}, artifactCount: 0, status: "queued" } as unknown as Run;
 const event = (seq: number, type: string, rest: object = {}): RunEvent =>
@@ -43,7 +43,25 @@ describe("applyRun", () => {
 
   test("the last words of a node are kept short", () => {
     const state = applyRun(freshRun(run), [event(2, "message.assistant.delta", { nodeId: "n", delta: "x".repeat(500) + "end" })]);
-    expect(state.tails["n"]).toHaveLength(140);
-    expect(state.tails["n"]).toMatch(/end$/);
+    expect(state.tails["n"]?.text).toHaveLength(140);
+    expect(state.tails["n"]?.text).toMatch(/end$/);
+  });
+
+  test("a card shows the words of its turn in flight, none of the turn before", () => {
+    const said = (seq: number, turnId: string, delta: string) => event(seq, "message.assistant.delta", { nodeId: "n", turnId, delta });
+    const begun = (seq: number, turnId: string) => event(seq, "node.patch", { nodeId: "n", patch: { ...node("n"), turn: { turnId } } });
+    const tail = (state: RunState): string => liveTail(state, state.run.nodes["n"]!);
+    const first = applyRun(freshRun(run), [begun(2, "t1"), said(3, "t1", "one "), said(4, "t1", "two")]);
+    expect(tail(first)).toBe("one two");
+    const second = applyRun(first, [event(5, "message.assistant.final", { nodeId: "n", turnId: "t1", content: "one two" }), begun(6, "t2")]);
+    expect(tail(second)).toBe("");
+    expect(tail(applyRun(second, [said(7, "t2", "three")]))).toBe("three");
+  });
+
+  test("an edge is called by its label and its ends", () => {
+    const nodes = { a: { ...node("a"), label: "Lead" }, b: { ...node("b"), label: "Worker" } };
+    const named = (edge: object): string => edgeName({ ...run, nodes } as unknown as Run, edge as unknown as Edge);
+    expect(named({ label: "task", from: "a", to: "b", bidirectional: false })).toBe("Edge task from Lead to Worker");
+    expect(named({ label: "report", from: "b", to: "a", bidirectional: true })).toBe("Edge report between Worker and Lead");
   });
 });

@@ -101,6 +101,21 @@ export const scenarios = {
     assert.equal(await page.locator('a[href^="javascript"]').count(), 0);
   },
 
+  async "a run is deleted from the list after a question"(stage) {
+    const server = await stage.withRun();
+    const page = await stage.enter(server);
+    await page.goto(`${server.base}/#/runs`);
+    await page.getByText("1 node", { exact: true }).waitFor();
+    const question = page.getByRole("dialog", { name: "Delete Browser test?" });
+    await page.getByRole("button", { name: "Delete Browser test" }).click();
+    await question.getByRole("button", { name: "Cancel" }).click();
+    await question.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Delete Browser test" }).click();
+    await question.getByRole("button", { name: "Delete" }).click();
+    await page.getByText("No runs yet").waitFor();
+    await stage.until(async () => (await server.call("GET", "/api/runs")).runs.length === 0);
+  },
+
   async "a run is made from the page, and a node added"(stage) {
     const server = await stage.withRun();
     const page = await stage.enter(server);

@@ -37,6 +37,22 @@ export const scenarios = {
     await stage.until(async () => (await edges()).length === 0);
   },
 
+  async "an edge has a name, and Escape closes its bar"(stage) {
+    const { server, page, second } = await withTwo(stage);
+    await server.call("POST", `/api/runs/${server.run}/edges`, { edge: { from: server.node, to: second, bidirectional: false } });
+    await page.getByRole("button", { name: "Edge task from Worker to Second" }).click();
+    const bar = page.getByRole("group", { name: "Edge task from Worker to Second" }).filter({ has: page.getByLabel("Label of the edge") });
+    await bar.waitFor();
+    // An event that comes meanwhile leaves the key where it is.
+    await server.say("say hello");
+    await stage.until(async () => (await server.call("GET", `/api/runs/${server.run}/turns`)).turns[0]?.status === "completed");
+    await page.keyboard.press("Escape");
+    await bar.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Edge task from Worker to Second" }).click();
+    await page.getByLabel("Label of the edge").press("Escape");
+    await bar.waitFor({ state: "detached" });
+  },
+
   async "where a node was put is where it stays"(stage) {
     const { server, page, card } = await withTwo(stage);
     const from = await middle(card("Second").locator("strong"));

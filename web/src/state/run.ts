@@ -1,14 +1,20 @@
 // A run as its events tell it (RUNS-EV-4): patches are merged field by field, maps entry by entry.
 // Many events are applied at once; a map is copied once per batch, however many entries change.
-import type { Approval, EventOf, Node, Run, RunEvent } from "../api/wire";
+import type { Approval, Edge, EventOf, Node, Run, RunEvent } from "../api/wire";
 
 export interface RunState {
   readonly run: Run;
   /** The last words of each node, for its card. */
-  readonly tails: Readonly<Record<string, string>>;
+  readonly tails: Readonly<Record<string, Tail>>;
   /** The newest handoff along each edge, by the number of its event. */
   readonly pulses: Readonly<Record<string, number>>;
   readonly gone: boolean;
+}
+
+/** The end of what was said in one turn. */
+export interface Tail {
+  readonly turnId: string | null;
+  readonly text: string;
 }
 
 const TAIL_LETTERS = 140;
@@ -21,14 +27,14 @@ export function freshRun(run: Run): RunState {
 /** Maps that a batch may change, each copied at its first change. */
 class Draft {
   run: Run;
-  tails: Record<string, string>;
+  tails: Record<string, Tail>;
   pulses: Record<string, number>;
   gone: boolean;
   #own = new Set<string>();
 
   constructor(from: RunState) {
     this.run = { ...from.run };
-    this.tails = from.tails as Record<string, string>;
+    this.tails = from.tails as Record<string, Tail>;
     this.pulses = from.pulses as Record<string, number>;
     this.gone = from.gone;
   }
@@ -41,12 +47,16 @@ class Draft {
     return this.run[name];
   }
 
-  tail(node: string, text: string): void {
+  /** Another turn begins with nothing said. */
+  tail(node: string, turnId: string | null, how: { add: string } | { set: string }): void {
     if (!this.#own.has("tails")) {
       this.#own.add("tails");
       this.tails = { ...this.tails };
     }
-    this.tails[node] = text.slice(-TAIL_LETTERS);
+    const known = this.tails[node];
+    const before = known?.turnId === turnId ? known.text : "";
+    const text = "add" in how ? before + how.add : how.set;
+    this.tails[node] = { turnId, text: text.slice(-TAIL_LETTERS) };
   }
 
   pulse(edge: string, seq: number): void {
@@ -116,10 +126,10 @@ function apply(draft: Draft, event: RunEvent): void {
       draft.run.artifactCount += 1;
       return;
     case "message.assistant.delta":
-      if (node) draft.tail(node, (draft.tails[node] ?? "") + event.delta);
+      if (node) draft.tail(node, event.turnId ?? null, { add: event.delta });
       return;
     case "message.assistant.final":
-      if (node) draft.tail(node, event.content);
+      if (node) draft.tail(node, event.turnId ?? null, { set: event.content });
       return;
     case "handoff.sent":
       if (event.envelope.meta.edgeId) draft.pulse(event.envelope.meta.edgeId, event.seq);
@@ -200,6 +210,19 @@ function turnMoved(draft: Draft, id: string, event: EventOf<"turn.status">): voi
   const state = (STATES as Record<string, string>)[event.status];
   if (!known?.turn || !state) return;
   draft.map("nodes")[id] = { ...known, turn: { ...known.turn, state: state as typeof known.turn.state } };
+}
+
+/** What a node has said so far in the turn that it has in flight. */
+export function liveTail(state: RunState, node: Node): string {
+  const tail = state.tails[node.id];
+  return node.turn && tail?.turnId === node.turn.turnId ? tail.text : "";
+}
+
+/** An edge as it is called: its label, and the nodes that it joins. */
+export function edgeName(run: Run, edge: Edge): string {
+  const label = (id: string): string => run.nodes[id]?.label ?? "a node that is gone";
+  const way = edge.bidirectional ? "between" : "from";
+  return `Edge ${edge.label} ${way} ${label(edge.from)} ${edge.bidirectional ? "and" : "to"} ${label(edge.to)}`;
 }
 
 /** Nodes in the order they came to be. */

@@ -12,12 +12,17 @@ export interface Command {
   run: () => void;
 }
 
-class Commands {
-  #lists = $state.raw<ReadonlyMap<symbol, readonly Command[]>>(new Map());
-  all = $derived([...this.#lists.values()].flat());
+type Offer = readonly Command[] | (() => readonly Command[]);
 
-  /** Offers commands until the answer is called. Later ones win over earlier ones with the same keys. */
-  offer(commands: readonly Command[]): () => void {
+class Commands {
+  #lists = $state.raw<ReadonlyMap<symbol, Offer>>(new Map());
+  all = $derived([...this.#lists.values()].flatMap((offer) => (typeof offer === "function" ? offer() : offer)));
+
+  /**
+   * Offers commands until the answer is called. Later offers win over earlier ones with the same keys; a list that
+   * changes is offered as a function, so that it keeps its place.
+   */
+  offer(commands: Offer): () => void {
     const mark = Symbol("commands");
     // Whoever offers in an effect does not want to offer again because something else was offered.
     this.#lists = new Map([...untrack(() => this.#lists), [mark, commands]]);

@@ -3,7 +3,7 @@
 import type { Edge as FlowEdge, Node as FlowNode } from "@xyflow/svelte";
 import type { Edge, Node } from "../../../api/wire";
 import { facing, type Spot } from "../../../state/layout";
-import { nodesOf, type RunState } from "../../../state/run";
+import { edgeName, liveTail, nodesOf, type RunState } from "../../../state/run";
 
 export interface CardData extends Record<string, unknown> {
   node: Node;
@@ -14,6 +14,8 @@ export interface CardData extends Record<string, unknown> {
 
 export interface LineData extends Record<string, unknown> {
   edge: Edge;
+  /** Its label and its ends, for readers who do not see the line. */
+  name: string;
   /** Number of the newest handoff along it. */
   pulse: number;
   /** Selects an edge, by its label as well as by its line. */
@@ -31,7 +33,7 @@ export function flowNodes(
   const known = new Map(before.map((node) => [node.id, node]));
   return nodesOf(state.run).map((node) => {
     const old = known.get(node.id);
-    const tail = node.status === "running" ? (state.tails[node.id] ?? "") : "";
+    const tail = liveTail(state, node);
     const data: CardData = { node, tail, compact, chosen: node.id === chosen };
     const place = places[node.id] ?? { x: 0, y: 0 };
     const was = old?.data as CardData | undefined;
@@ -62,15 +64,17 @@ export function flowEdges(
   return there.map((edge) => {
     const [source, target] = facing(places[edge.from] ?? { x: 0, y: 0 }, places[edge.to] ?? { x: 0, y: 0 });
     const pulse = state.pulses[edge.id] ?? 0;
+    const name = edgeName(state.run, edge);
     const old = known.get(edge.id);
     const was = old?.data as LineData | undefined;
-    const same =
-      was?.edge === edge && was.pulse === pulse && old?.sourceHandle === source && old.targetHandle === target;
+    const unchanged = was?.edge === edge && was.name === name && was.pulse === pulse;
+    const same = unchanged && old?.sourceHandle === source && old.targetHandle === target;
     if (old && same && old.selected === (edge.id === selected)) return old;
     const marker = { type: "arrowclosed" as const, width: 16, height: 16 };
     return {
       id: edge.id,
       type: "line",
+      ariaLabel: name,
       source: edge.from,
       target: edge.to,
       sourceHandle: source,
@@ -78,7 +82,7 @@ export function flowEdges(
       selected: edge.id === selected,
       markerEnd: marker,
       ...(edge.bidirectional ? { markerStart: { ...marker, orient: "auto-start-reverse" } } : {}),
-      data: { edge, pulse, choose } satisfies LineData,
+      data: { edge, name, pulse, choose } satisfies LineData,
     } as FlowEdge;
   });
 }
