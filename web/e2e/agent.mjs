@@ -1,11 +1,12 @@
 // A scripted agent for the tests of the page. What it does is in the message that it gets:
-//   say WORDS · stream N (a number each 40 ms) · ask · repeat · write FILE LINES · hostile · declare (the run done)
+//   say WORDS · stream N (a number each 40 ms) · ask · repeat · write FILE LINES · hostile · declare (the run done) · die · count (up, each time)
 import { appendFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const send = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
 let turn;
 let timer;
+let counted = 0;
 
 function finish(content, status) {
   clearInterval(timer);
@@ -13,7 +14,7 @@ function finish(content, status) {
 }
 
 function perform(text) {
-  const [word, ...rest] = (/(stream|ask|repeat|write|hostile|declare|say)\b.*/s.exec(text)?.[0] ?? "say done").split(/\s+/);
+  const [word, ...rest] = (/(stream|ask|repeat|write|hostile|declare|die|count|say)\b.*/s.exec(text)?.[0] ?? "say done").split(/\s+/);
   switch (word) {
     case "stream": {
       let at = 0;
@@ -27,6 +28,13 @@ function perform(text) {
     }
     case "ask":
       send({ type: "approval.requested", turnId: turn, approvalId: "q1", canModify: true, context: "wants to push", tool: { id: "q1", name: "push", args: { to: "main" } } });
+      return;
+    case "die":
+      process.exit(3);
+      return;
+    case "count":
+      counted += 1;
+      finish(`count ${counted}`);
       return;
     case "repeat":
       finish("I looked, and everything is as it was.");

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Attention } from "../src/api/wire";
 import { choices, itemKey } from "../src/state/attention";
 
-const KINDS = ["approval", "question", "stall", "node_failed", "verify_failed", "budget", "violation", "restart", "refused"] as const;
+const KINDS = ["approval", "question", "stall", "node_failed", "input_failed", "verify_failed", "budget", "violation", "restart", "refused"] as const;
 
 test("every kind has an answer with a key, and keys are not given twice", () => {
   for (const kind of KINDS) {

@@ -23,7 +23,7 @@ describe("applyTranscript", () => {
       event("message.assistant.final", { content: "I will run it.Done.", status: "final" }),
     ]);
     expect(kinds(transcript.entries)).toEqual(["message", "turn", "text", "tool", "text"]);
-    expect(transcript.entries[0]).toMatchObject({ queued: false });
+    expect(transcript.entries[0]).toMatchObject({ state: "taken" });
     expect(transcript.entries[2]).toMatchObject({ text: "I will run it.", open: false });
     expect(transcript.entries[3]).toMatchObject({ call: { state: "done", result: { output: "fine" } } });
   });

@@ -135,7 +135,7 @@ impl RunDesk<'_> {
         Ok(if let Value::Object(fields) = node { fields } else { request::Fields::new() })
     }
 
-    /// The queued inputs of a node.
+    /// The inputs of a node that are queued, or failed and wait for a person.
     pub fn inbox(self, run: RunId, node: NodeId) -> RunTold<Json> {
         self.read(run, |docs| Ok(Json::of(&json!({"inbox": view::turns::inbox(docs, node)?}))))
     }

@@ -17,6 +17,7 @@
 pub mod approval;
 pub mod artifact;
 mod bounds;
+mod brake;
 pub mod command;
 mod decide;
 pub mod edge;

@@ -54,6 +54,7 @@ pub(crate) fn listed() -> Vec<Route> {
         post("/api/runs/{run}/nodes/{node}/interrupt", graph::interrupt),
         get("/api/runs/{run}/nodes/{node}/inbox", graph::inbox),
         delete("/api/runs/{run}/nodes/{node}/inbox/{item}", graph::cancel),
+        post("/api/runs/{run}/nodes/{node}/inbox/{item}/resend", graph::resend),
         post("/api/runs/{run}/edges", graph::put_edge),
         delete("/api/runs/{run}/edges/{edge}", graph::delete_edge),
         post("/api/runs/{run}/chat", graph::chat),

@@ -82,7 +82,12 @@ impl Server {
             }
             let node = nodes[usize::try_from(round)? % nodes.len()];
             let content = format!("say {round}; run echo {round} >> w{node}; final done {round}");
-            self.ask(Ask::SendMessage { node: Some(node), content, interrupt: round % 7 == 6 })?;
+            self.ask(Ask::SendMessage {
+                node: Some(node),
+                content,
+                interrupt: round % 7 == 6,
+                id: None,
+            })?;
             std::thread::sleep(Duration::from_millis(15));
         }
         Ok(())

@@ -101,6 +101,44 @@ export const scenarios = {
     assert.equal(await page.locator('a[href^="javascript"]').count(), 0);
   },
 
+  async "an input that ends its agent waits to be sent again or deleted"(stage) {
+    const server = await stage.withRun({ settings: { retryMax: 0 } });
+    const page = await stage.enter(server);
+    const failed = async (turns) => {
+      const { run } = await server.call("GET", `/api/runs/${server.run}`);
+      return run.usage.turns === turns && run.nodes[server.node].failedInputs === 1;
+    };
+    await server.say("die");
+    await stage.until(() => failed(1));
+    await page.getByRole("heading", { name: /Worker: 1 input failed: exited/ }).waitFor();
+    await page.goto(server.place);
+    const queue = page.getByRole("list", { name: "Queued" });
+    await queue.getByText("failed", { exact: true }).waitFor();
+    await queue.getByRole("button", { name: "Send again" }).click();
+    await stage.until(() => failed(2));
+    await queue.getByRole("button", { name: "Delete the failed input" }).click();
+    await queue.waitFor({ state: "detached" });
+    await page.goto(`${server.base}/#/attention`);
+    await page.getByText("Nothing waits for you").waitFor();
+  },
+
+  async "two nodes that keep each other busy are stopped, and the page says so"(stage) {
+    const server = await stage.withRun({ settings: { brakeTurns: 4 } });
+    const { node } = await server.call("POST", `/api/runs/${server.run}/nodes`, { node: { label: "Second", provider: "custom" } });
+    for (const [from, to] of [[server.node, node.id], [node.id, server.node]]) {
+      await server.call("POST", `/api/runs/${server.run}/edges`, { edge: { from, to, bidirectional: false } });
+    }
+    const page = await stage.enter(server);
+    await page.goto(`${server.base}/#/runs/${server.run}`);
+    await server.say("count");
+    const banner = page.getByRole("alert").filter({ hasText: "Stalled" });
+    await banner.getByText(/hands tasks back and forth with another node/).waitFor();
+    await banner.getByRole("button", { name: "Evidence" }).click();
+    await banner.getByText(/brakeTurns/).waitFor();
+    await banner.getByRole("button", { name: "Resume" }).click();
+    await stage.until(async () => (await server.call("GET", `/api/runs/${server.run}`)).run.usage.turns > 5);
+  },
+
   async "a run is deleted from the list after a question"(stage) {
     const server = await stage.withRun();
     const page = await stage.enter(server);

@@ -30,6 +30,7 @@ export type RunInput = Schemas["RunInput"];
 export type RunPatch = Schemas["RunPatch"];
 export type RunStatus = Schemas["RunStatus"];
 export type Stall = Schemas["Stall"];
+export type StallRule = Stall["evidence"]["rule"];
 export type StreamFrame = Schemas["StreamFrame"];
 export type Tool = Schemas["Tool"];
 export type ToolResult = Schemas["ToolResult"];

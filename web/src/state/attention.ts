@@ -1,7 +1,7 @@
 // What can be done about something that waits, in words and in keys.
 import type { Attention, Approval, Run } from "../api/wire";
 
-export type AnswerKind = "approve" | "deny" | "edit" | "resume" | "start" | "reset" | "reply" | "dismiss" | "open";
+export type AnswerKind = "approve" | "deny" | "edit" | "resume" | "start" | "reset" | "reply" | "resend" | "dismiss" | "open";
 
 export interface AnswerChoice {
   kind: AnswerKind;
@@ -14,6 +14,7 @@ const WORDS: Record<Attention["kind"], string> = {
   question: "Question",
   stall: "Stalled",
   node_failed: "Node failed",
+  input_failed: "Input failed",
   verify_failed: "Checks failed",
   budget: "Budget",
   violation: "Violation",
@@ -38,6 +39,7 @@ export function kindTone(kind: Attention["kind"]): "blocked" | "failed" | "runni
       return "running";
     case "stall":
     case "node_failed":
+    case "input_failed":
     case "verify_failed":
     case "violation":
       return "failed";
@@ -70,6 +72,8 @@ export function choices(item: Attention, approval: Approval | undefined): Answer
       return item.nodeId
         ? [{ kind: "start", title: "Start again", keys: "y" }, open]
         : [{ kind: "resume", title: "Resume", keys: "y" }, open];
+    case "input_failed":
+      return [{ kind: "resend", title: "Send again", keys: "y" }, open];
     case "verify_failed":
     case "restart":
       return [{ kind: "resume", title: "Resume", keys: "y" }, open];

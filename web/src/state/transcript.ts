@@ -12,7 +12,7 @@ interface Common {
 }
 
 export type Entry =
-  | (Common & { readonly kind: "message"; readonly message: Message; readonly queued: boolean })
+  | (Common & { readonly kind: "message"; readonly message: Message; readonly state: MessageState })
   | (Common & { readonly kind: "text"; readonly text: string; readonly open: boolean; readonly interrupted: boolean })
   | (Common & { readonly kind: "thought"; readonly text: string; readonly open: boolean })
   | (Common & { readonly kind: "tool"; readonly call: ToolCall })
@@ -20,6 +20,9 @@ export type Entry =
   | (Common & { readonly kind: "turn"; readonly event: EventOf<"turn.status"> })
   | (Common & { readonly kind: "artifact"; readonly artifact: Artifact })
   | (Common & { readonly kind: "note"; readonly text: string; readonly tone: "plain" | "failed" });
+
+/** What became of a message: it waits, a turn has it, it was taken out, or its turns failed. */
+export type MessageState = "queued" | "taken" | "failed" | "removed";
 
 export interface ToolCall {
   readonly tool: Tool;
@@ -108,11 +111,18 @@ function common(event: RunEvent): Common {
   return { key: `${event.seq}`, seq: event.seq, at: event.ts, turnId: event.turnId ?? null };
 }
 
+const FATES: Record<EventOf<"node.inbox">["state"], MessageState> = {
+  cancelled: "removed",
+  dropped: "removed",
+  returned: "queued",
+  failed: "failed",
+};
+
 function apply(draft: Draft, event: RunEvent): void {
   const base = common(event);
   switch (event.type) {
     case "message.user":
-      draft.push({ ...base, kind: "message", message: event.message, queued: true }, `message ${event.message.id}`);
+      draft.push({ ...base, kind: "message", message: event.message, state: "queued" }, `message ${event.message.id}`);
       return;
     case "message.assistant.delta":
       return streamed(draft, base, "text", event.delta);
@@ -171,7 +181,7 @@ function apply(draft: Draft, event: RunEvent): void {
       return;
     case "node.inbox":
       draft.change(`message ${event.itemId}`, (entry) =>
-        entry.kind === "message" ? { ...entry, queued: event.state === "returned" } : entry,
+        entry.kind === "message" ? { ...entry, state: FATES[event.state] } : entry,
       );
       return;
     case "node.config":
@@ -250,7 +260,7 @@ const SHOWN_TURNS = ["turn.started", "turn.completed", "turn.interrupted", "turn
 function turned(draft: Draft, base: Common, event: EventOf<"turn.status">): void {
   if (event.status === "turn.started") {
     for (const taken of event.consumed) {
-      draft.change(`message ${taken.id}`, (entry) => (entry.kind === "message" ? { ...entry, queued: false } : entry));
+      draft.change(`message ${taken.id}`, (entry) => (entry.kind === "message" ? { ...entry, state: "taken" } : entry));
     }
   }
   if (SHOWN_TURNS.includes(event.status)) draft.push({ ...base, kind: "turn", event });

@@ -1,5 +1,5 @@
 // Statuses as words and tones, the same everywhere.
-import type { NodeStatus, Phase, RunStatus, Node, Turn } from "../api/wire";
+import type { NodeStatus, Phase, RunStatus, Node, StallRule, Turn } from "../api/wire";
 
 export type Tone = "idle" | "running" | "blocked" | "failed" | "done";
 
@@ -48,6 +48,19 @@ export function nodeNote(node: Node): string {
   if (node.waitingFor) return node.waitingFor.note ?? "waits for others";
   return "";
 }
+
+const STALLS: Record<StallRule, string> = {
+  output: "repeats itself",
+  diff: "makes the same change again and again",
+  oscillation: "goes back and forth between two results",
+  verification: "the same checks fail again and again",
+  reported: "says that it goes in circles",
+  handoffs: "hands tasks back and forth with another node",
+  no_progress: "no changed file and no passed check",
+};
+
+/** What shows that a run goes in circles, in a few words. */
+export const stallWords = (rule: StallRule): string => STALLS[rule];
 
 /** Todos that are done, and all of them. */
 export function todoCount(node: Node): { done: number; total: number } {

@@ -29,7 +29,7 @@ pub(super) enum Answer {
     EdgeGone(EdgeId),
     Message,
     Said(SaidInput),
-    ItemGone(ItemId),
+    Item(ItemId),
     Resolved(ApprovalId),
     Done,
 }
@@ -62,7 +62,7 @@ impl Answer {
             Self::EdgeGone(id) => json!({"edgeId": id}),
             Self::Message => json!({"messageId": message(events)}),
             Self::Said(said) => json!(said),
-            Self::ItemGone(id) => json!({"itemId": id}),
+            Self::Item(id) => json!({"itemId": id}),
             Self::Resolved(id) => {
                 json!({"approvalId": id, "resolution": lookup::approval(docs, *id)?.resolution})
             }

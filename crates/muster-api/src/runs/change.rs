@@ -129,18 +129,24 @@ impl Change {
 
     /// Says something to a node.
     pub fn chat(run: RunId, node: Option<NodeId>, content: String, interrupt: bool) -> Self {
-        Self::new(run, Ask::SendMessage { node, content, interrupt }, Answer::Message)
+        let ask = Ask::SendMessage { node, content, interrupt, id: None };
+        Self::new(run, ask, Answer::Message)
     }
 
     /// Says something to a node in its session; answers what the caller is told there.
     pub(crate) fn input(run: RunId, node: NodeId, content: String, said: SaidInput) -> Self {
-        let ask = Ask::SendMessage { node: Some(node), content, interrupt: false };
+        let ask = Ask::SendMessage { node: Some(node), content, interrupt: false, id: None };
         Self::new(run, ask, Answer::Said(said))
     }
 
-    /// Takes a queued input out again.
+    /// Sends an input again whose turns failed.
+    pub fn resend_item(run: RunId, node: NodeId, item: ItemId) -> Self {
+        Self::new(run, Ask::ResendItem { node, item }, Answer::Item(item))
+    }
+
+    /// Takes a queued or failed input out again.
     pub fn cancel_item(run: RunId, node: NodeId, item: ItemId) -> Self {
-        Self::new(run, Ask::CancelItem { node, item }, Answer::ItemGone(item))
+        Self::new(run, Ask::CancelItem { node, item }, Answer::Item(item))
     }
 
     /// Answers an approval.

@@ -98,8 +98,17 @@ pub enum Ask {
         content: String,
         /// Whether the turn in flight ends for it.
         interrupt: bool,
+        /// Its id, where the sender has to know it before; a fresh one otherwise.
+        id: Option<ItemId>,
     },
-    /// Take a queued input out again.
+    /// Send an input again whose turns failed.
+    ResendItem {
+        /// Its node.
+        node: NodeId,
+        /// The input.
+        item: ItemId,
+    },
+    /// Take a queued or failed input out again.
     CancelItem {
         /// Its node.
         node: NodeId,

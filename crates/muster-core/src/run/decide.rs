@@ -53,10 +53,11 @@ fn tell(story: &mut Story, command: &Command) -> Found<()> {
         Ask::DeleteRun => life::delete(story),
         Ask::RemoveRun => life::remove(story),
         Ask::CreateNode(input) => node::create(story, input).map(|_| ()),
-        Ask::SendMessage { node, content, interrupt } => {
-            inbox::chat(story, *node, content, *interrupt)
+        Ask::SendMessage { node, content, interrupt, id } => {
+            inbox::chat(story, *node, inbox::Said { content, interrupt: *interrupt, id: *id })
         }
         Ask::CancelItem { node, item } => inbox::cancel(story, *node, *item),
+        Ask::ResendItem { node, item } => inbox::resend(story, *node, *item),
         Ask::EditNode(edit) => steer::edit(story, edit),
         Ask::DismissRefusal => story.change_run(|run| run.refused_completion = None),
         Ask::DeleteNode { node } => removal::delete(story, *node),

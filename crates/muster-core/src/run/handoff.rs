@@ -69,6 +69,11 @@ struct Work {
     givers: Vec<NodeId>,
 }
 
+/// The nodes whose tasks a turn was given, each once, in their order.
+pub fn givers(docs: &Docs, turn: &Turn) -> Lookup<Vec<NodeId>> {
+    Ok(work_given(docs, turn)?.givers)
+}
+
 fn work_given(docs: &Docs, turn: &Turn) -> Lookup<Work> {
     let mut work = Work { given: false, givers: Vec::new() };
     for taken in &turn.consumed {

@@ -34,6 +34,8 @@ words! {
         Cancelled = "cancelled",
         /// Its node was deleted.
         Dropped = "dropped",
+        /// The turns that took it failed, and it is not delivered again by itself.
+        Failed = "failed",
     }
     /// Who speaks in a message.
     Role {

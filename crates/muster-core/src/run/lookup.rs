@@ -110,6 +110,16 @@ pub fn queued(docs: &Docs, node: NodeId, limit: Option<u32>) -> Lookup<Vec<&Item
     Ok(docs.list(&query)?.into_iter().filter_map(Document::as_item).collect())
 }
 
+/// Inputs of a node whose turns failed for good, in their order.
+pub fn failed_inputs(docs: &Docs, node: NodeId) -> Lookup<Vec<&Item>> {
+    let query = ListQuery {
+        parent: Some(node.to_string()),
+        statuses: vec![ItemState::Failed.name()],
+        ..ListQuery::of("item")
+    };
+    Ok(docs.list(&query)?.into_iter().filter_map(Document::as_item).collect())
+}
+
 /// Pending approvals of the run, oldest first.
 pub fn pending_approvals(docs: &Docs) -> Lookup<Vec<&Approval>> {
     let query = ListQuery { statuses: vec!["pending"], ..ListQuery::of("approval") };
@@ -120,6 +130,17 @@ pub fn pending_approvals(docs: &Docs) -> Lookup<Vec<&Approval>> {
 pub fn completed_turns(docs: &Docs, node: NodeId, limit: u32) -> Lookup<Vec<&Turn>> {
     let query = ListQuery {
         parent: Some(node.to_string()),
+        statuses: vec!["completed"],
+        order: ListOrder::Descending,
+        limit: Some(limit),
+        ..ListQuery::of("turn")
+    };
+    Ok(docs.list(&query)?.into_iter().filter_map(Document::as_turn).collect())
+}
+
+/// Turns of the run that completed, newest first, at most this many.
+pub fn recent_turns(docs: &Docs, limit: u32) -> Lookup<Vec<&Turn>> {
+    let query = ListQuery {
         statuses: vec!["completed"],
         order: ListOrder::Descending,
         limit: Some(limit),

@@ -4,8 +4,8 @@ mod parts;
 mod words;
 
 pub use parts::{
-    BlockedReason, Capabilities, Connection, Grant, LastTurn, LiveTurn, NodeTodo, Origin,
-    Permissions, Process, ProviderSession, Question, Queue, Repetition, Retry, Rights,
+    BlockedReason, Capabilities, Connection, Grant, HandedBack, LastTurn, LiveTurn, NodeTodo,
+    Origin, Permissions, Process, ProviderSession, Question, Queue, Repetition, Retry, Rights,
     SESSION_PENDING, WaitingFor,
 };
 pub use words::{
@@ -86,6 +86,9 @@ patched! {
         inbox_count: u32,
         /// The same by what they can wake.
         queue: Queue,
+        /// Inputs whose turns failed for good: they wait for a person to send them again or delete
+        /// them.
+        failed_inputs: u32 = default,
         /// What it has used.
         usage: Usage,
         /// Limits.

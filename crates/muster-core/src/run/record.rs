@@ -14,7 +14,7 @@ use super::{
     moment::Moment,
     node::PermissionsMode,
     settings::{Budget, Check, Metric, RunSettings, Usage},
-    shape::{patched, words},
+    shape::{is_default, patched, words},
 };
 use crate::tasks::id::{PlanId, TaskId};
 
@@ -86,6 +86,10 @@ words! {
         Verification = "verification",
         /// An agent said so.
         Reported = "reported",
+        /// Two nodes hand tasks back and forth.
+        Handoffs = "handoffs",
+        /// No changed file and no passed check.
+        NoProgress = "no_progress",
     }
 }
 
@@ -100,6 +104,12 @@ pub struct StallCounts {
     pub verification: u32,
     /// Turns that alternate.
     pub oscillation: u32,
+    /// Turns in which two nodes handed tasks back and forth.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub handoffs: u32,
+    /// Turns without a changed file or a passed check.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub unproductive: u32,
 }
 
 /// What shows that a run goes in circles (RUNS-LOOP-4).
@@ -246,6 +256,8 @@ patched! {
         verifying: bool,
         /// Whether a turn has changed files.
         changed: bool,
+        /// Turns in a row without a changed file or a passed check, for the brake.
+        unproductive_turns: u32 = default,
         /// What providers of its nodes do unless a body says otherwise.
         permissions_mode: PermissionsMode,
         /// Limits that were already warned about: metric and level, per limit value.

@@ -1,6 +1,6 @@
 //! When a failed turn is tried again (RUNS-TURN-7).
 
-use super::turn::RetryPolicy;
+use super::turn::{RetryPolicy, TurnReason};
 
 const FIRST_DELAY_MS: u64 = 5_000;
 const DELAY_MS_MAX: u64 = 300_000;
@@ -46,6 +46,38 @@ pub fn pause(
         }
     };
     (failures <= max).then(|| Pause { ms: moved(ms, chance), max })
+}
+
+/// Whether the inputs of a turn may have caused it. What an agent could not even begin, or
+/// cannot do before somebody logs in or waits, says nothing about its inputs.
+pub fn blames_inputs(reason: TurnReason) -> bool {
+    match reason {
+        TurnReason::Exited
+        | TurnReason::Silent
+        | TurnReason::TurnTimeout
+        | TurnReason::ProtocolError
+        | TurnReason::ProviderError
+        | TurnReason::ContextOverflow => true,
+        TurnReason::Done
+        | TurnReason::UserInterrupt
+        | TurnReason::RunPaused
+        | TurnReason::ServerRestart
+        | TurnReason::ServerShutdown
+        | TurnReason::NodeStopped
+        | TurnReason::NodeReset
+        | TurnReason::NodeDeleted
+        | TurnReason::RunDeleted
+        | TurnReason::RunCompleted
+        | TurnReason::SpawnFailed
+        | TurnReason::HandshakeFailed
+        | TurnReason::RateLimited
+        | TurnReason::AuthRequired
+        | TurnReason::TemplateMissing
+        | TurnReason::PromptTooLarge
+        | TurnReason::WorktreeFailed
+        | TurnReason::BudgetExceeded
+        | TurnReason::StoreFailed => false,
+    }
 }
 
 fn grown(first: u64, factor: u64, failures: u32, max: u64) -> u64 {

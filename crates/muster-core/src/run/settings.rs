@@ -47,12 +47,20 @@ pub struct Check {
     pub required: bool,
 }
 
+/// Turns that the brake allows where nothing else is said.
+const BRAKE_TURNS: u32 = 12;
+
 /// Settings of a run, resolved.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunSettings {
     /// Equal turns that make a stall.
     pub stall_threshold: u32,
+    /// Turns without a changed file or a passed check, or of two nodes that hand tasks back and
+    /// forth, that make a stall; zero turns the brake off. A run that was made before there was a
+    /// brake does not name it and has the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brake_turns: Option<u32>,
     /// Turns at once, besides the server's own limit.
     pub max_parallel_turns: Option<u32>,
     /// Nodes of the run.
@@ -89,6 +97,7 @@ impl Default for RunSettings {
     fn default() -> Self {
         Self {
             stall_threshold: 3,
+            brake_turns: Some(BRAKE_TURNS),
             max_parallel_turns: None,
             max_nodes: 64,
             auto_min_interval_ms: 1_000,
@@ -112,10 +121,16 @@ impl Default for RunSettings {
 pub type Ranged = (&'static str, Option<u32>, std::ops::RangeInclusive<u32>);
 
 impl RunSettings {
+    /// Turns that the brake allows; zero when it is off.
+    pub fn brake_turns(&self) -> u32 {
+        self.brake_turns.unwrap_or(BRAKE_TURNS)
+    }
+
     /// Every numeric setting with its range.
-    pub fn ranges(&self) -> [Ranged; 11] {
+    pub fn ranges(&self) -> [Ranged; 12] {
         [
             ("stallThreshold", Some(self.stall_threshold), 2..=50),
+            ("brakeTurns", self.brake_turns, 0..=1_000),
             ("maxParallelTurns", self.max_parallel_turns, 1..=64),
             ("maxNodes", Some(self.max_nodes), 1..=500),
             ("autoMinIntervalMs", Some(self.auto_min_interval_ms), 0..=600_000),

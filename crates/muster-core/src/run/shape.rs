@@ -42,11 +42,20 @@ macro_rules! words {
 ///
 /// A patch holds the fields that differ, each of them whole; a field that was cleared is present
 /// with null. An object comes to be by a patch that holds every field.
+///
+/// A field that was added later says `= default`: objects that were stored before do not have it,
+/// and one with the default value is stored without it, so that their texts stay as they are.
 macro_rules! patched {
+    (@told $value:expr) => { Some($value.clone()) };
+    (@told $value:expr, default) => {
+        Some($value.clone()).filter(|value| !crate::run::shape::is_default(value))
+    };
+    (@given $value:expr) => { $value? };
+    (@given $value:expr, default) => { $value.unwrap_or_default() };
     (
         $(#[$doc:meta])*
         $name:ident, $patch:ident {
-            $($(#[$field_doc:meta])* $field:ident: $type:ty,)*
+            $($(#[$field_doc:meta])* $field:ident: $type:ty $(= $absent:ident)?,)*
         }
     ) => {
         $(#[$doc])*
@@ -55,7 +64,11 @@ macro_rules! patched {
         )]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
-            $($(#[$field_doc])* pub $field: $type,)*
+            $(
+                $(#[$field_doc])*
+                $(#[serde($absent, skip_serializing_if = "crate::run::shape::is_default")])?
+                pub $field: $type,
+            )*
         }
 
         #[doc = concat!("The fields of a [`", stringify!($name), "`] that changed.")]
@@ -86,12 +99,16 @@ macro_rules! patched {
 
             /// The patch that brings an object into being.
             pub fn whole(object: &$name) -> Self {
-                Self { $($field: Some(object.$field.clone()),)* }
+                Self {
+                    $($field: crate::run::shape::patched!(@told object.$field $(, $absent)?),)*
+                }
             }
 
             /// The object that a patch brings into being, if it holds every field.
             pub fn into_whole(self) -> Option<$name> {
-                Some($name { $($field: self.$field?,)* })
+                Some($name {
+                    $($field: crate::run::shape::patched!(@given self.$field $(, $absent)?),)*
+                })
             }
 
             /// Sets the fields that the patch holds.
@@ -114,4 +131,9 @@ pub(super) fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
+}
+
+/// Whether a value is the one that a field has where it is absent.
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

@@ -1,7 +1,7 @@
 //! Loop safety: what shows that a run goes in circles (RUNS-LOOP).
 
 use super::{
-    Fact,
+    Fact, brake,
     command::VerifyReport,
     event::RunStalled,
     id::TurnId,
@@ -79,6 +79,7 @@ pub(super) fn signs(
         },
         diff_count: if same_diff { before.diff_count + 1 } else { u32::from(diff.is_some()) },
         since_turn: before.since_turn,
+        handed_back: brake::handed_back(story, turn.id)?,
     };
     let span = span as usize;
     let oscillation = if alternates(&recent, span) { span as u32 } else { 0 };
@@ -131,16 +132,16 @@ pub(super) fn judge(story: &mut Story, turn: &Turn, signs: &Signs) -> Found<()> 
         counts: StallCounts {
             output: counts.output_count,
             diff: counts.diff_count,
-            verification: 0,
             oscillation: signs.oscillation,
+            ..StallCounts::default()
         },
         ..blank(rule, threshold)
     };
-    declare(story, evidence)
+    declare(story, evidence, None)
 }
 
 /// First lines of the last turns, oldest first.
-fn summaries(story: &Story, turns: &[TurnId]) -> Found<Vec<String>> {
+pub(super) fn summaries(story: &Story, turns: &[TurnId]) -> Found<Vec<String>> {
     let last = &turns[turns.len().saturating_sub(SUMMARIES_MAX)..];
     let line = |id: &TurnId| -> Found<String> {
         Ok(lookup::turn(story.docs(), *id)?.summary.clone().unwrap_or_default())
@@ -161,7 +162,7 @@ pub(super) fn verification(story: &mut Story, report: &VerifyReport) -> Found<bo
         counts: StallCounts { verification: count, ..StallCounts::default() },
         ..blank(StallRule::Verification, threshold)
     };
-    declare(story, evidence)?;
+    declare(story, evidence, None)?;
     Ok(true)
 }
 
@@ -174,10 +175,11 @@ pub(super) fn reported(story: &mut Story, turn: &Turn, why: &str) -> Found<()> {
         summaries: vec![crate::text::cut(why, REPORT_CHARS_MAX)],
         ..blank(StallRule::Reported, threshold)
     };
-    declare(story, evidence)
+    declare(story, evidence, None)
 }
 
-fn blank(rule: StallRule, threshold: u32) -> Evidence {
+/// Evidence that shows nothing yet.
+pub(super) fn blank(rule: StallRule, threshold: u32) -> Evidence {
     Evidence {
         rule,
         node_id: None,
@@ -192,8 +194,9 @@ fn blank(rule: StallRule, threshold: u32) -> Evidence {
     }
 }
 
-/// Pauses the run with its evidence (RUNS-LOOP-3).
-fn declare(story: &mut Story, evidence: Evidence) -> Found<()> {
+/// Pauses the run with its evidence (RUNS-LOOP-3), and with a sentence of its own where the usual
+/// one does not say what happened.
+pub(super) fn declare(story: &mut Story, evidence: Evidence, why: Option<String>) -> Found<()> {
     let now = story.now();
     let stall = Stall {
         at: now,
@@ -202,7 +205,9 @@ fn declare(story: &mut Story, evidence: Evidence) -> Found<()> {
         evidence: evidence.clone(),
     };
     let node_id = evidence.node_id;
-    let reason = StatusReason { node_id, ..StatusReason::plain(StatusCode::Stalled, now) };
+    let plain = StatusReason::plain(StatusCode::Stalled, now);
+    let message = why.unwrap_or_else(|| plain.message.clone());
+    let reason = StatusReason { node_id, message, ..plain };
     story.change_run(|run| {
         run.status = RunStatus::Paused;
         run.status_reason = Some(reason);

@@ -322,7 +322,7 @@ fn input(role: &str) -> NodeInput {
 }
 
 fn message(node: Option<NodeId>, content: &str, interrupt: bool) -> Ask {
-    Ask::SendMessage { node, content: content.to_owned(), interrupt }
+    Ask::SendMessage { node, content: content.to_owned(), interrupt, id: None }
 }
 
 fn with_checks() -> RunFields {

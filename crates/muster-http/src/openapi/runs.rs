@@ -194,14 +194,21 @@ fn graph() -> Vec<Entry> {
         command("/api/runs/{run}/nodes/{node}/interrupt", "End the turn that a node has in flight"),
         get(
             "/api/runs/{run}/nodes/{node}/inbox",
-            "Show the queued inputs of a node",
+            "Show the inputs of a node that are queued, or failed and wait for a person",
             given(&[("inbox", list(&shape("ItemView")))]),
         ),
         delete(
             "/api/runs/{run}/nodes/{node}/inbox/{item}",
-            "Take a queued input out again",
+            "Take a queued or failed input out again",
             given(&[("itemId", text())]),
         ),
+        Entry {
+            answer: given(&[("itemId", text())]),
+            ..command(
+                "/api/runs/{run}/nodes/{node}/inbox/{item}/resend",
+                "Send an input again whose turns failed",
+            )
+        },
         post(
             "/api/runs/{run}/edges",
             "Make an edge, or change the one that has the id",

@@ -82,13 +82,21 @@ async fn command(
     tell(site, move |app| app.runs().carry_out(change)).await
 }
 
-/// Shows the queued inputs of a node.
+/// Shows the inputs of a node that wait: for a turn, or for a person because they failed.
 pub(super) async fn inbox(State(site): State<Arc<Site>>, named: Named) -> Answer {
     let (run, node) = (named.run()?, named.node()?);
     tell(&site, move |app| app.runs().inbox(run, node)).await
 }
 
-/// Takes a queued input out again.
+/// Sends an input again whose turns failed.
+pub(super) async fn resend(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
+    let (run, node, item) = (named.run()?, named.node()?, named.item()?);
+    let change = Change::resend_item(run, node, item).once(asked.once);
+    request::nothing(&asked.fields)?;
+    tell(&site, move |app| app.runs().carry_out(change)).await
+}
+
+/// Takes a queued or failed input out again.
 pub(super) async fn cancel(State(site): State<Arc<Site>>, named: Named) -> Answer {
     let (run, node, item) = (named.run()?, named.node()?, named.item()?);
     tell(&site, move |app| app.runs().carry_out(Change::cancel_item(run, node, item))).await

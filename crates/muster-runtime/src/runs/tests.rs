@@ -128,7 +128,7 @@ impl Stage {
 
     fn message(&self, node: NodeId, content: &str, interrupt: bool) {
         let content = content.to_owned();
-        self.ask(Ask::SendMessage { node: Some(node), content, interrupt });
+        self.ask(Ask::SendMessage { node: Some(node), content, interrupt, id: None });
     }
 
     fn wish(&self, to: StatusWish) {

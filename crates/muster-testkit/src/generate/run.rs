@@ -29,7 +29,8 @@ pub fn add_run(engine: &Engine, events: u64) -> Result<(), ExecuteError<Rejectio
             (0..MESSAGES).try_for_each(|number| {
                 let node = nodes[(number as usize) % nodes.len()];
                 let content = format!("What is left of part {}?", written + number);
-                let ask = Ask::SendMessage { node: Some(node), content, interrupt: false };
+                let ask =
+                    Ask::SendMessage { node: Some(node), content, interrupt: false, id: None };
                 tell(draft, u128::from(written + number) << 32, ask).map(drop)
             })
         })?;

@@ -1,6 +1,7 @@
 //! `muster run`: a run started from a goal and a graph, followed, steered and answered.
 
 pub(crate) mod graph;
+mod inbox;
 mod line;
 mod staff;
 pub(crate) mod watch;
@@ -34,7 +35,9 @@ Examples:
   muster run pause ID --now                 end the turns in flight, too
   muster run approve ID                     the approval, or the run that has only one
   muster run approve ID --arguments '{\"command\": \"ls\"}'
-  muster run deny ID --reason 'not on main'"
+  muster run deny ID --reason 'not on main'
+  muster run inbox ID                       what waits for its nodes, and what failed
+  muster run resend ID INPUT                give an input that failed to its node again"
 )]
 pub(crate) struct Run {
     #[command(subcommand)]
@@ -112,6 +115,28 @@ enum Action {
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
+    /// Show the inputs that wait for the nodes of a run, and those that failed
+    ///
+    /// An input fails when every turn that took it failed. It is not given to its node again until
+    /// somebody sends it again.
+    Inbox {
+        /// The run
+        id: String,
+    },
+    /// Give an input that failed to its node again
+    Resend {
+        /// The run
+        id: String,
+        /// The input: its id, or the end of it
+        input: String,
+    },
+    /// Delete an input that waits or failed
+    Discard {
+        /// The run
+        id: String,
+        /// The input: its id, or the end of it
+        input: String,
+    },
 }
 
 /// Does what is asked.
@@ -139,6 +164,13 @@ pub(crate) fn run(settings: &Settings, run: &Run) -> anyhow::Result<ExitCode> {
         }
         Some(Action::Deny { id, reason }) => {
             resolve(&client, id, &json!({"status": "denied", "reason": reason}))?;
+        }
+        Some(Action::Inbox { id }) => inbox::show(&client, &find(&client, id)?, &run.look)?,
+        Some(Action::Resend { id, input }) => {
+            inbox::resend(&client, &find(&client, id)?, input)?;
+        }
+        Some(Action::Discard { id, input }) => {
+            inbox::discard(&client, &find(&client, id)?, input)?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -16,6 +16,7 @@ pub(crate) mod node_tools;
 mod nodes;
 mod paging;
 mod places;
+mod safety;
 mod shield;
 mod sockets;
 mod spoken_to;

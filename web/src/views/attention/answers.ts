@@ -1,6 +1,6 @@
 // Answers to what waits, as calls to the server.
-import { patch, post } from "../../api/client";
-import type { Attention, Resolution } from "../../api/wire";
+import { get, patch, post } from "../../api/client";
+import type { Attention, Resolution, Run } from "../../api/wire";
 
 /** Answers an approval. */
 export async function resolve(approval: string, resolution: Resolution): Promise<void> {
@@ -17,9 +17,25 @@ export async function dismiss(run: string): Promise<void> {
   await post("/api/runs/{run}/dismiss", { path: { run } });
 }
 
-/** Lets a node go on, with a fresh count of retries. */
-export async function start(run: string, node: string): Promise<void> {
-  await post("/api/runs/{run}/nodes/{node}/start", { path: { run, node } });
+/** A run that stands still because of a node goes on with it. */
+async function resumeIfPaused(run: Run | undefined): Promise<void> {
+  if (run?.status === "paused" && run.statusReason?.code.endsWith("_failed")) await resume(run.id);
+}
+
+/** Lets a node go on, with a fresh count of retries, and its run if that stands still for it. */
+export async function start(item: Attention, run: Run | undefined): Promise<void> {
+  await post("/api/runs/{run}/nodes/{node}/start", { path: { run: item.runId, node: item.nodeId ?? "" } });
+  await resumeIfPaused(run);
+}
+
+/** Gives the inputs of a node that failed to it again. */
+export async function resend(item: Attention, run: Run | undefined): Promise<void> {
+  const path = { run: item.runId, node: item.nodeId ?? "" };
+  const { inbox } = await get("/api/runs/{run}/nodes/{node}/inbox", { path });
+  for (const failed of inbox.filter((one) => one.state === "failed")) {
+    await post("/api/runs/{run}/nodes/{node}/inbox/{item}/resend", { path: { ...path, item: failed.id } });
+  }
+  await resumeIfPaused(run);
 }
 
 /** Clears a node's context and lets its run go on. */

@@ -118,6 +118,8 @@ macro_rules! settings_patch {
 settings_patch! {
     /// Equal turns that make a stall.
     stall_threshold: u32,
+    /// Turns without a result that make a stall; 0 turns the brake off, null is the default.
+    brake_turns: Option<u32>,
     /// Turns at once; null lifts the run's own limit.
     max_parallel_turns: Option<u32>,
     /// Nodes of the run.

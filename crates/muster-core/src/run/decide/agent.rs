@@ -226,6 +226,7 @@ pub(super) fn deliver(story: &mut Story, node: NodeId, tool: ToolId, text: &str)
         content: text,
         interrupt: false,
         tool: Some(tool),
+        id: None,
     };
     inbox::queue(story, &letter)
 }

@@ -219,6 +219,7 @@ fn note(story: &mut Story, approval: &Approval, text: &str) -> Found<()> {
         content: text,
         interrupt: false,
         tool: None,
+        id: None,
     };
     inbox::queue(story, &letter)
 }

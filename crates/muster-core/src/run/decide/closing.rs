@@ -5,10 +5,11 @@ use crate::run::{
     Fact, Rejection,
     approval::Approval,
     artifact::WrittenFile,
+    brake::{self, Progress},
     command::CloseTurn,
     event::{
-        ApprovalDetached, FinalStatus, TextFinished, ToolCompleted, ToolError, ToolResult,
-        TurnEnded, TurnMoved, TurnStep,
+        ApprovalDetached, FinalStatus, InboxChanged, ItemFate, TextFinished, ToolCompleted,
+        ToolError, ToolResult, TurnEnded, TurnMoved, TurnStep,
     },
     hash::text_hash,
     id::{NodeId, TurnId},
@@ -37,7 +38,20 @@ struct End {
     /// First line of its text.
     line: Option<String>,
     changed: bool,
+    progress: Progress,
     retry: Option<Retry>,
+}
+
+impl End {
+    /// Whether its inputs are set aside: an input that ends its agent time and again must not come
+    /// back by itself, and what waits behind it goes on (RUNS-TURN-8).
+    fn sets_aside(&self) -> bool {
+        self.status == TurnStatus::Failed
+            && self.retry.is_none()
+            && self.turn.sent
+            && retry::blames_inputs(self.reason)
+            && !self.turn.consumed.is_empty()
+    }
 }
 
 pub(super) fn close(story: &mut Story, close: &CloseTurn) -> Found<()> {
@@ -80,6 +94,12 @@ pub(super) fn close(story: &mut Story, close: &CloseTurn) -> Found<()> {
         }
     })?;
     story.in_turn(None);
+    if end.sets_aside() {
+        for taken in &end.turn.consumed {
+            let changed = InboxChanged { item_id: taken.id, state: ItemFate::Failed };
+            story.tell_of(node, Fact::InboxChanged(changed))?;
+        }
+    }
     follow(story, &end, close, &signs)
 }
 
@@ -165,6 +185,10 @@ fn summarise(story: &mut Story, turn: Turn, reason: TurnReason, close: &CloseTur
         diff_hash: metadata.and_then(|diff| diff.diff_hash.clone()).filter(|_| completed),
         line,
         changed: metadata.is_some_and(|diff| !diff.files_changed.is_empty()),
+        progress: match completed {
+            true => Progress::of(&turn, close.diff.as_ref()),
+            false => Progress::Unknown,
+        },
         retry,
         turn,
     })
@@ -226,6 +250,7 @@ fn settle(node: &mut Node, end: &End, close: &CloseTurn, now: Moment) {
         status: end.status,
         reason: end.reason,
         ended_at: now,
+        detail: failure_line(end),
     });
     node.last_activity_at = now;
     if end.status == TurnStatus::Completed {
@@ -260,15 +285,28 @@ fn settle(node: &mut Node, end: &End, close: &CloseTurn, now: Moment) {
     }
 }
 
+/// The first line of what is known of a failure.
+fn failure_line(end: &End) -> Option<String> {
+    let detail = end.turn.detail.as_deref().filter(|_| end.status == TurnStatus::Failed)?;
+    let line = detail.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(crate::text::cut(line, SUMMARY_LINE_CHARS))
+}
+
 fn settle_failure(node: &mut Node, end: &End) {
     node.failures += 1;
     node.retry.clone_from(&end.retry);
-    node.redeliver_turn_id = Some(end.turn.id);
+    node.redeliver_turn_id = (!end.sets_aside()).then_some(end.turn.id);
     node.over_budget |= end.reason == TurnReason::BudgetExceeded;
     let idle = matches!(end.reason, TurnReason::BudgetExceeded | TurnReason::StoreFailed);
     node.failed = !idle;
     if end.reason.retry() == RetryPolicy::OnceAfterReset && end.retry.is_some() {
         node.reset_requested = Some(end.reason.name().to_owned());
+    }
+    if end.sets_aside() {
+        node.failed_inputs += u32::try_from(end.turn.consumed.len()).unwrap_or(u32::MAX);
+        if !node.queue.is_empty() {
+            inbox::forgive(node);
+        }
     }
 }
 
@@ -280,13 +318,22 @@ fn follow(story: &mut Story, end: &End, close: &CloseTurn, signs: &stall::Signs)
     story.change_run(|run| {
         run.usage.add(&used);
         run.changed |= end.changed;
+        run.unproductive_turns = end.progress.counted(run.unproductive_turns);
     })?;
     budget::watch(story, node)?;
     if end.status == TurnStatus::Failed && end.retry.is_none() {
-        failed_for_good(story, node, turn)?;
+        let goes_on = end.sets_aside() && !story.node(node)?.failed;
+        if goes_on {
+            handoff::failure(story, node, turn)?;
+        } else {
+            failed_for_good(story, node, turn)?;
+        }
     }
     if end.status == TurnStatus::Completed && story.run()?.status == RunStatus::Running {
         stall::judge(story, &end.turn, signs)?;
+        if story.run()?.stall.is_none() {
+            brake::judge(story, &end.turn)?;
+        }
     }
     let run = story.run()?;
     if run.phase == Phase::DocsSync

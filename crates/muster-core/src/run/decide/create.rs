@@ -67,6 +67,7 @@ fn blank(create: &CreateRun, story: &Story) -> Run {
         auto_start: create.auto_start,
         verifying: false,
         changed: false,
+        unproductive_turns: 0,
         permissions_mode: create.permissions_mode,
         warned: Vec::new(),
     }

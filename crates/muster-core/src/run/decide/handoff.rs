@@ -77,9 +77,17 @@ pub(super) fn failure(story: &mut Story, id: NodeId, turn: TurnId) -> Found<()> 
     let turn = lookup::turn(story.docs(), turn)?.clone();
     let node = story.node(id)?.clone();
     let reason = turn.reason.map_or("failed", crate::run::turn::TurnReason::name);
+    let label = &node.label;
+    let message = match node.failed_inputs {
+        0 => format!("{label} failed ({reason}) and will not try again by itself."),
+        _ => format!(
+            "{label} failed ({reason}). What it was given in that turn is set aside until a \
+             person sends it again."
+        ),
+    };
     for to in leads(story, id)? {
         let notice = Notice {
-            message: format!("{} failed ({reason}) and will not try again by itself.", node.label),
+            message: message.clone(),
             artifacts: turn.artifacts.log.map(|id| link("log", id)).into_iter().collect(),
             status: Some(HandoffStatus { ok: false, reason: Some(reason.to_owned()) }),
             direction: Direction::Report,

@@ -28,15 +28,24 @@ pub(super) struct Letter<'a> {
     pub(super) interrupt: bool,
     /// The tool whose outcome it is.
     pub(super) tool: Option<ToolId>,
+    /// The id that it shall have; a fresh one otherwise.
+    pub(super) id: Option<ItemId>,
+}
+
+/// What a person says.
+#[derive(Clone, Copy)]
+pub(super) struct Said<'a> {
+    /// In words.
+    pub(super) content: &'a str,
+    /// Whether it goes first and ends the turn in flight.
+    pub(super) interrupt: bool,
+    /// The id that the message shall have.
+    pub(super) id: Option<ItemId>,
 }
 
 /// What a person sends; without a receiver, the one who can only be meant (RUNS-INBOX-5).
-pub(super) fn chat(
-    story: &mut Story,
-    node: Option<NodeId>,
-    content: &str,
-    interrupt: bool,
-) -> Found<()> {
+pub(super) fn chat(story: &mut Story, node: Option<NodeId>, said: Said<'_>) -> Found<()> {
+    let Said { content, interrupt, id } = said;
     let run = story.run()?;
     if !run.status.is_active() {
         return reject(Rejection::RunNotActive { status: run.status });
@@ -49,7 +58,7 @@ pub(super) fn chat(
     };
     filled("content", content, limits::MESSAGE_CHARS_MAX)?;
     let kind = ItemKind::Message;
-    queue(story, &Letter { node, kind, content, interrupt, tool: None })?;
+    queue(story, &Letter { node, kind, content, interrupt, tool: None, id })?;
     let first_goal = no_goal && mode == Mode::Auto && root == Some(node);
     story.change_run(|run| {
         // RUNS-AUTO-1: without a goal, the first message to the lead is the goal.
@@ -83,7 +92,7 @@ fn target(story: &Story, root: Option<NodeId>) -> Found<NodeId> {
 /// Says something to a node in the user's name.
 pub(super) fn say(story: &mut Story, node: NodeId, content: &str) -> Found<()> {
     let kind = ItemKind::Message;
-    queue(story, &Letter { node, kind, content, interrupt: false, tool: None })
+    queue(story, &Letter { node, kind, content, interrupt: false, tool: None, id: None })
 }
 
 /// Queues a message.
@@ -92,7 +101,7 @@ pub(super) fn queue(story: &mut Story, letter: &Letter<'_>) -> Found<()> {
     let person = letter.kind == ItemKind::Message;
     let places = story.node(node)?.queue;
     let message = Message {
-        id: ItemId(story.fresh()),
+        id: letter.id.unwrap_or_else(|| ItemId(story.fresh())),
         run_id: story.run()?.id,
         node_id: Some(node),
         role: if person { Role::User } else { Role::System },
@@ -167,17 +176,64 @@ pub(super) fn hear(node: &mut Node, from: NodeId) {
     }
 }
 
-/// Takes a queued input out again.
+/// Takes out an input that waits, or one that failed.
 pub(super) fn cancel(story: &mut Story, node: NodeId, id: ItemId) -> Found<()> {
-    story.node(node)?;
-    let item = lookup::item(story.docs(), id)?;
-    if item.node_id != node {
-        return reject(Rejection::UnknownItem { id });
+    let state = own(story, node, id)?.state;
+    match state {
+        ItemState::Queued => remove(story, node, &[id], ItemFate::Cancelled),
+        ItemState::Failed => discard(story, node, &[id], ItemFate::Cancelled),
+        ItemState::Consumed | ItemState::Cancelled | ItemState::Dropped => {
+            reject(Rejection::ItemConsumed { id, state })
+        }
     }
-    if item.state != ItemState::Queued {
+}
+
+/// Sends an input again whose turns failed: a person wants it, so the node may try (RUNS-TURN-8).
+pub(super) fn resend(story: &mut Story, node: NodeId, id: ItemId) -> Found<()> {
+    let status = story.run()?.status;
+    if !status.is_active() {
+        return reject(Rejection::RunNotActive { status });
+    }
+    let item = own(story, node, id)?.clone();
+    if item.state != ItemState::Failed {
         return reject(Rejection::ItemConsumed { id, state: item.state });
     }
-    remove(story, node, &[id], ItemFate::Cancelled)
+    discard(story, node, &[id], ItemFate::Returned)?;
+    let now = story.now();
+    story.change_node(node, |node| {
+        arrive(node, now);
+        enter(&mut node.queue, &item);
+        wake(node);
+    })
+}
+
+/// An input of this node.
+fn own(story: &Story, node: NodeId, id: ItemId) -> Found<&Item> {
+    story.node(node)?;
+    let item = lookup::item(story.docs(), id)?;
+    if item.node_id == node { Ok(item) } else { reject(Rejection::UnknownItem { id }) }
+}
+
+/// Ends that inputs are set aside.
+pub(super) fn discard(
+    story: &mut Story,
+    node: NodeId,
+    ids: &[ItemId],
+    fate: ItemFate,
+) -> Found<()> {
+    for id in ids {
+        let changed = InboxChanged { item_id: *id, state: fate };
+        story.tell_of(node, Fact::InboxChanged(changed))?;
+    }
+    let gone = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+    story.change_node(node, |node| {
+        let before = node.failed_inputs;
+        node.failed_inputs = before.saturating_sub(gone);
+        // A person has looked after what it failed at.
+        if before > 0 && node.failed_inputs == 0 {
+            forgive(node);
+        }
+    })
 }
 
 /// Takes inputs out of a queue for good.
@@ -189,6 +245,18 @@ pub(super) fn remove(story: &mut Story, node: NodeId, ids: &[ItemId], fate: Item
         story.tell_of(node, Fact::InboxChanged(changed))?;
     }
     story.change_node(node, |node| gone.iter().for_each(|item| leave(&mut node.queue, item)))
+}
+
+/// Puts an input back into the counts.
+fn enter(queue: &mut Queue, item: &Item) {
+    if item.kind == ItemKind::Message {
+        queue.user += 1;
+        queue.interrupts += u32::from(item.interrupt);
+    } else if item.is_waking() {
+        queue.waking += 1;
+    } else {
+        queue.other += 1;
+    }
 }
 
 /// Takes an input off the counts.

@@ -1,8 +1,8 @@
 //! The status of a run, and its modes.
 
-use super::{approval, phase, reject, turn};
+use super::{approval, inbox, phase, reject, turn};
 use crate::run::{
-    Fact, Rejection,
+    Fact, Rejection, brake,
     command::{SetStatus, StatusWish},
     event::{ModeChanged, RunDeleted},
     id::{NodeId, TurnId},
@@ -145,7 +145,9 @@ pub(super) fn pause(story: &mut Story, reason: StatusReason) -> Found<()> {
 /// Goes on: the stall is over, its counts begin anew, AUTO is armed again (RUNS-ST-2).
 fn resume(story: &mut Story) -> Found<()> {
     let stalled = story.run()?.stall.as_ref().map(|stall| stall.node_id);
+    brake::release(story)?;
     let checks = story.run()?.phase == Phase::Verify;
+    forgive_lead(story)?;
     story.change_run(|run| {
         run.status = RunStatus::Running;
         run.status_reason = None;
@@ -162,6 +164,16 @@ fn resume(story: &mut Story) -> Found<()> {
     arm_root(story)?;
     // It may have been declared done before it was paused, with nothing in flight any more.
     phase::advance(story)
+}
+
+/// A person who resumes a run that stands still because its lead failed wants the lead to go on.
+fn forgive_lead(story: &mut Story) -> Found<()> {
+    let run = story.run()?;
+    let code = run.status_reason.as_ref().map(|reason| reason.code);
+    match run.root_node_id.filter(|_| code == Some(StatusCode::OrchestratorFailed)) {
+        Some(root) => story.change_node(root, inbox::forgive),
+        None => Ok(()),
+    }
 }
 
 /// The loop counters of a node begin at zero (RUNS-LOOP-6).
@@ -208,6 +220,7 @@ fn reopen(story: &mut Story) -> Found<()> {
         run.docs_node_id = None;
         run.stall = None;
     })?;
+    brake::release(story)?;
     phase::deliver_goal(story)?;
     arm_root(story)
 }

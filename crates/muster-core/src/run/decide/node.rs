@@ -112,6 +112,7 @@ fn blank(story: &mut Story, input: &NodeInput, origin: Origin) -> Found<Node> {
         awaiting: Vec::new(),
         deleting: false,
         changed: false,
+        failed_inputs: 0,
         violation: false,
         over_budget: false,
         warned: Vec::new(),

@@ -113,6 +113,9 @@ pub(super) fn verified(story: &mut Story, report: &VerifyReport) -> Found<()> {
     story.change_run(|run| {
         run.verifying = false;
         run.verification = Some(verification);
+        if report.ok {
+            run.unproductive_turns = 0;
+        }
     })?;
     match (counts, report.ok) {
         (false, _) => Ok(()),

@@ -46,7 +46,10 @@ fn strip(story: &mut Story, id: NodeId) -> Found<u32> {
     let waiting: Vec<ItemId> =
         lookup::queued(story.docs(), id, None)?.iter().map(|item| item.id).collect();
     inbox::remove(story, id, &waiting, ItemFate::Dropped)?;
-    Ok(u32::try_from(waiting.len()).unwrap_or(u32::MAX))
+    let failed: Vec<ItemId> =
+        lookup::failed_inputs(story.docs(), id)?.iter().map(|item| item.id).collect();
+    inbox::discard(story, id, &failed, ItemFate::Dropped)?;
+    Ok(u32::try_from(waiting.len() + failed.len()).unwrap_or(u32::MAX))
 }
 
 /// Removes a node that has no turn in flight.

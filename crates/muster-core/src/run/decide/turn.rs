@@ -146,13 +146,13 @@ pub(super) fn fail_start(story: &mut Story, fail: &FailStart) -> Found<()> {
     start(story, fail.node, fail.turn, attempt, started)?;
     let detail =
         fail.detail.as_deref().map(|text| crate::text::cut(text, limits::DETAIL_CHARS_MAX));
-    let ended = TurnEnded { reason, detail, ..TurnEnded::plain(reason) };
+    let ended = TurnEnded { reason, detail: detail.clone(), ..TurnEnded::plain(reason) };
     let step = TurnStep::Failed(ended);
     story.tell_of(fail.node, Fact::TurnMoved(TurnMoved { attempt, step }))?;
     story.change_node(fail.node, |changed| {
         let (turn_id, status) = (fail.turn, TurnStatus::Failed);
         changed.turn = None;
-        changed.last_turn = Some(LastTurn { turn_id, status, reason, ended_at: now });
+        changed.last_turn = Some(LastTurn { turn_id, status, reason, ended_at: now, detail });
         changed.connection = node.connection;
         changed.redeliver_turn_id = node.redeliver_turn_id;
         changed.failed = true;

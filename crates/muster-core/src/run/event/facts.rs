@@ -84,8 +84,10 @@ words! {
         Cancelled = "cancelled",
         /// Its node was deleted.
         Dropped = "dropped",
-        /// It was put back unsent.
+        /// It was put back unsent, or a person sends it again.
         Returned = "returned",
+        /// The turns that took it failed, and it is not delivered again by itself.
+        Failed = "failed",
     }
     /// How a context was reset.
     ResetMethod {

@@ -67,6 +67,7 @@ pub(super) fn changed(docs: &mut Docs, changed: &InboxChanged) -> Applied {
         ItemFate::Cancelled => ItemState::Cancelled,
         ItemFate::Dropped => ItemState::Dropped,
         ItemFate::Returned => ItemState::Queued,
+        ItemFate::Failed => ItemState::Failed,
     };
     if changed.state == ItemFate::Returned {
         item.consumed_turn_id = None;

@@ -179,6 +179,9 @@ pub struct LastTurn {
     pub reason: TurnReason,
     /// When.
     pub ended_at: Moment,
+    /// What is known of a failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
 }
 
 /// A retry that is planned.
@@ -235,6 +238,19 @@ pub struct Repetition {
     pub diff_count: u32,
     /// Turns up to this number no longer count.
     pub since_turn: u64,
+    /// The node that it hands tasks back and forth with, for the brake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handed_back: Option<HandedBack>,
+}
+
+/// An exchange of tasks between two nodes that nobody else takes part in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HandedBack {
+    /// The other node.
+    pub node_id: NodeId,
+    /// Turns of both that the exchange has taken so far.
+    pub turns: u32,
 }
 
 /// Who created a node.

@@ -140,6 +140,9 @@ impl Room {
                     assert_eq!(again, Some(turn.id), "what was not answered comes again");
                 }
             }
+            (ItemState::Failed, Some(turn)) => {
+                assert_eq!(turn.status, Some(TurnStatus::Failed), "what failed is set aside");
+            }
             (state, turn) => panic!("{state} with {turn:?}"),
         }
     }

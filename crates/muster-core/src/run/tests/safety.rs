@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::run::{
-    command::{CapabilityPatch, Recover},
+    command::{CapabilityPatch, Recover, SettingsPatch},
     effect::{self, Effect},
     node::{BlockCode, ConnectionStatus, NodeStatus},
-    record::{PhaseReason, StallRule, StatusCode},
-    settings::Budget,
+    record::{PhaseReason, RunPatch, StallRule, StatusCode},
+    settings::{Budget, RunSettings},
     turn::Trigger,
 };
 
@@ -388,4 +388,122 @@ fn runs_st_2_a_run_declared_done_that_was_paused_at_its_last_turn_goes_on_to_its
     room.wish(StatusWish::Running);
     assert_eq!(room.run().phase, Phase::Done);
     room.check_replay();
+}
+
+/// A run with two nodes that work for each other along two edges.
+fn working_for_each_other(brake: Option<u32>) -> (Room, NodeId, NodeId) {
+    let settings = SettingsPatch { brake_turns: brake.map(Some), ..SettingsPatch::default() };
+    let mut room =
+        Room::running_with(RunFields { settings: Some(settings), ..RunFields::default() });
+    let (a, b) = (room.add_node("a"), room.add_node("b"));
+    for (from, to) in [(a, b), (b, a)] {
+        let put = PutEdge { bidirectional: Some(false), ..PutEdge::between(from, to) };
+        room.user(Ask::PutEdge(put));
+    }
+    (room, a, b)
+}
+
+/// Lets two nodes answer in turn until the run stops; how many turns there were.
+fn rally(room: &mut Room, (a, b): (NodeId, NodeId), change: impl Fn(usize) -> String) -> usize {
+    for turn in 0..100 {
+        let node = if turn % 2 == 0 { a } else { b };
+        if room.ready() != [node] {
+            return turn;
+        }
+        let file = change(turn);
+        let files: Vec<&str> = [file.as_str()].into_iter().filter(|f| !f.is_empty()).collect();
+        room.answer(node, &format!("text {turn}"), &files);
+    }
+    100
+}
+
+#[test]
+fn people_run_7_two_nodes_that_hand_tasks_back_and_forth_are_stopped() {
+    let (mut room, a, b) = working_for_each_other(None);
+    room.say(a, "begin");
+    // Every turn changes another file: each alone looks like progress.
+    let turns = rally(&mut room, (a, b), |turn| format!("file {turn}"));
+    assert_eq!(turns, 13, "a person's turn, and twelve behind it");
+    let stall = room.run().stall.clone().unwrap();
+    assert_eq!(stall.evidence.rule, StallRule::Handoffs);
+    assert_eq!((stall.evidence.counts.handoffs, stall.evidence.threshold), (12, 12));
+    assert_eq!(stall.evidence.turn_ids.len(), 12);
+    assert!(stall.evidence.suggestions.iter().any(|way| way.contains("brakeTurns")));
+    let reason = room.run().status_reason.clone().unwrap();
+    assert_eq!(reason.code, StatusCode::Stalled);
+    assert_eq!(reason.message, "a and b have handed tasks back and forth for 12 turns");
+    room.check_replay();
+    room.wish(StatusWish::Running);
+    let turns = rally(&mut room, (b, a), |turn| format!("more {turn}"));
+    assert_eq!(turns, 12, "a resume starts the count again, for both");
+}
+
+#[test]
+fn people_run_7_turns_without_a_result_are_stopped() {
+    let settings = SettingsPatch { brake_turns: Some(Some(4)), ..SettingsPatch::default() };
+    let mut room =
+        Room::running_with(RunFields { settings: Some(settings), ..RunFields::default() });
+    let node = room.add_node("orchestrator");
+    room.say(node, "begin");
+    room.answer(node, "begun", &[]);
+    assert_eq!(room.run().unproductive_turns, 0, "a person is there");
+    let prompted = |room: &mut Room, text: &str, changed: &[&str]| {
+        room.now += 10_000;
+        room.answer(node, text, changed);
+        room.run().unproductive_turns
+    };
+    assert_eq!(prompted(&mut room, "text 1", &[]), 1);
+    assert_eq!(prompted(&mut room, "text 2", &["file"]), 0);
+    for at in 3..=5 {
+        assert_eq!(prompted(&mut room, &format!("text {at}"), &[]), at - 2);
+    }
+    assert_eq!(room.state().0, RunStatus::Running);
+    prompted(&mut room, "text 6", &[]);
+    let stall = room.run().stall.clone().unwrap();
+    assert_eq!((stall.evidence.rule, stall.node_id), (StallRule::NoProgress, None));
+    assert_eq!(stall.evidence.summaries, ["text 4", "text 5", "text 6"]);
+    let reason = room.run().status_reason.clone().unwrap();
+    assert_eq!(reason.message, "4 turns without a changed file or a passed check");
+    room.check_replay();
+    room.wish(StatusWish::Running);
+    assert_eq!((room.run().unproductive_turns, room.run().stall.clone()), (0, None));
+}
+
+#[test]
+fn people_run_7_the_brake_can_be_off() {
+    let (mut room, a, b) = working_for_each_other(Some(0));
+    room.say(a, "begin");
+    assert_eq!(rally(&mut room, (a, b), |_| String::new()), 100);
+}
+
+#[test]
+fn people_run_7_a_passed_check_is_a_result() {
+    let mut room = Room::running_with(with_checks());
+    let node = room.add_node("orchestrator");
+    room.say(node, "begin");
+    room.answer(node, "begun", &[]);
+    for at in 0..11 {
+        room.now += 10_000;
+        room.answer(node, &format!("text {at}"), &[]);
+    }
+    assert_eq!(room.run().unproductive_turns, 11);
+    room.user(Ask::StartVerify);
+    room.verify(true);
+    assert_eq!(room.run().unproductive_turns, 0);
+}
+
+#[test]
+fn a_run_from_before_the_brake_has_the_usual_one() {
+    let mut old = serde_json::to_value(RunSettings::default()).unwrap();
+    old.as_object_mut().unwrap().remove("brakeTurns");
+    let settings: RunSettings = serde_json::from_value(old.clone()).unwrap();
+    assert_eq!(settings.brake_turns(), 12);
+    assert_eq!(serde_json::to_value(settings).unwrap(), old, "its text stays as it is");
+    let room = Room::running();
+    let mut text = serde_json::to_value(room.run()).unwrap();
+    assert_eq!(text.as_object_mut().unwrap().remove("unproductiveTurns"), None);
+    assert_eq!(&serde_json::from_value::<Run>(text).unwrap(), room.run());
+    let mut created = RunPatch::whole(room.run());
+    created.unproductive_turns = None;
+    assert_eq!(created.into_whole().as_ref(), Some(room.run()), "as its first event told it");
 }

@@ -3,11 +3,13 @@
 use super::*;
 use crate::run::{
     command::FailStart,
-    event::{FinalStatus, TextFinished, ToolResult, TurnStep},
+    event::{FinalStatus, ResetMethod, TextFinished, ToolResult, TurnStep},
+    id::ItemId,
     inbox::ItemState,
     node::{ConnectionStatus, NodeStatus},
     schedule::{Ring, Start},
     turn::{Trigger, TurnState, TurnStatus},
+    view,
 };
 
 fn place(events: &[Event], kind: &str) -> usize {
@@ -264,8 +266,88 @@ fn runs_turn_8_retries_end_and_a_message_starts_afresh() {
     room.say(node, "try again");
     let turn = room.prompt(node);
     let known = room.turn(turn);
-    assert_eq!((known.attempt, known.consumed.len()), (1, 2), "the lost input and the new one");
-    assert!(known.consumed[0].redelivered && !known.consumed[1].redelivered);
+    assert_eq!((known.attempt, known.consumed.len()), (1, 1), "only the new one");
+    assert!(!known.consumed[0].redelivered);
+}
+
+/// Lets a node fail until it is not tried again; the input that did it.
+fn wear_out(room: &mut Room, node: NodeId) -> ItemId {
+    let first = room.prompt(node);
+    let poison = room.turn(first).consumed[0].id;
+    room.fail(first, TurnReason::Exited);
+    while room.node(node).retry.is_some() {
+        room.now = room.agenda().next.unwrap().ms();
+        let turn = room.prompt(node);
+        assert_eq!(room.turn(turn).consumed[0].id, poison);
+        room.fail(turn, TurnReason::Exited);
+    }
+    poison
+}
+
+#[test]
+fn runs_turn_8_an_input_that_ends_its_agent_is_set_aside() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    room.say(node, "die");
+    let poison = wear_out(&mut room, node);
+    let known = room.node(node);
+    assert_eq!((known.status, known.failed_inputs), (NodeStatus::Failed, 1));
+    assert_eq!((known.inbox_count, known.redeliver_turn_id), (0, None));
+    let shown = view::turns::inbox(&room.docs, node).unwrap();
+    assert_eq!(
+        shown.iter().map(|one| (one.item.id, one.item.state)).collect::<Vec<_>>(),
+        [(poison, ItemState::Failed)]
+    );
+    for wish in [Ask::StartNode { node }, Ask::ResetNode { node, reason: None }] {
+        room.user(wish);
+        room.runtime(Ask::ReportReset { node, method: ResetMethod::NewSession });
+        assert_eq!(room.ready(), [], "it does not come back by itself");
+    }
+    room.user(Ask::ResendItem { node, item: poison });
+    let known = room.node(node);
+    assert_eq!((known.failed_inputs, known.inbox_count), (0, 1));
+    room.answer(node, "lived", &[]);
+    let refused = room.refuse(Ask::ResendItem { node, item: poison });
+    assert_eq!(refused, Rejection::ItemConsumed { id: poison, state: ItemState::Consumed });
+    room.check_replay();
+}
+
+#[test]
+fn runs_turn_8_what_waits_behind_a_failed_input_goes_on() {
+    let mut room = Room::running();
+    let lead = room.add_node("orchestrator");
+    let node = room.add_node("implementer");
+    room.say(node, "die");
+    let turn = room.prompt(node);
+    room.say(node, "live");
+    room.fail(turn, TurnReason::TurnTimeout);
+    let known = room.node(node);
+    assert_eq!((known.status, known.failed_inputs, known.failures), (NodeStatus::Idle, 1, 0));
+    assert_eq!(room.node(lead).inbox_count, 1, "its orchestrator is told");
+    let turn = room.prompt(node);
+    let poison = room.turn(turn).consumed[0].id;
+    assert_eq!(room.turn(turn).consumed.len(), 1);
+    room.complete(turn, "alive", &[]);
+    assert_ne!(view::turns::inbox(&room.docs, node).unwrap()[0].item.id, poison);
+    let failed = view::turns::inbox(&room.docs, node).unwrap()[0].item.id;
+    room.user(Ask::CancelItem { node, item: failed });
+    assert_eq!(room.node(node).status, NodeStatus::Idle);
+    assert_eq!((room.node(node).failed_inputs, room.node(node).inbox_count), (0, 0));
+    assert_eq!(view::turns::inbox(&room.docs, node).unwrap(), []);
+    room.check_replay();
+}
+
+#[test]
+fn a_login_that_is_missing_says_nothing_about_the_inputs() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    room.say(node, "work");
+    let turn = room.prompt(node);
+    room.fail(turn, TurnReason::AuthRequired);
+    assert_eq!(room.node(node).failed_inputs, 0);
+    room.user(Ask::StartNode { node });
+    let turn = room.prompt(node);
+    assert!(room.turn(turn).consumed[0].redelivered, "somebody has logged in");
 }
 
 #[test]

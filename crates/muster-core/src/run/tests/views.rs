@@ -251,6 +251,33 @@ fn whatever_waits_for_a_person_is_in_one_list() {
 }
 
 #[test]
+fn one_cause_is_one_item_with_its_reason() {
+    let mut room = Room::running();
+    let lead = room.add_node("orchestrator");
+    room.say(lead, "x");
+    let turn = room.prompt(lead);
+    room.fail(turn, TurnReason::AuthRequired);
+    assert_eq!(room.state().0, RunStatus::Paused);
+    let items = |room: &Room| {
+        let mut items = attention::of_node(room.node(lead));
+        items.extend(attention::of_run(room.run()));
+        let items = attention::sorted(items);
+        items.into_iter().map(|item| (item.kind, item.title)).collect::<Vec<_>>()
+    };
+    let title = "orchestrator: auth_required: why; the run is paused".to_owned();
+    assert_eq!(items(&room), [(AttentionKind::NodeFailed, title)]);
+    room.wish(StatusWish::Running);
+    assert_eq!(room.ready(), [lead], "resuming lets the lead try again");
+    let turn = room.prompt(lead);
+    room.fail(turn, TurnReason::TurnTimeout);
+    let title = "orchestrator: 1 input failed: turn_timeout: why; the run is paused".to_owned();
+    assert_eq!(items(&room), [(AttentionKind::InputFailed, title)]);
+    room.wish(StatusWish::Running);
+    let title = "orchestrator: 1 input failed".to_owned();
+    assert_eq!(items(&room), [(AttentionKind::InputFailed, title)], "it still waits");
+}
+
+#[test]
 fn runs_done_2_a_refused_completion_waits_for_a_person() {
     let mut room = Room::running();
     let lead = room.add_node("orchestrator");

@@ -1,5 +1,7 @@
-//! What waits for a person, in one list over all runs. Each item comes from one document: a pending
-//! approval, a node, or a run; those documents are catalogued, so that nothing else is looked at.
+//! What waits for a person, in one list over all runs: one item for each cause, with its reason.
+//! Each comes from one document: a pending approval, a node, or a run; those documents are
+//! catalogued, so that nothing else is looked at. Where a run stands still because of a node, the
+//! run and the node have the same cause.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,6 +26,8 @@ words! {
         Stall = "stall",
         /// To look after a node that failed.
         NodeFailed = "node_failed",
+        /// To send again or delete an input that failed.
+        InputFailed = "input_failed",
         /// To look after checks that failed.
         VerifyFailed = "verify_failed",
         /// To raise a limit.
@@ -84,9 +88,10 @@ pub fn of_node(node: &Node) -> Vec<Attention> {
     if let Some(question) = &node.question {
         items.push(item(AttentionKind::Question, question.asked_at, question.text.clone()));
     }
-    if node.failed && node.retry.is_none() {
-        let reason = node.last_turn.as_ref().map_or("failed", |last| last.reason.name());
-        items.push(item(AttentionKind::NodeFailed, ended, reason.to_owned()));
+    if node.failed_inputs > 0 {
+        items.push(item(AttentionKind::InputFailed, ended, failed_inputs(node)));
+    } else if node.failed && node.retry.is_none() {
+        items.push(item(AttentionKind::NodeFailed, ended, failure(node)));
     }
     if node.violation {
         let title = "changed files that it may not change".to_owned();
@@ -97,6 +102,24 @@ pub fn of_node(node: &Node) -> Vec<Attention> {
         items.push(item(AttentionKind::Budget, ended, title));
     }
     items
+}
+
+/// How many inputs wait for a person, and why, as long as nothing went well since.
+fn failed_inputs(node: &Node) -> String {
+    let count = match node.failed_inputs {
+        1 => "1 input failed".to_owned(),
+        many => format!("{many} inputs failed"),
+    };
+    if node.failed { format!("{count}: {}", failure(node)) } else { count }
+}
+
+/// Why a node failed, as far as it is known.
+fn failure(node: &Node) -> String {
+    let Some(last) = &node.last_turn else { return "failed".to_owned() };
+    match &last.detail {
+        Some(detail) => format!("{}: {detail}", last.reason),
+        None => last.reason.name().to_owned(),
+    }
 }
 
 /// What a run waits for.
@@ -144,8 +167,26 @@ fn halted(run: &Run) -> Option<Attention> {
     })
 }
 
-/// The list, oldest first.
-pub fn sorted(mut items: Vec<Attention>) -> Vec<Attention> {
+/// The list, oldest first, each cause once. What a node says of itself comes before what its run
+/// says of it, and tells more.
+pub fn sorted(found: Vec<Attention>) -> Vec<Attention> {
+    let mut items: Vec<Attention> = Vec::with_capacity(found.len());
+    for item in found {
+        let failed = [AttentionKind::NodeFailed, AttentionKind::InputFailed];
+        let of_same_cause = |known: &&mut Attention| {
+            item.kind == AttentionKind::NodeFailed
+                && item.node_id.is_some()
+                && failed.contains(&known.kind)
+                && (known.run_id, known.node_id) == (item.run_id, item.node_id)
+        };
+        match items.iter_mut().find(of_same_cause) {
+            Some(known) => {
+                known.title = crate::text::cut(&format!("{}; the run is paused", known.title), 200);
+                known.since = known.since.min(item.since);
+            }
+            None => items.push(item),
+        }
+    }
     items.sort_by(|a, b| (a.since, a.run_id, &a.title).cmp(&(b.since, b.run_id, &b.title)));
     items
 }

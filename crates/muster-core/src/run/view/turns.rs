@@ -74,13 +74,14 @@ pub struct ItemView {
     pub item: Item,
 }
 
-/// The queued inputs of a node, in their order.
+/// The inputs of a node that failed and wait for a person, then those that are queued.
 pub fn inbox(docs: &Docs, node: NodeId) -> Found<Vec<ItemView>> {
     let run_id = lookup::run(docs)?.id;
     lookup::node(docs, node)?;
-    let queued = lookup::queued(docs, node, None)?;
+    let mut shown = lookup::failed_inputs(docs, node)?;
+    shown.extend(lookup::queued(docs, node, None)?);
     let view = |item: &&Item| ItemView { run_id, ref_id: item.id, item: (*item).clone() };
-    Ok(queued.iter().map(view).collect())
+    Ok(shown.iter().map(view).collect())
 }
 
 /// All text that the log has of a turn, which is what a turn that was cut off has said.

@@ -106,9 +106,12 @@ async fn runs_pit_6_a_message_wakes_a_failed_node() {
     stage.say(node, "exit 1");
     stage.ended(node, 1).await;
     assert_eq!(stage.node(node).status, NodeStatus::Failed);
-    stage.ask(Ask::StartNode { node });
-    stage.until("it is tried again", |stage| stage.turns(node).len() >= 2).await;
-    stage.ended(node, 2).await;
+    stage.say(node, "final back");
+    let turns = stage.ended(node, 2).await;
+    assert_eq!(stage.answer(&turns[1]), "back");
+    let failed = turns[0].consumed[0].id;
+    stage.ask(Ask::ResendItem { node, item: failed });
+    assert_eq!(stage.ended(node, 3).await[2].consumed[0].id, failed);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -351,7 +351,7 @@ async fn a_run_is_driven_whoever_writes_to_its_log() {
         engine.execute::<Room, _>(stage.run.stream(), work).unwrap();
     };
     let content = "final heard".to_owned();
-    apply(Ask::SendMessage { node: Some(node), content, interrupt: false }, 77);
+    apply(Ask::SendMessage { node: Some(node), content, interrupt: false, id: None }, 77);
     let turns = stage.ended(node, 1).await;
     assert_eq!(stage.answer(&turns[0]), "heard");
     apply(Ask::RemoveRun, 78);

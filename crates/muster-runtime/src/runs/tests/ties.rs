@@ -161,6 +161,7 @@ async fn runs_ev_3_without_a_store_nothing_happens_and_nothing_is_sent() {
         node: Some(node),
         content: "final done".to_owned(),
         interrupt: false,
+        id: None,
     };
     let refused = stage.runs.ask(run, Actor::USER, message());
     assert!(matches!(refused, Err(ExecuteError::Store(_))), "{refused:?}");

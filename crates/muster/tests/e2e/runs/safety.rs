@@ -1,0 +1,115 @@
+//! What keeps a run from harm: inputs that end their agents, secrets that people type, and nodes
+//! that keep each other busy.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Output};
+
+use muster_testkit::server::ServerProcess;
+use serde_json::{Value, json};
+
+use super::{Client as _, agent, id_of, started, until};
+use crate::program::{Server, muster, path, serve_with_file, stderr, stdout};
+
+/// Agents of a few lines of shell.
+const AGENTS: &str = r#"
+roots = ["/"]
+[profiles.custom.fragile]
+command = ["sh", "-c", '''
+while read -r line; do case "$line" in
+  *'"type":"prompt"'*poison*) echo 'it hurts' >&2; exit 3;;
+  *'"type":"prompt"'*) echo '{"type":"message.assistant.final","content":"Alive."}';;
+esac; done''']
+
+[profiles.custom.hearer]
+command = ["sh", "-c", '''
+while read -r line; do case "$line" in
+  *'"type":"prompt"'*) printf '%s\n' "$line" >> heard.txt
+    echo '{"type":"message.assistant.final","content":"Heard."}';;
+esac; done''']
+
+[profiles.custom.counter]
+command = ["sh", "-c", '''
+while read -r line; do case "$line" in
+  *'"type":"prompt"'*) n=$((n + 1))
+    echo "{\"type\":\"message.assistant.final\",\"content\":\"$$ says $n\"}";;
+esac; done''']
+"#;
+
+const SECRET: &str = "ghp_abcdefghijklmnop0123456789ABCDEFwxyz";
+
+fn drive() -> Server {
+    serve_with_file("runs.toml", AGENTS)
+}
+
+fn command(server: &ServerProcess, arguments: &[&str]) -> Output {
+    let mut command = muster(arguments);
+    command.arg("--storage-dir").arg(server.storage_dir());
+    command.output().unwrap()
+}
+
+fn say(server: &ServerProcess, run: &str, node: &str, content: &str) -> String {
+    let body = json!({"content": content, "nodeId": node});
+    let said = server.fine("POST", &format!("{run}/chat"), body);
+    said["messageId"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn runs_turn_8_an_input_that_ends_its_agent_is_set_aside_until_somebody_wants_it() {
+    let server = drive();
+    let dir = tempfile::tempdir().unwrap();
+    let run = started(&server, dir.path(), json!({"settings": {"retryMax": 0}}));
+    let node = agent(&server, &run, "fragile", json!({}));
+    let poison = say(&server, &run, &node, "poison");
+    let shown = until(&server, &run, |run| run["nodes"][&node]["status"] == "failed");
+    assert_eq!(shown["nodes"][&node]["failedInputs"], 1);
+    let waiting = server.see("/api/attention")["items"].clone();
+    assert_eq!(
+        (waiting.as_array().unwrap().len(), &waiting[0]["kind"]),
+        (1, &json!("input_failed"))
+    );
+    let title = waiting[0]["title"].as_str().unwrap();
+    assert!(title.starts_with("fragile: 1 input failed: exited: "), "{title}");
+    say(&server, &run, &node, "harmless");
+    until(&server, &run, |run| run["nodes"][&node]["lastTurn"]["status"] == "completed");
+    let inbox = format!("{run}/nodes/{node}/inbox");
+    let listed = server.see(&inbox)["inbox"].clone();
+    assert_eq!((&listed[0]["id"], &listed[0]["state"]), (&json!(poison), &json!("failed")));
+    let output = command(&server, &["run", "inbox", id_of(&run)]);
+    assert!(stdout(&output).contains(&format!("{poison}  fragile")), "{}", stdout(&output));
+    let output = command(&server, &["run", "resend", id_of(&run), &poison[24..]]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    until(&server, &run, |run| {
+        run["nodes"][&node]["status"] == "failed" && run["nodes"][&node]["failedInputs"] == 1
+    });
+    server.fine("POST", &format!("{inbox}/{poison}/resend"), json!({}));
+    until(&server, &run, |run| run["nodes"][&node]["usage"]["turns"] == 4);
+    until(&server, &run, |run| run["nodes"][&node]["failedInputs"] == 1);
+    let output = command(&server, &["run", "discard", id_of(&run), &poison]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(server.see(&inbox)["inbox"], json!([]));
+    let refused = server.refused("POST", &format!("{inbox}/{poison}/resend"), json!({}));
+    assert_eq!((refused.0, refused.1.as_str()), (409, "ITEM_CONSUMED"));
+}
+
+#[test]
+fn people_run_7_two_nodes_that_keep_each_other_busy_are_stopped() {
+    let server = drive();
+    let dir = tempfile::tempdir().unwrap();
+    let run = started(&server, dir.path(), json!({"settings": {"brakeTurns": 4}}));
+    let nodes: Vec<String> = (0..2).map(|_| agent(&server, &run, "counter", json!({}))).collect();
+    for (from, to) in [(0, 1), (1, 0)] {
+        let edge = json!({"from": nodes[from], "to": nodes[to], "bidirectional": false});
+        server.fine("POST", &format!("{run}/edges"), json!({"edge": edge}));
+    }
+    say(&server, &run, &nodes[0], "begin");
+    let shown = until(&server, &run, |run| run["status"] == "paused");
+    assert_eq!(shown["stall"]["evidence"]["rule"], "handoffs", "{}", shown["stall"]);
+    assert_eq!(shown["stall"]["evidence"]["threshold"], 4);
+    assert_eq!(shown["usage"]["turns"], 5, "a person's turn and four behind it");
+    let message = shown["statusReason"]["message"].as_str().unwrap();
+    assert!(message.ends_with("have handed tasks back and forth for 4 turns"), "{message}");
+    server.fine("PATCH", &run, json!({"patch": {"status": "running"}}));
+    let shown = until(&server, &run, |run| run["usage"]["turns"].as_u64() > Some(5));
+    assert_eq!(shown["stall"], Value::Null);
+    let refused = server.refused("PATCH", &run, json!({"settings": {"brakeTurns": 1001}}));
+    assert_eq!((refused.0, refused.2), (422, json!("settings.brakeTurns")));
+}
