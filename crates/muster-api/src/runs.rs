@@ -14,6 +14,7 @@ pub mod folders;
 mod frame;
 mod history;
 mod list;
+mod original;
 mod references;
 mod removal;
 pub mod request;

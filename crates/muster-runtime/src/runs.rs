@@ -24,6 +24,7 @@ mod lane;
 mod lock;
 mod logfile;
 mod mirror;
+mod originals;
 mod packs;
 mod phases;
 mod process;
@@ -68,6 +69,7 @@ pub use artifacts::{ArtifactError, CHUNK_BYTES_MAX, Chunk};
 pub use attend::Attended;
 pub use calls::{AgentWish, TaskOperations, Witnessed};
 pub use hook::{HookAnswer, HookQuestion, ask as ask_hook};
+pub use originals::OriginalOf;
 pub use provider::{OfferedTool, Probe};
 pub use rebuild::{Rebuilt, rebuild};
 pub use repository::make_repository;
@@ -161,6 +163,17 @@ impl Runs {
     /// A fresh id for something that its creator names, such as a run.
     pub fn fresh_id(&self) -> u128 {
         self.shared.fresh()
+    }
+
+    /// Keeps what a person typed until the turn that gets it has answered; the log has it without
+    /// the secret in it. It is durable when this answers; blocks until then.
+    pub fn keep_original(&self, run: RunId, of: OriginalOf, text: &str) -> std::io::Result<()> {
+        self.shared.originals.keep(run, of, text)
+    }
+
+    /// Forgets what was kept, because nothing came of it.
+    pub fn forget_original(&self, run: RunId, of: OriginalOf) {
+        self.shared.originals.forget(run, of);
     }
 
     /// Asks for a change. Answers with the events that it gave when they are durable; they name

@@ -22,6 +22,7 @@ use super::{
     RunDesk, RunTold,
     answer::Answer,
     fault::{RunCode, RunFault},
+    original::Original,
     request::{CreateRequest, EdgeInput, EditNodeRequest, EditRequest, NodeRequest},
     seed,
 };
@@ -41,12 +42,14 @@ pub struct Change {
     pub once: Option<CallKey>,
     /// What paths in complaints begin with.
     prefix: String,
+    /// What a person typed, where the log must not have all of it.
+    original: Option<Original>,
 }
 
 impl Change {
     fn new(run: RunId, ask: Ask, answer: Answer) -> Self {
         let (asks, layout, once) = (vec![ask], None, None);
-        Self { run, asks, layout, answer, once, prefix: String::new() }
+        Self { run, asks, layout, answer, once, prefix: String::new(), original: None }
     }
 
     fn creates(&self) -> bool {
@@ -67,8 +70,9 @@ impl Change {
 
     /// Changes fields, modes, status or layout.
     pub fn edit_run(run: RunId, request: EditRequest) -> Self {
-        let EditRequest { asks, layout, prefix, .. } = request;
-        Self { run, asks, layout, answer: Answer::Run, once: None, prefix }
+        let EditRequest { fields, asks, layout, prefix } = request;
+        let original = Original::of_goal(&fields);
+        Self { run, asks, layout, answer: Answer::Run, once: None, prefix, original }
     }
 
     /// Runs the checks now.
@@ -189,7 +193,9 @@ impl RunDesk<'_> {
                 .permissions_mode
                 .unwrap_or(PermissionsMode::Skip),
         };
+        let original = Original::of_goal(&create.fields);
         let change = Change::new(run, Ask::CreateRun(Box::new(create)), Answer::Run);
+        let change = Change { original, ..change };
         self.carry_out(change.below(&prefix).once(once))
     }
 
@@ -250,15 +256,26 @@ impl RunDesk<'_> {
     }
 
     /// Has whoever drives the runs look at what has changed.
-    fn attended(self, change: Change) -> RunTold<Json> {
+    fn attended(self, mut change: Change) -> RunTold<Json> {
         let Some(driver) = self.0.driver() else { return self.attempt(change).map(Done::answer) };
+        if let Some(Ask::SendMessage { content, id, .. }) = change.asks.first_mut() {
+            change.original = Original::of_message(content, id, self.now())?;
+        }
         let (run, creates) = (change.run, change.creates());
         if !creates {
             // Nobody looks after a run that does not exist.
             self.exists(run)?;
         }
         let attended = driver.attend(run)?;
+        // Before the input is there, so that no turn begins without it.
+        let original = change.original.take();
+        if let Some(original) = &original {
+            original.keep(driver, run)?;
+        }
         let outcome = self.attempt(change);
+        if let (Some(original), Ok(Done::Before(_)) | Err(_)) = (&original, &outcome) {
+            original.forget(driver, run);
+        }
         match &outcome {
             Ok(Done::Now(_)) => attended.changed(),
             Ok(Done::Before(_)) | Err(_) if creates => attended.abandoned(),

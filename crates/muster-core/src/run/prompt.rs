@@ -52,6 +52,8 @@ pub struct Source {
     pub task: Option<BoundTask>,
     /// Heads of context packs, by artifact.
     pub packs: BTreeMap<ArtifactId, String>,
+    /// What people typed into inputs that are kept without the secrets in them.
+    pub originals: BTreeMap<ItemId, String>,
     /// Artifacts that hold inputs which are too long, whole.
     pub overflow: BTreeMap<ItemId, ArtifactId>,
     /// How the agent calls Muster's tools.
@@ -138,6 +140,33 @@ pub struct Prompt {
     pub consumed: Vec<Consumed>,
     /// What was left out to make it fit.
     pub shed: Vec<&'static str>,
+    /// What the agent gets, where that is more than may be kept.
+    unkept: Option<Unkept>,
+}
+
+/// A prompt with the secrets that people typed. Never stored.
+#[derive(Clone, PartialEq, Eq)]
+struct Unkept {
+    full: String,
+    sent: String,
+}
+
+impl std::fmt::Debug for Unkept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Unkept(..)")
+    }
+}
+
+impl Prompt {
+    /// What the agent is sent: everything, or what its session does not know.
+    pub fn delivered(&self, kind: PromptKind) -> String {
+        match (kind, &self.unkept) {
+            (PromptKind::Full, Some(unkept)) => unkept.full.clone(),
+            (PromptKind::Delta, Some(unkept)) => unkept.sent.clone(),
+            (PromptKind::Full, None) => self.blocks.full(),
+            (PromptKind::Delta, None) => self.sent.clone(),
+        }
+    }
 }
 
 /// A prompt that does not fit whatever is left out (`prompt_too_large`).
@@ -184,6 +213,15 @@ const STAGES: [(&str, Detail); 6] = {
         ("inputs", Detail { all_inputs: false, ..few_links }),
     ]
 };
+
+/// Which form of what people typed a text has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    /// Without secrets, as it is stored.
+    Kept,
+    /// As it was typed, for the agent alone.
+    Typed,
+}
 
 /// Everything that a prompt is built from.
 struct View<'a> {
@@ -232,14 +270,16 @@ pub fn build(
 
 fn assemble(view: &View<'_>, detail: Detail) -> Lookup<Prompt> {
     let told_inputs = inputs::chosen(view, detail);
-    let text = inputs::render(view, told_inputs, detail)?;
+    let text = inputs::render(view, told_inputs, detail, Form::Kept)?;
     let head = task::head(view);
     let roster = roster::full(view, detail.roster)?;
+    let task =
+        |text: &str| joined([head.run.as_str(), &head.goal, &head.own, &head.task, &roster, text]);
     let blocks = Blocks {
         system: blocks::system(view.source.tools),
         role: role(view),
         mode: blocks::mode(view.run, view.node),
-        task: joined([head.run.as_str(), &head.goal, &head.own, &head.task, &roster, &text]),
+        task: task(&text),
         addition: view.node.prompt_override.clone(),
     };
     let parts = PromptParts {
@@ -251,15 +291,26 @@ fn assemble(view: &View<'_>, detail: Detail) -> Lookup<Prompt> {
         own: short_hash(&head.own),
         task: short_hash(&head.task),
     };
-    let consumed = told_inputs.iter().map(|(taken, _)| *taken).collect();
-    let (kind, sent, sent_blocks) = match knows(view, &parts) {
-        None => (PromptKind::Full, blocks.full(), names(&blocks)),
-        Some(told) => {
-            let (sent, sent_blocks) = delta(view, told, &blocks, &parts, (&head, &text))?;
-            (PromptKind::Delta, sent, sent_blocks)
-        }
+    let told = knows(view, &parts);
+    let asked = |blocks: &Blocks, text: &str| match told {
+        None => Ok((blocks.full(), names(blocks))),
+        Some(told) => delta(view, told, blocks, &parts, (&head, text)),
     };
-    Ok(Prompt { blocks, kind, sent, sent_blocks, parts, consumed, shed: Vec::new() })
+    let (sent, sent_blocks) = asked(&blocks, &text)?;
+    let is_original =
+        |(taken, _): &(Consumed, &Item)| view.source.originals.contains_key(&taken.id);
+    let unkept = if told_inputs.iter().any(is_original) {
+        let text = inputs::render(view, told_inputs, detail, Form::Typed)?;
+        let blocks = Blocks { task: task(&text), ..blocks.clone() };
+        let (sent, _) = asked(&blocks, &text)?;
+        Some(Unkept { full: blocks.full(), sent })
+    } else {
+        None
+    };
+    let kind = if told.is_some() { PromptKind::Delta } else { PromptKind::Full };
+    let consumed = told_inputs.iter().map(|(taken, _)| *taken).collect();
+    let shed = Vec::new();
+    Ok(Prompt { blocks, kind, sent, sent_blocks, parts, consumed, shed, unkept })
 }
 
 fn role(view: &View<'_>) -> String {

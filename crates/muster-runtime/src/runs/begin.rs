@@ -148,9 +148,18 @@ async fn written(
         Err(error) => return Err(not_stored(&format!("{error:?}"))),
     };
     let taken: Vec<ItemId> = prompt.consumed.iter().map(|taken| taken.id).collect();
-    let inputs = standing.items.into_iter().filter(|item| taken.contains(&item.id)).collect();
+    let inputs = standing.items.into_iter().filter(|item| taken.contains(&item.id));
+    let inputs = inputs.map(|item| as_typed(item, &source.originals)).collect();
     let record = record(shared, run, &prompt, &source).await?;
     Ok(Some(WrittenPrompt { planned: Planned { prompt, inputs }, record }))
+}
+
+/// An input as the agent gets it.
+fn as_typed(mut item: Item, originals: &BTreeMap<ItemId, String>) -> Item {
+    if let (Content::Message(message), Some(typed)) = (&mut item.content, originals.get(&item.id)) {
+        message.content.clone_from(typed);
+    }
+    item
 }
 
 fn not_stored(cause: &str) -> Unaskable {
@@ -227,9 +236,21 @@ async fn source(
         template,
         task: task.map(|task| BoundTask { id: task.id, capsule: task.capsule }),
         packs: packs.collect(),
+        originals: originals(shared, standing).await,
         overflow: overflow(shared, standing).await,
         tools: style(shared, node),
     })
+}
+
+/// What people typed into inputs that the log has without a secret.
+async fn originals(shared: &Arc<Shared>, standing: &Standing) -> BTreeMap<ItemId, String> {
+    let (originals, run) = (shared.originals.clone(), standing.run.clone());
+    let items = standing.items.clone();
+    let read = move || {
+        let typed = items.iter().filter_map(|item| Some((item.id, originals.of(&run, item)?)));
+        typed.collect::<BTreeMap<_, _>>()
+    };
+    tokio::task::spawn_blocking(read).await.unwrap_or_default()
 }
 
 /// How a node calls Muster's tools.

@@ -24,6 +24,7 @@ use super::{
     driver::Order,
     logfile::LogFile,
     mirror::{self, Mirror, Numbered},
+    originals::{self, Sweep},
     phases, removal, reports,
     schedule::Wish,
     shared::Shared,
@@ -34,6 +35,9 @@ use super::{
 const PAGE_EVENTS: u32 = 512;
 /// The snapshot beside the log is written this often at most.
 const SNAPSHOT_PAUSE: Duration = Duration::from_secs(5);
+
+/// Events with which an input may be over.
+const OVER: [&str; 3] = ["turn.status", "node.inbox", "node.deleted"];
 
 /// What a lane is told.
 pub(crate) enum LaneOrder {
@@ -162,12 +166,21 @@ impl Lane {
                     tracing::debug!(run = %self.run, "sessions are not told any more");
                 }
             }
+            if rows.iter().any(|row| OVER.contains(&row.kind.as_ref())) {
+                self.sweep();
+            }
             self.write_file(rows).await;
             self.snapshot_due.get_or_insert_with(|| Instant::now() + SNAPSHOT_PAUSE);
             if !full {
                 return;
             }
         }
+    }
+
+    /// Forgets what was typed into inputs that are over.
+    fn sweep(&self) {
+        let (shared, run) = (Arc::clone(&self.shared), self.run);
+        tokio::task::spawn_blocking(move || originals::sweep(&shared, run, Sweep::Known));
     }
 
     fn answer(&mut self, node: NodeId, completed: ToolCompleted) {

@@ -22,6 +22,7 @@ use muster_store::StoreError;
 use super::{
     finish::{self, Ending},
     lane::LaneOrder,
+    originals::{self, Sweep},
     process::family,
     shared::Shared,
 };
@@ -74,6 +75,8 @@ async fn recover_run(shared: &Arc<Shared>, run: RunId) {
         let recover = Recover { shutdown: false, turns };
         shared.report(run, Ask::Recover(Box::new(recover))).await;
     }
+    let tidied = Arc::clone(shared);
+    tokio::task::spawn_blocking(move || originals::sweep(&tidied, run, Sweep::Start));
     follow(shared, run).await;
 }
 

@@ -45,6 +45,7 @@ pub(crate) async fn delete(shared: &Arc<Shared>, run: RunId) -> Result<(), AskEr
 pub(crate) fn discard(shared: &Shared, run: RunId) {
     let trash = shared.settings.home.join("trash");
     let to = trash.join(format!("{run}-{}", shared.engine.now().0));
+    shared.originals.forget_all(run);
     let from = shared.files.of_run(run);
     if !from.exists() {
         return;

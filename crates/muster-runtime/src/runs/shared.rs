@@ -28,6 +28,7 @@ use super::{
     calls::TaskOperations,
     diff::Shadows,
     lane::{self, LaneOrder},
+    originals::Originals,
     schedule::Wish,
     settings::RunsSettings,
     todos::Lists,
@@ -60,6 +61,8 @@ pub(crate) struct Shared {
     pub(crate) settings: RunsSettings,
     pub(crate) files: Files,
     pub(crate) shadows: Shadows,
+    /// What people typed where it held a secret.
+    pub(crate) originals: Originals,
     /// Marks processes of this storage folder.
     pub(crate) mark: String,
     /// Says when everything ends.
@@ -95,6 +98,7 @@ impl Shared {
         Self {
             files: Files::below(&settings.home),
             shadows: Shadows::default(),
+            originals: Originals::below(&settings.home),
             mark: super::process::mark(&settings.home),
             closing: watch::Sender::new(false),
             engine,

@@ -1,6 +1,6 @@
 //! What arrived: each input between two fences that its text cannot imitate (RUNS-PROMPT-2).
 
-use super::{Detail, View};
+use super::{Detail, Form, View};
 use crate::{
     run::{
         artifact::{Reference, artifact_reference},
@@ -30,13 +30,20 @@ pub(super) fn render(
     view: &View<'_>,
     inputs: &[(Consumed, &Item)],
     detail: Detail,
+    form: Form,
 ) -> Lookup<String> {
+    let typed = |item: &Item| match form {
+        Form::Typed => view.source.originals.get(&item.id),
+        Form::Kept => None,
+    };
     let fence = format!("{:08x}", view.source.turn.0 & FENCE_BITS);
     let mut texts: Vec<String> = note(view)?.into_iter().collect();
     for (at, (taken, item)) in inputs.iter().enumerate() {
         let header = header(view, at + 1, taken, item)?;
         let body = match &item.content {
-            Content::Message(message) => shortened(view, item, &message.content),
+            Content::Message(message) => {
+                shortened(view, item, typed(item).unwrap_or(&message.content))
+            }
             Content::Envelope(envelope) => handoff(view, item, envelope, detail)?,
         };
         texts.push(format!("{header}\n----- {fence}\n{body}\n----- {fence}"));

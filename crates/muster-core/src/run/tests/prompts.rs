@@ -20,6 +20,7 @@ fn source(turn: TurnId, trigger: Trigger) -> Source {
         },
         task: None,
         packs: Default::default(),
+        originals: Default::default(),
         overflow: Default::default(),
         tools: ToolStyle::Mcp,
     }
@@ -100,6 +101,30 @@ fn runs_prompt_6_and_prompt_5_the_blocks_join_to_the_full_prompt() {
     assert_eq!(file["sent"]["hash"], file["hash"]);
     assert_eq!(file["sent"].get("text"), None, "only for delta");
     assert_eq!(file["consumed"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn runs_sec_6_what_was_typed_is_delivered_and_never_kept() {
+    const TYPED: &str = "use ghp_abcdefghijklmnop0123";
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    for kind in [PromptKind::Full, PromptKind::Delta] {
+        room.say(node, TYPED);
+        let mut source = room.source(node);
+        let item = lookup::queued(&room.docs, node, None).unwrap()[0].id;
+        source.originals.insert(item, TYPED.to_owned());
+        let prompt = room.build(node, &source).unwrap();
+        assert_eq!(prompt.kind, kind);
+        for form in [PromptKind::Full, PromptKind::Delta] {
+            assert!(prompt.delivered(form).contains(TYPED), "{form}");
+        }
+        let kept = serde_json::to_string(&prompt.blocks_file(&source)).unwrap();
+        let kept = [kept, prompt.blocks.full(), prompt.sent.clone(), format!("{prompt:?}")];
+        for text in kept {
+            assert!(text.contains("use <redacted>") && !text.contains("ghp_"), "{text}");
+        }
+        room.exchange(node, "done");
+    }
 }
 
 #[test]

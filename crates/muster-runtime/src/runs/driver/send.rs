@@ -92,11 +92,8 @@ impl Driver {
         let Some(open) = self.open.as_mut() else { return };
         // A program that has forgotten everything has to be told everything.
         let tells_all = lost || planned.prompt.kind == PromptKind::Full;
-        let (kind, text) = if tells_all {
-            (PromptKind::Full, planned.prompt.blocks.full())
-        } else {
-            (PromptKind::Delta, planned.prompt.sent)
-        };
+        let kind = if tells_all { PromptKind::Full } else { PromptKind::Delta };
+        let text = planned.prompt.delivered(kind);
         let question = Question {
             turn,
             kind,

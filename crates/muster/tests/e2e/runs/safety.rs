@@ -90,6 +90,66 @@ fn runs_turn_8_an_input_that_ends_its_agent_is_set_aside_until_somebody_wants_it
     assert_eq!((refused.0, refused.1.as_str()), (409, "ITEM_CONSUMED"));
 }
 
+/// Files below a folder that hold a text.
+fn holders(folder: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Ok(bytes) = fs::read(&path)
+                && bytes.windows(text.len()).any(|window| window == text.as_bytes())
+            {
+                found.push(path.to_string_lossy().into_owned());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn runs_sec_6_an_agent_gets_the_secret_that_was_typed_and_nobody_keeps_it() {
+    let (home, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    // Not where the agent works: a diff of that is exact.
+    let told = home.path().join("heard.txt");
+    let store = home.path().join("store");
+    fs::create_dir(&store).unwrap();
+    let agents = AGENTS.replace("heard.txt", told.to_str().unwrap());
+    fs::write(store.join("runs.toml"), agents).unwrap();
+    let mut server = ServerProcess::start(path(), &store, &[]).unwrap();
+    let goal = format!("publish with {SECRET}goal");
+    let run = started(&server, dir.path(), json!({"goal": goal}));
+    server.fine("PATCH", &run, json!({"patch": {"status": "paused"}}));
+    let lead = json!({"roleTemplate": "orchestrator"});
+    let node = agent(&server, &run, "hearer", lead);
+    let said = say(&server, &run, &node, &format!("log in with {SECRET}"));
+    let originals = server.storage_dir().join(format!("runs/{}/originals", id_of(&run)));
+    let file = originals.join(&said);
+    assert_eq!(fs::read_to_string(&file).unwrap(), format!("log in with {SECRET}"));
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::metadata(&originals).unwrap().permissions().mode() & 0o777, 0o700);
+    server.kill().unwrap();
+    let server = ServerProcess::start(path(), &store, &[]).unwrap();
+    server.fine("PATCH", &run, json!({"patch": {"status": "running"}}));
+    let heard = || fs::read_to_string(&told).unwrap_or_default();
+    until(&server, &run, |run| {
+        run["nodes"][&node]["inboxCount"] == 0 && run["nodes"][&node]["status"] == "idle"
+    });
+    assert!(heard().contains(&format!("log in with {SECRET}")), "{}", heard());
+    assert!(heard().contains(&goal), "the goal, too: {}", heard());
+    let inputs = server.see(&format!("{run}/events?type=message.user&since=0"));
+    assert!(inputs.to_string().contains("log in with <redacted>"), "{inputs}");
+    // The files go with the turn, the rest never had it.
+    let deadline = std::time::Instant::now() + super::PATIENCE;
+    while !holders(server.storage_dir(), &SECRET[..24]).is_empty() {
+        let left = holders(server.storage_dir(), &SECRET[..24]);
+        assert!(std::time::Instant::now() < deadline, "{left:?}");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn people_run_7_two_nodes_that_keep_each_other_busy_are_stopped() {
     let server = drive();
