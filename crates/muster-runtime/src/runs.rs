@@ -31,6 +31,7 @@ mod process;
 mod provider;
 mod rebuild;
 mod recovery;
+mod regular;
 mod removal;
 mod reports;
 mod repository;

@@ -1,6 +1,6 @@
 //! Context packs that go with work (RUNS-PACK).
 
-use std::sync::Arc;
+use std::{io::Read as _, path::PathBuf, sync::Arc};
 
 use muster_core::{
     Documents,
@@ -11,11 +11,19 @@ use muster_core::{
         lookup,
         moment::Moment,
         pack::{self, DocRef, PackTask, PackTree, RepoFacts, Source},
+        record::Run,
     },
     session::{SessionId, Sessions, view::compiled},
 };
 
-use super::{artifacts::Draft, bound, finish::redacted, repository, shared::Shared};
+use super::{
+    artifacts::Draft,
+    bound,
+    finish::redacted,
+    repository,
+    shared::Shared,
+    tools::{Purpose, Workdir},
+};
 
 /// Share of the room that is left which the text of the tree may take: quotes and ends of lines
 /// take two characters in JSON.
@@ -25,6 +33,8 @@ const TREE_KEYS_CHARS: usize = 350;
 
 /// Characters of a document's excerpt.
 const EXCERPT_CHARS_MAX: usize = 1_200;
+/// Bytes that so many characters take at most, and some more by which one sees that it was cut.
+const EXCERPT_BYTES_MAX: u64 = 4 * EXCERPT_CHARS_MAX as u64 + 16;
 /// Documents of which excerpts are taken.
 const DOCS_MAX: usize = 3;
 
@@ -45,7 +55,7 @@ pub(crate) async fn build(shared: &Arc<Shared>, run: RunId, node: NodeId) -> Opt
             capsule: task.capsule,
         }),
         repo_facts: facts(&record.cwd, &sender.workdir).await,
-        docs: excerpts(std::path::Path::new(&record.cwd), &record.docs_paths),
+        docs: excerpts(shared, &record).await,
     };
     let begin = move |docs: &Documents<Room>| {
         let Some(sender) = lookup::find_node(docs, node)? else { return Ok(None) };
@@ -85,16 +95,28 @@ async fn tree(shared: &Arc<Shared>, session: &str, left: usize) -> Option<PackTr
     tokio::task::spawn_blocking(read).await.ok().flatten().map(PackTree::from)
 }
 
-/// Beginnings of the documents that a reader would open first.
-fn excerpts(cwd: &std::path::Path, docs_paths: &[String]) -> Vec<DocRef> {
+/// Beginnings of the documents that a reader would open first. Agents may have made them: what is
+/// not a regular file is left out.
+async fn excerpts(shared: &Arc<Shared>, run: &Run) -> Vec<DocRef> {
     let mut names = vec!["README.md".to_owned()];
-    for path in docs_paths {
+    for path in &run.docs_paths {
         names.extend(["README.md", "ARCHITECTURE.md"].map(|name| format!("{path}/{name}")));
     }
-    let read = |name: String| {
-        let text = std::fs::read_to_string(cwd.join(&name)).ok()?;
-        let excerpt = muster_core::text::cut(&text, EXCERPT_CHARS_MAX);
-        Some(DocRef { path: name, excerpt })
+    let (cwd, home) = (PathBuf::from(&run.cwd), shared.settings.home.clone());
+    let read = move || {
+        let workdir = Workdir::open(&cwd, &home)?;
+        let read = |path: String| {
+            let excerpt = excerpt(&workdir, &path)?;
+            Some(DocRef { path, excerpt })
+        };
+        Ok(names.into_iter().filter_map(read).take(DOCS_MAX).collect())
     };
-    names.into_iter().filter_map(read).take(DOCS_MAX).collect()
+    shared.file_calls.perform(run.id, read).await.unwrap_or_default()
+}
+
+fn excerpt(workdir: &Workdir, path: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let file = workdir.file(path, Purpose::Look).ok()?;
+    file.take(EXCERPT_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    Some(muster_core::text::cut(&String::from_utf8_lossy(&bytes), EXCERPT_CHARS_MAX))
 }

@@ -33,6 +33,7 @@ use super::{
     settings::RunsSettings,
     todos::Lists,
     tokens::Tokens,
+    tools::FileCalls,
     worktree::Placing,
 };
 use crate::{Engine, ExecuteError, herald::Grown};
@@ -71,6 +72,8 @@ pub(crate) struct Shared {
     pub(crate) lists: Lists,
     /// Tokens of the agents that are there.
     pub(crate) tokens: Tokens,
+    /// Calls of tools that touch files.
+    pub(crate) file_calls: FileCalls,
     /// Nodes whose worktrees are being made.
     pub(crate) placing: Placing,
     operations: OnceLock<Arc<dyn TaskOperations>>,
@@ -109,6 +112,7 @@ impl Shared {
             callers: Mutex::default(),
             lists: Lists::default(),
             tokens: Tokens::default(),
+            file_calls: FileCalls::default(),
             placing: Placing::default(),
             operations: OnceLock::new(),
             runtime: Handle::current(),

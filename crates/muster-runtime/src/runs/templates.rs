@@ -8,6 +8,8 @@ use std::{
 
 use muster_core::run::{hash::sha256_hex, prompt::RoleText, templates};
 
+use super::regular;
+
 /// A template that was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FoundTemplate {
@@ -70,7 +72,7 @@ impl TemplateShelf {
         for (source, folder) in self.folders() {
             let path = file(&folder, &name);
             if is_file(&path) {
-                let content = fs::read_to_string(&path)?;
+                let content = regular::read_text(&path)?;
                 return Ok(Some(FoundTemplate { name, source, path: Some(path), content }));
             }
         }

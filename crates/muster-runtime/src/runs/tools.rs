@@ -1,12 +1,18 @@
 //! Tools of Muster that agents call: what is offered, how a call is made, and the ones that the
 //! runtime executes itself.
 
+mod aside;
 mod files;
 mod look;
 mod offer;
 mod outcome;
 
-use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use muster_core::{
     Documents,
@@ -25,8 +31,9 @@ use muster_core::{
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub(in crate::runs) use self::files::workdir::{Purpose, Workdir};
 pub use self::outcome::{AnswerError, ToolAnswer};
-pub(crate) use self::{offer::offered, outcome::bounded};
+pub(crate) use self::{aside::FileCalls, offer::offered, outcome::bounded};
 use super::{
     bound,
     calls::{AgentWish, Witnessed},
@@ -166,7 +173,14 @@ pub(crate) async fn execute(shared: Arc<Shared>, run: RunId, call: Call) {
     let outcome = match call.tool.name.as_str() {
         "command" => command(&shared, &caller, &call.tool).await,
         name if READ_TOOLS.contains(&name) => look::look(&shared, &caller.node, &call.tool).await,
-        _ => files::execute(&caller.run, &caller.node, &caller.turn, &call.tool),
+        _ => {
+            let (tool, home) = (call.tool.clone(), shared.settings.home.clone());
+            let work = move || {
+                let workdir = Workdir::open(Path::new(&caller.node.workdir), &home)?;
+                files::execute(&workdir, &caller.run, &caller.turn, &tool)
+            };
+            shared.file_calls.perform(run, work).await
+        }
     };
     let (result, error) = match outcome {
         Ok(result) => (result, None),
@@ -221,8 +235,10 @@ async fn command(
     let Some(cmd) = tool.args.get("cmd").and_then(Value::as_str) else {
         return Err(fault("INVALID_INPUT", "cmd must be a text"));
     };
-    let inside = tool.args.get("cwd").and_then(Value::as_str).unwrap_or(".");
-    let workdir = files::resolve(Path::new(&caller.node.workdir), inside)?;
+    let inside = tool.args.get("cwd").and_then(Value::as_str).unwrap_or(".").to_owned();
+    let (root, home) = (PathBuf::from(&caller.node.workdir), shared.settings.home.clone());
+    let find = move || Workdir::open(&root, &home)?.resolve(&inside);
+    let workdir = shared.file_calls.perform(caller.run.id, find).await?;
     let seconds = tool.args.get("timeoutSeconds").and_then(Value::as_u64);
     let seconds = seconds.unwrap_or(COMMAND_SECONDS).clamp(1, COMMAND_SECONDS_MAX);
     let (command, env) = (["sh", "-c", cmd].map(str::to_owned), BTreeMap::new());

@@ -33,7 +33,7 @@ pub use self::{
 use super::shared::Shared;
 
 /// Name of the folder that holds all of them.
-const FOLDER: &str = "worktrees";
+pub(crate) const FOLDER: &str = "worktrees";
 
 /// Where the worktrees of a run are.
 fn of_run(home: &Path, run: RunId) -> PathBuf {

@@ -12,6 +12,7 @@ use muster_core::run::hash::sha256_hex;
 use tokio::{io::AsyncWriteExt as _, process::Command};
 
 use super::{FILE_BYTES_MAX, Place, SKIPPED_FOLDERS, Tree, patch::Change};
+use crate::runs::regular;
 
 /// Settings that switch off whatever could run or rewrite something.
 const PLAIN: [&str; 16] = [
@@ -118,7 +119,7 @@ fn ignored(place: &Place<'_>) -> String {
     let mut lines = String::new();
     let repository = place.workdir.join(".git");
     if repository.exists() {
-        let own = std::fs::read_to_string(repository.join("info").join("exclude"));
+        let own = regular::read_text(&repository.join("info").join("exclude"));
         lines.push_str(&own.unwrap_or_default());
         lines.push('\n');
     } else {

@@ -11,7 +11,7 @@ use muster_core::run::hash::sha256_hex;
 use serde::{Deserialize, Serialize};
 
 use super::{FILE_BYTES_MAX, Place, SKIPPED_FOLDERS, Tree, patch::Change};
-use crate::runs::artifacts::write_whole;
+use crate::runs::{artifacts::write_whole, regular};
 
 /// Files of a tree at most.
 const FILES_MAX: usize = 50_000;
@@ -61,7 +61,7 @@ fn walk(
             if files.len() >= FILES_MAX {
                 return Err(io::Error::other(format!("more than {FILES_MAX} files")));
             }
-            let hash = sha256_hex(&fs::read(&path)?);
+            let hash = sha256_hex(&regular::read(&path)?);
             files.insert(relative.into_owned(), Known { size: known.len(), hash });
         }
     }

@@ -20,7 +20,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{fault, found, words};
-use crate::{ExecuteError, runs::shared::Shared};
+use crate::{
+    ExecuteError,
+    runs::{artifacts::ArtifactError, shared::Shared},
+};
 
 /// Entries of a list unless the call says otherwise, and at most.
 const ENTRIES: u64 = 50;
@@ -193,10 +196,10 @@ async fn read_artifact(shared: &Arc<Shared>, node: &Node, args: &Map<String, Val
     };
     let known = move |docs: &Documents<Room>| Ok(lookup::find_artifact(docs, id)?.cloned());
     let artifact = shared.view(node.run_id, known).await.ok().flatten().ok_or_else(unknown)?;
-    let whole = shared
-        .files
-        .text(&artifact)
-        .map_err(|error| fault("ARTIFACT_MISSING", error.to_string()))?;
+    let (files, wanted) = (shared.files.clone(), artifact.clone());
+    let missing = |error: ArtifactError| fault("ARTIFACT_MISSING", error.to_string());
+    let read = move || files.text(&wanted).map_err(missing);
+    let whole = shared.file_calls.perform(node.run_id, read).await?;
     let number = |name: &str, default| {
         let wanted = args.get(name).and_then(Value::as_u64).unwrap_or(default);
         usize::try_from(wanted).unwrap_or(usize::MAX)

@@ -205,6 +205,8 @@ pub(super) fn recovery(code: &str) -> &'static str {
         "UNKNOWN_NODE" => "list_nodes shows ids and aliases",
         "UNKNOWN_ARTIFACT" => "list_artifacts shows references",
         "MODE_FORBIDS" => "request_mode asks the user for another mode",
+        "FORBIDDEN_PATH" => "use a path of a regular file in your directory",
+        "TIMEOUT" => "leave this path alone: its file system hangs",
         _ => "change the arguments and call again",
     }
 }

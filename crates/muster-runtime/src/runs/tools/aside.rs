@@ -1,0 +1,99 @@
+//! Work of tools with files. A file system may keep a caller waiting for ever (a mount whose server
+//! is gone, or is the agent), so this happens aside from what drives the runs, in few places per
+//! run, and is answered after a while whatever becomes of it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
+};
+
+use muster_core::run::{event::ToolError, id::RunId};
+use tokio::sync::Semaphore;
+
+use super::fault;
+
+/// Calls of one run that touch files at once. One that hangs keeps its place.
+const CALLS_MAX: usize = 4;
+/// How long one may take, waiting for a place included.
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The calls that touch files, by run.
+#[derive(Default)]
+pub(crate) struct FileCalls(Mutex<BTreeMap<RunId, Weak<Semaphore>>>);
+
+impl FileCalls {
+    /// Does this work for a run; it blocks.
+    pub(crate) async fn perform<T: Send + 'static>(
+        &self,
+        run: RunId,
+        work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        self.perform_within(run, CALL_TIMEOUT, work).await
+    }
+
+    async fn perform_within<T: Send + 'static>(
+        &self,
+        run: RunId,
+        within: Duration,
+        work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let places = self.of(run);
+        let done = async move {
+            let place = places.acquire_owned().await;
+            let worked = tokio::task::spawn_blocking(move || {
+                let outcome = work();
+                drop(place);
+                outcome
+            });
+            worked.await.unwrap_or_else(|error| Err(fault("FAILED", error.to_string())))
+        };
+        let seconds = within.as_secs();
+        let late = || format!("the file system did not respond within {seconds} seconds");
+        tokio::time::timeout(within, done).await.unwrap_or_else(|_| Err(fault("TIMEOUT", late())))
+    }
+
+    /// The places of a run. They are forgotten when nobody is in them.
+    fn of(&self, run: RunId) -> Arc<Semaphore> {
+        let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(places) = runs.get(&run).and_then(Weak::upgrade) {
+            return places;
+        }
+        runs.retain(|_, places| places.strong_count() > 0);
+        let places = Arc::new(Semaphore::new(CALLS_MAX));
+        runs.insert(run, Arc::downgrade(&places));
+        places
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, time::Duration};
+
+    use muster_core::run::id::RunId;
+
+    use super::{CALLS_MAX, FileCalls};
+
+    const SOON: Duration = Duration::from_millis(200);
+
+    #[tokio::test]
+    async fn calls_that_hang_are_answered_and_harm_no_other_run() {
+        let calls = FileCalls::default();
+        let mut hanging = Vec::new();
+        for _ in 0..CALLS_MAX {
+            let (release, released) = mpsc::channel::<()>();
+            hanging.push(release);
+            let work = move || {
+                released.recv().unwrap_or_default();
+                Ok(())
+            };
+            let outcome = calls.perform_within(RunId(1), SOON, work).await;
+            assert_eq!(outcome.unwrap_err().code.as_deref(), Some("TIMEOUT"));
+        }
+        let none_left = calls.perform_within(RunId(1), SOON, || Ok(())).await;
+        assert_eq!(none_left.unwrap_err().code.as_deref(), Some("TIMEOUT"));
+        assert_eq!(calls.perform(RunId(2), || Ok(7)).await, Ok(7));
+        drop(hanging);
+        assert_eq!(calls.perform(RunId(1), || Ok(8)).await, Ok(8));
+    }
+}
