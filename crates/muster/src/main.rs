@@ -13,6 +13,7 @@ mod output;
 mod people;
 mod run_settings;
 mod screen;
+mod stop;
 mod storage;
 
 use std::{io, process::ExitCode};

@@ -33,9 +33,9 @@ use tokio::{runtime, sync::oneshot};
 use self::part::Part;
 use super::{
     run::{self, Purpose, graph},
-    serve::{self, Serving, Signals},
+    serve::{self, STOP_GRACE, Serving},
 };
-use crate::{client::Client, output, people::Look};
+use crate::{client::Client, output, people::Look, stop::StopRequest};
 
 /// What the team is told to reach.
 const GOAL: &str = "A script greet.sh that greets whoever is named, with a check that proves it.";
@@ -154,7 +154,7 @@ async fn perform(demo: &Demo, home: &Home) -> anyhow::Result<ExitCode> {
         output::remark("there is no git on this machine: diffs are made without it");
     }
     let Serving { server, runs, written_down } = open(demo, home).await?;
-    let mut signals = Signals::listen().context("cannot listen for signals")?;
+    let mut stop_request = StopRequest::listen(STOP_GRACE).context("cannot listen for signals")?;
     output::remark(&format!("the page of this demo: {}", server.page_link()?));
     let client = Client::local(&home.store())?;
     let (stop, stopped) = oneshot::channel::<()>();
@@ -171,11 +171,11 @@ async fn perform(demo: &Demo, home: &Home) -> anyhow::Result<ExitCode> {
             // Whoever asked to end while the run was watched is not kept waiting here.
             if demo.stay && outcome.is_ok() {
                 output::remark("the run has ended; Ctrl+C ends the server");
-                signals.next().await;
+                stop_request.wait().await;
             }
             outcome
         }
-        () = signals.next() => Ok(ExitCode::FAILURE),
+        () = stop_request.wait() => Ok(ExitCode::FAILURE),
     };
     if stop.send(()).is_ok() {
         serving.await?;

@@ -26,13 +26,16 @@ use crate::{
         TOOLSET,
     },
     local_server::WrittenDown,
-    output, run_settings, storage,
+    output, run_settings,
+    stop::StopRequest,
+    storage,
 };
 
 /// How long calls without a client may take to end.
 const CALLS_TIMEOUT: Duration = Duration::from_secs(5);
-/// Exit code of a program that a second Ctrl-C ended at once.
-const INTERRUPTED: i32 = 130;
+/// How long a server may take to stop: its runs, requests and sockets have bounds of their own, which
+/// add up to less.
+pub(crate) const STOP_GRACE: Duration = Duration::from_secs(40);
 
 /// Start the HTTP server: page, REST and MCP over HTTP
 ///
@@ -147,7 +150,7 @@ async fn answer(app: Arc<App>, options: ServerOptions, runs: RunsSettings) -> an
     // Written down before anything is printed: whoever reads the line may already look for us.
     let Serving { server, runs, written_down: _written_down } = open(&app, options, runs).await?;
     // Taken before anything is printed: whoever reads the line may already ask us to stop.
-    let mut signals = Signals::listen().context("cannot listen for signals")?;
+    let mut stop = StopRequest::listen(STOP_GRACE).context("cannot listen for signals")?;
     if server.token_file().is_none() {
         tracing::warn!("authentication is off: every program on this machine can use this server");
     }
@@ -159,12 +162,8 @@ async fn answer(app: Arc<App>, options: ServerOptions, runs: RunsSettings) -> an
     output::print(&announcement(&server, &installation)?)?;
     tracing::info!(address = %server.address(), "listening");
     let stop = async move {
-        signals.next().await;
+        stop.wait().await;
         tracing::info!("stopping: waiting for requests under way; once more to stop at once");
-        tokio::spawn(async move {
-            signals.next().await;
-            std::process::exit(INTERRUPTED);
-        });
         // Before the streams end, so that their readers see how it ends (RUNS-REC-4).
         runs.shut_down().await;
     };
@@ -231,55 +230,4 @@ fn announcement(server: &Server, installation: &Installation) -> anyhow::Result<
     }
     writeln!(text, "\nStop with Ctrl-C.")?;
     Ok(text)
-}
-
-/// The signals that ask the server to stop.
-#[cfg(unix)]
-pub(crate) struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-    /// Comes when the terminal is closed.
-    hang_up: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    /// Begins to listen.
-    pub(crate) fn listen() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
-        })
-    }
-
-    /// Waits for the next one.
-    pub(crate) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
-        }
-    }
-}
-
-/// The signal that asks the server to stop.
-#[cfg(not(unix))]
-pub(crate) struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    /// Begins to listen.
-    pub(crate) fn listen() -> std::io::Result<Self> {
-        Ok(Self)
-    }
-
-    /// Waits for the next one.
-    pub(crate) async fn next(&mut self) {
-        if let Err(error) = tokio::signal::ctrl_c().await {
-            tracing::error!(%error, "cannot listen for Ctrl-C");
-            std::future::pending::<()>().await;
-        }
-    }
 }
