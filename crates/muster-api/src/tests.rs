@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{App, AppOptions, Toolset};
 
+mod any_json;
 mod atomicity;
 mod bad_input;
 mod cost;
