@@ -76,6 +76,11 @@ impl From<StoreError> for Failure {
                 "Make room on the disk of the storage directory and call again; nothing was \
                  written.",
             ),
+            StoreError::Displaced { .. } => (
+                ErrorCode::StoreError,
+                "Stop every muster of this storage directory, put the file or a backup back, and \
+                 start again; nothing was written.",
+            ),
             StoreError::Absent { .. }
             | StoreError::Directory { .. }
             | StoreError::TooNew { .. }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::site::Site;
 
-/// 200 when the store can be read and 503 when it cannot, and what there is to say about it.
+/// 200 when the store can be used and 503 when it cannot, and what there is to say about it.
 pub(crate) async fn examine(site: &Site) -> (StatusCode, Value) {
     let app = Arc::clone(&site.app);
     let store = site.run_blocking(move || probe(&app)).await;
@@ -23,7 +23,7 @@ pub(crate) async fn examine(site: &Site) -> (StatusCode, Value) {
             });
             return (StatusCode::OK, body);
         }
-        Ok(Err(error)) => tracing::error!(%error, "the store cannot be read"),
+        Ok(Err(error)) => tracing::error!(%error, "the store cannot be used"),
         // Already logged where it broke.
         Err(_) => {}
     }
@@ -31,9 +31,11 @@ pub(crate) async fn examine(site: &Site) -> (StatusCode, Value) {
     (StatusCode::SERVICE_UNAVAILABLE, body)
 }
 
-/// Reads from the store as little as shows that it can be read.
+/// Does as little with the store as shows that it can be used.
 fn probe(app: &App) -> Result<Description, StoreError> {
     let store = app.engine().store();
     store.position()?;
+    // Files that were removed can still be read.
+    store.confirm_in_place()?;
     Ok(store.describe())
 }

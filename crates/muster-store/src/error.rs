@@ -34,6 +34,17 @@ pub enum StoreError {
         /// The directory.
         path: PathBuf,
     },
+    /// A file of the store was taken away while it was in use.
+    #[error(
+        "{path} {finding} while this process had it open, so nothing is written: stop it, put the \
+         file or a backup back, and start it again"
+    )]
+    Displaced {
+        /// The file.
+        path: PathBuf,
+        /// What happened to it.
+        finding: &'static str,
+    },
     /// The file was written by a newer Muster.
     #[error(
         "the store has layout version {found}, this program knows up to {known}: use a newer muster"

@@ -49,6 +49,12 @@ pub trait Store: Send + Sync + 'static {
     /// Position of the newest committed event of any process; cheap enough to poll.
     fn position(&self) -> Result<u64, StoreError>;
 
+    /// Refuses when a file of the store was removed or replaced since it was opened: what would be
+    /// written to it would be lost. Cheap enough to ask often.
+    fn confirm_in_place(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Housekeeping for a quiet moment, such as folding a write-ahead log back.
     fn rest(&self) -> Result<(), StoreError>;
 

@@ -14,6 +14,7 @@
 
 mod backup;
 mod check;
+mod in_place;
 mod keep;
 mod layout;
 mod link;
@@ -139,6 +140,7 @@ impl SqliteStore {
         let writer = Writer::new(path.clone(), Queue::new(directory), options);
         let store = Self { path, writer, pool, watch: Mutex::new(None), layout: SCHEMA_VERSION };
         let layout = store.prepare(access)?;
+        store.writer.remember_file();
         Ok(Self { layout, ..store })
     }
 
@@ -191,6 +193,10 @@ impl Store for SqliteStore {
         let position = watch.position()?;
         *slot = Some(watch);
         Ok(position)
+    }
+
+    fn confirm_in_place(&self) -> Result<(), StoreError> {
+        self.writer.confirm_file()
     }
 
     fn rest(&self) -> Result<(), StoreError> {

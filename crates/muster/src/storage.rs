@@ -71,6 +71,7 @@ pub(crate) fn explained(error: StoreError) -> anyhow::Error {
         StoreError::Absent { .. } => anyhow!("{error}: name its folder with --storage-dir DIR"),
         StoreError::Busy { .. }
         | StoreError::Full { .. }
+        | StoreError::Displaced { .. }
         | StoreError::Directory { .. }
         | StoreError::TooNew { .. }
         | StoreError::Damaged { .. }

@@ -86,6 +86,10 @@ impl From<SessionFault> for Fault {
                     StoreError::Full { .. } => {
                         "the disk of the store is full; nothing was written: make room"
                     }
+                    StoreError::Displaced { .. } => {
+                        "a file of the store was removed or replaced; nothing was written: put it \
+                         back and restart the server"
+                    }
                     StoreError::Busy { .. }
                     | StoreError::Absent { .. }
                     | StoreError::Directory { .. }

@@ -30,6 +30,7 @@ impl<'a> SqliteTransaction<'a> {
             turn.discard();
             return Err(error);
         }
+        turn.confirm_files()?;
         Ok(Self { view: View::new(turn)?, broken: None })
     }
 

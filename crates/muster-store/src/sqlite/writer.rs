@@ -13,6 +13,7 @@ use std::{
 };
 
 use super::{
+    in_place::{FileIdentity, OpenedFile},
     layout,
     link::{Link, Role, milliseconds},
     queue::{Place, Queue},
@@ -38,6 +39,7 @@ const LOG_ROOM_BYTES: u64 = 4 * 1024 * 1024;
 /// The writing side of one store.
 pub(super) struct Writer {
     path: PathBuf,
+    file: OpenedFile,
     options: SqliteOptions,
     queue: Queue,
     slot: Mutex<Slot>,
@@ -52,6 +54,8 @@ pub(super) struct Writer {
 struct Slot {
     taken: bool,
     link: Option<Link>,
+    /// The log that the connection writes.
+    log: Option<FileIdentity>,
     next_checkpoint: u32,
     /// Whether the log may hold remains of a transaction that failed.
     suspect: bool,
@@ -67,6 +71,7 @@ pub(super) struct Turn<'a> {
 impl Writer {
     pub(super) fn new(path: PathBuf, queue: Queue, options: SqliteOptions) -> Self {
         Self {
+            file: OpenedFile::new(path.clone()),
             path,
             options,
             queue,
@@ -137,6 +142,18 @@ impl Writer {
         self.options.vfs.is_none()
     }
 
+    /// Takes the file that is there now for the store's.
+    pub(super) fn remember_file(&self) {
+        if self.is_on_disk() {
+            self.file.remember();
+        }
+    }
+
+    /// Refuses when that file was removed or replaced.
+    pub(super) fn confirm_file(&self) -> Result<(), StoreError> {
+        self.file.confirm()
+    }
+
     /// Whether anything was ever written to the store.
     pub(super) fn was_used(&self) -> bool {
         self.queue.was_used()
@@ -153,12 +170,25 @@ impl Turn<'_> {
     pub(super) fn link(&mut self) -> Result<&mut Link, StoreError> {
         if self.link.is_none() {
             let writer = self.writer;
+            // The engine would make an empty store in the place of one that is gone.
+            writer.confirm_file()?;
             let link = Link::open(&writer.path, Role::Writer, &writer.options)?;
             layout::ensure_wal(&link)?;
             self.link = Some(link);
+            writer.slot().log = None;
             self.clear_suspicion()?;
         }
         Ok(self.link.as_mut().unwrap_or_else(|| unreachable!("opened above")))
+    }
+
+    /// Refuses to write to files that nobody else can find. To be called in a transaction: then the
+    /// log is there.
+    pub(super) fn confirm_files(&self) -> Result<(), StoreError> {
+        if !self.writer.is_on_disk() {
+            return Ok(());
+        }
+        self.writer.confirm_file()?;
+        self.writer.file.confirm_log(&mut self.writer.slot().log)
     }
 
     /// Closes the connection after an error; the next turn opens another.
@@ -232,6 +262,20 @@ impl Turn<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Writes the file anew without what is spare in it.
+    pub(super) fn compact(&mut self) -> Result<(), StoreError> {
+        self.link()?;
+        self.writer.confirm_file()?;
+        let compacted = self.connection.execute_batch("VACUUM");
+        let compacted = compacted.map_err(|error| self.failed("compacted the store", &error));
+        compacted.inspect_err(|_| self.discard())?;
+        // All of it is in the log until nobody reads the older state any more.
+        match self.begin_log_anew() {
+            Err(StoreError::Busy { .. }) => Ok(()),
+            folded => folded,
+        }
     }
 
     /// Folds back what can be read of the log and empties its file, so that what is left in it is

@@ -159,3 +159,69 @@ fn a_torn_log_tail_costs_nothing_that_was_folded_back() {
     assert!(head(&store).seq >= 1);
     append(&store, 10).unwrap();
 }
+
+#[test]
+fn a_copy_of_a_damaged_file_is_not_kept() {
+    let home = tempfile::tempdir().unwrap();
+    filled(home.path());
+    let file = home.path().join("muster.db");
+    let bytes = fs::metadata(&file).unwrap().len();
+    let torn = OpenOptions::new().write(true).open(&file).unwrap();
+    torn.write_all_at(&[0xA5; 512], bytes / 2 / PAGE_BYTES * PAGE_BYTES).unwrap();
+    let target = home.path().join("copy");
+    let refused = open(home.path()).backup(&target).unwrap_err();
+    assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
+    let left = fs::read_dir(home.path()).unwrap().flatten();
+    let copies = left.filter(|entry| entry.file_name().to_string_lossy().starts_with("copy"));
+    assert_eq!(copies.count(), 0);
+}
+
+#[test]
+fn a_file_that_was_taken_away_takes_no_writes_until_it_is_back() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path());
+    append(&store, 10).unwrap();
+    for (name, finding) in [("muster.db", "was removed"), ("muster.db-wal", "was removed")] {
+        let (here, aside) = (home.path().join(name), home.path().join("aside"));
+        fs::rename(&here, &aside).unwrap();
+        let refused = append(&store, 10).unwrap_err().to_string();
+        assert!(refused.contains(finding), "{name}: {refused}");
+        assert_eq!(store.confirm_in_place().is_err(), name == "muster.db");
+        fs::write(&here, "another").unwrap();
+        let refused = append(&store, 10).unwrap_err().to_string();
+        assert!(refused.contains("replaced"), "{name}: {refused}");
+        fs::rename(&aside, &here).unwrap();
+        append(&store, 10).unwrap();
+    }
+    assert_eq!(head(&store).seq, 3);
+    assert_eq!(store.check().unwrap(), vec![]);
+}
+
+#[test]
+fn compacting_gives_spare_pages_back() {
+    let home = tempfile::tempdir().unwrap();
+    filled(home.path());
+    let file = home.path().join("muster.db");
+    let store = open(home.path());
+    let mut transaction = store.begin().unwrap();
+    let last = transaction.head(super::STREAM).unwrap();
+    let event = crate::EventRow {
+        global: last.global + 1,
+        seq: last.seq + 1,
+        at: muster_core::Timestamp(0),
+        kind: "ended".to_owned(),
+        subject: None,
+        body: "{}".to_owned(),
+        shown: None,
+    };
+    let end = crate::Append { stream: super::STREAM, events: &[event], documents: &[] };
+    transaction.end(&end).unwrap();
+    transaction.commit().unwrap();
+    let before = fs::metadata(&file).unwrap().len();
+    assert!(store.spare_bytes().unwrap() > before / 2);
+    store.compact().unwrap();
+    assert_eq!(store.spare_bytes().unwrap(), 0);
+    assert!(fs::metadata(&file).unwrap().len() < before / 2);
+    assert_eq!(store.check().unwrap(), vec![]);
+    assert_eq!(head(&store).seq, last.seq + 1);
+}
