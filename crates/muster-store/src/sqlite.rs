@@ -208,7 +208,7 @@ impl Store for SqliteStore {
             let finding = format!("{finding}; copy the whole storage folder instead");
             return Err(StoreError::Damaged { place, finding });
         }
-        backup::write(&self.pool.open()?, target)
+        backup::write_checked(&self.pool.open()?, target, self.layout)
     }
 
     fn check(&self) -> Result<Vec<Damage>, StoreError> {

@@ -9,13 +9,44 @@ use std::{
 use rusqlite::{Connection, ErrorCode, OpenFlags, backup::StepResult, ffi};
 
 use super::{
-    link::{Link, milliseconds, translate},
+    check,
+    link::{Link, milliseconds, translate, unchanging},
     place,
 };
-use crate::StoreError;
+use crate::{Damage, StoreError};
 
-/// Copies this moment of the store behind a connection to a new file.
+/// Copies this moment of the store behind a connection to a new file, whatever state it is in.
 pub(super) fn write(link: &Link, target: &Path) -> Result<(), StoreError> {
+    write_if(link, target, |_| Ok(()))
+}
+
+/// The same for a store of this layout; a copy that is not sound is not kept.
+pub(super) fn write_checked(link: &Link, target: &Path, layout: u32) -> Result<(), StoreError> {
+    write_if(link, target, |part| {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_URI;
+        let copy = Connection::open_with_flags(unchanging(part), flags)
+            .map_err(|error| link.failed("checked a copy of the store", &error))?;
+        let mut found = check::damage(&copy, layout).into_iter();
+        let Some(Damage { place, finding }) = found.next() else { return Ok(()) };
+        let more = match found.len() {
+            0 => String::new(),
+            more => format!(" and {more} more findings"),
+        };
+        let finding = format!(
+            "{finding}{more}; no backup was written: `muster doctor` says what is damaged, and a \
+             copy of the whole storage folder keeps what is left"
+        );
+        Err(StoreError::Damaged { place, finding })
+    })
+}
+
+fn write_if(
+    link: &Link,
+    target: &Path,
+    check: impl Fn(&Path) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
     let part = part(target);
     let refuse = |error: &io::Error| StoreError::of_file(target, error);
     if target.try_exists().map_err(|error| refuse(&error))? {
@@ -23,6 +54,7 @@ pub(super) fn write(link: &Link, target: &Path) -> Result<(), StoreError> {
     }
     let reserved = reserve(&part).map_err(|error| StoreError::of_file(&part, &error))?;
     let written = copy(link, &part, target)
+        .and_then(|()| check(&part))
         .and_then(|()| publish(&reserved, &part, target).map_err(|error| refuse(&error)));
     written.inspect_err(|_| drop(fs::remove_file(&part)))
 }

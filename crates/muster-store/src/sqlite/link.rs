@@ -200,7 +200,7 @@ pub(super) fn translate(
 }
 
 /// The name by which the engine opens a file that nobody changes, without any file beside it.
-fn unchanging(path: &Path) -> OsString {
+pub(super) fn unchanging(path: &Path) -> OsString {
     let mut name = OsString::from("file:");
     name.push(path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23"));
     name.push("?immutable=1");
