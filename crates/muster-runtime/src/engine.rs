@@ -179,8 +179,23 @@ impl Engine {
         stream: String,
         lines: impl Iterator<Item = &'a str>,
     ) -> Result<u64, TransferError> {
+        self.load(stream, Load::<A>::parse(lines)?)
+    }
+
+    /// The same for a stream that has the first so many of these events already; the caller has
+    /// compared them.
+    pub(crate) fn import_after<'a, A: Aggregate>(
+        &self,
+        stream: String,
+        lines: impl Iterator<Item = &'a str>,
+        after: u64,
+    ) -> Result<u64, TransferError> {
+        self.load(stream, Load::<A>::parse(lines)?.after(after))
+    }
+
+    fn load<A: Aggregate>(&self, stream: String, load: Load<A>) -> Result<u64, TransferError> {
         let (reply, answer) = sync_channel(1);
-        let (load, claim) = (Load::<A>::parse(lines)?, Claim::default());
+        let claim = Claim::default();
         self.writer.submit(Box::new(Import { stream, load, claim, outcome: None, reply }))?;
         let gone = StoreError::Engine {
             action: "imported a stream",

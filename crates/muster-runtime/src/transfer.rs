@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeSet, io, sync::mpsc::SyncSender};
 
-use muster_core::{Aggregate, Head, Recorded, Replay, Timestamp};
+use muster_core::{Address, Aggregate, Head, Recorded, Replay, Timestamp};
 use muster_store::{Append, DocumentChange, Store, StoreError, Transaction};
 use serde::{Deserialize, Serialize};
 
@@ -116,6 +116,8 @@ fn number_of(positions: &[u64], position: u64) -> Option<u64> {
 /// Events on their way into a store.
 pub(crate) struct Load<A: Aggregate> {
     entries: Vec<Entry<A::Event>>,
+    /// How many of them the stream has already.
+    after: u64,
 }
 
 impl<A: Aggregate> Load<A> {
@@ -139,12 +141,21 @@ impl<A: Aggregate> Load<A> {
             }
             entries.push(entry);
         }
-        Ok(Self { entries })
+        Ok(Self { entries, after: 0 })
     }
 
-    /// The events at the positions that follow a log's head.
-    fn placed(&self, head: Head) -> Vec<Recorded<A::Event>> {
-        let place = |number: u64| if number == 0 { 0 } else { head.global + number };
+    /// The same for a stream that has the first so many events already.
+    pub(crate) fn after(self, after: u64) -> Self {
+        Self { after, ..self }
+    }
+
+    /// The events at the positions that they have, or that follow a log's head.
+    fn placed(&self, head: Head, known: &[u64]) -> Vec<Recorded<A::Event>> {
+        let place = |number: u64| match usize::try_from(number).unwrap_or(usize::MAX) {
+            0 => 0,
+            at if at <= known.len() => known[at - 1],
+            _ => head.global + number - self.after,
+        };
         let placed = |entry: &Entry<A::Event>| {
             let mut event = entry.event.clone();
             A::relocate(&mut event, &mut |number| place(number));
@@ -153,29 +164,56 @@ impl<A: Aggregate> Load<A> {
         self.entries.iter().map(placed).collect()
     }
 
-    /// Appends everything to an empty stream; answers how many events it then has.
+    /// Appends what the stream does not have; answers how many events that were.
     fn store(
         &self,
         stream: &str,
         transaction: &mut dyn Transaction,
     ) -> Result<Result<u64, TransferError>, StoreError> {
         let head = transaction.head(stream)?;
-        if head.seq > 0 {
+        if head.seq != self.after {
             let (stream, events) = (stream.to_owned(), head.seq);
             return Ok(Err(TransferError::NotEmpty { stream, events }));
         }
-        let events = self.placed(head);
+        let known = positions(transaction, stream, self.after)?;
+        let events = self.placed(head, &known);
         let mut replay = Replay::<A>::default();
         events.iter().for_each(|event| replay.apply(event));
-        let version = head.global + events.len() as u64;
-        let documents: Vec<DocumentChange> = replay
+        let fresh = &events[known.len().min(events.len())..];
+        let version = head.global + fresh.len() as u64;
+        let mut documents: Vec<DocumentChange> = replay
             .documents()
             .map(|(key, document)| load::put::<A>(key, document, version))
             .collect();
-        let rows = load::event_rows::<A>(&events);
+        let mut gone: BTreeSet<Address> =
+            transaction.documents(stream)?.into_iter().map(|row| row.address).collect();
+        for change in &documents {
+            if let DocumentChange::Put(row, _) = change {
+                gone.remove(&row.address);
+            }
+        }
+        documents.extend(gone.into_iter().map(DocumentChange::Remove));
+        let rows = load::event_rows::<A>(fresh);
         transaction.append(&Append { stream, events: &rows, documents: &documents })?;
-        Ok(Ok(events.len() as u64))
+        Ok(Ok(fresh.len() as u64))
     }
+}
+
+/// The positions of the first events of a stream.
+fn positions(
+    transaction: &mut dyn Transaction,
+    stream: &str,
+    count: u64,
+) -> Result<Vec<u64>, StoreError> {
+    let mut positions: Vec<u64> = Vec::new();
+    while (positions.len() as u64) < count {
+        let rows = transaction.tail(stream, positions.len() as u64, PAGE_EVENTS)?;
+        if rows.is_empty() {
+            break;
+        }
+        positions.extend(rows.iter().map(|row| row.global));
+    }
+    Ok(positions)
 }
 
 /// A load on its way through the writer.

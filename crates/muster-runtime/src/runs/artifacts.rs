@@ -92,7 +92,7 @@ impl Files {
     ) -> io::Result<WrittenFile> {
         let name = file_name(draft.name);
         let folder = self.of_run(run).join("artifacts").join(&id.to_string()[..2]);
-        make_private(&folder)?;
+        make_durable(&folder)?;
         let (content, truncated) = bounded(draft.kind, draft.content);
         let path = folder.join(format!("{id}-{name}"));
         write_whole(&path, &content)?;
@@ -196,7 +196,33 @@ pub(crate) fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(0o600))?;
     file.write_all(content)?;
     file.sync_all()?;
-    fs::rename(&temporary, path)
+    publish(&temporary, path)
+}
+
+/// Gives a file its name for good: what is told of it afterwards is true after a power cut too.
+pub(crate) fn publish(from: &Path, to: &Path) -> io::Result<()> {
+    publish_with(from, to, |folder| File::open(folder)?.sync_all())
+}
+
+fn publish_with(
+    from: &Path,
+    to: &Path,
+    sync: impl FnOnce(&Path) -> io::Result<()>,
+) -> io::Result<()> {
+    fs::rename(from, to)?;
+    to.parent().map_or(Ok(()), sync)
+}
+
+/// Makes a folder and those above it, closed to others; their names are on the disk then.
+fn make_durable(folder: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = folder.ancestors().take_while(|above| !above.exists()).collect();
+    make_private(folder)?;
+    for made in missing {
+        if let Some(parent) = made.parent() {
+            File::open(parent)?.sync_all()?;
+        }
+    }
+    Ok(())
 }
 
 /// A name that means nothing to a file system (RUNS-ART-2).
@@ -245,7 +271,7 @@ fn bounded(kind: ArtifactKind, content: &[u8]) -> (Vec<u8>, bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::{ArtifactError, Draft, Files, bounded, file_name};
+    use super::{ArtifactError, Draft, Files, bounded, file_name, publish_with};
     use muster_core::{
         Timestamp,
         run::{
@@ -314,6 +340,24 @@ mod tests {
         std::fs::create_dir(&elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &folder).unwrap();
         assert!(matches!(files.read(&artifact, 0, 10), Err(ArtifactError::Forbidden)));
+    }
+
+    #[test]
+    fn a_renamed_file_is_there_before_its_folder_is_synced() {
+        let dir = tempfile::tempdir().unwrap();
+        let (part, whole) = (dir.path().join("a.part"), dir.path().join("a"));
+        std::fs::write(&part, "x").unwrap();
+        let mut synced = None;
+        let sync = |folder: &std::path::Path| {
+            assert!(whole.exists() && !part.exists(), "the name is what has to be on the disk");
+            synced = Some(folder.to_owned());
+            Ok(())
+        };
+        publish_with(&part, &whole, sync).unwrap();
+        assert_eq!(synced.as_deref(), Some(dir.path()));
+        std::fs::write(&part, "y").unwrap();
+        let failed = publish_with(&part, &whole, |_| Err(std::io::Error::other("no disk")));
+        assert_eq!(failed.unwrap_err().to_string(), "no disk", "and nothing is acknowledged");
     }
 
     #[test]

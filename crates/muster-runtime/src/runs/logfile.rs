@@ -19,11 +19,14 @@ use muster_core::run::{
 use muster_store::{EventRow, Store, StoreError};
 
 use super::{
-    artifacts::{Files, make_private, write_whole},
+    artifacts::{Files, make_private, publish, write_whole},
     lane::written,
     shared::Shared,
 };
 use crate::ExecuteError;
+
+/// What the name of a file ends with, before a number, that had more events than the store.
+pub(crate) const NEWER: &str = "jsonl.newer-";
 
 /// Events that are read at once.
 const PAGE_EVENTS: u32 = 1_000;
@@ -37,6 +40,16 @@ pub(crate) enum FileFailure {
     Store(#[from] StoreError),
     #[error("the run is gone")]
     Gone,
+}
+
+/// What is in a file of events.
+#[derive(Default)]
+struct Lines {
+    /// Lines that are whole.
+    whole: u64,
+    last: Vec<u8>,
+    /// Whether the last one is not whole.
+    is_torn: bool,
 }
 
 /// The file of events of one run. One lane writes it.
@@ -81,26 +94,33 @@ impl LogFile {
 
     /// Whether the file holds every event up to the head, and nothing else.
     fn is_sound(&self, store: &dyn Store, run: RunId, head: u64) -> Result<bool, FileFailure> {
-        let file = match File::open(&self.path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(head == 0),
-            Err(error) => return Err(error.into()),
-        };
-        let mut reader = BufReader::with_capacity(256 * 1024, file);
-        let (mut lines, mut line, mut last) = (0, Vec::new(), Vec::new());
-        loop {
-            line.clear();
-            if reader.read_until(b'\n', &mut line)? == 0 {
-                break;
-            }
-            lines += 1;
-            std::mem::swap(&mut line, &mut last);
-        }
-        if lines != head || head == 0 {
-            return Ok(lines == head);
+        let Some(Lines { whole, last, is_torn }) = self.lines()? else { return Ok(head == 0) };
+        if whole != head || is_torn || head == 0 {
+            return Ok(whole == head && !is_torn);
         }
         let newest = store.snapshot()?.tail(&run.stream(), head - 1, 1)?;
         Ok(newest.first().is_some_and(|row| format!("{}\n", written(run, row)).as_bytes() == last))
+    }
+
+    /// The lines of the file, if there is one.
+    fn lines(&self) -> io::Result<Option<Lines>> {
+        let file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut reader = BufReader::with_capacity(256 * 1024, file);
+        let mut lines = Lines::default();
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line)? > 0 {
+            match line.ends_with(b"\n") {
+                true => lines.whole += 1,
+                false => lines.is_torn = true,
+            }
+            std::mem::swap(&mut line, &mut lines.last);
+            line.clear();
+        }
+        Ok(Some(lines))
     }
 
     /// Writes everything beside the file, then puts it in its place.
@@ -124,8 +144,30 @@ impl LogFile {
         }
         file.flush()?;
         file.get_ref().sync_all()?;
-        fs::rename(&beside, &self.path)?;
+        self.keep_longer(run, last)?;
+        publish(&beside, &self.path)?;
         self.set_last(last);
+        Ok(())
+    }
+
+    /// Keeps a file that has more events than the store: the store was put back from an older copy,
+    /// and what happened since is nowhere else.
+    fn keep_longer(&self, run: RunId, events: u64) -> Result<(), FileFailure> {
+        let Some(lines) = self.lines()?.filter(|lines| lines.whole > events) else {
+            return Ok(());
+        };
+        let kept = (1_u32..)
+            .map(|number| self.path.with_extension(format!("{NEWER}{number}")))
+            .find(|path| !path.exists());
+        let Some(kept) = kept else { return Ok(()) };
+        publish(&self.path, &kept)?;
+        tracing::warn!(
+            %run,
+            kept = %kept.display(),
+            newer = lines.whole - events,
+            "the file of a run has events that the store has not, as after a restored backup; it \
+             is kept, and `muster doctor --rebuild-runs` puts them back while no server runs"
+        );
         Ok(())
     }
 

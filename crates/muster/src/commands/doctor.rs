@@ -19,13 +19,14 @@ use crate::{config::Settings, output, storage};
 Examples:
   muster doctor
   muster doctor --json | jq .damage
-  muster doctor --rebuild-runs          after the store was lost")]
+  muster doctor --rebuild-runs          after the store was lost or an older copy restored")]
 pub(crate) struct Doctor {
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
 
-    /// First put runs back that the store has lost, out of their files in the storage folder
+    /// First put runs back that the store has lost, or lost the end of, out of their files in the
+    /// storage folder; no server may be running
     #[arg(long)]
     rebuild_runs: bool,
 }
@@ -92,8 +93,19 @@ impl Examined {
 }
 
 fn rebuilt_text(rebuilt: &Rebuilt) -> String {
-    let Rebuilt { runs, events, kept, unusable } = rebuilt;
+    let Rebuilt { runs, continued, events, kept, diverged, unusable } = rebuilt;
     let mut text = format!("rebuilt    {runs} runs with {events} events; {kept} were there\n");
+    if *continued > 0 {
+        text = format!(
+            "rebuilt    {runs} runs, {continued} continued, {events} events; {kept} were there\n"
+        );
+    }
+    for file in diverged {
+        text += &format!(
+            "unused     {}: it has more events than the store, but the run has gone on since\n",
+            file.display()
+        );
+    }
     for (file, line) in unusable {
         text += &format!("unusable   {} line {line}\n", file.display());
     }
