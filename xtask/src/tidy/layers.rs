@@ -43,7 +43,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Outside crates that the pure core may use: data shapes, hashes and searches, nothing that acts.
-const CORE_MAY_USE: [&str; 5] = ["memchr", "schemars", "serde", "serde_json", "sha2"];
+const CORE_MAY_USE: [&str; 4] = ["schemars", "serde", "serde_json", "sha2"];
 
 /// Outside crates with a fixed home. The first column ends in `*` where it names a family.
 const HOMES: [(&str, &[&str]); 11] = [

@@ -6,7 +6,7 @@
 //!   told:   use                ghp_ABCDEF...0123 n     ow      each piece is then redacted alone
 //! ```
 
-use super::{Look, REDACTED, is_word, look, next_start};
+use super::{Look, REDACTED, is_word, look, next_start, rules::may_begin};
 
 /// Bytes that wait at most.
 const HELD_BYTES_MAX: usize = 16 * 1024;
@@ -77,7 +77,10 @@ impl Stream {
 
     /// The first place where a secret could begin.
     fn begins_at(&self) -> usize {
-        if self.in_word { next_start(&self.tail, 0) } else { 0 }
+        match self.tail.as_bytes().first() {
+            Some(first) if self.in_word && !may_begin(*first, true) => next_start(&self.tail, 0),
+            Some(_) | None => 0,
+        }
     }
 
     fn take(&mut self, settled: Settled, end: usize) -> Vec<String> {
@@ -135,7 +138,8 @@ fn apart(mut piece: String, in_word: bool) -> Vec<String> {
     if piece.is_empty() {
         return Vec::new();
     }
-    if !in_word || look(&piece, 0).secret.is_none() {
+    let begins = piece.as_bytes().first().is_some_and(|first| may_begin(*first, in_word));
+    if !in_word || begins || look(&piece, 0).secret.is_none() {
         return vec![piece];
     }
     let behind = piece.split_off(1);
@@ -174,13 +178,20 @@ mod tests {
             "sk-ant-api03-a1B2a1B2a1B2a1B2",
             "AKIAIOSFODNN7EXAMPLE",
             "Bearer abc123def456ghi7",
+            "Basic dXNlcjpwYXNzd29yZA==",
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
+            "postgres://app:hunter22@db/x",
+            "DATABASE_PASSWORD=hunter2222",
+            "export API_TOKEN=\"a1b2c3d4e5f6a7b8c9d0\"",
+            "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "xoxb-123456789012-abcdefABCDEF",
             "-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----",
         ] {
             let whole = format!("use {secret} now, größe: {secret}");
             let told = told(whole.split_inclusive(|_| true));
             let joined: String = told.iter().map(|piece| clean(piece)).collect();
             assert_eq!(joined, clean(&whole));
-            assert!(joined.starts_with("use ") && joined.contains("<redacted> now"), "{joined}");
+            assert!(joined.starts_with("use ") && joined.contains("<redacted>"), "{joined}");
         }
     }
 
@@ -202,8 +213,8 @@ mod tests {
         let mut stream = Stream::default();
         stream.add("x ghp_abcdefgh");
         assert_eq!(stream.rest(), ["x ghp_abcdefgh"]);
-        stream.add("ijklmnop0123 y");
-        assert_eq!(stream.settled(), ["<redacted> y"]);
+        stream.add("ijklmnop0123 q");
+        assert_eq!(stream.settled(), ["<redacted> q"]);
         stream.add(" bear");
         assert_eq!(stream.rest(), [" bear"]);
         stream.add("er abc123def456ghi7 z");
@@ -267,6 +278,25 @@ mod tests {
             "abc123",
             ".",
             "<redacted>",
+            "://",
+            ":",
+            "/",
+            "@",
+            "user:pass",
+            "=",
+            "API_KEY",
+            "PASSWORD",
+            "\"",
+            "basic ",
+            "dXNlcjpwYXNzd29yZA==",
+            "eyJ",
+            "eyJhbGciOiJIUzI1NiJ9",
+            "secretAccessKey",
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "xoxb-",
+            "sk_live_",
+            "npm_",
+            "(",
         ])
     }
 

@@ -11,6 +11,9 @@ use muster_core::run::{
     id::{NodeId, RunId},
 };
 
+/// How tokens begin.
+const TOKEN_BEGIN: &str = "mst_";
+
 /// The node that a token belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bearer {
@@ -31,7 +34,9 @@ impl Tokens {
         if let Err(error) = getrandom::fill(&mut bytes) {
             unreachable!("the operating system has random numbers: {error}");
         }
-        let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        // By its beginning it is recognized as a secret wherever it is written to.
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = format!("{TOKEN_BEGIN}{digits}");
         self.withdraw(node);
         self.lock().insert(sha256_hex(token.as_bytes()), Bearer { run, node });
         token
@@ -65,6 +70,7 @@ mod tests {
         let tokens = Tokens::default();
         let (one, two) = (tokens.issue(RunId(1), NodeId(1)), tokens.issue(RunId(1), NodeId(2)));
         assert_ne!(one, two);
+        assert_eq!(muster_core::redact::text(&one).as_deref(), Some("<redacted>"));
         assert_eq!(tokens.bearer(&one), node(1));
         let again = tokens.issue(RunId(1), NodeId(1));
         assert_eq!(tokens.bearer(&one), None);

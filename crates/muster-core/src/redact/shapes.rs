@@ -1,0 +1,125 @@
+//! Secrets that are recognized by their own shape.
+
+use super::Look;
+
+const PEM_DASHES: &str = "-----";
+const PEM_BEGIN: &str = "-----BEGIN ";
+const PEM_KEY: &str = "PRIVATE KEY-----";
+const PEM_END: &str = "-----END ";
+const TOKEN_BEGIN: &str = "eyJ";
+const TOKEN_PART_CHARS_MIN: usize = 8;
+const TOKEN_SIGNATURE_CHARS_MIN: usize = 16;
+const OPAQUE_RUN_CHARS_MIN: usize = 12;
+
+/// What follows the beginning of a token.
+pub(super) struct Body {
+    pub(super) belongs: fn(u8) -> bool,
+    pub(super) min: usize,
+    /// A longer run, or one that a letter or digit follows, is something else.
+    pub(super) max: usize,
+    pub(super) content: Content,
+}
+
+/// What has to be in it.
+pub(super) enum Content {
+    Any,
+    /// Digits and letters.
+    Mixed,
+    /// Digits and letters in one long run between dashes: names are made of short words.
+    OpaqueRun,
+}
+
+/// Length of the leading run of bytes that satisfy the test.
+pub(super) fn run(text: &str, belongs: impl Fn(u8) -> bool) -> usize {
+    text.bytes().take_while(|byte| belongs(*byte)).count()
+}
+
+/// Whether a text has digits and letters.
+pub(super) fn is_mixed(text: &str) -> bool {
+    text.bytes().any(|byte| byte.is_ascii_digit())
+        && text.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
+/// What follows a beginning; else whether the text ends within it.
+pub(super) fn behind<'a>(rest: &'a str, beginning: &str) -> Result<&'a str, Look> {
+    match rest.strip_prefix(beginning) {
+        Some(body) => Ok(body),
+        None if beginning.starts_with(rest) => Err(Look::OPEN),
+        None => Err(Look::CLOSED),
+    }
+}
+
+/// The same for the first of several beginnings that fits.
+pub(super) fn behind_any<'a>(rest: &'a str, beginnings: &[&str]) -> Result<&'a str, Look> {
+    let mut look = Look::CLOSED;
+    for beginning in beginnings {
+        match behind(rest, beginning) {
+            Ok(body) => return Ok(body),
+            Err(found) => look.open |= found.open,
+        }
+    }
+    Err(look)
+}
+
+/// A beginning and a run of characters.
+pub(super) fn token(rest: &str, beginnings: &[&str], body: &Body) -> Look {
+    let behind = match behind_any(rest, beginnings) {
+        Ok(behind) => behind,
+        Err(look) => return look,
+    };
+    let length = run(behind, body.belongs);
+    if body.max < usize::MAX {
+        let follows = behind.as_bytes().get(length).is_some_and(u8::is_ascii_alphanumeric);
+        if follows || length > body.max {
+            return Look::CLOSED;
+        }
+    }
+    let run = &behind[..length];
+    let is_secret = length >= body.min
+        && match body.content {
+            Content::Any => true,
+            Content::Mixed => is_mixed(run),
+            Content::OpaqueRun => run
+                .split(['-', '_'])
+                .any(|part| part.len() >= OPAQUE_RUN_CHARS_MIN && is_mixed(part)),
+        };
+    Look::of(is_secret, (0, rest.len() - behind.len() + length), rest)
+}
+
+/// A signed token of three parts, of which two are JSON objects.
+pub(super) fn web_token(rest: &str) -> Look {
+    let part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    let mut at = 0;
+    for _ in 0..2 {
+        if let Err(look) = behind(&rest[at..], TOKEN_BEGIN) {
+            return look;
+        }
+        let length = run(&rest[at..], part);
+        at += length;
+        match rest.as_bytes().get(at) {
+            None => return Look::OPEN,
+            Some(b'.') if length >= TOKEN_PART_CHARS_MIN => at += 1,
+            Some(_) => return Look::CLOSED,
+        }
+    }
+    let length = run(&rest[at..], part);
+    Look::of(length >= TOKEN_SIGNATURE_CHARS_MIN, (0, at + length), rest)
+}
+
+/// A private key, as far as it has come.
+pub(super) fn private_key(rest: &str) -> Look {
+    let header = match behind(rest, PEM_BEGIN) {
+        Ok(header) => header,
+        Err(look) => return look,
+    };
+    let Some(label) = header.find(PEM_DASHES) else {
+        return Look { secret: None, open: !header.contains('\n') };
+    };
+    if !header[..label + PEM_DASHES.len()].ends_with(PEM_KEY) || header[..label].contains('\n') {
+        return Look::CLOSED;
+    }
+    let body = PEM_BEGIN.len() + label + PEM_DASHES.len();
+    let end = rest[body..].find(PEM_END).map(|at| body + at + PEM_END.len());
+    let closed = end.and_then(|end| Some(end + rest[end..].find(PEM_DASHES)? + PEM_DASHES.len()));
+    Look { secret: Some((0, closed.unwrap_or(rest.len()))), open: closed.is_none() }
+}
