@@ -236,6 +236,11 @@ impl App {
         rebuild(&self.engine, &self.options.storage_dir)
     }
 
+    /// Makes the store's file as small as its content.
+    pub fn compact(&self) -> Result<(), StoreError> {
+        self.engine.store().compact()
+    }
+
     /// Writes every event of a workspace as one line of JSON; answers how many there are.
     pub fn export(
         &self,

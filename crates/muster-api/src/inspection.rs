@@ -37,6 +37,11 @@ impl Inspection {
         self.store.backup(target)
     }
 
+    /// Bytes of its file that hold nothing any more.
+    pub fn spare_bytes(&self) -> Result<u64, StoreError> {
+        self.store.spare_bytes()
+    }
+
     /// What the store is, for people.
     pub fn describe(&self) -> Description {
         self.store.describe()

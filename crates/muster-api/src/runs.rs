@@ -33,8 +33,9 @@ pub use frame::{text_frame, text_of};
 pub use history::{ArtifactsRequest, EventsRequest, ListEnd, TurnsRequest};
 pub use list::{RunCursor, RunsRequest};
 pub use muster_runtime::runs::{
-    AgentWish, Bearer, HookAnswer, HookQuestion, McpCommand, Profile, Protocol, Rebuilt,
-    Runs as RunDriver, RunsSettings, Sandbox, StartError, ToolExecution, ask_hook, make_repository,
+    AgentWish, Bearer, Discarded, HookAnswer, HookQuestion, McpCommand, Profile, Protocol, Rebuilt,
+    Runs as RunDriver, RunsSettings, Sandbox, StartError, ToolExecution, ask_hook, discarded,
+    make_repository,
 };
 pub use muster_runtime::runs::{Ignored, Merged, Probe, Surveyed, Worktree, WorktreeState, survey};
 pub use search::{SearchAnswer, SearchRequest};

@@ -46,6 +46,7 @@ mod timers;
 mod todos;
 mod tokens;
 mod tools;
+mod trash;
 mod worktree;
 
 use std::{sync::Arc, time::Duration};
@@ -80,6 +81,7 @@ pub use survey::{Surveyed, survey};
 pub use templates::{FoundTemplate, TemplateShelf};
 pub use tokens::Bearer;
 pub use tools::{AnswerError, ToolAnswer};
+pub use trash::{Discarded, discarded};
 pub use worktree::{Ignored, Merged, NotMerged, Worktree, WorktreeState, worktrees};
 
 use self::{lane::LaneOrder, schedule::Schedule, shared::Shared};

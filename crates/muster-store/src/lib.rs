@@ -58,6 +58,16 @@ pub trait Store: Send + Sync + 'static {
     /// Housekeeping for a quiet moment, such as folding a write-ahead log back.
     fn rest(&self) -> Result<(), StoreError>;
 
+    /// Bytes on the disk that hold nothing any more; the store fills them before it grows.
+    fn spare_bytes(&self) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
+    /// Gives those back to the disk. Others can read meanwhile, and wait to write.
+    fn compact(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Copies the whole store to a new file while it stays in use.
     fn backup(&self, target: &Path) -> Result<(), StoreError>;
 

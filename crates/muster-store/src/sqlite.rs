@@ -203,6 +203,17 @@ impl Store for SqliteStore {
         self.writer.idle_turn()?.map_or(Ok(()), |mut turn| turn.rest())
     }
 
+    fn spare_bytes(&self) -> Result<u64, StoreError> {
+        let link = self.pool.open()?;
+        let number = |sql: &str| link.connection.query_row(sql, [], |row| row.get::<_, u64>(0));
+        let spare = || Ok(number("PRAGMA freelist_count")? * number("PRAGMA page_size")?);
+        spare().map_err(|error| link.failed("counted spare pages", &error))
+    }
+
+    fn compact(&self) -> Result<(), StoreError> {
+        self.writer.turn()?.compact()
+    }
+
     fn backup(&self, target: &Path) -> Result<(), StoreError> {
         if let Some(Damage { place, finding }) = self.log_damage() {
             let finding = format!("{finding}; copy the whole storage folder instead");

@@ -110,6 +110,7 @@ pub(crate) enum Command {
     Import(commands::import::Import),
     Doctor(commands::doctor::Doctor),
     Backup(commands::backup::Backup),
+    Compact(commands::compact::Compact),
     Status(commands::status::Status),
     Demo(commands::demo::Demo),
     #[command(hide = true)]
@@ -144,6 +145,7 @@ impl Command {
             | Self::Import(_)
             | Self::Doctor(_)
             | Self::Backup(_)
+            | Self::Compact(_)
             | Self::Status(_)
             | Self::Demo(_)
             | Self::DemoAgent(_)

@@ -2,6 +2,7 @@
 
 pub(crate) mod backup;
 pub(crate) mod call;
+pub(crate) mod compact;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;

@@ -78,6 +78,7 @@ fn perform(settings: &Settings, command: Command) -> anyhow::Result<ExitCode> {
         Command::Import(import) => commands::import::run(settings, import),
         Command::Doctor(doctor) => commands::doctor::run(settings, &doctor),
         Command::Backup(backup) => commands::backup::run(settings, &backup),
+        Command::Compact(compact) => commands::compact::run(settings, &compact),
         Command::Status(status) => commands::status::run(settings, &status),
         Command::Runs(runs) => commands::runs::run(settings, &runs),
         Command::Run(run) => commands::run::run(settings, &run),

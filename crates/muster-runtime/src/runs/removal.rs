@@ -3,12 +3,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use muster_core::run::{Ask, id::RunId, lookup};
+use muster_core::{
+    Timestamp,
+    run::{Ask, id::RunId, lookup},
+};
 
 use super::{
     artifacts::make_private,
     shared::{AskError, Shared},
-    worktree,
+    trash, worktree,
 };
 
 /// How long turns may take to end before the processes are killed all the same.
@@ -43,9 +46,9 @@ pub(crate) async fn delete(shared: &Arc<Shared>, run: RunId) -> Result<(), AskEr
 
 /// Moves the files of a run to the trash.
 pub(crate) fn discard(shared: &Shared, run: RunId) {
-    let trash = shared.settings.home.join("trash");
-    let to = trash.join(format!("{run}-{}", shared.engine.now().0));
     shared.originals.forget_all(run);
+    let trash = trash::folder(&shared.settings.home);
+    let to = trash.join(trash::name(run, shared.engine.now()));
     let from = shared.files.of_run(run);
     if !from.exists() {
         return;
@@ -83,14 +86,9 @@ pub(crate) fn remove_unfinished(shared: &Shared) {
 pub(crate) fn empty_trash(shared: &Shared) {
     const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
     let oldest = shared.engine.now().0 - i64::from(shared.settings.trash_days) * DAY_MS;
-    let Ok(entries) = std::fs::read_dir(shared.settings.home.join("trash")) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let at = name.to_str().and_then(|name| name.rsplit_once('-')?.1.parse::<i64>().ok());
-        if at.is_some_and(|at| at < oldest)
-            && let Err(error) = std::fs::remove_dir_all(entry.path())
-        {
-            tracing::warn!(%error, "the trash was not emptied");
-        }
+    let emptied = trash::discarded(&shared.settings.home, Timestamp(oldest))
+        .and_then(|old| old.iter().try_for_each(trash::Discarded::remove));
+    if let Err(error) = emptied {
+        tracing::warn!(%error, "the trash was not emptied");
     }
 }

@@ -50,6 +50,7 @@ fn help_of_every_command_reads_well() {
         ("help_import", &["import", "--help"]),
         ("help_doctor", &["doctor", "--help"]),
         ("help_backup", &["backup", "--help"]),
+        ("help_compact", &["compact", "--help"]),
         ("help_status", &["status", "--help"]),
         ("help_config", &["config", "--help"]),
         ("help_config_show", &["config", "show", "--help"]),

@@ -132,3 +132,30 @@ fn the_report_is_json_whatever_the_damage() {
     let report = answer(&run(&["doctor", "--json", "--storage-dir", storage_dir]));
     assert_eq!((&report["sound"], &report["advice"]), (&json!(true), &json!(null)), "{report}");
 }
+
+#[test]
+fn compacting_gives_room_back_and_a_dry_run_only_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    create_plan(home.path());
+    let storage_dir = home.path().to_str().unwrap();
+    let trash = home.path().join("trash");
+    let old = format!("{}-1000", "0".repeat(8) + "-0000-0000-0000-000000000001");
+    fs::create_dir_all(trash.join(&old)).unwrap();
+    fs::write(trash.join(&old).join("events.jsonl"), "x".repeat(5_000)).unwrap();
+    fs::create_dir_all(trash.join("mine")).unwrap();
+    let report = |words: &[&str]| {
+        answer(&run(&[&["compact", "--json", "--storage-dir", storage_dir], words].concat()))
+    };
+    let planned = report(&["--dry-run"]);
+    assert_eq!(planned["trash"].as_array().unwrap().len(), 1, "{planned}");
+    assert!(planned["bytes"].as_u64().unwrap() >= 5_000, "{planned}");
+    assert!(trash.join(&old).exists(), "nothing was changed");
+    let kept = report(&["--dry-run", "--older-than", "4000000"]);
+    assert_eq!(kept["trash"].as_array().unwrap().len(), 0, "{kept}");
+    let done = report(&[]);
+    assert_eq!(done["trash"], planned["trash"]);
+    assert!(!trash.join(&old).exists() && trash.join("mine").exists());
+    assert_eq!(told(home.path(), &["doctor"]).0, Some(0));
+    let (code, said) = told(home.path(), &["tasks", "--workspace", "w"]);
+    assert!(code == Some(0) && said.contains("Kept"), "{said}");
+}
