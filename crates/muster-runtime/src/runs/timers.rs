@@ -23,10 +23,15 @@ async fn gives_up(shared: &Arc<Shared>, run: RunId, approval: ApprovalId) -> boo
     tool.is_some_and(|tool| shared.is_awaited(tool))
 }
 
-/// Comes back later.
+/// Comes back later. Most turns end long before, so what waits is small: what is to be done then
+/// gets its place when it is done.
 pub(crate) async fn wake(shared: Arc<Shared>, run: RunId, at: Moment, timer: Timer) {
     let left = at.ms().saturating_sub(shared.engine.now().0);
     tokio::time::sleep(Duration::from_millis(u64::try_from(left).unwrap_or(0))).await;
+    Box::pin(act(shared, run, timer)).await;
+}
+
+async fn act(shared: Arc<Shared>, run: RunId, timer: Timer) {
     let ask = match timer {
         // A program that calls by lines waits as long as it takes (RUNS-TOOL-5).
         Timer::Hold(approval) if !gives_up(&shared, run, approval).await => return,
