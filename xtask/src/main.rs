@@ -1,11 +1,12 @@
-//! Development commands: `cargo xtask test`, `check`, `agents`, `tidy`, `gen`, `bench`, `vectors`,
-//! `web`.
+//! Development commands: `cargo xtask test`, `check`, `agents`, `tidy`, `gen`, `bench`, `dist`,
+//! `vectors`, `web`.
 //!
 //! A new command is one module, one variant of [`Job`] and one arm in [`perform`].
 
 #![expect(clippy::print_stdout, reason = "these commands speak to a person at a terminal")]
 
 mod bench;
+mod dist;
 mod generate;
 mod outside;
 mod stages;
@@ -60,6 +61,12 @@ enum Job {
         #[arg(long)]
         quick: bool,
     },
+    /// Build the program for others: without paths of this machine.
+    Dist {
+        /// Build it twice and compare the bytes.
+        #[arg(long)]
+        check: bool,
+    },
     /// Run a file of session vectors and print what comes out of each as a line of JSON.
     Vectors {
         /// The file; its format is recognised by its name.
@@ -91,6 +98,8 @@ fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
         Job::Gen { check: true } => Ok(generate::build_and_compare(workspace)?.failed == 0),
         Job::Gen { check: false } => generate::write(workspace).map(|()| true),
         Job::Bench { quick } => bench::bench(workspace, *quick),
+        Job::Dist { check: true } => dist::check(workspace),
+        Job::Dist { check: false } => dist::build(workspace).map(|_| true),
         Job::Vectors { file } => vectors::run(workspace, file),
         Job::Web { check: true, .. } => web::perform(workspace, web::Wish::Check),
         Job::Web { shots: true, .. } => web::perform(workspace, web::Wish::Shots),
