@@ -18,6 +18,7 @@ mod original;
 mod references;
 mod removal;
 pub mod request;
+pub mod rights;
 mod search;
 mod shape;
 mod stream;

@@ -66,7 +66,7 @@ pub(crate) async fn show(State(site): State<Arc<Site>>) -> Response<Body> {
         Ok(Err(cause)) => (None, Some(cause)),
         Err(refusal) => return refusal.into_response(),
     };
-    let token_needed = site.gate.token.is_some();
+    let token_needed = site.gate.keys.is_some();
     let rows = site.app.registry().rows().iter();
     let about = About {
         version: env!("CARGO_PKG_VERSION"),

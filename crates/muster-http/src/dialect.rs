@@ -28,7 +28,8 @@ pub(crate) enum Dialect {
 const BRIDGE: [&str; 5] = ["/v1", "/sessions", "/status", "/models", "/provider-auth"];
 
 /// Paths below `/api` that are not about runs.
-const OPERATIONS: [&str; 3] = ["/api/about", "/api/ops", "/api/session"];
+const OPERATIONS: [&str; 5] =
+    ["/api/about", "/api/ops", "/api/session", "/api/page-sessions", "/api/page-links"];
 
 impl Dialect {
     /// The language of a path, whether or not something lives there.
@@ -76,6 +77,8 @@ pub(crate) fn body_bytes_max(path: &str) -> usize {
 pub(crate) fn bridge_form(kind: Kind) -> (StatusCode, &'static str) {
     match kind {
         Kind::ForeignHost | Kind::ForeignOrigin => (StatusCode::FORBIDDEN, "forbidden"),
+        Kind::PersonRequired => (StatusCode::FORBIDDEN, "person_required"),
+        Kind::PassphraseRequired => (StatusCode::FORBIDDEN, "passphrase_required"),
         Kind::Unauthorized => (StatusCode::UNAUTHORIZED, "unauthorized"),
         Kind::UnknownRoute => (StatusCode::NOT_FOUND, "not_found"),
         Kind::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
@@ -93,6 +96,7 @@ pub(crate) fn run_form(kind: Kind) -> RunCode {
         Kind::ForeignHost => RunCode::ForbiddenHost,
         Kind::ForeignOrigin => RunCode::ForbiddenOrigin,
         Kind::Unauthorized => RunCode::Unauthorized,
+        Kind::PersonRequired | Kind::PassphraseRequired => RunCode::PersonRequired,
         Kind::UnknownRoute => RunCode::NotFound,
         Kind::MethodNotAllowed => RunCode::MethodNotAllowed,
         Kind::NotJson => RunCode::NotJson,

@@ -6,6 +6,7 @@
 
 mod body;
 mod hosts;
+mod keys;
 
 use std::{
     sync::Arc,
@@ -26,13 +27,14 @@ use muster_mcp::RequestIdScanner;
 use crate::{
     dialect::{Dialect, body_bytes_max, is_mcp},
     limits::STRANGER_BODY_BYTES_MAX,
+    page_session::PageSessionId,
     refusal::{Kind, Refusal},
-    session::{self, Codes},
-    token::Token,
+    route::PersonRoutes,
 };
 
 pub(crate) use hosts::Hosts;
 pub use hosts::{AllowedHost, NotAHost};
+pub(crate) use keys::{Keys, Role};
 
 /// Scripts and styles only from this server, nothing inline, no framing, no forms.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
@@ -43,12 +45,10 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; st
 pub(crate) struct Gate {
     /// Names this server answers to.
     pub(crate) hosts: Hosts,
-    /// The token; `None` when everybody on this machine may use the server.
-    pub(crate) token: Option<Token>,
-    /// Codes that sign a browser in.
-    pub(crate) codes: Codes,
-    /// Name of the cookie; holds the port, because browsers share cookies between ports.
-    pub(crate) cookie: String,
+    /// What callers are known by; `None` when everybody on this machine may use the server.
+    pub(crate) keys: Option<Keys>,
+    /// What only a person may ask for.
+    pub(crate) of_person: PersonRoutes,
     /// Finds the node that a token belongs to.
     pub(crate) nodes: NodeLookup,
 }
@@ -59,24 +59,36 @@ pub(crate) type NodeLookup = Box<dyn Fn(&str) -> Option<Bearer> + Send + Sync>;
 /// Who sent a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// A program with the token.
-    Token,
+    /// A program with the person's key or the agents' token.
+    Program(Role),
     /// A browser that is signed in.
-    Browser,
+    Browser(Role, PageSessionId),
     /// The agent of a node; its token opens the routes of agents alone (RUNS-SEC-3).
     Node(Bearer),
     /// Anybody, on a server without authentication.
     Anybody,
-    /// Somebody without a valid token or cookie.
+    /// Somebody without a valid secret.
     Stranger,
 }
 
 impl Access {
+    /// What the caller is trusted with; a node has rights of its own kind, a stranger none. Where no
+    /// authentication is wanted everybody is a person.
+    pub(crate) fn role(self) -> Option<Role> {
+        match self {
+            Self::Program(role) | Self::Browser(role, _) => Some(role),
+            Self::Anybody => Some(Role::Person),
+            Self::Node(_) | Self::Stranger => None,
+        }
+    }
+
     /// Largest body that is read for this caller, in bytes. Nobody but callers who are known may
     /// take up memory; a stranger gets just enough to sign in.
     fn body_bytes_max(self, path: &str) -> usize {
         match self {
-            Self::Token | Self::Browser | Self::Node(_) | Self::Anybody => body_bytes_max(path),
+            Self::Program(_) | Self::Browser(_, _) | Self::Node(_) | Self::Anybody => {
+                body_bytes_max(path)
+            }
             Self::Stranger => STRANGER_BODY_BYTES_MAX,
         }
     }
@@ -91,34 +103,31 @@ impl Gate {
         if access == Access::Stranger && !is_public(head) {
             return Err(if is_of_agents(head) { not_a_node() } else { unauthorized() });
         }
+        let person = access.role() == Some(Role::Person);
+        if !person && self.of_person.contains(&head.method, head.uri.path()) {
+            return Err(person_required());
+        }
         Ok(access)
     }
 
     fn access(&self, head: &Parts, now: SystemTime) -> Access {
+        let secret = bearer(&head.headers);
         if is_of_agents(head) {
-            let node = bearer(&head.headers).and_then(|secret| (self.nodes)(secret));
+            let node = secret.and_then(|secret| (self.nodes)(secret));
             return node.map_or(Access::Stranger, Access::Node);
         }
-        let Some(token) = &self.token else { return Access::Anybody };
-        if bearer(&head.headers).is_some_and(|presented| token.matches(presented)) {
-            return Access::Token;
-        }
+        let Some(keys) = &self.keys else { return Access::Anybody };
+        let origin = hosts::only_value(&head.headers, &header::ORIGIN);
+        let by_header = secret.and_then(|secret| keys.access_of(secret, origin, now));
         // A browser cannot send headers with a WebSocket (RUNS-SEC-1).
-        if head.uri.path() == "/ws" && in_query(head).is_some_and(|given| token.matches(given)) {
-            return Access::Token;
-        }
-        // A cookie travels with requests that another page on this machine caused, since browsers
-        // ignore the port there: anything but reading must prove its origin.
-        let proven = is_plain_read(head) || self.hosts.has_own_origin(&head.headers);
-        let signed_in = || {
-            let cookies = head.headers.get_all(header::COOKIE).iter();
-            cookies
-                .filter_map(|value| value.to_str().ok())
-                .flat_map(|value| value.split(';'))
-                .filter_map(|pair| pair.trim().split_once('='))
-                .any(|(name, value)| name == self.cookie && session::holds(token, value, now))
+        let by_query = || {
+            let ticket = in_query(head, "ticket");
+            let ticket = ticket.and_then(|ticket| keys.tickets.redeem(ticket, Instant::now()));
+            let token = || in_query(head, "token").filter(|token| keys.token.matches(token));
+            ticket.or_else(|| token().map(|_| Access::Program(Role::Agent)))
         };
-        if proven && signed_in() { Access::Browser } else { Access::Stranger }
+        let on_socket = head.uri.path() == "/ws";
+        by_header.or_else(|| on_socket.then(by_query).flatten()).unwrap_or(Access::Stranger)
     }
 }
 
@@ -201,10 +210,6 @@ fn is_of_agents(head: &Parts) -> bool {
     head.uri.path().starts_with("/api/agent/")
 }
 
-fn is_plain_read(head: &Parts) -> bool {
-    [Method::GET, Method::HEAD].contains(&head.method) && !is_upgrade(&head.headers)
-}
-
 /// Whether the request asks to turn the connection into something else, such as a WebSocket.
 fn is_upgrade(headers: &HeaderMap) -> bool {
     headers.contains_key(header::UPGRADE) || headers.contains_key(header::SEC_WEBSOCKET_KEY)
@@ -216,10 +221,10 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
 }
 
-/// The token in a query.
-fn in_query(head: &Parts) -> Option<&str> {
+/// A secret in a query.
+fn in_query<'a>(head: &'a Parts, wanted: &str) -> Option<&'a str> {
     let mut pairs = head.uri.query()?.split('&').filter_map(|pair| pair.split_once('='));
-    pairs.find(|(name, _)| *name == "token").map(|(_, value)| value)
+    pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value)
 }
 
 fn unauthorized() -> Refusal {
@@ -227,6 +232,16 @@ fn unauthorized() -> Refusal {
         Kind::Unauthorized,
         "no valid token came with the request",
         "send Authorization: Bearer with the content of the file `token` in the storage directory",
+    )
+}
+
+/// What an agent's token is answered where only a person may act.
+pub(crate) fn person_required() -> Refusal {
+    Refusal::new(
+        Kind::PersonRequired,
+        "only a person may do this, and the token is the agents'",
+        "use the page, or the command line (such as `muster run approve`); a program of the person \
+         sends the person's key: `muster passphrase --help` says where it is",
     )
 }
 

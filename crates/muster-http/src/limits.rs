@@ -55,4 +55,12 @@ pub const CODE_LIFETIME: Duration = Duration::from_secs(15 * 60);
 /// Page links that wait to be used; the oldest makes room for a new one.
 pub const CODES_MAX: usize = 64;
 /// How long a browser stays signed in.
-pub const SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+pub const PAGE_SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Browsers that are signed in at once; the oldest makes room for a new one.
+pub const PAGE_SESSIONS_MAX: usize = 64;
+/// Characters that are kept of what a browser says of itself.
+pub const BROWSER_CHARS_MAX: usize = 200;
+/// How long the ticket for a WebSocket can be used, once.
+pub const TICKET_LIFETIME: Duration = Duration::from_secs(30);
+/// Tickets that wait to be used; the oldest makes room for a new one.
+pub const TICKETS_MAX: usize = 1024;

@@ -2,6 +2,7 @@
 
 mod bridge;
 mod bridge_shapes;
+mod page_sessions;
 mod run_shapes;
 mod runs;
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub fn document(registry: &Registry) -> Value {
         paths.insert(format!("/api/ops/{}", row.name), operation_path(row, &mut schemas));
     }
     paths.extend(fixed_paths());
+    paths.extend(page_sessions::paths());
     paths.extend(bridge::paths());
     paths.extend(runs::paths());
     schemas.insert("HttpError".to_owned(), http_error_schema());
@@ -46,7 +48,7 @@ pub fn document(registry: &Registry) -> Value {
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "http://127.0.0.1:7717"}],
-        "security": [{"token": []}, {"browser": []}],
+        "security": [{"token": []}, {"person": []}, {"browser": []}],
         "paths": paths,
         "components": {
             "schemas": schemas,
@@ -55,18 +57,24 @@ pub fn document(registry: &Registry) -> Value {
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "Content of the file `token` in the storage directory.",
+                    "description": "The agents' token: content of the file `token` in the storage \
+                        directory. What only a person may do is refused with PERSON_REQUIRED.",
                 },
                 "node": {
                     "type": "http",
                     "scheme": "bearer",
                     "description": "Given to the agent of a node as MUSTER_NODE_TOKEN.",
                 },
+                "person": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "The person's key: content of the file `person/key` in the \
+                        storage directory, unless a passphrase protects it.",
+                },
                 "browser": {
-                    "type": "apiKey",
-                    "in": "cookie",
-                    "name": "muster_<port>",
-                    "description": "Set by POST /api/session in exchange for a one-time code.",
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "Secret that POST /api/session gives a browser, for 30 days.",
                 },
             },
         },
@@ -136,32 +144,11 @@ fn fixed_paths() -> Map<String, Value> {
     let paths = [
         ("/api/ops", json!({"get": listing})),
         ("/api/about", json!({"get": about})),
-        ("/api/session", json!({"post": session_operation()})),
         ("/openapi.json", json!({"get": document})),
         ("/", json!({"get": page})),
         ("/mcp", json!({"post": mcp})),
     ];
     paths.into_iter().map(|(path, item)| (path.to_owned(), item)).collect()
-}
-
-fn session_operation() -> Value {
-    let input = json!({
-        "type": "object",
-        "properties": {
-            "code": {"type": "string", "description": "One-time code of a printed page link."},
-            "token": {"type": "string", "description": "The token itself."},
-        },
-        "additionalProperties": false,
-    });
-    let mut operation = json!({
-        "summary": "Sign a browser in",
-        "description": "Exchanges a one-time code, or the token, for an HttpOnly cookie.",
-        "security": [],
-        "requestBody": {"required": true, "content": {"application/json": {"schema": input}}},
-        "responses": {"204": {"description": "Signed in; the cookie is set."}},
-    });
-    add_refusals(&mut operation["responses"], &["400", "401", "403", "408", "413", "415", "421"]);
-    operation
 }
 
 fn add_refusals(responses: &mut Value, statuses: &[&str]) {

@@ -43,6 +43,10 @@ pub(crate) enum Kind {
     ForeignOrigin,
     /// No token, or a wrong one.
     Unauthorized,
+    /// Only a person may do this, and the sender is not known to be one.
+    PersonRequired,
+    /// The person's key is protected, and no passphrase came along.
+    PassphraseRequired,
     /// Nothing lives at this path.
     UnknownRoute,
     /// The path exists, the method does not.
@@ -61,10 +65,12 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// All errors, in the order above.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::ForeignHost,
         Self::ForeignOrigin,
         Self::Unauthorized,
+        Self::PersonRequired,
+        Self::PassphraseRequired,
         Self::UnknownRoute,
         Self::MethodNotAllowed,
         Self::NotJson,
@@ -77,7 +83,9 @@ impl Kind {
     fn status(self) -> StatusCode {
         match self {
             Self::ForeignHost => StatusCode::MISDIRECTED_REQUEST,
-            Self::ForeignOrigin => StatusCode::FORBIDDEN,
+            Self::ForeignOrigin | Self::PersonRequired | Self::PassphraseRequired => {
+                StatusCode::FORBIDDEN
+            }
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::UnknownRoute => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -95,6 +103,8 @@ impl Kind {
             Self::ForeignHost => "FOREIGN_HOST",
             Self::ForeignOrigin => "FOREIGN_ORIGIN",
             Self::Unauthorized => "UNAUTHORIZED",
+            Self::PersonRequired => "PERSON_REQUIRED",
+            Self::PassphraseRequired => "PASSPHRASE_REQUIRED",
             Self::UnknownRoute => "UNKNOWN_ROUTE",
             Self::MethodNotAllowed => "METHOD_NOT_ALLOWED",
             Self::NotJson => "NOT_JSON",

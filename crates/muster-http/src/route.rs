@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::{
     Router,
     handler::Handler,
+    http::Method,
     routing::{self, MethodRouter},
 };
 
@@ -16,36 +17,119 @@ pub(crate) struct Route {
     pub(crate) method: &'static str,
     /// The path, with its parameters in braces.
     pub(crate) path: &'static str,
+    /// Who may send it.
+    pub(crate) open_to: OpenTo,
     answer: MethodRouter<Arc<Site>>,
+}
+
+/// Who may send a request, besides strangers and nodes, which have their own routes. This column is
+/// where it is decided; the layer around the router judges by it before a body is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OpenTo {
+    /// Everybody who is known.
+    Known,
+    /// Everybody who is known, but some fields are for a person alone: those that
+    /// `muster_api::runs::rights` names.
+    KnownWithin,
+    /// A person.
+    Person,
+}
+
+impl Route {
+    /// The same route for a person alone.
+    pub(crate) fn of_person(self) -> Self {
+        Self { open_to: OpenTo::Person, ..self }
+    }
+
+    /// The same route with fields that are for a person alone.
+    pub(crate) fn within_rights(self) -> Self {
+        Self { open_to: OpenTo::KnownWithin, ..self }
+    }
+}
+
+/// The routes that are for a person alone.
+pub(crate) struct PersonRoutes(Vec<(&'static str, &'static str)>);
+
+impl PersonRoutes {
+    /// Those of the list.
+    pub(crate) fn of(routes: impl IntoIterator<Item = Route>) -> Self {
+        let of_person = routes.into_iter().filter(|route| route.open_to == OpenTo::Person);
+        Self(of_person.map(|route| (route.method, route.path)).collect())
+    }
+
+    /// Whether a request is one for a person alone.
+    pub(crate) fn contains(&self, method: &Method, path: &str) -> bool {
+        // The router answers HEAD where it answers GET.
+        let method = if *method == Method::HEAD { "GET" } else { method.as_str() };
+        self.0
+            .iter()
+            .any(|(known, pattern)| known.eq_ignore_ascii_case(method) && is_path_of(pattern, path))
+    }
+}
+
+/// Whether a path is one of a pattern with parameters in braces, each of which is one segment.
+fn is_path_of(pattern: &str, path: &str) -> bool {
+    let (mut expected, mut given) = (pattern.split('/'), path.split('/'));
+    loop {
+        match (expected.next(), given.next()) {
+            (None, None) => return true,
+            (Some(expected), Some(given)) if expected.starts_with('{') || expected == given => {}
+            (_, _) => return false,
+        }
+    }
 }
 
 /// Reads something.
 pub(crate) fn get<H: Handler<T, Arc<Site>>, T: 'static>(path: &'static str, answer: H) -> Route {
-    Route { method: "get", path, answer: routing::get(answer) }
+    Route { method: "get", path, open_to: OpenTo::Known, answer: routing::get(answer) }
 }
 
 /// Sends something.
 pub(crate) fn post<H: Handler<T, Arc<Site>>, T: 'static>(path: &'static str, answer: H) -> Route {
-    Route { method: "post", path, answer: routing::post(answer) }
+    Route { method: "post", path, open_to: OpenTo::Known, answer: routing::post(answer) }
 }
 
 /// Changes a part of something.
 pub(crate) fn patch<H: Handler<T, Arc<Site>>, T: 'static>(path: &'static str, answer: H) -> Route {
-    Route { method: "patch", path, answer: routing::patch(answer) }
+    Route { method: "patch", path, open_to: OpenTo::Known, answer: routing::patch(answer) }
 }
 
 /// Puts something in the place of what is there.
 pub(crate) fn put<H: Handler<T, Arc<Site>>, T: 'static>(path: &'static str, answer: H) -> Route {
-    Route { method: "put", path, answer: routing::put(answer) }
+    Route { method: "put", path, open_to: OpenTo::Known, answer: routing::put(answer) }
 }
 
 /// Removes something.
 pub(crate) fn delete<H: Handler<T, Arc<Site>>, T: 'static>(path: &'static str, answer: H) -> Route {
-    Route { method: "delete", path, answer: routing::delete(answer) }
+    Route { method: "delete", path, open_to: OpenTo::Known, answer: routing::delete(answer) }
 }
 
 /// The router of these routes.
 pub(crate) fn router(routes: Vec<Route>) -> Router<Arc<Site>> {
     let add = |router: Router<Arc<Site>>, route: Route| router.route(route.path, route.answer);
     routes.into_iter().fold(Router::new(), add)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Method;
+
+    use super::{PersonRoutes, is_path_of};
+
+    #[test]
+    fn parameters_are_one_segment_each() {
+        let pattern = "/api/approvals/{approval}/resolve";
+        assert!(is_path_of(pattern, "/api/approvals/7/resolve"));
+        for path in ["/api/approvals/resolve", "/api/approvals/7/8/resolve", "/api/approvals/7"] {
+            assert!(!is_path_of(pattern, path), "{path}");
+        }
+    }
+
+    #[test]
+    fn methods_count_and_head_is_get() {
+        let routes = PersonRoutes(vec![("get", "/a"), ("delete", "/a/{b}")]);
+        assert!(routes.contains(&Method::GET, "/a") && routes.contains(&Method::HEAD, "/a"));
+        assert!(!routes.contains(&Method::POST, "/a") && !routes.contains(&Method::GET, "/a/1"));
+        assert!(routes.contains(&Method::DELETE, "/a/1"));
+    }
 }

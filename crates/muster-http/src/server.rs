@@ -29,14 +29,14 @@ use tokio::{
 use crate::{
     bridge,
     connect::Installation,
-    guard::{AllowedHost, Gate, Hosts, NodeLookup},
+    guard::{AllowedHost, Gate, Hosts, Keys, NodeLookup},
     limits::{
         CALLS_MAX, CONNECTIONS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX, HEADER_TIMEOUT, SOCKETS_MAX,
         WRITES_MAX,
     },
-    session::Codes,
-    site::{Site, router},
-    token::{Token, TokenError},
+    person::PersonKeyError,
+    site::{Site, person_routes, router},
+    token::TokenError,
 };
 
 /// Pause after a failed accept, such as one for want of file descriptors.
@@ -86,6 +86,9 @@ pub enum ServerError {
     /// The token cannot be used.
     #[error(transparent)]
     Token(#[from] TokenError),
+    /// The person's key cannot be used.
+    #[error(transparent)]
+    PersonKey(#[from] PersonKeyError),
     /// The system gave no randomness.
     #[error("the system gave no random bytes: {0}")]
     Randomness(#[from] getrandom::Error),
@@ -125,10 +128,8 @@ impl Server {
                 return Err(ServerError::NamelessToOthers(asked));
             }
         }
-        let token = match options.authentication {
-            Authentication::Token => {
-                Some(Token::load_or_create(&options.installation.storage_dir)?)
-            }
+        let keys = match options.authentication {
+            Authentication::Token => Some(Keys::of(&options.installation.storage_dir)?),
             Authentication::Off => None,
         };
         let failed = |source| ServerError::Listen { address: asked, source };
@@ -136,9 +137,8 @@ impl Server {
         let address = listener.local_addr().map_err(failed)?;
         let gate = Arc::new(Gate {
             hosts: Hosts::new(address, &options.allowed_hosts),
-            token,
-            codes: Codes::default(),
-            cookie: format!("muster_{}", address.port()),
+            keys,
+            of_person: person_routes(),
             nodes: node_lookup(Arc::clone(&app)),
         });
         let workspace = app.default_workspace().map(ToString::to_string);
@@ -178,19 +178,13 @@ impl Server {
 
     /// The token's file, if a token is needed.
     pub fn token_file(&self) -> Option<PathBuf> {
-        let needed = self.site.gate.token.is_some();
+        let needed = self.site.gate.keys.is_some();
         needed.then(|| self.site.installation.token_file().into())
     }
 
     /// A link to the page that signs one browser in, once.
-    ///
-    /// The code is in the fragment, which browsers keep to themselves.
     pub fn page_link(&self) -> Result<String, ServerError> {
-        if self.site.gate.token.is_none() {
-            return Ok(format!("{}/", self.base_url()));
-        }
-        let code = self.site.gate.codes.issue(Instant::now())?;
-        Ok(format!("{}/#code={code}", self.base_url()))
+        Ok(self.site.page_link()?)
     }
 
     /// Answers until `stop` ends, then lets the requests under way finish, within a bound.

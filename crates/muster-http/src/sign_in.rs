@@ -1,76 +1,246 @@
-//! How a browser is signed in: a one-time code of a printed link, or the token, becomes a cookie.
+//! How a browser is signed in and out, and what it may do.
+//!
+//! ```text
+//!   printed link                     ─ a person's session; with its passphrase, if one is set
+//!   the person's key                 ─ a person's session
+//!   the agents' token                ─ a session with the rights of an agent
+//!   the agents' token and passphrase ─ a person's session
+//! ```
 
 use std::{
     sync::Arc,
-    time::{Instant, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use axum::{
+    Extension,
     body::{Body, Bytes},
-    extract::State,
-    http::{HeaderValue, Response, StatusCode, header},
+    extract::{Path, State},
+    http::{HeaderMap, Response, StatusCode, header},
     response::IntoResponse as _,
 };
-use serde::Deserialize;
+use muster_api::Json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::time::sleep;
 
 use crate::{
-    limits::SESSION_LIFETIME,
-    refusal::{Kind, Refusal},
-    session,
+    guard::{Access, Keys, Role},
+    page_session::{NewPageSession, PageSession, PageSessionId},
+    person::PersonKeyError,
+    refusal::{Kind, Refusal, json_response},
     site::Site,
 };
 
-/// What a browser presents to be signed in: the code of a link, or the token itself.
+/// Pause after a wrong passphrase; only one is tried at a time.
+const WRONG_PASSPHRASE_PAUSE: Duration = Duration::from_secs(1);
+
+/// What a browser presents to be signed in.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SignIn {
+    /// One-time code of a printed page link.
     code: Option<String>,
+    /// The person's key, or the agents' token.
     token: Option<String>,
+    /// What the person's key is protected by.
+    passphrase: Option<String>,
 }
 
-/// Exchanges a one-time code, or the token, for the cookie.
-pub(crate) async fn sign_in(State(site): State<Arc<Site>>, body: Bytes) -> Response<Body> {
-    match sign_browser_in(&site, &body) {
-        Ok(cookie) => {
-            let mut response = Response::new(Body::empty());
-            *response.status_mut() = StatusCode::NO_CONTENT;
-            response.headers_mut().insert(header::SET_COOKIE, cookie);
-            response
-        }
-        Err(refusal) => refusal.into_response(),
-    }
+/// A browser that is signed in now.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SignedIn {
+    /// Sent as `Authorization: Bearer` from now on. It is shown once.
+    secret: String,
+    /// The session.
+    session: PageSession,
 }
 
-fn sign_browser_in(site: &Site, body: &[u8]) -> Result<HeaderValue, Refusal> {
+/// Who sends requests, and what that allows.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WhoAmI {
+    /// Whether the sender acts for a person, or has the rights of an agent.
+    role: Role,
+    /// Whether a passphrase protects the person's key.
+    passphrase: bool,
+    /// The sender's session, if it is a browser.
+    session: Option<PageSession>,
+}
+
+type Answer = Result<Response<Body>, Refusal>;
+
+fn answered(answer: Answer) -> Response<Body> {
+    answer.unwrap_or_else(|refusal| refusal.into_response())
+}
+
+fn empty() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}
+
+/// `POST /api/session`: exchanges a one-time code, the key or the token for a session.
+pub(crate) async fn sign_in(
+    State(site): State<Arc<Site>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    answered(open(&site, &headers, &body).await)
+}
+
+async fn open(site: &Site, headers: &HeaderMap, body: &[u8]) -> Answer {
     let invalid = |_| {
         let recovery = "send {\"code\":\"…\"} from a printed link, or {\"token\":\"…\"}";
         Refusal::invalid("wrong_type", "the body is not a sign-in", recovery)
     };
     let presented: SignIn = serde_json::from_slice(body).map_err(invalid)?;
-    let gate = &site.gate;
-    let unauthorized = || {
-        Refusal::new(
-            Kind::Unauthorized,
-            "the code was used already, is too old, or is wrong",
-            "restart `muster serve` for a fresh link, or paste the token",
-        )
-    };
-    let token = gate.token.as_ref().ok_or_else(unauthorized)?;
-    let by_code = presented.code.is_some_and(|code| gate.codes.redeem(&code, Instant::now()));
-    let by_token = presented.token.is_some_and(|presented| token.matches(presented.trim()));
-    if !by_code && !by_token {
-        return Err(unauthorized());
+    let keys = site.gate.keys.as_ref().ok_or_else(unauthorized)?;
+    let role = role_of(site, keys, &presented).await?;
+    if let Some(code) = &presented.code {
+        keys.codes.redeem(code, Instant::now()).ok_or_else(unauthorized)?;
     }
-    let broken = |cause: String| {
-        tracing::error!(cause, "a browser could not be signed in");
-        Refusal::new(Kind::Internal, "the browser could not be signed in", "try again")
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let new = NewPageSession {
+        role,
+        bound_to: keys.bound_to(role).ok_or_else(unauthorized)?,
+        origin: text(header::ORIGIN),
+        browser: text(header::USER_AGENT),
     };
-    let secret = session::open(token, SystemTime::now());
-    let cookie = format!(
-        "{}={}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}",
-        gate.cookie,
-        secret.map_err(|error| broken(error.to_string()))?,
-        SESSION_LIFETIME.as_secs()
-    );
-    HeaderValue::try_from(cookie).map_err(|error| broken(error.to_string()))
+    let opened = keys.pages.open(new, SystemTime::now());
+    let (secret, session) = opened.map_err(|error| broken(&error.to_string()))?;
+    tracing::info!(session = session.id, role = role.name(), "a browser signed in");
+    let body = Json::of(&SignedIn { secret, session }).to_string();
+    Ok(json_response(StatusCode::OK, body))
+}
+
+/// The role that what was presented stands for.
+async fn role_of(site: &Site, keys: &Keys, presented: &SignIn) -> Result<Role, Refusal> {
+    let by_code = presented.code.as_ref().map(|code| keys.codes.look_up(code, Instant::now()));
+    let by_token = presented.token.as_ref().map(|token| keys.role_of_secret(token.trim()));
+    let role = by_code.or(by_token).flatten().ok_or_else(unauthorized)?;
+    let known_by_key = by_token.flatten() == Some(Role::Person);
+    let protected = keys.person.has_passphrase().map_err(|error| broken(&error.to_string()))?;
+    match &presented.passphrase {
+        // Whoever presents the key itself has opened it already.
+        _ if !protected || known_by_key => Ok(role),
+        Some(passphrase) => {
+            check_passphrase(site, keys, passphrase.clone()).await?;
+            Ok(Role::Person)
+        }
+        None if role == Role::Agent => Ok(role),
+        None => Err(Refusal::new(
+            Kind::PassphraseRequired,
+            "the person's key is protected by a passphrase",
+            "send it as `passphrase` with the code",
+        )),
+    }
+}
+
+async fn check_passphrase(site: &Site, keys: &Keys, passphrase: String) -> Result<(), Refusal> {
+    let turn = keys.passphrase_turn.acquire().await;
+    let _turn = turn.map_err(|error| broken(&error.to_string()))?;
+    let person = keys.person.clone();
+    let opened = site.run_blocking(move || person.open(Some(&passphrase))).await?;
+    match opened {
+        Ok(_) => Ok(()),
+        Err(PersonKeyError::WrongPassphrase) => {
+            tracing::warn!("a browser sent a wrong passphrase");
+            sleep(WRONG_PASSPHRASE_PAUSE).await;
+            let recovery = "try again; `muster passphrase change` needs the present one";
+            Err(Refusal::new(Kind::Unauthorized, "the passphrase is wrong", recovery))
+        }
+        Err(error) => Err(broken(&error.to_string())),
+    }
+}
+
+/// `GET /api/session`: says what the sender may do.
+pub(crate) async fn show(
+    State(site): State<Arc<Site>>,
+    Extension(access): Extension<Access>,
+) -> Response<Body> {
+    let keys = site.gate.keys.as_ref();
+    let protected = keys.is_some_and(|keys| keys.person.has_passphrase().unwrap_or(true));
+    let session = match access {
+        Access::Browser(_, id) => keys.and_then(|keys| keys.pages.show(id)),
+        Access::Program(_) | Access::Anybody | Access::Node(_) | Access::Stranger => None,
+    };
+    let role = access.role().unwrap_or(Role::Agent);
+    let body = Json::of(&WhoAmI { role, passphrase: protected, session }).to_string();
+    json_response(StatusCode::OK, body)
+}
+
+/// `DELETE /api/session`: signs the sending browser out.
+pub(crate) async fn sign_out(
+    State(site): State<Arc<Site>>,
+    Extension(access): Extension<Access>,
+) -> Response<Body> {
+    let Access::Browser(_, id) = access else { return empty() };
+    answered(end(&site, id))
+}
+
+fn end(site: &Site, id: PageSessionId) -> Answer {
+    if let Some(keys) = &site.gate.keys {
+        keys.pages.end(id).map_err(|error| broken(&error.to_string()))?;
+        tracing::info!(session = %id, "a browser was signed out");
+    }
+    Ok(empty())
+}
+
+/// `POST /api/session/ticket`: opens one WebSocket, which cannot send headers from a browser.
+pub(crate) async fn ticket(
+    State(site): State<Arc<Site>>,
+    Extension(access): Extension<Access>,
+) -> Response<Body> {
+    let ticket = match (&site.gate.keys, access.role()) {
+        (Some(keys), Some(_)) => keys.tickets.issue(access, Instant::now()),
+        // Nobody asks for it where no token is needed.
+        (_, _) => Ok(String::new()),
+    };
+    let told = |ticket| json_response(StatusCode::OK, json!({"ticket": ticket}).to_string());
+    answered(ticket.map(told).map_err(|error| broken(&error.to_string())))
+}
+
+/// `GET /api/page-sessions`: lists the browsers that are signed in.
+pub(crate) async fn list(State(site): State<Arc<Site>>) -> Response<Body> {
+    let sessions = match &site.gate.keys {
+        Some(keys) => keys.pages.list(SystemTime::now(), |role| keys.bound_to(role)),
+        None => Ok(Vec::new()),
+    };
+    let told = |sessions: Vec<PageSession>| {
+        json_response(StatusCode::OK, json!({"sessions": sessions}).to_string())
+    };
+    answered(sessions.map(told).map_err(|error| broken(&error.to_string())))
+}
+
+/// `DELETE /api/page-sessions/{id}`: signs a browser out, whichever it is.
+pub(crate) async fn revoke(
+    State(site): State<Arc<Site>>,
+    Path(id): Path<String>,
+) -> Response<Body> {
+    let unknown = |()| {
+        let recovery = "GET /api/page-sessions lists them";
+        Refusal::new(Kind::UnknownRoute, "there is no such page session", recovery)
+    };
+    answered(id.parse().map_err(unknown).and_then(|id| end(&site, id)))
+}
+
+/// `POST /api/page-links`: a link that signs one browser in, once.
+pub(crate) async fn link(State(site): State<Arc<Site>>) -> Response<Body> {
+    let link = site.page_link().map_err(|error| broken(&error.to_string()));
+    let told = |link| json_response(StatusCode::OK, json!({"link": link}).to_string());
+    answered(link.map(told))
+}
+
+fn unauthorized() -> Refusal {
+    Refusal::new(
+        Kind::Unauthorized,
+        "the code was used already, is too old, or is wrong",
+        "run `muster page-sessions link` for a fresh link, or paste the key or the token",
+    )
+}
+
+fn broken(cause: &str) -> Refusal {
+    tracing::error!(cause, "a browser could not be signed in or out");
+    Refusal::new(Kind::Internal, "the sessions of browsers cannot be used now", "try again")
 }

@@ -21,10 +21,10 @@ use tokio::{
 use crate::{
     about, bridge,
     connect::Installation,
-    guard::{self, Gate},
+    guard::{self, Gate, Role},
     operations, page,
     refusal::{Kind, Refusal},
-    route::{self, Route, get, post},
+    route::{self, PersonRoutes, Route, delete, get, post},
     runs, sign_in,
 };
 
@@ -53,6 +53,15 @@ pub(crate) struct Site {
 }
 
 impl Site {
+    /// A link to the page that signs one browser in, once.
+    ///
+    /// The code is in the fragment, which browsers keep to themselves.
+    pub(crate) fn page_link(&self) -> Result<String, getrandom::Error> {
+        let Some(keys) = &self.gate.keys else { return Ok(format!("{}/", self.base_url)) };
+        let code = keys.codes.issue(Role::Person, Instant::now())?;
+        Ok(format!("{}/#code={code}", self.base_url))
+    }
+
     /// Runs blocking work away from the event loop. A panic in it ends this request only.
     pub(crate) async fn run_blocking<T: Send + 'static>(
         &self,
@@ -92,8 +101,20 @@ pub(crate) fn own_routes() -> Vec<Route> {
         get("/api/about", about::show),
         get("/api/ops", operations::list),
         post("/api/ops/{name}", operations::call),
+        get("/api/session", sign_in::show),
         post("/api/session", sign_in::sign_in),
+        delete("/api/session", sign_in::sign_out),
+        post("/api/session/ticket", sign_in::ticket),
+        get("/api/page-sessions", sign_in::list).of_person(),
+        delete("/api/page-sessions/{id}", sign_in::revoke).of_person(),
+        post("/api/page-links", sign_in::link).of_person(),
     ]
+}
+
+/// What only a person may ask for.
+pub(crate) fn person_routes() -> PersonRoutes {
+    // The bridge has nothing of that kind, with or without its prefix.
+    PersonRoutes::of(own_routes().into_iter().chain(runs::listed()))
 }
 
 /// All routes inside the security layer.

@@ -1,4 +1,4 @@
-//! The installation's token: 256 random bits in a file that only its owner can read.
+//! The agents' token: 256 random bits in a file that only its owner can read.
 
 use std::{
     fmt::{self, Write as _},
@@ -8,6 +8,8 @@ use std::{
 };
 
 use subtle::ConstantTimeEq as _;
+
+use crate::person::digest;
 
 /// Name of the token's file inside the storage directory.
 pub const TOKEN_FILE: &str = "token";
@@ -59,8 +61,7 @@ impl Token {
             Err(source) => return Err(TokenError::File { path: path.to_owned(), source }),
         };
         let secret = text.trim_ascii();
-        let hexadecimal = secret.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if secret.len() != SECRET_CHARS || !hexadecimal {
+        if !hexadecimal(secret) {
             return Err(TokenError::Malformed { path: path.to_owned() });
         }
         close_to_others(path)?;
@@ -85,9 +86,9 @@ impl Token {
         Self::load(path)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
     }
 
-    /// The secret, to seal cookies with.
-    pub(crate) fn secret(&self) -> &str {
-        &self.0
+    /// Hash of the token: what is bound to it ends with it.
+    pub(crate) fn digest(&self) -> String {
+        digest(&self.0)
     }
 
     /// Whether a presented secret is this token, in time that does not depend on where they differ.
@@ -100,6 +101,11 @@ impl fmt::Debug for Token {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Token(…)")
     }
+}
+
+/// Whether a text has the form of a secret.
+pub(crate) fn hexadecimal(text: &str) -> bool {
+    text.len() == SECRET_CHARS && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// 256 random bits in hexadecimal.

@@ -33,6 +33,7 @@ pub struct ServerProcess {
     page_link: String,
     storage_dir: PathBuf,
     token: Option<String>,
+    person_key: Option<String>,
     stderr: Option<JoinHandle<String>>,
 }
 
@@ -84,6 +85,7 @@ impl ServerProcess {
             page_link: String::new(),
             storage_dir: storage_dir.to_owned(),
             token: None,
+            person_key: None,
             stderr,
         };
         let deadline = Instant::now() + START_TIMEOUT;
@@ -106,10 +108,12 @@ impl ServerProcess {
         if let Some(link) = line.trim().strip_prefix("page ") {
             let link = link.trim().split(' ').next().unwrap_or_default();
             self.page_link = link.to_owned();
-            let file = self.storage_dir.join("token");
-            let needed = link.contains("#code=");
-            self.token =
-                if needed { Some(fs::read_to_string(file)?.trim().to_owned()) } else { None };
+            if link.contains("#code=") {
+                let read = |name| fs::read_to_string(self.storage_dir.join(name));
+                self.token = Some(read("token")?.trim().to_owned());
+                // There is none to read where a passphrase protects it.
+                self.person_key = read("person/key").ok().map(|key| key.trim().to_owned());
+            }
         }
         Ok(())
     }
@@ -124,7 +128,12 @@ impl ServerProcess {
         &self.page_link
     }
 
-    /// Its token, unless it was started without authentication.
+    /// The person's key, unless it was started without authentication or with a passphrase.
+    pub fn person_key(&self) -> Option<&str> {
+        self.person_key.as_deref()
+    }
+
+    /// The agents' token, unless it was started without authentication.
     pub fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
@@ -137,6 +146,15 @@ impl ServerProcess {
     /// The process's id.
     pub fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// A request with the person's key, for what only a person may do.
+    pub fn person_request(&self, method: &str, target: &str) -> Request {
+        let request = Request::new(method, target);
+        match &self.person_key {
+            Some(key) => request.header("Authorization", &format!("Bearer {key}")),
+            None => request,
+        }
     }
 
     /// A request with the token.

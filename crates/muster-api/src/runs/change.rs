@@ -186,17 +186,17 @@ impl RunDesk<'_> {
             global_mode: extras.global_mode,
             auto_start: extras.auto_start.unwrap_or(true),
             nodes,
-            permissions_mode: self
-                .0
-                .options()
-                .runs
-                .permissions_mode
-                .unwrap_or(PermissionsMode::Skip),
+            permissions_mode: self.usual_permissions(),
         };
         let original = Original::of_goal(&create.fields);
         let change = Change::new(run, Ask::CreateRun(Box::new(create)), Answer::Run);
         let change = Change { original, ..change };
         self.carry_out(change.below(&prefix).once(once))
+    }
+
+    /// What nodes do that nobody says anything else about.
+    pub fn usual_permissions(self) -> PermissionsMode {
+        self.0.options().runs.permissions_mode.unwrap_or(PermissionsMode::Skip)
     }
 
     /// Makes an edge, or changes one (RUNS-EDGE-2).

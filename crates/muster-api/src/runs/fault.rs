@@ -44,6 +44,8 @@ codes! {
     ForbiddenHost = 403, "FORBIDDEN_HOST";
     /// The request comes from a page of another origin.
     ForbiddenOrigin = 403, "FORBIDDEN_ORIGIN";
+    /// Only a person may do this, and the sender is not known to be one.
+    PersonRequired = 403, "PERSON_REQUIRED";
     /// A path leads where nobody may go.
     ForbiddenPath = 403, "FORBIDDEN_PATH";
     /// There is no such route.

@@ -1,49 +1,52 @@
 //! Who gets through by the head of a request alone; the end-to-end matrix runs against a real
 //! server.
 
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use axum::http::{Request, request::Parts};
-
 use muster_api::runs::Bearer;
 use muster_core::run::id::{NodeId, RunId};
+use tempfile::TempDir;
 
-use super::{Access, Gate, Hosts};
-use crate::{
-    refusal::Kind,
-    session::{self, Codes},
-    token::Token,
-};
+use super::{Access, Gate, Hosts, Keys, Role};
+use crate::{page_session::NewPageSession, refusal::Kind, site::person_routes};
 
 const OWN_HOST: (&str, &str) = ("host", "localhost:7717");
 const OWN_ORIGIN: (&str, &str) = ("origin", "http://localhost:7717");
-
 const NODE_TOKEN: &str = "of a node that works";
 const NODE: Bearer = Bearer { run: RunId(1), node: NodeId(2) };
+const AGENT: Access = Access::Program(Role::Agent);
 
 struct Fixture {
     gate: Gate,
     bearer: String,
-    cookie: String,
+    person: String,
+    _storage: TempDir,
+}
+
+impl Fixture {
+    /// Signs a browser in; answers its header.
+    fn page(&self, role: Role) -> String {
+        let keys = self.gate.keys.as_ref().unwrap();
+        let bound_to = keys.bound_to(role).unwrap();
+        let origin = Some(OWN_ORIGIN.1.to_owned());
+        let new = NewPageSession { role, bound_to, origin, browser: None };
+        format!("Bearer {}", keys.pages.open(new, SystemTime::now()).unwrap().0)
+    }
 }
 
 fn fixture() -> Fixture {
-    let directory = tempfile::tempdir().unwrap();
-    let token = Token::load_or_create(directory.path()).unwrap();
-    let secret = std::fs::read_to_string(directory.path().join("token")).unwrap();
-    let cookie = session::open(&token, SystemTime::now()).unwrap();
+    let storage = tempfile::tempdir().unwrap();
+    let keys = Keys::of(storage.path()).unwrap();
+    let secret = std::fs::read_to_string(storage.path().join("token")).unwrap();
+    let person = format!("Bearer {}", keys.person.open(None).unwrap());
     let gate = Gate {
         hosts: Hosts::new("127.0.0.1:7717".parse().unwrap(), &[]),
-        token: Some(token),
-        codes: Codes::default(),
-        cookie: "muster_7717".to_owned(),
+        keys: Some(keys),
+        of_person: person_routes(),
         nodes: Box::new(|secret| (secret == NODE_TOKEN).then_some(NODE)),
     };
-    Fixture {
-        gate,
-        bearer: format!("Bearer {}", secret.trim()),
-        cookie: format!("theme=dark; muster_7717={cookie}"),
-    }
+    Fixture { gate, bearer: format!("Bearer {}", secret.trim()), person, _storage: storage }
 }
 
 fn head(method: &str, path: &str, headers: &[(&str, &str)]) -> Parts {
@@ -63,7 +66,7 @@ fn the_token_opens_every_route() {
     let Fixture { gate, bearer, .. } = fixture();
     for (method, path) in [("GET", "/api/ops"), ("POST", "/mcp"), ("GET", "/nowhere")] {
         let known = head(method, path, &[OWN_HOST, ("authorization", &bearer)]);
-        assert_eq!(admit(&gate, &known), Ok(Access::Token), "{method} {path}");
+        assert_eq!(admit(&gate, &known), Ok(AGENT), "{method} {path}");
         let unknown = head(method, path, &[OWN_HOST]);
         assert_eq!(admit(&gate, &unknown), Err(Kind::Unauthorized), "{method} {path}");
     }
@@ -94,35 +97,74 @@ fn authorization_in_other_forms_is_no_token() {
 }
 
 #[test]
-fn a_cookie_reads_freely_and_changes_only_from_an_own_page() {
-    let Fixture { gate, cookie, .. } = fixture();
-    let cookie = ("cookie", cookie.as_str());
-    let read = head("GET", "/api/ops", &[OWN_HOST, cookie]);
-    assert_eq!(admit(&gate, &read), Ok(Access::Browser));
-    let change = head("POST", "/api/ops/tasks_note", &[OWN_HOST, cookie]);
-    assert_eq!(admit(&gate, &change), Err(Kind::Unauthorized));
-    let own = head("POST", "/api/ops/tasks_note", &[OWN_HOST, OWN_ORIGIN, cookie]);
-    assert_eq!(admit(&gate, &own), Ok(Access::Browser));
-    let other = head("GET", "/api/ops", &[OWN_HOST, ("cookie", "muster_7717=guess")]);
-    assert_eq!(admit(&gate, &other), Err(Kind::Unauthorized));
+fn a_signed_in_page_is_known_by_its_header_on_its_own_origin_only() {
+    let fixture = fixture();
+    let page = fixture.page(Role::Person);
+    let admitted = |headers: &[(&str, &str)]| {
+        let all: Vec<_> = [OWN_HOST].iter().chain(headers).copied().collect();
+        let post = head("POST", "/api/ops/tasks_note", &all);
+        admit(&fixture.gate, &post).map(Access::role)
+    };
+    let header = ("authorization", page.as_str());
+    assert_eq!(admitted(&[header]), Ok(Some(Role::Person)));
+    assert_eq!(admitted(&[header, OWN_ORIGIN]), Ok(Some(Role::Person)));
+    let other_name = ("origin", "http://127.0.0.1:7717");
+    assert_eq!(admitted(&[header, other_name]), Err(Kind::Unauthorized), "another origin's");
+    let other_port = ("origin", "http://localhost:3000");
+    assert_eq!(admitted(&[header, other_port]), Err(Kind::ForeignOrigin));
+    let secret = page.trim_start_matches("Bearer ");
+    let cookie = format!("muster_7717={secret}");
+    assert_eq!(admitted(&[("cookie", &cookie), OWN_ORIGIN]), Err(Kind::Unauthorized));
 }
 
 #[test]
-fn an_upgrade_needs_a_token_or_an_own_page_everywhere() {
-    let Fixture { gate, bearer, cookie } = fixture();
-    let upgrade = [OWN_HOST, ("connection", "upgrade"), ("upgrade", "websocket")];
+fn what_only_a_person_may_do_needs_the_key_or_a_person_s_page() {
+    let fixture = fixture();
+    let Fixture { gate, bearer, person, .. } = &fixture;
+    for (method, path) in [
+        ("POST", "/api/approvals/7/resolve"),
+        ("DELETE", "/api/runs/7"),
+        ("PUT", "/api/templates/planner"),
+        ("GET", "/api/page-sessions"),
+        ("HEAD", "/api/page-sessions"),
+        ("DELETE", "/api/page-sessions/7"),
+        ("POST", "/api/page-links"),
+    ] {
+        let with = |secret: &str| {
+            let parts = head(method, path, &[OWN_HOST, ("authorization", secret)]);
+            admit(gate, &parts).map(Access::role)
+        };
+        assert_eq!(with(bearer), Err(Kind::PersonRequired), "{method} {path}");
+        assert_eq!(with(&fixture.page(Role::Agent)), Err(Kind::PersonRequired), "{method} {path}");
+        assert_eq!(with(person), Ok(Some(Role::Person)), "{method} {path}");
+        assert_eq!(with(&fixture.page(Role::Person)), Ok(Some(Role::Person)), "{method} {path}");
+    }
+}
+
+#[test]
+fn an_upgrade_needs_a_secret_everywhere_and_a_ticket_works_once() {
+    let fixture = fixture();
+    let Fixture { gate, bearer, .. } = &fixture;
+    let upgrade = [OWN_HOST, OWN_ORIGIN, ("connection", "upgrade"), ("upgrade", "websocket")];
     let with = |more: &[(&str, &str)]| {
         let headers: Vec<_> = upgrade.iter().chain(more).copied().collect();
         ["/", "/health", "/mcp", "/api/session", "/nowhere"]
-            .map(|path| admit(&gate, &head("GET", path, &headers)))
+            .map(|path| admit(gate, &head("GET", path, &headers)))
     };
     assert_eq!(with(&[]), [Err(Kind::Unauthorized); 5]);
-    assert_eq!(with(&[OWN_ORIGIN]), [Err(Kind::Unauthorized); 5]);
-    assert_eq!(with(&[("cookie", &cookie)]), [Err(Kind::Unauthorized); 5]);
-    assert_eq!(with(&[("cookie", &cookie), OWN_ORIGIN]), [Ok(Access::Browser); 5]);
-    assert_eq!(with(&[("authorization", &bearer)]), [Ok(Access::Token); 5]);
-    let foreign = ("origin", "http://evil.example");
-    assert_eq!(with(&[("authorization", &bearer), foreign]), [Err(Kind::ForeignOrigin); 5]);
+    assert_eq!(with(&[("authorization", bearer)]), [Ok(AGENT); 5]);
+    let keys = gate.keys.as_ref().unwrap();
+    let ticket = keys.tickets.issue(Access::Program(Role::Person), Instant::now()).unwrap();
+    let socket = |query: &str| admit(gate, &head("GET", &format!("/{query}"), &upgrade));
+    assert_eq!(socket(&format!("api/ops?ticket={ticket}")), Err(Kind::Unauthorized));
+    let person = Ok(Access::Program(Role::Person));
+    assert_eq!(socket(&format!("ws?ticket={ticket}")), person);
+    assert_eq!(socket(&format!("ws?ticket={ticket}")), Err(Kind::Unauthorized), "it was used");
+    let token = bearer.trim_start_matches("Bearer ");
+    assert_eq!(socket(&format!("ws?token={token}")), Ok(AGENT));
+    let key = fixture.person.trim_start_matches("Bearer ");
+    let leaked = socket(&format!("ws?token={key}"));
+    assert_eq!(leaked, Err(Kind::Unauthorized), "the person's key belongs in no address");
 }
 
 #[test]
@@ -144,9 +186,11 @@ fn public_routes_are_public_for_reading_only() {
 #[test]
 fn without_authentication_host_and_origin_still_count() {
     let Fixture { mut gate, .. } = fixture();
-    gate.token = None;
+    gate.keys = None;
     let anybody = head("POST", "/api/ops/tasks_note", &[OWN_HOST]);
     assert_eq!(admit(&gate, &anybody), Ok(Access::Anybody));
+    let approve = head("POST", "/api/approvals/7/resolve", &[OWN_HOST]);
+    assert_eq!(admit(&gate, &approve).map(Access::role), Ok(Some(Role::Person)));
     let forged = head("POST", "/api/ops/tasks_note", &[("host", "evil.example:7717")]);
     assert_eq!(admit(&gate, &forged), Err(Kind::ForeignHost));
     let foreign = head("POST", "/", &[OWN_HOST, ("origin", "http://localhost:3000")]);
@@ -155,7 +199,7 @@ fn without_authentication_host_and_origin_still_count() {
 
 #[test]
 fn routes_of_agents_know_nodes_and_nobody_else() {
-    let Fixture { gate, bearer, cookie } = fixture();
+    let Fixture { gate, bearer, person, .. } = fixture();
     let with = |header| {
         let heads = [("GET", "/api/agent/tools"), ("POST", "/api/agent/tools/report")];
         heads.map(|(method, path)| admit(&gate, &head(method, path, &[OWN_HOST, header])))
@@ -164,7 +208,7 @@ fn routes_of_agents_know_nodes_and_nobody_else() {
     assert_eq!(with(("authorization", &of_node)), [Ok(Access::Node(NODE)); 2]);
     assert_eq!(with(("authorization", "Bearer of nobody")), [Err(Kind::Unauthorized); 2]);
     assert_eq!(with(("authorization", &bearer)), [Err(Kind::Unauthorized); 2]);
-    assert_eq!(with(("cookie", &cookie)), [Err(Kind::Unauthorized); 2]);
+    assert_eq!(with(("authorization", &person)), [Err(Kind::Unauthorized); 2]);
     let elsewhere = head("GET", "/api/runs", &[OWN_HOST, ("authorization", &of_node)]);
     assert_eq!(admit(&gate, &elsewhere), Err(Kind::Unauthorized));
 }

@@ -18,7 +18,10 @@ use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use super::bridge_shapes::{flag, one_of, or_null, record, shape, text, whole};
-use crate::about::About;
+use crate::{
+    about::About,
+    sign_in::{SignedIn, WhoAmI},
+};
 
 /// Every shape of runs.
 pub(super) fn schemas() -> Map<String, Value> {
@@ -52,6 +55,8 @@ fn answered() -> Map<String, Value> {
     generator.subschema_for::<Event>();
     generator.subschema_for::<StreamWord>();
     generator.subschema_for::<About>();
+    generator.subschema_for::<SignedIn>();
+    generator.subschema_for::<WhoAmI>();
     let mut definitions = generator.take_definitions(true);
     definitions.values_mut().for_each(part_references);
     definitions

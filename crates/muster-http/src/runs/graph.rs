@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use muster_api::runs::{Change, RunCode, RunFault, request};
+use muster_api::runs::{Change, RunCode, RunFault, request, rights};
 use muster_core::run::id::{NodeId, RunId};
 
-use super::request::{Answer, Asked, Named, tell};
+use super::request::{Answer, Asked, Named, Sender, tell};
 use crate::site::Site;
 
 /// Creates a node.
 pub(super) async fn create_node(
     State(site): State<Arc<Site>>,
+    sender: Sender,
     named: Named,
     asked: Asked,
 ) -> Answer {
@@ -20,6 +21,7 @@ pub(super) async fn create_node(
         let runs = app.runs();
         runs.exists(run)?;
         let request = request::create_node(asked.fields)?;
+        sender.may_set(rights::create_node(&request, runs.usual_permissions()))?;
         let checked = runs.check_node_of(run, None, &request.input);
         checked.map_err(|fault| fault.below(&request.prefix))?;
         runs.carry_out(Change::create_node(run, request).once(asked.once))
@@ -28,12 +30,18 @@ pub(super) async fn create_node(
 }
 
 /// Changes a node.
-pub(super) async fn edit_node(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
+pub(super) async fn edit_node(
+    State(site): State<Arc<Site>>,
+    sender: Sender,
+    named: Named,
+    asked: Asked,
+) -> Answer {
     let (run, node) = (named.run()?, named.node()?);
     tell(&site, move |app| {
         let runs = app.runs();
         let present = runs.node(run, node)?;
         let request = request::edit_node(asked.fields, node, &present)?;
+        sender.may_set(rights::edit_node(&request, &present))?;
         let checked = runs.check_node_of(run, Some(node), &request.edit.input);
         checked.map_err(|fault| fault.below(&request.prefix))?;
         runs.carry_out(Change::edit_node(run, request).once(asked.once))

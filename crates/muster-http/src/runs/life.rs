@@ -9,7 +9,7 @@ use axum::{
 };
 use muster_api::{
     Json,
-    runs::{Change, RunFault, RunsRequest, request},
+    runs::{Change, RunFault, RunsRequest, request, rights},
 };
 use muster_core::run::{
     record::{CONTRACT_VERSION, RunStatus},
@@ -17,7 +17,7 @@ use muster_core::run::{
 };
 use serde_json::{Value, json};
 
-use super::request::{Answer, Asked, Named, Parameters, ask, json as answer, tell};
+use super::request::{Answer, Asked, Named, Parameters, Sender, ask, json as answer, tell};
 use crate::{health, site::Site};
 
 /// Runs of a page when no number is given, and at most.
@@ -36,8 +36,9 @@ pub(super) async fn health(State(site): State<Arc<Site>>) -> Response<Body> {
 }
 
 /// Creates a run.
-pub(super) async fn create(State(site): State<Arc<Site>>, asked: Asked) -> Answer {
+pub(super) async fn create(State(site): State<Arc<Site>>, sender: Sender, asked: Asked) -> Answer {
     let request = request::create_run(asked.fields)?;
+    sender.may_set(rights::create_run(&request, site.app.runs().usual_permissions()))?;
     tell(&site, move |app| app.runs().create(request, asked.once)).await
 }
 
@@ -73,7 +74,12 @@ pub(super) async fn show(
 }
 
 /// Changes a run.
-pub(super) async fn edit(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
+pub(super) async fn edit(
+    State(site): State<Arc<Site>>,
+    sender: Sender,
+    named: Named,
+    asked: Asked,
+) -> Answer {
     let run = named.run()?;
     tell(&site, move |app| {
         let runs = app.runs();
@@ -82,6 +88,7 @@ pub(super) async fn edit(State(site): State<Arc<Site>>, named: Named, asked: Ask
             let shown = runs.show(run, Wanted::DEFAULT)?.read();
             Ok(if let Value::Object(fields) = shown { fields } else { request::Fields::new() })
         })?;
+        sender.may_set(rights::edit_run(&request))?;
         let prefix = request.prefix.clone();
         let checked = runs.check_binding(&request.fields, Some(run));
         checked.map_err(|fault| fault.below(&prefix))?;

@@ -16,6 +16,7 @@ use muster_core::run::id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId, RunId
 use serde_json::Value;
 
 use crate::{
+    guard::{Access, Role},
     limits::RETRY_AFTER_SECONDS,
     once::{self, BadKey},
     refusal::{CHALLENGE, RUNS_JSON, Refusal, text_response},
@@ -89,6 +90,32 @@ pub(super) async fn tell(
     question: impl FnOnce(&App) -> RunTold<Json> + Send + 'static,
 ) -> Answer {
     Ok(json(StatusCode::OK, &ask(site, question).await?))
+}
+
+/// Who sends a request about runs.
+#[derive(Clone, Copy)]
+pub(super) struct Sender(Access);
+
+impl<S: Sync> FromRequestParts<S> for Sender {
+    type Rejection = Unanswered;
+
+    async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, Unanswered> {
+        Ok(Self(head.extensions.get::<Access>().copied().unwrap_or(Access::Stranger)))
+    }
+}
+
+impl Sender {
+    /// Refuses a field that only a person may set, if the request has one and comes from another.
+    pub(super) fn may_set(self, field: Option<String>) -> RunTold<()> {
+        match field {
+            Some(field) if self.0.role() != Some(Role::Person) => {
+                let detail =
+                    format!("only a person may set {field}: use the page or the command line");
+                Err(RunFault::new(RunCode::PersonRequired, detail).at(field))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 /// The ids in a path. One of another form is as unknown as any other.
