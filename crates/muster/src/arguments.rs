@@ -103,6 +103,8 @@ pub(crate) enum Command {
     Session(commands::session::Session),
     Todo(commands::todo::Todo),
     Handoff(commands::handoff::Handoff),
+    PageSessions(commands::page_sessions::PageSessions),
+    Passphrase(commands::passphrase::Passphrase),
     Explain(commands::explain::Explain),
     Hook(commands::hook::Hook),
     Setup(commands::setup::Setup),
@@ -138,6 +140,8 @@ impl Command {
             | Self::Session(_)
             | Self::Todo(_)
             | Self::Handoff(_)
+            | Self::PageSessions(_)
+            | Self::Passphrase(_)
             | Self::Explain(_)
             | Self::Hook(_)
             | Self::Setup(_)

@@ -8,13 +8,17 @@ use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpStream, ToSocketAddrs as _},
     path::Path,
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use crate::config::{Server, Settings, Source, local, node_server, server};
+use crate::{
+    config::{Secret, Server, Settings, Source, local, node_server, server},
+    person::Person,
+};
 
 /// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -34,6 +38,8 @@ pub(crate) struct Client {
     prefix: String,
     /// How long the server may be silent.
     silence: Duration,
+    /// The person's key, once it was needed: a passphrase is asked for once.
+    person_key: Mutex<Option<String>>,
 }
 
 /// An answer.
@@ -58,7 +64,13 @@ impl Client {
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let prefix = if path.is_empty() { String::new() } else { format!("/{path}") };
         let authority = authority.to_owned();
-        Ok(Self { server, authority, prefix, silence: SILENCE_TIMEOUT })
+        Ok(Self {
+            server,
+            authority,
+            prefix,
+            silence: SILENCE_TIMEOUT,
+            person_key: Mutex::default(),
+        })
     }
 
     /// A client of the server that runs on a storage folder of this machine.
@@ -98,9 +110,29 @@ impl Client {
         path: &str,
         body: Option<&Value>,
     ) -> anyhow::Result<Reply> {
-        let request = self.request(method, path, body);
-        let answer = self.connect().and_then(|stream| exchange(stream, &request, self.silence));
+        let token = self.server.token.as_ref().map(Secret::reveal);
+        let reply = self.exchange(&self.request(method, path, body, token))?;
+        match &self.server.person {
+            Some(person) if needs_person(&reply) => {
+                let key = self.key_of(person)?;
+                self.exchange(&self.request(method, path, body, Some(&key)))
+            }
+            Some(_) | None => Ok(reply),
+        }
+    }
+
+    fn exchange(&self, request: &str) -> anyhow::Result<Reply> {
+        let answer = self.connect().and_then(|stream| exchange(stream, request, self.silence));
         answer.with_context(|| format!("no answer from {}", self.server.url))
+    }
+
+    fn key_of(&self, person: &Person) -> anyhow::Result<String> {
+        let mut known = self.person_key.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = known.as_ref() {
+            return Ok(key.clone());
+        }
+        let key = person.open().context("only a person may do this")?;
+        Ok(known.insert(key).clone())
     }
 
     /// The same where anything but success is an error, in the words of the server.
@@ -114,8 +146,10 @@ impl Client {
         if (200..300).contains(&reply.status) {
             return Ok(reply.body);
         }
-        match (reply.body["detail"].as_str(), reply.body["error"].as_str()) {
-            (Some(detail), Some(code)) => bail!("{detail} ({code})"),
+        let error = &reply.body["error"];
+        match (reply.body["detail"].as_str(), error.as_str(), error["message"].as_str()) {
+            (Some(detail), Some(code), _) => bail!("{detail} ({code})"),
+            (_, _, Some(message)) => bail!("{message}"),
             _ => bail!("{} answers with status {}", self.server.url, reply.status),
         }
     }
@@ -135,9 +169,15 @@ impl Client {
         outcome
     }
 
-    fn request(&self, method: &str, path: &str, body: Option<&Value>) -> String {
-        let authorization = match &self.server.token {
-            Some(token) => format!("Authorization: Bearer {}\r\n", token.reveal()),
+    fn request(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+        secret: Option<&str>,
+    ) -> String {
+        let authorization = match secret {
+            Some(secret) => format!("Authorization: Bearer {secret}\r\n"),
             None => String::new(),
         };
         let (prefix, host) = (&self.prefix, &self.authority);
@@ -157,6 +197,13 @@ fn exchange(mut stream: TcpStream, request: &str, silence: Duration) -> io::Resu
     stream.set_write_timeout(Some(SILENCE_TIMEOUT))?;
     stream.write_all(request.as_bytes())?;
     read_reply(stream)
+}
+
+/// Whether the server wants the person's key for what was asked.
+fn needs_person(reply: &Reply) -> bool {
+    const CODE: &str = "PERSON_REQUIRED";
+    let error = &reply.body["error"];
+    reply.status == 403 && (error == CODE || error["code"] == CODE)
 }
 
 /// What stands behind `http://`.

@@ -13,6 +13,8 @@ pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod mcp;
 pub(crate) mod openapi;
+pub(crate) mod page_sessions;
+pub(crate) mod passphrase;
 pub(crate) mod providers;
 pub(crate) mod reference;
 pub(crate) mod run;

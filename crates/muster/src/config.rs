@@ -29,10 +29,11 @@ use muster_api::WorkspaceId;
 
 pub(crate) use bad_value::BadValue;
 pub(crate) use entries::{
-    ALL, ALLOW_HOSTS, AUTH, CLIENT_URL, CTREES_MAX_CHARS, LOG_FILTER, LOG_FORMAT, SERVER_ADDR,
-    STORAGE_DIR, TOOLSET, WORKSPACE,
+    ALL, ALLOW_HOSTS, AUTH, CLIENT_URL, CTREES_MAX_CHARS, LOG_FILTER, LOG_FORMAT, PASSPHRASE_FILE,
+    SERVER_ADDR, STORAGE_DIR, TOOLSET, WORKSPACE,
 };
 pub(crate) use places::own_file;
+pub(crate) use readers::Secret;
 pub(crate) use reference::page;
 pub(crate) use row::{Entry, Row, Setting};
 pub(crate) use server::{Server, local, node_server, server};

@@ -11,6 +11,7 @@ mod local_server;
 mod logging;
 mod output;
 mod people;
+mod person;
 mod run_settings;
 mod screen;
 mod stop;
@@ -84,6 +85,8 @@ fn perform(settings: &Settings, command: Command) -> anyhow::Result<ExitCode> {
         Command::Run(run) => commands::run::run(settings, &run),
         Command::Providers(providers) => commands::providers::run(settings, &providers),
         Command::Worktrees(asked) => commands::worktrees::run(settings, &asked),
+        Command::PageSessions(asked) => commands::page_sessions::run(settings, &asked),
+        Command::Passphrase(asked) => commands::passphrase::run(settings, &asked),
         Command::Sessions(sessions) => commands::sessions::run(settings, &sessions),
         Command::Session(session) => commands::session::run(settings, &session),
         Command::Todo(todo) => commands::todo::run(settings, &todo),

@@ -11,7 +11,7 @@ use std::{
 
 use clap::ValueEnum;
 
-pub(crate) use self::harmless::harmless_json;
+pub(crate) use self::harmless::{harmless_json, spelled_out};
 
 /// Columns when nothing tells how wide the screen is.
 const COLUMNS_DEFAULT: usize = 80;

@@ -28,7 +28,7 @@ const SERVER_ADDR_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7717);
 
 /// All settings in the order in which people see them.
-pub(crate) static ALL: [&dyn Entry; 19] = [
+pub(crate) static ALL: [&dyn Entry; 20] = [
     &STORAGE_DIR,
     &WORKSPACE,
     &LOG_FILTER,
@@ -39,6 +39,7 @@ pub(crate) static ALL: [&dyn Entry; 19] = [
     &TOOLSET,
     &CLIENT_URL,
     &CLIENT_TOKEN,
+    &PASSPHRASE_FILE,
     &NODE_TOKEN,
     &PROFILE,
     &CTREES_ENABLED,
@@ -206,14 +207,29 @@ pub(crate) static CLIENT_TOKEN: Setting<Option<Secret>> = Setting {
         name: "client.token",
         variables: &["MUSTER_TOKEN", "BREADBOARD_API_TOKEN"],
         form: Form::NotInFile,
-        allowed: "a token of visible ASCII characters",
+        allowed: "a token of visible ASCII characters; the person's key is one, too",
         default: "the token in the storage folder, for a server on this machine",
-        help: "Token that client commands present",
+        help: "Token that client commands present; what only a person may do takes the person's key",
         secret: true,
         ..Row::PLAIN
     },
     reading: Reading::plain(readers::token, server::local_token),
     show: |token| json!(if token.is_some() { "set" } else { "not set" }),
+};
+
+/// Where commands of a person read the passphrase from, instead of asking for it.
+pub(crate) static PASSPHRASE_FILE: Setting<Option<PathBuf>> = Setting {
+    row: Row {
+        name: "client.passphrase_file",
+        variables: &["MUSTER_PASSPHRASE_FILE"],
+        form: Form::NotInFile,
+        allowed: "the path of a file whose first line is the passphrase, or - for standard input",
+        default: "none; the passphrase is asked for at the terminal",
+        help: "File that holds the passphrase of the person's key, for scripts",
+        ..Row::PLAIN
+    },
+    reading: Reading::plain(readers::folder, |_| Sourced::default(None)),
+    show: |file| json!(file),
 };
 
 /// The token of the node of a run that this program serves (RUNS-SEC-3).

@@ -10,7 +10,7 @@ use super::{
     entries::{CLIENT_TOKEN, CLIENT_URL, NODE_TOKEN},
     readers::{self, Secret},
 };
-use crate::{local_server, storage};
+use crate::{local_server, person::Person, storage};
 
 /// A server to talk to.
 #[derive(Debug)]
@@ -21,6 +21,9 @@ pub(crate) struct Server {
     pub(crate) source: Source,
     /// The token to present, if one is known. It goes to this address and nowhere else.
     pub(crate) token: Option<Secret>,
+    /// The person whose key it takes where only a person may act; the key is of no use to a server
+    /// elsewhere, and no agent's business.
+    pub(crate) person: Option<Person>,
 }
 
 /// Finds the server that every client command talks to.
@@ -32,14 +35,15 @@ pub(crate) fn server(settings: &Settings) -> anyhow::Result<Server> {
             CLIENT_URL.row.variables[0]
         );
     };
-    Ok(Server { url, source, token: settings.get(&CLIENT_TOKEN)?.value })
+    let person = if is_local(&url, &source) { Some(Person::of(settings)?) } else { None };
+    Ok(Server { url, source, token: settings.get(&CLIENT_TOKEN)?.value, person })
 }
 
 /// The server that drives the node whose token this program has; `None` without one.
 pub(crate) fn node_server(settings: &Settings) -> anyhow::Result<Option<Server>> {
     let token = settings.get(&NODE_TOKEN)?.value;
     let Some(token) = token else { return Ok(None) };
-    Ok(Some(Server { token: Some(token), ..server(settings)? }))
+    Ok(Some(Server { token: Some(token), person: None, ..server(settings)? }))
 }
 
 /// The server that runs on a storage folder of this machine.
@@ -49,7 +53,8 @@ pub(crate) fn local(storage_dir: &Path) -> anyhow::Result<Server> {
     };
     let token = fs::read_to_string(storage_dir.join(TOKEN_FILE)).ok();
     let token = token.and_then(|text| readers::token(text.as_ref())).flatten();
-    Ok(Server { url: running.url, source: Source::LocalServer(running.file), token })
+    let person = Some(Person::of_folder(storage_dir));
+    Ok(Server { url: running.url, source: Source::LocalServer(running.file), token, person })
 }
 
 /// The address that a running server of this machine has written down.
@@ -65,17 +70,20 @@ pub(super) fn written_down(settings: &Settings) -> Sourced<Option<String>> {
 /// The token of this machine's own server. It is of no use to a server elsewhere, which would only
 /// learn it.
 pub(super) fn local_token(settings: &Settings) -> Sourced<Option<Secret>> {
-    let local = settings.get(&CLIENT_URL).is_ok_and(|url| match (url.value, url.source) {
-        (_, Source::LocalServer(_)) => true,
-        (Some(url), _) => is_loopback(&url),
-        (None, _) => false,
-    });
+    let local = settings
+        .get(&CLIENT_URL)
+        .is_ok_and(|Sourced { value, source }| value.is_some_and(|url| is_local(&url, &source)));
     let token = || {
         let file = storage::directory(settings).ok()?.join(TOKEN_FILE);
         let token = readers::token(fs::read_to_string(&file).ok()?.as_ref())?;
         Some(Sourced { value: token, source: Source::LocalServer(file) })
     };
     local.then(token).flatten().unwrap_or_else(|| Sourced::default(None))
+}
+
+/// Whether a server runs on this machine.
+fn is_local(url: &str, source: &Source) -> bool {
+    matches!(source, Source::LocalServer(_)) || is_loopback(url)
 }
 
 /// Whether an address leads to this machine.

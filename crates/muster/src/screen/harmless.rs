@@ -41,6 +41,35 @@ pub(crate) fn harmless_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// The text of an agent that a person decides about, on one line: every character that controls,
+/// reorders or is not seen is written out, such as `\\u{202e}`.
+pub(crate) fn spelled_out(text: &str) -> Cow<'_, str> {
+    if !text.contains(unseen) {
+        return Cow::Borrowed(text);
+    }
+    let spell = |letter: char| match unseen(letter) {
+        true => letter.escape_default().to_string(),
+        false => letter.to_string(),
+    };
+    Cow::Owned(text.chars().map(spell).collect())
+}
+
+/// Whether a character is of the Unicode categories Cc, Cf, Zl or Zp, or is a letter without a
+/// shape: what stands there may then differ from what is seen.
+fn unseen(letter: char) -> bool {
+    letter.is_control()
+        || matches!(
+            letter,
+            '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'
+                | '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
+                | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}'
+                | '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
+        )
+}
+
 /// Whether a terminal does something with the character instead of showing it.
 fn harms(letter: char) -> bool {
     let control = letter.is_control() && !matches!(letter, '\n' | '\t');
@@ -93,6 +122,15 @@ mod tests {
     fn colours_lines_and_letters_of_any_script_stay() {
         let text = format!("{}\tü 👩\u{200d}💻 नमस्\u{200d}ते\n", COLORED.paint(Tone::Good, "x"));
         assert_eq!(COLORED.harmless(&text), text);
+    }
+
+    #[test]
+    fn a_person_sees_every_character_that_is_decided_about() {
+        let hostile = "rm -rf \u{202e}txt\u{2066}.\u{200b}x\u{ad}\u{1b}[2K\n\u{e0041}\u{9b}";
+        let seen = r"rm -rf \u{202e}txt\u{2066}.\u{200b}x\u{ad}\u{1b}[2K\n\u{e0041}\u{9b}";
+        assert_eq!(spelled_out(hostile), seen);
+        let plain = "touch \u{fc}ber/\u{65e5}\u{672c} 'a b' \u{1f600}";
+        assert_eq!(spelled_out(plain), plain);
     }
 
     #[test]

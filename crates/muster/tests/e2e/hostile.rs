@@ -4,5 +4,7 @@ mod bodies;
 mod disk;
 mod files;
 mod floods;
+mod passphrase;
+mod person;
 mod places;
 mod scope;

@@ -1,7 +1,7 @@
 //! The page, signing in, and what is public about a server.
 
-use muster_testkit::server::{Reply, Request, ServerProcess};
-use serde_json::json;
+use muster_testkit::server::{Reply, Request, ServerProcess, Socket};
+use serde_json::{Value, json};
 
 use crate::program::{self, serve};
 
@@ -9,41 +9,49 @@ fn code(server: &ServerProcess) -> String {
     server.page_link().split_once("#code=").unwrap().1.to_owned()
 }
 
-fn sign_in(server: &ServerProcess, secret: &serde_json::Value) -> Reply {
+fn sign_in(server: &ServerProcess, secret: &Value) -> Reply {
     let origin = format!("http://{}", server.address());
     let request = Request::new("POST", "/api/session").header("Origin", &origin).json(secret);
     server.send(&request).unwrap()
 }
 
-/// The cookie of a browser that used the printed link.
-fn cookie(server: &ServerProcess) -> String {
+/// The answer to a browser that used the printed link.
+fn signed_in(server: &ServerProcess) -> Value {
     let reply = sign_in(server, &json!({"code": code(server)}));
-    assert_eq!(reply.status, 204, "{}", reply.text());
-    let set = reply.header("set-cookie").unwrap();
-    for attribute in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age="] {
-        assert!(set.contains(attribute), "{attribute} is missing");
-    }
-    set.split(';').next().unwrap().to_owned()
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    assert_eq!(reply.header("set-cookie"), None, "cookies go to every port of the host");
+    reply.json().unwrap()
+}
+
+/// A request with a page's secret.
+fn with(secret: &Value, method: &str, path: &str) -> Request {
+    let bearer = format!("Bearer {}", secret.as_str().unwrap());
+    Request::new(method, path).header("Authorization", &bearer)
 }
 
 #[test]
-fn the_printed_link_signs_one_browser_in() {
+fn the_printed_link_signs_one_browser_in_as_a_person() {
     let server = serve(&[]);
-    let cookie = cookie(&server);
-    assert!(!cookie.contains(server.token().unwrap()), "the cookie is not the token");
-    let about = Request::new("GET", "/api/about").header("Cookie", &cookie);
-    assert_eq!(server.send(&about).unwrap().status, 200);
+    let browser = signed_in(&server);
+    assert_eq!(browser["session"]["role"], "person");
+    let secret = &browser["secret"];
+    assert!(!secret.as_str().unwrap().contains(server.token().unwrap()));
+    assert_eq!(server.send(&with(secret, "GET", "/api/about")).unwrap().status, 200);
     let again = sign_in(&server, &json!({"code": code(&server)}));
     assert_eq!(again.status, 401, "a code works once");
     assert_eq!(again.json().unwrap()["error"]["code"], "UNAUTHORIZED");
-    assert_eq!(again.header("set-cookie"), None);
+    let told = server.send(&with(secret, "GET", "/api/session")).unwrap().json().unwrap();
+    assert_eq!((&told["role"], &told["passphrase"]), (&json!("person"), &json!(false)));
+    assert_eq!(told["session"], browser["session"]);
 }
 
 #[test]
-fn the_token_signs_in_too_and_guesses_do_not() {
+fn the_key_and_the_token_sign_in_too_and_guesses_do_not() {
     let server = serve(&[]);
-    let good = sign_in(&server, &json!({"token": server.token().unwrap()}));
-    assert_eq!(good.status, 204);
+    for (secret, role) in [(server.token(), "agent"), (server.person_key(), "person")] {
+        let good = sign_in(&server, &json!({"token": secret.unwrap()})).json().unwrap();
+        assert_eq!(good["session"]["role"], role);
+    }
     for wrong in [json!({"code": ""}), json!({"code": "0"}), json!({"token": "0"}), json!({})] {
         assert_eq!(sign_in(&server, &wrong).status, 401, "{wrong}");
     }
@@ -53,20 +61,22 @@ fn the_token_signs_in_too_and_guesses_do_not() {
 }
 
 #[test]
-fn a_signed_in_browser_changes_things_only_from_the_own_page() {
+fn the_secret_of_a_page_is_of_no_use_to_another_origin_or_server() {
     let server = serve(&[]);
-    let cookie = cookie(&server);
-    let origin = format!("http://{}", server.address());
+    let secret = signed_in(&server)["secret"].clone();
     let plan = json!({"workspace": "w", "kind": "plan", "title": "From the page"});
-    let request = Request::new("POST", "/api/ops/tasks_create").header("Cookie", &cookie);
-    let from = |origin: &str| request.clone().header("Origin", origin).json(&plan);
-    assert_eq!(server.send(&request.clone().json(&plan)).unwrap().status, 401);
-    assert_eq!(server.send(&from("http://127.0.0.1:1")).unwrap().status, 403);
-    assert_eq!(server.send(&from(&origin)).unwrap().status, 200);
-    // Another server on this machine gets the cookie as well: its port does not open this one.
+    let request = with(&secret, "POST", "/api/ops/tasks_create");
+    let from = |origin: String| request.clone().header("Origin", &origin).json(&plan);
+    let port = server.address().port();
+    assert_eq!(server.send(&from("http://127.0.0.1:1".to_owned())).unwrap().status, 403);
+    let other_name = from(format!("http://localhost:{port}"));
+    assert_eq!(server.send(&other_name).unwrap().status, 401, "the name is a part of the origin");
+    assert_eq!(server.send(&from(format!("http://127.0.0.1:{port}"))).unwrap().status, 200);
+    let cookie = format!("muster_{port}={}", secret.as_str().unwrap());
+    let as_cookie = Request::new("GET", "/api/ops").header("Cookie", &cookie);
+    assert_eq!(server.send(&as_cookie).unwrap().status, 401);
     let other = serve(&[]);
-    let stranger = Request::new("GET", "/api/ops").header("Cookie", &cookie);
-    assert_eq!(other.send(&stranger).unwrap().status, 401);
+    assert_eq!(other.send(&with(&secret, "GET", "/api/ops")).unwrap().status, 401);
 }
 
 #[test]
@@ -74,21 +84,53 @@ fn a_browser_stays_signed_in_when_the_server_starts_again() {
     let storage = tempfile::tempdir().unwrap();
     let start = || ServerProcess::start(program::path(), storage.path(), &[]).unwrap();
     let server = start();
-    let cookie = cookie(&server);
-    // Another port has a cookie of another name, and so would another server of this machine.
-    let value = cookie.split_once('=').unwrap().1.to_owned();
+    let secret = signed_in(&server)["secret"].clone();
     drop(server);
     let server = start();
-    let name = format!("muster_{}", server.address().port());
-    let with = |value: &str| {
-        let header = format!("{name}={value}");
-        server.send(&Request::new("GET", "/api/about").header("Cookie", &header)).unwrap().status
-    };
-    assert_eq!(with(&value), 200);
-    let mut forged = value;
+    let about = |secret: &Value| server.send(&with(secret, "GET", "/api/about")).unwrap().status;
+    assert_eq!(about(&secret), 200);
+    let mut forged = secret.as_str().unwrap().to_owned();
     let last = forged.pop().unwrap();
     forged.push(if last == '0' { '1' } else { '0' });
-    assert_eq!(with(&forged), 401);
+    assert_eq!(about(&json!(forged)), 401);
+}
+
+#[test]
+fn browsers_sign_out_and_are_listed_and_revoked() {
+    let server = serve(&[]);
+    let first = signed_in(&server);
+    let key = json!({"token": server.person_key().unwrap()});
+    let second = sign_in(&server, &key).json().unwrap();
+    let list = |secret: &Value| {
+        let reply = server.send(&with(secret, "GET", "/api/page-sessions")).unwrap();
+        (reply.status, reply.json().unwrap()["sessions"].clone())
+    };
+    let (_, listed) = list(&first["secret"]);
+    assert_eq!(listed.as_array().unwrap().len(), 2, "{listed}");
+    assert!(!listed.to_string().contains("muster-page."), "no secret is listed");
+    let path = format!("/api/page-sessions/{}", second["session"]["id"].as_str().unwrap());
+    let revoked = server.send(&with(&first["secret"], "DELETE", &path)).unwrap();
+    assert_eq!(revoked.status, 204, "{}", revoked.text());
+    assert_eq!(list(&second["secret"]).0, 401);
+    let out = server.send(&with(&first["secret"], "DELETE", "/api/session")).unwrap();
+    assert_eq!(out.status, 204);
+    assert_eq!(list(&first["secret"]).0, 401);
+    assert_eq!(list(&json!(server.person_key())), (200, json!([])));
+}
+
+#[test]
+fn a_ticket_opens_one_socket() {
+    let server = serve(&[]);
+    let secret = signed_in(&server)["secret"].clone();
+    let asked = with(&secret, "POST", "/api/session/ticket").json(&json!({}));
+    let ticket = server.send(&asked).unwrap().json().unwrap()["ticket"].clone();
+    let target = format!("/ws?ticket={}", ticket.as_str().unwrap());
+    let origin = format!("http://{}", server.address());
+    let open = || Socket::open(server.address(), &target, &[("Origin", &origin)]).unwrap();
+    assert!(open().is_ok());
+    assert_eq!(open().err().unwrap().status, 401, "it was used");
+    let spoiled = format!("/ws?ticket={}", secret.as_str().unwrap());
+    assert_eq!(Socket::open(server.address(), &spoiled, &[]).unwrap().err().unwrap().status, 401);
 }
 
 #[test]

@@ -32,7 +32,7 @@ use serde_json::{Value, json};
 
 use crate::program::{Server, serve_with_file};
 
-/// A client of the runs.
+/// A client of the runs that acts for a person.
 pub(crate) trait Client {
     /// Sends a request; answers status and JSON.
     fn ask(&self, method: &str, path: &str, body: Value) -> (u16, Value);
@@ -80,7 +80,7 @@ pub(crate) trait Client {
 
 impl Client for ServerProcess {
     fn ask(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
-        let request = self.request(method, path);
+        let request = self.person_request(method, path);
         let request = if body.is_null() { request } else { request.json(&body) };
         let reply = self.send(&request).unwrap();
         let kind = reply.header("content-type");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use muster_core::text;
 use serde_json::Value;
 
-use crate::screen::{Screen, Tone, cut};
+use crate::screen::{Screen, Tone, cut, spelled_out};
 
 /// Columns of a node's name.
 const NAME_COLUMNS: usize = 12;
@@ -165,7 +165,9 @@ fn whole_call(tool: &Value) -> String {
 /// What is to be approved, with the command that does it.
 pub(super) fn approval(approval: &Value) -> String {
     let id = approval["approvalId"].as_str().unwrap_or_default();
-    format!("{}\nmuster run approve {id}", whole_call(&approval["tool"]))
+    // On one line: nothing of the call can look like a line of ours.
+    let call = whole_call(&approval["tool"]);
+    format!("{}\nmuster run approve {}", spelled_out(&call), spelled_out(id))
 }
 
 #[cfg(test)]

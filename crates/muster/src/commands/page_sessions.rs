@@ -1,0 +1,125 @@
+//! `muster page-sessions`: the browsers that are signed in to the page.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::{Args, Subcommand};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    client::Client,
+    config::Settings,
+    output,
+    people::{Look, read},
+    screen::{Screen, Tone, cut, fill},
+};
+
+/// Columns of an id and of a role.
+const ID_COLUMNS: usize = 16;
+const ROLE_COLUMNS: usize = 6;
+
+/// List the browsers that are signed in to the page, and sign them out
+///
+/// A browser stays signed in for 30 days at most. One that was signed in with the agents' token
+/// cannot do what only a person may do.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster page-sessions
+  muster page-sessions link                 a link that signs one browser in, once
+  muster page-sessions revoke ID
+  muster page-sessions revoke --all")]
+pub(crate) struct PageSessions {
+    #[command(subcommand)]
+    action: Option<Action>,
+
+    #[command(flatten)]
+    look: Look,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Print a link that signs one browser in, once
+    Link,
+    /// Sign a browser out
+    Revoke(Revoke),
+}
+
+#[derive(Args)]
+struct Revoke {
+    /// The session, or the beginning of its id
+    #[arg(required_unless_present = "all", value_name = "ID")]
+    id: Option<String>,
+
+    /// Sign every browser out
+    #[arg(long, conflicts_with = "id")]
+    all: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    id: String,
+    role: String,
+    origin: Option<String>,
+    browser: Option<String>,
+    created_at: String,
+}
+
+/// Does what is asked.
+pub(crate) fn run(settings: &Settings, asked: &PageSessions) -> anyhow::Result<ExitCode> {
+    let client = Client::of(settings)?;
+    match &asked.action {
+        None => list(&client, &asked.look)?,
+        Some(Action::Link) => {
+            let made = client.ask("POST", "/api/page-links", Some(&serde_json::json!({})))?;
+            output::print(&format!("{}\n", made["link"].as_str().unwrap_or_default()))?;
+        }
+        Some(Action::Revoke(revoke)) => end(&client, revoke)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn sessions(client: &Client) -> anyhow::Result<Value> {
+    let answer = client.ask("GET", "/api/page-sessions", None)?;
+    Ok(answer.get("sessions").cloned().unwrap_or(Value::Null))
+}
+
+fn list(client: &Client, look: &Look) -> anyhow::Result<()> {
+    let answer = sessions(client)?;
+    look.print(&answer, |screen| {
+        let rows: Vec<Row> = read(&answer)?;
+        if rows.is_empty() {
+            let hint = "No browser is signed in: `muster page-sessions link` prints a link.\n";
+            return Ok(hint.to_owned());
+        }
+        Ok(rows.iter().map(|row| line(screen, row)).collect())
+    })
+}
+
+fn line(screen: Screen, row: &Row) -> String {
+    let id = screen.paint(Tone::Strong, &fill(&row.id, ID_COLUMNS));
+    let role = fill(&row.role, ROLE_COLUMNS);
+    let origin = row.origin.as_deref().unwrap_or_default();
+    let browser = cut(row.browser.as_deref().unwrap_or_default(), 60);
+    let told = screen.paint(Tone::Faint, &format!("{}  {origin}  {browser}", row.created_at));
+    format!("{id}  {role}  {told}\n")
+}
+
+fn end(client: &Client, revoke: &Revoke) -> anyhow::Result<()> {
+    let rows: Vec<Row> = read(&sessions(client)?)?;
+    let meant: Vec<&Row> = match &revoke.id {
+        None => rows.iter().collect(),
+        Some(id) => rows.iter().filter(|row| row.id.starts_with(id.as_str())).collect(),
+    };
+    match (&revoke.id, meant.len()) {
+        (Some(id), 0) => bail!("no signed-in browser matches {id:?}"),
+        (Some(id), 2..) => bail!("several signed-in browsers match {id:?}"),
+        (_, _) => {}
+    }
+    for row in &meant {
+        client.ask("DELETE", &format!("/api/page-sessions/{}", row.id), None)?;
+    }
+    Ok(output::print(&format!("{} signed out\n", meant.len()))?)
+}

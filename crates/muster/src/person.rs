@@ -1,0 +1,95 @@
+//! The person's key for commands of a person, and the passphrase that may protect it.
+//!
+//! A passphrase comes from the file that `MUSTER_PASSPHRASE_FILE` names, or from the terminal. It is
+//! asked for when it is needed, once per command, and nothing of it is kept.
+
+use std::{
+    fs,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+use muster_http::{PersonKey, PersonKeyError};
+
+use crate::{
+    config::{PASSPHRASE_FILE, Settings},
+    storage,
+};
+
+mod prompt;
+
+/// Bytes of a passphrase at most.
+const PASSPHRASE_BYTES_MAX: u64 = 4096;
+/// Name of standard input where a file is expected.
+const STDIN: &str = "-";
+
+/// The person at this machine, as far as commands can tell.
+#[derive(Debug)]
+pub(crate) struct Person {
+    key: PersonKey,
+    passphrase_file: Option<PathBuf>,
+}
+
+impl Person {
+    /// The person whose storage folder the settings lead to.
+    pub(crate) fn of(settings: &Settings) -> anyhow::Result<Self> {
+        let key = PersonKey::of(&storage::directory(settings)?);
+        Ok(Self { key, passphrase_file: settings.get(&PASSPHRASE_FILE)?.value })
+    }
+
+    /// The person of a storage folder that no passphrase protects.
+    pub(crate) fn of_folder(storage_dir: &Path) -> Self {
+        Self { key: PersonKey::of(storage_dir), passphrase_file: None }
+    }
+
+    /// Where the key is kept.
+    pub(crate) fn key(&self) -> &PersonKey {
+        &self.key
+    }
+
+    /// The key, after its passphrase was asked for if it has one.
+    pub(crate) fn open(&self) -> anyhow::Result<String> {
+        match self.key.open(None) {
+            Err(PersonKeyError::PassphraseNeeded) => {
+                let passphrase = self.passphrase("Passphrase: ")?;
+                Ok(self.key.open(Some(&passphrase))?)
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// The present passphrase, from the file or the terminal.
+    pub(crate) fn passphrase(&self, question: &str) -> anyhow::Result<String> {
+        match &self.passphrase_file {
+            Some(file) => from_file(file),
+            None => ask(question),
+        }
+    }
+}
+
+/// Asks at the terminal.
+pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
+    prompt::hidden(question).with_context(|| {
+        format!(
+            "the passphrase cannot be asked for here; name a file that holds it with {}",
+            PASSPHRASE_FILE.row.variables[0]
+        )
+    })
+}
+
+/// The first line of a file, or of standard input.
+pub(crate) fn from_file(file: &Path) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let read = if file.as_os_str() == STDIN {
+        io::stdin().lock().take(PASSPHRASE_BYTES_MAX).read_to_string(&mut text)
+    } else {
+        fs::File::open(file)
+            .and_then(|open| open.take(PASSPHRASE_BYTES_MAX).read_to_string(&mut text))
+    };
+    read.with_context(|| format!("cannot read a passphrase from {}", file.display()))?;
+    match text.lines().next() {
+        Some(line) if !line.is_empty() => Ok(line.to_owned()),
+        Some(_) | None => bail!("{} does not begin with a passphrase", file.display()),
+    }
+}
