@@ -1,5 +1,6 @@
 // A scripted agent for the tests of the page. What it does is in the message that it gets:
-//   say WORDS · stream N (a number each 40 ms) · ask · repeat · write FILE LINES · hostile · declare (the run done) · die · count (up, each time)
+//   say WORDS · stream N (a number each 40 ms) · ask · disguise (ask with unseen characters) · repeat · write FILE LINES
+//   · hostile · declare (the run done) · die · count (up, each time)
 import { appendFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
@@ -14,7 +15,7 @@ function finish(content, status) {
 }
 
 function perform(text) {
-  const [word, ...rest] = (/(stream|ask|repeat|write|hostile|declare|die|count|say)\b.*/s.exec(text)?.[0] ?? "say done").split(/\s+/);
+  const [word, ...rest] = (/(stream|disguise|ask|repeat|write|hostile|declare|die|count|say)\b.*/s.exec(text)?.[0] ?? "say done").split(/\s+/);
   switch (word) {
     case "stream": {
       let at = 0;
@@ -26,6 +27,9 @@ function perform(text) {
       }, 40);
       return;
     }
+    case "disguise":
+      send({ type: "approval.requested", turnId: turn, approvalId: "q2", canModify: true, tool: { id: "q2", name: "command", args: { cmd: "echo \u202ecod.nuf\u200b" } } });
+      return;
     case "ask":
       send({ type: "approval.requested", turnId: turn, approvalId: "q1", canModify: true, context: "wants to push", tool: { id: "q1", name: "push", args: { to: "main" } } });
       return;

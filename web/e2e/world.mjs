@@ -142,10 +142,10 @@ export class Stage {
     return { program, link, base, port: Number(base.split(":").pop()), call: (...args) => this.call(base, ...args) };
   }
 
-  /** A request with the token. */
+  /** A request of the person. */
   async call(base, method, path, body, storage = this.storage) {
-    const token = readFileSync(join(storage, "token"), "utf8").trim();
-    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const key = readFileSync(join(storage, "person", "key"), "utf8").trim();
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     const init = { method, headers };
     if (body !== undefined) init.body = JSON.stringify(body);
     const response = await fetch(base + path, init);

@@ -63,17 +63,17 @@ test("the time of a hostile text grows with its length, not with its square", ()
     " \t",
   ];
   const time = (text: string): number => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     blocks(text);
     blocks(`# ${text}`);
     blocks(`x | y\n|${text}`);
-    return performance.now() - started;
+    return process.cpuUsage(started).user / 1000;
   };
   for (const piece of hostile) {
     const text = piece.repeat(Math.ceil(65_536 / piece.length));
-    expect(time(text), JSON.stringify(piece)).toBeLessThan(1_000);
+    expect(time(text), JSON.stringify(piece)).toBeLessThan(2_000);
   }
-});
+}, 60_000);
 
 test("a text reads the same as ever", () => {
   const shown = (text: string): unknown => inlines(text);

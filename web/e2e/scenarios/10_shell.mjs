@@ -20,15 +20,15 @@ export const scenarios = {
     await page.getByText("claude mcp add muster").first().waitFor();
   },
 
-  async "a new token signs everybody out"(stage) {
+  async "a new key signs everybody out"(stage) {
     const server = await stage.serve();
     const page = await stage.enter(server);
     await page.getByText("Live", { exact: true }).waitFor();
     await server.program.end();
-    rmSync(`${stage.storage}/token`);
+    rmSync(`${stage.storage}/person/key`);
     const again = await stage.serve(server.port);
     await page.getByRole("heading", { name: "Sign in to Muster" }).waitFor();
-    await page.getByLabel("Token").fill(readFileSync(`${stage.storage}/token`, "utf8"));
+    await page.getByLabel("Key or token").fill(readFileSync(`${stage.storage}/person/key`, "utf8"));
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("Live", { exact: true }).waitFor();
     assert.equal(again.port, server.port);

@@ -1,5 +1,6 @@
 // Says whenever something happened in a workspace, as long as it is listened to.
 import { Retry } from "./retry";
+import { EventReader } from "./sse";
 
 export interface ChangeEars {
   /** Something may have happened; also said when the connection is there again. */
@@ -8,7 +9,7 @@ export interface ChangeEars {
 }
 
 export class ChangeStream {
-  #source: EventSource | undefined;
+  #source: EventReader | undefined;
   readonly #retry = new Retry(() => this.#open());
 
   constructor(
@@ -25,19 +26,20 @@ export class ChangeStream {
   }
 
   #open(): void {
-    const source = new EventSource(`/api/work/changes?workspace=${encodeURIComponent(this.workspace)}`);
+    const address = `/api/work/changes?workspace=${encodeURIComponent(this.workspace)}`;
+    const source: EventReader = new EventReader(address, {
+      message: () => {
+        if (source !== this.#source) return;
+        this.#retry.worked();
+        this.ears.changed();
+      },
+      ended: () => {
+        if (source !== this.#source) return;
+        this.#source = undefined;
+        this.ears.lost();
+        this.#retry.lost();
+      },
+    });
     this.#source = source;
-    source.onmessage = () => {
-      if (source !== this.#source) return;
-      this.#retry.worked();
-      this.ears.changed();
-    };
-    source.onerror = () => {
-      source.close();
-      if (source !== this.#source) return;
-      this.#source = undefined;
-      this.ears.lost();
-      this.#retry.lost();
-    };
   }
 }

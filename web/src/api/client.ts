@@ -1,5 +1,6 @@
 // The only place that fetches. Paths, parameters, bodies and answers are those of the OpenAPI file.
-import type { paths } from "./schema";
+import type { components, paths } from "./schema";
+import { authorization, forget, keep } from "./secret";
 
 type Method = "get" | "post" | "patch" | "put" | "delete";
 type PathOf<M extends Method> = {
@@ -78,25 +79,49 @@ function refusal(status: number, body: unknown): Refused {
 }
 
 async function send(method: Method, url: string, body: unknown, signal?: AbortSignal): Promise<unknown> {
-  const init: RequestInit = { method: method.toUpperCase(), credentials: "same-origin" };
+  const init: RequestInit = { method: method.toUpperCase() };
   if (signal) init.signal = signal;
   if (body !== undefined) {
     init.body = JSON.stringify(body);
     init.headers = { "content-type": "application/json" };
   }
+  const response = await reach(url, init);
+  const text = await response.text();
+  const answer: unknown = text ? JSON.parse(text) : undefined;
+  if (!response.ok) throw refusal(response.status, answer);
+  return answer;
+}
+
+/** Sends a request in the name of this browser. */
+async function reach(url: string, init: RequestInit): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(url, init);
+    const headers = { ...authorization(), ...(init.headers as Record<string, string> | undefined) };
+    response = await fetch(url, { ...init, headers, credentials: "omit" });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     tell("lost");
     throw new Refused(0, "OFFLINE", "the server cannot be reached", "it is tried again by itself");
   }
   tell(response.status === 401 ? "unauthorized" : "reached");
-  const text = await response.text();
-  const answer: unknown = text ? JSON.parse(text) : undefined;
-  if (!response.ok) throw refusal(response.status, answer);
-  return answer;
+  return response;
+}
+
+/** An answer that is read as it comes. */
+export async function open(url: string, signal: AbortSignal): Promise<Response> {
+  const response = await reach(url, { signal });
+  if (!response.ok) throw refusal(response.status, JSON.parse((await response.text()) || "null"));
+  return response;
+}
+
+/** Lets the browser save what is at an address of this server. */
+export async function download(url: string, name: string): Promise<void> {
+  const response = await open(url, new AbortController().signal);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
 }
 
 function caller<M extends Method>(method: M) {
@@ -129,9 +154,33 @@ export async function operation<N extends OperationName>(
   return answer.result;
 }
 
-/** Signs this browser in with the code of a printed link, or with the token. */
-export async function signIn(secret: { code: string } | { token: string }): Promise<void> {
-  await send("post", "/api/session", secret);
+/** What this browser may do: all that a person may, or only what agents may. */
+export type Role = components["schemas"]["Role"];
+export type PageSession = components["schemas"]["PageSession"];
+
+export interface Presented {
+  code?: string;
+  token?: string;
+  passphrase?: string;
+}
+
+/** Signs this browser in with the code of a printed link, the person's key or the agents' token. */
+export async function signIn(presented: Presented): Promise<Role> {
+  const { secret, session } = await post("/api/session", { body: presented });
+  keep(secret);
+  return session.role;
+}
+
+/** Signs this browser out. */
+export async function signOut(): Promise<void> {
+  await remove("/api/session");
+  forget();
+  tell("unauthorized");
+}
+
+/** Something that opens one WebSocket, which cannot send a header. */
+export async function ticket(): Promise<string> {
+  return (await post("/api/session/ticket")).ticket;
 }
 
 /** Where an artifact can be downloaded. */

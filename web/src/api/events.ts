@@ -5,6 +5,7 @@
 import { get, Refused } from "./client";
 import { parseExact } from "./exact";
 import { Retry, type StreamState } from "./retry";
+import { EventReader } from "./sse";
 import type { SessionEvent } from "./wire";
 
 export interface SessionEars {
@@ -16,7 +17,7 @@ export interface SessionEars {
 }
 
 export class SessionStream {
-  #source: EventSource | undefined;
+  #source: EventReader | undefined;
   #since: number | undefined;
   /** Newest event when the connection was made. */
   #newest = 0;
@@ -51,11 +52,11 @@ export class SessionStream {
 
   #open(): void {
     this.ears.state({ kind: "connecting" });
-    const source = new EventSource(this.#address());
+    const source: EventReader = new EventReader(this.#address(), {
+      message: (data) => source === this.#source && this.#take(data),
+      ended: () => source === this.#source && this.#lost(),
+    });
     this.#source = source;
-    source.onmessage = (message) => source === this.#source && this.#take(String(message.data));
-    // The browser would come back by itself with the old address and forget what it had.
-    source.onerror = () => source === this.#source && this.#lost();
   }
 
   #take(text: string): void {

@@ -2,6 +2,7 @@
 //
 //   open(since) ── hello ── stored events ── live ── new events
 //     ╰─ lost: waits, asks again behind the last number it has seen, so nothing is missed or doubled
+import { ticket } from "./client";
 import { Retry, type StreamState } from "./retry";
 import type { RunEvent, StreamFrame } from "./wire";
 
@@ -52,8 +53,8 @@ export class Stream {
     if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
   }
 
-  #address(): string {
-    const query = new URLSearchParams();
+  #address(ticket: string): string {
+    const query = new URLSearchParams({ ticket });
     if (this.wishes.runId) query.set("runId", this.wishes.runId);
     if (this.wishes.runId && this.#since !== undefined) query.set("since", String(this.#since));
     if (this.wishes.types) query.set("types", this.wishes.types);
@@ -64,7 +65,14 @@ export class Stream {
 
   #open(): void {
     this.ears.state({ kind: "connecting" });
-    const socket = new WebSocket(this.#address());
+    void ticket().then(
+      (given) => this.#closed || this.#connect(given),
+      () => this.#closed || this.ears.state(this.#retry.lost()),
+    );
+  }
+
+  #connect(ticket: string): void {
+    const socket = new WebSocket(this.#address(ticket));
     this.#socket = socket;
     this.#heard = Date.now();
     socket.onmessage = (message) => this.#take(socket, String(message.data));

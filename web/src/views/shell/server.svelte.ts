@@ -1,5 +1,5 @@
 // Whether the server can be reached and whether this browser is signed in, for every view.
-import { onReach, get, signIn } from "../../api/client";
+import { get, onReach, Refused, signIn, type Presented, type Role } from "../../api/client";
 
 export type Reach = "unknown" | "reached" | "lost";
 const LOOK_MS = 3_000;
@@ -7,7 +7,11 @@ const LOOK_MS = 3_000;
 class Server {
   reach = $state<Reach>("unknown");
   signedIn = $state<boolean | undefined>();
+  /** What this browser may do. */
+  role = $state<Role>("agent");
   refusal = $state("");
+  /** What is known already of somebody who has to send a passphrase as well. */
+  waiting = $state.raw<Presented | undefined>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
@@ -25,25 +29,28 @@ class Server {
       // The code must not stay in the history, used or not.
       history.replaceState(null, "", location.pathname);
       await this.enter({ code });
-      if (this.signedIn) return;
+      if (this.signedIn || this.waiting) return;
     }
     await this.#ask();
   }
 
-  async enter(secret: { code: string } | { token: string }): Promise<void> {
+  async enter(presented: Presented): Promise<void> {
     try {
-      await signIn(secret);
+      this.role = await signIn(presented);
       this.signedIn = true;
       this.refusal = "";
+      this.waiting = undefined;
     } catch (error) {
       this.signedIn = false;
-      this.refusal = error instanceof Error ? error.message : String(error);
+      const needed = error instanceof Refused && error.code === "PASSPHRASE_REQUIRED";
+      if (needed) this.waiting = presented;
+      this.refusal = needed ? "" : error instanceof Error ? error.message : String(error);
     }
   }
 
   async #ask(): Promise<void> {
     try {
-      await get("/api/about");
+      this.role = (await get("/api/session")).role;
       this.signedIn = true;
     } catch {
       if (this.reach === "lost") this.#look();
