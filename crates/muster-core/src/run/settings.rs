@@ -253,10 +253,15 @@ impl Budget {
         self.spent(usage).into_iter().find(Spent::is_exceeded)
     }
 
-    /// Whether every limit is a positive number.
-    pub fn is_positive(&self) -> bool {
-        let whole = [self.max_turns, self.max_active_seconds, self.max_tokens];
-        whole.into_iter().flatten().all(|limit| limit > 0)
-            && self.max_cost_usd.is_none_or(|limit| limit > 0.0 && limit.is_finite())
+    /// Name of the first limit that is not a positive number.
+    pub fn unfit(&self) -> Option<&'static str> {
+        let whole = |limit: Option<u64>| limit.is_none_or(|limit| limit > 0);
+        let limits = [
+            ("maxTurns", whole(self.max_turns)),
+            ("maxActiveSeconds", whole(self.max_active_seconds)),
+            ("maxTokens", whole(self.max_tokens)),
+            ("maxCostUsd", self.max_cost_usd.is_none_or(|limit| limit > 0.0 && limit.is_finite())),
+        ];
+        limits.into_iter().find(|(_, fits)| !fits).map(|(name, _)| name)
     }
 }

@@ -170,7 +170,8 @@ impl Story {
         if before.config() == config {
             return Ok(());
         }
-        self.patch_run(RunChange { node_configs: [(id, config)].into(), ..RunChange::default() })
+        let node_configs = Some([(id, config)].into());
+        self.patch_run(RunChange { node_configs, ..RunChange::default() })
     }
 
     /// Tells a patch of a node. Patches stand outside of turns.

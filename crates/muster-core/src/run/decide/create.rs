@@ -9,7 +9,7 @@ use crate::run::{
     id::CheckId,
     limits,
     lookup::{self, Found},
-    record::{CONTRACT_VERSION, GlobalMode, Mode, Phase, PhaseReason, Run, RunPatch, RunStatus},
+    record::{CONTRACT_VERSION, GlobalMode, Mode, Phase, PhaseReason, Run, RunStatus},
     settings::{Budget, Check, RunSettings, Usage},
     story::Story,
 };
@@ -25,8 +25,7 @@ pub(super) fn run(story: &mut Story, create: &CreateRun) -> Found<()> {
     }
     let mut run = blank(create, story);
     apply(story, &mut run, &create.fields)?;
-    let whole = RunChange { run: RunPatch::whole(&run), ..RunChange::default() };
-    story.patch_run(whole)?;
+    story.patch_run(RunChange::whole(&run))?;
     let (phase, reason) = (Phase::Boot, PhaseReason::Created);
     story.tell(Fact::PhaseChanged(PhaseChanged { phase, previous_phase: None, reason }))?;
     create.nodes.iter().try_for_each(|input| node::create(story, input).map(|_| ()))
@@ -38,7 +37,7 @@ fn blank(create: &CreateRun, story: &Story) -> Run {
     Run {
         id: create.id,
         contract_version: CONTRACT_VERSION.to_owned(),
-        name: format!("Run {}", &create.id.to_string()[..8]),
+        name: format!("Run {}", crate::text::short_id(&create.id.to_string())),
         goal: None,
         definition_of_done: Vec::new(),
         status: RunStatus::Queued,
@@ -147,7 +146,10 @@ fn set(settings: &mut RunSettings, patch: &SettingsPatch) -> Found<()> {
 
 /// Refuses limits that nothing could stay under.
 pub(super) fn limit(budget: &Budget) -> Found<()> {
-    if budget.is_positive() { Ok(()) } else { bad("budget", "positive numbers or null") }
+    match budget.unfit() {
+        Some(field) => bad(format!("budget.{field}"), "a positive number or null"),
+        None => Ok(()),
+    }
 }
 
 fn check(story: &mut Story, input: &CheckInput) -> Found<Check> {

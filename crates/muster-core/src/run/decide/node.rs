@@ -40,8 +40,9 @@ pub(super) fn create_from(story: &mut Story, input: &NodeInput, origin: Origin) 
     let root = root(story)?;
     let root_node_id = (story.run()?.root_node_id != root).then_some(root);
     let run = RunPatch { root_node_id, ..RunPatch::default() };
-    let node_configs = [(id, node.config())].into();
-    story.patch_run(RunChange { run, nodes: [(id, node)].into(), node_configs })?;
+    let node_configs = Some([(id, node.config())].into());
+    let nodes = Some([(id, NodePatch::whole(&node))].into());
+    story.patch_run(RunChange { run, nodes, node_configs, beginning: None })?;
     phase::deliver_goal(story)?;
     Ok(id)
 }

@@ -211,6 +211,6 @@ pub(super) fn completed(
     if !open.started && result.ok {
         begin(story, turn, open.tool.clone())?;
     }
-    let (tool_id, result, error) = (open.tool.id, result.clone(), error.cloned());
-    story.tell_of(turn.node_id, Fact::ToolCompleted(ToolCompleted { tool_id, result, error }))
+    let completed = ToolCompleted::new(open.tool.id, result.clone(), error.cloned());
+    story.tell_of(turn.node_id, Fact::ToolCompleted(completed))
 }

@@ -6,17 +6,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::run::{
-    approval::ApprovalKind,
-    artifact::Artifact,
-    edge::Edge,
-    id::{ApprovalId, ItemId, NodeId, ToolId},
-    inbox::{Envelope, ItemKind, Message},
-    node::{Node, NodeConfig, NodePatch, NodeStatus, Provider},
-    record::{BudgetLevel, Evidence, GlobalMode, Mode, Phase, PhaseReason, RunPatch},
-    settings::{Metric, Usage},
-    shape::words,
-    turn::Tool,
+use crate::{
+    run::{
+        approval::{Approval, ApprovalKind},
+        artifact::Artifact,
+        edge::Edge,
+        id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId, ToolId},
+        inbox::{Envelope, ItemKind, Message},
+        limits,
+        node::{Node, NodeConfig, NodePatch, NodeStatus, Provider},
+        record::{BudgetLevel, Evidence, GlobalMode, Mode, Phase, PhaseReason, Run, RunPatch},
+        settings::{Metric, Usage},
+        shape::words,
+        turn::Tool,
+    },
+    text,
 };
 
 /// Fields of a run that changed.
@@ -33,12 +37,46 @@ pub struct RunChange {
     /// Own fields.
     #[serde(flatten)]
     pub run: RunPatch,
-    /// Nodes that came to be; told a second time, for consumers of run patches (RUNS-ORD-1).
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub nodes: BTreeMap<NodeId, Node>,
+    /// Nodes that were created; sent a second time, for consumers of run patches (RUNS-ORD-1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<NodeId, Node>>")]
+    pub nodes: Option<BTreeMap<NodeId, NodePatch>>,
     /// Settings of nodes that changed.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub node_configs: BTreeMap<NodeId, NodeConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_configs: Option<BTreeMap<NodeId, NodeConfig>>,
+    /// What a run has none of when it is created; later changes are events of their own.
+    #[serde(flatten)]
+    pub beginning: Option<Beginning>,
+}
+
+/// The part of a new run that later events add to (RUNS-EV-4).
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Beginning {
+    /// Edges, by id.
+    pub edges: BTreeMap<EdgeId, Edge>,
+    /// Artifacts, by id.
+    pub artifacts: BTreeMap<ArtifactId, Artifact>,
+    /// Pending approvals, by id.
+    pub approvals: BTreeMap<ApprovalId, Approval>,
+    /// Turns in flight.
+    pub active_turns: u32,
+    /// Artifacts that there are.
+    pub artifact_count: u64,
+    /// Whether `artifacts` holds only the newest.
+    pub artifacts_truncated: bool,
+}
+
+impl RunChange {
+    /// The whole of a run that has just been created.
+    pub fn whole(run: &Run) -> Self {
+        Self {
+            run: RunPatch::whole(run),
+            nodes: Some(BTreeMap::new()),
+            node_configs: Some(BTreeMap::new()),
+            beginning: Some(Beginning::default()),
+        }
+    }
 }
 
 /// A phase and the one before.
@@ -266,7 +304,7 @@ pub struct ToolCompleted {
     pub tool_id: ToolId,
     /// The outcome.
     pub result: ToolResult,
-    /// What went wrong.
+    /// What went wrong; there whenever the result is not ok.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ToolError>,
 }
@@ -292,6 +330,28 @@ pub struct ToolResult {
     /// Whether something was left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
+}
+
+impl ToolCompleted {
+    /// An outcome. A failure that its tool has no words for gets some.
+    pub fn new(tool_id: ToolId, result: ToolResult, error: Option<ToolError>) -> Self {
+        let error = error.or_else(|| (!result.ok).then(|| result.failure()));
+        Self { tool_id, result, error }
+    }
+}
+
+impl ToolResult {
+    /// What went wrong, as far as the result says.
+    fn failure(&self) -> ToolError {
+        let said = self.output.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        let what = match self.exit_code {
+            Some(code) => format!("exited with code {code}"),
+            None => "the tool failed".to_owned(),
+        };
+        let message = last.map_or_else(|| what.clone(), |line| format!("{what}: {line}"));
+        ToolError { message: text::cut(&message, limits::DETAIL_CHARS_MAX), code: None }
+    }
 }
 
 /// What went wrong.

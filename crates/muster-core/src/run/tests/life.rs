@@ -7,7 +7,9 @@ use crate::run::{
     limits,
     provider::ProviderEvent,
     record::{GlobalMode, Mode, PhaseReason, StatusCode},
+    settings::Budget,
 };
+use serde_json::json;
 
 fn reasons(events: &[Event]) -> Vec<PhaseReason> {
     let mut reasons = Vec::new();
@@ -58,10 +60,16 @@ fn runs_ev_4_the_first_event_is_the_whole_run() {
     let first = serde_json::to_value(&room.log[0].event).unwrap();
     assert_eq!(first["type"], "run.patch");
     let patch = first["patch"].as_object().unwrap();
-    let run = serde_json::to_value(room.run()).unwrap();
-    assert_eq!(patch, run.as_object().unwrap());
+    for (name, value) in serde_json::to_value(room.run()).unwrap().as_object().unwrap() {
+        assert_eq!(&patch[name], value, "{name}");
+    }
+    for map in ["nodes", "edges", "artifacts", "nodeConfigs", "approvals"] {
+        assert_eq!(patch[map], json!({}), "{map}");
+    }
+    assert_eq!((&patch["activeTurns"], &patch["artifactCount"]), (&json!(0), &json!(0)));
+    room.check_consumer();
     assert_eq!(patch["contractVersion"], "1");
-    assert_eq!(patch["name"], "Run 0197a3f0");
+    assert_eq!(patch["name"], "Run 6c0d4e5f");
     assert_eq!(patch["createdAt"], "2026-01-01T00:00:00.000Z");
     assert_eq!((&patch["status"], &patch["phase"]), (&"queued".into(), &"BOOT".into()));
     assert_eq!((&patch["mode"], &patch["globalMode"]), (&"AUTO".into(), &"IMPLEMENTATION".into()));
@@ -295,6 +303,11 @@ fn values_out_of_range_are_refused_by_name() {
     assert_eq!(rejection, Rejection::TooLong { field: "name".to_owned(), max: 120 });
     let fields = RunFields { docs_paths: Some(vec!["../x".to_owned()]), ..RunFields::default() };
     assert!(matches!(room.refuse(Ask::EditRun(Box::new(fields))), Rejection::BadValue { .. }));
+    let budget = Budget { max_turns: Some(0), ..Budget::default() };
+    let fields = RunFields { budget: Some(budget), ..RunFields::default() };
+    let rejection = room.refuse(Ask::EditRun(Box::new(fields)));
+    let expected = "a positive number or null".to_owned();
+    assert_eq!(rejection, Rejection::BadValue { field: "budget.maxTurns".to_owned(), expected });
 }
 
 #[test]

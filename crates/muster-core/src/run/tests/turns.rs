@@ -471,6 +471,57 @@ fn runs_prov_1_and_ord_2_tools_are_told_once_each_and_in_order() {
 }
 
 #[test]
+fn a_failed_tool_always_says_what_went_wrong() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    room.say(node, "one");
+    let turn = room.prompt(node);
+    let failures = [
+        (None, None, "the tool failed"),
+        (Some(2), None, "exited with code 2"),
+        (
+            Some(1),
+            Some("Compiling\nerror: no such file\n\n"),
+            "exited with code 1: error: no such file",
+        ),
+    ];
+    for (at, (exit_code, output, message)) in failures.into_iter().enumerate() {
+        let id = format!("call-{at}");
+        room.report(turn, ProviderEvent::ToolProposed(tool(&id)));
+        let output = output.map(Into::into);
+        let result = ToolResult { exit_code, output, ..ToolResult::default() };
+        let events = room.report(turn, ProviderEvent::ToolCompleted { id, result, error: None });
+        let event = serde_json::to_value(events.last().unwrap()).unwrap();
+        assert_eq!(
+            (&event["type"], &event["result"]["ok"]),
+            (&"tool.completed".into(), &false.into())
+        );
+        assert_eq!(event["error"]["message"], message);
+    }
+}
+
+#[test]
+fn a_short_turn_leaves_its_signs_of_life() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    room.say(node, "one");
+    let turn = room.prompt(node);
+    let begun = room.now;
+    let beat = |room: &Room| room.node(node).connection.last_heartbeat_at.map(Moment::ms);
+    assert_eq!(beat(&room), Some(begun));
+    room.now += 1_500;
+    room.complete(turn, "done", &[]);
+    assert_eq!(beat(&room), Some(room.now));
+    let output = room.node(node).connection.last_output_at.map(Moment::ms);
+    assert_eq!(output, Some(room.now));
+    room.say(node, "two");
+    let turn = room.prompt(node);
+    room.now += 1_500;
+    room.fail(turn, TurnReason::ProviderError);
+    assert_eq!(beat(&room), Some(room.now), "a failed turn too");
+}
+
+#[test]
 fn runs_sch_3_one_turn_per_node_and_many_nodes_at_once() {
     let mut room = Room::running();
     let nodes: Vec<NodeId> = (0..3).map(|_| room.add_node("implementer")).collect();
