@@ -133,7 +133,7 @@ impl RunDesk<'_> {
     pub fn node(self, run: RunId, node: NodeId) -> RunTold<request::Fields> {
         let node = self.read(run, |docs| {
             lookup::run(docs)?;
-            Ok(json!(lookup::node(docs, node)?))
+            Ok(json!(lookup::node(docs, node)?.served()))
         })?;
         Ok(if let Value::Object(fields) = node { fields } else { request::Fields::new() })
     }

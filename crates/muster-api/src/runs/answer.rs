@@ -81,7 +81,7 @@ fn fresh_node(events: &[Recorded<Event>]) -> Option<NodeId> {
 
 fn node_answer(docs: &Docs, id: NodeId, no_approval: bool) -> Result<Value, Refusal<Runs>> {
     let node = lookup::node(docs, id)?;
-    let mut answer = json!({"node": node});
+    let mut answer = json!({"node": node.served()});
     if no_approval && node.permissions.spawn_requires_approval {
         // RUNS-NODE-3.
         let detail = "only an orchestrator can spawn without approval";

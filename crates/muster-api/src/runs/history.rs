@@ -94,7 +94,7 @@ impl RunDesk<'_> {
         };
         rows.sort_by_key(|row| row.seq);
         let seqs: Vec<u64> = rows.iter().map(|row| row.seq).collect();
-        let events: Vec<String> = rows.iter().map(|row| history::wire(run, line(row))).collect();
+        let events: Vec<String> = rows.iter().map(|row| history::served(run, line(row))).collect();
         let page = Json::of(&Page::of(direction, &seqs, more));
         let text = format!(r#"{{"events":[{}],"page":{page}}}"#, events.join(","));
         Ok(written(&text))

@@ -8,7 +8,7 @@ use muster_core::{
         lookup,
         record::CONTRACT_VERSION,
         view::{
-            history::{Line, wire},
+            history::{Line, served},
             snapshot::Wanted,
         },
     },
@@ -122,5 +122,5 @@ fn encode(stream: &str, row: &EventRow) -> Encoded {
         return Encoded::End;
     };
     let line = Line { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body };
-    Encoded::Frame(text_frame(&wire(run, line)).into())
+    Encoded::Frame(text_frame(&served(run, line)).into())
 }

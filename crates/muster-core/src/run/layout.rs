@@ -29,6 +29,12 @@ pub struct Viewport {
     pub zoom: f64,
 }
 
+impl Default for Viewport {
+    fn default() -> Self {
+        Self { x: 0.0, y: 0.0, zoom: 1.0 }
+    }
+}
+
 /// Where everything stands.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]

@@ -43,6 +43,7 @@ patched! {
         /// Its run.
         run_id: RunId,
         /// Which node of the run it is, counted from one.
+        #[schemars(skip)]
         number: u64,
         /// Its name for people.
         label: String,
@@ -85,6 +86,7 @@ patched! {
         /// Inputs that wait.
         inbox_count: u32,
         /// The same by what they can wake.
+        #[schemars(skip)]
         queue: Queue,
         /// Inputs whose turns failed for good: they wait for a person to send them again or delete
         /// them.
@@ -100,8 +102,10 @@ patched! {
         /// The retry that is planned.
         retry: Option<Retry>,
         /// Failed turns since the last completed one.
+        #[schemars(skip)]
         failures: u32,
         /// Whether it has failed and a person or a retry has to start it again.
+        #[schemars(skip)]
         failed: bool,
         /// Nodes that it waits for.
         waiting_for: Option<WaitingFor>,
@@ -121,39 +125,77 @@ patched! {
         /// Its todo list.
         todos: Vec<NodeTodo>,
         /// Whether AUTO may prompt it again (RUNS-AUTO-2).
+        #[schemars(skip)]
         armed: bool,
         /// Whether a person asked it to start (RUNS-AUTO-4).
+        #[schemars(skip)]
         start_requested: bool,
         /// The last turn whose prompt the present provider session has got.
+        #[schemars(skip)]
         told_turn_id: Option<TurnId>,
         /// The turn whose inputs come again with the next one.
+        #[schemars(skip)]
         redeliver_turn_id: Option<TurnId>,
         /// Whether the provider's session ends with the turn in flight.
+        #[schemars(skip)]
         session_ends: bool,
         /// Why the context is reset after the turn in flight.
+        #[schemars(skip)]
         reset_requested: Option<String>,
         /// The question that a person has to answer.
         question: Option<Question>,
         /// Approvals that block it.
+        #[schemars(skip)]
         awaiting: Vec<ApprovalId>,
         /// Whether it goes away when the turn in flight has ended.
+        #[schemars(skip)]
         deleting: bool,
         /// Whether it changed files since the last VERIFY.
+        #[schemars(skip)]
         changed: bool,
         /// Whether it changed what it may not change.
+        #[schemars(skip)]
         violation: bool,
         /// Whether one of its limits is reached.
+        #[schemars(skip)]
         over_budget: bool,
         /// Limits that were already warned about.
+        #[schemars(skip)]
         warned: Vec<Warned>,
         /// Calls that were approved after their process was gone.
+        #[schemars(skip)]
         grants: Vec<Grant>,
         /// Calls that were approved after their turn and are being executed.
+        #[schemars(skip)]
         late_tools: Vec<ToolId>,
         /// The provider's process.
+        #[schemars(skip)]
         process: Option<Process>,
         /// What the provider has said that it can do, when it was last opened.
+        #[schemars(skip)]
         provider_caps: Option<ProviderCaps>,
+    }
+    hides {
+        number,
+        queue,
+        failures,
+        failed,
+        armed,
+        start_requested,
+        told_turn_id,
+        redeliver_turn_id,
+        session_ends,
+        reset_requested,
+        awaiting,
+        deleting,
+        changed,
+        violation,
+        over_budget,
+        warned,
+        grants,
+        late_tools,
+        process,
+        provider_caps,
     }
 }
 

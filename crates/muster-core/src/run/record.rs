@@ -247,21 +247,35 @@ patched! {
         /// The last declaration that was refused, until one is accepted or a person has seen it.
         refused_completion: Option<RefusedCompletion>,
         /// The node that has the documentation turn.
+        #[schemars(skip)]
         docs_node_id: Option<NodeId>,
         /// Whether the goal was queued for the orchestrator (RUNS-AUTO-1).
+        #[schemars(skip)]
         goal_delivered: bool,
         /// Whether BOOT shall start, or has started, by itself.
+        #[schemars(skip)]
         auto_start: bool,
         /// Whether the checks are running.
         verifying: bool,
         /// Whether a turn has changed files.
+        #[schemars(skip)]
         changed: bool,
         /// Turns in a row without a changed file or a passed check, for the brake.
         unproductive_turns: u32 = default,
         /// What providers of its nodes do unless a body says otherwise.
+        #[schemars(skip)]
         permissions_mode: PermissionsMode,
         /// Limits that were already warned about: metric and level, per limit value.
+        #[schemars(skip)]
         warned: Vec<Warned>,
+    }
+    hides {
+        docs_node_id,
+        goal_delivered,
+        auto_start,
+        changed,
+        permissions_mode,
+        warned,
     }
 }
 

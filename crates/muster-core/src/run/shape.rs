@@ -41,7 +41,9 @@ macro_rules! words {
 /// Defines an object and the patch that leads from one state of it to another (RUNS-EV-5).
 ///
 /// A patch holds the fields that differ, each of them whole; a field that was cleared is present
-/// with null. An object comes to be by a patch that holds every field.
+/// with null. An object comes to be by a patch that holds every field. The fields after `hides` are
+/// for the server's own bookkeeping: they are stored, but not served. Each has `#[schemars(skip)]`
+/// as well, so that the document of the routes does not name it.
 ///
 /// A field that was added later says `= default`: objects that were stored before do not have it,
 /// and one with the default value is stored without it, so that their texts stay as they are.
@@ -57,6 +59,7 @@ macro_rules! patched {
         $name:ident, $patch:ident {
             $($(#[$field_doc:meta])* $field:ident: $type:ty $(= $absent:ident)?,)*
         }
+        hides { $($hidden:ident,)* }
     ) => {
         $(#[$doc])*
         #[derive(
@@ -119,6 +122,19 @@ macro_rules! patched {
             /// Whether it changes nothing.
             pub fn is_empty(&self) -> bool {
                 true $(&& self.$field.is_none())*
+            }
+
+            /// The part that is served.
+            #[must_use]
+            pub fn served(self) -> Self {
+                Self { $($hidden: None,)* ..self }
+            }
+        }
+
+        impl $name {
+            /// The object as it is served: every field but those of the server's bookkeeping.
+            pub fn served(&self) -> $patch {
+                $patch::whole(self).served()
             }
         }
     };

@@ -29,6 +29,7 @@ use super::{
     record::{Phase, Run, RunStatus},
     schedule::{self, Agenda},
     turn::{PromptKind, PromptParts, Turn, TurnReason},
+    view::history::{Line, served},
 };
 use crate::{Aggregate, Documents, Draft, Env, Head, Recorded, Refusal, Replay, Timestamp};
 
@@ -362,10 +363,10 @@ fn tool(id: &str) -> ProviderTool {
 
 /// The event as it is sent.
 fn wire(recorded: &Recorded<Event>) -> serde_json::Value {
-    let mut sent = serde_json::to_value(&recorded.event).unwrap();
-    sent["seq"] = recorded.seq.into();
-    sent["ts"] = recorded.at.rfc3339().into();
-    sent
+    let (kind, body) =
+        (recorded.event.fact.name(), serde_json::to_string(&recorded.event).unwrap());
+    let line = Line { seq: recorded.seq, at: recorded.at, kind, body: &body };
+    serde_json::from_str(&served(RUN, line)).unwrap()
 }
 
 fn kinds(events: &[Event]) -> Vec<&'static str> {

@@ -33,8 +33,10 @@ fn apply(state: &mut Value, event: &Value) {
         "run.patch" => {
             let mut patch = event["patch"].clone();
             for map in ["nodes", "nodeConfigs"] {
-                if let Some(Value::Object(entries)) = patch.as_object_mut().unwrap().remove(map) {
-                    merge(&mut state[map], &Value::Object(entries));
+                if !state[map].is_null()
+                    && let Some(entries) = patch.as_object_mut().unwrap().remove(map)
+                {
+                    merge(&mut state[map], &entries);
                 }
             }
             merge(state, &patch);
@@ -115,11 +117,8 @@ fn differences(path: &str, left: &Value, right: &Value) -> Vec<String> {
 impl Room {
     /// Whoever reads the log ends up with what is served.
     pub(super) fn check_consumer(&self) {
-        let maps = ["nodes", "nodeConfigs", "edges", "artifacts", "approvals"];
-        let mut state: Value =
-            maps.into_iter().map(|map| (map.to_owned(), json!({}))).collect::<Map<_, _>>().into();
-        state["activeTurns"] = 0.into();
-        state["artifactCount"] = 0.into();
+        // The first event is the whole run.
+        let mut state = json!({});
         for recorded in &self.log {
             apply(&mut state, &wire(recorded));
         }
@@ -127,7 +126,6 @@ impl Room {
         let mut served = snapshot(&self.docs, wanted, &Layout::default()).unwrap().read();
         let object = served.as_object_mut().unwrap();
         object.remove("layout");
-        object.remove("artifactsTruncated");
         let asked = object["approvals"].as_object_mut().unwrap();
         for approval in asked.values_mut() {
             *approval = json!({"tool": approval["tool"], "detached": approval["detached"]});

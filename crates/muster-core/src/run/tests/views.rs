@@ -106,6 +106,46 @@ fn a_snapshot_has_every_field_of_the_contract() {
     assert_eq!(run["artifactsTruncated"], false);
 }
 
+/// Names of an object's fields, sorted.
+fn names(object: &Value) -> Vec<String> {
+    let mut names: Vec<String> = object.as_object().unwrap().keys().cloned().collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn what_is_served_has_the_documented_fields_and_no_bookkeeping() {
+    let mut room = Room::running();
+    let node = room.add_node("implementer");
+    room.say(node, "x");
+    room.prompt(node);
+    let run = room.served(Extent::Full, ArtifactExtent::Recent);
+    let documented = |schema: schemars::Schema| names(&schema.to_value()["properties"]);
+    let shown = &run["nodes"][node.to_string()];
+    assert_eq!(names(shown), documented(schemars::schema_for!(Node)));
+    for internal in ["queue", "process", "lateTools", "armed", "grants", "toldTurnId", "number"] {
+        assert!(shown.get(internal).is_none(), "{internal}");
+    }
+    let own = documented(schemars::schema_for!(Run));
+    assert!(own.iter().all(|field| run.get(field).is_some()));
+    assert!(run.get("warned").is_none() && run.get("goalDelivered").is_none());
+    for recorded in &room.log {
+        let sent = wire(recorded);
+        let patches = [&sent["patch"], &sent["patch"]["nodes"][node.to_string()]];
+        for internal in ["queue", "armed", "number", "goalDelivered"] {
+            assert!(patches.iter().all(|patch| patch.get(internal).is_none()), "{sent}");
+        }
+    }
+}
+
+#[test]
+fn a_layout_that_nobody_changed_has_a_viewport() {
+    let run = Room::running().served(Extent::Full, ArtifactExtent::Recent);
+    let natural = json!({"x": 0.0, "y": 0.0, "zoom": 1.0});
+    let layout = json!({"positions": {}, "viewport": natural, "updatedAt": null});
+    assert_eq!(run["layout"], layout);
+}
+
 #[test]
 fn runs_snap_1_lists_show_less() {
     let mut room = Room::running();

@@ -1,13 +1,16 @@
 //! Events as they are sent, and pages of them (RUNS-PAGE).
 //!
-//! A stored event is sent as it is: only its place in the log is put in front. So a page, a socket
-//! and a file cost a copy of the text and nothing else.
+//! A stored event is sent as it is: only its place in the log is put in front, so that a page and a
+//! socket cost a copy of the text. Patches are the exception: the server's own bookkeeping in them
+//! stays in the store and in the file of the run, which a lost store is rebuilt from.
 
 use serde::Serialize;
 
 use crate::{
     Timestamp,
+    json::Json,
     run::{
+        Event, Fact,
         id::{EventId, NodeId, RunId, TurnId},
         shape::words,
     },
@@ -31,7 +34,33 @@ pub struct Line<'a> {
     pub body: &'a str,
 }
 
-/// An event as it is sent: the same text on sockets, in pages and in the file of the run.
+/// An event as it is sent, on sockets and in pages.
+pub fn served(run: RunId, line: Line<'_>) -> String {
+    if !["node.patch", "run.patch"].contains(&line.kind) {
+        return wire(run, line);
+    }
+    match serde_json::from_str::<Event>(line.body).map(without_bookkeeping) {
+        Ok(event) => wire(run, Line { body: Json::of(&event).text(), ..line }),
+        // Whatever wrote it, this version cannot tell its parts apart.
+        Err(_) => wire(run, line),
+    }
+}
+
+fn without_bookkeeping(mut event: Event) -> Event {
+    if let Fact::NodePatched(patched) = &mut event.fact {
+        *patched.patch = std::mem::take(&mut *patched.patch).served();
+    }
+    if let Fact::RunPatched(patched) = &mut event.fact {
+        let change = &mut *patched.patch;
+        change.run = std::mem::take(&mut change.run).served();
+        for node in change.nodes.iter_mut().flat_map(|nodes| nodes.values_mut()) {
+            *node = std::mem::take(node).served();
+        }
+    }
+    event
+}
+
+/// An event as the file of the run has it: the stored text after its place in the log.
 pub fn wire(run: RunId, line: Line<'_>) -> String {
     let id = EventId::of(run, line.seq, line.at);
     let rest = line.body.strip_prefix('{').unwrap_or(line.body);
@@ -75,11 +104,15 @@ impl Filter {
         self.is_empty() || self.admits(Line { seq, at, kind, body: wire })
     }
 
+    /// Whether events of a type can be wanted.
+    pub fn admits_type(&self, kind: &str) -> bool {
+        let typed = self.types.is_empty() || self.types.iter().any(|name| is_of(kind, name));
+        typed && !self.exclude.iter().any(|name| is_of(kind, name))
+    }
+
     /// Whether an event is wanted.
     pub fn admits(&self, line: Line<'_>) -> bool {
-        let typed = self.types.is_empty() || self.types.iter().any(|name| is_of(line.kind, name));
-        typed
-            && !self.exclude.iter().any(|name| is_of(line.kind, name))
+        self.admits_type(line.kind)
             && self.turn.is_none_or(|turn| names(line.body, "turnId", &turn.to_string()))
             && self.node.is_none_or(|node| concerns(line, node))
     }

@@ -15,11 +15,11 @@ use crate::{
         artifact::Artifact,
         edge::Edge,
         id::{ApprovalId, ArtifactId, EdgeId, NodeId},
-        layout::Layout,
+        layout::{Layout, Point, Viewport},
         limits::RECENT_ARTIFACTS_MAX,
         lookup::{self, Found},
         moment::Moment,
-        node::{Node, NodeConfig},
+        node::{Node, NodeConfig, NodePatch},
         record::{Run, RunPatch},
         shape::words,
     },
@@ -68,16 +68,41 @@ pub struct Counts {
     pub approvals: usize,
 }
 
+/// Where everything is on the screen. A layout that nobody has changed shows the graph's origin at
+/// its natural size.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Layout")]
+pub struct LayoutView<'a> {
+    /// Nodes that were placed.
+    positions: &'a BTreeMap<NodeId, Point>,
+    /// What is seen.
+    viewport: Viewport,
+    /// When it changed last; `None` before the first change.
+    updated_at: Option<Moment>,
+}
+
+impl<'a> From<&'a Layout> for LayoutView<'a> {
+    fn from(layout: &'a Layout) -> Self {
+        Self {
+            positions: &layout.positions,
+            viewport: layout.viewport.unwrap_or_default(),
+            updated_at: layout.updated_at,
+        }
+    }
+}
+
 /// A run as it is served.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Run")]
 pub struct Snapshot<'a> {
-    /// Its own fields; every one of them is there.
+    /// Its own fields; every one that is served is there.
     #[serde(flatten)]
     #[schemars(with = "Run")]
     run: RunPatch,
-    nodes: BTreeMap<NodeId, &'a Node>,
+    #[schemars(with = "BTreeMap<NodeId, Node>")]
+    nodes: BTreeMap<NodeId, NodePatch>,
     edges: BTreeMap<EdgeId, &'a Edge>,
     artifacts: BTreeMap<ArtifactId, &'a Artifact>,
     node_configs: BTreeMap<NodeId, NodeConfig>,
@@ -87,7 +112,7 @@ pub struct Snapshot<'a> {
     artifact_count: u64,
     artifacts_truncated: bool,
     last_seq: u64,
-    layout: &'a Layout,
+    layout: LayoutView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<Counts>,
 }
@@ -118,9 +143,9 @@ pub fn snapshot(docs: &Docs, wanted: Wanted, layout: &Layout) -> Found<Json> {
     let artifacts = artifacts(docs, wanted)?;
     let shown = artifacts.len() as u64;
     let snapshot = Snapshot {
-        run: RunPatch { updated_at: Some(pulse.updated_at), ..RunPatch::whole(run) },
+        run: RunPatch { updated_at: Some(pulse.updated_at), ..run.served() },
         node_configs: nodes.iter().filter(|_| shows).map(|node| (node.id, node.config())).collect(),
-        nodes: nodes.into_iter().filter(|_| shows).map(|node| (node.id, node)).collect(),
+        nodes: nodes.into_iter().filter(|_| shows).map(|node| (node.id, node.served())).collect(),
         edges: edges.into_iter().filter(|_| shows).map(|edge| (edge.id, edge)).collect(),
         artifacts: artifacts.into_iter().map(|artifact| (artifact.id, artifact)).collect(),
         approvals: approvals.into_iter().map(|asked| (asked.approval_id, asked)).collect(),
@@ -128,7 +153,7 @@ pub fn snapshot(docs: &Docs, wanted: Wanted, layout: &Layout) -> Found<Json> {
         artifact_count: pulse.artifacts,
         artifacts_truncated: shown < pulse.artifacts,
         last_seq: pulse.last_seq,
-        layout,
+        layout: layout.into(),
         counts: (!shows).then_some(counts),
     };
     Ok(Json::of(&snapshot))
