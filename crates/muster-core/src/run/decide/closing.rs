@@ -253,8 +253,9 @@ fn settle(node: &mut Node, end: &End, close: &CloseTurn, now: Moment) {
         detail: failure_line(end),
     });
     node.last_activity_at = now;
-    if end.status == TurnStatus::Completed {
-        // It has just said so.
+    // However short the turn was, its program was there until now.
+    node.connection.last_heartbeat_at = Some(now);
+    if end.status == TurnStatus::Completed || !close.text.is_empty() {
         node.connection.last_output_at = Some(now);
     }
     node.connection.streaming = false;

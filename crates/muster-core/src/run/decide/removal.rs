@@ -21,12 +21,12 @@ pub(super) fn delete(story: &mut Story, id: NodeId) -> Found<()> {
         return remove(story, id);
     }
     turn::interrupt_node(story, id, TurnReason::NodeDeleted)?;
-    strip(story, id)?;
+    isolate(story, id)?;
     story.change_node(id, |node| node.deleting = true)
 }
 
-/// Takes away approvals, edges and inputs; answers how many inputs went.
-fn strip(story: &mut Story, id: NodeId) -> Found<u32> {
+/// Takes away approvals and edges.
+fn isolate(story: &mut Story, id: NodeId) -> Found<()> {
     let pending: Vec<Approval> = lookup::pending_approvals(story.docs())?
         .into_iter()
         .filter(|approval| approval.node_id == id)
@@ -43,6 +43,11 @@ fn strip(story: &mut Story, id: NodeId) -> Found<u32> {
     for edge in edges {
         graph::disconnect(story, edge)?;
     }
+    Ok(())
+}
+
+/// Drops the inputs that wait; returns how many there were.
+fn empty_inbox(story: &mut Story, id: NodeId) -> Found<u32> {
     let waiting: Vec<ItemId> =
         lookup::queued(story.docs(), id, None)?.iter().map(|item| item.id).collect();
     inbox::remove(story, id, &waiting, ItemFate::Dropped)?;
@@ -54,7 +59,8 @@ fn strip(story: &mut Story, id: NodeId) -> Found<u32> {
 
 /// Removes a node that has no turn in flight.
 pub(super) fn remove(story: &mut Story, id: NodeId) -> Found<()> {
-    let dropped = strip(story, id)?;
+    isolate(story, id)?;
+    let dropped = empty_inbox(story, id)?;
     let late = story.node(id)?.late_tools.clone();
     recovery::give_up(story, id, &late, DELETED)?;
     story.tell_of(id, Fact::NodeDeleted(NodeDeleted { dropped }))?;

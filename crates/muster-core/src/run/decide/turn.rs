@@ -114,6 +114,7 @@ fn start(
         node.last_activity_at = now;
         node.connection.status = ConnectionStatus::Connected;
         node.connection.streaming = false;
+        node.connection.last_heartbeat_at = Some(now);
         node.turn = Some(live);
         node.retry = None;
         node.failed = false;
