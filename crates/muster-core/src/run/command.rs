@@ -2,14 +2,16 @@
 //! tells what came of the effects.
 
 mod agent;
+pub(in crate::run) mod arguments;
 mod graph;
 mod life;
 mod turn;
+pub(in crate::run) mod work;
 
 pub use agent::{
     AgentCall, ArtifactInput, AskUser, Because, COMPLETE_RUN, CallFiles, CompleteRun, ConnectNodes,
-    DisconnectNodes, GATED_TASK_TOOLS, GATED_TOOLS, MakeReport, NodeRef, OPEN_CODES, READ_TOOLS,
-    RequestMode, SendHandoff, SetSummary, SpawnEdge, SpawnNode, ToolRequest, WORK_TOOLS, WaitFor,
+    DisconnectNodes, GATED_TASK_TOOLS, GATED_TOOLS, MakeReport, NodeRef, OPEN_CODES, RequestMode,
+    SendHandoff, SetSummary, SpawnEdge, SpawnNode, ToolRequest, WaitFor,
 };
 pub use graph::{
     CapabilityPatch, EditNode, NodeInput, NodeWish, PermissionPatch, PutEdge, SessionPatch,
@@ -19,6 +21,10 @@ pub use life::{
     VerifyReport,
 };
 pub use turn::{BeginTurn, CloseTurn, FailStart, PlannedPrompt, Recover, RetryHint};
+pub use work::{
+    DeleteFile, GetNode, ListArtifacts, ListFiles, ListNodes, LookRequest, ReadArtifact, ReadFile,
+    RunCommand, WorkRequest, WriteFile, tool_names,
+};
 
 use serde_json::{Map, Value};
 

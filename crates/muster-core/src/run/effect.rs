@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::{
     Event, Fact, Runs,
     approval::{Approval, Resolution},
-    command::{GATED_TASK_TOOLS, READ_TOOLS, WORK_TOOLS},
+    command::{GATED_TASK_TOOLS, LookRequest, WorkRequest},
     event::{NodePatched, RunPatched, TurnMoved, TurnStep},
     id::{ApprovalId, NodeId, SessionId, ToolId, TurnId},
     lookup::{self, Lookup},
@@ -222,7 +222,7 @@ pub fn react(docs: &Docs, event: &Event) -> Lookup<Vec<Effect>> {
 /// Whether the runtime executes a call; what changes the run itself is done already.
 fn is_work(tool: &Tool) -> bool {
     let name = tool.name.as_str();
-    let lists: [&[&str]; 3] = [&WORK_TOOLS, &READ_TOOLS, &GATED_TASK_TOOLS];
+    let lists: [&[&str]; 3] = [WorkRequest::NAMES, LookRequest::NAMES, &GATED_TASK_TOOLS];
     tool.executor == Executor::Muster && lists.iter().any(|list| list.contains(&name))
 }
 

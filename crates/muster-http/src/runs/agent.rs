@@ -11,6 +11,7 @@ use muster_api::{
     Json,
     runs::{AgentWish, Bearer, RunCode, RunDriver, RunFault, witnessed},
 };
+use muster_core::{run::command::tool_names, text};
 use serde_json::json;
 
 use super::request::{Answer, Asked, Named, Unanswered, ask, json as answer};
@@ -54,7 +55,14 @@ pub(super) async fn call(
     let Agent { driver, bearer } = agent;
     let wish = AgentWish { name: named.tool(), args: asked.fields };
     if is_of_runs(&site, bearer, &wish).await? {
-        let told = driver.call_tool(bearer, wish).await;
+        let name = wish.name.clone();
+        let mut told = driver.call_tool(bearer, wish).await;
+        if let Some(error) = told.error.as_mut().filter(|error| error.code == "UNKNOWN_TOOL") {
+            // The runtime knows the tools of runs alone; the nearest may be one of tasks.
+            let names = tool_names().chain(site.app.registry().rows().iter().map(|row| row.name));
+            let near = text::nearest(&name, names).unwrap_or_default();
+            error.message = format!("there is no tool {name:?}: did you mean {near}?");
+        }
         return Ok(answer(StatusCode::OK, &Json::of(&told)));
     }
     let (app, work) = (Arc::clone(&site.app), wish.clone());

@@ -19,7 +19,9 @@ use muster_core::{
     run::{
         Ask, Rejection, Runs as Room,
         artifact::{ArtifactKind, artifact_reference},
-        command::{AgentCall, CallFiles, GATED_TASK_TOOLS, READ_TOOLS},
+        command::{
+            AgentCall, CallFiles, GATED_TASK_TOOLS, LookRequest, RunCommand, WorkRequest,
+        },
         event::{ToolError, ToolResult},
         id::{NodeId, RunId, ToolId, TurnId},
         limits, lookup,
@@ -27,6 +29,7 @@ use muster_core::{
         record::Run,
         turn::{Tool, Turn},
     },
+    text::short_id,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -170,18 +173,7 @@ pub(crate) async fn execute(shared: Arc<Shared>, run: RunId, call: Call) {
         })
     };
     let Ok(caller) = shared.view(run, known).await else { return };
-    let outcome = match call.tool.name.as_str() {
-        "command" => command(&shared, &caller, &call.tool).await,
-        name if READ_TOOLS.contains(&name) => look::look(&shared, &caller.node, &call.tool).await,
-        _ => {
-            let (tool, home) = (call.tool.clone(), shared.settings.home.clone());
-            let work = move || {
-                let workdir = Workdir::open(Path::new(&caller.node.workdir), &home)?;
-                files::execute(&workdir, &caller.run, &caller.turn, &tool)
-            };
-            shared.file_calls.perform(run, work).await
-        }
-    };
+    let outcome = outcome(&shared, caller, &call.tool).await;
     let (result, error) = match outcome {
         Ok(result) => (result, None),
         Err(error) => (ToolResult::default(), Some(error)),
@@ -207,6 +199,32 @@ async fn operate(shared: Arc<Shared>, run: RunId, call: Call) {
     shared.report(run, Ask::FinishTool { turn, tool: id, result, error }).await;
 }
 
+/// What comes of a call, if its arguments can be read.
+async fn outcome(
+    shared: &Arc<Shared>,
+    caller: Caller,
+    tool: &Tool,
+) -> Result<ToolResult, ToolError> {
+    let unfit = |fault: String| self::fault("INVALID_INPUT", fault);
+    if let Some(request) = LookRequest::read(&tool.name, &tool.args) {
+        return look::look(shared, &caller.node, request.map_err(unfit)?).await;
+    }
+    match WorkRequest::read(&tool.name, &tool.args) {
+        Some(Ok(WorkRequest::Command(request))) => command(shared, &caller, tool, &request).await,
+        Some(Ok(request)) => {
+            let home = shared.settings.home.clone();
+            let run = caller.run.id;
+            let work = move || {
+                let workdir = Workdir::open(Path::new(&caller.node.workdir), &home)?;
+                files::execute(&workdir, &caller.run, &caller.turn, &request)
+            };
+            shared.file_calls.perform(run, work).await
+        }
+        Some(Err(fault)) => Err(unfit(fault)),
+        None => Err(unfit(format!("there is no tool {:?}", tool.name))),
+    }
+}
+
 /// A failure with a code.
 pub(crate) fn fault(code: &str, message: impl Into<String>) -> ToolError {
     ToolError { message: message.into(), code: Some(code.to_owned()) }
@@ -223,6 +241,7 @@ async fn command(
     shared: &Arc<Shared>,
     caller: &Caller,
     tool: &Tool,
+    request: &RunCommand,
 ) -> Result<ToolResult, ToolError> {
     match caller.turn.effective.run_commands {
         CommandRight::Full => {}
@@ -232,16 +251,13 @@ async fn command(
         }
         CommandRight::None => return Err(fault("MODE_FORBIDS", "this node may not run commands")),
     }
-    let Some(cmd) = tool.args.get("cmd").and_then(Value::as_str) else {
-        return Err(fault("INVALID_INPUT", "cmd must be a text"));
-    };
-    let inside = tool.args.get("cwd").and_then(Value::as_str).unwrap_or(".").to_owned();
+    let inside = request.cwd.clone().unwrap_or_else(|| ".".to_owned());
     let (root, home) = (PathBuf::from(&caller.node.workdir), shared.settings.home.clone());
     let find = move || Workdir::open(&root, &home)?.resolve(&inside);
     let workdir = shared.file_calls.perform(caller.run.id, find).await?;
-    let seconds = tool.args.get("timeoutSeconds").and_then(Value::as_u64);
-    let seconds = seconds.unwrap_or(COMMAND_SECONDS).clamp(1, COMMAND_SECONDS_MAX);
-    let (command, env) = (["sh", "-c", cmd].map(str::to_owned), BTreeMap::new());
+    let seconds = request.timeout_seconds.unwrap_or(COMMAND_SECONDS);
+    let seconds = seconds.clamp(1, COMMAND_SECONDS_MAX);
+    let (command, env) = (["sh", "-c", &request.cmd].map(str::to_owned), BTreeMap::new());
     // The end of a command must not end the agent, but the end of the agent ends its commands.
     let family = Family {
         mark: shared.mark.clone(),
@@ -256,7 +272,7 @@ async fn command(
     let (stdout, cut) = captured.stdout.ends(OUTPUT_BYTES_MAX / 2);
     let (stderr, stderr_cut) = captured.stderr.ends(OUTPUT_BYTES_MAX / 2);
     let truncated = cut || stderr_cut;
-    let name = format!("tool-{}.log", &tool.id.to_string()[..8]);
+    let name = format!("tool-{}.log", short_id(&tool.id.to_string()));
     let file = match truncated {
         true => write(shared, caller.run.id, ArtifactKind::Log, (&name, &redacted(said))),
         false => None,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{CapabilityPatch, PermissionPatch};
+use super::{CapabilityPatch, PermissionPatch, arguments::tools};
 use crate::{
     run::{
         artifact::WrittenFile,
@@ -48,35 +48,9 @@ pub struct CallFiles {
     pub report: Option<WrittenFile>,
 }
 
-/// Defines the tools that change a run, by name.
-macro_rules! tools {
-    ($($(#[$doc:meta])* $variant:ident($type:ty) = $name:literal,)*) => {
-        /// A tool that changes a run, with its arguments.
-        #[derive(Clone, PartialEq, Debug)]
-        pub enum ToolRequest {
-            $($(#[$doc])* $variant($type),)*
-        }
-
-        impl ToolRequest {
-            /// Names of all of them.
-            pub const NAMES: &[&str] = &[$($name,)*];
-
-            /// Reads the arguments of a tool; `None` when it is none of these.
-            pub fn read(
-                name: &str,
-                args: &Map<String, Value>,
-            ) -> Option<serde_json::Result<Self>> {
-                let args = || Value::Object(args.clone());
-                match name {
-                    $($name => Some(serde_json::from_value(args()).map(Self::$variant)),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
 tools! {
+    /// A tool that changes a run, with its arguments.
+    ToolRequest;
     /// Create a node.
     SpawnNode(Box<SpawnNode>) = "spawn_node",
     /// Connect two nodes.
@@ -103,9 +77,6 @@ tools! {
     RequestReset(Because) = "request_reset",
 }
 
-/// Tools that Muster executes in the node's directory; those in the second list change something.
-pub const WORK_TOOLS: [&str; 5] =
-    ["command", "read_file", "write_file", "list_files", "delete_file"];
 /// Tools that a gated node must ask for (RUNS-TOOL-8).
 pub const GATED_TOOLS: [&str; 3] = ["command", "write_file", "delete_file"];
 /// Tools of the task store that delete or revert work: a gated node must ask for them, too. A batch
@@ -116,8 +87,6 @@ pub const GATED_TASK_TOOLS: [&str; 5] =
 pub const COMPLETE_RUN: &str = "complete_run";
 /// Codes with which it is refused because something is open (RUNS-DONE-2).
 pub const OPEN_CODES: [&str; 2] = ["OPEN_WORK", "TASK_NOT_DONE"];
-/// Tools that only look.
-pub const READ_TOOLS: [&str; 4] = ["list_nodes", "get_node", "read_artifact", "list_artifacts"];
 
 words! {
     /// Which edge a spawned node gets.

@@ -5,8 +5,7 @@ use crate::run::{
     Fact, Rejection,
     approval::ApprovalKind,
     command::{
-        AgentCall, COMPLETE_RUN, GATED_TASK_TOOLS, GATED_TOOLS, OPEN_CODES, READ_TOOLS,
-        ToolRequest, WORK_TOOLS,
+        AgentCall, COMPLETE_RUN, GATED_TASK_TOOLS, GATED_TOOLS, OPEN_CODES, ToolRequest, work,
     },
     event::{ApprovalRequested, ToolCall, ToolCompleted, ToolError, ToolResult},
     id::{ApprovalId, NodeId, ToolId, TurnId},
@@ -83,15 +82,13 @@ fn caller(story: &mut Story, id: TurnId) -> Found<Turn> {
 fn read(call: &AgentCall) -> Found<Asked> {
     match ToolRequest::read(&call.name, &call.args) {
         Some(Ok(request)) => Ok(Asked::Request(request)),
-        Some(Err(error)) => reject(Rejection::InvalidArguments { fault: error.to_string() }),
-        None => {
-            let name = call.name.as_str();
-            let lists: [&[&str]; 3] = [&WORK_TOOLS, &READ_TOOLS, &GATED_TASK_TOOLS];
-            if lists.iter().any(|list| list.contains(&name)) {
-                return Ok(Asked::Work);
-            }
-            reject(Rejection::NoSuchTool { name: call.name.clone() })
-        }
+        Some(Err(fault)) => reject(Rejection::InvalidArguments { fault }),
+        None => match work::check(&call.name, &call.args) {
+            Some(Ok(())) => Ok(Asked::Work),
+            Some(Err(fault)) => reject(Rejection::InvalidArguments { fault }),
+            None if GATED_TASK_TOOLS.contains(&call.name.as_str()) => Ok(Asked::Work),
+            None => reject(Rejection::NoSuchTool { name: call.name.clone() }),
+        },
     }
 }
 
@@ -168,7 +165,7 @@ fn complete(
     result: ToolResult,
     error: Option<ToolError>,
 ) -> Found<()> {
-    story.tell_of(node, Fact::ToolCompleted(ToolCompleted { tool_id, result, error }))
+    story.tell_of(node, Fact::ToolCompleted(ToolCompleted::new(tool_id, result, error)))
 }
 
 /// Keeps a call that a rule refused: proposed and completed, in words of whoever refused it.
@@ -207,11 +204,8 @@ pub(super) fn finish(
     }
     complete(story, node, id, result.clone(), error.cloned())?;
     story.change_node(node, |node| node.late_tools.retain(|late| *late != id))?;
-    let text = serde_json::to_string(&ToolCompleted {
-        tool_id: id,
-        result: result.clone(),
-        error: error.cloned(),
-    });
+    let completed = ToolCompleted::new(id, result.clone(), error.cloned());
+    let text = serde_json::to_string(&completed);
     deliver(story, node, id, &text.unwrap_or_default())
 }
 

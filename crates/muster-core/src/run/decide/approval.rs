@@ -1,11 +1,13 @@
 //! Approvals: how they are answered, by people or because nothing waits for them any more.
 
+use serde_json::{Map, Value};
+
 use super::{agent, inbox, perform, reject, tool};
 use crate::run::{
     Fact, Rejection,
     approval::{Approval, Resolution, Verdict},
     bounds::{bad, text},
-    command::{Resolve, ToolRequest},
+    command::{GATED_TASK_TOOLS, Resolve, ToolRequest, arguments, work},
     edge::ActorKind,
     event::{ApprovalResolved, ToolCall, ToolCompleted, ToolError, ToolResult},
     id::TurnId,
@@ -105,7 +107,7 @@ pub(super) fn resolve(story: &mut Story, resolve: &Resolve) -> Found<()> {
         Executor::Muster => ToolRequest::read(&approval.tool.name, &args).transpose(),
         Executor::Provider => Ok(None),
     };
-    let Ok(request) = request else { return bad("modifiedArgs", "arguments of the tool") };
+    let request = request.or_else(|fault| unfit(&approval, &fault))?;
     answer(story, &approval, &resolution)?;
     if resolve.verdict == Verdict::Denied {
         return denied(story, &approval, &resolution);
@@ -125,6 +127,22 @@ pub(super) fn resolve(story: &mut Story, resolve: &Resolve) -> Found<()> {
     Ok(())
 }
 
+fn unfit<T>(approval: &Approval, fault: &str) -> Found<T> {
+    bad("modifiedArgs", format!("arguments that fit {}: {fault}", approval.tool.name))
+}
+
+/// Refuses arguments that the tool could not be called with, before the approval is used up. Of the
+/// tools of agents and of the task store nothing is known here but what the agent asked for.
+fn check_modified(approval: &Approval, args: &Map<String, Value>) -> Found<()> {
+    let fault = match approval.tool.executor {
+        Executor::Muster if !GATED_TASK_TOOLS.contains(&approval.tool.name.as_str()) => {
+            work::check(&approval.tool.name, args).and_then(Result::err)
+        }
+        Executor::Muster | Executor::Provider => arguments::departure(&approval.tool.args, args),
+    };
+    fault.map_or(Ok(()), |fault| unfit(approval, &fault))
+}
+
 fn check(approval: &Approval, resolve: &Resolve) -> Found<()> {
     let id = approval.approval_id;
     if !approval.is_pending() {
@@ -140,7 +158,8 @@ fn check(approval: &Approval, resolve: &Resolve) -> Found<()> {
         (Verdict::Approved | Verdict::Denied, Some(_)) => {
             bad("modifiedArgs", "nothing, unless the status is modified")
         }
-        (Verdict::Modified, Some(_)) | (Verdict::Approved | Verdict::Denied, None) => Ok(()),
+        (Verdict::Modified, Some(args)) => check_modified(approval, args),
+        (Verdict::Approved | Verdict::Denied, None) => Ok(()),
     }
 }
 

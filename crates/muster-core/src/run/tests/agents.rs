@@ -412,7 +412,24 @@ fn runs_tool_2_calls_that_are_refused_are_kept_with_their_answer() {
     let (mut room, lead, _, turn) = Room::led();
     let rejection = room.agent_refused(turn, "send_handoff", json!({"to": "x", "mesage": "y"}));
     let Rejection::InvalidArguments { fault } = rejection else { panic!("{rejection:?}") };
-    assert!(fault.contains("mesage"), "{fault}");
+    assert_eq!(fault, "there is no argument mesage: did you mean message?");
+    for (name, args, expected) in [
+        ("list_nodes", json!({"lmit": 1}), "there is no argument lmit: did you mean limit?"),
+        ("list_nodes", json!({"limit": "1"}), "limit must be a whole number of 0 or more"),
+        ("list_nodes", json!({"limit": -1}), "limit must be a whole number of 0 or more"),
+        (
+            "list_nodes",
+            json!({"status": "busy"}),
+            "status must be one of idle, running, blocked, failed",
+        ),
+        ("get_node", json!({}), "node is needed"),
+        ("read_file", json!({"path": ["a"]}), "path must be a string"),
+        ("command", json!({"cmd": "ls", "cwd": 7}), "cwd must be a string"),
+    ] {
+        let rejection = room.agent_refused(turn, name, args);
+        assert_eq!(rejection, Rejection::InvalidArguments { fault: expected.to_owned() });
+    }
+    room.accept(Actor::agent(lead), call(turn, "list_nodes", json!({"limit": 1, "status": null})));
     let rejection = room.agent_refused(turn, "make_coffee", json!({}));
     assert_eq!(rejection, Rejection::NoSuchTool { name: "make_coffee".to_owned() });
     let Ask::CallTool(refused) = call(turn, "make_coffee", json!({})) else { unreachable!() };

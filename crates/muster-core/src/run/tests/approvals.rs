@@ -180,6 +180,16 @@ fn runs_app_3_answers_are_checked() {
     assert_eq!(rejection, Rejection::UnknownApproval { id: unknown });
     let rejection = room.refuse(resolve(id, Verdict::Modified));
     assert_eq!(rejection, Rejection::MissingField { field: "modifiedArgs" });
+    for (args, fault) in [
+        (json!({"cmd": 7}), "cmd must be a string"),
+        (json!({"cmnd": "x"}), "the call has no argument cmnd: did you mean cmd?"),
+        (json!({}), "there are no arguments: the call has cmd"),
+    ] {
+        let expected = format!("arguments that fit command: {fault}");
+        let unfit = Rejection::BadValue { field: "modifiedArgs".to_owned(), expected };
+        assert_eq!(room.refuse(modify(id, args)), unfit);
+        assert!(room.approval(id).is_pending(), "it is not used up");
+    }
     let events = room.user(modify(id, json!({"cmd": "make check"})));
     assert_eq!(
         kinds(&events),
@@ -211,6 +221,28 @@ fn a_provider_that_takes_no_other_arguments_says_so() {
     let rejection = room.refuse(modify(id, json!({})));
     assert_eq!(rejection, Rejection::ModifyUnsupported { id });
     assert!(room.approval(id).is_pending());
+}
+
+#[test]
+fn other_arguments_of_muster_s_own_tools_have_to_fit() {
+    let mut room = Room::running();
+    let node = room.gated();
+    room.say(node, "go");
+    let turn = room.prompt(node);
+    room.accept(Actor::agent(node), call(turn, "command", json!({"cmd": "make"})));
+    let id = room.pending()[0].approval_id;
+    for (args, fault) in [
+        (json!({"cmd": "make", "timeout": 5}), "there is no argument timeout"),
+        (json!({"cmd": "make", "timeoutSeconds": "5"}), "timeoutSeconds must be a whole number"),
+        (json!({"cwd": "src"}), "cmd is needed"),
+    ] {
+        let rejection = room.refuse(modify(id, args));
+        let Rejection::BadValue { field, expected } = rejection else { panic!("{rejection:?}") };
+        assert!(field == "modifiedArgs" && expected.contains(fault), "{field} {expected}");
+        assert!(room.approval(id).is_pending(), "it is not used up");
+    }
+    let events = room.user(modify(id, json!({"cmd": "make check", "timeoutSeconds": 5})));
+    assert!(kinds(&events).contains(&"tool.started"));
 }
 
 #[test]

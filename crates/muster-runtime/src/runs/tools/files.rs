@@ -9,14 +9,15 @@ use std::{
 };
 
 use muster_core::run::{
+    command::{DeleteFile, ListFiles, ReadFile, WorkRequest, WriteFile},
     event::{ToolError, ToolResult},
     record::Run,
     rights,
-    turn::{Tool, Turn},
+    turn::Turn,
 };
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, unlinkat};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use self::workdir::{Purpose, Workdir, broken, failed, names};
 use super::{fault, found};
@@ -34,25 +35,20 @@ pub(super) fn execute(
     workdir: &Workdir,
     run: &Run,
     turn: &Turn,
-    tool: &Tool,
+    request: &WorkRequest,
 ) -> Result<ToolResult, ToolError> {
-    let path = tool.args.get("path").and_then(Value::as_str);
-    match (tool.name.as_str(), path) {
-        ("list_files", path) => list(workdir, path.unwrap_or("."), &tool.args),
-        (_, None) => Err(fault("INVALID_INPUT", "path must be a text")),
-        ("read_file", Some(path)) => read(workdir, path, &tool.args),
-        ("write_file", Some(path)) => {
+    match request {
+        WorkRequest::ListFiles(wanted) => list(workdir, wanted),
+        WorkRequest::ReadFile(wanted) => read(workdir, wanted),
+        WorkRequest::WriteFile(WriteFile { path, content }) => {
             writable(run, turn, path)?;
-            let content = tool.args.get("content").and_then(Value::as_str);
-            let content =
-                content.ok_or_else(|| fault("INVALID_INPUT", "content must be a text"))?;
             write(workdir, path, content)
         }
-        ("delete_file", Some(path)) => {
+        WorkRequest::DeleteFile(DeleteFile { path }) => {
             writable(run, turn, path)?;
             delete(workdir, path)
         }
-        (name, Some(_)) => Err(fault("INVALID_INPUT", format!("no tool {name}"))),
+        WorkRequest::Command(_) => unreachable!("commands are run, not looked up among files"),
     }
 }
 
@@ -66,12 +62,12 @@ fn writable(run: &Run, turn: &Turn, path: &str) -> Result<(), ToolError> {
     Err(fault("MODE_FORBIDS", format!("{path} may not be written now")))
 }
 
-fn read(workdir: &Workdir, path: &str, args: &Map<String, Value>) -> Result<ToolResult, ToolError> {
+fn read(workdir: &Workdir, wanted: &ReadFile) -> Result<ToolResult, ToolError> {
+    let path = wanted.path.as_str();
     let mut file = workdir.file(path, Purpose::Look)?;
     let size = file.metadata().map_err(broken(path))?.len();
-    let offset = args.get("offset").and_then(Value::as_u64).unwrap_or(0);
-    let max = args.get("maxBytes").and_then(Value::as_u64).unwrap_or(READ_BYTES);
-    let max = max.min(READ_BYTES_MAX);
+    let offset = wanted.offset.unwrap_or(0);
+    let max = wanted.max_bytes.unwrap_or(READ_BYTES).min(READ_BYTES_MAX);
     file.seek(SeekFrom::Start(offset)).map_err(broken(path))?;
     let mut bytes = Vec::new();
     file.take(max).read_to_end(&mut bytes).map_err(broken(path))?;
@@ -102,9 +98,9 @@ struct Entry {
     is_directory: bool,
 }
 
-fn list(workdir: &Workdir, path: &str, args: &Map<String, Value>) -> Result<ToolResult, ToolError> {
-    let names = names(path)?;
-    let depth = args.get("depth").and_then(Value::as_u64).unwrap_or(1).clamp(1, DEPTH_MAX);
+fn list(workdir: &Workdir, wanted: &ListFiles) -> Result<ToolResult, ToolError> {
+    let names = names(wanted.path.as_deref().unwrap_or("."))?;
+    let depth = wanted.depth.unwrap_or(1).clamp(1, DEPTH_MAX);
     let folder = workdir.folder(&names, Purpose::Look)?;
     let mut listing = Listing { workdir, entries: Vec::new() };
     listing.gather(&folder, &names.join("/"), depth)?;
@@ -151,8 +147,13 @@ impl Listing<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{delete, list, names, read, workdir::Workdir, write};
-    use serde_json::Map;
+    use muster_core::run::event::{ToolError, ToolResult};
+
+    use super::{ListFiles, ReadFile, delete, list, names, workdir::Workdir, write};
+
+    fn read(workdir: &Workdir, path: &str) -> Result<ToolResult, ToolError> {
+        super::read(workdir, &ReadFile { path: path.to_owned(), offset: None, max_bytes: None })
+    }
 
     #[test]
     fn runs_sec_4_nothing_outside_of_the_directory_is_reached() {
@@ -172,18 +173,17 @@ mod tests {
         for path in
             ["../secret", "/etc/passwd", "out/secret", "link", "a/../../secret", "store/token"]
         {
-            assert_eq!(code(read(&workdir, path, &Map::new())), forbidden, "{path}");
+            assert_eq!(code(read(&workdir, path)), forbidden, "{path}");
             assert_eq!(code(write(&workdir, path, "x")), forbidden, "{path}");
         }
         assert_eq!(code(delete(&workdir, "out/secret")), forbidden);
         assert_eq!(std::fs::read_to_string(dir.path().join("secret")).unwrap(), "s");
         assert_eq!(names("./a//b").unwrap(), ["a", "b"]);
         write(&workdir, "a/b/c.txt", "text").unwrap();
-        let found = read(&workdir, "a/b/c.txt", &Map::new()).unwrap().output.unwrap();
+        let found = read(&workdir, "a/b/c.txt").unwrap().output.unwrap();
         assert_eq!(found["content"], "text");
-        let mut deep = Map::new();
-        deep.insert("depth".to_owned(), 3.into());
-        let listed = list(&workdir, ".", &deep).unwrap().output.unwrap();
+        let deep = ListFiles { path: None, depth: Some(3) };
+        let listed = list(&workdir, &deep).unwrap().output.unwrap();
         let paths: Vec<&str> = listed["entries"]
             .as_array()
             .unwrap()
@@ -192,6 +192,6 @@ mod tests {
             .collect();
         assert_eq!(paths, ["a", "a/b", "a/b/c.txt", "link", "out", "store"]);
         delete(&workdir, "a/b/c.txt").unwrap();
-        assert_eq!(code(read(&workdir, "a/b/c.txt", &Map::new())), Some("NOT_FOUND".to_owned()));
+        assert_eq!(code(read(&workdir, "a/b/c.txt")), Some("NOT_FOUND".to_owned()));
     }
 }

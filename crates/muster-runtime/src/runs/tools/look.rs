@@ -5,19 +5,19 @@ use std::sync::Arc;
 use muster_core::{
     Documents, Refusal,
     run::{
-        Runs as Room,
-        artifact::{Artifact, ArtifactKind, Reference},
+        Rejection, Runs as Room,
+        artifact::{Artifact, Reference},
+        command::{ListArtifacts, ListNodes, LookRequest, NodeRef, ReadArtifact},
         event::{ToolError, ToolResult},
         handoff,
-        id::{NodeId, TurnId},
+        id::NodeId,
         lookup,
         node::{Node, NodeStatus, Provider},
-        turn::Tool,
         view::turns::{ListPage, artifacts, turns},
     },
 };
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{fault, found, words};
 use crate::{
@@ -36,14 +36,19 @@ const LATEST: u32 = 5;
 type Outcome = Result<ToolResult, ToolError>;
 
 /// Looks something up for a node.
-pub(super) async fn look(shared: &Arc<Shared>, node: &Node, tool: &Tool) -> Outcome {
-    let (caller, args) = (node.id, tool.args.clone());
-    let run = node.run_id;
-    let answer = match tool.name.as_str() {
-        "list_nodes" => shared.view(run, move |docs| list_nodes(docs, caller, &args)).await,
-        "get_node" => shared.view(run, move |docs| get_node(docs, caller, &args)).await,
-        "list_artifacts" => shared.view(run, move |docs| list_artifacts(docs, &args)).await,
-        _ => return read_artifact(shared, node, &args).await,
+pub(super) async fn look(shared: &Arc<Shared>, node: &Node, request: LookRequest) -> Outcome {
+    let (caller, run) = (node.id, node.run_id);
+    let answer = match request {
+        LookRequest::ListNodes(wanted) => {
+            shared.view(run, move |docs| list_nodes(docs, caller, &wanted)).await
+        }
+        LookRequest::GetNode(wanted) => {
+            shared.view(run, move |docs| get_node(docs, caller, &wanted.node)).await
+        }
+        LookRequest::ListArtifacts(wanted) => {
+            shared.view(run, move |docs| list_artifacts(docs, &wanted)).await
+        }
+        LookRequest::ReadArtifact(wanted) => return read_artifact(shared, node, &wanted).await,
     };
     match answer {
         Ok(value) => Ok(found(&value)),
@@ -52,12 +57,8 @@ pub(super) async fn look(shared: &Arc<Shared>, node: &Node, tool: &Tool) -> Outc
     }
 }
 
-fn text<'a>(args: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    args.get(name).and_then(Value::as_str)
-}
-
-fn limit(args: &Map<String, Value>) -> usize {
-    let wanted = args.get("limit").and_then(Value::as_u64).unwrap_or(ENTRIES);
+fn limit(wanted: Option<u64>) -> usize {
+    let wanted = wanted.unwrap_or(ENTRIES);
     usize::try_from(wanted.clamp(1, ENTRIES_MAX)).unwrap_or(1)
 }
 
@@ -93,20 +94,19 @@ fn seen<'a>(docs: &Documents<Room>, caller: NodeId, node: &'a Node) -> lookup::L
 fn list_nodes(
     docs: &Documents<Room>,
     caller: NodeId,
-    args: &Map<String, Value>,
+    wanted: &ListNodes,
 ) -> Result<Value, Refusal<Room>> {
-    let (status, role) = (text(args, "status"), text(args, "role"));
-    let after: u64 = text(args, "cursor").and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
+    let after = number(wanted.cursor.as_deref())?.unwrap_or(0);
     let fits = |node: &&&Node| {
-        status.is_none_or(|status| node.status.name() == status)
-            && role.is_none_or(|role| node.role_template == role)
+        wanted.status.is_none_or(|status| node.status == status)
+            && wanted.role.as_ref().is_none_or(|role| node.role_template == *role)
             && node.number > after
     };
     let nodes = lookup::nodes(docs)?;
     let mut fitting = nodes.iter().filter(fits);
     let mut shown = Vec::new();
     let mut last = None;
-    for node in fitting.by_ref().take(limit(args)) {
+    for node in fitting.by_ref().take(limit(wanted.limit)) {
         last = Some(node.number.to_string());
         shown.push(seen(docs, caller, node)?);
     }
@@ -114,29 +114,35 @@ fn list_nodes(
     Ok(json!({"nodes": shown, "nextCursor": next}))
 }
 
+/// The number in a cursor that a page gave.
+fn number(cursor: Option<&str>) -> Result<Option<u64>, Refusal<Room>> {
+    let fault = || "cursor must be the nextCursor of a page".to_owned();
+    let number = cursor.map(str::parse).transpose();
+    number.map_err(|_| Refusal::rejected(Rejection::InvalidArguments { fault: fault() }))
+}
+
 /// The node that an argument means: by its id, or by its alias.
 fn named<'a>(
     docs: &'a Documents<Room>,
-    args: &Map<String, Value>,
+    NodeRef(name): &NodeRef,
 ) -> Result<&'a Node, Refusal<Room>> {
-    let name = text(args, "node").unwrap_or_default();
     if let Ok(id) = name.parse() {
         return lookup::node(docs, id);
     }
-    let alias = name.to_owned();
-    let bears = |node: &&Node| node.alias.as_deref() == Some(name);
+    let alias = name.clone();
+    let bears = |node: &&Node| node.alias.as_ref() == Some(name);
     lookup::nodes(docs)?
         .into_iter()
         .find(bears)
-        .ok_or_else(|| Refusal::rejected(muster_core::run::Rejection::UnknownAlias { alias }))
+        .ok_or_else(|| Refusal::rejected(Rejection::UnknownAlias { alias }))
 }
 
 fn get_node(
     docs: &Documents<Room>,
     caller: NodeId,
-    args: &Map<String, Value>,
+    wanted: &NodeRef,
 ) -> Result<Value, Refusal<Room>> {
-    let node = named(docs, args)?;
+    let node = named(docs, wanted)?;
     let page = ListPage { below: None, limit: LATEST };
     let last: Vec<_> = turns(docs, Some(node.id), page)?
         .iter()
@@ -166,20 +172,15 @@ fn brief(artifact: &Artifact) -> Value {
     })
 }
 
-fn list_artifacts(
-    docs: &Documents<Room>,
-    args: &Map<String, Value>,
-) -> Result<Value, Refusal<Room>> {
-    let node = match args.contains_key("node") {
-        true => Some(named(docs, args)?.id),
-        false => None,
+fn list_artifacts(docs: &Documents<Room>, wanted: &ListArtifacts) -> Result<Value, Refusal<Room>> {
+    let node = match &wanted.node {
+        Some(node) => Some(named(docs, node)?.id),
+        None => None,
     };
-    let kind = text(args, "kind");
-    let kind = kind.and_then(|kind| ArtifactKind::ALL.iter().copied().find(|k| k.name() == kind));
-    let turn: Option<TurnId> = text(args, "turn").and_then(|turn| turn.parse().ok());
-    let below = text(args, "cursor").and_then(|cursor| cursor.parse().ok());
-    let limit = u32::try_from(limit(args)).unwrap_or(1);
-    let page = artifacts(docs, node, kind, ListPage { below, limit })?;
+    let turn = wanted.turn;
+    let below = number(wanted.cursor.as_deref())?;
+    let limit = u32::try_from(limit(wanted.limit)).unwrap_or(1);
+    let page = artifacts(docs, node, wanted.kind, ListPage { below, limit })?;
     let next = page.last().filter(|_| page.len() == limit as usize);
     let next = next.map(|artifact| artifact.number.to_string());
     let fits = |artifact: &&Artifact| turn.is_none() || artifact.turn_id == turn;
@@ -187,8 +188,8 @@ fn list_artifacts(
     Ok(json!({"artifacts": shown, "nextCursor": next}))
 }
 
-async fn read_artifact(shared: &Arc<Shared>, node: &Node, args: &Map<String, Value>) -> Outcome {
-    let reference = text(args, "ref").unwrap_or_default();
+async fn read_artifact(shared: &Arc<Shared>, node: &Node, wanted: &ReadArtifact) -> Outcome {
+    let reference = wanted.reference.as_str();
     let unknown = || fault("UNKNOWN_ARTIFACT", format!("no artifact {reference:?} in this run"));
     let id = match Reference::parse(reference) {
         Some(known) => known.id,
@@ -196,15 +197,13 @@ async fn read_artifact(shared: &Arc<Shared>, node: &Node, args: &Map<String, Val
     };
     let known = move |docs: &Documents<Room>| Ok(lookup::find_artifact(docs, id)?.cloned());
     let artifact = shared.view(node.run_id, known).await.ok().flatten().ok_or_else(unknown)?;
-    let (files, wanted) = (shared.files.clone(), artifact.clone());
+    let (files, known) = (shared.files.clone(), artifact.clone());
     let missing = |error: ArtifactError| fault("ARTIFACT_MISSING", error.to_string());
-    let read = move || files.text(&wanted).map_err(missing);
+    let read = move || files.text(&known).map_err(missing);
     let whole = shared.file_calls.perform(node.run_id, read).await?;
-    let number = |name: &str, default| {
-        let wanted = args.get(name).and_then(Value::as_u64).unwrap_or(default);
-        usize::try_from(wanted).unwrap_or(usize::MAX)
-    };
-    let (offset, max) = (number("offset", 0), number("maxChars", READ_CHARS));
+    let size = |wanted: u64| usize::try_from(wanted).unwrap_or(usize::MAX);
+    let offset = size(wanted.offset.unwrap_or(0));
+    let max = size(wanted.max_chars.unwrap_or(READ_CHARS));
     let content: String = whole.chars().skip(offset).take(max).collect();
     let end = offset + muster_core::text::chars(&content);
     let next = (end < muster_core::text::chars(&whole)).then_some(end);

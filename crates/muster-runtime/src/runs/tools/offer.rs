@@ -1,16 +1,20 @@
 //! What agents are offered, and how refusals read to them.
 
-use muster_core::run::{
-    Rejection,
-    command::{
-        AskUser, Because, CompleteRun, ConnectNodes, DisconnectNodes, MakeReport, RequestMode,
-        SendHandoff, SetSummary, SpawnNode, WaitFor,
+use muster_core::{
+    run::{
+        Rejection,
+        command::{
+            AskUser, Because, CompleteRun, ConnectNodes, DeleteFile, DisconnectNodes, GetNode,
+            ListArtifacts, ListFiles, ListNodes, MakeReport, ReadArtifact, ReadFile, RequestMode,
+            RunCommand, SendHandoff, SetSummary, SpawnNode, WaitFor, WriteFile, tool_names,
+        },
+        node::{CommandRight, Node},
+        rejection::OpenWork,
     },
-    node::{CommandRight, Node},
-    rejection::OpenWork,
+    text,
 };
 use schemars::{JsonSchema, schema_for};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::runs::provider::OfferedTool;
 
@@ -52,76 +56,25 @@ fn with_text<T: JsonSchema>(name: &'static str, description: &str) -> OfferedToo
     OfferedTool { description: description.to_owned(), ..tool::<T>(name) }
 }
 
-fn plain(
-    name: &'static str,
-    description: &str,
-    properties: &Value,
-    required: &[&str],
-) -> OfferedTool {
-    let schema = json!({
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": false,
-    });
-    OfferedTool { name, description: description.to_owned(), schema }
-}
-
 /// Tools that only look.
 fn looks() -> [OfferedTool; 4] {
-    let (text, number) = (json!({"type": "string"}), json!({"type": "integer", "minimum": 0}));
     [
-        plain(
-            "list_nodes",
-            "List the nodes of the run.",
-            &json!({"status": text, "role": text, "limit": number, "cursor": text}),
-            &[],
-        ),
-        plain("get_node", "Show one node.", &json!({"node": text}), &["node"]),
-        plain(
-            "read_artifact",
-            "Read an artifact by its reference.",
-            &json!({"ref": text, "offset": number, "maxChars": number}),
-            &["ref"],
-        ),
-        plain(
-            "list_artifacts",
-            "List artifacts of the run, newest first.",
-            &json!({"node": text, "kind": text, "turn": text, "limit": number, "cursor": text}),
-            &[],
-        ),
+        tool::<ListNodes>("list_nodes"),
+        tool::<GetNode>("get_node"),
+        tool::<ReadArtifact>("read_artifact"),
+        tool::<ListArtifacts>("list_artifacts"),
     ]
 }
 
 /// Tools that the runtime executes in the node's directory.
 fn work(node: &Node) -> Vec<OfferedTool> {
-    let (text, number) = (json!({"type": "string"}), json!({"type": "integer", "minimum": 0}));
-    let mut tools = vec![
-        plain(
-            "read_file",
-            "Read a file of your directory.",
-            &json!({"path": text, "offset": number, "maxBytes": number}),
-            &["path"],
-        ),
-        plain(
-            "list_files",
-            "List a folder of your directory.",
-            &json!({"path": text, "depth": number}),
-            &[],
-        ),
-    ];
+    let mut tools = vec![tool::<ReadFile>("read_file"), tool::<ListFiles>("list_files")];
     if node.effective.write_code || node.effective.write_docs {
-        let write = json!({"path": text, "content": text});
-        tools.push(plain("write_file", "Write a file whole.", &write, &["path", "content"]));
-        tools.push(plain("delete_file", "Delete a file.", &json!({"path": text}), &["path"]));
+        tools.push(tool::<WriteFile>("write_file"));
+        tools.push(tool::<DeleteFile>("delete_file"));
     }
     if node.effective.run_commands != CommandRight::None {
-        tools.push(plain(
-            "command",
-            "Run a command through sh in your directory.",
-            &json!({"cmd": text, "cwd": text, "timeoutSeconds": number}),
-            &["cmd"],
-        ));
+        tools.push(tool::<RunCommand>("command"));
     }
     tools
 }
@@ -132,7 +85,10 @@ pub(super) fn refusal(rejection: &Rejection) -> (&'static str, String) {
     #[expect(clippy::wildcard_enum_match_arm, reason = "most refusals say it all in their name")]
     let message = match rejection {
         Rejection::InvalidArguments { fault } => fault.clone(),
-        Rejection::NoSuchTool { name } => format!("there is no tool {name:?}"),
+        Rejection::NoSuchTool { name } => {
+            let near = text::nearest(name, tool_names()).unwrap_or_default();
+            format!("there is no tool {name:?}: did you mean {near}?")
+        }
         Rejection::UnknownAlias { alias } => format!("no node has the alias {alias:?}"),
         Rejection::NoEdge { .. } => "no edge lets you send to this node".to_owned(),
         Rejection::OpenWork { open } => format!("work is open: {}", listed(open)),
@@ -169,6 +125,7 @@ fn code(rejection: &Rejection) -> &'static str {
         Rejection::Forbidden { .. } => "FORBIDDEN",
         Rejection::ForbiddenCapability { .. } => "FORBIDDEN_CAPABILITY",
         Rejection::SelfEdge => "SELF_EDGE",
+        Rejection::NoSuchTool { .. } => "UNKNOWN_TOOL",
         Rejection::TurnNotLive { .. } => "TURN_ENDED",
         Rejection::RunNotActive { .. } => "RUN_NOT_ACTIVE",
         Rejection::WrongPhase { .. } => "WRONG_PHASE",
@@ -178,7 +135,6 @@ fn code(rejection: &Rejection) -> &'static str {
         | Rejection::UnknownItem { .. }
         | Rejection::UnknownApproval { .. }
         | Rejection::InvalidArguments { .. }
-        | Rejection::NoSuchTool { .. }
         | Rejection::UnknownTool { .. }
         | Rejection::NodeRunning { .. }
         | Rejection::NodeNotRunning { .. }

@@ -94,8 +94,10 @@ fn runs_tie_3_and_tool_1_and_tool_6_an_agent_works_through_the_server_it_is_give
             ("send_handoff", json!({"to": "other", "message": "take over"})),
             ("send_handoff", json!({"to": "nobody", "message": "lost"})),
             ("spawn_node", json!({"label": "x", "role": "implementer"})),
-            ("no_such_tool", json!({})),
+            ("tasks_radr", json!({})),
             ("tasks_create", json!({"kind": "task", "title": "Found on the way"})),
+            ("list_nodes", json!({"lmit": 1})),
+            ("list_node", json!({})),
         ],
     );
     server.fine("POST", &format!("{run}/chat"), json!({"content": "go", "nodeId": node}));
@@ -123,7 +125,12 @@ fn runs_tie_3_and_tool_1_and_tool_6_an_agent_works_through_the_server_it_is_give
     assert_eq!(envelope(7)["error"]["code"], "UNKNOWN_NODE");
     assert_eq!((&answers[&7]["isError"], &envelope(8)["success"]), (&json!(true), &json!(false)));
     assert_eq!(envelope(8)["error"]["code"], "FORBIDDEN");
-    assert_eq!(envelope(9)["success"], false, "every call is answered");
+    let unknown = envelope(9)["error"].take();
+    assert_eq!(unknown["code"], "UNKNOWN_TOOL", "every call is answered");
+    assert!(unknown["message"].as_str().unwrap().ends_with("did you mean tasks_radar?"));
+    let misspelt = envelope(11)["error"].take();
+    assert_eq!(misspelt["message"], "there is no argument lmit: did you mean limit?");
+    assert!(envelope(12)["error"]["message"].as_str().unwrap().ends_with("list_nodes?"));
     assert_eq!(plan_of(&server, "Found on the way"), plan_of(&server, "The bound task"));
     assert_ne!(plan_of(&server, "Found on the way"), plan_of(&server, "Another task"));
     // The list is the node's own.
