@@ -7,12 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use muster_core::run::{event::LogSource, provider::ProviderEvent};
+
 /// Bytes of the end that are kept.
 const KEPT_BYTES_MAX: usize = 256 * 1024;
 /// Lines that are told in one window.
 const LINES_PER_WINDOW: u32 = 20;
-/// The window.
-const WINDOW: Duration = Duration::from_secs(1);
+/// The window. A flood that pauses for as long has ended.
+pub(crate) const WINDOW: Duration = Duration::from_secs(1);
 
 /// The end of what a process wrote to standard error.
 #[derive(Clone, Default)]
@@ -66,9 +68,20 @@ impl Gate {
             return None;
         }
         self.passed += 1;
-        let held_back = std::mem::take(&mut self.held_back);
-        Some((held_back > 0).then_some(held_back))
+        Some(self.left_out())
     }
+
+    /// How many lines did not pass since this was last told, for the end of a flood.
+    pub(crate) fn left_out(&mut self) -> Option<u64> {
+        let held_back = std::mem::take(&mut self.held_back);
+        (held_back > 0).then_some(held_back)
+    }
+}
+
+/// What the log says where a flood has ended.
+pub(crate) fn flood_ended(source: LogSource, left_out: u64) -> ProviderEvent {
+    let line = format!("{left_out} lines were left out");
+    ProviderEvent::Log { source, line, suppressed: Some(left_out) }
 }
 
 #[cfg(test)]
@@ -87,6 +100,7 @@ mod tests {
         let mut gate = Gate::default();
         let passed = (0..100).filter(|_| gate.pass().is_some()).count();
         assert_eq!(passed, LINES_PER_WINDOW as usize);
-        assert_eq!(gate.held_back, 100 - u64::from(LINES_PER_WINDOW));
+        assert_eq!(gate.left_out(), Some(100 - u64::from(LINES_PER_WINDOW)));
+        assert_eq!(gate.left_out(), None, "each line is counted once");
     }
 }

@@ -22,7 +22,7 @@ use super::{Move, Prompt, Translator, again, hooking::Hooking, read_only};
 use crate::runs::{
     process::{
         lines::{self, LINE_BYTES_MAX, Line},
-        stderr::{Gate, Tail},
+        stderr::{Gate, Tail, flood_ended},
     },
     provider::{
         Answered, Heard, OpenFailure, Pending, Question, Session, Signal, Unreachable, Verdict,
@@ -111,6 +111,7 @@ impl Talk {
                 },
             }
         }
+        self.end_flood().await;
         reading.await.ok().flatten()
     }
 
@@ -138,6 +139,9 @@ impl Talk {
         let moves = self.translator.hear(&text);
         if moves == [Move::Unknown] {
             return self.not_understood(&text).await;
+        }
+        if !moves.iter().all(|one| matches!(one, Move::Stray(_) | Move::Unknown)) {
+            self.end_flood().await;
         }
         self.perform(moves).await;
     }
@@ -225,6 +229,13 @@ impl Talk {
         let Some(suppressed) = self.gate.pass() else { return };
         let line = muster_core::text::cut(line, muster_core::run::limits::LOG_LINE_CHARS_MAX);
         self.tell(ProviderEvent::Log { source: LogSource::Stdout, line, suppressed }).await;
+    }
+
+    /// Tells how many stray lines were left out, once something else comes.
+    async fn end_flood(&mut self) {
+        if let Some(count) = self.gate.left_out() {
+            self.tell(flood_ended(LogSource::Stdout, count)).await;
+        }
     }
 }
 

@@ -13,13 +13,14 @@ use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     process::{ChildStderr, ChildStdout},
     sync::{mpsc, oneshot},
+    time::timeout,
 };
 
 use super::wire::{Line as Message, PROTOCOL, Said, SaidItem, SaidTool};
 use crate::runs::{
     process::{
         lines::{self, LINE_BYTES_MAX, Line},
-        stderr::{Gate, Tail},
+        stderr::{Gate, Tail, WINDOW, flood_ended},
     },
     provider::{Heard, NO_CAPS, Signal, reading},
 };
@@ -57,8 +58,19 @@ impl Reader {
                     let detail = format!("a line of more than {LINE_BYTES_MAX} bytes");
                     return Some((TurnReason::ProtocolError, detail));
                 }
-                Ok(Line::End) | Err(_) => return None,
+                Ok(Line::End) | Err(_) => return self.end_flood().await.err().flatten(),
             }
+        }
+    }
+
+    /// Tells how many stray lines were left out, once something else comes.
+    async fn end_flood(&mut self) -> Result<(), Option<(TurnReason, String)>> {
+        match self.gate.left_out() {
+            Some(count) => {
+                let event = flood_ended(LogSource::Stdout, count);
+                self.send(Signal::Said { turn: None, event }).await
+            }
+            None => Ok(()),
         }
     }
 
@@ -76,6 +88,7 @@ impl Reader {
             Some(Ok(turn)) => Some(turn),
             Some(Err(_)) => return self.stray(&line).await,
         };
+        self.end_flood().await?;
         if let Said::Ready { protocol, session_id, resumed, caps } = message.said {
             if protocol.is_some_and(|version| version != PROTOCOL) {
                 let detail = format!("protocol {protocol:?} instead of {PROTOCOL}");
@@ -179,6 +192,15 @@ fn failure(name: Option<&str>) -> TurnReason {
         .unwrap_or(TurnReason::ProviderError)
 }
 
+/// Tells how many lines of standard error were left out.
+async fn end_flood(gate: &mut Gate, signals: &mpsc::Sender<Signal>) {
+    let Some(count) = gate.left_out() else { return };
+    let event = flood_ended(LogSource::Stderr, count);
+    if signals.send(Signal::Said { turn: None, event }).await.is_err() {
+        tracing::trace!("the end of a flood came too late");
+    }
+}
+
 /// Drains standard error: keeps its end, and tells lines at a bounded rate.
 pub(crate) async fn drain(
     stderr: ChildStderr,
@@ -189,9 +211,13 @@ pub(crate) async fn drain(
     let mut source = BufReader::with_capacity(STDERR_LINE_BYTES_MAX, stderr);
     let mut gate = Gate::default();
     loop {
-        let piece = match source.fill_buf().await {
+        let Ok(filled) = timeout(WINDOW, source.fill_buf()).await else {
+            end_flood(&mut gate, &signals).await;
+            continue;
+        };
+        let piece = match filled {
             Ok(buffer) if !buffer.is_empty() => buffer,
-            Ok(_) | Err(_) => return,
+            Ok(_) | Err(_) => return end_flood(&mut gate, &signals).await,
         };
         let end = piece.iter().position(|byte| *byte == b'\n').map_or(piece.len(), |at| at + 1);
         let line = piece[..end].to_vec();
@@ -237,6 +263,31 @@ mod tests {
             let told = event(&json!({"type": number})).await;
             assert!(matches!(told, ProviderEvent::Log { .. }), "{number}: {told:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn lines_that_were_left_out_are_counted_when_the_flood_ends() {
+        let (signals, mut told) = mpsc::channel(64);
+        let (introduced, gate) = (None, Gate::default());
+        let mut reader = Reader { signals, heard: Heard::now(), introduced, gate };
+        for _ in 0..50 {
+            reader.take(b"not a message").await.unwrap();
+        }
+        reader.take(br#"{"type":"message.assistant.final","content":"x"}"#).await.unwrap();
+        let (mut shown, mut left_out) = (0, None);
+        let last = loop {
+            match told.try_recv().unwrap() {
+                Signal::Said { event: ProviderEvent::Log { suppressed: None, .. }, .. } => {
+                    shown += 1
+                }
+                Signal::Said { event: ProviderEvent::Log { suppressed, .. }, .. } => {
+                    left_out = suppressed;
+                }
+                other => break other,
+            }
+        };
+        assert_eq!((shown, left_out), (20, Some(30)));
+        assert!(matches!(last, Signal::Final { .. }), "before the turn ends: {last:?}");
     }
 
     #[tokio::test]
