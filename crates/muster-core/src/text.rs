@@ -28,6 +28,21 @@ pub fn start(text: &str, max: usize) -> &str {
     text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])
 }
 
+/// Characters of the short form of an id.
+const SHORT_ID_CHARS: usize = 8;
+
+/// The short form of an id: its end. Ids that are made together begin with the same time.
+pub fn short_id(id: &str) -> &str {
+    let cut = id.len().saturating_sub(SHORT_ID_CHARS);
+    id.get(cut..).unwrap_or(id)
+}
+
+/// Whether a person who writes `given` can mean this id: all of it, its beginning or its end.
+pub fn names_id(id: &str, given: &str) -> bool {
+    let given = given.trim().to_ascii_lowercase();
+    !given.is_empty() && (id.starts_with(&given) || id.ends_with(&given))
+}
+
 /// Whether a character is whitespace: Unicode's White_Space and the four information separators.
 ///
 /// The separators U+001C to U+001F are what the standard library leaves out (MV-2).
@@ -92,7 +107,9 @@ fn edit_distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{cut, edit_distance, fold, is_blank, join_words, nearest, one_line, trim};
+    use super::{
+        cut, edit_distance, fold, is_blank, join_words, names_id, nearest, one_line, short_id, trim,
+    };
 
     #[test]
     fn whitespace_includes_the_information_separators() {
@@ -129,5 +146,17 @@ mod tests {
         assert_eq!(nearest("titel", ["title", "tests", "target"]), Some("title"));
         assert_eq!(nearest("x", ["b", "a"]), Some("a"));
         assert_eq!(nearest("x", []), None);
+    }
+
+    #[test]
+    fn ids_that_were_made_together_have_different_short_forms() {
+        let one = "019a8c3e-5b1f-7d20-8a11-3f2e6c0d4e5f";
+        let other = "019a8c3e-5b1f-7d20-9b77-3f2e6c0d9a01";
+        assert_eq!((short_id(one), short_id(other)), ("6c0d4e5f", "6c0d9a01"));
+        assert_eq!(short_id("ab"), "ab");
+        for given in [one, "019a8c3e", "6c0d4e5f", "6C0D4E5F"] {
+            assert!(names_id(one, given), "{given}");
+        }
+        assert!(!names_id(one, "") && !names_id(one, "5b1f") && !names_id(one, "6c0d9a01"));
     }
 }

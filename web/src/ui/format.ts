@@ -60,7 +60,12 @@ export function counted(count: number, noun: string): string {
   return `${count.toLocaleString()} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** The first letters of an id or a hash. */
-export function short(id: string, letters = 8): string {
-  return id.slice(0, letters);
+/** The first letters of a hash. */
+export function short(hash: string, letters = 8): string {
+  return hash.slice(0, letters);
+}
+
+/** The short form of an id: its end. Ids that are made together begin with the same time. */
+export function shortId(id: string): string {
+  return id.slice(-8);
 }

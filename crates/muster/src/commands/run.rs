@@ -13,6 +13,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
+use muster_core::text;
 use serde_json::{Value, json};
 
 use self::{graph::Graph, staff::Agent};
@@ -230,19 +231,19 @@ pub(crate) fn create(
     Ok(id.to_owned())
 }
 
-/// The run that an id, or the beginning of one, means.
+/// The run that an id means, or the beginning or the end of one.
 fn find(client: &Client, id: &str) -> anyhow::Result<String> {
     if id.len() == 36 {
         return Ok(id.to_owned());
     }
     let answer = client.ask("GET", "/api/runs?view=summary&limit=500", None)?;
     let runs = answer["runs"].as_array().into_iter().flatten();
-    let known = runs.filter_map(|run| run["id"].as_str()).filter(|known| known.starts_with(id));
+    let known = runs.filter_map(|run| run["id"].as_str()).filter(|known| text::names_id(known, id));
     let found: Vec<&str> = known.collect();
     match &found[..] {
         [only] => Ok((*only).to_owned()),
-        [] => bail!("no run begins with {id:?}: `muster runs` lists them"),
-        several => bail!("{} runs begin with {id:?}: use more of the id", several.len()),
+        [] => bail!("no run has an id that begins or ends with {id:?}: `muster runs` lists them"),
+        several => bail!("{} runs match {id:?}: use more of the id", several.len()),
     }
 }
 
@@ -258,15 +259,15 @@ fn consent(arguments: Option<&str>) -> anyhow::Result<Value> {
 fn resolve(client: &Client, id: &str, resolution: &Value) -> anyhow::Result<()> {
     let answer = client.ask("GET", "/api/approvals", None)?;
     let pending: Vec<&Value> = answer["approvals"].as_array().into_iter().flatten().collect();
-    let begins = |value: &Value| value.as_str().is_some_and(|known| known.starts_with(id));
+    let meant = |value: &Value| value.as_str().is_some_and(|known| text::names_id(known, id));
     let meant: Vec<&&Value> = pending
         .iter()
-        .filter(|row| begins(&row["approval"]["approvalId"]) || begins(&row["runId"]))
+        .filter(|row| meant(&row["approval"]["approvalId"]) || meant(&row["runId"]))
         .collect();
     let approval = match &meant[..] {
         [only] => only["approval"]["approvalId"].as_str().unwrap_or(id),
         [] if id.len() == 36 => id,
-        [] => bail!("nothing that waits begins with {id:?}"),
+        [] => bail!("no pending approval or run of one matches {id:?}"),
         several => {
             let lines = several.iter().map(|row| format!("\n{}", line::approval(&row["approval"])));
             bail!("several approvals wait, name one:{}", lines.collect::<String>());

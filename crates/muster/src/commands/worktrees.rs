@@ -5,6 +5,7 @@ use std::{path::Path, process::ExitCode};
 use anyhow::{anyhow, bail};
 use clap::{Args, Subcommand};
 use muster_api::runs::{Ignored, Merged, Worktree, WorktreeState};
+use muster_core::text::{names_id, short_id};
 use serde_json::json;
 
 use crate::{
@@ -15,10 +16,11 @@ use crate::{
     storage,
 };
 
-/// Columns of a name, a size and the short id of a node.
+/// Columns of a name and a size.
 const NAME_COLUMNS: usize = 16;
 const SIZE_COLUMNS: usize = 9;
-const ID_COLUMNS: usize = 8;
+/// Characters of an id that are enough to name a worktree.
+const ID_CHARS_MIN: usize = 4;
 /// Name of a node that nothing is known of.
 const GONE: &str = "(node is gone)";
 
@@ -51,7 +53,7 @@ enum Deed {
     /// work conflicts. What the node left uncommitted is committed in its worktree first. Both
     /// sides are kept as they were below refs/muster.
     Merge {
-        /// The node: its id, the end of its id, or its label
+        /// The node: its id, the beginning or end of it, or its label
         node: String,
 
         /// Only find out whether it could be merged
@@ -60,7 +62,7 @@ enum Deed {
     },
     /// Remove a worktree whose work is elsewhere too, and the branch that was made with it
     Remove {
-        /// The node: its id, the end of its id, or its label
+        /// The node: its id, the beginning or end of it, or its label
         node: String,
 
         /// Also remove files that git ignores; no snapshot keeps them
@@ -105,8 +107,8 @@ fn found(settings: &Settings, home: &Path) -> anyhow::Result<Vec<Worktree>> {
 /// The worktree that a name means.
 fn one<'a>(found: &'a [Worktree], name: &str) -> anyhow::Result<&'a Worktree> {
     let is = |worktree: &&Worktree| {
-        let ends = name.len() >= 4 && worktree.node_id.ends_with(name);
-        ends || worktree.label.as_deref() == Some(name)
+        let by_id = name.len() >= ID_CHARS_MIN && names_id(&worktree.node_id, name);
+        by_id || worktree.label.as_deref() == Some(name)
     };
     let named: Vec<&Worktree> = found.iter().filter(is).collect();
     match named[..] {
@@ -126,7 +128,7 @@ fn one<'a>(found: &'a [Worktree], name: &str) -> anyhow::Result<&'a Worktree> {
 fn line(screen: Screen, worktree: &Worktree) -> String {
     let name = worktree.label.as_deref().unwrap_or(GONE);
     let name = screen.paint(Tone::Strong, &fill(name, NAME_COLUMNS));
-    let id = &worktree.node_id[worktree.node_id.len().saturating_sub(ID_COLUMNS)..];
+    let id = short_id(&worktree.node_id);
     let size = format!("{:>SIZE_COLUMNS$}", bytes(worktree.bytes));
     let tone = match worktree.state {
         WorktreeState::Merged => Tone::Faint,

@@ -11,8 +11,6 @@ use crate::screen::{Screen, Tone, cut, spelled_out};
 const NAME_COLUMNS: usize = 12;
 /// Columns before the text: time, number, name, and what is between them.
 const LEAD_COLUMNS: usize = 8 + 2 + 6 + 2 + NAME_COLUMNS + 2;
-/// Letters of an id that stand for a node whose name is not known.
-const SHORT_ID: usize = 8;
 
 /// What the nodes of a run are called, as its events tell.
 #[derive(Debug, Default)]
@@ -37,13 +35,12 @@ impl Names {
 
     fn name(&self, id: &Value) -> String {
         let id = id.as_str().unwrap_or_default();
-        let short = || id.chars().take(SHORT_ID).collect();
         let runtime = || id.chars().all(|letter| matches!(letter, '0' | '-'));
         match self.0.get(id) {
             Some(name) => text::join_words(name, ' '),
             None if id.is_empty() => String::new(),
             None if runtime() => "muster".to_owned(),
-            None => short(),
+            None => text::short_id(id).to_owned(),
         }
     }
 }

@@ -87,13 +87,23 @@ fn runs_are_steered_and_approvals_answered() {
     let approval = waiting().unwrap()["approval"]["approvalId"].as_str().unwrap().to_owned();
     let bad = command(&server, &["run", "approve", id, "--arguments", "[]"]);
     assert!(!bad.status.success() && stderr(&bad).contains("JSON object"), "{}", stderr(&bad));
-    let other = r#"{"command": "git status"}"#;
-    let changed = command(&server, &["run", "approve", &approval, "--arguments", other]);
+    let odd = r#"{"command": "git status"}"#;
+    let unfit = command(&server, &["run", "approve", &approval, "--arguments", odd]);
+    assert!(stderr(&unfit).contains("did you mean to?"), "{}", stderr(&unfit));
+    let other = r#"{"to": "feature"}"#;
+    let short = &approval[28..];
+    let changed = command(&server, &["run", "approve", short, "--arguments", other]);
     assert!(stdout(&changed).contains("is modified"), "{}", stderr(&changed));
     for (word, status) in [("pause", "paused"), ("resume", "running"), ("stop", "paused")] {
         let output = command(&server, &["run", word, id]);
         assert_eq!(stdout(&output), format!("{id} is {status}\n"), "{}", stderr(&output));
     }
+    let name = server.see(&run)["run"]["name"].as_str().unwrap().to_owned();
+    let short = name.strip_prefix("Run ").unwrap();
+    let paused = command(&server, &["run", "pause", short]);
+    assert_eq!(stdout(&paused), format!("{id} is paused\n"), "by its short form");
+    let twin = server.run(json!({}));
+    assert_ne!(server.see(&twin)["run"]["name"], json!(name));
     let nobody = command(&server, &["run", "pause", "zzz"]);
     assert!(!nobody.status.success() && stderr(&nobody).contains("muster runs"));
     let nothing = command(&server, &["run", "approve", id]);
