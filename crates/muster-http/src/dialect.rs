@@ -23,9 +23,8 @@ pub(crate) enum Dialect {
     Runs,
 }
 
-/// First words of the paths that are the bridge's. `/health` was there before it and keeps the
-/// errors that its readers know.
-const BRIDGE: [&str; 5] = ["/v1", "/sessions", "/status", "/models", "/provider-auth"];
+/// First words of the paths that are the bridge's.
+const BRIDGE: [&str; 6] = ["/v1", "/health", "/sessions", "/status", "/models", "/provider-auth"];
 
 /// Paths below `/api` that are not about runs.
 const OPERATIONS: [&str; 5] =
@@ -118,11 +117,11 @@ mod tests {
 
     #[test]
     fn paths_speak_the_language_of_their_first_word() {
-        for path in ["/sessions", "/sessions/x/events", "/v1/health", "/v1", "/status"] {
+        for path in ["/sessions", "/sessions/x/events", "/health", "/v1/health", "/v1", "/status"] {
             assert_eq!(Dialect::of(path), Dialect::Bridge, "{path}");
         }
         for path in
-            ["/", "/health", "/sessionsx", "/api/ops/tasks_create", "/mcp", "/v10", "/api/session"]
+            ["/", "/healthy", "/sessionsx", "/api/ops/tasks_create", "/mcp", "/v10", "/api/session"]
         {
             assert_eq!(Dialect::of(path), Dialect::Operations, "{path}");
         }

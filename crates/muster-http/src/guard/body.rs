@@ -15,14 +15,17 @@ use crate::{
     refusal::{Kind, Refusal},
 };
 
-/// A body must be declared as JSON, and so must every POST, even without one.
+/// A body must be declared as JSON.
 ///
-/// No page can send this content type to another origin without asking first, and nobody is
-/// answered who asks. The other methods that change something have to ask in any case.
+/// No page can send this content type to another origin without asking first, and only origins that
+/// were allowed get an answer. A POST without a body is an empty object on the routes of sessions
+/// and runs: a page could send it unasked, but never without its `Origin`, which was checked before.
 pub(super) fn check_content_type(head: &Parts, has_body: bool) -> Result<(), Refusal> {
-    // The bridge takes a POST without a body (HB-7); where it comes from was looked at before.
-    let may_be_bare =
-        head.method != Method::POST || Dialect::of(head.uri.path()) == Dialect::Bridge;
+    let may_be_bare = head.method != Method::POST
+        || match Dialect::of(head.uri.path()) {
+            Dialect::Bridge | Dialect::Runs => true,
+            Dialect::Operations => false,
+        };
     if may_be_bare && !has_body {
         return Ok(());
     }
@@ -190,9 +193,13 @@ mod tests {
             let (head, ()) = request.body(()).unwrap().into_parts();
             check_content_type(&head, has_body).is_ok()
         };
-        let accepted = |method, declared, has_body| accepted_at("/api", method, declared, has_body);
-        assert!(accepted_at("/sessions", Method::POST, None, false));
-        assert!(!accepted_at("/sessions", Method::POST, None, true));
+        let accepted =
+            |method, declared, has_body| accepted_at("/api/ops/x", method, declared, has_body);
+        for path in ["/sessions", "/api/runs", "/api/runs/x/verify", "/api/runs/x/nodes/y/start"] {
+            assert!(accepted_at(path, Method::POST, None, false), "{path}");
+            assert!(!accepted_at(path, Method::POST, None, true), "{path}");
+            assert!(!accepted_at(path, Method::POST, Some("text/plain"), true), "{path}");
+        }
         assert!(accepted(Method::GET, None, false));
         assert!(accepted(Method::DELETE, None, false));
         assert!(accepted(Method::PUT, None, false));

@@ -173,7 +173,7 @@ fn odd_paths_and_methods_get_json_errors() {
         ("GET", "/nowhere", 404),
         ("GET", "/api/ops/tasks_create", 405),
         ("DELETE", "/api/ops", 405),
-        ("POST", "/health", 405),
+        ("POST", "/api/about", 405),
         ("GET", "/api/ops/../../etc/passwd", 404),
         ("GET", "/assets/..%2f..%2ftoken", 404),
         ("POST", "/api/ops/%ff%fe", 400),

@@ -6,10 +6,9 @@ use serde_json::json;
 
 use crate::program::{self, serve};
 
-/// Every route with a method it takes, and one that does not exist.
-const ROUTES: [(&str, &str); 11] = [
+/// Every route with a method it takes and errors of this form, and one that does not exist.
+const ROUTES: [(&str, &str); 10] = [
     ("GET", "/"),
-    ("GET", "/health"),
     ("GET", "/openapi.json"),
     ("GET", "/assets/nothing.js"),
     ("GET", "/api/about"),
@@ -22,8 +21,8 @@ const ROUTES: [(&str, &str); 11] = [
 ];
 
 /// Routes that answer without a token.
-const PUBLIC: [(&str, &str); 4] =
-    [("GET", "/"), ("GET", "/health"), ("GET", "/assets/nothing.js"), ("POST", "/api/session")];
+const PUBLIC: [(&str, &str); 3] =
+    [("GET", "/"), ("GET", "/assets/nothing.js"), ("POST", "/api/session")];
 
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
@@ -90,15 +89,15 @@ fn a_missing_doubled_or_contradicted_host_is_refused() {
     let server = serve(&[]);
     let own = server.address().to_string();
     let token = format!("Bearer {}", server.token().unwrap());
-    let bare = Request::new("GET", "/health").header("Authorization", &token);
+    let bare = Request::new("GET", "/").header("Authorization", &token);
     let missing = bare.clone().as_it_is();
     let doubled = bare.clone().header("Host", &own).header("Host", &own);
-    let target = Request::new("GET", "http://evil.example/health").header("Host", &own);
+    let target = Request::new("GET", "http://evil.example/").header("Host", &own);
     for request in [missing, doubled, target] {
         let reply = server.send(&request).unwrap();
         assert!([400, 421].contains(&reply.status), "{request:?}: {}", reply.status);
     }
-    let own_target = Request::new("GET", &format!("http://{own}/health")).header("Host", &own);
+    let own_target = Request::new("GET", &format!("http://{own}/")).header("Host", &own);
     assert_eq!(server.send(&own_target).unwrap().status, 200);
 }
 

@@ -51,6 +51,29 @@ fn runs_pit_27_and_rest_8_malformed_bodies_answer_json() {
 }
 
 #[test]
+fn runs_rest_3_a_post_without_a_body_needs_no_content_type() {
+    let server = serve(&[]);
+    let made = server.send(&server.request("POST", "/api/runs")).unwrap();
+    assert_eq!(made.status, 200, "{}", made.text());
+    let made = made.json().unwrap();
+    assert_eq!(made["run"]["layout"]["viewport"], json!({"x": 0.0, "y": 0.0, "zoom": 1.0}));
+    let run = server.run(json!({}));
+    let node = format!("{run}/nodes/{}", server.node(&run, "a", "implementer"));
+    for path in [format!("{node}/start"), format!("{node}/stop"), format!("{node}/reset")] {
+        let reply = server.send(&server.request("POST", &path)).unwrap();
+        assert_eq!(reply.status, 200, "{path}: {}", reply.text());
+    }
+    for path in [format!("{node}/interrupt"), format!("{run}/verify")] {
+        let reply = server.send(&server.request("POST", &path)).unwrap();
+        assert_ne!(reply.status, 415, "{path}: {}", reply.text());
+    }
+    let foreign = server.request("POST", "/api/runs").header("Origin", "http://evil.example");
+    assert_eq!(server.send(&foreign).unwrap().status, 403);
+    let undeclared = server.request("POST", "/api/runs").body("{}");
+    assert_eq!(server.send(&undeclared).unwrap().status, 415);
+}
+
+#[test]
 fn an_unknown_id_is_404_whatever_its_form() {
     let server = serve(&[]);
     let run = server.run(json!({}));
@@ -95,7 +118,7 @@ fn runs_rest_6_bad_fields_of_a_run_write_nothing() {
         (json!({"taskId": "TASK-001"}), "UNKNOWN_REF", "taskId"),
         (json!({"settings": {"retryMax": 11}}), "BAD_VALUE", "settings.retryMax"),
         (json!({"settings": {"retryMaks": 1}}), "UNKNOWN_FIELD", "settings.retryMaks"),
-        (json!({"budget": {"maxTurns": 0}}), "BAD_VALUE", "budget"),
+        (json!({"budget": {"maxTurns": 0}}), "BAD_VALUE", "budget.maxTurns"),
         (json!({"checks": [{"name": "t"}]}), "BAD_VALUE", "checks[0].command"),
         (
             json!({"checks": [{"name": "t", "command": "x", "cwd": "../.."}]}),

@@ -103,11 +103,13 @@ fn hb_3_strangers_and_foreign_names_are_refused_on_every_route() {
         let foreign = server.request("GET", path).header("Host", "evil.example");
         assert_eq!(fault(&server.send(&foreign).unwrap()).0, 403, "{path}");
     }
-    let foreign = Request::new("GET", "/v1/health").header("Host", "evil.example");
-    let (status, code, _, _) = fault(&server.send(&foreign).unwrap());
-    assert_eq!((status, code.as_str()), (403, "forbidden"));
-    let page = Request::new("GET", "/v1/health").header("Origin", "http://evil.example");
-    assert_eq!(fault(&server.send(&page).unwrap()).1, "forbidden");
+    for path in ["/health", "/v1/health"] {
+        let foreign = Request::new("GET", path).header("Host", "evil.example");
+        let (status, code, _, _) = fault(&server.send(&foreign).unwrap());
+        assert_eq!((status, code.as_str()), (403, "forbidden"), "{path}");
+        let page = Request::new("GET", path).header("Origin", "http://evil.example");
+        assert_eq!(fault(&server.send(&page).unwrap()).1, "forbidden", "{path}");
+    }
     assert_eq!(server.send(&Request::new("GET", "/health")).unwrap().status, 200);
 }
 
