@@ -1,7 +1,8 @@
 //! `GET /ws`: the events of one run, or of all, as they happen (RUNS-WS).
 //!
 //! ```text
-//!   hello ─ stored events behind `since` ─ live ─ new events ...
+//!   hello ─ stored events after `since` ─ live ─ new events ...
+//!         ╰─ without `since`: the whole run ─╯
 //!             ╰─ a reader that does not keep up: gap, the whole run, and on behind it
 //! ```
 //!

@@ -157,13 +157,21 @@ impl Line {
         }
     }
 
-    /// Finds the place to begin at; a reader from the future gets the run as it is (RUNS-WS-5).
+    /// Finds the place to begin at. A reader that names none, and one from the future, get the run as
+    /// it is (RUNS-WS-5): what happened between its creation and this connection is in it.
     async fn begin(&mut self, socket: &mut Socket) -> Result<Follower, End> {
         let runs = self.site.app.runs();
         let (Some(run), Some(last)) = (self.wish.run, self.last_seq) else {
             return runs.follow_all().map_err(|_| End::Broken);
         };
-        let since = self.wish.since.unwrap_or(last);
+        let Some(since) = self.wish.since else {
+            if !self.wish.filter.admits_type("run.patch") {
+                return runs.follow(run, last).map_err(|_| End::Broken);
+            }
+            self.snapshot(socket, run).await?;
+            let followed = self.site.app.runs().follow(run, self.floor);
+            return followed.map_err(|_| End::Broken);
+        };
         if since <= last {
             return runs.follow(run, since).map_err(|_| End::Broken);
         }

@@ -78,11 +78,36 @@ fn runs_ws_3_and_ws_2_replay_and_live_join_without_a_hole() {
     assert_eq!(&replayed[..replayed.len() - 1], events, "the same JSON as in the log");
     let mut late = follow(&server, &format!("?runId={id}"));
     hello(&mut late);
-    assert_eq!(kind(&late.hear().unwrap()), "stream.live");
+    let beginning = until(&mut late, "stream.live");
+    assert_eq!(seqs(&beginning), [last], "the run as it is, then what is new");
     server.fine("PATCH", &run, json!({"name": "renamed"}));
     let (one, two) = (socket.hear().unwrap(), late.hear().unwrap());
     assert_eq!(one, two);
     assert_eq!((one["seq"].clone(), kind(&one)), (json!(last + 1), "run.patch"));
+}
+
+#[test]
+fn a_reader_that_names_no_place_begins_with_the_whole_run() {
+    let server = serve(&[]);
+    // BOOT may be over before the socket is open; the snapshot says how far it is.
+    let made = server.fine("POST", "/api/runs", json!({}));
+    let id = made["run"]["id"].as_str().unwrap();
+    let mut socket = follow(&server, &format!("?runId={id}"));
+    let greeting = hello(&mut socket);
+    let snapshot = socket.hear().unwrap();
+    assert_eq!((kind(&snapshot), &snapshot["snapshot"]), ("run.patch", &json!(true)));
+    assert!(snapshot["seq"].as_u64() >= greeting["lastSeq"].as_u64());
+    for field in ["status", "nodes", "edges", "artifacts", "nodeConfigs", "approvals", "layout"] {
+        assert!(!snapshot["patch"][field].is_null(), "{field}: {snapshot}");
+    }
+    let live = socket.hear().unwrap();
+    assert_eq!((kind(&live), &live["seq"]), ("stream.live", &snapshot["seq"]));
+    server.fine("PATCH", &format!("/api/runs/{id}"), json!({"name": "renamed"}));
+    let next = socket.hear().unwrap();
+    assert_eq!(next["seq"].as_u64(), snapshot["seq"].as_u64().map(|seq| seq + 1), "no hole");
+    let mut filtered = follow(&server, &format!("?runId={id}&types=message.*"));
+    hello(&mut filtered);
+    assert_eq!(kind(&filtered.hear().unwrap()), "stream.live", "only what was asked for");
 }
 
 #[test]
