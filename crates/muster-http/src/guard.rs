@@ -7,6 +7,7 @@
 mod body;
 mod hosts;
 mod keys;
+mod origin;
 
 use std::{
     sync::Arc,
@@ -35,6 +36,7 @@ use crate::{
 pub(crate) use hosts::Hosts;
 pub use hosts::{AllowedHost, NotAHost};
 pub(crate) use keys::{Keys, Role};
+pub use origin::{AllowedOrigin, NotAnOrigin};
 
 /// Scripts and styles only from this server, nothing inline, no framing, no forms.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
@@ -140,14 +142,27 @@ pub(crate) async fn guard(
     let started = Instant::now();
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
-    let mut response = match admit_whole(&gate, request).await {
-        Ok(request) => next.run(request).await,
-        Err(refusal) => {
-            tracing::info!(%method, path, refused = refusal.kind().code(), "request refused");
-            refusal.for_path(&path).into_response()
+    let guest = gate.hosts.guest(request.headers()).cloned();
+    let answered = match &guest {
+        Some(_) if origin::is_question(&method, request.headers()) => {
+            gate.hosts.check_host(request.headers(), request.uri()).map(|()| origin::answer())
         }
+        _ => match admit_whole(&gate, request).await {
+            Ok(request) => Ok(next.run(request).await),
+            Err(refusal) => Err(refusal),
+        },
     };
+    let mut response = answered.unwrap_or_else(|refusal| {
+        tracing::info!(%method, path, refused = refusal.kind().code(), "request refused");
+        refusal.for_path(&path).into_response()
+    });
     set_security_headers(response.headers_mut());
+    if let Some(guest) = guest {
+        guest.may_read(response.headers_mut());
+    }
+    if gate.hosts.has_guests() {
+        response.headers_mut().append(header::VARY, HeaderValue::from_static("Origin"));
+    }
     let (status, took) = (response.status().as_u16(), started.elapsed());
     tracing::debug!(%method, path, status, took_us = took.as_micros(), "request answered");
     response

@@ -28,7 +28,7 @@ mod status;
 mod token;
 
 pub use connect::{Installation, Recipe};
-pub use guard::{AllowedHost, NotAHost};
+pub use guard::{AllowedHost, AllowedOrigin, NotAHost, NotAnOrigin};
 pub use person::{PASSPHRASE_CHARS_MIN, PERSON_FOLDER, PersonKey, PersonKeyError};
 pub use server::{Authentication, Server, ServerError, ServerOptions};
 pub use token::{TOKEN_FILE, Token, TokenError};

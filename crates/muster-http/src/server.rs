@@ -29,7 +29,7 @@ use tokio::{
 use crate::{
     bridge,
     connect::Installation,
-    guard::{AllowedHost, Gate, Hosts, Keys, NodeLookup},
+    guard::{AllowedHost, AllowedOrigin, Gate, Hosts, Keys, NodeLookup},
     limits::{
         CALLS_MAX, CONNECTIONS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX, HEADER_TIMEOUT, SOCKETS_MAX,
         WRITES_MAX,
@@ -50,6 +50,8 @@ pub struct ServerOptions {
     pub authentication: Authentication,
     /// Names besides the loopback ones under which clients reach the server.
     pub allowed_hosts: Vec<AllowedHost>,
+    /// Origins of other pages that may call the server from a browser.
+    pub allowed_origins: Vec<AllowedOrigin>,
     /// How agents reach this installation.
     pub installation: Installation,
 }
@@ -136,7 +138,7 @@ impl Server {
         let listener = TcpListener::bind(asked).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let gate = Arc::new(Gate {
-            hosts: Hosts::new(address, &options.allowed_hosts),
+            hosts: Hosts::new(address, &options.allowed_hosts).open_to(options.allowed_origins),
             keys,
             of_person: person_routes(),
             nodes: node_lookup(Arc::clone(&app)),
@@ -146,7 +148,7 @@ impl Server {
             Arc::new(AppBackend::new(Arc::clone(&app), workspace)),
             HttpOptions {
                 allowed_hosts: gate.hosts.names().to_vec(),
-                allowed_origins: gate.hosts.origins().to_vec(),
+                allowed_origins: gate.hosts.origins(),
                 request_bytes_max: CALL_BYTES_MAX,
             },
         );

@@ -8,6 +8,7 @@ use std::{fmt, net::SocketAddr, str::FromStr};
 
 use axum::http::{HeaderMap, HeaderName, Uri, header, uri::Authority};
 
+use super::origin::AllowedOrigin;
 use crate::refusal::{Kind, Refusal};
 
 const LOOPBACK_NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
@@ -70,13 +71,15 @@ impl AllowedHost {
 pub(crate) struct Hosts {
     hosts: Vec<String>,
     origins: Vec<String>,
+    /// Origins of other pages that were allowed.
+    guests: Vec<AllowedOrigin>,
 }
 
 impl Hosts {
     /// The loopback names with the server's port, and the names that were allowed besides.
     pub(crate) fn new(address: SocketAddr, allowed: &[AllowedHost]) -> Self {
         let port = address.port();
-        let mut known = Self { hosts: Vec::new(), origins: Vec::new() };
+        let mut known = Self { hosts: Vec::new(), origins: Vec::new(), guests: Vec::new() };
         if address.ip().is_loopback() {
             // 127.0.0.2, for example. A number cannot be rebound to another address.
             known.hosts.push(address.to_string());
@@ -90,6 +93,12 @@ impl Hosts {
             known.add(&host.name, host.port.unwrap_or(port), &["http", "https"]);
         }
         known
+    }
+
+    /// Pages of these origins may call as well (RUNS-SEC-2).
+    #[must_use]
+    pub(crate) fn open_to(self, guests: Vec<AllowedOrigin>) -> Self {
+        Self { guests, ..self }
     }
 
     fn add(&mut self, name: &str, port: u16, schemes: &[&str]) {
@@ -123,13 +132,17 @@ impl Hosts {
         ))
     }
 
-    /// A request that comes from a page must come from one of this server's own.
+    /// A request that comes from a page must come from one of this server's own, or from an origin
+    /// that was allowed.
     pub(crate) fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let foreign = |message: &str| {
-            let recovery =
-                "call from the page of this server, or from a program that is no browser";
+            let recovery = "call from the page of this server or from a program that is not a \
+                            browser, or start the server with --allow-origin ORIGIN";
             Err(Refusal::new(Kind::ForeignOrigin, message, recovery))
         };
+        if self.guest(headers).is_some() {
+            return Ok(());
+        }
         if headers.contains_key(header::ORIGIN) && !self.has_own_origin(headers) {
             return foreign("the request comes from a page of another origin");
         }
@@ -153,14 +166,26 @@ impl Hosts {
         })
     }
 
+    /// The origin that the request names, if it is another page's and was allowed.
+    pub(crate) fn guest(&self, headers: &HeaderMap) -> Option<&AllowedOrigin> {
+        let origin = only_value(headers, &header::ORIGIN)?;
+        self.guests.iter().find(|guest| guest.as_str().eq_ignore_ascii_case(origin))
+    }
+
+    /// Whether pages of other origins may call at all.
+    pub(crate) fn has_guests(&self) -> bool {
+        !self.guests.is_empty()
+    }
+
     /// Every accepted `Host`.
     pub(crate) fn names(&self) -> &[String] {
         &self.hosts
     }
 
     /// Every accepted `Origin`.
-    pub(crate) fn origins(&self) -> &[String] {
-        &self.origins
+    pub(crate) fn origins(&self) -> Vec<String> {
+        let guests = self.guests.iter().map(|guest| guest.as_str().to_owned());
+        self.origins.iter().cloned().chain(guests).collect()
     }
 
     fn answers_to(&self, host: &str) -> bool {

@@ -19,9 +19,7 @@ use muster_core::{
     run::{
         Ask, Rejection, Runs as Room,
         artifact::{ArtifactKind, artifact_reference},
-        command::{
-            AgentCall, CallFiles, GATED_TASK_TOOLS, LookRequest, RunCommand, WorkRequest,
-        },
+        command::{AgentCall, CallFiles, GATED_TASK_TOOLS, LookRequest, RunCommand, WorkRequest},
         event::{ToolError, ToolResult},
         id::{NodeId, RunId, ToolId, TurnId},
         limits, lookup,

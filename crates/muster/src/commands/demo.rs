@@ -199,6 +199,7 @@ async fn open(demo: &Demo, home: &Home) -> anyhow::Result<Serving> {
         address: demo.addr,
         authentication: Authentication::Token,
         allowed_hosts: Vec::new(),
+        allowed_origins: Vec::new(),
         installation: Installation { program, names_storage_dir: true, storage_dir: home.store() },
     };
     serve::open(&app, options, settings).await

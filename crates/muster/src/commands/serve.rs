@@ -16,14 +16,16 @@ use muster_api::{
     App, AppOptions, Toolset,
     runs::{McpCommand, RunDriver, RunOptions, RunsSettings},
 };
-use muster_http::{AllowedHost, Authentication, Installation, Server, ServerOptions};
+use muster_http::{
+    AllowedHost, AllowedOrigin, Authentication, Installation, Server, ServerOptions,
+};
 use tokio::runtime;
 
 use crate::{
     arguments::toolset_parser,
     config::{
-        ALLOW_HOSTS, AUTH, CLIENT_URL, CTREES_MAX_CHARS, SERVER_ADDR, STORAGE_DIR, Settings,
-        TOOLSET,
+        ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, CLIENT_URL, CTREES_MAX_CHARS, SERVER_ADDR, STORAGE_DIR,
+        Settings, TOOLSET,
     },
     local_server::WrittenDown,
     output, run_settings,
@@ -69,6 +71,11 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<AllowedHost>,
 
+    /// An origin whose pages may call the server from a browser, such as http://localhost:3000;
+    /// can be repeated [env: MUSTER_ALLOWED_ORIGINS]
+    #[arg(long, value_name = "ORIGIN")]
+    allow_origin: Vec<AllowedOrigin>,
+
     #[arg(
         long,
         value_name = "SET",
@@ -93,6 +100,7 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         ..AppOptions::default()
     })?);
     let hosts = (!serve.allow_host.is_empty()).then_some(serve.allow_host);
+    let origins = (!serve.allow_origin.is_empty()).then_some(serve.allow_origin);
     let options = ServerOptions {
         address: settings.get_over(&SERVER_ADDR, serve.addr)?.value,
         authentication: if settings.get_over(&AUTH, serve.no_auth.then_some(false))?.value {
@@ -101,6 +109,7 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
             Authentication::Off
         },
         allowed_hosts: settings.get_over(&ALLOW_HOSTS, hosts)?.value,
+        allowed_origins: settings.get_over(&ALLOWED_ORIGINS, origins)?.value,
         installation: Installation {
             program: std::env::current_exe().unwrap_or_else(|_| "muster".into()),
             names_storage_dir: !storage::is_default(settings, &storage_dir),

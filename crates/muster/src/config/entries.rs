@@ -7,7 +7,7 @@ mod views;
 use std::{net::SocketAddr, path::PathBuf};
 
 use muster_api::{Toolset, WorkspaceId};
-use muster_http::AllowedHost;
+use muster_http::{AllowedHost, AllowedOrigin};
 use serde_json::{Value, json};
 
 pub(crate) use views::{
@@ -28,7 +28,7 @@ const SERVER_ADDR_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7717);
 
 /// All settings in the order in which people see them.
-pub(crate) static ALL: [&dyn Entry; 20] = [
+pub(crate) static ALL: [&dyn Entry; 21] = [
     &STORAGE_DIR,
     &WORKSPACE,
     &LOG_FILTER,
@@ -36,6 +36,7 @@ pub(crate) static ALL: [&dyn Entry; 20] = [
     &SERVER_ADDR,
     &AUTH,
     &ALLOW_HOSTS,
+    &ALLOWED_ORIGINS,
     &TOOLSET,
     &CLIENT_URL,
     &CLIENT_TOKEN,
@@ -168,8 +169,24 @@ pub(crate) static ALLOW_HOSTS: Setting<Vec<AllowedHost>> = Setting {
         help: "Other names under which clients reach the server",
         ..Row::PLAIN
     },
-    reading: Reading::plain(readers::hosts, |_| Sourced::default(Vec::new())),
+    reading: Reading::plain(readers::list, |_| Sourced::default(Vec::new())),
     show: |hosts| hosts.iter().map(ToString::to_string).collect(),
+};
+
+/// Pages of other origins that may call the server (RUNS-SEC-2).
+pub(crate) static ALLOWED_ORIGINS: Setting<Vec<AllowedOrigin>> = Setting {
+    row: Row {
+        name: "server.allowed_origins",
+        variables: &["MUSTER_ALLOWED_ORIGINS"],
+        flag: Some("--allow-origin"),
+        form: Form::List,
+        allowed: "origins as browsers send them, for example http://localhost:3000",
+        default: "none",
+        help: "Origins whose pages may call the server from a browser, with the token",
+        ..Row::PLAIN
+    },
+    reading: Reading::plain(readers::list, |_| Sourced::default(Vec::new())),
+    show: |origins| origins.iter().map(ToString::to_string).collect(),
 };
 
 /// Which tools are listed to agents.

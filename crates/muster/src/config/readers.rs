@@ -1,11 +1,10 @@
 //! What the text of a variable, or of the file, means to a setting.
 
-use std::{ffi::OsStr, fmt, net::SocketAddr, path::PathBuf};
+use std::{ffi::OsStr, fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 
 use clap::ValueEnum as _;
 use muster_api::{Toolset, WorkspaceId};
 use muster_core::{text::trim, todo::view::Strategy};
-use muster_http::AllowedHost;
 use serde_json::Value;
 use tracing_subscriber::EnvFilter;
 
@@ -70,8 +69,8 @@ pub(super) fn switch(text: &OsStr) -> Option<bool> {
     }
 }
 
-/// Host names between commas.
-pub(super) fn hosts(text: &OsStr) -> Option<Vec<AllowedHost>> {
+/// Values between commas.
+pub(super) fn list<T: FromStr>(text: &OsStr) -> Option<Vec<T>> {
     let names = trimmed(text)?.split(',').map(trim).filter(|name| !name.is_empty());
     names.map(|name| name.parse().ok()).collect()
 }

@@ -12,9 +12,9 @@ use tempfile::TempDir;
 use super::{
     ALL, LOG_FORMAT, SERVER_ADDR, STORAGE_DIR, Settings, Source, TOOLSET, WORKSPACE,
     entries::{
-        ALLOW_HOSTS, AUTH, CLIENT_TOKEN, CLIENT_URL, CTREES_ENABLED, CTREES_MAX_CHARS,
-        CTREES_SUMMARY, CTREES_TASK_NODE, LOG_FILTER, PROFILE, TODO_FOLLOW, TODO_PREVIEW_MAX_ROWS,
-        TODO_PREVIEW_STRATEGY,
+        ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, CLIENT_TOKEN, CLIENT_URL, CTREES_ENABLED,
+        CTREES_MAX_CHARS, CTREES_SUMMARY, CTREES_TASK_NODE, LOG_FILTER, PROFILE, TODO_FOLLOW,
+        TODO_PREVIEW_MAX_ROWS, TODO_PREVIEW_STRATEGY,
     },
 };
 use crate::{
@@ -114,6 +114,7 @@ fn every_setting_is_read_from_the_file() {
          [storage]\ndir = 'store'\n\
          [log]\nfilter = 'debug'\nformat = 'json'\n\
          [server]\nauth = false\nallow_hosts = ['a.example.org', 'b.example.org:443']\n\
+         allowed_origins = ['http://localhost:3000']\n\
          [mcp]\ntoolset = 'full'\n\
          [client]\nurl = 'https://muster.example.org/'\n\
          [ctrees]\nenabled = false\nsummary = true\ntask_node = true\nmax_chars = 8_000\n\
@@ -132,6 +133,8 @@ fn every_setting_is_read_from_the_file() {
     assert_eq!(settings.get(&STORAGE_DIR).unwrap().value, Some(home.path("store")));
     assert_eq!(settings.get(&LOG_FILTER).unwrap().value.as_deref(), Some("debug"));
     assert!(!settings.get(&AUTH).unwrap().value);
+    let origins = settings.get(&ALLOWED_ORIGINS).unwrap().value;
+    assert_eq!(origins, ["http://localhost:3000".parse().unwrap()]);
     let hosts = settings.get(&ALLOW_HOSTS).unwrap().value;
     let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
     assert_eq!(hosts, ["a.example.org", "b.example.org:443"]);

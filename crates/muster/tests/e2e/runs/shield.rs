@@ -1,6 +1,6 @@
 //! Who may use the routes of runs (RUNS-SEC-1, RUNS-SEC-2).
 
-use muster_testkit::server::{Request, ServerProcess, Socket};
+use muster_testkit::server::{Connection, Reply, Request, ServerProcess, Socket};
 use serde_json::json;
 
 use super::{Client as _, agent, drive, started, until};
@@ -31,6 +31,52 @@ fn runs_pit_47_other_origins_and_names_reach_nothing() {
         assert_eq!(start("Host", "evil.example"), (403, "FORBIDDEN_HOST".to_owned()));
         assert_eq!(server.see("/api/runs")["runs"], json!([]));
     }
+}
+
+#[test]
+fn runs_sec_2_pages_of_allowed_origins_may_call() {
+    const APP: &str = "http://app.example:3000";
+    let server = serve(&["--allow-origin", APP]);
+    let run = server.run(json!({}));
+    let page =
+        |request: Request| request.header("Origin", APP).header("Sec-Fetch-Site", "cross-site");
+    let allows = |reply: &Reply| {
+        let names = ["origin", "methods", "headers"];
+        names.map(|name| {
+            let value = reply.header(&format!("access-control-allow-{name}"));
+            value.unwrap_or_default().to_owned()
+        })
+    };
+    for path in ["/api/runs", "/sessions", "/api/ops/tasks_context", run.as_str()] {
+        let question =
+            Request::new("OPTIONS", path).header("Access-Control-Request-Method", "POST");
+        let reply = server.send(&page(question.clone())).unwrap();
+        let [origin, methods, headers] = allows(&reply);
+        assert_eq!((reply.status, origin.as_str()), (204, APP), "{path}");
+        assert_eq!(methods, "GET, POST, PATCH, PUT, DELETE");
+        assert!(headers.starts_with("Content-Type, Authorization"), "{headers}");
+        assert_eq!(reply.header("vary"), Some("Origin"));
+        let stranger = server.send(&question.header("Origin", "http://app.example")).unwrap();
+        assert_eq!((stranger.status, &*allows(&stranger)[0]), (403, ""), "exactly those");
+    }
+    let made = server.send(&page(server.request("POST", "/api/runs").json(&json!({})))).unwrap();
+    assert_eq!((made.status, &*allows(&made)[0]), (200, APP));
+    let events = page(server.request("GET", "/api/work/changes?workspace=w"));
+    let mut stream = Connection::open(server.address()).unwrap();
+    stream.write(&events.bytes(server.address())).unwrap();
+    let head = stream.read_until("\n\n").unwrap();
+    let allowed = format!("access-control-allow-origin: {APP}");
+    assert!(head.contains("200 OK") && head.contains(&allowed), "server-sent events: {head}");
+    let unknown = server.send(&page(Request::new("GET", "/api/runs"))).unwrap();
+    assert_eq!((unknown.status, &*allows(&unknown)[0]), (401, APP), "the token is needed");
+    let own = server.send(&server.request("GET", "/api/runs")).unwrap();
+    assert_eq!(allows(&own), ["", "", ""], "programs and the own page get none of it");
+    let token = server.token().unwrap();
+    let open = |origin: &str| {
+        let target = format!("/ws?token={token}");
+        Socket::open(server.address(), &target, &[("Origin", origin)]).unwrap().is_ok()
+    };
+    assert!(open(APP) && !open("http://app.example") && !open("http://evil.example"));
 }
 
 #[test]
