@@ -57,8 +57,10 @@ pub(super) fn decide(docs: &Docs, command: &Command, env: &Env) -> Decided<Vec<E
         Command::End => {
             let event = Event::of(body::SESSION_ENDED, desk.here()?, &serde_json::Map::new());
             desk.record_plain(event)?;
+            return Ok(desk.into_events());
         }
     }
+    desk.publish_summary_between_turns()?;
     Ok(desk.into_events())
 }
 
@@ -106,6 +108,7 @@ fn create(docs: &Docs, create: &Create, env: &Env) -> Decided<Vec<Event>> {
         let input = Input { text: task.clone(), source: None, key: None };
         self::input(&mut desk, &input)?;
     }
+    desk.publish_summary_between_turns()?;
     Ok(desk.into_events())
 }
 

@@ -159,7 +159,7 @@ fn a_session_begins_with_its_root() {
     let create = Create { title: Some("Ship it".to_owned()), ..Create::default() };
     let done = room.accept(Command::Create(Box::new(create)));
     assert_eq!(done.receipt.seq, 1);
-    assert_eq!(room.types(0), ["session.meta", "ctree_node"]);
+    assert_eq!(room.types(0), ["session.meta", "ctree_node", "ctree_snapshot"]);
     let node = &room.log[1].event.data;
     assert_eq!(node["snapshot"]["node_count"], 1);
     assert_eq!(node["node"]["label"], "Ship it");
@@ -175,7 +175,7 @@ fn a_task_is_the_first_input() {
     let mut room = Room::empty();
     let create = Create { task: Some(" \u{1c}".to_owned()), ..Create::default() };
     room.accept(Command::Create(Box::new(create)));
-    assert_eq!(room.types(0), ["session.meta", "ctree_node"]);
+    assert_eq!(room.types(0), ["session.meta", "ctree_node", "ctree_snapshot"]);
 }
 
 #[test]
@@ -208,13 +208,13 @@ fn an_envelope_has_what_every_reader_wants() {
             assert!(envelope.to_string().len() < 1_024, "{envelope}");
         }
     }
-    let body = serde_json::to_string(&room.log[2].event).unwrap();
-    let recorded = &room.log[2];
+    let body = serde_json::to_string(&room.log[3].event).unwrap();
+    let recorded = &room.log[3];
     let id = SessionId::from_bits(1);
     let from_row = super::encode_row(&id, recorded.seq, recorded.at, &body).unwrap();
     assert_eq!(from_row, encode(&id, recorded));
-    assert_eq!(room.envelopes()[2]["turn_id"], "t-1");
-    assert_eq!(room.envelopes()[2]["turn"], 1);
+    assert_eq!(room.envelopes()[3]["turn_id"], "t-1");
+    assert_eq!(room.envelopes()[3]["turn"], 1);
 }
 
 #[test]

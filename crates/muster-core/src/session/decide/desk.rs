@@ -65,7 +65,10 @@ impl Desk {
         let planted = self.record_plain(event)?;
         self.announce_nodes(&planted, &place)?;
         let runner = self.runner()?.filter(|runner| Some(runner) != before.as_ref());
-        let hash_changed = planted.made.is_empty() && !planted.changed.is_empty();
+        // Between turns the whole summary follows at the end of the command.
+        let hash_changed = planted.made.is_empty()
+            && !planted.changed.is_empty()
+            && self.session()?.turns.running.is_some();
         let snapshot = if hash_changed { ctree::snapshot(&self.docs)? } else { None };
         // A session that begins has told nobody yet what drives it, and readers take that as idle.
         let runner = runner.filter(|_| before.is_some());
@@ -98,6 +101,22 @@ impl Desk {
             self.record_plain(Event { aside, ..event })?;
         }
         let sections = compile::sections(&self.docs, self.session()?)?;
+        self.publish(sections, place)
+    }
+
+    /// Writes all five sections of the summary if the tree has changed and no turn is running, so
+    /// that the stream and a summary that is asked for agree whenever nothing is under way. A turn
+    /// does this once at its end.
+    ///
+    /// What it costs is bounded by the budget of the session's text, not by the size of its tree
+    /// (see [`compile`]), and a command pays for it once however many events it writes.
+    pub(super) fn publish_summary_between_turns(&mut self) -> Decided<()> {
+        let session = self.session()?;
+        if session.turns.running.is_some() || session.tree.text.is_some() {
+            return Ok(());
+        }
+        let sections = compile::sections(&self.docs, session)?;
+        let place = self.here()?;
         self.publish(sections, place)
     }
 

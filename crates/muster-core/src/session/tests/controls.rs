@@ -58,7 +58,7 @@ fn model_and_mode_are_fields_of_the_session() {
     let mut room = Room::open();
     room.accept(order(Order::SetModel("m-1".to_owned())));
     room.accept(order(Order::SetMode("plan".to_owned())));
-    assert_eq!(room.types(2), ["session.meta", "session.meta"]);
+    assert_eq!(room.types(3), ["session.meta", "session.meta"]);
     assert_eq!(room.session().model.as_deref(), Some("m-1"));
     assert_eq!(room.session().mode.as_deref(), Some("plan"));
     let blank = Rejection::Blank { field: "mode" };
@@ -104,7 +104,7 @@ fn a_node_is_pinned_and_let_go() {
     for wanted in [true, true, false] {
         let before = room.last_seq();
         room.accept(order(Order::Pin { node: node.clone(), pinned: wanted }));
-        assert_eq!(room.types(before), ["ctree_snapshot"]);
+        assert_eq!(room.types(before), ["ctree_snapshot", "ctree_snapshot"], "pin and summary");
         assert_eq!(pinned(&room), wanted);
     }
     let nowhere = Order::Pin { node: NodeId::numbered(99), pinned: true };

@@ -146,6 +146,12 @@ fn check_tree(room: &Room, onlooker: &Onlooker) {
     assert_eq!(summary["compiler"], json!(compiled.compiler));
     assert_eq!(summary["collapse"], json!(compiled.collapse));
     let seen = onlooker.tree.summary().to_json();
+    if room.session().turns.running.is_none() {
+        for section in ["snapshot", "compiler", "collapse", "runner"] {
+            assert_eq!(seen[section], summary[section], "between turns nothing is out of date");
+        }
+        assert_eq!(seen["last_node"]["score"], summary["last_node"]["score"]);
+    }
     assert_eq!(seen["snapshot"], summary["snapshot"]);
     assert_eq!(seen["last_node"]["id"], summary["last_node"]["id"]);
     if seen["runner"].is_object() {

@@ -21,8 +21,8 @@ fn any_type_is_taken_but_those_of_the_server() {
     let long = "x".repeat(TYPE_CHARS_MAX + 1);
     assert!(matches!(room.refuse(outside(&long, json!({}))), Rejection::TooLong { .. }));
     let done = room.accept(outside("what.ever", json!({"a": [1, {"b": null}]}))).receipt;
-    assert_eq!((done.seq, done.todo), (3, None));
-    assert_eq!(room.types(2), ["what.ever"]);
+    assert_eq!((done.seq, done.todo), (4, None));
+    assert_eq!(room.types(3), ["what.ever"]);
     let finished = Record::of(Author::Server, "run_finished", object(json!({"completed": false})));
     room.accept(Command::Record(Box::new(finished)));
     assert_eq!(room.session().status, crate::session::entity::Status::Failed);
@@ -122,7 +122,7 @@ fn a_task_event_says_where_its_task_is_in_the_tree() {
         })
     };
     room.accept(task("running"));
-    assert_eq!(room.types(2), ["task_event", "ctree_node"]);
+    assert_eq!(room.types(3), ["task_event", "ctree_node", "ctree_snapshot"]);
     let data = room.of_type("task_event")[0].data.clone();
     assert_eq!(data["ctree_node_id"], "node-1");
     assert_eq!(data["ctree_snapshot"]["node_count"], 1);
@@ -172,5 +172,5 @@ fn an_outside_message_never_waits_in_our_queue() {
     let mut room = Room::open();
     room.accept(outside("user_message", json!({"text": "hi", "queued": true})));
     assert_eq!(room.session().queue, []);
-    assert_eq!(room.types(2), ["user_message", "ctree_node"]);
+    assert_eq!(room.types(3), ["user_message", "ctree_node", "ctree_snapshot"]);
 }

@@ -28,8 +28,8 @@ fn an_input_without_an_agent_is_a_whole_turn() {
         "completion",
         "ctree_snapshot",
     ];
-    assert_eq!(room.types(2), types);
-    assert_eq!((receipt.seq, receipt.queued), (6, false));
+    assert_eq!(room.types(3), types);
+    assert_eq!((receipt.seq, receipt.queued), (7, false));
     assert_eq!(receipt.turn_id.as_deref(), Some("t-1"));
     assert_eq!(room.of_type("user_message")[0].data["text"], "  hello ");
     let end = &room.of_type("turn_end")[0].data;
@@ -152,7 +152,7 @@ fn a_completion_that_the_agent_reports_is_the_only_one_of_its_turn() {
 fn a_turn_end_out_of_the_blue_is_only_an_event() {
     let mut room = Room::open();
     room.accept(outside("turn_end", json!({"turn": 1, "status": "failed"})));
-    assert_eq!(room.types(2), ["turn_end"]);
+    assert_eq!(room.types(3), ["turn_end", "ctree_snapshot"]);
     assert_eq!(room.session().status, Status::Idle);
 }
 
