@@ -41,8 +41,9 @@ pub use muster_runtime::{
 pub use muster_store::{Access, Description, StoreError};
 pub use registry::{Effect, Registry, Row};
 pub use sessions::{
-    ConnectionMessages, CreatedSession, InputFault, NodesPage, SaidInput, SessionCursor,
-    SessionDesk, SessionFault, SessionPage, SessionsRequest, Stage, Told, TreeRequest,
+    ConnectionMessages, CreatedSession, DroppedPage, DroppedRequest, InputFault, NodesPage,
+    SaidInput, SessionCursor, SessionDesk, SessionFault, SessionPage, SessionsRequest, Stage, Told,
+    TreeRequest,
 };
 pub use tasks::CALL_BYTES_MAX;
 pub use todos::Binding;

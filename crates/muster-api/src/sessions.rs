@@ -27,7 +27,7 @@ use muster_core::{
 use muster_runtime::{Encoded, ExecuteError, Follower};
 use muster_store::{EventRow, StoreError};
 
-pub use muster_core::session::view::{NodesPage, Stage, TreeRequest};
+pub use muster_core::session::view::{DroppedPage, DroppedRequest, NodesPage, Stage, TreeRequest};
 
 use crate::App;
 
@@ -165,7 +165,13 @@ impl SessionDesk<'_> {
 
     /// Its tree as text within a budget, and the last event in it.
     pub fn compiled(self, id: &SessionId, max_chars: Option<u64>) -> Told<(Compiled, u64)> {
-        let view = |docs: &Documents<Sessions>, tree: &Tree| view::tree_text(docs, tree, max_chars);
+        self.read(id, |docs| Ok((view::compiled(docs, max_chars)?, view::last_seq(docs)?)))
+    }
+
+    /// A part of the nodes that such a text leaves out.
+    pub fn dropped(self, id: &SessionId, request: &DroppedRequest) -> Told<Option<DroppedPage>> {
+        let view =
+            |docs: &Documents<Sessions>, tree: &Tree| view::dropped_page(docs, tree, request);
         Ok(self.0.engine().read_tree(id, view)?)
     }
 

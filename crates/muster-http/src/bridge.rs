@@ -56,6 +56,7 @@ pub(crate) fn unprefixed() -> Vec<Route> {
         get("/sessions/{id}/ctrees", ctrees::summary),
         get("/sessions/{id}/ctrees/tree", ctrees::tree),
         get("/sessions/{id}/ctrees/compiled", ctrees::compiled),
+        get("/sessions/{id}/ctrees/dropped", ctrees::dropped),
         get("/sessions/{id}/todos", todos::show),
         get("/sessions/{id}/todos/history", todos::history),
     ]

@@ -40,6 +40,7 @@ export type Usage = Schemas["Usage"];
 export type Session = Schemas["Session"];
 export type SessionEvent = Schemas["SessionEvent"];
 export type TodoLists = Schemas["TodoLists"];
+export type TreeDropped = Schemas["TreeDropped"];
 export type TreePage = Schemas["TreePage"];
 export type TreeSummary = Schemas["TreeSummary"];
 export type TreeText = Schemas["TreeText"];

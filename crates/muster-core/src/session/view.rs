@@ -9,7 +9,10 @@ pub use todos::{
     EntryView, History, HistoryPage, ScopeView, Snapshots, TodoList, Todos, history, snapshots,
     todo_read, todos,
 };
-pub use tree::{Ctrees, NodesPage, Stage, TreeRequest, compiled, ctrees, tree_page, tree_text};
+pub use tree::{
+    Ctrees, DroppedPage, DroppedRequest, NodesPage, Stage, TreeRequest, compiled, ctrees,
+    dropped_page, tree_page, tree_text,
+};
 
 use super::{Sessions, lookup};
 use crate::{Documents, Refusal};

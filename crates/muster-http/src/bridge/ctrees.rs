@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
-use muster_api::{Stage, TreeRequest};
+use muster_api::{DroppedRequest, Stage, TreeRequest};
 use muster_core::ctree::NodeId;
 use serde_json::json;
 
@@ -16,6 +16,8 @@ use crate::site::Site;
 /// Nodes of a page when no number is given, and at most.
 const NODES_DEFAULT: usize = 1_000;
 const NODES_MAX: u64 = 10_000;
+/// The cursor before the first node that a text leaves out.
+const DROPPED_START: &str = "start";
 
 /// All five sections, right at this moment.
 pub(super) async fn summary(State(site): State<Arc<Site>>, Named(id): Named) -> Answer {
@@ -73,11 +75,37 @@ pub(super) async fn compiled(
     let session = id.clone();
     let asked = ask(&site, move |app| app.sessions().compiled(&session, max_chars));
     let (compiled, seq) = asked.await?;
+    let has_dropped = compiled.collapse.dropped > 0;
     let body = json!({
         "session_id": id, "seq": seq, "max_chars": compiled.max_chars,
         "used_chars": compiled.used_chars, "truncated": compiled.truncated,
         "text": compiled.text, "compiler": compiled.compiler, "collapse": compiled.collapse,
-        "dropped_ids": compiled.dropped,
+        "dropped_cursor": has_dropped.then_some(DROPPED_START),
+    });
+    Ok(answer(StatusCode::OK, &body))
+}
+
+/// The nodes that the text leaves out, page by page: a long session drops far more of them than its
+/// text has characters.
+pub(super) async fn dropped(
+    State(site): State<Arc<Site>>,
+    Named(id): Named,
+    parameters: Parameters,
+) -> Answer {
+    let unknown = || Fault::invalid("cursor", "it is not one that an earlier page gave");
+    let limit = parameters.number("limit", 1, NODES_MAX)?;
+    let cursor = parameters.text("cursor").filter(|cursor| *cursor != DROPPED_START);
+    let request = DroppedRequest {
+        max_chars: parameters.number("max_chars", 1, u64::MAX)?,
+        behind: cursor.map(NodeId::given),
+        limit: limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(NODES_DEFAULT),
+    };
+    let session = id.clone();
+    let page = ask(&site, move |app| app.sessions().dropped(&session, &request)).await?;
+    let page = page.ok_or_else(unknown)?;
+    let body = json!({
+        "session_id": id, "seq": page.seq, "max_chars": page.max_chars,
+        "dropped": page.dropped, "node_ids": page.nodes, "next_cursor": page.next,
     });
     Ok(answer(StatusCode::OK, &body))
 }

@@ -327,11 +327,14 @@ fn events() -> Vec<Entry> {
 
 fn trees() -> Vec<Entry> {
     let at_least_one = json!({"type": "integer", "minimum": 1});
+    let some_nodes = json!({"type": "integer", "minimum": 1, "maximum": 10_000});
+    let node_limit = query("limit", &some_nodes, "Nodes.");
+    let after_page = query("cursor", &text(), "`dropped_cursor`, or `next_cursor` of a page.");
     let nodes = vec![
         query("stage", &one_of(&["raw", "collapsed"]), "RAW, SPEC, HEADER and FROZEN are known."),
         query("include_previews", &flag(), "With the first 200 characters of each text."),
         query("include_bodies", &flag(), "With each text."),
-        query("limit", &json!({"type": "integer", "minimum": 1, "maximum": 10_000}), "Nodes."),
+        node_limit.clone(),
         query("cursor", &text(), "`next_cursor` of the page before."),
     ];
     let budget = query("max_chars", &at_least_one, "Budget; without it the session's own.");
@@ -340,7 +343,14 @@ fn trees() -> Vec<Entry> {
         Entry::get("/sessions/{id}/ctrees/tree", "Nodes of the C-Tree", &shape("TreePage"))
             .with(nodes),
         Entry::get("/sessions/{id}/ctrees/compiled", "The C-Tree as text", &shape("TreeText"))
-            .with(vec![budget]),
+            .about(
+                "The text has at most `max_chars` characters; all else has a fixed size. With \
+                 `dropped_cursor` the nodes that were left out can be listed.",
+            )
+            .with(vec![budget.clone()]),
+        Entry::get("/sessions/{id}/ctrees/dropped", "Nodes left out", &shape("TreeDropped"))
+            .about("What the text of the same budget leaves out, in the order of dropping.")
+            .with(vec![budget, node_limit, after_page]),
     ]
 }
 

@@ -69,6 +69,7 @@ pub(super) fn schemas() -> Map<String, Value> {
         ("TreeNode", tree_node()),
         ("TreePage", tree_page()),
         ("TreeText", tree_text()),
+        ("TreeDropped", tree_dropped()),
     ];
     shapes.into_iter().map(|(name, shape)| (name.to_owned(), shape)).collect()
 }
@@ -333,7 +334,19 @@ fn tree_text() -> Value {
         ("text", text()),
         ("compiler", hashes()),
         ("collapse", collapse()),
-        ("dropped_ids", list(&text())),
+        ("dropped_cursor", or_null(&text())),
+    ];
+    record(&fields, &[])
+}
+
+fn tree_dropped() -> Value {
+    let fields = [
+        ("session_id", text()),
+        ("seq", whole()),
+        ("max_chars", whole()),
+        ("dropped", whole()),
+        ("node_ids", list(&text())),
+        ("next_cursor", or_null(&text())),
     ];
     record(&fields, &[])
 }

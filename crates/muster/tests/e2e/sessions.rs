@@ -87,6 +87,21 @@ pub(crate) fn vectors(name: &str) -> Vec<Value> {
     std::mem::take(sheet["vectors"].as_array_mut().unwrap())
 }
 
+/// The nodes that a text leaves out, read in pages of two.
+fn dropped(server: &ServerProcess, session: &str, text: &Value) -> Value {
+    let mut nodes = Vec::new();
+    let mut cursor = text["dropped_cursor"].clone();
+    while let Some(next) = cursor.as_str() {
+        let max_chars = &text["max_chars"];
+        let query = format!("max_chars={max_chars}&limit=2&cursor={next}");
+        let mut page = server.get(&format!("{session}/ctrees/dropped?{query}"));
+        assert_eq!(page["dropped"], text["collapse"]["dropped"]);
+        nodes.append(page["node_ids"].as_array_mut().unwrap());
+        cursor = page["next_cursor"].take();
+    }
+    Value::Array(nodes)
+}
+
 /// The id in a session's path.
 fn id_of(session: &str) -> &str {
     session.rsplit('/').next().unwrap()

@@ -66,6 +66,32 @@ pub struct NodesPage {
     pub seq: u64,
 }
 
+/// Which of the nodes that a text leaves out are wanted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DroppedRequest {
+    /// Budget of the text, if not the session's own.
+    pub max_chars: Option<u64>,
+    /// Behind which node.
+    pub behind: Option<NodeId>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// A part of the nodes that a text leaves out, in the order in which they are dropped.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DroppedPage {
+    /// Budget of the text.
+    pub max_chars: u64,
+    /// How many nodes it leaves out.
+    pub dropped: usize,
+    /// Those of this page.
+    pub nodes: Vec<NodeId>,
+    /// Behind which node the next page begins.
+    pub next: Option<NodeId>,
+    /// The last event in it.
+    pub seq: u64,
+}
+
 /// The summary, with the session's own text compiled for it.
 pub fn ctrees(docs: &Docs) -> Shown<Ctrees> {
     let session = lookup::session(docs)?;
@@ -80,7 +106,30 @@ pub fn compiled(docs: &Docs, max_chars: Option<u64>) -> Shown<Compiled> {
     Ok(compile::compile(docs, session, max_chars.unwrap_or(session.tree.max_chars))?)
 }
 
-/// The tree of these documents as text, and the last event in it.
+/// A page of the nodes that a text leaves out; none if it was to begin behind a node that the text
+/// does not leave out.
+pub fn dropped_page(
+    docs: &Docs,
+    tree: &Tree,
+    request: &DroppedRequest,
+) -> Shown<Option<DroppedPage>> {
+    let session = lookup::session(docs)?;
+    let max_chars = request.max_chars.unwrap_or(session.tree.max_chars);
+    let collapsed = tree.collapse(max_chars);
+    let mut dropped = collapsed.dropped();
+    let count = dropped.len();
+    if let Some(behind) = &request.behind
+        && !dropped.any(|id| id == behind)
+    {
+        return Ok(None);
+    }
+    let nodes: Vec<NodeId> = dropped.by_ref().take(request.limit).cloned().collect();
+    let next = nodes.last().filter(|_| dropped.len() > 0).cloned();
+    Ok(Some(DroppedPage { max_chars, dropped: count, nodes, next, seq: session.last_seq }))
+}
+
+/// The tree of these documents as text, and the last event in it. It looks at the whole tree and
+/// names what it leaves out, where [`compiled`] only counts.
 pub fn tree_text(docs: &Docs, tree: &Tree, max_chars: Option<u64>) -> Shown<(Compiled, u64)> {
     let session = lookup::session(docs)?;
     let collapsed = tree.collapse(max_chars.unwrap_or(session.tree.max_chars));

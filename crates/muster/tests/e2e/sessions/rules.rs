@@ -142,7 +142,7 @@ fn hb_14_and_cc_1_anyone_can_compute_the_hashes_of_both_stages() {
             (&text["text"], &text["truncated"]),
             (&expected["text"], &expected["truncated"])
         );
-        assert_eq!(text["dropped_ids"], expected["dropped"], "{max_chars}");
+        assert_eq!(super::dropped(&server, &session, &text), expected["dropped"], "{max_chars}");
         let dropped = expected["dropped"].as_array().unwrap().len();
         assert_eq!(
             text["collapse"],
@@ -152,6 +152,27 @@ fn hb_14_and_cc_1_anyone_can_compute_the_hashes_of_both_stages() {
         assert!(raw.len() - dropped >= shown, "CC-3: a larger budget never shows less");
         shown = raw.len() - dropped;
     }
+}
+
+#[test]
+fn hb_15_an_answer_keeps_to_its_budget_however_much_is_left_out() {
+    const MAX_CHARS: usize = 300;
+    let server = serve(&[]);
+    let session = server.session();
+    for number in 0..200 {
+        server.report(&session, "assistant_message", json!({"text": format!("answer {number}")}));
+    }
+    let target = format!("{session}/ctrees/compiled?max_chars={MAX_CHARS}");
+    let reply = server.send(&server.request("GET", &target)).unwrap();
+    let text = reply.json().unwrap();
+    let left_out = text["collapse"]["dropped"].as_u64().unwrap();
+    assert!(left_out > 150, "{text}");
+    assert!(reply.body.len() < MAX_CHARS + 700, "{} bytes", reply.body.len());
+    let nodes = super::dropped(&server, &session, &text);
+    assert_eq!(nodes.as_array().unwrap().len() as u64, left_out);
+    let lost = format!("{session}/ctrees/dropped?cursor=node-0");
+    let (status, refused) = server.ask("GET", &lost, None);
+    assert_eq!((status, &refused["path"]), (422, &json!("cursor")));
 }
 
 #[test]
