@@ -45,6 +45,18 @@ pub(crate) struct About {
     store_fault: Option<String>,
     /// How to connect agents.
     recipes: Vec<Recipe>,
+    /// What the page shows of C-Trees.
+    ctrees: CtreeDisplay,
+}
+
+/// What a user interface shows of C-Trees; nothing unless the settings of this server say so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CtreeDisplay {
+    /// The summary line.
+    pub summary: bool,
+    /// The node of a task.
+    pub task_node: bool,
 }
 
 /// An operation.
@@ -85,6 +97,7 @@ pub(crate) async fn show(State(site): State<Arc<Site>>) -> Response<Body> {
         store,
         store_fault,
         recipes: site.installation.recipes(&site.base_url, token_needed),
+        ctrees: site.ctrees,
     };
     json_response(StatusCode::OK, Json::of(&about).to_string())
 }

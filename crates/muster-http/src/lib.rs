@@ -27,6 +27,7 @@ mod site;
 mod status;
 mod token;
 
+pub use about::CtreeDisplay;
 pub use connect::{Installation, Recipe};
 pub use guard::{AllowedHost, AllowedOrigin, NotAHost, NotAnOrigin};
 pub use person::{PASSPHRASE_CHARS_MIN, PERSON_FOLDER, PersonKey, PersonKeyError};

@@ -27,6 +27,7 @@ use tokio::{
 };
 
 use crate::{
+    about::CtreeDisplay,
     bridge,
     connect::Installation,
     guard::{AllowedHost, AllowedOrigin, Gate, Hosts, Keys, NodeLookup},
@@ -54,6 +55,8 @@ pub struct ServerOptions {
     pub allowed_origins: Vec<AllowedOrigin>,
     /// How agents reach this installation.
     pub installation: Installation,
+    /// What the page shows of C-Trees.
+    pub ctrees: CtreeDisplay,
 }
 
 /// Who may use a server.
@@ -158,6 +161,7 @@ impl Server {
             gate,
             base_url: base_url(address, &options.allowed_hosts),
             installation: options.installation,
+            ctrees: options.ctrees,
             started: Instant::now(),
             started_at,
             streams: watch::Sender::new(false),

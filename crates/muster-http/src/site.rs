@@ -19,7 +19,8 @@ use tokio::{
 };
 
 use crate::{
-    about, bridge,
+    about::{self, CtreeDisplay},
+    bridge,
     connect::Installation,
     guard::{self, Gate, Role},
     operations, page,
@@ -36,6 +37,8 @@ pub(crate) struct Site {
     pub(crate) gate: Arc<Gate>,
     /// How agents reach this installation.
     pub(crate) installation: Installation,
+    /// What the page shows of C-Trees.
+    pub(crate) ctrees: CtreeDisplay,
     /// Address for agents and people, without a trailing slash.
     pub(crate) base_url: String,
     /// When the server started.

@@ -26,7 +26,7 @@ use muster_api::{
     runs::{Profile, RunOptions, RunsSettings, make_repository},
 };
 use muster_core::run::node::Provider;
-use muster_http::{Authentication, Installation, ServerOptions};
+use muster_http::{Authentication, CtreeDisplay, Installation, ServerOptions};
 use serde_json::{Value, json};
 use tokio::{runtime, sync::oneshot};
 
@@ -201,6 +201,7 @@ async fn open(demo: &Demo, home: &Home) -> anyhow::Result<Serving> {
         allowed_hosts: Vec::new(),
         allowed_origins: Vec::new(),
         installation: Installation { program, names_storage_dir: true, storage_dir: home.store() },
+        ctrees: CtreeDisplay::default(),
     };
     serve::open(&app, options, settings).await
 }

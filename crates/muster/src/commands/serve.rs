@@ -17,7 +17,7 @@ use muster_api::{
     runs::{McpCommand, RunDriver, RunOptions, RunsSettings},
 };
 use muster_http::{
-    AllowedHost, AllowedOrigin, Authentication, Installation, Server, ServerOptions,
+    AllowedHost, AllowedOrigin, Authentication, CtreeDisplay, Installation, Server, ServerOptions,
 };
 use tokio::runtime;
 
@@ -115,6 +115,7 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
             names_storage_dir: !storage::is_default(settings, &storage_dir),
             storage_dir,
         },
+        ctrees: ctree_display(settings)?,
     };
     let runtime = runtime::Builder::new_multi_thread()
         .enable_all()
@@ -125,6 +126,12 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
     runtime.shutdown_timeout(CALLS_TIMEOUT);
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the page shows of C-Trees (contract: nothing, unless the profile or a switch says so).
+fn ctree_display(settings: &Settings) -> anyhow::Result<CtreeDisplay> {
+    let gate = settings.gate()?;
+    Ok(CtreeDisplay { summary: gate.summary_visible(), task_node: gate.task_node_visible() })
 }
 
 /// A server that listens, and the runs that it drives.

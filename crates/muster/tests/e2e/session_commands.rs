@@ -49,6 +49,13 @@ impl Desk {
         stderr(&output)
     }
 
+    /// What a watch prints that ends at once and shows C-Trees.
+    fn watched_with_ctrees(&self, id: &str, flags: &[&str]) -> String {
+        let words = [&["session", "watch", id, "--once"], flags].concat();
+        let mut command = muster(&self.words(&words));
+        stdout(&command.env("MUSTER_CTREES_ENABLED", "1").output().unwrap())
+    }
+
     /// Makes a session with the command; answers its id.
     fn session(&self, flags: &[&str]) -> String {
         self.read(&[&["session", "new"], flags].concat()).trim().to_owned()
@@ -130,7 +137,6 @@ fn a_session_is_watched_from_its_beginning_and_live_until_it_ends() {
     let session = format!("/sessions/{id}");
     let mut watch = Watch::start(&desk, &[&id, "--replay"]);
     assert!(watch.line().contains("session.meta"));
-    assert!(watch.line().contains("ctree_node"));
     // The server writes, the command reads the store.
     let escape = "\u{1b}[31mred\u{7}";
     desk.server.report(&session, "warning", json!({"message": "m", "text": escape}));
@@ -143,7 +149,6 @@ fn a_session_is_watched_from_its_beginning_and_live_until_it_ends() {
     let said = watch.line();
     assert!(said.contains("assistant_message") && said.contains("two lines"), "{said}");
     assert!(!said.contains('\u{1b}') && !said.contains('\u{7}'), "PF-46: {said:?}");
-    watch.line();
     let items = json!([{"id": "a", "title": "Ship", "status": "done"}]);
     desk.server.report_todo(&session, json!({"op": "replace", "items": items}));
     assert!(watch.line().contains("todo main r1: ● Ship"));
@@ -159,9 +164,9 @@ fn a_watch_can_begin_anywhere_and_end_at_once() {
     let desk = Desk::open();
     let id = desk.session(&["--task", "build it"]);
     let last = desk.json(&["session", "show", &id])["last_seq"].as_u64().unwrap();
-    let all = desk.read(&["session", "watch", &id, "--replay", "--once"]);
+    let all = desk.watched_with_ctrees(&id, &["--replay"]);
     assert_eq!(all.lines().count() as u64, last);
-    assert_eq!(desk.read(&["session", "watch", &id, "--replay", "2", "--once"]).lines().count(), 2);
+    assert_eq!(desk.watched_with_ctrees(&id, &["--replay", "2"]).lines().count(), 2);
     assert_eq!(desk.read(&["session", "watch", &id, "--once"]), "");
     let raw = desk.read(&["session", "watch", &id, "--replay", "--once", "--json"]);
     let seqs: Vec<u64> = raw
@@ -169,6 +174,53 @@ fn a_watch_can_begin_anywhere_and_end_at_once() {
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["seq"].as_u64().unwrap())
         .collect();
     assert!(seqs.into_iter().eq(1..=last), "each event as readers get it");
+}
+
+#[test]
+fn c_trees_are_shown_only_where_the_settings_say_so() {
+    let desk = Desk::open();
+    let id = desk.session(&["--task", "build it"]);
+    let task = json!({"task_id": "t", "status": "running"});
+    desk.server.report(&format!("/sessions/{id}"), "task_event", task);
+    let shown = |variables: &[(&str, &str)]| {
+        let words = desk.words(&["session", "watch", &id, "--replay", "--once"]);
+        let output = muster(&words).envs(variables.iter().copied()).output().unwrap();
+        let lines = stdout(&output);
+        assert!(lines.contains("task_event"), "{lines}");
+        (lines.contains("ctree_node") && lines.contains("ctree_snapshot"), lines.contains("(node "))
+    };
+    assert_eq!(shown(&[]), (false, false), "the contract's default");
+    assert_eq!(shown(&[("BREADBOARD_PROFILE", "breadboard_v1")]), (true, true));
+    assert_eq!(shown(&[("BREADBOARD_CTREES_ENABLED", "1")]), (true, true));
+    let enabled = ("BREADBOARD_CTREES_ENABLED", "1");
+    assert_eq!(shown(&[enabled, ("BREADBOARD_CTREES_SUMMARY", "0")]), (false, true));
+    assert_eq!(shown(&[enabled, ("BREADBOARD_CTREES_TASK_NODE", "0")]), (true, false));
+    assert_eq!(shown(&[("BREADBOARD_CTREES_SUMMARY", "1")]), (false, false), "not without enabled");
+}
+
+#[test]
+fn the_page_is_told_what_to_show_of_c_trees() {
+    let shown = |variables: &[(&str, &str)]| {
+        let server = crate::program::serve_with(variables);
+        server.get("/api/about")["ctrees"].clone()
+    };
+    assert_eq!(shown(&[]), json!({"summary": false, "taskNode": false}));
+    let (on, off) = (("BREADBOARD_CTREES_ENABLED", "1"), ("MUSTER_CTREES_TASK_NODE", "0"));
+    assert_eq!(shown(&[on, off]), json!({"summary": true, "taskNode": false}));
+}
+
+#[test]
+fn a_list_is_cut_and_gone_on_with() {
+    let desk = Desk::open();
+    let (first, second) = (desk.session(&[]), desk.session(&[]));
+    let page = desk.read(&["sessions", "--limit", "1"]);
+    let (line, more) = page.trim_end().split_once('\n').unwrap();
+    assert!(line.contains(&second), "{page}");
+    let cursor = more.rsplit(' ').next().unwrap();
+    let rest = desk.read(&["sessions", "--cursor", cursor]);
+    assert!(rest.contains(&first) && !rest.contains(&second), "{rest}");
+    assert!(desk.read(&["sessions", "--status", "running"]).contains("No session is like that"));
+    assert_eq!(run(&desk.words(&["sessions", "--status", "asleep"])).status.code(), Some(2));
 }
 
 #[test]

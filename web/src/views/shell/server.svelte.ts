@@ -1,5 +1,6 @@
 // Whether the server can be reached and whether this browser is signed in, for every view.
 import { get, onReach, Refused, signIn, type Presented, type Role } from "../../api/client";
+import type { About } from "../../api/wire";
 
 export type Reach = "unknown" | "reached" | "lost";
 const LOOK_MS = 3_000;
@@ -12,6 +13,8 @@ class Server {
   refusal = $state("");
   /** What is known already of somebody who has to send a passphrase as well. */
   waiting = $state.raw<Presented | undefined>();
+  /** What its settings let the page show of C-Trees. */
+  ctrees = $state.raw<About["ctrees"]>({ summary: false, taskNode: false });
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
@@ -40,6 +43,7 @@ class Server {
       this.signedIn = true;
       this.refusal = "";
       this.waiting = undefined;
+      void this.#ask();
     } catch (error) {
       this.signedIn = false;
       const needed = error instanceof Refused && error.code === "PASSPHRASE_REQUIRED";
@@ -51,6 +55,8 @@ class Server {
   async #ask(): Promise<void> {
     try {
       this.role = (await get("/api/session")).role;
+      const about = await get("/api/about");
+      this.ctrees = about.ctrees;
       this.signedIn = true;
     } catch {
       if (this.reach === "lost") this.#look();

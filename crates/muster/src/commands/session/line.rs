@@ -1,7 +1,7 @@
 //! One event of a session as one line for people; and why a session said no.
 
 use muster_core::{
-    Timestamp,
+    Recorded,
     session::{Event, Rejection},
     text,
 };
@@ -14,15 +14,20 @@ const LEAD_COLUMNS: usize = 42;
 /// Columns of a type.
 const KIND_COLUMNS: usize = 18;
 
-/// The line of an event.
-pub(super) fn event(screen: Screen, seq: u64, at: Timestamp, event: &Event) -> String {
+/// The line of an event; that of a task names its node in the C-Tree only where that is wanted.
+pub(super) fn event(screen: Screen, recorded: &Recorded<Event>, with_task_node: bool) -> String {
+    let Recorded { seq, at, event, .. } = recorded;
     let time = at.rfc3339();
     // The clock without the date.
     let clock = time.get(11..19).unwrap_or(&time);
     let lead = screen.paint(Tone::Faint, &format!("{clock}  {seq:>6}"));
     let kind = screen.paint(tone(event), &format!("{:<KIND_COLUMNS$}", event.kind));
     let room = screen.columns().saturating_sub(LEAD_COLUMNS).max(20);
-    let words = text::join_words(&words(event), ' ');
+    let mut words = words(event);
+    if let Some(Value::String(node)) = event.data.get("ctree_node_id").filter(|_| with_task_node) {
+        words = format!("{words} (node {node})");
+    }
+    let words = text::join_words(&words, ' ');
     format!("{lead}  {kind}  {}\n", cut(&words, room))
 }
 
@@ -119,7 +124,7 @@ pub(super) fn refusal(rejection: &Rejection) -> String {
 #[cfg(test)]
 mod tests {
     use muster_core::{
-        Timestamp,
+        Recorded, Timestamp,
         session::{Event, event::Place},
     };
     use serde_json::json;
@@ -128,7 +133,20 @@ mod tests {
     use crate::screen::Screen;
 
     fn line(kind: &str, body: &serde_json::Value) -> String {
-        event(Screen::PLAIN, 7, Timestamp(0), &Event::of(kind, Place::default(), body))
+        shown(kind, body, false)
+    }
+
+    fn shown(kind: &str, body: &serde_json::Value, with_task_node: bool) -> String {
+        let said = Event::of(kind, Place::default(), body);
+        let recorded = Recorded { global: 0, seq: 7, at: Timestamp(0), event: said };
+        event(Screen::PLAIN, &recorded, with_task_node)
+    }
+
+    #[test]
+    fn the_node_of_a_task_is_shown_on_request() {
+        let task = json!({"task_id": "t", "status": "running", "ctree_node_id": "node-4"});
+        assert!(!shown("task_event", &task, false).contains("node-4"));
+        assert!(shown("task_event", &task, true).contains("(node node-4)"));
     }
 
     #[test]

@@ -4,7 +4,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muster_api::{App, Update};
-use muster_core::session::{Event, SessionId};
+use muster_core::{
+    Recorded,
+    gating::Gate,
+    session::{Event, SessionId, body, encode},
+};
 use tokio::{runtime, signal};
 
 use super::{line, named, told};
@@ -12,7 +16,8 @@ use crate::{config::Settings, output, people::Look, screen::Screen, storage};
 
 /// Follow a session's events until Ctrl+C
 ///
-/// Reads the store itself, so that no server is needed. Colours only on a terminal.
+/// Reads the store itself, so that no server is needed. Colours only on a terminal. Events of the
+/// C-Tree are shown where the settings say so (ctrees.enabled); --json prints all events.
 #[derive(Args)]
 pub(super) struct Watch {
     /// The session
@@ -37,10 +42,11 @@ pub(super) fn run(settings: &Settings, watch: &Watch) -> anyhow::Result<ExitCode
     let last = told(app.sessions().show(&id))?.last_seq;
     let after = last.saturating_sub(watch.replay.unwrap_or(0));
     let until = watch.once.then_some(last);
+    let shown = Shown { look: &watch.look, screen: watch.look.screen(), gate: settings.gate()? };
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         tokio::select! {
-            followed = follow(&app, &id, (after, until), &watch.look) => followed,
+            followed = follow(&app, &id, (after, until), &shown) => followed,
             _ = signal::ctrl_c() => Ok(()),
         }
     })?;
@@ -52,9 +58,8 @@ async fn follow(
     app: &App,
     id: &SessionId,
     (after, until): (u64, Option<u64>),
-    look: &Look,
+    shown: &Shown<'_>,
 ) -> anyhow::Result<()> {
-    let screen = look.screen();
     let mut events = app.engine().subscribe(id.stream(), after);
     loop {
         if until.is_some_and(|until| events.position() >= until) {
@@ -68,23 +73,31 @@ async fn follow(
                     if event.is_end() {
                         return Ok(output::print("the session was deleted\n")?);
                     }
-                    print(screen, look.json, id, (row.seq, row.at), &event)?;
+                    let recorded = Recorded { global: 0, seq: row.seq, at: row.at, event };
+                    shown.print(id, &recorded)?;
                 }
             }
         }
     }
 }
 
-fn print(
+/// How events are shown.
+struct Shown<'a> {
+    look: &'a Look,
     screen: Screen,
-    as_json: bool,
-    id: &SessionId,
-    (seq, at): (u64, muster_core::Timestamp),
-    event: &Event,
-) -> anyhow::Result<()> {
-    if as_json {
-        let recorded = muster_core::Recorded { global: 0, seq, at, event: event.clone() };
-        return Ok(output::print_json_line(&muster_core::session::encode(id, &recorded))?);
+    gate: Gate,
+}
+
+impl Shown<'_> {
+    fn print(&self, id: &SessionId, recorded: &Recorded<Event>) -> anyhow::Result<()> {
+        if self.look.json {
+            return Ok(output::print_json_line(&encode(id, recorded))?);
+        }
+        let is_tree = [body::CTREE_NODE, body::CTREE_SNAPSHOT].contains(&&*recorded.event.kind);
+        if is_tree && !self.gate.summary_visible() {
+            return Ok(());
+        }
+        let line = line::event(self.screen, recorded, self.gate.task_node_visible());
+        Ok(output::print_on(self.screen, &line)?)
     }
-    Ok(output::print_on(screen, &line::event(screen, seq, at, event))?)
 }
