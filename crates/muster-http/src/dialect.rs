@@ -86,6 +86,7 @@ pub(crate) fn bridge_form(kind: Kind) -> (StatusCode, &'static str) {
         Kind::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "invalid_request"),
         Kind::InvalidInput => (StatusCode::BAD_REQUEST, "invalid_request"),
         Kind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+        Kind::TooManyConnections => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
     }
 }
 
@@ -103,6 +104,7 @@ pub(crate) fn run_form(kind: Kind) -> RunCode {
         Kind::BodyTimeout => RunCode::Timeout,
         Kind::InvalidInput => RunCode::BadJson,
         Kind::Internal => RunCode::Internal,
+        Kind::TooManyConnections => RunCode::TooManyConnections,
     }
 }
 

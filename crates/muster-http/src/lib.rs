@@ -6,7 +6,9 @@
 
 mod about;
 mod bridge;
+mod capacity;
 mod connect;
+mod connection;
 mod dialect;
 mod guard;
 mod health;

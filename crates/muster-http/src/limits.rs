@@ -14,7 +14,7 @@ pub const SESSION_JSON_DEPTH_MAX: usize = 128;
 pub const RUN_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Largest request body of a caller who is not known yet, in bytes: what a sign-in needs.
 pub const STRANGER_BODY_BYTES_MAX: usize = 4 * 1024;
-/// WebSocket connections at once.
+/// WebSocket connections at once, if there are descriptors for them.
 pub const SOCKETS_MAX: u32 = 4096;
 /// A WebSocket is asked whether it is alive this often (RUNS-WS-7).
 pub const SOCKET_PING_EVERY: Duration = Duration::from_secs(15);
@@ -34,8 +34,16 @@ pub const HEADER_BYTES_MAX: usize = 16 * 1024;
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a client may take to send a request's body.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Connections served at once; further ones wait to be accepted.
+/// Connections served at once, if there are descriptors for them; further ones are refused.
 pub const CONNECTIONS_MAX: usize = 4096;
+/// Refusals of further connections that are sent at once; beyond them connections are just closed.
+pub const REFUSALS_MAX: usize = 32;
+/// How long sending such a refusal may take.
+pub const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
+/// Descriptors that clients never take: for the store, runs and the programs of their agents.
+pub const DESCRIPTORS_RESERVED: u64 = 512;
+/// A client that takes nothing of a response for this long is disconnected.
+pub const WRITE_STALL_MAX: Duration = Duration::from_secs(30);
 /// Operations that read, and other requests, running at once; further ones wait for a place.
 pub const CALLS_MAX: usize = 128;
 /// Operations that write running at once; further ones wait for a place.

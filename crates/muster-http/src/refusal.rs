@@ -15,7 +15,10 @@ use muster_core::Timestamp;
 use muster_mcp::RequestSender;
 use serde_json::{Value, json};
 
-use crate::dialect::{self, Dialect};
+use crate::{
+    dialect::{self, Dialect},
+    limits::RETRY_AFTER_SECONDS,
+};
 
 /// What JSON-RPC calls a request that is not one.
 const INVALID_REQUEST: i32 = -32600;
@@ -61,11 +64,13 @@ pub(crate) enum Kind {
     InvalidInput,
     /// The server broke while it worked on the request.
     Internal,
+    /// The server has as many connections as it can serve.
+    TooManyConnections,
 }
 
 impl Kind {
     /// All errors, in the order above.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::ForeignHost,
         Self::ForeignOrigin,
         Self::Unauthorized,
@@ -78,6 +83,7 @@ impl Kind {
         Self::BodyTimeout,
         Self::InvalidInput,
         Self::Internal,
+        Self::TooManyConnections,
     ];
 
     fn status(self) -> StatusCode {
@@ -94,6 +100,7 @@ impl Kind {
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::InvalidInput => StatusCode::BAD_REQUEST,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::TooManyConnections => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -112,6 +119,7 @@ impl Kind {
             Self::BodyTimeout => "BODY_TIMEOUT",
             Self::InvalidInput => "INVALID_INPUT",
             Self::Internal => "INTERNAL",
+            Self::TooManyConnections => "TOO_MANY_CONNECTIONS",
         }
     }
 }
@@ -220,6 +228,10 @@ impl IntoResponse for Refusal {
         };
         if self.kind == Kind::Unauthorized {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, CHALLENGE);
+        }
+        if self.kind == Kind::TooManyConnections {
+            let seconds = HeaderValue::from(RETRY_AFTER_SECONDS);
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
         }
         response
     }

@@ -4,6 +4,7 @@
 //! so the accept loop is written here, on the same hyper.
 
 use std::{
+    convert::Infallible,
     io,
     net::SocketAddr,
     path::PathBuf,
@@ -11,8 +12,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use axum::Router;
-use hyper::server::conn::http1;
+use axum::{
+    Router,
+    http::{HeaderValue, header},
+    response::IntoResponse as _,
+};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
@@ -21,7 +26,7 @@ use muster_api::{App, CALL_BYTES_MAX};
 use muster_mcp::{AppBackend, HttpEndpoint, HttpOptions};
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{Semaphore, watch},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::JoinSet,
     time::{sleep, timeout},
 };
@@ -29,13 +34,16 @@ use tokio::{
 use crate::{
     about::CtreeDisplay,
     bridge,
+    capacity::Capacity,
     connect::Installation,
+    connection::ClientStream,
     guard::{AllowedHost, AllowedOrigin, Gate, Hosts, Keys, NodeLookup},
     limits::{
-        CALLS_MAX, CONNECTIONS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX, HEADER_TIMEOUT, SOCKETS_MAX,
-        WRITES_MAX,
+        CALLS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX, HEADER_TIMEOUT, REFUSAL_TIMEOUT, REFUSALS_MAX,
+        WRITE_STALL_MAX, WRITES_MAX,
     },
     person::PersonKeyError,
+    refusal::{Kind, Refusal},
     site::{Site, person_routes, router},
     token::TokenError,
 };
@@ -57,6 +65,9 @@ pub struct ServerOptions {
     pub installation: Installation,
     /// What the page shows of C-Trees.
     pub ctrees: CtreeDisplay,
+    /// Descriptors that this process may have open, if there is a limit: clients beyond what they
+    /// allow are refused.
+    pub descriptors_max: Option<u64>,
 }
 
 /// Who may use a server.
@@ -119,6 +130,7 @@ pub struct Server {
     address: SocketAddr,
     site: Arc<Site>,
     mcp: HttpEndpoint,
+    capacity: Capacity,
 }
 
 impl Server {
@@ -156,6 +168,7 @@ impl Server {
             },
         );
         let started_at = app.now();
+        let capacity = Capacity::within(options.descriptors_max);
         let site = Site {
             app,
             gate,
@@ -167,9 +180,9 @@ impl Server {
             streams: watch::Sender::new(false),
             calls: Semaphore::new(CALLS_MAX),
             writes: Semaphore::new(WRITES_MAX),
-            sockets: Arc::new(Semaphore::new(SOCKETS_MAX as usize)),
+            sockets: Arc::new(Semaphore::new(capacity.sockets as usize)),
         };
-        Ok(Self { listener, address, site: Arc::new(site), mcp })
+        Ok(Self { listener, address, site: Arc::new(site), mcp, capacity })
     }
 
     /// The address it listens on.
@@ -200,30 +213,32 @@ impl Server {
         tokio::spawn(bridge::watch_leases(Arc::clone(&site)));
         let router = router(self.site, mcp.clone());
         let (stopping, stopped) = watch::channel(());
-        let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let places = Arc::new(Semaphore::new(self.capacity.connections));
+        let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
         let mut connections = JoinSet::new();
         let mut stop = std::pin::pin!(stop);
         loop {
             while connections.try_join_next().is_some() {}
-            let accepted = async {
-                let place = Arc::clone(&places).acquire_owned().await;
-                (place, self.listener.accept().await)
-            };
-            tokio::select! {
+            let accepted = tokio::select! {
                 () = &mut stop => break,
-                (place, accepted) = accepted => match accepted {
-                    Ok((stream, _)) => {
-                        let served = serve(stream, router.clone(), stopped.clone());
-                        connections.spawn(async move {
-                            served.await;
-                            drop(place);
-                        });
-                    }
-                    Err(error) => {
-                        tracing::warn!(%error, "a connection was not accepted");
-                        sleep(ACCEPT_PAUSE).await;
-                    }
-                },
+                accepted = self.listener.accept() => accepted,
+            };
+            let stream = match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    tracing::warn!(%error, "a connection was not accepted");
+                    sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            };
+            if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+                let served = serve(stream, router.clone(), stopped.clone());
+                connections.spawn(async move {
+                    served.await;
+                    drop(place);
+                });
+            } else if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
+                connections.spawn(refuse(stream, place));
             }
         }
         drop(self.listener);
@@ -233,7 +248,7 @@ impl Server {
         site.streams.send_replace(true);
         drain(connections).await;
         // Sockets have left their connections; each has a last word to say.
-        let sockets = site.sockets.acquire_many(SOCKETS_MAX);
+        let sockets = site.sockets.acquire_many(self.capacity.sockets);
         if timeout(DRAIN_TIMEOUT, sockets).await.is_err() {
             tracing::warn!("WebSockets did not end in time");
         }
@@ -255,7 +270,8 @@ async fn serve(stream: TcpStream, router: Router, mut stopped: watch::Receiver<(
     builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
     builder.max_header_size(HEADER_BYTES_MAX);
     let service = TowerToHyperService::new(router);
-    let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+    let stream = TokioIo::new(ClientStream::new(stream, WRITE_STALL_MAX));
+    let connection = builder.serve_connection(stream, service).with_upgrades();
     let mut connection = std::pin::pin!(connection);
     let outcome = tokio::select! {
         outcome = connection.as_mut() => outcome,
@@ -268,6 +284,24 @@ async fn serve(stream: TcpStream, router: Router, mut stopped: watch::Receiver<(
     if let Err(error) = outcome {
         tracing::debug!(%error, "a connection ended early");
     }
+}
+
+/// Answers the first request of a client for which there is no place, whatever it asks for.
+async fn refuse(stream: TcpStream, place: OwnedSemaphorePermit) {
+    let service = service_fn(async |request: hyper::Request<Incoming>| {
+        let (message, recovery) = ("too many connections are open", "close some, or try again");
+        let refusal = Refusal::new(Kind::TooManyConnections, message, recovery);
+        let mut response = refusal.for_path(request.uri().path()).into_response();
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        Ok::<_, Infallible>(response)
+    });
+    let refused = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    match timeout(REFUSAL_TIMEOUT, refused).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "a client left before it was refused"),
+        Err(_) => tracing::debug!("a client that has to be refused sent no request"),
+    }
+    drop(place);
 }
 
 /// Waits for the connections to end, and ends those that do not.

@@ -130,6 +130,8 @@ codes! {
     Internal = 500, "INTERNAL";
     /// The store cannot be read or written.
     StoreUnavailable = 503, "STORE_UNAVAILABLE";
+    /// The server has as many connections as it can serve.
+    TooManyConnections = 503, "TOO_MANY_CONNECTIONS";
 }
 
 /// Why a request was not carried out.

@@ -158,4 +158,26 @@ impl Socket {
         frame.extend(text.as_bytes());
         self.stream.get_mut().write_all(&frame)
     }
+
+    /// Sends full pings and reads nothing, until the server takes no more or so many bytes are
+    /// sent. Returns the number of bytes that it took.
+    pub fn flood_with_pings(&mut self, bytes_max: usize) -> io::Result<usize> {
+        const PAYLOAD: usize = 125;
+        let mut ping = vec![0x89, 0x80 | 0x7d, 0, 0, 0, 0];
+        ping.extend([b'x'; PAYLOAD]);
+        let pings = ping.repeat(1_000);
+        let stream = self.stream.get_mut();
+        stream.set_write_timeout(Some(Duration::from_secs(2)))?;
+        let mut sent = 0;
+        while sent < bytes_max {
+            match stream.write(&pings) {
+                Ok(written) if written == pings.len() => sent += written,
+                // A part of a ping is the end of what can be said on this connection.
+                Ok(written) => return Ok(sent + written),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(sent),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(sent)
+    }
 }

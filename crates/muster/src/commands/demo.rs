@@ -202,6 +202,7 @@ async fn open(demo: &Demo, home: &Home) -> anyhow::Result<Serving> {
         allowed_origins: Vec::new(),
         installation: Installation { program, names_storage_dir: true, storage_dir: home.store() },
         ctrees: CtreeDisplay::default(),
+        descriptors_max: serve::raise_descriptor_limit(),
     };
     serve::open(&app, options, settings).await
 }

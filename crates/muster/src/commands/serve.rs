@@ -116,6 +116,7 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
             storage_dir,
         },
         ctrees: ctree_display(settings)?,
+        descriptors_max: raise_descriptor_limit(),
     };
     let runtime = runtime::Builder::new_multi_thread()
         .enable_all()
@@ -132,6 +133,26 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
 fn ctree_display(settings: &Settings) -> anyhow::Result<CtreeDisplay> {
     let gate = settings.gate()?;
     Ok(CtreeDisplay { summary: gate.summary_visible(), task_node: gate.task_node_visible() })
+/// Lets the process open as many files and connections as the system permits it to, and returns how
+/// many that are. Shells commonly start programs with far fewer.
+#[cfg(unix)]
+pub(crate) fn raise_descriptor_limit() -> Option<u64> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let known = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: known.maximum, maximum: known.maximum };
+    match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => known.maximum,
+        Err(error) => {
+            tracing::warn!(%error, "could not raise the limit on open files");
+            known.current
+        }
+    }
+}
+
+/// Lets the process open as many files and connections as the system permits it to.
+#[cfg(not(unix))]
+pub(crate) fn raise_descriptor_limit() -> Option<u64> {
+    None
 }
 
 /// A server that listens, and the runs that it drives.

@@ -8,6 +8,7 @@ mod agent;
 mod client;
 mod command_line;
 mod config;
+mod connections;
 mod contracts;
 mod crash;
 mod demo;

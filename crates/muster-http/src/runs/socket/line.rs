@@ -212,11 +212,9 @@ impl Line {
     /// it is, past the protocol, which has nothing of its own left to send.
     async fn events(&self, socket: &mut Socket, batches: &[Batch]) -> Sent {
         let wanted = self.wanted(batches);
-        let sending = async {
-            socket.flush().await.map_err(|_| End::Left)?;
-            write_all(socket.get_ref(), wanted).await.map_err(|_| End::Left)
-        };
-        timeout(SOCKET_STALL_MAX, sending).await.unwrap_or(Err(End::Slow))
+        flush(socket).await?;
+        let sent = timeout(SOCKET_STALL_MAX, write_all(socket.get_ref(), wanted)).await;
+        sent.map_err(|_| End::Slow)?.map_err(|_| End::Left)
     }
 
     /// The pieces of batches that this reader wants.
@@ -258,9 +256,11 @@ impl Line {
                 send(socket, Message::Text(Utf8Bytes::from_static(r#"{"type":"stream.pong"}"#)))
                     .await
             }
+            // The pong is in the buffer by now. Nothing more is read before it is sent: otherwise a
+            // reader that pings and takes nothing makes the buffer grow without end.
+            Message::Ping(_) => flush(socket).await,
             Message::Text(_)
             | Message::Binary(_)
-            | Message::Ping(_)
             | Message::Pong(_)
             | Message::Close(_)
             | Message::Frame(_) => Ok(()),
@@ -309,6 +309,11 @@ async fn write_all(stream: &TcpStream, mut pieces: Vec<IoSlice<'_>>) -> io::Resu
         }
     }
     Ok(())
+}
+
+async fn flush(socket: &mut Socket) -> Sent {
+    let flushed = timeout(SOCKET_STALL_MAX, socket.flush()).await.map_err(|_| End::Slow)?;
+    flushed.map_err(|_| End::Left)
 }
 
 async fn send(socket: &mut Socket, message: Message) -> Sent {

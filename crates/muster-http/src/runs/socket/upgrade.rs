@@ -23,7 +23,10 @@ use tokio_tungstenite::{
 };
 
 use super::super::request::Unanswered;
-use crate::limits::{SOCKET_FRAME_BYTES_MAX, SOCKET_READ_BYTES};
+use crate::{
+    connection::ClientStream,
+    limits::{SOCKET_FRAME_BYTES_MAX, SOCKET_READ_BYTES},
+};
 
 /// The version of the protocol that there is.
 const VERSION: &str = "13";
@@ -90,13 +93,13 @@ impl Upgrade {
 }
 
 async fn open(upgraded: Upgraded) -> Option<Socket> {
-    let parts = upgraded.downcast::<TokioIo<TcpStream>>().ok()?;
+    let parts = upgraded.downcast::<TokioIo<ClientStream>>().ok()?;
     // The buffer is cleared whenever it is looked whether the reader says something, so its size
     // is what every batch costs besides; readers say little. What they say may be larger than what
     // is accepted, so that they are told before the connection breaks.
     let config = WebSocketConfig::default()
         .read_buffer_size(SOCKET_READ_BYTES)
         .max_message_size(Some(16 * SOCKET_FRAME_BYTES_MAX));
-    let (stream, begun) = (parts.io.into_inner(), parts.read_buf.into());
+    let (stream, begun) = (parts.io.into_inner().into_inner(), parts.read_buf.into());
     Some(WebSocketStream::from_partially_read(stream, begun, Role::Server, Some(config)).await)
 }

@@ -1,0 +1,144 @@
+//! One client's TCP connection, with a bound on how long it may refuse to take what is sent to it.
+//!
+//! Without the bound a client that never reads holds its place, its descriptor and its response
+//! for ever, and enough of them make the server unreachable.
+
+use std::{
+    io::{self, IoSlice},
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::{Instant, Sleep, sleep},
+};
+
+/// A connection whose writes fail once the client has taken nothing for a while.
+pub(crate) struct ClientStream {
+    stream: TcpStream,
+    stall_max: Duration,
+    /// Runs while a write waits; allocated with the first one that does.
+    stall: Option<Pin<Box<Sleep>>>,
+    waiting: bool,
+}
+
+impl ClientStream {
+    /// Bounds the time that a write may wait for the client.
+    pub(crate) fn new(stream: TcpStream, stall_max: Duration) -> Self {
+        Self { stream, stall_max, stall: None, waiting: false }
+    }
+
+    /// The bare connection, for code with bounds of its own.
+    pub(crate) fn into_inner(self) -> TcpStream {
+        self.stream
+    }
+
+    fn bounded<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.waiting = false;
+            return written;
+        }
+        let deadline = Instant::now() + self.stall_max;
+        let stall = self.stall.get_or_insert_with(|| Box::pin(sleep(self.stall_max)));
+        if !self.waiting {
+            self.waiting = true;
+            stall.as_mut().reset(deadline);
+        }
+        ready!(stall.as_mut().poll(context));
+        let seconds = self.stall_max.as_secs();
+        let cause = format!("the client took nothing for {seconds} seconds");
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, cause)))
+    }
+}
+
+impl AsyncRead for ClientStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for ClientStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.bounded(context, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
+        self.bounded(context, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, time::Duration};
+
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::{TcpListener, TcpStream},
+    };
+
+    use super::ClientStream;
+
+    const STALL: Duration = Duration::from_millis(50);
+
+    async fn pair() -> (ClientStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        (ClientStream::new(stream, STALL), client)
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_nothing_ends_the_write() {
+        let (mut stream, _client) = pair().await;
+        let error = stream.write_all(&vec![0; 64 * 1024 * 1024]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn a_slow_client_that_goes_on_reading_gets_everything() {
+        let (mut stream, mut client) = pair().await;
+        let bytes = 16 * 1024 * 1024;
+        let reader = tokio::spawn(async move {
+            let (mut read, mut buffer) = (0, vec![0; 1024 * 1024]);
+            while read < bytes {
+                read += client.read(&mut buffer).await.unwrap();
+                tokio::time::sleep(STALL / 10).await;
+            }
+        });
+        stream.write_all(&vec![0; bytes]).await.unwrap();
+        reader.await.unwrap();
+    }
+}
