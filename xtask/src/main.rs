@@ -117,19 +117,20 @@ fn check(workspace: &Workspace) -> bool {
 }
 
 fn test(workspace: &Workspace) -> bool {
-    let mut stages = Stages::new(10);
+    let mut stages = Stages::new(11);
     stages.run("format", || format(workspace));
     stages.run("tidy", || tidy(workspace));
     stages.run("lints", || lints(workspace));
     if stages.run("build", || build(workspace)) {
         stages.run("generated", || generate::compare(workspace));
         stages.run("tests", || suite::tests(workspace));
+        stages.run("hostile", || suite::hostile(workspace));
         stages.run("doctests", || suite::doctests(workspace));
         stages.run("outside", || outside::checks(workspace));
         stages.run("agents", || outside::agents(workspace));
         stages.run("web", || web::checks(workspace));
     } else {
-        for name in ["generated", "tests", "doctests", "outside", "agents", "web"] {
+        for name in ["generated", "tests", "hostile", "doctests", "outside", "agents", "web"] {
             stages.leave_out(name, "the build failed");
         }
     }

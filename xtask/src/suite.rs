@@ -18,14 +18,56 @@ use crate::{
 /// Where the tests with real agents are. They are a stage of their own.
 const AGENTS: &str = "real_agents::";
 
+/// Where the tests with hostile agents, clients and files are. They are a stage of their own.
+const HOSTILE: &str = "hostile::";
+
 /// Runs every unit, model, contract and end-to-end test.
 pub(crate) fn tests(workspace: &Workspace) -> Result<Tally> {
+    part(workspace, Part::Plain)
+}
+
+/// Runs the tests with hostile agents, clients and files.
+pub(crate) fn hostile(workspace: &Workspace) -> Result<Tally> {
+    part(workspace, Part::Hostile)
+}
+
+/// A part of the tests.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Plain,
+    Hostile,
+}
+
+impl Part {
+    fn holds(self, test: &str) -> bool {
+        let hostile = test.starts_with(HOSTILE);
+        match self {
+            Self::Plain => !hostile && !test.starts_with(AGENTS),
+            Self::Hostile => hostile,
+        }
+    }
+
+    /// What nextest is told to run.
+    fn expression(self) -> String {
+        match self {
+            Self::Plain => format!("not test(/^{HOSTILE}/)"),
+            Self::Hostile => format!("test(/^{HOSTILE}/)"),
+        }
+    }
+}
+
+fn part(workspace: &Workspace, part: Part) -> Result<Tally> {
     if output(&mut workspace.cargo(&["nextest", "--version"])).is_ok() {
-        return nextest(workspace);
+        return nextest(workspace, part);
     }
     println!("cargo-nextest is not installed: running the same tests with cargo test");
-    let targets = ["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"];
-    counted(&mut workspace.cargo(&targets))
+    let targets = ["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--"];
+    let mut command = workspace.cargo(&targets);
+    match part {
+        Part::Plain => command.args(["--skip", HOSTILE]),
+        Part::Hostile => command.arg(HOSTILE),
+    };
+    counted(&mut command)
 }
 
 /// Builds the tests with real agents, and the program that listens to one.
@@ -58,23 +100,23 @@ pub(crate) fn doctests(workspace: &Workspace) -> Result<Tally> {
     counted(&mut workspace.cargo(&["test", "--workspace", "--no-fail-fast", "--doc"]))
 }
 
-fn nextest(workspace: &Workspace) -> Result<Tally> {
+fn nextest(workspace: &Workspace, part: Part) -> Result<Tally> {
     let report = workspace.target().join("nextest/counted/junit.xml");
     if report.exists() {
         // A report of an earlier run must not be counted when this one does not come that far.
         fs::remove_file(&report).context("remove the earlier test report")?;
     }
     let everything = ["run", "--workspace", "--no-fail-fast", "--profile", "counted"];
-    let passed = run(workspace.cargo(&["nextest"]).args(everything))?;
+    let expression = part.expression();
+    let passed = run(workspace.cargo(&["nextest"]).args(everything).args(["-E", &expression]))?;
     let listing = ["nextest", "list", "--workspace", "--message-format", "json"];
     let listing: Value = serde_json::from_str(&output(&mut workspace.cargo(&listing))?)?;
     let report = fs::read_to_string(&report).context("read the test report")?;
-    let (skipped, elsewhere) = ignored(&listing);
-    let tally = Tally { skipped, ..reported(&report)? };
-    let ran = tally.passed + tally.failed + skipped + elsewhere;
-    let listed = &listing["test-count"];
-    if *listed != ran {
-        bail!("the report is about {ran} tests, but there are {listed}");
+    let listed = Listed::read(&listing, part);
+    let tally = Tally { skipped: listed.ignored, ..reported(&report)? };
+    let ran = tally.passed + tally.failed;
+    if listed.run != ran {
+        bail!("the report is about {ran} tests, but there are {}", listed.run);
     }
     // An end that the report does not show, such as a failed set-up, is a failure too.
     Ok(if !passed && tally.failed == 0 { tally + Tally::one(false) } else { tally })
@@ -94,14 +136,27 @@ fn reported(report: &str) -> Result<Tally> {
     Ok(Tally { passed, failed, skipped: 0 })
 }
 
-/// How many tests of a nextest listing are ignored, and how many of them are another stage's.
-fn ignored(listing: &Value) -> (usize, usize) {
-    let suites = listing["rust-suites"].as_object().into_iter().flat_map(|suites| suites.values());
-    let cases = suites.filter_map(|suite| suite["testcases"].as_object()).flatten();
-    let ignored = cases.filter(|(_, case)| case["ignored"] == true);
-    let (elsewhere, skipped): (Vec<_>, Vec<_>) =
-        ignored.partition(|(name, _)| name.starts_with(AGENTS));
-    (skipped.len(), elsewhere.len())
+/// How many tests of a part a nextest listing has.
+#[derive(Debug, Default, PartialEq)]
+struct Listed {
+    run: usize,
+    ignored: usize,
+}
+
+impl Listed {
+    fn read(listing: &Value, part: Part) -> Self {
+        let suites = listing["rust-suites"].as_object().into_iter().flat_map(|all| all.values());
+        let cases = suites.filter_map(|suite| suite["testcases"].as_object()).flatten();
+        let mut listed = Self::default();
+        for (_, case) in cases.filter(|(name, _)| part.holds(name)) {
+            if case["ignored"] == true {
+                listed.ignored += 1;
+            } else {
+                listed.run += 1;
+            }
+        }
+        listed
+    }
 }
 
 /// Runs cargo's own test runner and counts by its summary lines.
@@ -145,13 +200,18 @@ mod tests {
     }
 
     #[test]
-    fn ignored_tests_are_counted_in_every_suite() {
+    fn tests_are_counted_by_their_part_in_every_suite() {
         let case = |ignored: bool| json!({"ignored": ignored});
         let listing = json!({"rust-suites": {
             "a": {"testcases": {"one": case(true), "two": case(false)}},
-            "b": {"testcases": {"three": case(true), "real_agents::codex::one": case(true)}},
+            "b": {"testcases": {
+                "three": case(true),
+                "real_agents::codex::one": case(true),
+                "hostile::four": case(false),
+            }},
         }});
-        assert_eq!(ignored(&listing), (2, 1));
+        assert_eq!(Listed::read(&listing, Part::Plain), Listed { run: 1, ignored: 2 });
+        assert_eq!(Listed::read(&listing, Part::Hostile), Listed { run: 1, ignored: 0 });
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a hostile agent, web page, client or disk tries, each against a real server.
 
 mod bodies;
+mod connections;
 mod disk;
 mod files;
 mod floods;

@@ -8,7 +8,6 @@ mod agent;
 mod client;
 mod command_line;
 mod config;
-mod connections;
 mod contracts;
 mod crash;
 mod demo;
