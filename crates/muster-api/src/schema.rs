@@ -3,7 +3,10 @@
 mod listed;
 mod parts;
 
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::{
+    JsonSchema,
+    generate::{Contract, SchemaSettings},
+};
 use serde_json::{Map, Value, json};
 
 pub(crate) use listed::listed;
@@ -13,7 +16,7 @@ const NOISE: [&str; 3] = ["$schema", "title", "format"];
 
 /// The schema of an operation's arguments: a closed object.
 pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
-    let mut schema = tidy(generate::<T>());
+    let mut schema = tidy(generate::<T>(Contract::Deserialize), Nulls::Hidden);
     schema.insert("additionalProperties".to_owned(), json!(false));
     schema.entry("required").or_insert_with(|| json!([]));
     schema.entry("properties").or_insert_with(|| json!({}));
@@ -22,7 +25,7 @@ pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
 
 /// The schema of a result.
 pub(crate) fn output<T: JsonSchema>() -> Map<String, Value> {
-    tidy(generate::<T>())
+    tidy(generate::<T>(Contract::Serialize), Nulls::Shown)
 }
 
 /// The shape of every answer in a list of tools. What is in it is the same for all of them, so the
@@ -31,16 +34,26 @@ pub(crate) fn listed_output() -> Map<String, Value> {
     object(json!({"type": "object"}))
 }
 
-fn generate<T: JsonSchema>() -> Value {
+fn generate<T: JsonSchema>(contract: Contract) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.contract = contract;
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-fn tidy(mut schema: Value) -> Map<String, Value> {
-    clean(&mut schema);
+/// What a schema says of null.
+#[derive(Clone, Copy, PartialEq)]
+enum Nulls {
+    /// Null is accepted in place of an absent value, but not advertised.
+    Hidden,
+    /// Null is a value that comes.
+    Shown,
+}
+
+fn tidy(mut schema: Value, nulls: Nulls) -> Map<String, Value> {
+    clean(&mut schema, nulls);
     object(schema)
 }
 
@@ -50,27 +63,46 @@ fn object(schema: Value) -> Map<String, Value> {
 }
 
 /// Cleans a schema and every schema inside it.
-fn clean(schema: &mut Value) {
+fn clean(schema: &mut Value, nulls: Nulls) {
     match schema {
-        Value::Array(items) => items.iter_mut().for_each(clean),
+        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, nulls)),
         Value::Object(map) => {
             let mut properties = map.shift_remove("properties");
             for word in NOISE {
                 map.shift_remove(word);
             }
-            drop_null(map);
+            if nulls == Nulls::Hidden {
+                drop_null(map);
+            }
             name_choices(map);
-            map.values_mut().for_each(clean);
+            map.values_mut().for_each(|part| clean(part, nulls));
             // Property names are the caller's words, not schema words: a field called `title`
             // stays.
             if let Some(Value::Object(fields)) = &mut properties {
-                fields.values_mut().for_each(clean);
+                clean_properties(fields, map.get("required"), nulls);
             }
             if let Some(properties) = properties {
                 map.insert("properties".to_owned(), properties);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A property that may be absent is absent rather than null.
+fn clean_properties(fields: &mut Map<String, Value>, required: Option<&Value>, nulls: Nulls) {
+    let required: Vec<&str> = required
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    for (name, field) in fields {
+        let is_required = required.contains(&name.as_str());
+        if !is_required && let Value::Object(schema) = &mut *field {
+            drop_null(schema);
+        }
+        clean(field, nulls);
     }
 }
 

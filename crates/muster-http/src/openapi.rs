@@ -135,20 +135,37 @@ fn fixed_paths() -> Map<String, Value> {
     let page = read("The page", json!({"description": "HTML."}), true);
     let about = json!({"$ref": "#/components/schemas/About"});
     let about = read("Describe this server", json_content("This server.", &about), false);
-    let mcp = json!({
-        "summary": "MCP over streamable HTTP",
-        "description": "Speaks JSON-RPC; `?toolset=core|daily|full` chooses what tools/list shows.",
-        "requestBody": {"required": true, "content": {"application/json": {"schema": object}}},
-        "responses": {"200": json_content("A JSON-RPC message, or a stream of them.", &object)},
-    });
     let paths = [
         ("/api/ops", json!({"get": listing})),
         ("/api/about", json!({"get": about})),
         ("/openapi.json", json!({"get": document})),
         ("/", json!({"get": page})),
-        ("/mcp", json!({"post": mcp})),
+        ("/mcp", json!({"post": mcp_operation()})),
     ];
     paths.into_iter().map(|(path, item)| (path.to_owned(), item)).collect()
+}
+
+fn mcp_operation() -> Value {
+    let message = json!({"type": "object"});
+    let stream = json!({"schema": {"type": "string"}});
+    let content = json!({"application/json": {"schema": message}, "text/event-stream": stream});
+    let mut operation = json!({
+        "summary": "MCP over streamable HTTP",
+        "description": "Speaks JSON-RPC; `?toolset=core|daily|full` chooses what tools/list shows.",
+        "requestBody": {"required": true, "content": {"application/json": {"schema": message}}},
+        "responses": {
+            "200": {"description": "A JSON-RPC message, or a stream of them.", "content": content},
+            "202": {"description": "The message needs no answer."},
+            "404": {"description": "The session of the header Mcp-Session-Id has ended."},
+            "406": {"description": "Accept must name application/json and text/event-stream."},
+            "422": {"description": "The message does not belong to a session."},
+        },
+    });
+    add_refusals(
+        &mut operation["responses"],
+        &["400", "401", "403", "408", "413", "415", "421", "500", "503"],
+    );
+    operation
 }
 
 fn add_refusals(responses: &mut Value, statuses: &[&str]) {

@@ -262,11 +262,21 @@ fn create_request() -> Value {
     record(&[], &fields)
 }
 
+/// An item of a stream: its data is text that holds an event.
+fn server_sent_event() -> Value {
+    let data = json!({
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": shape("SessionEvent"),
+    });
+    record(&[("data", data)], &[("id", text())])
+}
+
 fn events() -> Vec<Entry> {
     let stream = json!({
         "description": "Server-sent events. A stored event is `id: <seq>` and one line `data:` \
             with a SessionEvent; without `id:` it belongs to this connection only.",
-        "content": {"text/event-stream": {"schema": text(), "itemSchema": shape("SessionEvent")}},
+        "content": {"text/event-stream": {"schema": text(), "itemSchema": server_sent_event()}},
     });
     let last = json!({
         "name": "Last-Event-ID", "in": "header", "schema": text(),
