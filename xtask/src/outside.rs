@@ -1,11 +1,12 @@
 //! Outside checks: official MCP clients against the real program, the official conformance
-//! suite against the same adapter with the suite's fixtures, and real agents against a scripted
-//! model.
+//! suite against the same adapter with the suite's fixtures, answers against the OpenAPI document,
+//! and real agents against a scripted model.
 //!
 //! What they need is installed from the package registries into `target/outside` and used again
 //! while its lock file is the same. What cannot be installed is skipped with the reason.
 
 pub(crate) mod alone;
+mod document;
 pub(crate) mod kit;
 pub(crate) mod process;
 
@@ -35,7 +36,7 @@ pub(crate) fn checks(workspace: &Workspace) -> Result<Tally> {
         Err(reason) => left_out("conformance suite", reason),
     };
     tally = tally + clients(workspace, &node, &python, &place)?;
-    Ok(tally)
+    Ok(tally + document::check(workspace, &place)?)
 }
 
 /// Runs the tests with real agents, where they can be installed and looked after.

@@ -84,6 +84,13 @@ impl PythonKit {
         command.arg(self.scripts.join(file)).env("PYTHONDONTWRITEBYTECODE", "1");
         command
     }
+
+    /// A program that is one of the installed packages.
+    pub(crate) fn module(&self, name: &str) -> Command {
+        let mut command = Command::new(&self.python);
+        command.args(["-m", name]);
+        command
+    }
 }
 
 /// Agents as people install them; answers the folder that holds them.

@@ -133,6 +133,8 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
 fn ctree_display(settings: &Settings) -> anyhow::Result<CtreeDisplay> {
     let gate = settings.gate()?;
     Ok(CtreeDisplay { summary: gate.summary_visible(), task_node: gate.task_node_visible() })
+}
+
 /// Lets the process open as many files and connections as the system permits it to, and returns how
 /// many that are. Shells commonly start programs with far fewer.
 #[cfg(unix)]
