@@ -241,7 +241,7 @@ fn ce_1_to_ce_3_pf_20_and_pf_21_the_tree_is_told_as_it_grows() {
     }
     let ends = frames.iter().filter(|frame| frame.event["data"]["compiler"].is_object());
     let ends: Vec<&Value> = ends.map(|frame| &frame.event["data"]).collect();
-    assert_eq!(ends.len(), 3, "CE-2: one at the end of each turn");
+    assert_eq!(ends.len(), 4, "CE-2: one at first, and one at the end of each turn");
     for end in ends {
         for path in [
             "/snapshot/node_hash",
@@ -262,6 +262,38 @@ fn ce_1_to_ce_3_pf_20_and_pf_21_the_tree_is_told_as_it_grows() {
     assert_eq!(part["snapshot"]["node_count"], part["node_count"]);
     assert_eq!(part["snapshot"]["node_hash"], part["node_hash"]);
     assert_eq!(part["last_node"]["id"], told["ctree_node_id"]);
+}
+
+#[test]
+fn ce_2_between_turns_the_stream_says_what_a_get_says() {
+    let server = crate::program::serve_with(&[("MUSTER_CTREES_MAX_CHARS", "120")]);
+    let session = server.session();
+    let agree = |after: &str| {
+        let summary = server.get(&format!("{session}/ctrees"));
+        let frames = log(&server, &session);
+        let told = &frames.last().unwrap().event["data"];
+        for section in ["snapshot", "compiler", "collapse", "runner", "last_node"] {
+            assert_eq!(told[section], summary[section], "{section} after {after}");
+        }
+        summary["collapse"]["dropped"].as_u64().unwrap()
+    };
+    agree("its creation");
+    for number in 0..9 {
+        server.report(&session, "assistant_message", json!({"text": format!("answer {number}")}));
+    }
+    assert!(agree("messages of an outside program") > 0);
+    let list = json!({"session_id": id_of(&session), "items": ["one", "two"]});
+    assert_eq!(server.call("todo_write", &list).unwrap().0, 200);
+    agree("a written list");
+    for status in ["running", "completed"] {
+        server.report(&session, "task_event", json!({"task_id": "t", "status": status}));
+        agree("a task");
+    }
+    let pin = json!({"command": "ctree_pin", "payload": {"node_id": "node-1", "pinned": true}});
+    server.post(&format!("{session}/command"), &pin);
+    agree("a pin");
+    input(&server, &session, "and on");
+    agree("a turn");
 }
 
 #[test]
