@@ -189,7 +189,7 @@ fn work_in(engine: &Engine, session: &SessionId, title: &str) -> Result<u64, Str
 fn a_task_tool_inside_a_session_shows_in_its_stream_or_nothing_happens() {
     let engine = over(MemoryStore::new());
     act(&engine, &id(1), Command::Create(Box::default())).unwrap();
-    assert_eq!(work_in(&engine, &id(1), "first"), Ok(3));
+    assert_eq!(work_in(&engine, &id(1), "first"), Ok(4));
     let plans = |docs: &Documents<Tasks>| Ok(lookup::workspace(docs)?.plans.total());
     let plans = || engine.read::<Tasks, u64>("workspace/acme", plans).unwrap();
     assert_eq!(plans(), 1);
@@ -209,7 +209,7 @@ fn a_session_and_its_first_list_are_one_transaction() {
     };
     let done = engine.execute::<Sessions, _>(id(1).stream(), make).unwrap();
     assert_eq!(done.receipt.todo.unwrap().revision, 1);
-    assert_eq!(engine.store().position().unwrap(), done.receipt.seq + 2);
+    assert_eq!(engine.store().position().unwrap(), done.receipt.seq + 3);
 }
 
 fn costs(dir: &Path, nodes: u64) -> Result<(Engine, SessionId), StoreError> {
