@@ -200,7 +200,7 @@ async fn admit_whole(gate: &Gate, request: Request) -> Result<Request, Refusal> 
         Err(refusal) => {
             body::discard(&mut body, scanner.as_mut()).await;
             Err(match scanner {
-                Some(scanner) => refusal.to_request(scanner.sender()),
+                Some(scanner) => refusal.answering(scanner.sender()),
                 None => refusal,
             })
         }

@@ -34,7 +34,7 @@ pub(crate) struct Refusal {
     intent: String,
     dialect: Dialect,
     /// The JSON-RPC request that it answers, if that could be told.
-    request_id: Option<Value>,
+    request_id: Option<Box<Value>>,
 }
 
 /// The closed list of HTTP-level errors.
@@ -161,9 +161,9 @@ impl Refusal {
 
     /// The same refusal as the answer to a JSON-RPC request whose body was too large to be read: its
     /// sender waits for an answer with that id.
-    pub(crate) fn to_request(mut self, sender: RequestSender) -> Self {
+    pub(crate) fn answering(mut self, sender: RequestSender) -> Self {
         if let (Kind::BodyTooLarge, RequestSender::Request(id)) = (self.kind, sender) {
-            self.request_id = Some(id);
+            self.request_id = Some(Box::new(id));
         }
         self
     }
