@@ -24,6 +24,7 @@ use muster_core::{
         inbox::{Content, Item, ItemKind, ItemState},
         lookup::{self, Lookup},
         record::Run,
+        turn::Turn,
     },
 };
 
@@ -159,7 +160,7 @@ fn is_needed(docs: &Documents<Room>, id: ItemId) -> Lookup<Option<bool>> {
         ItemState::Cancelled | ItemState::Dropped => false,
         ItemState::Consumed => {
             let Some(turn) = item.consumed_turn_id else { return Ok(Some(false)) };
-            let live = lookup::find_turn(docs, turn)?.is_some_and(|turn| turn.is_live());
+            let live = lookup::find_turn(docs, turn)?.is_some_and(Turn::is_live);
             let node = lookup::find_node(docs, item.node_id)?;
             live || node.is_some_and(|node| node.redeliver_turn_id == Some(turn))
         }
