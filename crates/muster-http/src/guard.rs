@@ -35,7 +35,7 @@ use crate::{
 
 pub(crate) use hosts::Hosts;
 pub use hosts::{AllowedHost, NotAHost};
-pub(crate) use keys::{Keys, Role};
+pub(crate) use keys::{CallerRole, Keys};
 pub use origin::{AllowedOrigin, NotAnOrigin};
 
 /// Scripts and styles only from this server, nothing inline, no framing, no forms.
@@ -62,9 +62,9 @@ pub(crate) type NodeLookup = Box<dyn Fn(&str) -> Option<Bearer> + Send + Sync>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     /// A program with the person's key or the agents' token.
-    Program(Role),
+    Program(CallerRole),
     /// A browser that is signed in.
-    Browser(Role, PageSessionId),
+    Browser(CallerRole, PageSessionId),
     /// The agent of a node; its token opens the routes of agents alone (RUNS-SEC-3).
     Node(Bearer),
     /// Anybody, on a server without authentication.
@@ -74,12 +74,12 @@ pub(crate) enum Access {
 }
 
 impl Access {
-    /// What the caller is trusted with; a node has rights of its own kind, a stranger none. Where no
-    /// authentication is wanted everybody is a person.
-    pub(crate) fn role(self) -> Option<Role> {
+    /// What the caller is trusted with; a node has rights of its own kind, a stranger none. Where
+    /// no authentication is wanted everybody is a person.
+    pub(crate) fn role(self) -> Option<CallerRole> {
         match self {
             Self::Program(role) | Self::Browser(role, _) => Some(role),
-            Self::Anybody => Some(Role::Person),
+            Self::Anybody => Some(CallerRole::Person),
             Self::Node(_) | Self::Stranger => None,
         }
     }
@@ -105,7 +105,7 @@ impl Gate {
         if access == Access::Stranger && !is_public(head) {
             return Err(if is_of_agents(head) { not_a_node() } else { unauthorized() });
         }
-        let person = access.role() == Some(Role::Person);
+        let person = access.role() == Some(CallerRole::Person);
         if !person && self.of_person.contains(&head.method, head.uri.path()) {
             return Err(person_required());
         }
@@ -126,7 +126,7 @@ impl Gate {
             let ticket = in_query(head, "ticket");
             let ticket = ticket.and_then(|ticket| keys.tickets.redeem(ticket, Instant::now()));
             let token = || in_query(head, "token").filter(|token| keys.token.matches(token));
-            ticket.or_else(|| token().map(|_| Access::Program(Role::Agent)))
+            ticket.or_else(|| token().map(|_| Access::Program(CallerRole::Agent)))
         };
         let on_socket = head.uri.path() == "/ws";
         by_header.or_else(|| on_socket.then(by_query).flatten()).unwrap_or(Access::Stranger)

@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    guard::Role,
+    guard::CallerRole,
     limits::{BROWSER_CHARS_MAX, PAGE_SESSION_LIFETIME, PAGE_SESSIONS_MAX},
     person::{create_private_folder, digest, write_private},
     token::{random_secret, secrets_equal},
@@ -59,7 +59,7 @@ impl FromStr for PageSessionId {
 #[serde(rename_all = "camelCase")]
 struct Record {
     digest: String,
-    role: Role,
+    role: CallerRole,
     /// Hash of the key or token that opened it.
     bound_to: String,
     origin: Option<String>,
@@ -75,7 +75,7 @@ pub(crate) struct PageSession {
     /// Names it.
     pub(crate) id: String,
     /// Whether it acts for a person, or has the rights of an agent.
-    pub(crate) role: Role,
+    pub(crate) role: CallerRole,
     /// Address of the page that it signed in on.
     pub(crate) origin: Option<String>,
     /// What the browser says of itself.
@@ -88,7 +88,7 @@ pub(crate) struct PageSession {
 
 /// A browser that is being signed in.
 pub(crate) struct NewPageSession {
-    pub(crate) role: Role,
+    pub(crate) role: CallerRole,
     pub(crate) bound_to: String,
     pub(crate) origin: Option<String>,
     pub(crate) browser: Option<String>,
@@ -139,8 +139,8 @@ impl PageSessions {
         secret: &str,
         origin: Option<&str>,
         now: SystemTime,
-        bound_to: impl FnOnce(Role) -> Option<String>,
-    ) -> Option<(PageSessionId, Role)> {
+        bound_to: impl FnOnce(CallerRole) -> Option<String>,
+    ) -> Option<(PageSessionId, CallerRole)> {
         let (prefix, rest) = secret.split_once('.')?;
         let id: PageSessionId = rest.split_once('.')?.0.parse().ok()?;
         let record = self.read(id).filter(|_| prefix == PREFIX)?;
@@ -155,7 +155,7 @@ impl PageSessions {
     pub(crate) fn list(
         &self,
         now: SystemTime,
-        bound_to: impl Fn(Role) -> Option<String>,
+        bound_to: impl Fn(CallerRole) -> Option<String>,
     ) -> io::Result<Vec<PageSession>> {
         let mut records = self.records()?;
         let valid = |record: &Record| {
@@ -238,18 +238,18 @@ mod tests {
 
     use super::{NewPageSession, PageSessions};
     use crate::{
-        guard::Role,
+        guard::CallerRole,
         limits::{PAGE_SESSION_LIFETIME, PAGE_SESSIONS_MAX},
     };
 
     const PAGE: &str = "http://127.0.0.1:7717";
 
-    fn new(role: Role) -> NewPageSession {
+    fn new(role: CallerRole) -> NewPageSession {
         let origin = Some(PAGE.to_owned());
         NewPageSession { role, bound_to: "key".to_owned(), origin, browser: None }
     }
 
-    fn key(_: Role) -> Option<String> {
+    fn key(_: CallerRole) -> Option<String> {
         Some("key".to_owned())
     }
 
@@ -258,9 +258,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let now = SystemTime::now();
         let sessions = || PageSessions::in_folder(folder.path());
-        let (secret, shown) = sessions().open(new(Role::Person), now).unwrap();
+        let (secret, shown) = sessions().open(new(CallerRole::Person), now).unwrap();
         let found = |secret: &str, at| sessions().find(secret, Some(PAGE), at, key);
-        assert_eq!(found(&secret, now).unwrap().1, Role::Person);
+        assert_eq!(found(&secret, now).unwrap().1, CallerRole::Person);
         assert!(found(&secret, now + PAGE_SESSION_LIFETIME).is_none());
         assert!(found(&secret[..secret.len() - 1], now).is_none());
         assert!(found(&secret.replace("muster-page", "other"), now).is_none());
@@ -275,7 +275,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let now = SystemTime::now();
         let sessions = PageSessions::in_folder(folder.path());
-        let (secret, _) = sessions.open(new(Role::Agent), now).unwrap();
+        let (secret, _) = sessions.open(new(CallerRole::Agent), now).unwrap();
         assert!(sessions.find(&secret, None, now, key).is_some(), "a read from the own page");
         assert!(sessions.find(&secret, Some("http://127.0.0.1:3000"), now, key).is_none());
         let other = |_| Some("another key".to_owned());
@@ -289,7 +289,7 @@ mod tests {
         let sessions = PageSessions::in_folder(folder.path());
         let now = SystemTime::now();
         for _ in 0..PAGE_SESSIONS_MAX + 3 {
-            let (secret, _) = sessions.open(new(Role::Person), now).unwrap();
+            let (secret, _) = sessions.open(new(CallerRole::Person), now).unwrap();
             for entry in fs::read_dir(folder.path().join("sessions")).unwrap() {
                 let text = fs::read_to_string(entry.unwrap().path()).unwrap();
                 assert!(!text.contains(secret.rsplit('.').next().unwrap()));

@@ -9,7 +9,7 @@
 //!   person/key.sealed    the key under a passphrase; its hash, so that a server knows the key
 //! ```
 //!
-//! Both files may be there for a moment while a passphrase is set or removed: the sealed one counts.
+//! Both may be there for a moment while a passphrase is set or removed: the sealed one counts.
 
 mod sealed;
 

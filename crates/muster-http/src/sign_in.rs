@@ -26,7 +26,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use crate::{
-    guard::{Access, Keys, Role},
+    guard::{Access, CallerRole, Keys},
     page_session::{NewPageSession, PageSession, PageSessionId},
     person::PersonKeyError,
     refusal::{Kind, Refusal, json_response},
@@ -61,7 +61,7 @@ pub(crate) struct SignedIn {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct WhoAmI {
     /// Whether the sender acts for a person, or has the rights of an agent.
-    role: Role,
+    role: CallerRole,
     /// Whether a passphrase protects the person's key.
     passphrase: bool,
     /// The sender's session, if it is a browser.
@@ -115,20 +115,20 @@ async fn open(site: &Site, headers: &HeaderMap, body: &[u8]) -> Answer {
 }
 
 /// The role that what was presented stands for.
-async fn role_of(site: &Site, keys: &Keys, presented: &SignIn) -> Result<Role, Refusal> {
+async fn role_of(site: &Site, keys: &Keys, presented: &SignIn) -> Result<CallerRole, Refusal> {
     let by_code = presented.code.as_ref().map(|code| keys.codes.look_up(code, Instant::now()));
     let by_token = presented.token.as_ref().map(|token| keys.role_of_secret(token.trim()));
     let role = by_code.or(by_token).flatten().ok_or_else(unauthorized)?;
-    let known_by_key = by_token.flatten() == Some(Role::Person);
+    let known_by_key = by_token.flatten() == Some(CallerRole::Person);
     let protected = keys.person.has_passphrase().map_err(|error| broken(&error.to_string()))?;
     match &presented.passphrase {
         // Whoever presents the key itself has opened it already.
         _ if !protected || known_by_key => Ok(role),
         Some(passphrase) => {
             check_passphrase(site, keys, passphrase.clone()).await?;
-            Ok(Role::Person)
+            Ok(CallerRole::Person)
         }
-        None if role == Role::Agent => Ok(role),
+        None if role == CallerRole::Agent => Ok(role),
         None => Err(Refusal::new(
             Kind::PassphraseRequired,
             "the person's key is protected by a passphrase",
@@ -165,7 +165,7 @@ pub(crate) async fn show(
         Access::Browser(_, id) => keys.and_then(|keys| keys.pages.show(id)),
         Access::Program(_) | Access::Anybody | Access::Node(_) | Access::Stranger => None,
     };
-    let role = access.role().unwrap_or(Role::Agent);
+    let role = access.role().unwrap_or(CallerRole::Agent);
     let body = Json::of(&WhoAmI { role, passphrase: protected, session }).to_string();
     json_response(StatusCode::OK, body)
 }

@@ -22,7 +22,7 @@ use crate::{
     about::{self, CtreeDisplay},
     bridge,
     connect::Installation,
-    guard::{self, Gate, Role},
+    guard::{self, CallerRole, Gate},
     operations, page,
     refusal::{Kind, Refusal},
     route::{self, PersonRoutes, Route, delete, get, post},
@@ -61,7 +61,7 @@ impl Site {
     /// The code is in the fragment, which browsers keep to themselves.
     pub(crate) fn page_link(&self) -> Result<String, getrandom::Error> {
         let Some(keys) = &self.gate.keys else { return Ok(format!("{}/", self.base_url)) };
-        let code = keys.codes.issue(Role::Person, Instant::now())?;
+        let code = keys.codes.issue(CallerRole::Person, Instant::now())?;
         Ok(format!("{}/#code={code}", self.base_url))
     }
 

@@ -155,7 +155,7 @@ export async function operation<N extends OperationName>(
 }
 
 /** What this browser may do: all that a person may, or only what agents may. */
-export type Role = components["schemas"]["Role"];
+export type Role = components["schemas"]["CallerRole"];
 export type PageSession = components["schemas"]["PageSession"];
 
 export interface Presented {

@@ -19,14 +19,14 @@ use crate::{
 /// What a caller is trusted with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Role {
+pub(crate) enum CallerRole {
     /// A person: everything.
     Person,
     /// A program that an agent could be: everything but what only a person may do.
     Agent,
 }
 
-impl Role {
+impl CallerRole {
     /// The role as it is written.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ pub(crate) struct Keys {
     /// Browsers that are signed in.
     pub(crate) pages: PageSessions,
     /// Codes of links that sign a browser in.
-    pub(crate) codes: OneTime<Role>,
+    pub(crate) codes: OneTime<CallerRole>,
     /// Tickets that open a WebSocket.
     pub(crate) tickets: OneTime<Access>,
     /// Held by whoever tries a passphrase.
@@ -83,18 +83,18 @@ impl Keys {
     }
 
     /// The role that the token or the key stands for.
-    pub(crate) fn role_of_secret(&self, secret: &str) -> Option<Role> {
+    pub(crate) fn role_of_secret(&self, secret: &str) -> Option<CallerRole> {
         if self.token.matches(secret) {
-            return Some(Role::Agent);
+            return Some(CallerRole::Agent);
         }
-        self.person.matches(secret).then_some(Role::Person)
+        self.person.matches(secret).then_some(CallerRole::Person)
     }
 
     /// Hash of what a role is known by: a session that it opened ends with it.
-    pub(crate) fn bound_to(&self, role: Role) -> Option<String> {
+    pub(crate) fn bound_to(&self, role: CallerRole) -> Option<String> {
         match role {
-            Role::Agent => Some(self.token.digest()),
-            Role::Person => self.person.digest(),
+            CallerRole::Agent => Some(self.token.digest()),
+            CallerRole::Person => self.person.digest(),
         }
     }
 }

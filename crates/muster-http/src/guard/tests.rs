@@ -8,14 +8,14 @@ use muster_api::runs::Bearer;
 use muster_core::run::id::{NodeId, RunId};
 use tempfile::TempDir;
 
-use super::{Access, Gate, Hosts, Keys, Role};
+use super::{Access, CallerRole, Gate, Hosts, Keys};
 use crate::{page_session::NewPageSession, refusal::Kind, site::person_routes};
 
 const OWN_HOST: (&str, &str) = ("host", "localhost:7717");
 const OWN_ORIGIN: (&str, &str) = ("origin", "http://localhost:7717");
 const NODE_TOKEN: &str = "of a node that works";
 const NODE: Bearer = Bearer { run: RunId(1), node: NodeId(2) };
-const AGENT: Access = Access::Program(Role::Agent);
+const AGENT: Access = Access::Program(CallerRole::Agent);
 
 struct Fixture {
     gate: Gate,
@@ -26,7 +26,7 @@ struct Fixture {
 
 impl Fixture {
     /// Signs a browser in; answers its header.
-    fn page(&self, role: Role) -> String {
+    fn page(&self, role: CallerRole) -> String {
         let keys = self.gate.keys.as_ref().unwrap();
         let bound_to = keys.bound_to(role).unwrap();
         let origin = Some(OWN_ORIGIN.1.to_owned());
@@ -99,15 +99,15 @@ fn authorization_in_other_forms_is_no_token() {
 #[test]
 fn a_signed_in_page_is_known_by_its_header_on_its_own_origin_only() {
     let fixture = fixture();
-    let page = fixture.page(Role::Person);
+    let page = fixture.page(CallerRole::Person);
     let admitted = |headers: &[(&str, &str)]| {
         let all: Vec<_> = [OWN_HOST].iter().chain(headers).copied().collect();
         let post = head("POST", "/api/ops/tasks_note", &all);
         admit(&fixture.gate, &post).map(Access::role)
     };
     let header = ("authorization", page.as_str());
-    assert_eq!(admitted(&[header]), Ok(Some(Role::Person)));
-    assert_eq!(admitted(&[header, OWN_ORIGIN]), Ok(Some(Role::Person)));
+    assert_eq!(admitted(&[header]), Ok(Some(CallerRole::Person)));
+    assert_eq!(admitted(&[header, OWN_ORIGIN]), Ok(Some(CallerRole::Person)));
     let other_name = ("origin", "http://127.0.0.1:7717");
     assert_eq!(admitted(&[header, other_name]), Err(Kind::Unauthorized), "another origin's");
     let other_port = ("origin", "http://localhost:3000");
@@ -135,9 +135,17 @@ fn what_only_a_person_may_do_needs_the_key_or_a_person_s_page() {
             admit(gate, &parts).map(Access::role)
         };
         assert_eq!(with(bearer), Err(Kind::PersonRequired), "{method} {path}");
-        assert_eq!(with(&fixture.page(Role::Agent)), Err(Kind::PersonRequired), "{method} {path}");
-        assert_eq!(with(person), Ok(Some(Role::Person)), "{method} {path}");
-        assert_eq!(with(&fixture.page(Role::Person)), Ok(Some(Role::Person)), "{method} {path}");
+        assert_eq!(
+            with(&fixture.page(CallerRole::Agent)),
+            Err(Kind::PersonRequired),
+            "{method} {path}"
+        );
+        assert_eq!(with(person), Ok(Some(CallerRole::Person)), "{method} {path}");
+        assert_eq!(
+            with(&fixture.page(CallerRole::Person)),
+            Ok(Some(CallerRole::Person)),
+            "{method} {path}"
+        );
     }
 }
 
@@ -154,10 +162,10 @@ fn an_upgrade_needs_a_secret_everywhere_and_a_ticket_works_once() {
     assert_eq!(with(&[]), [Err(Kind::Unauthorized); 5]);
     assert_eq!(with(&[("authorization", bearer)]), [Ok(AGENT); 5]);
     let keys = gate.keys.as_ref().unwrap();
-    let ticket = keys.tickets.issue(Access::Program(Role::Person), Instant::now()).unwrap();
+    let ticket = keys.tickets.issue(Access::Program(CallerRole::Person), Instant::now()).unwrap();
     let socket = |query: &str| admit(gate, &head("GET", &format!("/{query}"), &upgrade));
     assert_eq!(socket(&format!("api/ops?ticket={ticket}")), Err(Kind::Unauthorized));
-    let person = Ok(Access::Program(Role::Person));
+    let person = Ok(Access::Program(CallerRole::Person));
     assert_eq!(socket(&format!("ws?ticket={ticket}")), person);
     assert_eq!(socket(&format!("ws?ticket={ticket}")), Err(Kind::Unauthorized), "it was used");
     let token = bearer.trim_start_matches("Bearer ");
@@ -190,7 +198,7 @@ fn without_authentication_host_and_origin_still_count() {
     let anybody = head("POST", "/api/ops/tasks_note", &[OWN_HOST]);
     assert_eq!(admit(&gate, &anybody), Ok(Access::Anybody));
     let approve = head("POST", "/api/approvals/7/resolve", &[OWN_HOST]);
-    assert_eq!(admit(&gate, &approve).map(Access::role), Ok(Some(Role::Person)));
+    assert_eq!(admit(&gate, &approve).map(Access::role), Ok(Some(CallerRole::Person)));
     let forged = head("POST", "/api/ops/tasks_note", &[("host", "evil.example:7717")]);
     assert_eq!(admit(&gate, &forged), Err(Kind::ForeignHost));
     let foreign = head("POST", "/", &[OWN_HOST, ("origin", "http://localhost:3000")]);

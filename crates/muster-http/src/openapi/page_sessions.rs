@@ -11,7 +11,10 @@ const REFUSED_BODY: [&str; 7] = ["400", "401", "403", "408", "413", "415", "421"
 
 pub(super) fn paths() -> Map<String, Value> {
     let shape = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
-    let object = |name: &str, value: Value| json!({"type": "object", "properties": {name: value}, "required": [name]});
+    let object = |name: &str, value: Value| {
+        let properties = json!({ name: value });
+        json!({"type": "object", "properties": properties, "required": [name]})
+    };
     let text = json!({"type": "string"});
     let done = json!({"204": {"description": "Done."}});
     let answer = |schema: &Value| json!({"200": json_content("It is as it says.", schema)});

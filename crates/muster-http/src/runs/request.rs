@@ -16,7 +16,7 @@ use muster_core::run::id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId, RunId
 use serde_json::Value;
 
 use crate::{
-    guard::{Access, Role},
+    guard::{Access, CallerRole},
     limits::RETRY_AFTER_SECONDS,
     once::{self, BadKey},
     refusal::{CHALLENGE, RUNS_JSON, Refusal, text_response},
@@ -108,7 +108,7 @@ impl Sender {
     /// Refuses a field that only a person may set, if the request has one and comes from another.
     pub(super) fn may_set(self, field: Option<String>) -> RunTold<()> {
         match field {
-            Some(field) if self.0.role() != Some(Role::Person) => {
+            Some(field) if self.0.role() != Some(CallerRole::Person) => {
                 let detail =
                     format!("only a person may set {field}: use the page or the command line");
                 Err(RunFault::new(RunCode::PersonRequired, detail).at(field))
