@@ -69,7 +69,7 @@ function step(part: Partial<Step>): Step {
     created_at_ms: 0,
     updated_at_ms: 0,
     ...part,
-  };
+  } as Step;
 }
 
 function operation(part: Partial<Operation>): Operation {
@@ -84,7 +84,7 @@ function operation(part: Partial<Operation>): Operation {
     undoable: true,
     undone: false,
     ...part,
-  };
+  } as Operation;
 }
 
 describe("steps", () => {
@@ -157,7 +157,7 @@ describe("history", () => {
   });
 
   test("only what differs is a change, and what followed elsewhere is named", () => {
-    const derived = [{ id: "PLAN-001", field: "status", before: "TODO", after: "ACTIVE" }];
+    const derived = [{ id: "PLAN-001", path: null, field: "status", before: "TODO", after: "ACTIVE" }];
     const found = changes(operation({ before: { title: "a", tags: [] }, after: { title: "b", tags: [] }, derived }));
     expect(found).toEqual([
       { where: "", field: "title", before: "a", after: "b" },

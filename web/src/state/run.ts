@@ -227,7 +227,7 @@ export function edgeName(run: Run, edge: Edge): string {
 
 /** Nodes in the order they came to be. */
 export function nodesOf(run: Run): Node[] {
-  return Object.values(run.nodes).sort((a, b) => a.number - b.number);
+  return Object.values(run.nodes).sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.id.localeCompare(b.id));
 }
 
 /** Turns that are in flight. */

@@ -25,7 +25,7 @@ export interface Named {
 }
 
 /** Steps behind a first page. */
-export async function moreSteps(target: Named, cursor: string | undefined): Promise<Step[]> {
+export async function moreSteps(target: Named, cursor: string | null | undefined): Promise<Step[]> {
   const steps: Step[] = [];
   for (let next = cursor; next; ) {
     const wishes = { ...target, read_only: true, events_limit: 0, steps_limit: MOST, steps_cursor: next };
@@ -39,12 +39,12 @@ export async function moreSteps(target: Named, cursor: string | undefined): Prom
 /** Every record of evidence, the newest first, without bodies. The server counts upwards. */
 export async function allEvidence(target: Named): Promise<Evidence[]> {
   const records: Evidence[] = [];
-  let cursor: string | undefined;
+  let cursor: string | null = null;
   do {
     const wishes = { ...target, bodies: false, limit: MOST, ...(cursor ? { cursor } : {}) };
-    const page = await operation("tasks_evidence_get", wishes);
+    const page: OperationResult<"tasks_evidence_get"> = await operation("tasks_evidence_get", wishes);
     records.push(...page.evidence);
-    cursor = page.pagination.has_more ? page.pagination.next_cursor : undefined;
+    cursor = page.pagination.has_more ? page.pagination.next_cursor : null;
   } while (cursor);
   return records.reverse();
 }
@@ -52,10 +52,11 @@ export async function allEvidence(target: Named): Promise<Evidence[]> {
 /** The newest operations, this many or all; whether there are more. */
 export async function operations(target: Named, wanted: number): Promise<{ rows: Operation[]; more: boolean }> {
   const rows: Operation[] = [];
-  let cursor: number | undefined;
+  let cursor: number | null = null;
   for (;;) {
     const limit = Math.min(MOST, wanted - rows.length);
-    const page = await operation("tasks_history", { ...target, limit, ...(cursor ? { cursor } : {}) });
+    const wishes = { ...target, limit, ...(cursor ? { cursor } : {}) };
+    const page: OperationResult<"tasks_history"> = await operation("tasks_history", wishes);
     rows.push(...page.operations);
     cursor = page.pagination.next_cursor;
     const more = page.pagination.has_more && Boolean(cursor);
@@ -82,7 +83,7 @@ async function eventsBetween(target: Named, begin: number, end: number): Promise
     const page: OperationResult<"tasks_delta"> = await operation("tasks_delta", { ...target, since, limit: MOST });
     const within = page.events.filter((event) => event.seq < end);
     events.push(...within);
-    if (!page.has_more || within.length < page.events.length || page.cursor === undefined) return events;
+    if (!page.has_more || within.length < page.events.length || !page.cursor) return events;
     since = page.cursor;
   }
 }
