@@ -107,7 +107,7 @@ fn clients_of_the_contract_work_with_the_token() {
     for path in ["/api/runs", &format!("{run}/events"), "/api/approvals", "/api/attention"] {
         fine("GET", path, Value::Null);
     }
-    fine("PATCH", &run, json!({"patch": {"status": "paused"}}));
+    fine("PATCH", &run, json!({"patch": {"name": "Renamed", "goal": "steered"}}));
 }
 
 #[test]
