@@ -1,7 +1,7 @@
 //! The person's key for commands of a person, and the passphrase that may protect it.
 //!
-//! A passphrase comes from the file that `MUSTER_PASSPHRASE_FILE` names, or from the terminal. It is
-//! asked for when it is needed, once per command, and nothing of it is kept.
+//! A passphrase comes from the file that `MUSTER_PASSPHRASE_FILE` names, or from the terminal. It
+//! is asked for when it is needed, once per command, and nothing of it is kept.
 
 use std::{
     fs,

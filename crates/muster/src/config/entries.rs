@@ -226,7 +226,7 @@ pub(crate) static CLIENT_TOKEN: Setting<Option<Secret>> = Setting {
         form: Form::NotInFile,
         allowed: "a token of visible ASCII characters; the person's key is one, too",
         default: "the token in the storage folder, for a server on this machine",
-        help: "Token that client commands present; what only a person may do takes the person's key",
+        help: "Token that client commands present; a person's commands take the person's key",
         secret: true,
         ..Row::PLAIN
     },

@@ -47,9 +47,8 @@ pub(crate) fn spelled_out(text: &str) -> Cow<'_, str> {
     if !text.contains(unseen) {
         return Cow::Borrowed(text);
     }
-    let spell = |letter: char| match unseen(letter) {
-        true => letter.escape_default().to_string(),
-        false => letter.to_string(),
+    let spell = |letter: char| {
+        if unseen(letter) { letter.escape_default().to_string() } else { letter.to_string() }
     };
     Cow::Owned(text.chars().map(spell).collect())
 }
