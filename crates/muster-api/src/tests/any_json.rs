@@ -87,7 +87,7 @@ proptest! {
         let metadata = Some(object.clone());
         let overrides = Some(Value::Object(object.clone()));
         let create = Create { metadata, overrides, ..Create::default() };
-        let session = app.sessions().create(create).unwrap();
+        let session = app.sessions().create(create).unwrap().id;
         let record = Record::of(Author::Outside, "custom_event", object.clone());
         app.sessions().perform(&session, Command::Record(Box::new(record))).unwrap();
         let report = app.doctor().unwrap();
