@@ -44,7 +44,7 @@ fn an_input_without_an_agent_is_a_whole_turn() {
     }
     assert_eq!(summary["compiler"]["z1"], summary["snapshot"]["node_hash"]);
     assert_eq!(summary["runner"], json!({"phase": "chat", "status": "idle"}));
-    assert_eq!(room.log[4].event.data["runner"], json!({"phase": "chat", "status": "running"}));
+    assert_eq!(room.log[5].event.data["runner"], json!({"phase": "chat", "status": "running"}));
     assert_eq!(room.refuse(input(" \u{1c}\t")), Rejection::Blank { field: "content" });
 }
 
