@@ -70,7 +70,7 @@ fn normalised(events: &[Value]) -> String {
 }
 
 fn plain(value: &mut Value, names: &mut std::collections::BTreeMap<String, String>) {
-    const LEFT_OUT: [&str; 14] = [
+    const LEFT_OUT: [&str; 15] = [
         "activeSeconds",
         "size",
         "sha256",
@@ -82,6 +82,7 @@ fn plain(value: &mut Value, names: &mut std::collections::BTreeMap<String, Strin
         "startedAt",
         "endedAt",
         "lastOutputAt",
+        "lastHeartbeatAt",
         "process",
         "updatedAt",
         "at",
