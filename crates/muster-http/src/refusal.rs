@@ -159,8 +159,8 @@ impl Refusal {
         self
     }
 
-    /// The same refusal as the answer to a JSON-RPC request whose body was too large to be read: its
-    /// sender waits for an answer with that id.
+    /// The same refusal as the response to a JSON-RPC request whose body was too large to be read:
+    /// its sender waits for a response with that id.
     pub(crate) fn answering(mut self, sender: RequestSender) -> Self {
         if let (Kind::BodyTooLarge, RequestSender::Request(id)) = (self.kind, sender) {
             self.request_id = Some(Box::new(id));

@@ -1,7 +1,7 @@
 //! The table of secrets: how each begins, and what shape the rest has.
 //!
-//! A secret is recognized by its own shape wherever one has a shape. Those that have none (passwords,
-//! keys of 40 letters) are recognized by the name or the place that they stand at.
+//! A secret is recognized by its own shape wherever it has one. Those without a shape (passwords,
+//! keys of 40 letters) are recognized by the name before them or by their place.
 
 use std::sync::LazyLock;
 

@@ -95,11 +95,14 @@ const HARMLESS: [&str; 44] = [
     "commit 013141cf3dee0eecf48da be3bee9",
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     "550e8400-e29b-41d4-a716-446655440000",
-    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-    "\"integrity\": \"sha512-9Qn5Wp2Cn1XwXgY0tRkPZ3wq9c1Yv7tq2x0Jk8m5B4n6L7o8P9q0R1s2T3u4V5w6X7y8Z9a0B1c2D3e4F5g6H7==\"",
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDw\
+     ADhgGAWjR9awAAAABJRU5ErkJggg==",
+    "\"integrity\": \"sha512-9Qn5Wp2Cn1XwXgY0tRkPZ3wq9c1Yv7tq2x0Jk8m5B4n6L7o8P9q0R1s2T3u4V5w6X7\
+     y8Z9a0B1c2D3e4F5g6H7==\"",
     "checksum = \"0f1d2c3b4a5968778695a4b3c2d1e0f00112233445566778899aabbccddeeff0\"",
     "golang.org/x/net v0.1.0 h1:hZ/3BUoy5aId7sCpA/Tc5lt8DkFgdVS2onTpJsZ/fl0=",
-    "resolved \"https://registry.yarnpkg.com/npm_lodash/-/lodash-4.17.21.tgz#679591c564c3bffaae8454cf0b3df370c3d6911c\"",
+    "resolved \"https://example.com/npm_lodash/-/lodash-4.17.21.tgz#679591c564c3bffaae8454cf0b3d\
+     f370c3d6911c\"",
     "Basic authentication is enough",
     "basic internationalization",
     "https://example.com:8080/a@b",

@@ -6,15 +6,17 @@
 //! the same state in the same way (RUNS-EV-4).
 
 mod facts;
+mod tool;
 mod turn;
 
 pub use facts::{
     ApprovalRequested, ArtifactCreated, BudgetReached, EdgeCreated, FinalStatus, HandoffSent,
     InboxChanged, ItemFate, LogSource, MessageQueued, ModeChanged, NodeConfigured, NodeLogged,
     NodePatched, NodeProgressed, NodeReset, PhaseChanged, ResetMethod, RunChange, RunPatched,
-    RunStalled, Scope, SettingChange, TextFinished, TokenUsage, ToolCompleted, ToolError,
-    ToolResult, UsageReported, ViolationFound, ViolationRule,
+    RunStalled, Scope, SettingChange, TextFinished, TokenUsage, UsageReported, ViolationFound,
+    ViolationRule,
 };
+pub use tool::{ToolCompleted, ToolError, ToolResult};
 pub use turn::{TurnEnded, TurnEnding, TurnMoved, TurnStarted, TurnStep};
 
 use schemars::JsonSchema;

@@ -19,7 +19,8 @@ use crate::{
 ///
 /// No page can send this content type to another origin without asking first, and only origins that
 /// were allowed get an answer. A POST without a body is an empty object on the routes of sessions
-/// and runs: a page could send it unasked, but never without its `Origin`, which was checked before.
+/// and runs: a page could send it unasked, but never without its `Origin`, which is checked
+/// before.
 pub(super) fn check_content_type(head: &Parts, has_body: bool) -> Result<(), Refusal> {
     let may_be_bare = head.method != Method::POST
         || match Dialect::of(head.uri.path()) {

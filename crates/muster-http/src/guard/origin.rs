@@ -19,8 +19,8 @@ const EXPOSED: HeaderValue = HeaderValue::from_static("Retry-After, Mcp-Session-
 /// Seconds for which a browser may remember the answer to its question.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
-/// The origin of a page that may call this server: `http` or `https`, a host, and its port unless it
-/// is the usual one.
+/// The origin of a page that may call this server: `http` or `https`, a host, and its port unless
+/// it is the default one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedOrigin(String);
 

@@ -35,8 +35,8 @@ use crate::{
 
 /// How long calls without a client may take to end.
 const CALLS_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a server may take to stop: its runs, requests and sockets have bounds of their own, which
-/// add up to less.
+/// How long a server may take to stop: its runs, requests and sockets have bounds of their own,
+/// which add up to less.
 pub(crate) const STOP_GRACE: Duration = Duration::from_secs(40);
 
 /// Start the HTTP server: page, REST and MCP over HTTP

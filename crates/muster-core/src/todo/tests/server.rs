@@ -112,7 +112,10 @@ fn a_snapshot_is_the_whole_list_as_the_result_of_a_tool() {
 fn an_emptied_list_is_sent_and_snapshotted_as_a_clear() {
     let mut kept = Kept::main();
     kept.write(&["a"]);
-    let cleared = |revision: i64| json!({"op": "clear", "revision": revision, "scopeKey": "main", "scopeLabel": "main"});
+    let cleared = |revision: i64| {
+        let (key, label) = ("main", "main");
+        json!({"op": "clear", "revision": revision, "scopeKey": key, "scopeLabel": label})
+    };
     assert_eq!(json!(kept.write(&[])), cleared(2));
     assert_eq!(json!(kept.scope.snapshot()), cleared(2));
     kept.write(&["b"]);

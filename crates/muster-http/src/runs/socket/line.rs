@@ -157,8 +157,8 @@ impl Line {
         }
     }
 
-    /// Finds the place to begin at. A reader that names none, and one from the future, get the run as
-    /// it is (RUNS-WS-5): what happened between its creation and this connection is in it.
+    /// Finds the place to begin at. A reader that names none, and one from the future, get the run
+    /// as it is (RUNS-WS-5): what happened between its creation and this connection is in it.
     async fn begin(&mut self, socket: &mut Socket) -> Result<Follower, End> {
         let runs = self.site.app.runs();
         let (Some(run), Some(last)) = (self.wish.run, self.last_seq) else {

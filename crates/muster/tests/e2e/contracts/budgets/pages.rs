@@ -50,8 +50,8 @@ pub(super) fn memory_pages(full: &Value) -> Pages<'static> {
     })
 }
 
-/// The cursor that goes on after a change, inside the event that made it: nodes of steps come before
-/// their edges, by the number of the step.
+/// The cursor that goes on after a change, inside the event that made it: nodes of steps come
+/// before their edges, by the number of the step.
 fn after_change(change: &Value) -> Value {
     let is_edge = change.get("to").is_some();
     let name = change.get("to").unwrap_or(&change["id"]).as_str().unwrap();
