@@ -125,7 +125,8 @@ fn every_setting_is_read_from_the_file() {
     let is_of_file = |source: Source| matches!(source, Source::File { .. });
     for entry in ALL {
         let shown = entry.shown(&settings).unwrap();
-        let expected = !["server.addr", "client.token", "node.token"].contains(&entry.row().name);
+        let elsewhere = ["server.addr", "client.token", "client.passphrase_file", "node.token"];
+        let expected = !elsewhere.contains(&entry.row().name);
         assert_eq!(is_of_file(shown.source), expected, "{}", entry.row().name);
     }
     let workspace = settings.get(&WORKSPACE).unwrap().value.unwrap();
