@@ -22,7 +22,7 @@ use std::{
 use sha2::{Digest as _, Sha256};
 
 use self::sealed::Sealed;
-use crate::token::{hexadecimal, random_secret, secrets_equal};
+use crate::token::{is_key, random_key, random_secret, secrets_equal};
 
 /// Folder of what belongs to the person, inside the storage folder.
 pub const PERSON_FOLDER: &str = "person";
@@ -158,7 +158,7 @@ impl PersonKey {
             Ok(_) | Err(PersonKeyError::Missing) => {}
             Err(error) => return Err(error),
         }
-        let key = random_secret().map_err(PersonKeyError::Randomness)?;
+        let key = random_key().map_err(PersonKeyError::Randomness)?;
         let sealed = Sealed::new(&key, new).map_err(PersonKeyError::Randomness)?;
         self.write(SEALED_FILE, &sealed.text())?;
         self.remove(KEY_FILE)
@@ -182,7 +182,7 @@ impl PersonKey {
         let text = self.text(KEY_FILE)?.ok_or(PersonKeyError::Missing)?;
         let key = text.trim_ascii();
         let malformed = || PersonKeyError::Malformed { path: self.folder.join(KEY_FILE) };
-        hexadecimal(key).then(|| Stored::Plain(key.to_owned())).ok_or_else(malformed)
+        is_key(key).then(|| Stored::Plain(key.to_owned())).ok_or_else(malformed)
     }
 
     fn text(&self, name: &str) -> Result<Option<String>, PersonKeyError> {
@@ -195,7 +195,7 @@ impl PersonKey {
     }
 
     fn write_plain(&self) -> Result<(), PersonKeyError> {
-        let key = random_secret().map_err(PersonKeyError::Randomness)?;
+        let key = random_key().map_err(PersonKeyError::Randomness)?;
         self.write(KEY_FILE, &key)
     }
 

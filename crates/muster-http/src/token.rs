@@ -16,6 +16,9 @@ pub const TOKEN_FILE: &str = "token";
 /// Length of a secret in its text form: 256 bits, hexadecimal.
 const SECRET_CHARS: usize = 64;
 
+/// How tokens and keys begin, so that they are recognized as secrets wherever they are written to.
+const KEY_BEGIN: &str = "mst_";
+
 /// The secret that clients present as `Authorization: Bearer`.
 #[derive(Clone)]
 pub struct Token(String);
@@ -61,7 +64,7 @@ impl Token {
             Err(source) => return Err(TokenError::File { path: path.to_owned(), source }),
         };
         let secret = text.trim_ascii();
-        if !hexadecimal(secret) {
+        if !is_key(secret) {
             return Err(TokenError::Malformed { path: path.to_owned() });
         }
         close_to_others(path)?;
@@ -73,7 +76,7 @@ impl Token {
     fn create(directory: &Path, path: &Path) -> Result<Self, TokenError> {
         let failed = |source| TokenError::File { path: path.to_owned(), source };
         fs::create_dir_all(directory).map_err(failed)?;
-        let secret = random_secret().map_err(TokenError::Randomness)?;
+        let secret = random_key().map_err(TokenError::Randomness)?;
         let draft = directory.join(format!(".{TOKEN_FILE}-{}", &secret[..16]));
         write_private(&draft, &secret).map_err(failed)?;
         let linked = fs::hard_link(&draft, path);
@@ -103,9 +106,15 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Whether a text has the form of a secret.
-pub(crate) fn hexadecimal(text: &str) -> bool {
-    text.len() == SECRET_CHARS && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+/// Whether a text has the form of a token or a person's key. Older ones have no beginning.
+pub(crate) fn is_key(text: &str) -> bool {
+    let digits = text.strip_prefix(KEY_BEGIN).unwrap_or(text);
+    digits.len() == SECRET_CHARS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// A new token or person's key.
+pub(crate) fn random_key() -> Result<String, getrandom::Error> {
+    Ok(format!("{KEY_BEGIN}{}", random_secret()?))
 }
 
 /// 256 random bits in hexadecimal.
@@ -171,6 +180,17 @@ mod tests {
         let second = Token::load_or_create(directory.path()).unwrap();
         assert!(second.matches(&first.0));
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "no draft is left behind");
+    }
+
+    #[test]
+    fn a_token_is_recognized_as_a_secret_and_older_ones_still_work() {
+        let directory = tempfile::tempdir().unwrap();
+        let token = Token::load_or_create(directory.path()).unwrap();
+        let told = muster_core::redact::text(&format!("token: {}", token.0));
+        assert_eq!(told.as_deref(), Some("token: <redacted>"));
+        let older = random_secret().unwrap();
+        fs::write(directory.path().join(TOKEN_FILE), &older).unwrap();
+        assert!(Token::load_or_create(directory.path()).unwrap().matches(&older));
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn results(server: &ServerProcess, dir: &Path, calls: &[Value]) -> Vec<Value> {
     let text = fs::read_to_string(dir.join("results.jsonl")).unwrap();
     let mut results: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    results.sort_by_key(|result| result["id"].as_str().unwrap().parse::<usize>().unwrap());
+    results.sort_by_key(|result| result["toolId"].as_str().unwrap().parse::<usize>().unwrap());
     results
 }
 
