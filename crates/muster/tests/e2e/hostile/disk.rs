@@ -2,10 +2,11 @@
 
 use std::{fs, path::Path};
 
+use muster_testkit::server::ServerProcess;
 use serde_json::{Value, json};
 
 use crate::{
-    program::{answer, run, serve, stderr, stdout},
+    program::{self, answer, run, serve, serve_with_file, stderr, stdout},
     runs::{Client as _, id_of, started},
 };
 
@@ -78,7 +79,7 @@ fn a_damaged_store_is_not_backed_up_as_if_it_were_whole() {
 
 #[test]
 fn the_newer_file_of_a_run_outlives_a_restored_backup() {
-    let mut server = serve(&[]);
+    let mut server = serve_with_file("runs.toml", "roots = [\"/\"]\n");
     let dir = tempfile::tempdir().unwrap();
     let path = started(&server, dir.path(), json!({}));
     server.terminate().unwrap();
@@ -89,8 +90,7 @@ fn the_newer_file_of_a_run_outlives_a_restored_backup() {
     let file = home.join("runs").join(id_of(&path)).join("events.jsonl");
 
     // Work that only the newer store and the file know of.
-    let again =
-        muster_testkit::server::ServerProcess::start(crate::program::path(), home, &[]).unwrap();
+    let again = ServerProcess::start(program::path(), home, &[]).unwrap();
     for label in ["one", "two", "three"] {
         again.node(&path, label, "implementer");
     }
@@ -104,10 +104,8 @@ fn the_newer_file_of_a_run_outlives_a_restored_backup() {
         assert!(gone.is_ok() || name != "muster.db");
     }
     fs::copy(&backup, home.join("muster.db")).unwrap();
-    let restored =
-        muster_testkit::server::ServerProcess::start(crate::program::path(), home, &[]).unwrap();
-    // Touching the run has its file compared.
-    assert!(restored.see(&path)["nodes"].as_array().is_none_or(Vec::is_empty));
+    let restored = ServerProcess::start(program::path(), home, &[]).unwrap();
+    assert_eq!(nodes(&restored, &path), 0);
     drop_gently(restored);
     let (code, said) = told(home, &["doctor", "--rebuild-runs"]);
     assert_eq!(code, Some(0), "{said}");
@@ -119,9 +117,15 @@ fn the_newer_file_of_a_run_outlives_a_restored_backup() {
     assert!(fs::read_to_string(&outlived).unwrap().starts_with(&newer), "{outlived:?}");
     let report = answer(&run(&["doctor", "--json", "--storage-dir", home.to_str().unwrap()]));
     assert_eq!(report["sound"], true, "{report}");
+    let rebuilt = ServerProcess::start(program::path(), home, &[]).unwrap();
+    assert_eq!(nodes(&rebuilt, &path), 3, "{said}");
 }
 
-fn drop_gently(mut server: muster_testkit::server::ServerProcess) {
+fn nodes(server: &ServerProcess, run: &str) -> usize {
+    server.see(run)["run"]["nodes"].as_object().unwrap().len()
+}
+
+fn drop_gently(mut server: ServerProcess) {
     server.terminate().unwrap();
     server.wait(std::time::Duration::from_secs(30)).unwrap();
 }
