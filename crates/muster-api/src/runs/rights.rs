@@ -41,12 +41,10 @@ fn raised_by_ask(ask: &Ask) -> Option<&'static str> {
     if let Ask::SetModes { global_mode: Some(GlobalMode::Implementation), .. } = ask {
         return Some("globalMode");
     }
-    match ask {
-        Ask::SetStatus(SetStatus { to: StatusWish::Completed, verify: false, .. }) => {
-            Some("verify")
-        }
-        _ => None,
+    if let Ask::SetStatus(SetStatus { to: StatusWish::Completed, verify: false, .. }) = ask {
+        return Some("verify");
     }
+    None
 }
 
 /// A node that would not have to ask although nodes of this server do.
