@@ -264,7 +264,7 @@ mod tests {
         assert!(found(&secret, now + PAGE_SESSION_LIFETIME).is_none());
         assert!(found(&secret[..secret.len() - 1], now).is_none());
         assert!(found(&secret.replace("muster-page", "other"), now).is_none());
-        assert_eq!(sessions().list(now, key).unwrap(), [shown.clone()]);
+        assert_eq!(sessions().list(now, key).unwrap(), std::slice::from_ref(&shown));
         assert_eq!(sessions().list(now + PAGE_SESSION_LIFETIME, key).unwrap(), []);
         sessions().end(shown.id.parse().unwrap()).unwrap();
         assert!(found(&secret, now).is_none());

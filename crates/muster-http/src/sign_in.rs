@@ -17,7 +17,7 @@ use axum::{
     body::{Body, Bytes},
     extract::{Path, State},
     http::{HeaderMap, Response, StatusCode, header},
-    response::IntoResponse as _,
+    response::IntoResponse,
 };
 use muster_api::Json;
 use schemars::JsonSchema;
@@ -71,7 +71,7 @@ pub(crate) struct WhoAmI {
 type Answer = Result<Response<Body>, Refusal>;
 
 fn answered(answer: Answer) -> Response<Body> {
-    answer.unwrap_or_else(|refusal| refusal.into_response())
+    answer.unwrap_or_else(IntoResponse::into_response)
 }
 
 fn empty() -> Response<Body> {

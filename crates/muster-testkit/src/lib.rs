@@ -4,6 +4,8 @@ pub mod conformance;
 pub mod faults;
 pub mod generate;
 pub mod model;
+#[cfg(test)]
+mod redaction_speed;
 pub mod server;
 pub mod sessions;
 pub mod settings;

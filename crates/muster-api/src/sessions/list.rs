@@ -7,7 +7,6 @@ use muster_core::session::{
     entity::{Session, Status},
     view::SessionObject,
 };
-use serde_json::Value;
 
 use super::{SessionDesk, SessionFault, Told};
 use crate::catalogue::{self, CataloguePlace};
@@ -123,9 +122,9 @@ impl SessionsRequest {
         let folder = session.workspace.as_deref().map(Path::new);
         let has = |(key, wanted): &(String, String)| {
             let value = session.metadata.as_ref().and_then(|metadata| metadata.get(key));
-            value.is_some_and(|value| match value {
-                Value::String(text) => text == wanted,
-                other => other.to_string() == *wanted,
+            value.is_some_and(|value| match value.as_str() {
+                Some(text) => text == wanted,
+                None => serde_json::to_string(value).is_ok_and(|text| text == *wanted),
             })
         };
         self.status.is_none_or(|status| status == session.status)

@@ -178,7 +178,7 @@ pub(super) fn is_assignment(before: &[u8]) -> bool {
     let length = before.iter().rev().take_while(|byte| is_name(**byte)).count();
     let name = &before[before.len() - length..];
     let within = |part: &&str| name.windows(part.len()).any(|here| here == part.as_bytes());
-    PASSWORDS.iter().chain(&KEYS).any(|part| within(&part))
+    PASSWORDS.iter().chain(&KEYS).any(within)
 }
 
 /// A variable of an environment: `DATABASE_PASSWORD=…`, of which the value is the secret.

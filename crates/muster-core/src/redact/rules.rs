@@ -114,8 +114,11 @@ const RULES: &[Rule] = &[
     Rule { beginnings: &["://"], shape: Shape::Parts(named::url_password) },
 ];
 
+/// Looks at what follows such a word.
+type SchemeLook = fn(&str) -> Look;
+
 /// Words that a secret follows, whatever their case.
-const SCHEMES: [(&str, fn(&str) -> Look); 2] = [("bearer", named::bearer), ("basic", named::basic)];
+const SCHEMES: [(&str, SchemeLook); 2] = [("bearer", named::bearer), ("basic", named::basic)];
 
 /// What the first bytes of a place say, worked out once.
 struct Index {

@@ -138,10 +138,8 @@ impl Scope {
 
     /// An empty list is always sent as a `clear`: some readers ignore a `replace` without items.
     fn published(&self, revision: i64, label: &str, change: Change) -> Published {
-        let change = match change {
-            Change::Replace { items } if items.is_empty() => Change::Clear,
-            other => other,
-        };
+        let is_empty = matches!(&change, Change::Replace { items } if items.is_empty());
+        let change = if is_empty { Change::Clear } else { change };
         let (scope_key, scope_label) = (self.key.clone(), label.to_owned());
         Published { revision, scope_key, scope_label, change }
     }

@@ -62,8 +62,9 @@ pub(super) fn paths() -> Map<String, Value> {
     paths.into_iter().map(|(path, item)| (path.to_owned(), item)).collect()
 }
 
-fn operation(summary: &str, responses: Value, refusals: &[&str]) -> Value {
-    let mut operation = json!({"summary": summary, "tags": ["page"], "responses": responses});
-    add_refusals(&mut operation["responses"], refusals);
+fn operation(summary: &str, mut responses: Value, refusals: &[&str]) -> Value {
+    add_refusals(&mut responses, refusals);
+    let mut operation = json!({"summary": summary, "tags": ["page"]});
+    operation["responses"] = responses;
     operation
 }

@@ -76,9 +76,10 @@ fn misfit(schema: &Value, value: &Value) -> Option<String> {
         let fits = value.as_str().is_some_and(|word| words.contains(&word));
         return (!fits).then(|| format!("one of {}", words.join(", ")));
     }
-    let kinds = match schema.get("type")? {
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
-        kind => vec![kind.as_str()?],
+    let kinds = schema.get("type")?;
+    let kinds = match kinds.as_array() {
+        Some(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+        None => vec![kinds.as_str()?],
     };
     let fits = kinds.iter().any(|kind| is_of(kind, value));
     let wanted = kinds.into_iter().filter(|kind| *kind != "null").map(in_words);

@@ -186,9 +186,9 @@ fn runs_node_7_a_node_goes_with_all_that_hangs_on_it() {
     assert_eq!(room.ready(), []);
     let events = room.close(turn, "half", &[]);
     let fates = kinds(&events).into_iter().filter(|kind| *kind == "node.inbox").count();
-    let dropped = events.iter().find_map(|event| match event.fact {
-        Fact::NodeDeleted(deleted) => Some(deleted.dropped),
-        _ => None,
+    let dropped = events.iter().find_map(|event| {
+        let Fact::NodeDeleted(deleted) = event.fact else { return None };
+        Some(deleted.dropped)
     });
     assert_eq!((fates, dropped), (2, Some(2)), "inputs that waited while its turn ended");
     assert!(lookup::find_node(&room.docs, node).unwrap().is_none());

@@ -276,14 +276,13 @@ mod tests {
         reader.take(br#"{"type":"message.assistant.final","content":"x"}"#).await.unwrap();
         let (mut shown, mut left_out) = (0, None);
         let last = loop {
-            match told.try_recv().unwrap() {
-                Signal::Said { event: ProviderEvent::Log { suppressed: None, .. }, .. } => {
-                    shown += 1
-                }
-                Signal::Said { event: ProviderEvent::Log { suppressed, .. }, .. } => {
-                    left_out = suppressed;
-                }
-                other => break other,
+            let signal = told.try_recv().unwrap();
+            let Signal::Said { event: ProviderEvent::Log { suppressed, .. }, .. } = signal else {
+                break signal;
+            };
+            match suppressed {
+                None => shown += 1,
+                Some(_) => left_out = suppressed,
             }
         };
         assert_eq!((shown, left_out), (20, Some(30)));
