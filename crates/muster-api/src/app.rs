@@ -138,6 +138,11 @@ impl App {
         &self.registry
     }
 
+    /// All operations, for surfaces that list them.
+    pub fn registry_handle(&self) -> Arc<Registry> {
+        Arc::clone(&self.registry)
+    }
+
     /// The toolset chosen at start.
     pub fn toolset(&self) -> Toolset {
         self.options.toolset

@@ -35,8 +35,8 @@ pub use muster_core::Json;
 pub use muster_core::session::receipt::CallKey;
 pub use muster_core::{Timestamp, tasks::id::WorkspaceId, text::echo};
 pub use muster_runtime::{
-    Batch, Follower, News, Subscription, Update, doctor::Report as DoctorReport,
-    transfer::TransferError,
+    Batch, Clock, Follower, News, Subscription, SystemClock, Update,
+    doctor::Report as DoctorReport, transfer::TransferError,
 };
 pub use muster_store::{Access, Description, StoreError};
 pub use registry::{Effect, Registry, Row};

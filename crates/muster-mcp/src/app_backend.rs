@@ -1,21 +1,16 @@
 //! The product's backend: the rows of the application's registry as tools, plans and tasks as
 //! resources, workflows as prompts.
 
-use std::{
-    panic::AssertUnwindSafe,
-    sync::{Arc, LazyLock},
-    time::Duration,
-};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use muster_api::{App, Effect, Envelope, Row, Toolset};
+use muster_api::{App, Effect, Envelope, Toolset};
 use rmcp::{
     ErrorData,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-        CompletionInfo, ContentBlock, GetPromptRequestParams, GetPromptResponse, Implementation,
+        CompletionInfo, ContentBlock, GetPromptRequestParams, GetPromptResponse,
         ListResourcesResult, Prompt, ReadResourceRequestParams, ReadResourceResponse,
-        ResourceTemplate, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
-        ToolAnnotations,
+        ResourceTemplate, ServerConfig, SubscriptionFilter, Tool,
     },
 };
 use serde_json::Value;
@@ -23,9 +18,11 @@ use tokio::{sync::mpsc, task::JoinHandle};
 
 use crate::{
     backend::{Answer, Backend, Call, Following},
+    catalogue::Catalogue,
     changes::Place,
-    guidance, prompts,
-    resources::{self, Page, ResourceAddress, Wanted},
+    prompts,
+    reader::{self, Reader},
+    resources::{self, ResourceAddress},
     splice,
 };
 
@@ -35,30 +32,14 @@ const PROGRESS_PERIOD: Duration = Duration::from_secs(1);
 /// The application behind the adapter. Making one costs nothing; tools are built on first use.
 pub struct AppBackend {
     app: Arc<App>,
-    default_workspace: Option<String>,
-    tools: LazyLock<Vec<ListedTool>, Box<dyn FnOnce() -> Vec<ListedTool> + Send>>,
-}
-
-struct ListedTool {
-    toolset: Toolset,
-    tool: Tool,
+    catalogue: Catalogue,
 }
 
 impl AppBackend {
     /// A backend of `app`; the default workspace is the one whose plans and tasks are listed.
     pub fn new(app: Arc<App>, default_workspace: Option<String>) -> Self {
-        let rows = Arc::clone(&app);
-        let tools = move || rows.registry().rows().iter().map(ListedTool::of).collect();
-        Self { app, default_workspace, tools: LazyLock::new(Box::new(tools)) }
-    }
-
-    /// The current moment.
-    pub(crate) fn now(&self) -> String {
-        self.app.now().rfc3339()
-    }
-
-    fn knows(&self, tool: &str) -> bool {
-        self.app.registry().get(tool).is_some()
+        let catalogue = Catalogue::of(app.registry_handle(), default_workspace);
+        Self { app, catalogue }
     }
 
     /// Whether a call takes less time than handing it to another thread and back. A write does
@@ -70,69 +51,19 @@ impl AppBackend {
             Effect::Write | Effect::Set | Effect::Destroy => self.app.engine().is_free_to_write(),
         }
     }
+}
 
-    /// Calls a reading operation and waits for its answer.
-    async fn read(&self, name: &str, arguments: Value) -> Result<Envelope, ErrorData> {
+impl Reader for AppBackend {
+    fn read<'a>(&'a self, name: &'a str, arguments: Value) -> Answer<'a, Envelope> {
         let Value::Object(arguments) = arguments else {
             unreachable!("arguments are an object, got {arguments}");
         };
-        let (app, name) = (Arc::clone(&self.app), name.to_owned());
-        let running = tokio::task::spawn_blocking(move || app.call(&name, arguments));
-        running.await.map_err(|error| broken(&error))
+        Box::pin(async move {
+            let (app, name) = (Arc::clone(&self.app), name.to_owned());
+            let running = tokio::task::spawn_blocking(move || app.call(&name, arguments));
+            running.await.map_err(|error| broken(&error))
+        })
     }
-
-    /// A page of the plans and tasks of a workspace, and the cursor of the next one.
-    async fn page(&self, workspace: &str, page: &Page) -> Result<ListResourcesResult, ErrorData> {
-        let answer = self.read("tasks_context", page.question(workspace)).await?;
-        if let Some(error) = answer.error {
-            return Err(ErrorData::invalid_params(error.message, None));
-        }
-        let (entries, next) = page.read(workspace, &answer.result.read());
-        let resources = entries.iter().map(resources::Entry::resource).collect();
-        let mut listed = ListResourcesResult::with_all_items(resources);
-        listed.next_cursor = next;
-        Ok(listed)
-    }
-
-    /// The ids of a kind that begin as typed.
-    async fn ids(
-        &self,
-        workspace: &str,
-        kind: resources::Kind,
-        typed: &str,
-    ) -> Result<CompletionInfo, ErrorData> {
-        let question = resources::beginning_as(workspace, typed);
-        let found = self.read("tasks_context", question).await?.result.read();
-        let more = found[format!("{}_pagination", kind.list())]["has_more"] == true;
-        let entries = resources::entries(workspace, kind, &found);
-        let ids = entries.into_iter().map(|entry| entry.id).collect();
-        Ok(resources::completion(ids, typed, more))
-    }
-}
-
-impl ListedTool {
-    fn of(row: &Row) -> Self {
-        let tool = Tool::new(row.name, row.description().to_owned(), row.listed_input_schema())
-            .with_title(row.title)
-            .with_raw_output_schema(Arc::new(row.listed_output_schema()))
-            .with_annotations(annotations(row.effect));
-        Self { toolset: row.toolset, tool }
-    }
-}
-
-/// All four hints, always (MCP-TOOL-2).
-fn annotations(effect: Effect) -> ToolAnnotations {
-    let (reads, destroys, repeatable) = match effect {
-        Effect::Read => (true, false, true),
-        Effect::Write => (false, false, false),
-        Effect::Set => (false, false, true),
-        Effect::Destroy => (false, true, false),
-    };
-    ToolAnnotations::new()
-        .read_only(reads)
-        .destructive(destroys)
-        .idempotent(repeatable)
-        .open_world(false)
 }
 
 /// What came of an operation. On a line the structure is put in from the text.
@@ -163,7 +94,7 @@ fn in_place(app: &App, request: CallToolRequestParams) -> Result<Envelope, Error
     })
 }
 
-fn broken(error: &tokio::task::JoinError) -> ErrorData {
+pub(crate) fn broken(error: &tokio::task::JoinError) -> ErrorData {
     tracing::error!(%error, "an operation did not end");
     ErrorData::internal_error("the operation failed inside the server", None)
 }
@@ -187,19 +118,7 @@ pub(crate) async fn with_heartbeat<T, B: Future<Output = ()>>(
 
 impl Backend for AppBackend {
     fn describe(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_resources()
-            .enable_resources_subscribe()
-            .enable_prompts()
-            .enable_completions()
-            .build();
-        let identity =
-            Implementation::new("muster", env!("CARGO_PKG_VERSION")).with_title("Muster");
-        let workspace = self.default_workspace.as_deref();
-        ServerConfig::new(capabilities)
-            .with_server_info(identity)
-            .with_instructions(guidance::instructions(&|tool| self.knows(tool), workspace))
+        self.catalogue.describe()
     }
 
     fn toolset(&self) -> Toolset {
@@ -207,21 +126,19 @@ impl Backend for AppBackend {
     }
 
     fn tools(&self, toolset: Toolset) -> Vec<Tool> {
-        let listed = self.tools.iter().filter(|listed| listed.toolset <= toolset);
-        listed.map(|listed| listed.tool.clone()).collect()
+        self.catalogue.tools(toolset)
     }
 
     fn tool(&self, name: &str) -> Option<Tool> {
-        let found = self.tools.iter().find(|listed| listed.tool.name == name);
-        found.map(|listed| listed.tool.clone())
+        self.catalogue.tool(name)
     }
 
     fn reads_only(&self, name: &str) -> Option<bool> {
-        self.app.registry().get(name).map(|row| row.effect == Effect::Read)
+        self.catalogue.reads_only(name)
     }
 
     fn nearest_tool(&self, name: &str) -> String {
-        self.app.registry().nearest(name).to_owned()
+        self.catalogue.nearest_tool(name)
     }
 
     fn call_tool(
@@ -246,13 +163,8 @@ impl Backend for AppBackend {
     }
 
     fn resources(&self, cursor: Option<String>) -> Answer<'_, ListResourcesResult> {
-        Box::pin(async move {
-            let page = Page::of(cursor.as_deref())?;
-            match &self.default_workspace {
-                Some(workspace) => self.page(workspace, &page).await,
-                None => Ok(ListResourcesResult::with_all_items(Vec::new())),
-            }
-        })
+        let workspace = self.catalogue.workspace();
+        Box::pin(async move { reader::list(self, workspace, cursor.as_deref()).await })
     }
 
     fn resource_templates(&self) -> Vec<ResourceTemplate> {
@@ -264,30 +176,12 @@ impl Backend for AppBackend {
         request: ReadResourceRequestParams,
         _call: Call,
     ) -> Answer<'_, ReadResourceResponse> {
-        Box::pin(async move {
-            let Some(address) = ResourceAddress::parse(&request.uri) else {
-                return Err(resources::not_found(&request.uri));
-            };
-            let (tool, arguments) = address.question();
-            let answer = self.read(tool, arguments).await?;
-            address.contents(&answer).map(ReadResourceResponse::from)
-        })
+        Box::pin(async move { reader::read(self, &request).await })
     }
 
     fn complete(&self, request: CompleteRequestParams) -> Answer<'_, CompletionInfo> {
-        Box::pin(async move {
-            let named = request.context.as_ref().and_then(|given| given.get_argument("workspace"));
-            let workspace = named.or(self.default_workspace.as_ref());
-            let typed = &request.argument.value;
-            match (Wanted::of(&request), workspace) {
-                (Some(Wanted::Workspace), _) => {
-                    let known = self.default_workspace.iter().cloned().collect();
-                    Ok(resources::completion(known, typed, false))
-                }
-                (Some(Wanted::Id(kind)), Some(workspace)) => self.ids(workspace, kind, typed).await,
-                (Some(Wanted::Id(_)), None) | (None, _) => Ok(CompletionInfo::default()),
-            }
-        })
+        let workspace = self.catalogue.workspace();
+        Box::pin(async move { reader::complete(self, workspace, &request).await })
     }
 
     fn accepted_subscriptions(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
@@ -314,8 +208,8 @@ impl Backend for AppBackend {
         request: GetPromptRequestParams,
         _call: Call,
     ) -> Answer<'_, GetPromptResponse> {
-        let workspace = self.default_workspace.as_deref();
-        let written = prompts::write(&request, workspace, &|tool| self.knows(tool));
+        let workspace = self.catalogue.workspace().map(String::as_str);
+        let written = prompts::write(&request, workspace, &|tool| self.catalogue.knows(tool));
         Box::pin(std::future::ready(written.map(GetPromptResponse::from)))
     }
 }

@@ -14,6 +14,7 @@
 mod adapter;
 mod app_backend;
 mod backend;
+mod catalogue;
 mod changes;
 mod follow;
 mod guidance;
@@ -25,6 +26,7 @@ mod message;
 mod node_backend;
 mod outbox;
 mod prompts;
+mod reader;
 mod request_id;
 mod resources;
 mod splice;

@@ -2,24 +2,32 @@
 //! and todos.
 //!
 //! Every call goes to the server that drives the run, which knows the node by its token, writes the
-//! call into the log of the run and makes task tools tell the node's session. Listings, resources
-//! and prompts are the plain backend's.
+//! call into the log of the run and makes task tools tell the node's session. So do the calls that
+//! resources and completions are made of. No store is opened: an agent that is contained could not.
+//! What is deliberately not here: news about resources, which the server does not send to nodes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use muster_api::Toolset;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompletionInfo,
-    GetPromptRequestParams, GetPromptResponse, ListResourcesResult, Prompt,
-    ReadResourceRequestParams, ReadResourceResponse, ResourceTemplate, ServerConfig,
-    SubscriptionFilter, Tool,
+use muster_api::{Clock as _, Envelope, Registry, SystemClock, Toolset};
+use rmcp::{
+    ErrorData,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+        CompletionInfo, GetPromptRequestParams, GetPromptResponse, ListResourcesResult, Prompt,
+        ReadResourceRequestParams, ReadResourceResponse, ResourceTemplate, ServerConfig,
+        SubscriptionFilter, Tool,
+    },
 };
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use crate::{
-    app_backend::{AppBackend, enveloped, with_heartbeat},
+    app_backend::{broken, enveloped, with_heartbeat},
     backend::{Answer, Backend, Call, Following},
+    catalogue::Catalogue,
+    prompts,
+    reader::{self, Reader},
+    resources,
 };
 
 /// What the instructions say besides.
@@ -48,16 +56,18 @@ pub trait RunServer: Send + Sync + 'static {
 
 /// The backend of one node.
 pub struct NodeBackend {
-    plain: AppBackend,
+    catalogue: Catalogue,
+    toolset: Toolset,
     server: Arc<dyn RunServer>,
     /// The tools of the run as they were last told.
     known: Mutex<Vec<Tool>>,
 }
 
 impl NodeBackend {
-    /// A node's backend over a plain one.
-    pub fn new(plain: AppBackend, server: Arc<dyn RunServer>) -> Self {
-        Self { plain, server, known: Mutex::default() }
+    /// The backend of a node whose run is driven by a server.
+    pub fn new(toolset: Toolset, workspace: Option<String>, server: Arc<dyn RunServer>) -> Self {
+        let catalogue = Catalogue::of(Arc::new(Registry::default()), workspace);
+        Self { catalogue, toolset, server, known: Mutex::default() }
     }
 
     /// The tools of the run, asked anew; a server that does not answer leaves them as they were.
@@ -106,33 +116,36 @@ fn result(envelope: Value) -> CallToolResult {
 
 impl Backend for NodeBackend {
     fn describe(&self) -> ServerConfig {
-        let mut config = self.plain.describe();
+        let mut config = self.catalogue.describe();
+        if let Some(resources) = config.capabilities.resources.as_mut() {
+            resources.subscribe = None;
+        }
         let said = config.instructions.take().unwrap_or_default();
         config.with_instructions(format!("{INSTRUCTIONS}{said}"))
     }
 
     fn toolset(&self) -> Toolset {
-        self.plain.toolset()
+        self.toolset
     }
 
     fn tools(&self, toolset: Toolset) -> Vec<Tool> {
         let mut tools = self.refreshed();
-        tools.extend(self.plain.tools(toolset));
+        tools.extend(self.catalogue.tools(toolset));
         tools
     }
 
     fn tool(&self, name: &str) -> Option<Tool> {
-        self.plain.tool(name).or_else(|| self.of_run(name))
+        self.catalogue.tool(name).or_else(|| self.of_run(name))
     }
 
     /// Tools that are not listed stay callable and say why not (RUNS-TOOL-6), so none is unknown
     /// here; only the server can tell.
     fn reads_only(&self, name: &str) -> Option<bool> {
-        Some(self.plain.reads_only(name).unwrap_or(false))
+        Some(self.catalogue.reads_only(name).unwrap_or(false))
     }
 
     fn nearest_tool(&self, name: &str) -> String {
-        self.plain.nearest_tool(name)
+        self.catalogue.nearest_tool(name)
     }
 
     fn call_tool(
@@ -141,11 +154,11 @@ impl Backend for NodeBackend {
         call: Call,
     ) -> Answer<'_, CallToolResponse> {
         Box::pin(async move {
-            let (server, held, now) = (Arc::clone(&self.server), call.clone(), self.plain.now());
+            let (server, held) = (Arc::clone(&self.server), call.clone());
             let running = tokio::task::spawn_blocking(move || {
                 let answer = server.call(&request.name, request.arguments.unwrap_or_default());
                 drop(held);
-                result(answer.unwrap_or_else(|error| unreached(&request.name, &error, &now)))
+                result(answer.unwrap_or_else(|error| unreached(&request.name, &error, &now())))
             });
             let beat = |seconds| call.report(f64::from(seconds), None, "still working");
             Ok(with_heartbeat(running, beat).await?.into())
@@ -153,40 +166,70 @@ impl Backend for NodeBackend {
     }
 
     fn resources(&self, cursor: Option<String>) -> Answer<'_, ListResourcesResult> {
-        self.plain.resources(cursor)
+        let workspace = self.catalogue.workspace();
+        Box::pin(async move { reader::list(self, workspace, cursor.as_deref()).await })
     }
 
     fn resource_templates(&self) -> Vec<ResourceTemplate> {
-        self.plain.resource_templates()
+        resources::templates()
     }
 
     fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        call: Call,
+        _call: Call,
     ) -> Answer<'_, ReadResourceResponse> {
-        self.plain.read_resource(request, call)
+        Box::pin(async move { reader::read(self, &request).await })
     }
 
     fn complete(&self, request: CompleteRequestParams) -> Answer<'_, CompletionInfo> {
-        self.plain.complete(request)
+        let workspace = self.catalogue.workspace();
+        Box::pin(async move { reader::complete(self, workspace, &request).await })
     }
 
     fn prompts(&self) -> Vec<Prompt> {
-        self.plain.prompts()
+        prompts::all()
     }
 
-    fn prompt(&self, request: GetPromptRequestParams, call: Call) -> Answer<'_, GetPromptResponse> {
-        self.plain.prompt(request, call)
+    fn prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _call: Call,
+    ) -> Answer<'_, GetPromptResponse> {
+        let workspace = self.catalogue.workspace().map(String::as_str);
+        let written = prompts::write(&request, workspace, &|tool| self.catalogue.knows(tool));
+        Box::pin(std::future::ready(written.map(GetPromptResponse::from)))
     }
 
-    fn accepted_subscriptions(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        self.plain.accepted_subscriptions(requested)
+    fn accepted_subscriptions(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        None
     }
 
-    fn follow(&self, uri: String, changed: mpsc::Sender<String>) -> Answer<'_, Following> {
-        self.plain.follow(uri, changed)
+    fn follow(&self, uri: String, _: mpsc::Sender<String>) -> Answer<'_, Following> {
+        let message = format!("an agent of a run cannot follow {uri}: read it again instead");
+        Box::pin(std::future::ready(Err(ErrorData::invalid_params(message, None))))
     }
+}
+
+impl Reader for NodeBackend {
+    fn read<'a>(&'a self, name: &'a str, arguments: Value) -> Answer<'a, Envelope> {
+        Box::pin(async move {
+            let (server, name) = (Arc::clone(&self.server), name.to_owned());
+            let arguments = arguments.as_object().cloned().unwrap_or_default();
+            let running = tokio::task::spawn_blocking(move || server.call(&name, arguments));
+            let told = running.await.map_err(|error| broken(&error))?;
+            let told = told.map_err(|error| ErrorData::internal_error(error, None))?;
+            serde_json::from_value(told).map_err(|error| {
+                tracing::warn!(%error, "an answer of the server cannot be read");
+                ErrorData::internal_error("the answer of the server cannot be read", None)
+            })
+        })
+    }
+}
+
+/// The current moment.
+fn now() -> String {
+    SystemClock.now().rfc3339()
 }
 
 #[cfg(test)]

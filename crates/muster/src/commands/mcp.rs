@@ -6,7 +6,7 @@ use std::{process::ExitCode, sync::Arc};
 
 use clap::Args;
 use muster_api::{App, AppOptions, Binding, Toolset};
-use muster_mcp::{AppBackend, Backend, NodeBackend};
+use muster_mcp::{AppBackend, NodeBackend};
 
 use self::node::NodeServer;
 use super::session::named;
@@ -51,9 +51,16 @@ pub(crate) struct Mcp {
 /// Serves until the agent leaves.
 pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
     let workspace = settings.workspace(mcp.workspace.as_deref())?;
+    let toolset = settings.get_over(&TOOLSET, mcp.toolset)?.value;
+    if let Some(client) = Client::of_node(settings)? {
+        let workspace = workspace.map(|workspace| workspace.to_string());
+        let server = Arc::new(NodeServer::behind(client));
+        muster_mcp::serve_stdio(Arc::new(NodeBackend::new(toolset, workspace, server)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let options = AppOptions {
         storage_dir: storage::directory(settings)?,
-        toolset: settings.get_over(&TOOLSET, mcp.toolset)?.value,
+        toolset,
         default_workspace: workspace.clone(),
         keeps_house: true,
         one_caller: true,
@@ -66,10 +73,6 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
     };
     let app = Arc::new(App::open(options)?);
     let backend = AppBackend::new(app, workspace.map(|workspace| workspace.to_string()));
-    let backend: Arc<dyn Backend> = match Client::of_node(settings)? {
-        Some(client) => Arc::new(NodeBackend::new(backend, Arc::new(NodeServer::behind(client)))),
-        None => Arc::new(backend),
-    };
-    muster_mcp::serve_stdio(backend)?;
+    muster_mcp::serve_stdio(Arc::new(backend))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,0 +1,99 @@
+//! What every backend of the product lists, whoever answers its calls: the rows of the registry as
+//! tools, its identity and its instructions.
+
+use std::sync::{Arc, LazyLock};
+
+use muster_api::{Effect, Registry, Row, Toolset};
+use rmcp::model::{Implementation, ServerCapabilities, ServerConfig, Tool, ToolAnnotations};
+
+use crate::guidance;
+
+/// Tools are built on first use, so making one costs nothing.
+pub(crate) struct Catalogue {
+    registry: Arc<Registry>,
+    workspace: Option<String>,
+    tools: LazyLock<Vec<ListedTool>, Box<dyn FnOnce() -> Vec<ListedTool> + Send>>,
+}
+
+struct ListedTool {
+    toolset: Toolset,
+    tool: Tool,
+}
+
+impl Catalogue {
+    /// The rows of a registry, for clients who work in a workspace unless they name another.
+    pub(crate) fn of(registry: Arc<Registry>, workspace: Option<String>) -> Self {
+        let rows = Arc::clone(&registry);
+        let tools = move || rows.rows().iter().map(ListedTool::of).collect();
+        Self { registry, workspace, tools: LazyLock::new(Box::new(tools)) }
+    }
+
+    /// The workspace whose plans and tasks are listed.
+    pub(crate) fn workspace(&self) -> Option<&String> {
+        self.workspace.as_ref()
+    }
+
+    pub(crate) fn knows(&self, tool: &str) -> bool {
+        self.registry.get(tool).is_some()
+    }
+
+    /// Identity, capabilities and instructions.
+    pub(crate) fn describe(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_prompts()
+            .enable_completions()
+            .build();
+        let identity =
+            Implementation::new("muster", env!("CARGO_PKG_VERSION")).with_title("Muster");
+        let workspace = self.workspace.as_deref();
+        ServerConfig::new(capabilities)
+            .with_server_info(identity)
+            .with_instructions(guidance::instructions(&|tool| self.knows(tool), workspace))
+    }
+
+    pub(crate) fn tools(&self, toolset: Toolset) -> Vec<Tool> {
+        let listed = self.tools.iter().filter(|listed| listed.toolset <= toolset);
+        listed.map(|listed| listed.tool.clone()).collect()
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> Option<Tool> {
+        let found = self.tools.iter().find(|listed| listed.tool.name == name);
+        found.map(|listed| listed.tool.clone())
+    }
+
+    pub(crate) fn reads_only(&self, name: &str) -> Option<bool> {
+        self.registry.get(name).map(|row| row.effect == Effect::Read)
+    }
+
+    pub(crate) fn nearest_tool(&self, name: &str) -> String {
+        self.registry.nearest(name).to_owned()
+    }
+}
+
+impl ListedTool {
+    fn of(row: &Row) -> Self {
+        let tool = Tool::new(row.name, row.description().to_owned(), row.listed_input_schema())
+            .with_title(row.title)
+            .with_raw_output_schema(Arc::new(row.listed_output_schema()))
+            .with_annotations(annotations(row.effect));
+        Self { toolset: row.toolset, tool }
+    }
+}
+
+/// All four hints, always (MCP-TOOL-2).
+fn annotations(effect: Effect) -> ToolAnnotations {
+    let (reads, destroys, repeatable) = match effect {
+        Effect::Read => (true, false, true),
+        Effect::Write => (false, false, false),
+        Effect::Set => (false, false, true),
+        Effect::Destroy => (false, true, false),
+    };
+    ToolAnnotations::new()
+        .read_only(reads)
+        .destructive(destroys)
+        .idempotent(repeatable)
+        .open_world(false)
+}

@@ -1,0 +1,90 @@
+//! Resources and completions out of the answers of reading operations, wherever those are called.
+
+use muster_api::Envelope;
+use rmcp::{
+    ErrorData,
+    model::{
+        CompleteRequestParams, CompletionInfo, ListResourcesResult, ReadResourceRequestParams,
+        ReadResourceResponse,
+    },
+};
+use serde_json::Value;
+
+use crate::{
+    backend::Answer,
+    resources::{self, Page, ResourceAddress, Wanted},
+};
+
+/// Calls reading operations.
+pub(crate) trait Reader: Sync {
+    /// Calls one and waits for its answer.
+    fn read<'a>(&'a self, name: &'a str, arguments: Value) -> Answer<'a, Envelope>;
+}
+
+/// A page of the plans and tasks of a workspace, and the cursor of the next one.
+pub(crate) async fn list(
+    reader: &dyn Reader,
+    workspace: Option<&String>,
+    cursor: Option<&str>,
+) -> Result<ListResourcesResult, ErrorData> {
+    let page = Page::of(cursor)?;
+    let Some(workspace) = workspace else {
+        return Ok(ListResourcesResult::with_all_items(Vec::new()));
+    };
+    let answer = reader.read("tasks_context", page.question(workspace)).await?;
+    if let Some(error) = answer.error {
+        return Err(ErrorData::invalid_params(error.message, None));
+    }
+    let (entries, next) = page.read(workspace, &answer.result.read());
+    let resources = entries.iter().map(resources::Entry::resource).collect();
+    let mut listed = ListResourcesResult::with_all_items(resources);
+    listed.next_cursor = next;
+    Ok(listed)
+}
+
+/// One resource.
+pub(crate) async fn read(
+    reader: &dyn Reader,
+    request: &ReadResourceRequestParams,
+) -> Result<ReadResourceResponse, ErrorData> {
+    let Some(address) = ResourceAddress::parse(&request.uri) else {
+        return Err(resources::not_found(&request.uri));
+    };
+    let (tool, arguments) = address.question();
+    let answer = reader.read(tool, arguments).await?;
+    address.contents(&answer).map(ReadResourceResponse::from)
+}
+
+/// Values for an argument.
+pub(crate) async fn complete(
+    reader: &dyn Reader,
+    default: Option<&String>,
+    request: &CompleteRequestParams,
+) -> Result<CompletionInfo, ErrorData> {
+    let named = request.context.as_ref().and_then(|given| given.get_argument("workspace"));
+    let workspace = named.or(default);
+    let typed = &request.argument.value;
+    match (Wanted::of(request), workspace) {
+        (Some(Wanted::Workspace), _) => {
+            let known = default.into_iter().cloned().collect();
+            Ok(resources::completion(known, typed, false))
+        }
+        (Some(Wanted::Id(kind)), Some(workspace)) => ids(reader, workspace, kind, typed).await,
+        (Some(Wanted::Id(_)), None) | (None, _) => Ok(CompletionInfo::default()),
+    }
+}
+
+/// The ids of a kind that begin as typed.
+async fn ids(
+    reader: &dyn Reader,
+    workspace: &str,
+    kind: resources::Kind,
+    typed: &str,
+) -> Result<CompletionInfo, ErrorData> {
+    let question = resources::beginning_as(workspace, typed);
+    let found = reader.read("tasks_context", question).await?.result.read();
+    let more = found[format!("{}_pagination", kind.list())]["has_more"] == true;
+    let entries = resources::entries(workspace, kind, &found);
+    let ids = entries.into_iter().map(|entry| entry.id).collect();
+    Ok(resources::completion(ids, typed, more))
+}
