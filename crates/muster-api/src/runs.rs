@@ -33,10 +33,11 @@ pub use files::{PIECE_BYTES, PIECE_BYTES_MAX, providers};
 pub use frame::{text_frame, text_of};
 pub use history::{ArtifactsRequest, EventsRequest, ListEnd, TurnsRequest};
 pub use list::{RunCursor, RunsRequest};
+pub use muster_runtime::contained::{LaunchError, LaunchOrder, launch};
 pub use muster_runtime::runs::{
-    AgentWish, Bearer, Discarded, HookAnswer, HookQuestion, McpCommand, Profile, Protocol, Rebuilt,
-    Runs as RunDriver, RunsSettings, Sandbox, StartError, ToolExecution, ask_hook, discarded,
-    make_repository,
+    AgentWish, Bearer, Contain, Discarded, HookAnswer, HookQuestion, McpCommand, Profile, Protocol,
+    Rebuilt, Runs as RunDriver, RunsSettings, Sandbox, StartError, ToolExecution, ask_hook,
+    discarded, make_repository,
 };
 pub use muster_runtime::runs::{Ignored, Merged, Probe, Surveyed, Worktree, WorktreeState, survey};
 pub use search::{SearchAnswer, SearchRequest};

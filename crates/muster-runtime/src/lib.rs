@@ -7,6 +7,7 @@
 
 mod cache;
 mod clock;
+pub mod contained;
 pub mod doctor;
 mod engine;
 mod feed;

@@ -75,7 +75,7 @@ pub use originals::OriginalOf;
 pub use provider::{OfferedTool, Probe};
 pub use rebuild::{Rebuilt, rebuild};
 pub use repository::make_repository;
-pub use settings::{McpCommand, Profile, Protocol, RunsSettings, Sandbox, ToolExecution};
+pub use settings::{Contain, McpCommand, Profile, Protocol, RunsSettings, Sandbox, ToolExecution};
 pub use shared::{AskError, RunEvents};
 pub use survey::{Surveyed, survey};
 pub use templates::{FoundTemplate, TemplateShelf};
@@ -84,7 +84,7 @@ pub use tools::{AnswerError, ToolAnswer};
 pub use trash::{Discarded, discarded};
 pub use worktree::{Ignored, Merged, NotMerged, Worktree, WorktreeState, worktrees};
 
-use self::{lane::LaneOrder, schedule::Schedule, shared::Shared};
+use self::{lane::LaneOrder, process::confine::Containing, schedule::Schedule, shared::Shared};
 use crate::Engine;
 
 /// How long the end of all runs may take (RUNS-REC-4).
@@ -130,8 +130,10 @@ impl Runs {
         provider::agent::minute::watch();
         let lock = lock::take(&settings.home).await?;
         hook::sweep(&settings.home);
+        process::strays::adopt();
+        let containing = Containing::tried(&settings).await;
         let (wish, wishes) = mpsc::unbounded_channel();
-        let shared = Arc::new(Shared::over(engine, settings, wish, lock));
+        let shared = Arc::new(Shared::over(engine, settings, containing, wish, lock));
         let runs = Self { shared: Arc::clone(&shared) };
         // Heard before anything is looked at, so that nothing is missed.
         let news = shared.engine.grown(RUN_STREAMS);

@@ -54,6 +54,8 @@ pub(crate) enum Job {
     #[command(flatten)]
     Command(Command),
     Config(commands::config::Config),
+    #[command(hide = true)]
+    Contained(commands::contained::Contained),
 }
 
 /// Flags of every command.

@@ -4,6 +4,7 @@ pub(crate) mod backup;
 pub(crate) mod call;
 pub(crate) mod compact;
 pub(crate) mod config;
+pub(crate) mod contained;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;

@@ -47,6 +47,8 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     let outcome = match job {
+        // Becomes another program, so nothing is set up that only this one needs.
+        Job::Contained(contained) => return Ok(commands::contained::run(&contained)),
         // Shows what is wrong with the settings, so it must not stumble over them first.
         Job::Config(config) => commands::config::run(shared, &config),
         Job::Command(command) => {

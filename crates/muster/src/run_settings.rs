@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use muster_api::runs::{Profile, Protocol, RunsSettings, Sandbox, ToolExecution};
+use muster_api::runs::{Contain, Profile, Protocol, RunsSettings, Sandbox, ToolExecution};
 use muster_core::run::node::{PermissionsMode, Provider};
 use serde::Deserialize;
 
@@ -49,6 +49,16 @@ struct Entry {
     start_timeout_seconds: Option<u32>,
     per_turn_process: Option<bool>,
     sandbox: Option<Reach>,
+    contain: Option<Limits>,
+}
+
+/// What a program is kept from.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Limits {
+    Storage,
+    Worktree,
+    Off,
 }
 
 /// How far a program may reach that does not ask.
@@ -90,8 +100,12 @@ pub(crate) fn read(storage_dir: &Path) -> anyhow::Result<RunServer> {
         parse(&text, storage_dir, served).with_context(|| format!("in {}", path.display()))?;
     let program = std::env::current_exe().ok();
     let program = program.and_then(|program| Some(program.to_str()?.to_owned()));
-    server.settings.hook =
-        program.map(|program| vec![program, "hook".to_owned(), "pre-tool-use".to_owned()]);
+    let command = |words: &[&str]| {
+        let words = words.iter().map(|&word| word.to_owned());
+        Some(std::iter::once(program.clone()?).chain(words).collect())
+    };
+    server.settings.hook = command(&["hook", "pre-tool-use"]);
+    server.settings.launcher = command(&["contained"]);
     Ok(server)
 }
 
@@ -165,6 +179,11 @@ fn profile(provider: Provider, entry: Entry) -> anyhow::Result<Profile> {
         (Some(Reach::DangerFullAccess), Provider::Codex) => Sandbox::Off,
         (Some(Reach::WorkspaceWrite) | None, _) => Sandbox::Workspace,
     };
+    profile.contain = match entry.contain {
+        Some(Limits::Storage) | None => Contain::Storage,
+        Some(Limits::Worktree) => Contain::Worktree,
+        Some(Limits::Off) => Contain::Off,
+    };
     profile.per_turn_process = entry.per_turn_process.unwrap_or(profile.per_turn_process);
     Ok(profile)
 }
@@ -219,6 +238,7 @@ mod tests {
             ("[profiles.custom.default]\ncommand = []", "needs a program"),
             ("[profiles.custom.default]\ncommand = [\"x\"]\nprotocol = \"xml\"", "xml"),
             ("[profiles.custom.default]\ncommand = [\"x\"]\nprotocol = \"native\"", "native"),
+            ("[profiles.custom.default]\ncommand = [\"x\"]\ncontain = \"some\"", "some"),
             ("[profiles.claude.a]\ncommand = [\"x\"]\nsandbox = \"workspace-write\"", "codex"),
         ] {
             let error = read(text).map(|_| ()).unwrap_err();

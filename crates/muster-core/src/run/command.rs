@@ -34,7 +34,7 @@ use super::{
     edge::Actor,
     event::{ResetMethod, ToolError, ToolResult},
     id::{ApprovalId, EdgeId, ItemId, NodeId, Seed, ToolId, TurnId},
-    node::{NodeTodo, Process},
+    node::{Containment, NodeTodo, Process},
     provider::{ProviderCaps, ProviderEvent},
     record::{GlobalMode, Mode},
     turn::TurnReason,
@@ -168,6 +168,13 @@ pub enum Ask {
         node: NodeId,
         /// The process, if it began.
         process: Option<Process>,
+    },
+    /// A provider is opened; this is what it is kept from.
+    ReportContainment {
+        /// The node.
+        node: NodeId,
+        /// What it is kept from.
+        containment: Containment,
     },
     /// A provider has said what it can do.
     ReportCaps {

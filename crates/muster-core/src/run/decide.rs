@@ -68,6 +68,9 @@ fn tell(story: &mut Story, command: &Command) -> Found<()> {
         Ask::ReportReset { node, method } => steer::reset_done(story, *node, *method),
         Ask::ReportSessionLost { node } => steer::session_lost(story, *node),
         Ask::ReportProcess { node, process } => steer::process(story, *node, *process),
+        Ask::ReportContainment { node, containment } => {
+            story.change_node(*node, |node| node.connection.containment = Some(*containment))
+        }
         Ask::ReportCaps { node, caps } => {
             story.change_node(*node, |node| node.provider_caps = Some(**caps))
         }

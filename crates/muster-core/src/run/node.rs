@@ -9,8 +9,8 @@ pub use parts::{
     SESSION_PENDING, WaitingFor,
 };
 pub use words::{
-    BlockCode, CommandRight, ConnectionStatus, NodeStatus, OriginKind, PermissionsMode, Provider,
-    TodoStatus, WaitMode,
+    BlockCode, CommandRight, ConnectionStatus, Containment, NodeStatus, OriginKind,
+    PermissionsMode, Provider, TodoStatus, WaitMode,
 };
 
 use schemars::JsonSchema;

@@ -164,6 +164,11 @@ impl Post {
         Ok((Self { folder, hearing }, heard))
     }
 
+    /// The folder that holds nothing else.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Where it is.
     pub(crate) fn socket(&self) -> PathBuf {
         self.folder.join("socket")

@@ -33,6 +33,7 @@ use super::{
     provider::{Probe, adapter},
     reports::report,
     repository::{Facts, facts},
+    settings::Contain,
     shared::Shared,
 };
 
@@ -279,8 +280,11 @@ async fn one(
     };
     let captured = match directory_of(run, check) {
         Ok(workdir) => {
-            let workdir = &workdir;
-            let launch = Launch { command: &command, workdir, env: &env, family: &family };
+            // A check runs what agents wrote.
+            let (confinement, _) = shared.containing.confine(Contain::Storage, &workdir);
+            let (workdir, confinement) = (workdir.as_path(), confinement.as_ref());
+            let launch =
+                Launch { command: &command, workdir, env: &env, family: &family, confinement };
             capture::run(&launch, limit).await
         }
         Err(error) => Err(error),

@@ -4,13 +4,16 @@
 //!   start    own process group, environment from a list, markers of run and node
 //!   hear     standard output line by line with a cap; standard error kept and counted
 //!   end      end of input ─► TERM to the group ─► KILL to the group ─► KILL to whatever else
-//!            descends from it or bears its markers, in sessions of their own too
+//!            descends from it or bears its markers, in sessions of their own too; orphans come
+//!            back to this server and are killed with it
 //! ```
 
 pub(crate) mod capture;
+pub(crate) mod confine;
 pub(crate) mod family;
 pub(crate) mod lines;
 pub(crate) mod stderr;
+pub(crate) mod strays;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,7 +31,7 @@ use muster_core::run::{
 use rustix::process::Signal;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use self::family::Family;
+use self::{confine::Confinement, family::Family};
 
 /// Names of variables that every process gets from the server's own environment; all others stay
 /// behind, so that no secret of the server leaks.
@@ -79,6 +82,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) env: &'a BTreeMap<String, String>,
     /// Whose process it is.
     pub(crate) family: &'a Family,
+    /// What it is kept from.
+    pub(crate) confinement: Option<&'a Confinement>,
 }
 
 /// A process that was started, with everything that it starts itself.
@@ -100,17 +105,21 @@ pub(crate) struct Ends {
 
 /// Starts a program in a process group of its own.
 pub(crate) fn start(launch: &Launch<'_>) -> io::Result<(Running, Ends)> {
-    let Some((program, arguments)) = launch.command.split_first() else {
+    if launch.command.is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"));
-    };
+    }
     // The system says the same of a folder that is gone as of a program.
     if !launch.workdir.is_dir() {
         let gone = format!("its working directory {} is not there", launch.workdir.display());
         return Err(io::Error::new(io::ErrorKind::NotADirectory, gone));
     }
-    let mut command = Command::new(program);
+    let words = match launch.confinement {
+        Some(confinement) => confinement.around(launch)?,
+        None => launch.command.to_vec(),
+    };
+    let mut command = Command::new(&words[0]);
     command
-        .args(arguments)
+        .args(&words[1..])
         .current_dir(launch.workdir)
         .env_clear()
         .envs(passed_on())
@@ -121,7 +130,7 @@ pub(crate) fn start(launch: &Launch<'_>) -> io::Result<(Running, Ends)> {
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .process_group(0);
-    let mut child = command.spawn()?;
+    let mut child = strays::known(|| command.spawn())?;
     let pid = child.id().unwrap_or(0);
     let identity = Process { pid, started: family::start_time(pid).unwrap_or(0) };
     let missing = || io::Error::other("a pipe of the process is missing");
@@ -178,6 +187,11 @@ impl Running {
         if let Err(error) = self.child.wait().await {
             tracing::debug!(%error, pid, "the end of a process was not seen");
         }
+        strays::forget(pid);
+        // What escaped its group, its session and its markers is a child of this server by now.
+        if let Err(error) = tokio::task::spawn_blocking(strays::end).await {
+            tracing::warn!(%error, "orphans of a node could not be looked for");
+        }
     }
 }
 
@@ -218,7 +232,8 @@ mod tests {
         let (command, env) = (["sh".to_owned()], BTreeMap::new());
         let family = Family { mark: "test".to_owned(), run: None, node: None, tool: None };
         let workdir = Path::new("/no/such/folder");
-        let launch = Launch { command: &command, workdir, env: &env, family: &family };
+        let launch =
+            Launch { command: &command, workdir, env: &env, family: &family, confinement: None };
         let Err(error) = start(&launch) else { panic!("it was started") };
         assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
         assert!(error.to_string().contains("/no/such/folder"), "{error}");

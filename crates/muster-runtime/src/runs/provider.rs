@@ -49,7 +49,7 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 use super::{
-    process::{family::Family, stderr::Tail},
+    process::{confine::Confinement, family::Family, stderr::Tail},
     settings::{McpCommand, Profile, Protocol},
 };
 use agent::Agent;
@@ -100,6 +100,8 @@ pub(crate) struct Opening {
     pub(crate) tools: Vec<OfferedTool>,
     /// Whose processes it starts.
     pub(crate) family: Family,
+    /// What they are kept from.
+    pub(crate) confinement: Option<Confinement>,
     /// The command that serves Muster's tools to it.
     pub(crate) mcp: Option<McpCommand>,
     /// The command that an agent's own hook runs before it makes a call, and where it is heard.

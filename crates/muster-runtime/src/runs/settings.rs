@@ -36,6 +36,9 @@ pub struct RunsSettings {
     /// The command that an agent's own hook runs before it makes a call; what says where the server
     /// is heard is added to it. Without it calls of some agents cannot be changed.
     pub hook: Option<Vec<String>>,
+    /// The command that contains a process before it becomes an agent; an order and the agent's own
+    /// command are added to it. Without it nothing is contained.
+    pub launcher: Option<Vec<String>>,
 }
 
 /// The command that serves Muster's tools to one agent. What binds it to a node is added to its
@@ -101,6 +104,21 @@ pub struct Profile {
     pub per_turn_process: bool,
     /// How far a program that nobody is asked for may reach, where it has a sandbox.
     pub sandbox: Sandbox,
+    /// What it is kept from.
+    pub contain: Contain,
+}
+
+/// What a program, and whatever it starts, shall be kept from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Contain {
+    /// The storage folder.
+    #[default]
+    Storage,
+    /// The storage folder, and writing outside of its directory, temporary folders and its own
+    /// state.
+    Worktree,
+    /// Nothing.
+    Off,
 }
 
 /// How far a program may reach that does not ask.
@@ -124,6 +142,7 @@ impl Profile {
             start_timeout_seconds: 60,
             per_turn_process: false,
             sandbox: Sandbox::Workspace,
+            contain: Contain::Storage,
         }
     }
 }
@@ -174,6 +193,7 @@ impl RunsSettings {
             profiles: known_agents(),
             mcp: None,
             hook: None,
+            launcher: None,
         }
     }
 

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::File,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
@@ -15,6 +16,7 @@ use muster_core::{
         event::ToolCompleted,
         id::{NodeId, RunId, Seed, ToolId, TurnId},
         inbox::Item,
+        node::{Containment, Node},
         prompt::Prompt,
     },
 };
@@ -29,6 +31,7 @@ use super::{
     diff::Shadows,
     lane::{self, LaneOrder},
     originals::Originals,
+    process::confine::{Confinement, Containing},
     schedule::Wish,
     settings::RunsSettings,
     todos::Lists,
@@ -66,6 +69,8 @@ pub(crate) struct Shared {
     pub(crate) originals: Originals,
     /// Marks processes of this storage folder.
     pub(crate) mark: String,
+    /// How processes are contained.
+    pub(crate) containing: Containing,
     /// Says when everything ends.
     pub(crate) closing: watch::Sender<bool>,
     /// Todo lists of nodes.
@@ -95,6 +100,7 @@ impl Shared {
     pub(crate) fn over(
         engine: Arc<Engine>,
         settings: RunsSettings,
+        containing: Containing,
         schedule: mpsc::UnboundedSender<Wish>,
         lock: File,
     ) -> Self {
@@ -103,6 +109,7 @@ impl Shared {
             shadows: Shadows::default(),
             originals: Originals::below(&settings.home),
             mark: super::process::mark(&settings.home),
+            containing,
             closing: watch::Sender::new(false),
             engine,
             settings,
@@ -118,6 +125,13 @@ impl Shared {
             runtime: Handle::current(),
             lock: Mutex::new(Some(lock)),
         }
+    }
+
+    /// How a process of a node is contained, and what that comes to.
+    pub(crate) fn confine(&self, node: &Node) -> (Option<Confinement>, Containment) {
+        let profile = self.settings.profile(node.provider, &node.provider_profile);
+        let contain = profile.map(|profile| profile.contain).unwrap_or_default();
+        self.containing.confine(contain, Path::new(&node.workdir))
     }
 
     /// Lets another server drive the runs.

@@ -263,7 +263,10 @@ async fn command(
         node: Some(caller.node.id),
         tool: Some(tool.id),
     };
-    let launch = Launch { command: &command, workdir: &workdir, env: &env, family: &family };
+    let (confinement, _) = shared.confine(&caller.node);
+    let confinement = confinement.as_ref();
+    let launch =
+        Launch { command: &command, workdir: &workdir, env: &env, family: &family, confinement };
     let captured = capture::run(&launch, Duration::from_secs(seconds)).await;
     let captured = captured.map_err(|error| fault("COMMAND_FAILED", error.to_string()))?;
     let said = format!("{}{}", captured.stdout.text(), captured.stderr.text());

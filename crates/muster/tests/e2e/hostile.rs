@@ -2,9 +2,11 @@
 
 mod bodies;
 mod connections;
+mod contained;
 mod disk;
 mod files;
 mod floods;
+mod orphans;
 mod passphrase;
 mod person;
 mod places;

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::words::{
-    BlockCode, CommandRight, ConnectionStatus, OriginKind, PermissionsMode, TodoStatus, WaitMode,
+    BlockCode, CommandRight, ConnectionStatus, Containment, OriginKind, PermissionsMode,
+    TodoStatus, WaitMode,
 };
 use crate::run::{
     id::{ApprovalId, NodeId, TurnId},
@@ -111,6 +112,9 @@ pub struct Connection {
     /// there was none (RUNS-PROV-6).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unknown_messages: u64,
+    /// What its program is kept from; absent before the first one was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub containment: Option<Containment>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields over by reference")]
@@ -126,6 +130,7 @@ impl Default for Connection {
             last_heartbeat_at: None,
             last_output_at: None,
             unknown_messages: 0,
+            containment: None,
         }
     }
 }

@@ -14,6 +14,15 @@ words! {
         /// Any program.
         Custom = "custom",
     }
+    /// What the program of a node is kept from.
+    Containment {
+        /// The storage folder.
+        Storage = "storage",
+        /// The storage folder, and writing outside of its directory and its own state.
+        Worktree = "worktree",
+        /// Nothing: it was not asked for, or this system has no way to do it.
+        None = "none",
+    }
     /// What a node does now.
     NodeStatus {
         /// Ready for input.

@@ -152,13 +152,17 @@ impl Driver {
             return Ok(false);
         }
         let runtime_tools = profile.tools == ToolExecution::Runtime;
-        let opening = self.opening(standing, runtime_tools);
+        let (confinement, containment) = self.shared.confine(node);
+        let opening = Opening { confinement, ..self.opening(standing, runtime_tools) };
         let resumes = opening.order.resume.is_some();
         let opened = provider::adapter(node.provider, &profile).open(opening).await?;
         let Opened { lost, process, .. } = &opened;
         let (lost, process) = (*lost, *process);
         self.open = Some(opened);
         self.place = place;
+        if node.connection.containment != Some(containment) {
+            self.report(Ask::ReportContainment { node: node.id, containment }).await;
+        }
         self.report(Ask::ReportProcess { node: node.id, process }).await;
         // Without a session to resume the program knows nothing either.
         Ok(lost || !resumes)
@@ -199,6 +203,7 @@ impl Driver {
             tools: tools::offered(node, runtime_tools),
             mcp: mcp.map(|mcp| mcp.bound(run.workspace.as_deref(), &env)),
             hook: self.hook(),
+            confinement: None,
             family,
             env,
         }

@@ -243,11 +243,17 @@ impl Agent {
         let mut command = self.profile.command.clone();
         command.extend((self.dialect.arguments)(&setting));
         let env = self.env(opening);
+        let socket = hooking.as_ref().map(Hooking::folder);
+        let confinement = opening.confinement.clone().map(|confinement| match socket {
+            Some(folder) => confinement.with_open(folder),
+            None => confinement,
+        });
         let launch = Launch {
             command: &command,
             workdir: &opening.workdir,
             env: &env,
             family: &opening.family,
+            confinement: confinement.as_ref(),
         };
         let (running, ends) = process::start(&launch).map_err(|error| self.not_started(&error))?;
         let process = running.identity;

@@ -62,6 +62,7 @@ impl Custom {
             workdir: &opening.workdir,
             env: &env,
             family: &opening.family,
+            confinement: opening.confinement.as_ref(),
         };
         let (running, ends) =
             process::start(&launch).map_err(|error| not_started(&self.profile, &error))?;

@@ -1,7 +1,7 @@
 //! The hook of an agent that asks through one before it makes a call: where it is heard, and which
 //! calls wait for an answer.
 
-use std::{collections::BTreeMap, io};
+use std::{collections::BTreeMap, io, path::PathBuf};
 
 use muster_core::run::{node::PermissionsMode, turn::TurnReason};
 use tokio::sync::{mpsc, oneshot};
@@ -19,7 +19,7 @@ pub(super) struct Hooking {
     questions: mpsc::Receiver<Waiting>,
     waiting: BTreeMap<String, oneshot::Sender<HookAnswer>>,
     /// The socket goes with the conversation.
-    _post: Post,
+    post: Post,
 }
 
 impl Hooking {
@@ -33,7 +33,12 @@ impl Hooking {
         let name = &fresh_uuid()[..8];
         let (post, questions) = Post::open(below, name).map_err(|error| not_heard(&error))?;
         let line = line(command, &post.socket().to_string_lossy());
-        Ok(Some(Self { line, questions, waiting: BTreeMap::new(), _post: post }))
+        Ok(Some(Self { line, questions, waiting: BTreeMap::new(), post }))
+    }
+
+    /// The folder of its socket.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.post.folder().to_owned()
     }
 
     /// The next call that is asked about; whether there will ever be one.

@@ -68,6 +68,7 @@ impl Raw {
             workdir: &self.opening.workdir,
             env: &self.profile.env,
             family: &self.opening.family,
+            confinement: self.opening.confinement.as_ref(),
         };
         let (turn, signals) = (question.turn, self.signals.clone());
         let task = match process::start(&launch) {

@@ -1,0 +1,132 @@
+//! How an agent is kept from the storage folder: what a process does to itself before it becomes
+//! the agent ([0020](../../../docs/adr/0020-how-agents-are-contained.md)).
+//!
+//! ```text
+//!   server ── spawn ──► launcher (`muster contained SPEC -- PROGRAM ...`)
+//!                          │  1. orphans of whatever it starts come back to it
+//!                          │  2. restricts itself
+//!                          ▼  3. exec: same process, same pipes, same group
+//!                       agent
+//! ```
+//!
+//! A launcher that cannot do what its order says does not start the program.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde::{Deserialize, Serialize};
+
+/// What a launcher shall do to itself before it becomes the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchOrder {
+    /// Where the program works.
+    pub workdir: PathBuf,
+    /// What is closed to it; nothing for one that is not contained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed: Option<Closed>,
+    /// Where alone it can write; anywhere without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writable: Option<Vec<PathBuf>>,
+}
+
+/// A folder that a program can neither read nor write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Closed {
+    /// The folder.
+    pub folder: PathBuf,
+    /// What below it stays open: the worktree of the node, the socket of its hook.
+    #[serde(default)]
+    pub open: Vec<PathBuf>,
+}
+
+impl Closed {
+    /// What stays open, without anything that would open the folder itself.
+    fn kept_open(&self) -> impl Iterator<Item = &Path> {
+        let below = |path: &&PathBuf| path.starts_with(&self.folder) && **path != self.folder;
+        self.open.iter().filter(below).map(PathBuf::as_path)
+    }
+}
+
+/// Why a program was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// It could not be contained.
+    #[error("the agent cannot be contained: {action}: {cause}")]
+    Containment {
+        /// What was tried.
+        action: String,
+        /// Why it failed.
+        cause: io::Error,
+    },
+    /// It could not be executed.
+    #[error("cannot start {program}: {cause}")]
+    Program {
+        /// The program.
+        program: String,
+        /// Why.
+        cause: io::Error,
+    },
+}
+
+/// Names what was tried when it failed.
+fn tried(action: impl Into<String>) -> impl FnOnce(io::Error) -> LaunchError {
+    move |cause| LaunchError::Containment { action: action.into(), cause }
+}
+
+/// Restricts this process as ordered and becomes the program. Answers only if that failed. The
+/// process must have no other threads.
+pub fn launch(order: &LaunchOrder, program: &OsStr, arguments: &[OsString]) -> LaunchError {
+    match prepare(order, program, arguments) {
+        Ok(mut command) => {
+            let (cause, program) = (command.exec(), program.to_string_lossy().into_owned());
+            LaunchError::Program { program, cause }
+        }
+        Err(error) => error,
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn prepare(
+    order: &LaunchOrder,
+    program: &OsStr,
+    arguments: &[OsString],
+) -> Result<Command, LaunchError> {
+    linux::contain(order)?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Ok(command)
+}
+
+#[cfg(target_os = "macos")]
+fn prepare(
+    order: &LaunchOrder,
+    program: &OsStr,
+    arguments: &[OsString],
+) -> Result<Command, LaunchError> {
+    Ok(macos::contain(order, program, arguments))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn prepare(
+    order: &LaunchOrder,
+    program: &OsStr,
+    arguments: &[OsString],
+) -> Result<Command, LaunchError> {
+    if order.closed.is_some() || order.writable.is_some() {
+        let unsupported = io::Error::from(io::ErrorKind::Unsupported);
+        return Err(tried("this system has no way to do so")(unsupported));
+    }
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Ok(command)
+}

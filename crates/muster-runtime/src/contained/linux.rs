@@ -1,0 +1,178 @@
+//! Containment on Linux: a mount namespace in which an empty folder covers the storage folder.
+//!
+//! The cover cannot be lifted: the process gives up the right to mount before it becomes the
+//! program, and a namespace that the program makes for itself gets the cover as a locked mount.
+//! Processes outside cannot be traced, so their view of the files cannot be borrowed either.
+
+mod mounts;
+
+use std::{
+    fs, io,
+    os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::fs::PermissionsExt as _,
+    },
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{CWD, Mode, OFlags},
+    mount::{
+        MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change, mount_remount,
+    },
+    process::{getegid, geteuid, getpid, set_child_subreaper},
+    thread::{
+        CapabilitySet, UnshareFlags, capabilities, clear_ambient_capability_set,
+        remove_capability_from_bounding_set,
+    },
+};
+
+use super::{Closed, LaunchError, LaunchOrder, tried};
+
+/// Rights with which a root of its own namespace could reach what is covered.
+const GIVEN_UP: [CapabilitySet; 9] = [
+    CapabilitySet::SYS_ADMIN,
+    CapabilitySet::SYS_PTRACE,
+    CapabilitySet::SYS_MODULE,
+    CapabilitySet::SYS_RAWIO,
+    CapabilitySet::MKNOD,
+    CapabilitySet::DAC_READ_SEARCH,
+    CapabilitySet::PERFMON,
+    CapabilitySet::BPF,
+    CapabilitySet::CHECKPOINT_RESTORE,
+];
+/// What a mount of ours may not do.
+const HARMLESS: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
+/// Settings of ssh that it takes only from root or from the caller itself. In a namespace with one
+/// user the files of root belong to nobody.
+const SSH_SETTINGS: &str = "/etc/ssh/ssh_config.d";
+
+/// Restricts this process and whatever it starts.
+pub(super) fn contain(order: &LaunchOrder) -> Result<(), LaunchError> {
+    // Whatever this process starts stays below it when its parent ends, in a session of its own
+    // too. The setting survives exec.
+    set_child_subreaper(Some(getpid())).map_err(|error| tried("adopt orphans")(error.into()))?;
+    if order.closed.is_some() || order.writable.is_some() {
+        enter_namespace()?;
+        if let Some(closed) = &order.closed {
+            cover(closed)?;
+        }
+        if let Some(writable) = &order.writable {
+            mounts::keep_writable(writable)?;
+        }
+        give_up_rights()?;
+    }
+    // Also where the directory is the same: what this process stands in is below the cover.
+    std::env::set_current_dir(&order.workdir)
+        .map_err(tried(format!("enter {}", order.workdir.display())))
+}
+
+/// Enters a mount namespace of its own; where the right to mount is missing, in a user namespace in
+/// which this process has it.
+fn enter_namespace() -> Result<(), LaunchError> {
+    let may_mount =
+        capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN));
+    if may_mount {
+        unshare(UnshareFlags::NEWNS)?;
+        return separate();
+    }
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
+    for (file, line) in [
+        ("setgroups", "deny".to_owned()),
+        ("uid_map", format!("{user} {user} 1")),
+        ("gid_map", format!("{group} {group} 1")),
+    ] {
+        let path = format!("/proc/self/{file}");
+        fs::write(&path, line).map_err(tried(format!("write {path}")))?;
+    }
+    separate()?;
+    own_ssh_settings().map_err(tried(format!("copy {SSH_SETTINGS}")))
+}
+
+fn unshare(flags: UnshareFlags) -> Result<(), LaunchError> {
+    #[expect(deprecated, reason = "unsafe only with FILES, which is not among the flags")]
+    rustix::thread::unshare(flags).map_err(|error| tried("make a namespace")(error.into()))
+}
+
+/// Nothing that is mounted here shows up outside; what is mounted outside still shows up here.
+fn separate() -> Result<(), LaunchError> {
+    let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+    mount_change("/", downstream).map_err(|error| tried("separate the mounts")(error.into()))
+}
+
+/// Covers a folder with an empty one that cannot be written, but for what stays open.
+fn cover(closed: &Closed) -> Result<(), LaunchError> {
+    // Held before the cover is there, for nothing below it can be named afterwards.
+    let open: Vec<(&Path, Held)> =
+        closed.kept_open().filter_map(|path| Some((path, Held::open(path)?))).collect();
+    let folder = &closed.folder;
+    let action = || format!("cover {}", folder.display());
+    mount("muster", folder, "tmpfs", HARMLESS, c"mode=0700,size=256k")
+        .map_err(|error| tried(action())(error.into()))?;
+    for (path, held) in open {
+        held.mount_at(path).map_err(tried(format!("keep {} open", path.display())))?;
+    }
+    mount_remount(folder, MountFlags::BIND | MountFlags::RDONLY | HARMLESS, "")
+        .map_err(|error| tried(action())(error.into()))
+}
+
+/// A file or folder that is held by a descriptor.
+struct Held {
+    descriptor: OwnedFd,
+    is_folder: bool,
+}
+
+impl Held {
+    /// Nothing where there is nothing to keep open.
+    fn open(path: &Path) -> Option<Self> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let descriptor = rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?;
+        Some(Self { descriptor, is_folder: path.is_dir() })
+    }
+
+    /// Shows it at a path again.
+    fn mount_at(&self, path: &Path) -> io::Result<()> {
+        if self.is_folder {
+            fs::create_dir_all(path)?;
+        } else {
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::File::create(path)?;
+        }
+        let source = format!("/proc/self/fd/{}", self.descriptor.as_raw_fd());
+        Ok(mount_bind_recursive(source, path)?)
+    }
+}
+
+/// Shows the settings of ssh as files of this user, where there are any.
+fn own_ssh_settings() -> io::Result<()> {
+    let Ok(entries) = fs::read_dir(SSH_SETTINGS) else { return Ok(()) };
+    let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    for entry in entries.flatten() {
+        if let Ok(content) = fs::read(entry.path()) {
+            files.push((entry.path(), content));
+        }
+    }
+    if files.is_empty() {
+        return Ok(());
+    }
+    mount("muster", SSH_SETTINGS, "tmpfs", HARMLESS, c"mode=0755,size=1m")?;
+    for (path, content) in files {
+        fs::write(&path, content)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644))?;
+    }
+    Ok(mount_remount(SSH_SETTINGS, MountFlags::BIND | MountFlags::RDONLY | HARMLESS, "")?)
+}
+
+/// Gives up the rights that would lift the cover, for whatever is executed from now on.
+fn give_up_rights() -> Result<(), LaunchError> {
+    let failed = |error: rustix::io::Errno| tried("give up rights")(error.into());
+    for right in GIVEN_UP {
+        match remove_capability_from_bounding_set(right) {
+            // A kernel that is older than the right.
+            Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    clear_ambient_capability_set().map_err(failed)
+}

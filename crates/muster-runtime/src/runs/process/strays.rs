@@ -1,0 +1,119 @@
+//! Orphans of agents. An agent keeps what it has started below it, in whatever session and with
+//! whatever environment; when it ends, its orphans become children of this server, which has
+//! started none of them and kills them all. Only Linux hands orphans over.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::process::Child;
+
+/// Processes of agents that this server started and has not seen end.
+static STARTED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+fn started() -> MutexGuard<'static, BTreeSet<u32>> {
+    STARTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a process that is no stray. Nobody looks for strays meanwhile.
+pub(super) fn known(start: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
+    let mut started = started();
+    let child = start()?;
+    started.extend(child.id());
+    Ok(child)
+}
+
+/// The process has ended.
+pub(super) fn forget(pid: u32) {
+    started().remove(&pid);
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) use adopting::{adopt, end};
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::{adopt, end};
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    //! Orphans go to the first process of the system.
+
+    /// There is no such thing here.
+    pub(crate) fn adopt() {}
+
+    /// None is known.
+    pub(crate) fn end() {}
+}
+
+#[cfg(target_os = "linux")]
+mod adopting {
+    //! Linux makes orphans children of the nearest process above them that asked for it.
+
+    use std::{fs, time::Duration};
+
+    use rustix::process::{
+        Pid, Signal, WaitOptions, getpgid, getpgrp, getpid, kill_process, set_child_subreaper,
+        waitpid,
+    };
+
+    use super::started;
+
+    /// How often it is looked: an orphan may have children, who are orphans after it.
+    const ROUNDS_MAX: u32 = 50;
+    /// Pause between two rounds.
+    const ROUND_PAUSE: Duration = Duration::from_millis(5);
+
+    /// From now on orphans of agents become children of this process.
+    pub(crate) fn adopt() {
+        if let Err(error) = set_child_subreaper(Some(getpid())) {
+            tracing::warn!(%error, "orphans of agents will not be found");
+        }
+    }
+
+    /// Kills every orphan that came to this server, and reaps it. Blocks for a moment.
+    pub(crate) fn end() {
+        for _ in 0..ROUNDS_MAX {
+            let strays = strays();
+            if strays.is_empty() {
+                return;
+            }
+            for stray in strays {
+                if let Err(error) = kill_process(stray, Signal::KILL) {
+                    tracing::trace!(%error, ?stray, "an orphan was gone already");
+                }
+                if let Err(error) = waitpid(Some(stray), WaitOptions::NOHANG) {
+                    tracing::trace!(%error, ?stray, "an orphan was reaped already");
+                }
+            }
+            std::thread::sleep(ROUND_PAUSE);
+        }
+        tracing::warn!("some orphans of agents could not be killed");
+    }
+
+    /// Children that this server did not start as agents. Commands that it runs for itself, such as
+    /// git, are in its own process group and namespace.
+    fn strays() -> Vec<Pid> {
+        let (group, home) = (getpgrp(), fs::read_link("/proc/self/ns/mnt").ok());
+        let started = started();
+        let strange = |pid: &Pid| {
+            let raw = pid.as_raw_nonzero().get();
+            let place = fs::read_link(format!("/proc/{raw}/ns/mnt")).ok();
+            let elsewhere = place.is_some() && place != home;
+            let known = u32::try_from(raw).is_ok_and(|raw| started.contains(&raw));
+            !known && (elsewhere || getpgid(Some(*pid)).is_ok_and(|own| own != group))
+        };
+        children().filter(strange).collect()
+    }
+
+    fn children() -> impl Iterator<Item = Pid> {
+        let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+        let lists =
+            threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+        let pids: Vec<i32> = lists
+            .flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        pids.into_iter().filter_map(Pid::from_raw)
+    }
+}
