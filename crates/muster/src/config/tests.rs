@@ -116,7 +116,7 @@ fn every_setting_is_read_from_the_file() {
          [server]\nauth = false\nallow_hosts = ['a.example.org', 'b.example.org:443']\n\
          allowed_origins = ['http://localhost:3000']\n\
          [mcp]\ntoolset = 'full'\n\
-         [client]\nurl = 'https://muster.example.org/'\npassphrase_file = 'secret'\n\
+         [client]\nurl = 'https://muster.example.org/'\n\
          [ctrees]\nenabled = false\nsummary = true\ntask_node = true\nmax_chars = 8_000\n\
          [todo]\nfollow = true\npreview = { max_rows = 3, strategy = 'first_n' }\n",
     );

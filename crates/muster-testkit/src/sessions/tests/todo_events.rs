@@ -11,7 +11,7 @@ use crate::sessions::todo_events::run;
 fn every_vector_of_todo_updates_comes_out_as_expected() {
     let file: Value = serde_json::from_str(&sheet("todo_events.json")).unwrap();
     let vectors = file["vectors"].as_array().unwrap();
-    assert_eq!(vectors.len(), 156);
+    assert_eq!(vectors.len(), 157);
     let mut faults = Vec::new();
     for vector in vectors {
         let actual = run(vector).unwrap();
