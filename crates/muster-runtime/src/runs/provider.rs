@@ -49,7 +49,7 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 use super::{
-    process::{confine::Confinement, family::Family, stderr::Tail},
+    process::{Launch, confine::Confinement, family::Family, stderr::Tail},
     settings::{McpCommand, Profile, Protocol},
 };
 use agent::Agent;
@@ -108,6 +108,18 @@ pub(crate) struct Opening {
     pub(crate) hook: Option<(Vec<String>, PathBuf)>,
     /// Variables besides those of its profile, such as where Muster's tools are.
     pub(crate) env: BTreeMap<String, String>,
+}
+
+impl Opening {
+    /// How its program is started with a command and variables.
+    pub(crate) fn launch<'a>(
+        &'a self,
+        command: &'a [String],
+        env: &'a BTreeMap<String, String>,
+    ) -> Launch<'a> {
+        let (workdir, family) = (self.workdir.as_path(), &self.family);
+        Launch { command, workdir, env, family, confinement: self.confinement.as_ref() }
+    }
 }
 
 /// A tool that an agent may call.

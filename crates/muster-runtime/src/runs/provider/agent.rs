@@ -243,18 +243,8 @@ impl Agent {
         let mut command = self.profile.command.clone();
         command.extend((self.dialect.arguments)(&setting));
         let env = self.env(opening);
-        let socket = hooking.as_ref().map(Hooking::folder);
-        let confinement = opening.confinement.clone().map(|confinement| match socket {
-            Some(folder) => confinement.with_open(folder),
-            None => confinement,
-        });
-        let launch = Launch {
-            command: &command,
-            workdir: &opening.workdir,
-            env: &env,
-            family: &opening.family,
-            confinement: confinement.as_ref(),
-        };
+        let confinement = Hooking::beside(hooking.as_ref(), opening);
+        let launch = Launch { confinement: confinement.as_ref(), ..opening.launch(&command, &env) };
         let (running, ends) = process::start(&launch).map_err(|error| self.not_started(&error))?;
         let process = running.identity;
         let (signals, mut heard_signals) = mpsc::channel(SIGNALS_MAX);

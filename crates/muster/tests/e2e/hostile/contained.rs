@@ -25,7 +25,8 @@ while read -r line; do case "$line" in
       echo "roots = [\"/\"] # by the thief" > "$store/runs.toml"; rm -f "$store/token"
       umount "$store"; cat "$store/token"
       cat "/proc/$PPID/root$store/token"; cat "/proc/$PPID/cwd/token"
-      unshare -Urm sh -c "umount $store; cat $store/token; mount --bind / /mnt; cat /mnt$store/token"
+      unshare -Urm sh -c "umount $store; cat $store/token; \
+        mount --bind / /mnt; cat /mnt$store/token"
       unshare -m sh -c "umount $store; cat $store/token"
       nsenter -t $PPID -m cat "$store/token"
     } > loot.txt 2>&1

@@ -1,7 +1,7 @@
 //! The hook of an agent that asks through one before it makes a call: where it is heard, and which
 //! calls wait for an answer.
 
-use std::{collections::BTreeMap, io, path::PathBuf};
+use std::{collections::BTreeMap, io};
 
 use muster_core::run::{node::PermissionsMode, turn::TurnReason};
 use tokio::sync::{mpsc, oneshot};
@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::fresh::fresh_uuid;
 use crate::runs::{
     hook::{HookAnswer, HookQuestion, Post, Waiting},
+    process::confine::Confinement,
     provider::{OpenFailure, Opening},
 };
 
@@ -36,9 +37,13 @@ impl Hooking {
         Ok(Some(Self { line, questions, waiting: BTreeMap::new(), post }))
     }
 
-    /// The folder of its socket.
-    pub(super) fn folder(&self) -> PathBuf {
-        self.post.folder().to_owned()
+    /// What an agent is kept from that has to reach the socket of its hook.
+    pub(super) fn beside(hooking: Option<&Self>, opening: &Opening) -> Option<Confinement> {
+        let confinement = opening.confinement.clone()?;
+        Some(match hooking {
+            Some(hooking) => confinement.with_open(hooking.post.folder().to_owned()),
+            None => confinement,
+        })
     }
 
     /// The next call that is asked about; whether there will ever be one.
