@@ -1,7 +1,10 @@
 //! Agents that go for the storage folder, where the token is with which they could approve
 //! themselves.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use muster_testkit::server::ServerProcess;
 use serde_json::{Value, json};
@@ -45,8 +48,7 @@ struct Raid {
 
 fn raid(server: &ServerProcess) -> Raid {
     let dir = tempfile::tempdir().unwrap();
-    // Temporary folders stay open to every agent, so this one is not below them.
-    let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let outside = tempfile::tempdir_in(closed_folder()).unwrap();
     let mark = format!("muster-{}", dir.path().file_name().unwrap().to_str().unwrap());
     let told = |name: &str, text: &Path| {
         fs::write(dir.path().join(name), text.to_str().unwrap()).unwrap();
@@ -68,11 +70,21 @@ fn raid(server: &ServerProcess) -> Raid {
     }
 }
 
+/// A folder for files that no agent should write. Temporary folders stay open to every agent, so it
+/// is not below them.
+fn closed_folder() -> PathBuf {
+    let built = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    if built.starts_with(std::env::temp_dir()) {
+        return std::env::home_dir().unwrap();
+    }
+    built
+}
+
 /// Whether agents are contained here; says so where not, as in a container without namespaces.
 fn is_contained(raid: &Raid, how: &str) -> bool {
     let containment = &raid.node["connection"]["containment"];
     if containment == "none" {
-        eprintln!("LEFT OUT: this system has no way to contain an agent");
+        println!("LEFT OUT: this system has no way to contain an agent");
         return false;
     }
     assert_eq!(containment, how);
