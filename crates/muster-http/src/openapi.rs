@@ -161,11 +161,29 @@ fn mcp_operation() -> Value {
             "422": {"description": "The message does not belong to a session."},
         },
     });
-    add_refusals(
-        &mut operation["responses"],
-        &["400", "401", "403", "408", "413", "415", "421", "500", "503"],
-    );
+    add_refusals(&mut operation["responses"], &["401", "403", "408", "415", "421", "500", "503"]);
+    // Of a message that could be read, the refusal is one of JSON-RPC.
+    let refusals = json!({"oneOf": [{"$ref": "#/components/schemas/HttpError"}, json_rpc_error()]});
+    for status in ["400", "413"] {
+        operation["responses"][status] = json_content("The request was refused.", &refusals);
+    }
     operation
+}
+
+fn json_rpc_error() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "jsonrpc": {"const": "2.0"},
+            "id": {"type": ["string", "integer", "null"]},
+            "error": {
+                "type": "object",
+                "properties": {"code": {"type": "integer"}, "message": {"type": "string"}},
+                "required": ["code", "message"],
+            },
+        },
+        "required": ["jsonrpc", "error"],
+    })
 }
 
 fn add_refusals(responses: &mut Value, statuses: &[&str]) {

@@ -72,6 +72,7 @@ pub(crate) fn listed() -> Vec<Route> {
         get("/api/fs/list", shelf::folders),
         get("/api/agent/tools", agent::list),
         post("/api/agent/tools/{tool}", agent::call),
+        post("/api/agent/reads/{tool}", agent::read),
         get("/ws", socket::open),
     ]
 }

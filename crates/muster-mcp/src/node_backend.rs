@@ -45,13 +45,17 @@ pub struct RunTool {
     pub schema: Map<String, Value>,
 }
 
-/// The way to the server that drives the run. Both calls block.
+/// The way to the server that drives the run. Its calls block.
 pub trait RunServer: Send + Sync + 'static {
     /// The tools of the run that the node may use now.
     fn tools(&self) -> Result<Vec<RunTool>, String>;
 
     /// Calls a tool; answers with its envelope.
     fn call(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, String>;
+
+    /// Reads by a tool for the client of the agent. The agent made no call, so the log of the run
+    /// has none.
+    fn read(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, String>;
 }
 
 /// The backend of one node.
@@ -216,7 +220,7 @@ impl Reader for NodeBackend {
         Box::pin(async move {
             let (server, name) = (Arc::clone(&self.server), name.to_owned());
             let arguments = arguments.as_object().cloned().unwrap_or_default();
-            let running = tokio::task::spawn_blocking(move || server.call(&name, arguments));
+            let running = tokio::task::spawn_blocking(move || server.read(&name, arguments));
             let told = running.await.map_err(|error| broken(&error))?;
             let told = told.map_err(|error| ErrorData::internal_error(error, None))?;
             serde_json::from_value(told).map_err(|error| {

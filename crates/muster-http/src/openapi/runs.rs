@@ -324,6 +324,12 @@ fn agents() -> Vec<Entry> {
             object(),
             object(),
         ),
+        post(
+            "/api/agent/reads/{tool}",
+            "Read by a tool for the client of an agent, without a trace in the run's log",
+            object(),
+            object(),
+        ),
     ]
 }
 

@@ -8,7 +8,7 @@ use axum::{
     http::{StatusCode, request::Parts},
 };
 use muster_api::{
-    Json,
+    Effect, Json,
     runs::{AgentWish, Bearer, RunCode, RunDriver, RunFault, witnessed},
 };
 use muster_core::{run::command::tool_names, text};
@@ -71,6 +71,24 @@ pub(super) async fn call(
         (witnessed(envelope.as_ref()), envelope)
     });
     let envelope = told.await.map_err(RunFault::from)??;
+    Ok(answer(StatusCode::OK, &Json::of(&envelope)))
+}
+
+/// Reads by a tool of tasks or todos, for the client of an agent that lists or shows resources. The
+/// agent made no call, so the log of the run has none.
+pub(super) async fn read(
+    State(site): State<Arc<Site>>,
+    agent: Agent,
+    named: Named,
+    asked: Asked,
+) -> Answer {
+    let wish = AgentWish { name: named.tool(), args: asked.fields };
+    let row = site.app.registry().get(&wish.name);
+    if !row.is_some_and(|row| row.effect == Effect::Read) {
+        let detail = format!("{} is not a tool that only reads", text::echo(&wish.name));
+        return Err(RunFault::new(RunCode::NotFound, detail).into());
+    }
+    let envelope = ask(&site, move |app| app.runs().call_for(agent.bearer, wish)).await?;
     Ok(answer(StatusCode::OK, &Json::of(&envelope)))
 }
 

@@ -34,6 +34,15 @@ impl NodeServer {
         Self(client.patient(ANSWER_TIMEOUT))
     }
 
+    fn post(&self, folder: &str, name: &str, body: Map<String, Value>) -> Result<Value, String> {
+        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            return Err(format!("there is no tool {name:?}"));
+        }
+        let path = format!("/api/agent/{folder}/{name}");
+        let told = self.0.ask("POST", &path, Some(&Value::Object(body)));
+        told.map_err(|error| format!("{error:#}"))
+    }
+
     fn listed(&self) -> anyhow::Result<Vec<RunTool>> {
         let told = self.0.ask("GET", "/api/agent/tools", None)?;
         let told: Listing = serde_json::from_value(told).context("the tools cannot be read")?;
@@ -48,11 +57,10 @@ impl RunServer for NodeServer {
     }
 
     fn call(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, String> {
-        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            return Err(format!("there is no tool {name:?}"));
-        }
-        let body = Value::Object(arguments);
-        let told = self.0.ask("POST", &format!("/api/agent/tools/{name}"), Some(&body));
-        told.map_err(|error| format!("{error:#}"))
+        self.post("tools", name, arguments)
+    }
+
+    fn read(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, String> {
+        self.post("reads", name, arguments)
     }
 }
