@@ -40,7 +40,8 @@ fn shorten_value(value: &mut Value) {
     }
 }
 
-fn shorten_words(sentence: &mut String) {
+/// Cuts overlong words of a sentence.
+pub(crate) fn shorten_words(sentence: &mut String) {
     let is_long = |word: &str| word.len() > text::ECHO_CHARS_MAX;
     if sentence.split(char::is_whitespace).any(is_long) {
         let words = sentence.split(char::is_whitespace).map(text::echo);

@@ -1,13 +1,18 @@
 //! Why a request about runs was not carried out: a code of a closed set, words, and the field that
 //! is to blame (RUNS-REST-2).
 
-use muster_core::run::{
-    Rejection,
-    rejection::{Limited, OpenWork, Right},
+use muster_core::{
+    run::{
+        Rejection,
+        rejection::{Limited, OpenWork, Right},
+    },
+    text,
 };
 use muster_runtime::ExecuteError;
 use muster_store::StoreError;
 use serde_json::{Value, json};
+
+use crate::echo;
 
 /// Defines the codes with their status.
 macro_rules! codes {
@@ -179,9 +184,10 @@ impl RunFault {
 
     /// The body of the answer.
     pub fn body(&self) -> String {
-        let mut body = json!({
-            "error": self.code.name(), "detail": self.detail, "path": self.path,
-        });
+        let mut detail = self.detail.clone();
+        echo::shorten_words(&mut detail);
+        let path = self.path.as_deref().map(text::echo);
+        let mut body = json!({"error": self.code.name(), "detail": detail, "path": path});
         if let Some((name, value)) = self.extra.as_deref() {
             body[*name] = value.clone();
         }
@@ -339,5 +345,20 @@ fn open_work(open: OpenWork) -> Value {
         OpenWork::Retrying(node) => json!({"kind": "retrying", "nodeId": node}),
         OpenWork::Queued(node) => json!({"kind": "queued", "nodeId": node}),
         OpenWork::Approval(approval) => json!({"kind": "approval", "approvalId": approval}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RunCode, RunFault};
+
+    #[test]
+    fn a_refusal_repeats_little_of_an_overlong_value() {
+        let long = "x".repeat(200_000);
+        let mut fault = RunFault::new(RunCode::UnknownField, format!("no field {long} is known"));
+        fault.path = Some(long);
+        let body = fault.body();
+        assert!(body.len() < 600, "{} bytes", body.len());
+        assert!(body.contains("is known"), "{body}");
     }
 }

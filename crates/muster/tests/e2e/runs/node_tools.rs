@@ -161,9 +161,11 @@ fn told(server: &ServerProcess, run: &str, node: &Value) {
     let session = format!("/sessions/{}", node["musterSessionId"].as_str().unwrap());
     let mut stream = Stream::open(server, &session, "?replay=true");
     let heard = std::iter::from_fn(|| stream.next());
-    let mut heard = heard.filter(|frame| frame.kind() == "task_event");
-    let event = heard.next().unwrap().event;
-    assert_eq!(event["data"]["task_id"], "TASK-001", "{event}");
+    let mut heard = heard.map(|frame| frame.event);
+    let of_task = heard.find(|event| event["type"] == "task_event").unwrap();
+    assert_eq!(of_task["data"]["task_id"], "TASK-001", "{of_task}");
+    let of_list = heard.find(|event| event["data"]["todo"].is_object()).unwrap();
+    assert_eq!(of_list["run_id"], id_of(run), "{of_list}");
 }
 
 #[test]
