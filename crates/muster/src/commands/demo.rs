@@ -189,6 +189,7 @@ async fn open(demo: &Demo, home: &Home) -> anyhow::Result<Serving> {
     let program = std::env::current_exe().context("this program does not know where it is")?;
     let mut settings = RunsSettings::of(home.store(), home.project());
     settings.profiles = profiles(&program, demo.pace);
+    settings.launcher = Some(vec![program.to_string_lossy().into_owned(), "contained".to_owned()]);
     let app = Arc::new(App::open(AppOptions {
         storage_dir: home.store(),
         keeps_house: true,
