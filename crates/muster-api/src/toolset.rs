@@ -2,6 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
+use muster_core::text::echo;
+
 /// How much of the surface `tools/list` shows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Toolset {
@@ -39,7 +41,7 @@ impl FromStr for Toolset {
 
     fn from_str(text: &str) -> Result<Self, UnknownToolset> {
         let known = Self::ALL.into_iter().find(|toolset| toolset.name() == text);
-        known.ok_or_else(|| UnknownToolset(text.to_owned()))
+        known.ok_or_else(|| UnknownToolset(echo(text)))
     }
 }
 

@@ -5,7 +5,7 @@
 //! the SDK drops it.
 
 use http::{Uri, request::Parts};
-use muster_api::Toolset;
+use muster_api::{Toolset, echo};
 use rmcp::{ErrorData, model::Extensions};
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ impl RequestedToolset {
     fn parse(&self) -> Result<Toolset, ErrorData> {
         match self.0.as_str() {
             Some(name) => parse(name),
-            None => Err(refusal(&self.0, "toolset is text: core, daily or full")),
+            None => Err(refusal(&self.0.to_string(), "toolset is text: core, daily or full")),
         }
     }
 }
@@ -55,11 +55,11 @@ pub(crate) fn in_url(uri: &Uri) -> Result<Option<Toolset>, ErrorData> {
 }
 
 fn parse(name: &str) -> Result<Toolset, ErrorData> {
-    name.parse().map_err(|error| refusal(&json!(name), &format!("{error}")))
+    name.parse().map_err(|error| refusal(name, &format!("{error}")))
 }
 
-fn refusal(given: &Value, message: &str) -> ErrorData {
+fn refusal(given: &str, message: &str) -> ErrorData {
     let known = Toolset::ALL.map(Toolset::name);
-    let facts = json!({"argument": "toolset", "given": given, "expected": known});
+    let facts = json!({"argument": "toolset", "given": echo(given), "expected": known});
     ErrorData::invalid_params(message.to_owned(), Some(facts))
 }

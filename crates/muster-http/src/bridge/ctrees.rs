@@ -1,11 +1,11 @@
 //! `/sessions/{id}/ctrees`: the summary, the nodes, the text within a budget (HB-13 to HB-15).
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use axum::{extract::State, http::StatusCode};
-use muster_api::{DroppedRequest, Stage, TreeRequest};
-use muster_core::ctree::NodeId;
-use serde_json::json;
+use muster_api::{App, DroppedRequest, Stage, Told, TreeRequest};
+use muster_core::{ctree::NodeId, session::SessionId};
+use serde_json::{Value, json};
 
 use super::{
     fault::Fault,
@@ -16,8 +16,8 @@ use crate::site::Site;
 /// Nodes of a page when no number is given, and at most.
 const NODES_DEFAULT: usize = 1_000;
 const NODES_MAX: u64 = 10_000;
-/// The cursor before the first node that a text leaves out.
-const DROPPED_START: &str = "start";
+/// Up to here a budget is of the text alone: what stands around the text would need most of it.
+const TEXT_CHARS_MIN: u64 = 1_000;
 
 /// All five sections, right at this moment.
 pub(super) async fn summary(State(site): State<Arc<Site>>, Named(id): Named) -> Answer {
@@ -72,20 +72,72 @@ pub(super) async fn compiled(
     parameters: Parameters,
 ) -> Answer {
     let max_chars = parameters.number("max_chars", 1, u64::MAX)?;
-    let session = id.clone();
-    let asked = ask(&site, move |app| app.sessions().compiled(&session, max_chars));
-    let (compiled, seq) = asked.await?;
+    let body = ask(&site, move |app| match max_chars {
+        Some(max_chars) => within(app, &id, max_chars),
+        None => text_of(app, &id, None),
+    });
+    Ok(answer(StatusCode::OK, &body.await?))
+}
+
+/// The largest text whose whole answer keeps to a budget.
+fn within(app: &App, id: &SessionId, max_chars: u64) -> Told<Value> {
+    let fits = |body: &Value| body.to_string().chars().count() as u64 <= max_chars;
+    let with_text = |chars: u64| -> Told<Value> {
+        let mut body = text_of(app, id, Some(chars))?;
+        body["max_chars"] = max_chars.into();
+        Ok(body)
+    };
+    let (mut low, mut high) = (max_chars.min(TEXT_CHARS_MIN), max_chars);
+    let whole = with_text(high)?;
+    if fits(&whole) {
+        return Ok(whole);
+    }
+    let mut best = with_text(low)?;
+    while low + 1 < high {
+        let middle = low.midpoint(high);
+        let body = with_text(middle)?;
+        match fits(&body) {
+            true => (low, best) = (middle, body),
+            false => high = middle,
+        }
+    }
+    Ok(best)
+}
+
+fn text_of(app: &App, id: &SessionId, text_chars: Option<u64>) -> Told<Value> {
+    let (compiled, seq) = app.sessions().compiled(id, text_chars)?;
+    let dropped = DroppedCursor { text_chars: compiled.max_chars, behind: None };
     let has_dropped = compiled.collapse.dropped > 0;
-    let body = json!({
+    Ok(json!({
         "session_id": id, "seq": seq, "max_chars": compiled.max_chars,
         "used_chars": compiled.used_chars, "truncated": compiled.truncated,
         "text": compiled.text, "compiler": compiled.compiler, "collapse": compiled.collapse,
-        "dropped_cursor": has_dropped.then_some(DROPPED_START),
-    });
-    Ok(answer(StatusCode::OK, &body))
+        "dropped_cursor": has_dropped.then(|| dropped.to_string()),
+    }))
 }
 
-/// The nodes that the text leaves out, page by page: a long session drops far more of them than its
+/// Where a list of dropped nodes goes on: which text left them out, and behind which node.
+struct DroppedCursor {
+    text_chars: u64,
+    behind: Option<NodeId>,
+}
+
+impl DroppedCursor {
+    fn parse(text: &str) -> Option<Self> {
+        let (chars, node) = text.split_once(':')?;
+        let behind = (!node.is_empty()).then(|| NodeId::given(node));
+        Some(Self { text_chars: chars.parse().ok()?, behind })
+    }
+}
+
+impl fmt::Display for DroppedCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.text_chars)?;
+        self.behind.iter().try_for_each(|node| write!(f, "{node}"))
+    }
+}
+
+/// The nodes that a text leaves out, page by page: a long session drops far more of them than its
 /// text has characters.
 pub(super) async fn dropped(
     State(site): State<Arc<Site>>,
@@ -94,18 +146,24 @@ pub(super) async fn dropped(
 ) -> Answer {
     let unknown = || Fault::invalid("cursor", "it is not one that an earlier page gave");
     let limit = parameters.number("limit", 1, NODES_MAX)?;
-    let cursor = parameters.text("cursor").filter(|cursor| *cursor != DROPPED_START);
-    let request = DroppedRequest {
-        max_chars: parameters.number("max_chars", 1, u64::MAX)?,
-        behind: cursor.map(NodeId::given),
-        limit: limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(NODES_DEFAULT),
+    let max_chars = parameters.number("max_chars", 1, u64::MAX)?;
+    let cursor =
+        parameters.text("cursor").map(|text| DroppedCursor::parse(text).ok_or_else(unknown));
+    let (max_chars, behind) = match cursor.transpose()? {
+        Some(cursor) => (Some(cursor.text_chars), cursor.behind),
+        None => (max_chars, None),
     };
+    let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(NODES_DEFAULT);
+    let request = DroppedRequest { max_chars, behind, limit };
     let session = id.clone();
     let page = ask(&site, move |app| app.sessions().dropped(&session, &request)).await?;
     let page = page.ok_or_else(unknown)?;
+    let next =
+        page.next.map(|node| DroppedCursor { text_chars: page.max_chars, behind: Some(node) });
     let body = json!({
         "session_id": id, "seq": page.seq, "max_chars": page.max_chars,
-        "dropped": page.dropped, "node_ids": page.nodes, "next_cursor": page.next,
+        "dropped": page.dropped, "node_ids": page.nodes,
+        "next_cursor": next.map(|cursor| cursor.to_string()),
     });
     Ok(answer(StatusCode::OK, &body))
 }

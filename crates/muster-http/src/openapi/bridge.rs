@@ -354,12 +354,16 @@ fn trees() -> Vec<Entry> {
             .with(nodes),
         Entry::get("/sessions/{id}/ctrees/compiled", "The C-Tree as text", &shape("TreeText"))
             .about(
-                "The text has at most `max_chars` characters; all else has a fixed size. With \
-                 `dropped_cursor` the nodes that were left out can be listed.",
+                "The whole answer has at most `max_chars` characters; up to 1,500 the text may \
+                 have 1,000 of them. With `dropped_cursor` the nodes that were left out can be \
+                 listed.",
             )
             .with(vec![budget.clone()]),
         Entry::get("/sessions/{id}/ctrees/dropped", "Nodes left out", &shape("TreeDropped"))
-            .about("What the text of the same budget leaves out, in the order of dropping.")
+            .about(
+                "What a text leaves out, in the order of dropping: the text that gave the cursor, \
+                 else one of `max_chars` characters.",
+            )
             .with(vec![budget, node_limit, after_page]),
     ]
 }

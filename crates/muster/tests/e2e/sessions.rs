@@ -92,9 +92,7 @@ fn dropped(server: &ServerProcess, session: &str, text: &Value) -> Value {
     let mut nodes = Vec::new();
     let mut cursor = text["dropped_cursor"].clone();
     while let Some(next) = cursor.as_str() {
-        let max_chars = &text["max_chars"];
-        let query = format!("max_chars={max_chars}&limit=2&cursor={next}");
-        let mut page = server.get(&format!("{session}/ctrees/dropped?{query}"));
+        let mut page = server.get(&format!("{session}/ctrees/dropped?limit=2&cursor={next}"));
         assert_eq!(page["dropped"], text["collapse"]["dropped"]);
         nodes.append(page["node_ids"].as_array_mut().unwrap());
         cursor = page["next_cursor"].take();

@@ -255,9 +255,7 @@ fn settle(node: &mut Node, end: &End, close: &CloseTurn, now: Moment) {
     node.last_activity_at = now;
     // However short the turn was, its program was there until now.
     node.connection.last_heartbeat_at = Some(now);
-    if end.status == TurnStatus::Completed || !close.text.is_empty() {
-        node.connection.last_output_at = Some(now);
-    }
+    node.connection.last_output_at = Some(now);
     node.connection.streaming = false;
     node.connection.status = match close.process_gone {
         true => ConnectionStatus::Disconnected,

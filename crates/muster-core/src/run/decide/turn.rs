@@ -115,6 +115,7 @@ fn start(
         node.connection.status = ConnectionStatus::Connected;
         node.connection.streaming = false;
         node.connection.last_heartbeat_at = Some(now);
+        node.connection.last_output_at = Some(now);
         node.turn = Some(live);
         node.retry = None;
         node.failed = false;

@@ -507,18 +507,19 @@ fn a_short_turn_leaves_its_signs_of_life() {
     room.say(node, "one");
     let turn = room.prompt(node);
     let begun = room.now;
-    let beat = |room: &Room| room.node(node).connection.last_heartbeat_at.map(Moment::ms);
-    assert_eq!(beat(&room), Some(begun));
+    let signs = |room: &Room| {
+        let connection = room.node(node).connection;
+        [connection.last_heartbeat_at, connection.last_output_at].map(|at| at.map(Moment::ms))
+    };
+    assert_eq!(signs(&room), [Some(begun); 2]);
     room.now += 1_500;
     room.complete(turn, "done", &[]);
-    assert_eq!(beat(&room), Some(room.now));
-    let output = room.node(node).connection.last_output_at.map(Moment::ms);
-    assert_eq!(output, Some(room.now));
+    assert_eq!(signs(&room), [Some(room.now); 2]);
     room.say(node, "two");
     let turn = room.prompt(node);
     room.now += 1_500;
     room.fail(turn, TurnReason::ProviderError);
-    assert_eq!(beat(&room), Some(room.now), "a failed turn too");
+    assert_eq!(signs(&room), [Some(room.now); 2], "a failed turn too");
 }
 
 #[test]

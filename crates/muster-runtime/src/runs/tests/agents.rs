@@ -274,6 +274,51 @@ async fn runs_prov_6_what_is_not_understood_is_counted_at_the_node() {
     assert_eq!(counts, [3, 4]);
 }
 
+/// Lines of a flood. The log shows the first 20 of a second.
+const FLOOD: u64 = 50;
+
+/// The lines of a flood in the log of a run, shown or counted.
+fn told_of_flood(stage: &Stage, source: &str, word: &str) -> (u64, u64) {
+    let events = stage.events_of("node.log");
+    let lines = events.iter().filter(|event| event["source"] == source);
+    lines.fold((0, 0), |(shown, left_out), event| {
+        let is_shown = event["line"].as_str().unwrap().contains(word);
+        (shown + u64::from(is_shown), left_out + event["suppressed"].as_u64().unwrap_or(0))
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_stray_lines_is_counted_whichever_agent_it_comes_from() {
+    let place = tempfile::tempdir().unwrap();
+    let agents =
+        [(Provider::Claude, "claude"), (Provider::Codex, "codex"), (Provider::Gemini, "gemini")];
+    for (provider, agent) in agents {
+        let plain = std::fs::read_to_string(recording(agent, "plain")).unwrap();
+        let (before, end) = plain.trim_end().rsplit_once('\n').unwrap();
+        let flood = format!("{}\n", json!({"out": "a stray line"})).repeat(FLOOD as usize);
+        let file = place.path().join(agent);
+        std::fs::write(&file, format!("{before}\n{flood}{end}\n")).unwrap();
+        let change = |settings: &mut RunsSettings| {
+            let noise = "for line in $(seq 50); do echo some noise >&2; done; exec \"$0\" \"$@\"";
+            let program = ["sh", "-c", noise, &recorded_agent()].map(str::to_owned);
+            let mut profile = Profile::native(program.to_vec());
+            profile.env.insert("AGENT_RECORDING".to_owned(), file.to_str().unwrap().to_owned());
+            *settings = settings.clone().with_default(provider, profile);
+        };
+        let stage = Stage::set_with(change, super::RunFields::default()).await;
+        let node = stage.add_with(node_of(provider, PermissionsMode::Skip));
+        stage.say(node, "go");
+        stage.ended(node, 1).await;
+        for (source, word) in [("stdout", "a stray line"), ("stderr", "some noise")] {
+            let all_told = |stage: &Stage| {
+                let (shown, left_out) = told_of_flood(stage, source, word);
+                shown + left_out == FLOOD && left_out > 0
+            };
+            stage.until(&format!("{agent}'s flood on {source} is counted"), all_told).await;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn any_agent_of_the_protocol_can_be_a_custom_program() {
     let acp = |settings: &mut RunsSettings| {

@@ -87,8 +87,10 @@ fn ss_10_and_pf_27_a_stalled_reader_is_told_of_its_gap_and_others_miss_nothing()
 fn ss_10_a_reader_is_too_far_behind_by_number_before_it_is_by_size() {
     let server = serve(&[]);
     let session = server.session();
+    server.report_todo(&session, json!([{"title": "A"}]));
     let mut stalled = Stream::open(&server, &session, "");
     let before = stalled.hello()["after_seq"].as_u64().unwrap();
+    let first_snapshot = stalled.next().unwrap().event["id"].clone();
     let seq = server.report(&session, "warning", json!({"message": "it is up to date"}));
     stalled.until(seq);
 
@@ -122,6 +124,9 @@ fn ss_10_a_reader_is_too_far_behind_by_number_before_it_is_by_size() {
     assert_eq!((from, &told["reason"]), (expected + 1, &json!("slow_consumer")));
     // It may be told before the very last event is known to readers; that one then follows.
     assert!(to <= last && to - from >= BEHIND_EVENTS_MAX, "{told}");
+    let snapshot = stalled.next().unwrap();
+    assert_eq!((snapshot.kind(), snapshot.id), ("tool_result", None));
+    assert_ne!(snapshot.event["id"], first_snapshot, "it is no message that was seen before");
     let newest = format!("?from_id={}", last - BEHIND_EVENTS_MAX);
     let kept = Stream::open(&server, &session, &newest).until(last);
     let bytes: usize = kept.iter().map(|frame| frame.bytes).sum();
