@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { chromium } from "playwright-core";
 
 const MUSTER = process.env.MUSTER ?? resolve(import.meta.dirname, "../../target/debug/muster");
@@ -86,6 +86,7 @@ export class Stage {
   /** Programs that nodes can be: `{name: [file, content]}` becomes a profile that runs the file with Node. */
   write(name, text) {
     const file = join(this.folder, name);
+    mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
     return file;
   }

@@ -105,6 +105,22 @@ export const scenarios = {
     await page.getByRole("dialog", { name: "Compiled text" }).getByText("## Turn 2").waitFor();
   },
 
+  async "the summary of a C-Tree and the node of a task are shown where the settings say so"(stage) {
+    const { server, page } = await atSession(stage, "Tasks");
+    const tasks = page.getByRole("list", { name: "Tasks of the session" });
+    const nodes = tasks.getByText(/^node node-\d+$/);
+    await tasks.getByText("explore-1").waitFor();
+    assert.deepEqual([await page.locator("footer").count(), await nodes.count()], [0, 0], "the contract's defaults");
+    await server.program.end();
+    const on = { enabled: true, showSummary: true, showTaskNode: true };
+    stage.write(".breadboard/config.json", JSON.stringify({ ctrees: on }));
+    await stage.serve(server.port);
+    await page.reload();
+    await page.locator("footer").getByText(/nodes · hash/).waitFor();
+    await page.getByRole("tab", { name: "Tasks" }).click();
+    await nodes.first().waitFor();
+  },
+
   async "a long transcript is drawn in part and still whole"(stage) {
     const { page, say } = await atSession(stage);
     for (let at = 0; at < 300; at += 1)
