@@ -27,10 +27,11 @@ use crate::{
 
 const SEED: u64 = 20_260_728;
 const KILLS_QUICK: u64 = 20;
-const KILLS_FULL: u64 = 500;
+const KILLS_FULL: u64 = 1_000;
 /// Kills before a new store is begun, because every check reads the whole log.
 const KILLS_PER_STORE: u64 = 5;
-const WRITERS: u64 = 8;
+/// Writers over HTTP, and as many processes of agents beside the server.
+const CLIENTS: usize = 8;
 /// Acknowledged writes before a kill, at most.
 const WRITES_BEFORE_KILL_MAX: u64 = 400;
 /// A kill comes up to this long after the last write that was waited for.
@@ -91,10 +92,10 @@ fn a_killed_server_loses_no_acknowledged_write() {
     for store in 0..kills() / KILLS_PER_STORE {
         let directory = tempfile::tempdir().unwrap();
         let mut writers: Vec<Writer> =
-            (0..WRITERS).map(|number| Writer::new(number, SEED + store)).collect();
+            (0..2 * CLIENTS as u64).map(|number| Writer::new(number, SEED + store)).collect();
         let mut server = serve(directory.path());
         for _ in 0..KILLS_PER_STORE {
-            kill_under_load(&mut server, &mut writers, &mut chance);
+            kill_under_load(&mut server, directory.path(), &mut writers, &mut chance);
             doctor_is_content(directory.path());
             let started = Instant::now();
             server = serve(directory.path());
@@ -110,19 +111,36 @@ fn serve(storage_dir: &Path) -> ServerProcess {
     ServerProcess::start(program::path(), storage_dir, &[]).unwrap()
 }
 
-fn kill_under_load(server: &mut ServerProcess, writers: &mut [Writer], chance: &mut Chance) {
+/// Kills the server while all write, then the agents, which go on without it.
+fn kill_under_load(
+    server: &mut ServerProcess,
+    storage_dir: &Path,
+    writers: &mut [Writer],
+    chance: &mut Chance,
+) {
     let (address, token) = (server.address(), server.token().unwrap().to_owned());
-    let count = AtomicU64::new(0);
+    let (over_http, beside) = writers.split_at_mut(CLIENTS);
+    let agents = beside.iter().map(|_| Agent::start(storage_dir).part());
+    let (mut processes, talks): (Vec<_>, Vec<_>) = agents.unzip();
+    let (count, beside_count) = (AtomicU64::new(0), AtomicU64::new(0));
     thread::scope(|scope| {
-        for writer in writers {
+        for writer in over_http {
             let mut client = Client::open(address, &token).unwrap();
             let count = &count;
             scope.spawn(move || writer.work(&mut client, count));
         }
+        for (writer, mut talk) in beside.iter_mut().zip(talks) {
+            let count = &beside_count;
+            scope.spawn(move || writer.work(&mut talk, count));
+        }
         let wrote = await_moment(&count, chance.below(WRITES_BEFORE_KILL_MAX), chance);
-        // The writers end when nobody answers them: the kill comes before every complaint.
+        // The writers end when nobody answers them: the kills come before every complaint.
         server.kill().unwrap();
+        let so_far = beside_count.load(Ordering::Relaxed);
+        let went_on = await_moment(&beside_count, so_far + 1 + chance.below(20), chance);
+        processes.iter_mut().for_each(|process| process.kill());
         assert!(wrote, "the writers did not come to write within {PATIENCE:?}");
+        assert!(went_on, "the agents did not go on within {PATIENCE:?}");
     });
 }
 
