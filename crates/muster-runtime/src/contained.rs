@@ -27,16 +27,62 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 /// What a launcher shall do to itself before it becomes the program.
+///
+/// A field that the launcher does not know could be a limit, so it refuses such an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LaunchOrder {
     /// Where the program works.
     pub workdir: PathBuf,
-    /// What is closed to it; nothing for one that is not contained.
+    /// What it is kept from; nothing for one that is not contained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub closed: Option<Closed>,
+    pub limits: Option<LaunchLimits>,
+}
+
+/// What a program is kept from, and how.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LaunchLimits {
+    /// What of the system enforces the limits.
+    pub mechanism: Mechanism,
+    /// What is closed to it.
+    pub closed: Closed,
     /// Where alone it can write; anywhere without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writable: Option<Vec<PathBuf>>,
+}
+
+/// What of an operating system keeps a process from files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mechanism {
+    /// Linux: mounts that cover files, in a namespace of the process.
+    Namespace,
+    /// Linux: rules that grant files, where namespaces are refused.
+    Landlock,
+    /// macOS: a profile.
+    Seatbelt,
+}
+
+impl Mechanism {
+    /// What this system may have, the best first. Which of them works has to be tried: a launcher
+    /// that failed half-way into a namespace could not go on with another.
+    pub(crate) const CANDIDATES: &[Self] = if cfg!(target_os = "linux") {
+        &[Self::Namespace, Self::Landlock]
+    } else if cfg!(target_os = "macos") {
+        &[Self::Seatbelt]
+    } else {
+        &[]
+    };
+
+    /// Its name in log lines.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Namespace => "namespace",
+            Self::Landlock => "landlock",
+            Self::Seatbelt => "seatbelt",
+        }
+    }
 }
 
 /// A folder that a program can neither read nor write.
@@ -95,6 +141,24 @@ pub fn launch(order: &LaunchOrder, program: &OsStr, arguments: &[OsString]) -> L
     }
 }
 
+/// The limits cannot be enforced here.
+fn unsupported() -> LaunchError {
+    tried("this system has no way to do so")(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+/// Whether a process was kept from a folder in a way that shows, as namespaces do. It cannot undo
+/// that, nor can whatever it starts.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_kept_from(process: u32, folder: &Path) -> bool {
+    linux::is_covered(process, folder)
+}
+
+/// Nothing shows here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_kept_from(_process: u32, _folder: &Path) -> bool {
+    false
+}
+
 #[cfg(target_os = "linux")]
 fn prepare(
     order: &LaunchOrder,
@@ -113,7 +177,7 @@ fn prepare(
     program: &OsStr,
     arguments: &[OsString],
 ) -> Result<Command, LaunchError> {
-    Ok(macos::contain(order, program, arguments))
+    macos::contain(order, program, arguments)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
@@ -122,9 +186,8 @@ fn prepare(
     program: &OsStr,
     arguments: &[OsString],
 ) -> Result<Command, LaunchError> {
-    if order.closed.is_some() || order.writable.is_some() {
-        let unsupported = io::Error::from(io::ErrorKind::Unsupported);
-        return Err(tried("this system has no way to do so")(unsupported));
+    if order.limits.is_some() {
+        return Err(unsupported());
     }
     let mut command = Command::new(program);
     command.args(arguments);

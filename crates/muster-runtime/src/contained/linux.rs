@@ -1,9 +1,12 @@
-//! Containment on Linux: a mount namespace in which an empty folder covers the storage folder.
+//! Containment on Linux: a mount namespace in which an empty folder covers the storage folder, or
+//! rules of Landlock ([`grants`]) where namespaces are refused.
 //!
 //! The cover cannot be lifted: the process gives up the right to mount before it becomes the
 //! program, and a namespace that the program makes for itself gets the cover as a locked mount.
-//! Processes outside cannot be traced, so their view of the files cannot be borrowed either.
+//! Processes outside cannot be traced, so their view of the files cannot be borrowed either: not
+//! from a user namespace, and not from a domain of Landlock, which root gets in addition.
 
+mod grants;
 mod mounts;
 
 use std::{
@@ -27,7 +30,7 @@ use rustix::{
     },
 };
 
-use super::{Closed, LaunchError, LaunchOrder, tried};
+use super::{Closed, LaunchError, LaunchLimits, LaunchOrder, Mechanism, tried, unsupported};
 
 /// Rights with which a root of its own namespace could reach what is covered.
 const GIVEN_UP: [CapabilitySet; 9] = [
@@ -41,6 +44,10 @@ const GIVEN_UP: [CapabilitySet; 9] = [
     CapabilitySet::BPF,
     CapabilitySet::CHECKPOINT_RESTORE,
 ];
+/// Where the kernel shows itself and its devices; programs do not work unless they can write there.
+const OF_THE_KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
+/// The source that a table of mounts names for a cover.
+const COVER: &str = "muster";
 /// What a mount of ours may not do.
 const HARMLESS: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 /// Settings of ssh that it takes only from root or from the caller itself. In a namespace with one
@@ -52,19 +59,32 @@ pub(super) fn contain(order: &LaunchOrder) -> Result<(), LaunchError> {
     // Whatever this process starts stays below it when its parent ends, in a session of its own
     // too. The setting survives exec.
     set_child_subreaper(Some(getpid())).map_err(|error| tried("adopt orphans")(error.into()))?;
-    if order.closed.is_some() || order.writable.is_some() {
-        enter_namespace()?;
-        if let Some(closed) = &order.closed {
-            cover(closed)?;
+    if let Some(limits) = &order.limits {
+        match limits.mechanism {
+            Mechanism::Namespace => cover_files(limits)?,
+            Mechanism::Landlock => grants::restrict(limits)?,
+            Mechanism::Seatbelt => return Err(unsupported()),
         }
-        if let Some(writable) = &order.writable {
-            mounts::keep_writable(writable)?;
-        }
-        give_up_rights()?;
     }
     // Also where the directory is the same: what this process stands in is below the cover.
     std::env::set_current_dir(&order.workdir)
         .map_err(tried(format!("enter {}", order.workdir.display())))
+}
+
+/// Whether a folder is covered for a process.
+pub(super) fn is_covered(process: u32, folder: &Path) -> bool {
+    fs::read(format!("/proc/{process}/mountinfo"))
+        .is_ok_and(|table| mounts::has_cover(&table, folder))
+}
+
+/// Lets the process see its files through mounts that keep the limits.
+fn cover_files(limits: &LaunchLimits) -> Result<(), LaunchError> {
+    enter_namespace()?;
+    cover(&limits.closed)?;
+    if let Some(writable) = &limits.writable {
+        mounts::keep_writable(writable)?;
+    }
+    give_up_rights()
 }
 
 /// Enters a mount namespace of its own; where the right to mount is missing, in a user namespace in
@@ -74,6 +94,7 @@ fn enter_namespace() -> Result<(), LaunchError> {
         capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN));
     if may_mount {
         unshare(UnshareFlags::NEWNS)?;
+        grants::leave_others_alone()?;
         return separate();
     }
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
@@ -108,7 +129,7 @@ fn cover(closed: &Closed) -> Result<(), LaunchError> {
         closed.kept_open().filter_map(|path| Some((path, Held::open(path)?))).collect();
     let folder = &closed.folder;
     let action = || format!("cover {}", folder.display());
-    mount("muster", folder, "tmpfs", HARMLESS, c"mode=0700,size=256k")
+    mount(COVER, folder, "tmpfs", HARMLESS, c"mode=0700,size=256k")
         .map_err(|error| tried(action())(error.into()))?;
     for (path, held) in open {
         held.mount_at(path).map_err(tried(format!("keep {} open", path.display())))?;
@@ -156,7 +177,7 @@ fn own_ssh_settings() -> io::Result<()> {
     if files.is_empty() {
         return Ok(());
     }
-    mount("muster", SSH_SETTINGS, "tmpfs", HARMLESS, c"mode=0755,size=1m")?;
+    mount(COVER, SSH_SETTINGS, "tmpfs", HARMLESS, c"mode=0755,size=1m")?;
     for (path, content) in files {
         fs::write(&path, content)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644))?;

@@ -8,37 +8,41 @@ use std::{
     process::Command,
 };
 
-use super::LaunchOrder;
+use super::{LaunchError, LaunchLimits, LaunchOrder, Mechanism, unsupported};
 
 /// The program that applies a profile.
 const SANDBOX: &str = "/usr/bin/sandbox-exec";
 
 /// The command that runs the program within its limits.
-pub(super) fn contain(order: &LaunchOrder, program: &OsStr, arguments: &[OsString]) -> Command {
-    let mut command = if order.closed.is_none() && order.writable.is_none() {
-        Command::new(program)
-    } else {
-        let mut sandbox = Command::new(SANDBOX);
-        sandbox.arg("-p").arg(profile(order)).arg(program);
-        sandbox
+pub(super) fn contain(
+    order: &LaunchOrder,
+    program: &OsStr,
+    arguments: &[OsString],
+) -> Result<Command, LaunchError> {
+    let mut command = match &order.limits {
+        None => Command::new(program),
+        Some(limits) if limits.mechanism == Mechanism::Seatbelt => {
+            let mut sandbox = Command::new(SANDBOX);
+            sandbox.arg("-p").arg(profile(limits)).arg(program);
+            sandbox
+        }
+        Some(_) => return Err(unsupported()),
     };
     command.args(arguments).current_dir(&order.workdir);
-    command
+    Ok(command)
 }
 
 /// The last rule that fits decides.
-fn profile(order: &LaunchOrder) -> String {
+fn profile(limits: &LaunchLimits) -> String {
     let mut text = "(version 1)\n(allow default)\n".to_owned();
-    if let Some(writable) = &order.writable {
+    if let Some(writable) = &limits.writable {
         text.push_str("(deny file-write*)\n(allow file-write* (subpath \"/dev\"))\n");
         allow(&mut text, "file-write*", writable.iter().map(PathBuf::as_path));
     }
-    if let Some(closed) = &order.closed {
-        let folder = quoted(&closed.folder);
-        // Writing to a String cannot fail.
-        writeln!(text, "(deny file* (subpath {folder}))").unwrap_or_default();
-        allow(&mut text, "file*", closed.kept_open());
-    }
+    let folder = quoted(&limits.closed.folder);
+    // Writing to a String cannot fail.
+    writeln!(text, "(deny file* (subpath {folder}))").unwrap_or_default();
+    allow(&mut text, "file*", limits.closed.kept_open());
     text
 }
 

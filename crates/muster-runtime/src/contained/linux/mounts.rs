@@ -10,10 +10,10 @@ use std::{
 
 use rustix::mount::{MountFlags, mount_bind_recursive, mount_remount};
 
-use super::super::{LaunchError, tried};
-
-/// Where the kernel shows itself and its devices; programs do not work without them.
-const OF_THE_KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
+use super::{
+    super::{LaunchError, tried},
+    COVER, OF_THE_KERNEL,
+};
 
 /// Makes everything read-only but these files and folders, as far as they are there.
 pub(super) fn keep_writable(paths: &[PathBuf]) -> Result<(), LaunchError> {
@@ -48,6 +48,17 @@ fn mounted(table: &[u8]) -> BTreeMap<PathBuf, MountFlags> {
     table.split(|byte| *byte == b'\n').filter_map(mount).collect()
 }
 
+/// Whether a table of mounts has the cover of a folder.
+pub(super) fn has_cover(table: &[u8], folder: &Path) -> bool {
+    let is_cover = |line: &[u8]| {
+        let mut fields = line.split(|byte| *byte == b' ');
+        let is_here = fields.nth(4).is_some_and(|point| unescaped(point) == folder);
+        let mut kind = fields.skip_while(|field| *field != b"-").skip(1);
+        is_here && kind.next() == Some(b"tmpfs") && kind.next() == Some(COVER.as_bytes())
+    };
+    table.split(|byte| *byte == b'\n').any(is_cover)
+}
+
 fn flag(option: &[u8]) -> MountFlags {
     match option {
         b"nosuid" => MountFlags::NOSUID,
@@ -80,7 +91,7 @@ mod tests {
 
     use rustix::mount::MountFlags;
 
-    use super::mounted;
+    use super::{has_cover, mounted};
 
     #[test]
     fn the_table_of_mounts_is_read() {
@@ -91,5 +102,15 @@ mod tests {
         let flags = MountFlags::NOSUID | MountFlags::RELATIME;
         assert_eq!(found[Path::new("/mnt two")], flags);
         assert_eq!(found[Path::new("/proc")], MountFlags::NODEV | MountFlags::NOEXEC);
+    }
+
+    #[test]
+    fn the_cover_of_a_folder_is_found() {
+        let table = b"36 35 98:0 / /a\\040store rw shared:1 - ext3 /dev/root rw\n\
+                      37 36 0:4 / /a\\040store ro,nosuid - tmpfs muster rw,size=256k\n\
+                      38 36 0:5 / /b ro - tmpfs other rw\n";
+        assert!(has_cover(table, Path::new("/a store")));
+        assert!(!has_cover(table, Path::new("/b")));
+        assert!(!has_cover(table, Path::new("/a")));
     }
 }

@@ -12,7 +12,7 @@ use muster_core::run::node::Containment;
 
 use super::{Launch, capture, family::Family};
 use crate::{
-    contained::{Closed, LaunchOrder},
+    contained::{Closed, LaunchLimits, LaunchOrder, Mechanism},
     runs::settings::{Contain, RunsSettings},
 };
 
@@ -45,15 +45,15 @@ const STATE_VARIABLES: [&str; 4] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "TMPDIR",
 pub(crate) struct Containing {
     launcher: Option<Vec<String>>,
     storage: PathBuf,
-    /// Whether the storage folder can be closed to them.
-    works: bool,
+    /// What closes the storage folder to them, if anything does.
+    mechanism: Option<Mechanism>,
 }
 
 /// What one process is kept from.
 #[derive(Clone, Debug)]
 pub(crate) struct Confinement {
     launcher: Vec<String>,
-    closed: Option<Closed>,
+    limits: Option<LaunchLimits>,
     limits_writing: bool,
 }
 
@@ -61,23 +61,31 @@ impl Containing {
     /// Finds out what this system can do.
     pub(crate) async fn tried(settings: &RunsSettings) -> Self {
         let (launcher, storage) = (settings.launcher.clone(), settings.home.clone());
-        let mut containing = Self { launcher, storage, works: true };
-        containing.works = containing.closes_storage().await;
-        if !containing.works {
-            tracing::warn!("agents cannot be kept from the storage folder on this system");
+        let mut containing = Self { launcher, storage, mechanism: None };
+        let mut reasons = Vec::new();
+        for &mechanism in Mechanism::CANDIDATES {
+            containing.mechanism = Some(mechanism);
+            match containing.close_storage().await {
+                Ok(()) => {
+                    let mechanism = mechanism.name();
+                    tracing::info!(mechanism, "agents are kept from the storage folder");
+                    return containing;
+                }
+                Err(reason) => reasons.push(format!("{}: {reason}", mechanism.name())),
+            }
         }
-        containing
+        let reason = reasons.join("; ");
+        tracing::warn!(reason, "agents cannot be kept from the storage folder on this system");
+        Self { mechanism: None, ..containing }
     }
 
-    async fn closes_storage(&self) -> bool {
+    /// Closes the storage folder to a process that looks into it; answers why that failed.
+    async fn close_storage(&self) -> Result<(), String> {
         let storage = self.storage.to_string_lossy().into_owned();
         let command = ["sh", "-c", LOOK, "sh", &storage].map(str::to_owned);
         let family = Family { mark: super::mark(&self.storage), run: None, node: None, tool: None };
-        let (Some(confinement), Containment::Storage) =
-            self.confine(Contain::Storage, Path::new("/"))
-        else {
-            return false;
-        };
+        let (confinement, _) = self.confine(Contain::Storage, Path::new("/"));
+        let confinement = confinement.ok_or("there is no launcher")?;
         let launch = Launch {
             command: &command,
             workdir: Path::new("/"),
@@ -86,15 +94,9 @@ impl Containing {
             confinement: Some(&confinement),
         };
         match capture::run(&launch, TRIAL).await {
-            Ok(done) if done.code == Some(0) => true,
-            Ok(done) => {
-                tracing::warn!(reason = done.stderr.tail(500).trim(), "containment failed");
-                false
-            }
-            Err(error) => {
-                tracing::warn!(%error, "containment failed");
-                false
-            }
+            Ok(done) if done.code == Some(0) => Ok(()),
+            Ok(done) => Err(done.stderr.tail(500).trim().to_owned()),
+            Err(error) => Err(error.to_string()),
         }
     }
 
@@ -105,23 +107,26 @@ impl Containing {
         workdir: &Path,
     ) -> (Option<Confinement>, Containment) {
         let Some(launcher) = self.launcher.clone() else { return (None, Containment::None) };
-        let containment = match contain {
-            Contain::Storage if self.works => Containment::Storage,
-            Contain::Worktree if self.works => Containment::Worktree,
-            Contain::Storage | Contain::Worktree | Contain::Off => Containment::None,
+        let (mechanism, containment) = match (contain, self.mechanism) {
+            (Contain::Off, _) | (_, None) => (None, Containment::None),
+            (Contain::Storage, mechanism) => (mechanism, Containment::Storage),
+            (Contain::Worktree, mechanism) => (mechanism, Containment::Worktree),
         };
-        let closed = (containment != Containment::None)
-            .then(|| Closed { folder: self.storage.clone(), open: vec![workdir.to_owned()] });
+        let limits = mechanism.map(|mechanism| LaunchLimits {
+            mechanism,
+            closed: Closed { folder: self.storage.clone(), open: vec![workdir.to_owned()] },
+            writable: None,
+        });
         let limits_writing = containment == Containment::Worktree;
-        (Some(Confinement { launcher, closed, limits_writing }), containment)
+        (Some(Confinement { launcher, limits, limits_writing }), containment)
     }
 }
 
 impl Confinement {
     /// The same with something else below the storage folder that stays open.
     pub(crate) fn with_open(mut self, path: PathBuf) -> Self {
-        if let Some(closed) = &mut self.closed {
-            closed.open.push(path);
+        if let Some(limits) = &mut self.limits {
+            limits.closed.open.push(path);
         }
         self
     }
@@ -130,11 +135,11 @@ impl Confinement {
     pub(super) fn around(&self, launch: &Launch<'_>) -> io::Result<Vec<String>> {
         // The launcher would be found instead, and nobody would be told that the program is not.
         find(launch)?;
-        let order = LaunchOrder {
-            workdir: launch.workdir.to_owned(),
-            closed: self.closed.clone(),
-            writable: self.limits_writing.then(|| writable(launch, self.closed.as_ref())),
-        };
+        let mut limits = self.limits.clone();
+        if let Some(limits) = limits.as_mut().filter(|_| self.limits_writing) {
+            limits.writable = Some(writable(launch, &limits.closed));
+        }
+        let order = LaunchOrder { workdir: launch.workdir.to_owned(), limits };
         let mut words = self.launcher.clone();
         words.push(serde_json::to_string(&order)?);
         words.push("--".to_owned());
@@ -161,9 +166,9 @@ fn find(launch: &Launch<'_>) -> io::Result<()> {
 }
 
 /// Where a process may write that may not write everywhere.
-fn writable(launch: &Launch<'_>, closed: Option<&Closed>) -> Vec<PathBuf> {
+fn writable(launch: &Launch<'_>, closed: &Closed) -> Vec<PathBuf> {
     let mut paths = vec![launch.workdir.to_owned()];
-    paths.extend(closed.iter().flat_map(|closed| closed.open.clone()));
+    paths.extend(closed.open.iter().cloned());
     paths.extend(repository(launch.workdir));
     paths.extend(TEMPORARY.map(PathBuf::from));
     paths.extend(

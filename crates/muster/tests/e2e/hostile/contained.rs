@@ -3,14 +3,17 @@
 
 use std::{
     fs,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown},
     path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
 };
 
 use muster_testkit::server::ServerProcess;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::{
-    program::serve_with_file,
+    program::{self, serve_with_file},
     runs::{Client as _, agent, started, until},
 };
 
@@ -26,29 +29,136 @@ while read -r line; do case "$line" in
     {
       cat "$store/token"; cat "$store"/*; ls -A "$store"; ls -A "$store/runs"
       echo "roots = [\"/\"] # by the thief" > "$store/runs.toml"; rm -f "$store/token"
+      truncate -s 0 "$store/runs.toml"; echo x > "$store/new"
+      ln "$store/token" token; mv "$store/token" token; mv "$store" "$store.moved"
       umount "$store"; cat "$store/token"
       cat "/proc/$PPID/root$store/token"; cat "/proc/$PPID/cwd/token"
+      for root in /proc/[0-9]*/root; do cat "$root$store/token"; done
       unshare -Urm sh -c "umount $store; cat $store/token; \
         mount --bind / /mnt; cat /mnt$store/token"
       unshare -m sh -c "umount $store; cat $store/token"
       nsenter -t $PPID -m cat "$store/token"
     } > loot.txt 2>&1
+    cat token >> loot.txt 2>&1
     echo x > "$(cat outside.txt)/written" 2>> loot.txt
     echo x > "${TMPDIR:-/tmp}/$(cat mark.txt)" 2>> loot.txt
     echo '{"type":"message.assistant.final","content":"Tried."}';;
 esac; done''']
 "#;
+/// A user with no rights, for tests that root runs.
+const NOBODY: u32 = 65534;
 
-/// What came of a thief with these lines in its profile.
+/// What a server has to contain its agents with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ground {
+    /// What there is for whoever runs the tests: for root, a mount namespace.
+    AsItIs,
+    /// A user namespace, because the server runs without the rights of root.
+    User,
+    /// Landlock, because namespaces are refused.
+    NoNamespaces,
+}
+
+/// The grounds of this system, and what contains agents on them.
+pub(super) const GROUNDS: &[(Ground, &str)] = if cfg!(target_os = "linux") {
+    &[
+        (Ground::AsItIs, "namespace"),
+        (Ground::User, "namespace"),
+        (Ground::NoNamespaces, "landlock"),
+    ]
+} else {
+    &[(Ground::AsItIs, "seatbelt")]
+};
+
+impl Ground {
+    /// A script that starts the program on this ground.
+    fn script(self) -> String {
+        let program = program::path().display();
+        let start = match self {
+            Self::User if is_root() => {
+                format!(
+                    "setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups env HOME=/nowhere"
+                )
+            }
+            Self::AsItIs | Self::User => String::new(),
+            Self::NoNamespaces => "unshare -Ur sh -c \
+                'echo 0 > /proc/sys/user/max_user_namespaces && \
+                 exec setpriv --bounding-set=-sys_admin \"$0\" \"$@\"'"
+                .to_owned(),
+        };
+        format!("#!/bin/sh\nexec {start} '{program}' \"$@\"\n")
+    }
+
+    /// Lets the server and its agents own a file or folder.
+    pub(super) fn hand_over(self, path: &Path) {
+        if self == Self::User && is_root() {
+            chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+    }
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|found| found.uid() == 0)
+}
+
+/// A server whose storage folder is beside the places that a thief tries to write.
+pub(super) struct Fortress {
+    pub(super) server: ServerProcess,
+    ground: Ground,
+    /// Removed at the end.
+    _folders: [TempDir; 2],
+}
+
+impl Fortress {
+    pub(super) fn on(ground: Ground, settings: &str) -> Self {
+        let storage = tempfile::tempdir_in(closed_folder()).unwrap();
+        let file = storage.path().join("runs.toml");
+        fs::write(&file, settings).unwrap();
+        ground.hand_over(&file);
+        ground.hand_over(storage.path());
+        let beside = tempfile::tempdir().unwrap();
+        let script = beside.path().join("muster");
+        fs::write(&script, ground.script()).unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        let server = ServerProcess::start(&script, storage.path(), &[]).unwrap();
+        Self { server, ground, _folders: [storage, beside] }
+    }
+}
+
+/// A process of the same user with no rights at all, which root may trace with few rights left. It
+/// sees all files.
+struct Bystander(Option<Child>);
+
+impl Bystander {
+    fn beside() -> Self {
+        let powerless = ["--bounding-set=-all", "--inh-caps=-all", "sleep", "60"];
+        Self(Command::new("setpriv").args(powerless).stdout(Stdio::null()).spawn().ok())
+    }
+}
+
+impl Drop for Bystander {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            // It may have ended.
+            child.kill().unwrap_or_default();
+            child.wait().unwrap();
+        }
+    }
+}
+
+/// What came of a thief.
 struct Raid {
     node: Value,
     loot: String,
     wrote_outside: bool,
 }
 
-fn raid(server: &ServerProcess) -> Raid {
+fn raid(fortress: &Fortress) -> Raid {
+    let (server, ground) = (&fortress.server, fortress.ground);
     let dir = tempfile::tempdir().unwrap();
     let outside = tempfile::tempdir_in(closed_folder()).unwrap();
+    ground.hand_over(dir.path());
+    ground.hand_over(outside.path());
     let mark = format!("muster-{}", dir.path().file_name().unwrap().to_str().unwrap());
     let told = |name: &str, text: &Path| {
         fs::write(dir.path().join(name), text.to_str().unwrap()).unwrap();
@@ -56,6 +166,7 @@ fn raid(server: &ServerProcess) -> Raid {
     told("where.txt", server.storage_dir());
     told("outside.txt", outside.path());
     told("mark.txt", Path::new(&mark));
+    let _bystander = Bystander::beside();
     let run = started(server, dir.path(), json!({}));
     let node = agent(server, &run, "thief", json!({}));
     server.fine("POST", &format!("{run}/chat"), json!({"content": "go", "nodeId": node}));
@@ -94,30 +205,41 @@ fn is_contained(raid: &Raid, how: &str) -> bool {
 
 #[test]
 fn an_agent_neither_reads_nor_writes_the_storage_folder() {
-    let server = serve_with_file("runs.toml", THIEF);
-    let raid = raid(&server);
-    if !is_contained(&raid, "storage") {
-        return;
+    for &(ground, mechanism) in GROUNDS {
+        let mut fortress = Fortress::on(ground, THIEF);
+        let raid = raid(&fortress);
+        if !is_contained(&raid, "storage") {
+            continue;
+        }
+        let server = &mut fortress.server;
+        let token = server.token().unwrap().to_owned();
+        let read = |name: &str| fs::read_to_string(server.storage_dir().join(name));
+        assert!(!raid.loot.contains(&token), "{mechanism}: it found the token: {}", raid.loot);
+        assert!(!raid.loot.contains("muster.db"), "{mechanism}: it saw the folder: {}", raid.loot);
+        assert_eq!(read("runs.toml").unwrap(), THIEF, "{mechanism}: it changed the settings");
+        assert_eq!(read("token").unwrap().trim(), token, "{mechanism}: it changed the token");
+        assert!(read("new").is_err(), "{mechanism}: it wrote a new file");
+        assert!(raid.wrote_outside, "{mechanism}: elsewhere it writes as it likes: {}", raid.loot);
+        let log = server.kill().unwrap();
+        let kept = log.lines().find(|line| line.contains("agents are kept from the storage"));
+        assert!(kept.is_some_and(|line| line.contains(mechanism)), "{mechanism}: {log}");
     }
-    let token = server.token().unwrap();
-    assert!(!raid.loot.contains(token), "it found the token");
-    assert!(!raid.loot.contains("muster.db"), "it saw the folder: {}", raid.loot);
-    let settings = fs::read_to_string(server.storage_dir().join("runs.toml")).unwrap();
-    assert_eq!(settings, THIEF, "it changed the settings");
-    assert!(raid.wrote_outside, "elsewhere it writes as it likes");
 }
 
 #[test]
 fn an_agent_with_contain_worktree_writes_where_it_works_and_nowhere_else() {
     let profile = "[profiles.custom.thief]\n";
     let text = THIEF.replace(profile, &format!("{profile}contain = \"worktree\"\n"));
-    let server = serve_with_file("runs.toml", &text);
-    let raid = raid(&server);
-    if !is_contained(&raid, "worktree") {
-        return;
+    for &(ground, mechanism) in GROUNDS {
+        let fortress = Fortress::on(ground, &text);
+        let raid = raid(&fortress);
+        if !is_contained(&raid, "worktree") {
+            continue;
+        }
+        let token = fortress.server.token().unwrap();
+        assert!(!raid.loot.contains(token), "{mechanism}: it found the token");
+        assert!(!raid.wrote_outside, "{mechanism}: {}", raid.loot);
     }
-    assert!(!raid.loot.contains(server.token().unwrap()), "it found the token");
-    assert!(!raid.wrote_outside, "{}", raid.loot);
 }
 
 #[test]
@@ -134,4 +256,28 @@ fn contain_off_is_recorded_on_the_node() {
     server.fine("POST", &format!("{run}/chat"), json!({"content": "go", "nodeId": node}));
     let run = until(&server, &run, |run| run["nodes"][&node]["lastTurn"]["status"] == "completed");
     assert_eq!(run["nodes"][&node]["connection"]["containment"], "none");
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "a test that proves nothing here has to say so")]
+fn ssh_takes_its_settings_in_a_user_namespace() {
+    let settings = Path::new("/etc/ssh/ssh_config.d");
+    if !is_root() || !settings.exists() {
+        println!("LEFT OUT: settings of ssh cannot be added here");
+        return;
+    }
+    let closed = tempfile::tempdir().unwrap();
+    let limits = json!({"mechanism": "namespace", "closed": {"folder": closed.path()}});
+    let order = json!({"workdir": "/", "limits": limits}).to_string();
+    let script = format!(
+        "mount -t tmpfs none {settings} && \
+         printf 'Host marked\\n  User somebody\\n' > {settings}/50-marked.conf && \
+         exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups \
+         '{program}' contained \"$0\" -- ssh -G marked",
+        settings = settings.display(),
+        program = program::path().display(),
+    );
+    let output = Command::new("unshare").args(["-m", "sh", "-c", &script, &order]).output();
+    let output = output.unwrap();
+    assert!(program::stdout(&output).contains("user somebody\n"), "{}", program::stderr(&output));
 }
