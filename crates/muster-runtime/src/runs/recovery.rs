@@ -44,8 +44,8 @@ fn left(docs: &Documents<Room>) -> lookup::Lookup<Left> {
 
 /// Recovers every run, and has done what is left to do.
 pub(crate) async fn recover(shared: &Arc<Shared>) -> Result<(), StoreError> {
-    let mark = shared.mark.clone();
-    let sweep = tokio::task::spawn_blocking(move || family::kill_strays(&mark));
+    let (mark, storage) = (shared.mark.clone(), shared.settings.home.clone());
+    let sweep = tokio::task::spawn_blocking(move || family::kill_strays(&mark, &storage));
     if let Err(error) = sweep.await {
         tracing::warn!(%error, "strays of an earlier server were not looked for");
     }

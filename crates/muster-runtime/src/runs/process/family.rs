@@ -2,10 +2,12 @@
 //! that started a session of their own. They are found by their parents and by markers in their
 //! environment, which a process passes on to whatever it starts.
 
-use std::{collections::BTreeSet, fs, time::Duration};
+use std::{collections::BTreeSet, fs, path::Path, time::Duration};
 
 use muster_core::run::id::{NodeId, RunId, ToolId};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::contained::is_kept_from;
 
 /// Variable that names the storage folder.
 const STORAGE: &str = "MUSTER_DATA_ID";
@@ -189,10 +191,17 @@ fn number(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().filter(|raw| *raw > 1).and_then(Pid::from_raw)
 }
 
-/// Kills the processes that an earlier server of the same storage folder left behind.
-pub(crate) fn kill_strays(mark: &str) {
+/// Kills the processes that an earlier server of the same storage folder left behind: those that
+/// bear its mark, with all that is below them, and those that are kept from the folder.
+pub(crate) fn kill_strays(mark: &str, storage: &Path) {
     let family = Family { mark: mark.to_owned(), run: None, node: None, tool: None };
-    family.kill(None);
+    let left = |pid: u32| family.bears(pid) || is_kept_from(pid, storage);
+    let left = processes().into_iter().map(|process| process.pid).filter(|pid| left(*pid));
+    let left: BTreeSet<u32> = left.filter(|pid| *pid != std::process::id()).collect();
+    // Looked up before anything is killed: what is below a process goes elsewhere with its end.
+    let below = descendants_of_all(&left);
+    let all = left.union(&below).filter_map(|pid| Some((*pid, start_time(*pid)?)));
+    family.kill_all(None, &all.collect());
 }
 
 /// Kills a process that was recorded, if it is still the same one, with its group.

@@ -50,7 +50,7 @@ mod elsewhere {
 mod adopting {
     //! Linux makes orphans children of the nearest process above them that asked for it.
 
-    use std::{fs, time::Duration};
+    use std::{fs, path::PathBuf, time::Duration};
 
     use rustix::process::{
         Pid, Signal, WaitOptions, getpgid, getpgrp, getpid, kill_process, set_child_subreaper,
@@ -92,18 +92,26 @@ mod adopting {
     }
 
     /// Children that this server did not start as agents. Commands that it runs for itself, such as
-    /// git, are in its own process group and namespace.
+    /// git, are in its own process group and as little contained as the server.
     fn strays() -> Vec<Pid> {
-        let (group, home) = (getpgrp(), fs::read_link("/proc/self/ns/mnt").ok());
+        let (group, home) = (getpgrp(), containment("self"));
         let started = started();
         let strange = |pid: &Pid| {
             let raw = pid.as_raw_nonzero().get();
-            let place = fs::read_link(format!("/proc/{raw}/ns/mnt")).ok();
+            let place = containment(&raw.to_string());
             let elsewhere = place.is_some() && place != home;
             let known = u32::try_from(raw).is_ok_and(|raw| started.contains(&raw));
             !known && (elsewhere || getpgid(Some(*pid)).is_ok_and(|own| own != group))
         };
         children().filter(strange).collect()
+    }
+
+    /// What a process cannot leave again once it is contained: its mount namespace, and what comes
+    /// with Landlock, that it gets no new rights.
+    fn containment(process: &str) -> Option<(PathBuf, bool)> {
+        let namespace = fs::read_link(format!("/proc/{process}/ns/mnt")).ok()?;
+        let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+        Some((namespace, status.lines().any(|line| line == "NoNewPrivs:\t1")))
     }
 
     fn children() -> impl Iterator<Item = Pid> {
