@@ -40,7 +40,7 @@ use crate::{
     guard::{AllowedHost, AllowedOrigin, Gate, Hosts, Keys, NodeLookup},
     limits::{
         CALLS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX, HEADER_TIMEOUT, REFUSAL_TIMEOUT, REFUSALS_MAX,
-        WRITE_STALL_MAX, WRITES_MAX,
+        WRITES_MAX,
     },
     person::PersonKeyError,
     refusal::{Kind, Refusal},
@@ -68,6 +68,8 @@ pub struct ServerOptions {
     /// Descriptors that this process may have open, if there is a limit: clients beyond what they
     /// allow are refused.
     pub descriptors_max: Option<u64>,
+    /// A client that takes nothing of a response for this long is disconnected.
+    pub write_stall_max: Duration,
 }
 
 /// Who may use a server.
@@ -131,6 +133,7 @@ pub struct Server {
     site: Arc<Site>,
     mcp: HttpEndpoint,
     capacity: Capacity,
+    write_stall_max: Duration,
 }
 
 impl Server {
@@ -182,7 +185,8 @@ impl Server {
             writes: Semaphore::new(WRITES_MAX),
             sockets: Arc::new(Semaphore::new(capacity.sockets as usize)),
         };
-        Ok(Self { listener, address, site: Arc::new(site), mcp, capacity })
+        let write_stall_max = options.write_stall_max;
+        Ok(Self { listener, address, site: Arc::new(site), mcp, capacity, write_stall_max })
     }
 
     /// The address it listens on.
@@ -232,6 +236,8 @@ impl Server {
                 }
             };
             if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+                set_nodelay(&stream);
+                let stream = ClientStream::new(stream, self.write_stall_max);
                 let served = serve(stream, router.clone(), stopped.clone());
                 connections.spawn(async move {
                     served.await;
@@ -260,18 +266,20 @@ fn node_lookup(app: Arc<App>) -> NodeLookup {
     Box::new(move |secret| app.driver()?.node_of_token(secret))
 }
 
-/// Serves one connection until it ends or the server stops.
-async fn serve(stream: TcpStream, router: Router, mut stopped: watch::Receiver<()>) {
-    // Small answers must not wait for the acknowledgement of earlier ones.
+/// Small answers must not wait for the acknowledgement of earlier ones.
+fn set_nodelay(stream: &TcpStream) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY was not set");
     }
+}
+
+/// Serves one connection until it ends or the server stops.
+async fn serve(stream: ClientStream, router: Router, mut stopped: watch::Receiver<()>) {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
     builder.max_header_size(HEADER_BYTES_MAX);
     let service = TowerToHyperService::new(router);
-    let stream = TokioIo::new(ClientStream::new(stream, WRITE_STALL_MAX));
-    let connection = builder.serve_connection(stream, service).with_upgrades();
+    let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
     let mut connection = std::pin::pin!(connection);
     let outcome = tokio::select! {
         outcome = connection.as_mut() => outcome,

@@ -26,7 +26,9 @@ use muster_api::{
     runs::{Profile, RunOptions, RunsSettings, make_repository},
 };
 use muster_core::run::node::Provider;
-use muster_http::{Authentication, CtreeDisplay, Installation, ServerOptions};
+use muster_http::{
+    Authentication, CtreeDisplay, Installation, ServerOptions, limits::WRITE_STALL_MAX,
+};
 use serde_json::{Value, json};
 use tokio::{runtime, sync::oneshot};
 
@@ -204,6 +206,7 @@ async fn open(demo: &Demo, home: &Home) -> anyhow::Result<Serving> {
         installation: Installation { program, names_storage_dir: true, storage_dir: home.store() },
         ctrees: CtreeDisplay::default(),
         descriptors_max: serve::raise_descriptor_limit(),
+        write_stall_max: WRITE_STALL_MAX,
     };
     serve::open(&app, options, settings).await
 }

@@ -18,6 +18,7 @@ use muster_api::{
 };
 use muster_http::{
     AllowedHost, AllowedOrigin, Authentication, CtreeDisplay, Installation, Server, ServerOptions,
+    limits::WRITE_STALL_MAX,
 };
 use tokio::runtime;
 
@@ -84,6 +85,14 @@ pub(crate) struct Serve {
         value_parser = toolset_parser()
     )]
     toolset: Option<Toolset>,
+
+    /// Seconds that the server may take to stop
+    #[arg(long, hide = true, value_name = "SECONDS", default_value_t = STOP_GRACE.as_secs())]
+    stop_grace: u64,
+
+    /// Seconds for which a client may take nothing of a response
+    #[arg(long, hide = true, value_name = "SECONDS", default_value_t = WRITE_STALL_MAX.as_secs())]
+    write_stall: u64,
 }
 
 /// Serves until a signal asks to stop.
@@ -117,12 +126,14 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         },
         ctrees: ctree_display(settings)?,
         descriptors_max: raise_descriptor_limit(),
+        write_stall_max: Duration::from_secs(serve.write_stall),
     };
     let runtime = runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("cannot start the event loop")?;
-    runtime.block_on(answer(app, options, runs.settings))?;
+    let grace = Duration::from_secs(serve.stop_grace);
+    runtime.block_on(answer(app, options, runs.settings, grace))?;
     // Calls whose clients are gone may still be under way; what they write is durable or absent.
     runtime.shutdown_timeout(CALLS_TIMEOUT);
     tracing::info!("stopped");
@@ -183,13 +194,18 @@ pub(crate) async fn open(
     Ok(Serving { server, runs, written_down })
 }
 
-async fn answer(app: Arc<App>, options: ServerOptions, runs: RunsSettings) -> anyhow::Result<()> {
+async fn answer(
+    app: Arc<App>,
+    options: ServerOptions,
+    runs: RunsSettings,
+    grace: Duration,
+) -> anyhow::Result<()> {
     let open_to_others = !options.address.ip().is_loopback();
     let installation = options.installation.clone();
     // Written down before anything is printed: whoever reads the line may already look for us.
     let Serving { server, runs, written_down: _written_down } = open(&app, options, runs).await?;
     // Taken before anything is printed: whoever reads the line may already ask us to stop.
-    let mut stop = StopRequest::listen(STOP_GRACE).context("cannot listen for signals")?;
+    let mut stop = StopRequest::listen(grace).context("cannot listen for signals")?;
     if server.token_file().is_none() {
         tracing::warn!("authentication is off: every program on this machine can use this server");
     }

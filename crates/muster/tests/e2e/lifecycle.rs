@@ -90,6 +90,23 @@ fn a_request_that_never_ends_does_not_hold_a_stopping_server() {
 }
 
 #[test]
+fn a_server_that_does_not_stop_in_time_is_ended() {
+    let mut server = serve(&["--stop-grace", "1"]);
+    let mut connection = Connection::open(server.address()).unwrap();
+    let (head, body) = half_a_request(&server);
+    connection.write(&head).unwrap();
+    connection.write(&body[..5]).unwrap();
+    assert_eq!(server.send(&Request::new("GET", "/health")).unwrap().status, 200);
+    let asked = Instant::now();
+    server.terminate().unwrap();
+    // The request alone would hold it for longer.
+    assert_eq!(server.wait(PROMPT).unwrap().code(), Some(1));
+    assert!(asked.elapsed() >= Duration::from_secs(1), "after {:?}", asked.elapsed());
+    let log = server.kill().unwrap();
+    assert!(log.contains("did not stop within its grace time"), "{log}");
+}
+
+#[test]
 fn slow_clients_are_let_go_and_harm_nobody() {
     let server = serve(&[]);
     let started = Instant::now();

@@ -5,7 +5,10 @@ use std::{fs, os::unix::fs::PermissionsExt as _, time::Duration};
 use muster_testkit::server::{Connection, Request, ServerProcess, Socket};
 use serde_json::json;
 
-use crate::program::{self, serve};
+use crate::{
+    program::{self, serve},
+    sessions::Bridge as _,
+};
 
 /// Descriptors of the server in the test that runs out of them.
 const DESCRIPTORS: usize = 200;
@@ -44,6 +47,48 @@ fn clients_beyond_the_descriptors_are_refused_and_the_server_lives_on() {
 /// Tries with a pause before each, until ten seconds are over.
 fn tries() -> impl Iterator<Item = ()> {
     (0..500).map(|_| std::thread::sleep(Duration::from_millis(20)))
+}
+
+/// Sockets that a process has open.
+#[cfg(target_os = "linux")]
+fn sockets(server: &ServerProcess) -> usize {
+    let entries = fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().flatten();
+    let targets = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
+    targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn clients_that_never_read_lose_their_connections() {
+    const CLIENTS: usize = 10;
+    /// Responses that no buffer of the system holds together.
+    const UNREAD: usize = 200;
+    const EVENTS: usize = 40;
+    let server = serve(&["--write-stall", "1"]);
+    let idle = sockets(&server);
+    let session = server.session();
+    let asked = |target: &str, times: usize| {
+        let mut client = Connection::open(server.address()).unwrap();
+        client.write(&server.request("GET", target).bytes(server.address()).repeat(times)).unwrap();
+        client
+    };
+    let clients: Vec<_> = (0..CLIENTS).map(|_| asked("/openapi.json", UNREAD)).collect();
+    let follower = asked(&format!("{session}/events"), 1);
+    let mut most = 0;
+    let taken = tries().any(|()| {
+        most = most.max(sockets(&server));
+        most > idle + CLIENTS
+    });
+    assert!(taken, "{most} sockets, {idle} before");
+    let message = "x".repeat(500_000);
+    for _ in 0..EVENTS {
+        server.report(&session, "warning", json!({"message": message}));
+    }
+    let let_go = tries().any(|()| sockets(&server) <= idle);
+    assert!(let_go, "{} sockets, {idle} before", sockets(&server));
+    assert_eq!(server.send(&Request::new("GET", "/health")).unwrap().status, 200);
+    // Until here they were open on their side.
+    drop((clients, follower));
 }
 
 #[test]
