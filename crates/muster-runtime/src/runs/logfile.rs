@@ -166,7 +166,8 @@ impl LogFile {
             kept = %kept.display(),
             newer = lines.whole - events,
             "the file of a run has events that the store has not, as after a restored backup; it \
-             is kept, and `muster doctor --rebuild-runs` puts them back while no server runs"
+             is kept: to put them back, stop the server, restore the backup again and run `muster \
+             doctor --rebuild-runs` before the next start"
         );
         Ok(())
     }

@@ -28,8 +28,7 @@ fn runs_data_2_runs_come_back_out_of_their_files() {
     server.fine("POST", &format!("{run}/chat"), json!({"content": "do it"}));
     let shown =
         until(&server, &run, |run| run["nodes"][&node]["lastTurn"]["status"] == "completed");
-    server.terminate().unwrap();
-    assert!(server.wait(Duration::from_secs(20)).unwrap().success());
+    stop(&mut server);
     let home = server.storage_dir().to_owned();
     for entry in fs::read_dir(&home).unwrap().flatten() {
         if entry.file_name().to_string_lossy().starts_with("muster.db") {
@@ -54,6 +53,69 @@ fn runs_data_2_runs_come_back_out_of_their_files() {
     assert_eq!(kept(&back), kept(&shown));
     let events = second.see(&format!("{run}/events?type=message.*&since=0"));
     assert_eq!(events["events"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn events_that_are_newer_than_a_restored_backup_are_kept_and_can_be_put_back() {
+    let mut server = drive();
+    let dir = tempfile::tempdir().unwrap();
+    let run = started(&server, dir.path(), json!({}));
+    let node = agent(&server, &run, "default", json!({}));
+    let talk = |server: &ServerProcess, earlier: &Value| {
+        server.fine("POST", &format!("{run}/chat"), json!({"content": "go on"}));
+        until(server, &run, |shown| {
+            let last = &shown["nodes"][&node]["lastTurn"];
+            last["status"] == "completed" && last["turnId"] != *earlier
+        })
+    };
+    let earlier = talk(&server, &Value::Null)["nodes"][&node]["lastTurn"]["turnId"].clone();
+    let home = server.storage_dir().to_owned();
+    let copy = dir.path().join("copy.db");
+    let storage = ["--storage-dir", home.to_str().unwrap()];
+    let backup = program::run(&[&["backup", copy.to_str().unwrap()], &storage[..]].concat());
+    assert!(backup.status.success(), "{}", program::stderr(&backup));
+    let newest = talk(&server, &earlier);
+    stop(&mut server);
+    restore(&copy, &home);
+    let log = home.join("runs").join(super::id_of(&run)).join("events.jsonl");
+    let whole = fs::read_to_string(&log).unwrap();
+
+    let mut restored = ServerProcess::start(program::path(), &home, &[]).unwrap();
+    assert_eq!(messages(&restored, &run), 2, "the store is as old as the backup");
+    stop(&mut restored);
+    let warned = restored.kill().unwrap();
+    assert!(warned.contains("has events that the store has not"), "{warned}");
+    assert_eq!(fs::read_to_string(log.with_extension("jsonl.newer-1")).unwrap(), whole);
+
+    restore(&copy, &home);
+    let rebuilt = program::run(&[&["doctor", "--rebuild-runs"], &storage[..]].concat());
+    let told = program::stdout(&rebuilt);
+    assert!(rebuilt.status.success(), "{told}{}", program::stderr(&rebuilt));
+    let again = ServerProcess::start(program::path(), &home, &[]).unwrap();
+    assert_eq!(messages(&again, &run), 4, "{told}");
+    assert_eq!(kept(&again.see(&run)["run"]), kept(&newest));
+}
+
+/// Messages of a run.
+fn messages(server: &ServerProcess, run: &str) -> usize {
+    let events = server.see(&format!("{run}/events?type=message.*&since=0"));
+    events["events"].as_array().unwrap().len()
+}
+
+fn stop(server: &mut ServerProcess) {
+    server.terminate().unwrap();
+    assert!(server.wait(Duration::from_secs(20)).unwrap().success());
+}
+
+/// Puts a copy in the place of the store.
+fn restore(copy: &Path, home: &Path) {
+    for name in ["muster.db", "muster.db-wal", "muster.db-shm"] {
+        let path = home.join(name);
+        if path.exists() {
+            fs::remove_file(path).unwrap();
+        }
+    }
+    fs::copy(copy, home.join("muster.db")).unwrap();
 }
 
 fn modes(folder: &Path, found: &mut Vec<(String, u32)>) {
