@@ -1,9 +1,18 @@
 //! The person's key under a passphrase: nothing in the files of the storage folder lets an agent of
 //! the same user act as the person.
 
-use std::{fs, path::Path, process::Output};
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    path::Path,
+    process::{Output, Stdio},
+    time::{Duration, Instant},
+};
 
-use muster_testkit::server::{Reply, Request, ServerProcess};
+use muster_testkit::{
+    server::{Reply, Request, ServerProcess},
+    settings::without_settings,
+};
 use serde_json::{Value, json};
 
 use crate::program::{self, muster, serve, stderr};
@@ -113,6 +122,66 @@ fn commands_ask_for_the_passphrase_or_say_how_to_give_it() {
     assert_eq!(program::answer(&list(None)), json!([]));
 }
 
+/// Runs a command line at a terminal of its own, where each question gets its answer; returns
+/// everything that the terminal has shown. At the end it shows the exit code and its own state.
+#[cfg(target_os = "linux")]
+fn at_a_terminal(storage: &Path, words: &str, dialog: &[(&str, &str)]) -> String {
+    let (program, storage) = (program::path().display(), storage.display());
+    let line = format!("'{program}' {words} --storage-dir '{storage}'; echo \"code=$?\"; stty -a");
+    let mut script = std::process::Command::new("script");
+    without_settings(&mut script)
+        .args(["--quiet", "--echo", "always", "--command", &line, "/dev/null"])
+        .env("SHELL", "/bin/sh")
+        .env("MUSTER_TEST_ANSWER_MS", "2000")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = script.spawn().unwrap();
+    let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut shown = Vec::new();
+    for (question, answer) in dialog {
+        while !shown.ends_with(question.as_bytes()) {
+            let mut byte = [0];
+            screen.read_exact(&mut byte).unwrap();
+            shown.push(byte[0]);
+        }
+        keys.write_all(answer.as_bytes()).unwrap();
+    }
+    screen.read_to_end(&mut shown).unwrap();
+    child.wait().unwrap();
+    let shown = String::from_utf8(shown).unwrap();
+    let state: Vec<_> = shown.split([' ', ';', '\r', '\n']).collect();
+    for mode in ["echo", "icanon", "isig"] {
+        assert!(state.contains(&mode), "the terminal is put back: {shown}");
+    }
+    shown
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_passphrase_is_typed_at_the_terminal_and_not_shown() {
+    let server = serve(&[]);
+    let storage = server.storage_dir();
+    let (first, again) = ("New passphrase: ", "The same again: ");
+    let typed = format!("{PASSPHRASE}\r");
+    let differs = at_a_terminal(storage, "passphrase set", &[(first, &typed), (again, "other\r")]);
+    assert!(differs.contains("two different") && !differs.contains("code=0"), "{differs}");
+    let set = at_a_terminal(storage, "passphrase set", &[(first, &typed), (again, &typed)]);
+    // One key is taken back.
+    let corrected = format!("{PASSPHRASE}x\x7f\r");
+    let listed = at_a_terminal(storage, "page-sessions --json", &[("Passphrase: ", &corrected)]);
+    assert!(listed.contains("[]"), "{listed}");
+    for shown in [&set, &listed] {
+        assert!(shown.contains("code=0"), "{shown}");
+        assert!(!shown.contains("walk"), "what was typed is shown: {shown}");
+    }
+    let left = at_a_terminal(storage, "page-sessions", &[("Passphrase: ", "a\x03")]);
+    assert!(left.contains("code=1"), "{left}");
+    let began = Instant::now();
+    let silent = at_a_terminal(storage, "page-sessions", &[("Passphrase: ", "half of it")]);
+    assert!(silent.contains("nothing was typed") && silent.contains("code=1"), "{silent}");
+    assert!(began.elapsed() >= Duration::from_secs(2), "after {:?}", began.elapsed());
+}
+
 /// Runs a command without a terminal, whoever runs the tests.
 fn alone(mut command: std::process::Command) -> Output {
     let mut words = vec![command.get_program().to_owned()];
@@ -125,8 +194,5 @@ fn alone(mut command: std::process::Command) -> Output {
             None => detached.env_remove(name),
         };
     }
-    detached
-        .stdin(std::process::Stdio::null())
-        .output()
-        .unwrap_or_else(|_| command.output().unwrap())
+    detached.stdin(Stdio::null()).output().unwrap_or_else(|_| command.output().unwrap())
 }
