@@ -1,9 +1,15 @@
 //! Outside hosts that drive a session on a lease.
 
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use muster_testkit::server::ServerProcess;
 use serde_json::{Value, json};
 
-use super::{Bridge as _, Frame, Stream};
-use crate::program::serve;
+use super::{Bridge as _, Frame, PATIENCE, Stream};
+use crate::program::{path, serve};
 
 fn story(frames: &[Frame]) -> Vec<&str> {
     let own = frames.iter().filter(|frame| !frame.kind().starts_with("ctree_"));
@@ -98,4 +104,35 @@ fn what_waits_for_a_host_that_is_gone_ends_without_an_agent() {
     assert_eq!(story(&heard), expected);
     assert_eq!(heard.last().unwrap().event["data"]["summary"]["reason"], "no_agent");
     assert_eq!(server.get(&session)["driver"], Value::Null);
+}
+
+#[test]
+fn a_lease_outlives_the_server_and_still_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let start = || ServerProcess::start(path(), directory.path(), &[]).unwrap();
+    let mut server = start();
+    let (driven, left) = (server.session(), server.session());
+    let claim = |session: &str, seconds: u32| {
+        let body = json!({"host": "editor", "lease_seconds": seconds});
+        server.post(&format!("{session}/driver"), &body)
+    };
+    let claimed = claim(&driven, 600);
+    claim(&left, 1);
+    server.post(&format!("{left}/input"), &json!({"content": "waits"}));
+    server.kill().unwrap();
+
+    let server = start();
+    let shown = json!({"kind": "host", "host": "editor", "expires_at": claimed["expires_at"]});
+    assert_eq!(server.get(&driven)["driver"], shown);
+    let said = server.post(&format!("{driven}/input"), &json!({"content": "still waits"}));
+    assert_eq!(said["queued"], true);
+    // Nobody asks for anything of the other session; reading does not end its lease.
+    let deadline = Instant::now() + PATIENCE;
+    while server.get(&left)["completion_summary"]["reason"] != "no_agent" {
+        assert!(Instant::now() < deadline, "{}", server.get(&left));
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(server.get(&left)["driver"], Value::Null);
+    let waiting = server.get(&driven);
+    assert_eq!((&waiting["driver"], &waiting["queued_inputs"]), (&shown, &json!(1)));
 }
