@@ -259,7 +259,6 @@ fn contain_off_is_recorded_on_the_node() {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "a test that proves nothing here has to say so")]
 fn ssh_takes_its_settings_in_a_user_namespace() {
     let settings = Path::new("/etc/ssh/ssh_config.d");
     if !is_root() || !settings.exists() {
