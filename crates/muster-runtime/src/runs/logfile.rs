@@ -166,8 +166,8 @@ impl LogFile {
             kept = %kept.display(),
             newer = lines.whole - events,
             "the file of a run has events that the store has not, as after a restored backup; it \
-             is kept: to put them back, stop the server, restore the backup again and run `muster \
-             doctor --rebuild-runs` before the next start"
+             is kept: to put them back, run `muster doctor --rebuild-runs` while no server runs, \
+             and restore the backup again before that if the run has gone on"
         );
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Containment by Landlock, for systems that refuse namespaces.
 //!
-//! Landlock has no exceptions: a rule grants a right in a whole tree, and whatever no rule grants is
+//! Landlock has no exceptions: a rule grants a right in a whole tree, and what no rule grants is
 //! refused. To leave one folder out, everything beside the way to it is granted by name:
 //!
 //! ```text

@@ -45,8 +45,9 @@ while read -r line; do case "$line" in
     echo '{"type":"message.assistant.final","content":"Tried."}';;
 esac; done''']
 "#;
-/// A user with no rights, for tests that root runs.
-const NOBODY: u32 = 65534;
+/// A user with few rights that every system has, for tests that root runs. Not `nobody`: in a user
+/// namespace its number stands for everybody else.
+const DAEMON: u32 = 1;
 
 /// What a server has to contain its agents with.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,7 +78,7 @@ impl Ground {
         let start = match self {
             Self::User if is_root() => {
                 format!(
-                    "setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups env HOME=/nowhere"
+                    "setpriv --reuid {DAEMON} --regid {DAEMON} --clear-groups env HOME=/nowhere"
                 )
             }
             Self::AsItIs | Self::User => String::new(),
@@ -92,7 +93,7 @@ impl Ground {
     /// Lets the server and its agents own a file or folder.
     pub(super) fn hand_over(self, path: &Path) {
         if self == Self::User && is_root() {
-            chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+            chown(path, Some(DAEMON), Some(DAEMON)).unwrap();
         }
     }
 }
@@ -271,7 +272,7 @@ fn ssh_takes_its_settings_in_a_user_namespace() {
     let script = format!(
         "mount -t tmpfs none {settings} && \
          printf 'Host marked\\n  User somebody\\n' > {settings}/50-marked.conf && \
-         exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups \
+         exec setpriv --reuid {DAEMON} --regid {DAEMON} --clear-groups \
          '{program}' contained \"$0\" -- ssh -G marked",
         settings = settings.display(),
         program = program::path().display(),

@@ -75,7 +75,8 @@ fn group_of(process: u32) -> String {
     line.split(' ').nth(4).unwrap().to_owned()
 }
 
-/// Lets the agent of a profile start a process with a mark of its own; answers its run and the mark.
+/// Lets the agent of a profile start a process with a mark of its own; answers the node and the
+/// mark.
 fn escaped(server: &ServerProcess, ground: Ground, profile: &str) -> (String, String, TempDir) {
     let dir = tempfile::tempdir().unwrap();
     ground.hand_over(dir.path());

@@ -3,8 +3,10 @@
 //! It is walked one name at a time, each folder opened relative to the one before and without
 //! following links. What was opened is judged, never a string, so nothing that is renamed meanwhile
 //! changes where a path leads. `openat2` with `RESOLVE_BENEATH` would not replace the walk: each
-//! level has to be judged anyway, and a single name that is no link cannot lead outside. Two kinds of places are closed: the storage folder, recognized by
-//! device and inode, to everything; and `.git` and `.muster` at any level to changes.
+//! level has to be judged anyway, and a single name that is not a link cannot lead outside.
+//!
+//! Two kinds of places are closed: the storage folder, recognized by device and inode, to
+//! everything; and `.git` and `.muster` at any level to changes.
 
 use std::{
     fs::{self, File, Metadata},
