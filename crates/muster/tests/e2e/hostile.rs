@@ -6,6 +6,7 @@ mod contained;
 mod disk;
 mod files;
 mod floods;
+mod launcher;
 mod orphans;
 mod passphrase;
 mod person;
