@@ -2,6 +2,7 @@
 
 pub mod conformance;
 pub mod faults;
+pub mod fuzz;
 pub mod generate;
 pub mod model;
 #[cfg(test)]

@@ -21,6 +21,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub use command_line::CommandLine;
+pub use envelope::check as check_envelope;
 pub use in_process::InProcess;
 pub use mcp::{McpHttp, McpStdio};
 pub use play::hold_on_all;
@@ -111,6 +112,12 @@ pub struct Expected {
     pub times: u32,
     /// Pattern of the answer.
     pub expect: Map<String, Value>,
+}
+
+/// Arguments of a step that nothing was saved for; as they are when they need a saved value.
+pub(crate) fn filled(arguments: &Value, workspace: &str) -> Value {
+    let values = BTreeMap::from([("ws".to_owned(), workspace.into())]);
+    fill::fill(arguments, &values).unwrap_or_else(|_| arguments.clone())
 }
 
 fn once() -> u32 {

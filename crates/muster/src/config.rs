@@ -17,6 +17,8 @@ mod server;
 mod source;
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;
 
 use std::{

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
-    net::{SocketAddr, TcpStream},
+    net::{Shutdown, SocketAddr, TcpStream},
     time::Duration,
 };
 
@@ -157,6 +157,16 @@ impl Socket {
         frame.extend([0; 4]);
         frame.extend(text.as_bytes());
         self.stream.get_mut().write_all(&frame)
+    }
+
+    /// Sends any bytes.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.get_mut().write_all(bytes)
+    }
+
+    /// Says that nothing more will be sent; what the server sends can still be read.
+    pub fn leave(&mut self) -> io::Result<()> {
+        self.stream.get_mut().shutdown(Shutdown::Write)
     }
 
     /// Sends full pings and reads nothing, until the server takes no more or so many bytes are

@@ -66,7 +66,7 @@ const REASONS: [&str; 15] = [
 ];
 
 /// The first thing about an answer that no answer may have.
-pub(super) fn check(tool: &str, envelope: &Value) -> Result<(), String> {
+pub fn check(tool: &str, envelope: &Value) -> Result<(), String> {
     let map = object(envelope, "the answer")?;
     keys_are(map, &KEYS, "the answer")?;
     let intent = tool.strip_prefix("tasks_").unwrap_or(tool);

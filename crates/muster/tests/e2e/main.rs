@@ -11,6 +11,7 @@ mod config;
 mod contracts;
 mod crash;
 mod demo;
+mod fuzz;
 mod hostile;
 mod hostile_input;
 mod lifecycle;
