@@ -1,7 +1,8 @@
 //! Keeps short what a refusal repeats of the caller's own words.
 //!
-//! Every refusal passes here on its way out. A value that contains blanks cannot be told from the
-//! words around it in a message, so whoever writes such a message shortens it with [`text::echo`].
+//! Every refusal passes here on its way out. A value that contains blanks and is not quoted cannot be
+//! told from the words around it in a message, so whoever writes such a message shortens it with
+//! [`text::echo`].
 
 use muster_core::text;
 use serde_json::{Map, Value};
@@ -21,13 +22,16 @@ fn shorten_facts(facts: &mut Map<String, Value>) {
     for (name, value) in facts.iter_mut() {
         match (name.as_str(), value) {
             ("expected", _) if about_argument => {}
+            // A todo list as it is stored: whoever merges with it must not write back less.
+            ("items", _) => {}
             ("message" | "recovery", Value::String(sentence)) => shorten_words(sentence),
             (_, value) => shorten_value(value),
         }
     }
 }
 
-fn shorten_value(value: &mut Value) {
+/// Cuts overlong strings of a fact.
+pub fn shorten_value(value: &mut Value) {
     match value {
         Value::String(word) => {
             if word.len() > text::ECHO_CHARS_MAX {
@@ -40,11 +44,84 @@ fn shorten_value(value: &mut Value) {
     }
 }
 
-/// Cuts overlong words of a sentence.
-pub(crate) fn shorten_words(sentence: &mut String) {
-    let is_long = |word: &str| word.len() > text::ECHO_CHARS_MAX;
-    if sentence.split(char::is_whitespace).any(is_long) {
-        let words = sentence.split(char::is_whitespace).map(text::echo);
-        *sentence = words.collect::<Vec<_>>().join(" ");
+/// Cuts overlong words of a sentence. A quoted value is one word, whatever is in it.
+pub fn shorten_words(sentence: &mut String) {
+    if sentence.len() > text::ECHO_CHARS_MAX {
+        *sentence = Words(sentence).map(shortened).collect();
+    }
+}
+
+fn shortened(word: &str) -> String {
+    let mut short = text::echo(word);
+    let quote = word.chars().next().filter(|first| QUOTES.contains(first));
+    if let Some(quote) = quote.filter(|_| short.len() < word.len()) {
+        short.push(quote);
+    }
+    short
+}
+
+/// What values are quoted with: Rust's strings have the one, messages of serde and TOML the other.
+const QUOTES: [char; 2] = ['"', '`'];
+
+/// The words of a sentence, the quoted values and the blanks between them.
+struct Words<'a>(&'a str);
+
+impl<'a> Iterator for Words<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let first = self.0.chars().next()?;
+        let end = if QUOTES.contains(&first) {
+            quoted_end(self.0, first)
+        } else if first.is_whitespace() {
+            first.len_utf8()
+        } else {
+            let ends = |character: char| character.is_whitespace() || QUOTES.contains(&character);
+            self.0.find(ends).unwrap_or(self.0.len())
+        };
+        let (word, rest) = self.0.split_at(end);
+        self.0 = rest;
+        Some(word)
+    }
+}
+
+/// Where a quoted value ends, which may hold escaped quotes; one that is not closed is the rest.
+fn quoted_end(text: &str, quote: char) -> usize {
+    let mut escaped = true;
+    for (at, character) in text.char_indices() {
+        if character == quote && !escaped {
+            return at + character.len_utf8();
+        }
+        escaped = character == '\\' && !escaped;
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shorten_words;
+
+    fn short(sentence: &str) -> String {
+        let mut sentence = sentence.to_owned();
+        shorten_words(&mut sentence);
+        sentence
+    }
+
+    #[test]
+    fn a_quoted_value_is_cut_as_one_word() {
+        let long = "a \\\" b ".repeat(100);
+        for quote in ['"', '`'] {
+            let sentence = short(&format!("not {quote}{long}{quote}, use  this one"));
+            assert!(sentence.chars().count() < 230, "{sentence}");
+            assert!(sentence.ends_with(&format!("…{quote}, use  this one")), "{sentence}");
+        }
+        assert!(short(&format!("no end: \"{long}")).chars().count() < 220);
+    }
+
+    #[test]
+    fn other_words_stay_as_they_are() {
+        let sentence = "several short words and a \"quoted\" one, ".repeat(20);
+        assert_eq!(short(&sentence), sentence);
+        assert_eq!(short(&format!("not {}", "é".repeat(300))).chars().count(), 204);
     }
 }

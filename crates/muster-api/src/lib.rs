@@ -28,6 +28,7 @@ mod toolset;
 
 pub use app::{App, AppOptions, Status, WorkspaceStatus};
 pub use arguments::ARGUMENTS_DEPTH_MAX;
+pub use echo::{shorten_value, shorten_words};
 pub use envelope::{ApiError, Envelope, ErrorCode, Priority, Suggestion, Warning, WarningCode};
 pub use fingerprint::fingerprint;
 pub use inspection::Inspection;

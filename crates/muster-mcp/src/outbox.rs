@@ -11,7 +11,8 @@ use std::{
     },
 };
 
-use rmcp::model::ServerJsonRpcMessage;
+use muster_api::{shorten_value, shorten_words};
+use rmcp::model::{JsonRpcMessage, ServerJsonRpcMessage};
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
     sync::Notify,
@@ -36,8 +37,13 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// Appends one message as a line.
-    pub(crate) fn push(&self, message: ServerJsonRpcMessage) -> io::Result<()> {
+    /// Appends one message as a line. An error repeats little of what the client sent, also one that
+    /// the SDK wrote.
+    pub(crate) fn push(&self, mut message: ServerJsonRpcMessage) -> io::Result<()> {
+        if let JsonRpcMessage::Error(refused) = &mut message {
+            shorten_words(refused.error.message.to_mut());
+            refused.error.data.iter_mut().for_each(shorten_value);
+        }
         if self.broken.load(Ordering::Acquire) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }

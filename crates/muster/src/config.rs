@@ -34,6 +34,7 @@ pub(crate) use entries::{
     ALL, ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, CLIENT_URL, CTREES_MAX_CHARS, LOG_FILTER, LOG_FORMAT,
     PASSPHRASE_FILE, SERVER_ADDR, STORAGE_DIR, TOOLSET, WORKSPACE,
 };
+pub(crate) use file::complaint;
 pub(crate) use places::own_file;
 pub(crate) use readers::Secret;
 pub(crate) use reference::page;

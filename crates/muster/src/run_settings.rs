@@ -8,10 +8,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, bail};
-use muster_api::runs::{Contain, Profile, Protocol, RunsSettings, Sandbox, ToolExecution};
+use anyhow::{Context as _, anyhow, bail};
+use muster_api::{
+    echo,
+    runs::{Contain, Profile, Protocol, RunsSettings, Sandbox, ToolExecution},
+};
 use muster_core::run::node::{PermissionsMode, Provider};
 use serde::Deserialize;
+
+use crate::config::complaint;
 
 /// Name of the file.
 const FILE: &str = "runs.toml";
@@ -110,7 +115,10 @@ pub(crate) fn read(storage_dir: &Path) -> anyhow::Result<RunServer> {
 }
 
 fn parse(text: &str, storage_dir: &Path, served: PathBuf) -> anyhow::Result<RunServer> {
-    let file: File = toml::from_str(text)?;
+    let file: File = toml::from_str(text).map_err(|error| {
+        let (line, reason) = complaint(text, &error);
+        anyhow!("line {line}: {reason}")
+    })?;
     let roots = file
         .roots
         .unwrap_or_else(|| std::iter::once(served.clone()).chain(std::env::home_dir()).collect());
@@ -134,11 +142,11 @@ fn parse(text: &str, storage_dir: &Path, served: PathBuf) -> anyhow::Result<RunS
     }
     for (family, profiles) in file.profiles {
         let Some(provider) = Provider::ALL.iter().find(|known| known.name() == family) else {
-            bail!("profiles.{family}: providers are codex, claude, gemini and custom");
+            bail!("profiles.{}: providers are codex, claude, gemini and custom", echo(&family));
         };
         for (name, entry) in profiles {
-            let profile =
-                profile(*provider, entry).with_context(|| format!("profiles.{family}.{name}"))?;
+            let profile = profile(*provider, entry)
+                .with_context(|| format!("profiles.{family}.{}", echo(&name)))?;
             settings.profiles.insert((*provider, name), profile);
         }
     }
@@ -243,6 +251,17 @@ mod tests {
         ] {
             let error = read(text).map(|_| ()).unwrap_err();
             assert!(format!("{error:#}").contains(word), "{text}: {error:#}");
+        }
+    }
+
+    #[test]
+    fn a_complaint_names_the_line_and_repeats_little_of_it() {
+        let long = "long ".repeat(100);
+        for line in [format!("trash_days = \"{long}\""), format!("\"{long}\" = 1")] {
+            let error = read(&format!("resume_on_start = true\n{line}\n")).map(|_| ()).unwrap_err();
+            let error = format!("{error:#}");
+            assert!(error.contains("line 2"), "{error}");
+            assert!(error.chars().count() < 600 && !error.contains(&long), "{error}");
         }
     }
 }

@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderValue, Response, StatusCode, header},
     response::IntoResponse,
 };
-use muster_api::{InputFault, SessionFault, StoreError, runs::RunFault};
+use muster_api::{InputFault, SessionFault, StoreError, echo, runs::RunFault, shorten_words};
 use muster_core::{
     session::{
         Rejection,
@@ -225,7 +225,12 @@ fn words(malformed: &Malformed) -> String {
 
 impl IntoResponse for Fault {
     fn into_response(self) -> Response<Body> {
-        let body = dialect::bridge_error(self.code, &self.detail, self.path.as_deref());
+        let mut detail = self.detail;
+        if let Value::String(sentence) = &mut detail {
+            shorten_words(sentence);
+        }
+        let path = self.path.as_deref().map(echo);
+        let body = dialect::bridge_error(self.code, &detail, path.as_deref());
         let mut response = json_response(self.status, body);
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             let seconds = HeaderValue::from(RETRY_AFTER_SECONDS);

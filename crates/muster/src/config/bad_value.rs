@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use muster_api::echo;
+
 use super::{Row, Source};
 
 /// A value that a setting does not take.
@@ -19,7 +21,7 @@ impl BadValue {
     pub(super) fn new(row: &Row, source: Source, value: &str) -> Self {
         // An address with a password in it is refused, and must not be repeated.
         let open = !row.secret && !value.contains('@');
-        let value = open.then(|| value.to_owned());
+        let value = open.then(|| echo(value));
         Self { source, name: row.name, allowed: row.allowed, value }
     }
 }

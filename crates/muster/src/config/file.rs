@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use muster_api::{echo, shorten_words};
 use muster_core::text::nearest;
 use toml::{
     Spanned,
@@ -79,9 +80,8 @@ impl File {
         let table = match DeTable::parse(text) {
             Ok(table) => table,
             Err(error) => {
-                let at = error.span().map_or(0, |span| span.start);
-                let line = line_of(text, at);
-                bail!("{} line {line} is no TOML: {}", path.display(), error.message());
+                let (line, reason) = complaint(text, &error);
+                bail!("{} line {line} is no TOML: {reason}", path.display());
             }
         };
         let mut file = Self { path: Some(path.to_owned()), written: BTreeMap::new() };
@@ -124,6 +124,7 @@ impl File {
                 None => {
                     let known = rows.iter().filter(|row| row.form != Form::NotInFile);
                     let meant = nearest(name, known.map(|row| row.name))?;
+                    let name = echo(name);
                     Some(format!("{source}: there is no setting {name}; {meant} is the nearest"))
                 }
                 Some(row) if row.form == Form::NotInFile => {
@@ -200,6 +201,14 @@ impl fmt::Display for FileValue {
             }
         }
     }
+}
+
+/// The line that a file cannot be read from, and why, without what is written there.
+pub(crate) fn complaint(text: &str, error: &toml::de::Error) -> (usize, String) {
+    let line = line_of(text, error.span().map_or(0, |span| span.start));
+    let mut reason = error.message().to_owned();
+    shorten_words(&mut reason);
+    (line, reason)
 }
 
 /// The line of a place in a text, from 1.

@@ -54,7 +54,7 @@ impl TaskTools {
         let answer: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         check_envelope(&input.kind, &answer).map_err(|fault| format!("{fault}: {answer}"))?;
         if answer["success"] == true {
-            return within(budget, &answer["result"]);
+            return within(budget, answer["result"].clone());
         }
         let code = answer["error"]["code"].as_str().unwrap_or_default();
         if code.starts_with("STORE_") {
@@ -74,9 +74,10 @@ impl TaskTools {
     }
 }
 
-/// A result is no longer than its caller asked for; `{}` is the shortest there is.
-fn within(budget: Option<u64>, result: &Value) -> Result<(), String> {
+/// A result is no longer than its caller asked for, without what says so; `{}` is the shortest.
+fn within(budget: Option<u64>, mut result: Value) -> Result<(), String> {
     let Some(budget) = budget else { return Ok(()) };
+    result.as_object_mut().and_then(|result| result.shift_remove("budget"));
     let length = result.to_string().chars().count() as u64;
     if length <= budget.max(2) {
         Ok(())
