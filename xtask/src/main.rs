@@ -1,5 +1,5 @@
-//! Development commands: `cargo xtask test`, `check`, `agents`, `tidy`, `gen`, `bench`, `dist`,
-//! `vectors`, `web`.
+//! Development commands: `cargo xtask test`, `check`, `agents`, `fuzz`, `tidy`, `gen`, `bench`,
+//! `dist`, `vectors`, `web`.
 //!
 //! A new command is one module, one variant of [`Job`] and one arm in [`perform`].
 
@@ -46,6 +46,14 @@ enum Job {
         /// Run what is installed in this folder, in a network without a way out.
         #[arg(long, hide = true, value_name = "DIR")]
         alone: Option<PathBuf>,
+    },
+    /// Run the fuzzers, as many at once as there are cores.
+    Fuzz {
+        /// How long each of them runs.
+        #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+        seconds: u64,
+        /// Only those with this word in their names.
+        name: Option<String>,
     },
     /// Check the rules that hold for the repository as a whole.
     Tidy,
@@ -94,6 +102,7 @@ fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
         Job::Check => Ok(check(workspace)),
         Job::Agents { alone: None } => Ok(outside::agents(workspace)?.failed == 0),
         Job::Agents { alone: Some(folder) } => outside::alone::agents(workspace, folder),
+        Job::Fuzz { seconds, name } => suite::fuzz_for(workspace, *seconds, name.as_deref()),
         Job::Tidy => Ok(tidy(workspace)?.failed == 0),
         Job::Gen { check: true } => Ok(generate::build_and_compare(workspace)?.failed == 0),
         Job::Gen { check: false } => generate::write(workspace).map(|()| true),
@@ -117,7 +126,7 @@ fn check(workspace: &Workspace) -> bool {
 }
 
 fn test(workspace: &Workspace) -> bool {
-    let mut stages = Stages::new(11);
+    let mut stages = Stages::new(12);
     stages.run("format", || format(workspace));
     stages.run("tidy", || tidy(workspace));
     stages.run("lints", || lints(workspace));
@@ -125,12 +134,15 @@ fn test(workspace: &Workspace) -> bool {
         stages.run("generated", || generate::compare(workspace));
         stages.run("tests", || suite::tests(workspace));
         stages.run("hostile", || suite::hostile(workspace));
+        stages.run("fuzz", || suite::fuzz(workspace));
         stages.run("doctests", || suite::doctests(workspace));
         stages.run("outside", || outside::checks(workspace));
         stages.run("agents", || outside::agents(workspace));
         stages.run("web", || web::checks(workspace));
     } else {
-        for name in ["generated", "tests", "hostile", "doctests", "outside", "agents", "web"] {
+        let left_out =
+            ["generated", "tests", "hostile", "fuzz", "doctests", "outside", "agents", "web"];
+        for name in left_out {
             stages.leave_out(name, "the build failed");
         }
     }

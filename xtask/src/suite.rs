@@ -21,6 +21,15 @@ const AGENTS: &str = "real_agents::";
 /// Where the tests with hostile agents, clients and files are. They are a stage of their own.
 const HOSTILE: &str = "hostile::";
 
+/// Where the fuzzers are, in any crate. They are a stage of their own.
+const FUZZ: &str = "fuzz::";
+
+/// How long each fuzzer runs as a stage, in seconds.
+const FUZZ_SECONDS: u64 = 20;
+
+/// Tells a fuzzer how long it runs.
+const FUZZ_VARIABLE: &str = "MUSTER_FUZZ_SECONDS";
+
 /// Runs every unit, model, contract and end-to-end test.
 pub(crate) fn tests(workspace: &Workspace) -> Result<Tally> {
     part(workspace, Part::Plain)
@@ -31,43 +40,87 @@ pub(crate) fn hostile(workspace: &Workspace) -> Result<Tally> {
     part(workspace, Part::Hostile)
 }
 
+/// Runs every fuzzer for a short time.
+pub(crate) fn fuzz(workspace: &Workspace) -> Result<Tally> {
+    part(workspace, Part::Fuzz)
+}
+
+/// Runs the fuzzers, or those with a word in their names, each for so many seconds.
+pub(crate) fn fuzz_for(workspace: &Workspace, seconds: u64, word: Option<&str>) -> Result<bool> {
+    let mut command = if has_nextest(workspace) {
+        let chosen = word.map_or(String::new(), |word| format!(" & test({word})"));
+        let expression = Part::Fuzz.expression() + &chosen;
+        let mut command = workspace.cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]);
+        command.args(SHOWN).args(["-E", &expression]);
+        command
+    } else {
+        let mut command = workspace.cargo(&TARGETS);
+        command.args(["--nocapture", word.unwrap_or(FUZZ)]);
+        command
+    };
+    run(command.env(FUZZ_VARIABLE, seconds.to_string()))
+}
+
+/// What a fuzzer that found nothing prints is shown: how much it has tried.
+const SHOWN: [&str; 2] = ["--success-output", "immediate"];
+
+/// How the tests are run without cargo-nextest.
+const TARGETS: [&str; 7] =
+    ["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--"];
+
 /// A part of the tests.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     Plain,
     Hostile,
+    Fuzz,
 }
 
 impl Part {
     fn holds(self, test: &str) -> bool {
         let hostile = test.starts_with(HOSTILE);
+        let fuzz = test.starts_with(FUZZ) || test.contains(&format!("::{FUZZ}"));
         match self {
-            Self::Plain => !hostile && !test.starts_with(AGENTS),
+            Self::Plain => !hostile && !fuzz && !test.starts_with(AGENTS),
             Self::Hostile => hostile,
+            Self::Fuzz => fuzz,
         }
     }
 
     /// What nextest is told to run.
     fn expression(self) -> String {
         match self {
-            Self::Plain => format!("not test(/^{HOSTILE}/)"),
+            Self::Plain => format!("not test(/^{HOSTILE}/) & not test(/(^|::){FUZZ}/)"),
             Self::Hostile => format!("test(/^{HOSTILE}/)"),
+            Self::Fuzz => format!("test(/(^|::){FUZZ}/)"),
+        }
+    }
+
+    /// Options of nextest besides.
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Plain | Self::Hostile => &[],
+            Self::Fuzz => &SHOWN,
         }
     }
 }
 
 fn part(workspace: &Workspace, part: Part) -> Result<Tally> {
-    if output(&mut workspace.cargo(&["nextest", "--version"])).is_ok() {
+    if has_nextest(workspace) {
         return nextest(workspace, part);
     }
     println!("cargo-nextest is not installed: running the same tests with cargo test");
-    let targets = ["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--"];
-    let mut command = workspace.cargo(&targets);
+    let mut command = workspace.cargo(&TARGETS);
     match part {
-        Part::Plain => command.args(["--skip", HOSTILE]),
+        Part::Plain => command.args(["--skip", HOSTILE, "--skip", FUZZ]),
         Part::Hostile => command.arg(HOSTILE),
+        Part::Fuzz => command.args(["--nocapture", FUZZ]),
     };
-    counted(&mut command)
+    counted(command.env(FUZZ_VARIABLE, FUZZ_SECONDS.to_string()))
+}
+
+fn has_nextest(workspace: &Workspace) -> bool {
+    output(&mut workspace.cargo(&["nextest", "--version"])).is_ok()
 }
 
 /// Builds the tests with real agents, and the program that listens to one.
@@ -108,7 +161,9 @@ fn nextest(workspace: &Workspace, part: Part) -> Result<Tally> {
     }
     let everything = ["run", "--workspace", "--no-fail-fast", "--profile", "counted"];
     let expression = part.expression();
-    let passed = run(workspace.cargo(&["nextest"]).args(everything).args(["-E", &expression]))?;
+    let mut command = workspace.cargo(&["nextest"]);
+    command.args(everything).args(part.options()).args(["-E", &expression]);
+    let passed = run(command.env(FUZZ_VARIABLE, FUZZ_SECONDS.to_string()))?;
     let listing = ["nextest", "list", "--workspace", "--message-format", "json"];
     let listing: Value = serde_json::from_str(&output(&mut workspace.cargo(&listing))?)?;
     let report = fs::read_to_string(&report).context("read the test report")?;
@@ -208,10 +263,13 @@ mod tests {
                 "three": case(true),
                 "real_agents::codex::one": case(true),
                 "hostile::four": case(false),
+                "fuzz::lines::five": case(false),
+                "config::fuzz::six": case(false),
             }},
         }});
         assert_eq!(Listed::read(&listing, Part::Plain), Listed { run: 1, ignored: 2 });
         assert_eq!(Listed::read(&listing, Part::Hostile), Listed { run: 1, ignored: 0 });
+        assert_eq!(Listed::read(&listing, Part::Fuzz), Listed { run: 2, ignored: 0 });
     }
 
     #[test]

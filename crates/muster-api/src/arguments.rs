@@ -122,6 +122,9 @@ pub(crate) fn check_names(
     if unknown.is_empty() { Ok(()) } else { Err(unknown_arguments(&unknown)) }
 }
 
+/// Unknown arguments that a refusal lists; a caller may send millions.
+const UNKNOWN_LISTED_MAX: usize = 50;
+
 struct Unknown {
     argument: String,
     nearest: String,
@@ -156,6 +159,9 @@ fn find_unknown(
 ) {
     let Some(properties) = fixed_properties(schema) else { return };
     for (key, value) in object {
+        if unknown.len() == UNKNOWN_LISTED_MAX {
+            return;
+        }
         let at = join(path, key);
         let Some(Value::Object(property)) = properties.get(key) else {
             let names = properties.keys().map(String::as_str);

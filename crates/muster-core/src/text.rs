@@ -84,8 +84,13 @@ pub fn one_line(text: &str) -> impl Iterator<Item = char> {
     first.chain(words.flat_map(|word| std::iter::once(' ').chain(word.chars())))
 }
 
-/// The candidate with the smallest edit distance; ties go to the alphabetically first.
+/// Characters of a name that are compared; nothing that a name could be meant for is longer.
+const COMPARED_CHARS_MAX: usize = 64;
+
+/// The candidate with the smallest edit distance; ties go to the alphabetically first. Of a name
+/// only the beginning counts, so that the work is bounded whatever a caller sends.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = start(name, COMPARED_CHARS_MAX);
     candidates.into_iter().min_by_key(|candidate| (edit_distance(name, candidate), *candidate))
 }
 
@@ -146,6 +151,13 @@ mod tests {
         assert_eq!(nearest("titel", ["title", "tests", "target"]), Some("title"));
         assert_eq!(nearest("x", ["b", "a"]), Some("a"));
         assert_eq!(nearest("x", []), None);
+    }
+
+    /// Comparing all of this name would take minutes.
+    #[test]
+    fn nearest_looks_at_the_beginning_of_a_huge_name() {
+        let huge = "title".repeat(2_000_000);
+        assert_eq!(nearest(&huge, ["x", "title".repeat(12).as_str()]), Some(&*"title".repeat(12)));
     }
 
     #[test]

@@ -579,3 +579,11 @@ fn every_suggestion_works_verbatim() {
         }
     }
 }
+
+#[test]
+fn a_refusal_lists_a_few_of_many_unknown_arguments() {
+    let arguments: Schema = (0..10_000).map(|at| (format!("unknown{at}"), json!(at))).collect();
+    let error = app().call("tasks_create", arguments).error.unwrap();
+    assert_eq!(error.details["unknown"].as_array().unwrap().len(), 50);
+    assert!(error.message.len() < 5_000, "{}", error.message.len());
+}

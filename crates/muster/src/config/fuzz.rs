@@ -13,8 +13,9 @@ use crate::{arguments::Shared, run_settings};
 const OWN: &str = "config.toml";
 /// The file of runs, in the storage folder.
 const RUNS: &str = "runs.toml";
-/// Longest line of a refusal, in characters: a path, what is allowed, and a value cut short.
-const REFUSAL_CHARS_MAX: usize = 1_000;
+/// Longest refusal, in characters: a path, what is allowed, and a value cut short, whose characters
+/// may all be escaped.
+const REFUSAL_CHARS_MAX: usize = 2_500;
 
 const OWN_LINES: [&str; 24] = [
     "# settings",
