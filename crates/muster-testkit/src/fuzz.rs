@@ -221,8 +221,10 @@ fn tell(text: &str) {
 /// A folder beside the build that this program is from.
 fn folder() -> PathBuf {
     let program = env::current_exe().unwrap_or_default();
-    // target/PROFILE/deps/PROGRAM
-    program.ancestors().nth(3).map_or_else(env::temp_dir, |target| target.join("fuzz"))
+    // target/PROFILE/deps/PROGRAM, unless somebody has moved it.
+    let deps = program.parent().filter(|folder| folder.ends_with("deps"));
+    let target = deps.and_then(|deps| deps.ancestors().nth(2));
+    target.map_or_else(env::temp_dir, |target| target.join("fuzz"))
 }
 
 fn number(variable: &str) -> Option<u64> {

@@ -71,3 +71,14 @@ fn what_is_refused_and_what_nobody_follows_is_not_told() {
     assert_eq!(refused["success"], false);
     assert!(task_events(&app, &id).is_empty());
 }
+
+/// Its caller merges with the list and writes it back (TT-7).
+#[test]
+fn a_refused_list_is_shown_with_whole_lines() {
+    let (app, _) = bound();
+    let items = json!(["long ".repeat(100).trim_end()]);
+    ok(&app, "todo_write", json!({"items": items}));
+    let refused = call(&app, "todo_write", json!({"items": ["x"], "expected_revision": 0}));
+    assert_eq!(refused["error"]["code"], "REVISION_MISMATCH");
+    assert_eq!(refused["error"]["details"]["items"], items);
+}

@@ -387,3 +387,18 @@ async fn a_signal_ends_a_connection_that_nobody_reads() {
     }
     wire.stop_unread().await;
 }
+
+/// The SDK refuses the revision and repeats it.
+#[tokio::test]
+async fn an_error_repeats_little_of_what_it_refuses() {
+    let version = "2026 ".repeat(1_000);
+    let mut discover = stateless(1, "server/discover", json!({}));
+    discover["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(version);
+    let answer = wire().ask(discover).await;
+    assert_eq!(answer["error"]["data"]["requested"].as_str().expect("text").chars().count(), 200);
+    assert!(answer.to_string().len() < 1_000, "{answer}");
+    let toolset = json!([{version: 1}]);
+    let answer = wire().ask(request(2, "tools/list", json!({"toolset": toolset}))).await;
+    assert_eq!(answer["error"]["code"], -32602);
+    assert!(answer.to_string().len() < 1_000, "{answer}");
+}

@@ -368,3 +368,15 @@ fn the_defaults_are_what_the_rows_say() {
         }
     }
 }
+
+#[test]
+fn a_complaint_repeats_little_of_an_overlong_value() {
+    let home = Home::new();
+    let long = "long ".repeat(100);
+    home.configure(&format!("[log]\nformat = '{long}'\n\"{long}\" = 1\n"));
+    let settings = home.settings(&[]);
+    let refused = settings.get(&LOG_FORMAT).err().map(|bad| bad.to_string());
+    for complaint in refused.into_iter().chain(settings.warnings()) {
+        assert!(complaint.contains("long long") && !complaint.contains(&long), "{complaint}");
+    }
+}

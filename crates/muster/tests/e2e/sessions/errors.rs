@@ -287,3 +287,20 @@ fn hb_10_an_event_id_is_recorded_once() {
     assert_eq!(server.get(&id)["last_seq"], before);
     assert_eq!(server.get(&format!("{id}/todos"))["scopes"][0]["revision"], 1);
 }
+
+#[test]
+fn a_refusal_repeats_little_of_an_overlong_value() {
+    let server = serve(&[]);
+    let id = server.session();
+    let long = "long ".repeat(100);
+    for event in [
+        json!({"type": "warning", "data": {"todo": {"op": long}}}),
+        json!({"type": "warning", "turn_id": {"a": long}}),
+        json!({"type": 7, "id": long}),
+        json!({"type": "warning", "data": long}),
+    ] {
+        let (status, fault) = server.ask("POST", &format!("{id}/events"), Some(&event));
+        assert_eq!(status, 422, "{fault}");
+        assert!(fault.to_string().len() < 400, "{fault}");
+    }
+}
