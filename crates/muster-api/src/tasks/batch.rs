@@ -290,10 +290,10 @@ fn shape_fault(index: usize, tool: &str, failure: &Failure) -> Failure {
     }
     let argument = format!("operations[{index}].tool");
     let expected = format!("one of {}", ALLOWED_ATOMIC.join(", "));
-    let mut fault =
-        invalid_with(&argument, Reason::BadFormat, &expected, error.message, error.recovery);
-    fault.error.details.extend(error.details);
-    fault
+    // The nearest of all tools may be one that no atomic batch takes.
+    let nearest = text::nearest(tool, ALLOWED_ATOMIC).unwrap_or_default();
+    let recovery = format!("Use {nearest}, the nearest tool that an atomic batch takes.");
+    invalid_with(&argument, Reason::BadFormat, &expected, error.message, recovery)
 }
 
 fn batch_failed(index: usize, tool: &str, failure: Failure) -> Failure {

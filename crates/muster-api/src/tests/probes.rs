@@ -173,7 +173,13 @@ fn an_unknown_tool_in_an_atomic_batch_has_a_reason() {
     let details = &refused["error"]["details"];
     assert_eq!(details["reason"], json!("bad_format"));
     assert_eq!(details["argument"], json!("operations[0].tool"));
-    assert_eq!(details["nearest"], json!("tasks_patch"));
+    assert_eq!(details.as_object().unwrap().len(), 3, "{details}");
+    for (tool, meant) in [("tasks_pach", "tasks_patch"), ("tasks_don", "tasks_block")] {
+        let batch = json!({"atomic": true, "operations": [{"tool": tool, "args": {}}]});
+        let refused = call(&app, "tasks_batch", batch);
+        let recovery = refused["error"]["recovery"].as_str().unwrap();
+        assert!(recovery.contains(meant), "{tool}: {recovery}");
+    }
 }
 
 /// A macro that confirms what is left closes the step; what is confirmed need not be named again.

@@ -10,10 +10,19 @@ use serde_json::{Value, json};
 use super::server::LocalServer;
 
 const EVENTS_MAX: u64 = 16;
-/// Members that the server writes itself or in its own form: numbers and ids of lists, how a call
-/// ended, ids of tasks, the place in the tree.
-const SERVER_MEMBERS: [&str; 8] =
-    ["todo", "status", "error", "success", "queued", "task_id", "ctree_node_id", "ctree_snapshot"];
+/// Members that the server writes itself or in its own form: numbers and ids of lists, numbers of
+/// turns, how a call ended, ids of tasks, the place in the tree.
+const SERVER_MEMBERS: [&str; 9] = [
+    "todo",
+    "turn",
+    "status",
+    "error",
+    "success",
+    "queued",
+    "task_id",
+    "ctree_node_id",
+    "ctree_snapshot",
+];
 
 /// A server, and a session for each case.
 struct SessionEvents {
