@@ -1,7 +1,7 @@
 //! Keeps short what a refusal repeats of the caller's own words.
 //!
-//! Every refusal passes here on its way out. A value that contains blanks and is not quoted cannot be
-//! told from the words around it in a message, so whoever writes such a message shortens it with
+//! Every refusal passes here on its way out. A value that contains blanks and is not quoted cannot
+//! be told from the words around it in a message, so whoever writes such a message shortens it with
 //! [`text::echo`].
 
 use muster_core::text;

@@ -37,8 +37,8 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// Appends one message as a line. An error repeats little of what the client sent, also one that
-    /// the SDK wrote.
+    /// Appends one message as a line. An error repeats little of what the client sent, also one
+    /// that the SDK wrote.
     pub(crate) fn push(&self, mut message: ServerJsonRpcMessage) -> io::Result<()> {
         if let JsonRpcMessage::Error(refused) = &mut message {
             shorten_words(refused.error.message.to_mut());
