@@ -49,7 +49,7 @@ fn damage(chance: &mut Chance, bytes: &mut Vec<u8>) {
             *bytes = bracket.repeat(levels).into_bytes();
         }
         4 => put(bytes, after_brace(bytes, at), b"\"type\":\"twice\","),
-        _ => put(bytes, at, *pick::<&[u8]>(chance, &PIECES)),
+        _ => put(bytes, at, pick::<&[u8]>(chance, &PIECES)),
     }
 }
 

@@ -198,7 +198,7 @@ mod tests {
         let seed = json!({"title": "T", "steps": [{"title": "S", "tests": ["t"]}], "n": 3});
         let varied = |number: u64| {
             let mut value = seed.clone();
-            Mutator::new(&mut Chance::new(number), &[seed.clone()]).vary(&mut value);
+            Mutator::new(&mut Chance::new(number), std::slice::from_ref(&seed)).vary(&mut value);
             value.to_string()
         };
         let all: BTreeSet<String> = (0..200).map(varied).collect();

@@ -143,7 +143,7 @@ fn messages() -> Vec<Value> {
     let cancelled = json!({"requestId": 7, "reason": "late"});
     let requests = requests.into_iter();
     let mut messages: Vec<Value> =
-        requests.map(|(method, params)| request(json!(7), method, &params)).collect();
+        requests.map(|(method, params)| request(&json!(7), method, &params)).collect();
     messages.extend([
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled}),
@@ -153,7 +153,7 @@ fn messages() -> Vec<Value> {
     messages
 }
 
-fn request(id: Value, method: &str, params: &Value) -> Value {
+fn request(id: &Value, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
@@ -161,7 +161,7 @@ fn request(id: Value, method: &str, params: &Value) -> Value {
 fn calls() -> Vec<Value> {
     let calls = task_scripts().unwrap().into_iter().flatten();
     let params = calls.map(|call| json!({"name": call.tool, "arguments": call.arguments}));
-    params.map(|params| request(json!("a"), "tools/call", &params)).collect()
+    params.map(|params| request(&json!("a"), "tools/call", &params)).collect()
 }
 
 fn line(chance: &mut Chance, messages: &[Value], calls: &[Value]) -> Input {

@@ -79,8 +79,8 @@ impl SessionEvents {
         if event["type"] != kind {
             return Err(format!("sent was {sent}, stored is {event}"));
         }
-        let data = ["data", "payload"].map(|name| &sent[name]).into_iter();
-        let Some(Value::Object(mut data)) = data.cloned().find(Value::is_object) else {
+        let mut data = ["data", "payload"].map(|name| &sent[name]).into_iter();
+        let Some(Value::Object(mut data)) = data.find(|it| it.is_object()).cloned() else {
             return Ok(());
         };
         // Events may get more members when they are stored, but lose none.
