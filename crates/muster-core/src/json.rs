@@ -77,6 +77,13 @@ impl Serialize for Json {
     }
 }
 
+/// For whoever sends the text as it is, without a copy of it.
+impl AsRef<[u8]> for Json {
+    fn as_ref(&self) -> &[u8] {
+        self.text().as_bytes()
+    }
+}
+
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
         self.text() == other.text()

@@ -80,17 +80,28 @@ impl Site {
     ) -> Result<T, Refusal> {
         run_blocking(&self.writes, work).await
     }
+
+    /// The same for work that reads much: it waits for others of its kind.
+    pub(crate) async fn run_large<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let _place = self.calls.acquire().await.map_err(|error| internal(error.to_string()))?;
+        let done = self.app.engine().read_large(work).await;
+        done.map_err(|error| internal(error.to_string()))
+    }
+}
+
+fn internal(cause: String) -> Refusal {
+    tracing::error!(cause, "a request ended without an answer");
+    let recovery = "try again; if it happens again, report it with the server's log";
+    Refusal::new(Kind::Internal, "the server broke while it worked on this request", recovery)
 }
 
 async fn run_blocking<T: Send + 'static>(
     places: &Semaphore,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Refusal> {
-    let internal = |cause: String| {
-        tracing::error!(cause, "a request ended without an answer");
-        let recovery = "try again; if it happens again, report it with the server's log";
-        Refusal::new(Kind::Internal, "the server broke while it worked on this request", recovery)
-    };
     let _place = places.acquire().await.map_err(|error| internal(error.to_string()))?;
     task::spawn_blocking(work).await.map_err(|error| internal(error.to_string()))
 }

@@ -20,6 +20,7 @@ use crate::{
     Clock, Subscription,
     feed::{Encode, Feeds, Follower},
     herald::Grown,
+    large::LargeReads,
     load::{self, Source},
     share::{Kept, Ruled, Share},
     sheaf::{Binding, Sheaf},
@@ -66,6 +67,7 @@ pub struct Engine {
     hub: Arc<Hub>,
     kept: Arc<Kept>,
     feeds: Feeds,
+    large: LargeReads,
     writer: Writer,
 }
 
@@ -77,7 +79,8 @@ impl Engine {
         let after_commit = Arc::clone(&hub);
         let wake = move |calls| after_commit.wake(calls);
         let writer = Writer::start(Arc::clone(&store), keeps_house, wake);
-        Self { store, clock, hub, kept: Arc::default(), feeds: Feeds::default(), writer }
+        let (kept, feeds, large) = (Arc::default(), Feeds::default(), LargeReads::default());
+        Self { store, clock, hub, kept, feeds, large, writer }
     }
 
     /// The store underneath.
@@ -161,6 +164,15 @@ impl Engine {
         let Kept { cache, trees, .. } = &*self.kept;
         let outcome = trees.read(&*self.store, cache, &session.stream(), view)?;
         outcome.map_err(ExecuteError::Rejected)
+    }
+
+    /// Runs a read whose answer may be megabytes. Such reads take turns on one thread, so that the
+    /// memory for them is needed once.
+    pub async fn read_large<T: Send + 'static>(
+        &self,
+        read: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.large.run(read).await
     }
 
     /// Documents of one kind over all streams of a room, each with its stream; the highest sort

@@ -12,6 +12,7 @@ pub mod doctor;
 mod engine;
 mod feed;
 mod herald;
+mod large;
 mod load;
 pub mod runs;
 mod share;

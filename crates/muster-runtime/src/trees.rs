@@ -29,8 +29,11 @@ use crate::{
 
 /// Nodes kept over all trees; about half a kilobyte each.
 const NODES_KEPT_MAX: usize = 200_000;
-/// Changed nodes that may wait for the next reader of a tree.
+/// Changed nodes that may wait for the next reader of a tree, if it has as many itself: building it
+/// again then costs about as much.
 const NODES_WAITING_MAX: usize = 10_000;
+/// As many may wait for a tree that is smaller.
+const NODES_WAITING_MIN: usize = 100;
 
 /// The trees of one engine.
 #[derive(Default)]
@@ -83,7 +86,8 @@ impl Trees {
         });
         let mut waiting = lock(&kept.waiting);
         let held: usize = waiting.iter().map(|growth| growth.nodes.len()).sum();
-        if held + nodes.len() > NODES_WAITING_MAX {
+        let size = lock(&kept.used).1;
+        if held + nodes.len() > size.clamp(NODES_WAITING_MIN, NODES_WAITING_MAX) {
             // Nobody reads it any more; whoever does pays for it once.
             drop(waiting);
             lock(&self.0).trees.remove(stream);

@@ -4,10 +4,15 @@
 //!   callers ──► bounded line ──► begin ─ work ─ work ─ work ─ commit ──► answers, wake-ups
 //! ```
 //!
-//! A caller who finds nobody writing writes the group itself: its answer waits for no other thread.
-//! Whatever has come in meanwhile goes to the writer thread, which stays at the desk until the line
-//! is empty. There is no timer: while one group is being made durable, the next one gathers.
-//! Answers go out only after the commit, and all of a group fail together if it fails.
+//! A process that does not keep house has few callers: one that finds nobody writing writes the
+//! group itself, so that its answer waits for no other thread. Whatever has come in meanwhile goes
+//! to the writer thread, which stays at the desk until the line is empty.
+//!
+//! In a process that keeps house the thread writes everything. Callers come from a pool there, and
+//! the allocator keeps for each thread what its largest write has needed.
+//!
+//! There is no timer: while one group is being made durable, the next one gathers. Answers go out
+//! only after the commit, and all of a group fail together if it fails.
 
 use std::{
     collections::VecDeque,
@@ -70,14 +75,17 @@ impl Writer {
         !line.taken && line.waiting.is_empty()
     }
 
-    /// Gets in line, and writes if nobody else does; a full line answers busy at once.
+    /// Gets in line, and writes if nobody else does or will; a full line answers busy at once.
     pub(crate) fn submit(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
         let mut line = self.desk.line();
         if line.closed || line.waiting.len() >= LINE_MAX {
             return Err(StoreError::Busy { waited_ms: 0 });
         }
         line.waiting.push_back(job);
-        if !std::mem::replace(&mut line.taken, true) {
+        if self.desk.keeps_house {
+            drop(line);
+            self.desk.news.notify_one();
+        } else if !std::mem::replace(&mut line.taken, true) {
             drop(line);
             Seat(&self.desk).write_group();
         }

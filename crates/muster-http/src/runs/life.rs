@@ -8,7 +8,7 @@ use axum::{
     http::{Response, StatusCode},
 };
 use muster_api::{
-    Json,
+    App, Json,
     runs::{Change, RunFault, RunsRequest, request, rights},
 };
 use muster_core::run::{
@@ -17,7 +17,9 @@ use muster_core::run::{
 };
 use serde_json::{Value, json};
 
-use super::request::{Answer, Asked, Named, Parameters, Sender, ask, json as answer, tell};
+use super::request::{
+    Answer, Asked, Named, Parameters, Sender, ask, json as answer, tell, tell_large,
+};
 use crate::{health, site::Site};
 
 /// Runs of a page when no number is given, and at most.
@@ -66,11 +68,14 @@ pub(super) async fn show(
     let artifacts = parameters.word("artifacts", ArtifactExtent::ALL, ArtifactExtent::name)?;
     let wanted =
         Wanted { artifacts: artifacts.unwrap_or(Wanted::DEFAULT.artifacts), ..Wanted::DEFAULT };
-    tell(&site, move |app| {
+    let question = move |app: &App| {
         let run = app.runs().show(run, wanted)?;
         Ok(Json::of(&std::collections::BTreeMap::from([("run", run)])))
-    })
-    .await
+    };
+    match wanted.artifacts {
+        ArtifactExtent::None => tell(&site, question).await,
+        ArtifactExtent::Recent | ArtifactExtent::All => tell_large(&site, question).await,
+    }
 }
 
 /// Changes a run.

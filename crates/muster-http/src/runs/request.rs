@@ -72,7 +72,7 @@ fn written(fault: &RunFault) -> Response<Body> {
 
 /// An answer of text that is JSON.
 pub(super) fn json(status: StatusCode, body: &Json) -> Response<Body> {
-    text_response(status, RUNS_JSON, body.text().to_owned())
+    text_response(status, RUNS_JSON, Bytes::from_owner(body.clone()))
 }
 
 /// Asks the application something, away from the event loop.
@@ -90,6 +90,23 @@ pub(super) async fn tell(
     question: impl FnOnce(&App) -> RunTold<Json> + Send + 'static,
 ) -> Answer {
     Ok(json(StatusCode::OK, &ask(site, question).await?))
+}
+
+/// Asks the application something whose answer may be megabytes, away from the event loop.
+pub(super) async fn ask_large<T: Send + 'static>(
+    site: &Site,
+    question: impl FnOnce(&App) -> RunTold<T> + Send + 'static,
+) -> Result<T, Unanswered> {
+    let app = Arc::clone(&site.app);
+    Ok(site.run_large(move || question(&app)).await??)
+}
+
+/// Asks the application something whose answer is the answer, and may be megabytes.
+pub(super) async fn tell_large(
+    site: &Site,
+    question: impl FnOnce(&App) -> RunTold<Json> + Send + 'static,
+) -> Answer {
+    Ok(json(StatusCode::OK, &ask_large(site, question).await?))
 }
 
 /// Who sends a request about runs.

@@ -292,14 +292,15 @@ impl Lane {
     async fn write_snapshot(&mut self) {
         self.snapshot_due = None;
         let (shared, run) = (Arc::clone(&self.shared), self.run);
+        let engine = Arc::clone(&self.shared.engine);
         let written = move || super::logfile::snapshot(&shared, run);
-        settle(tokio::task::spawn_blocking(written).await, self.run, "run.json");
+        settle(engine.read_large(written).await, self.run, "run.json");
     }
 }
 
 /// A file beside the log that was not written is written with the next events.
-fn settle(
-    outcome: Result<Result<(), super::logfile::FileFailure>, tokio::task::JoinError>,
+fn settle<E: std::fmt::Display>(
+    outcome: Result<Result<(), super::logfile::FileFailure>, E>,
     run: RunId,
     file: &str,
 ) {

@@ -22,7 +22,11 @@ use tokio_tungstenite::tungstenite::{
     protocol::{CloseFrame, frame::coding::CloseCode},
 };
 
-use super::{super::request::ask, Wish, upgrade::Socket};
+use super::{
+    super::request::{ask, ask_large},
+    Wish,
+    upgrade::Socket,
+};
 use crate::{
     limits::{
         SOCKET_FRAME_BYTES_MAX, SOCKET_GOODBYE_MAX, SOCKET_PING_EVERY, SOCKET_SILENCE_MAX,
@@ -190,7 +194,7 @@ impl Line {
 
     /// The whole run; what is in it is not sent again.
     async fn snapshot(&mut self, socket: &mut Socket, run: RunId) -> Sent {
-        let asked = ask(&self.site, move |app| app.runs().snapshot_frame(run)).await;
+        let asked = ask_large(&self.site, move |app| app.runs().snapshot_frame(run)).await;
         let (text, seq) = asked.map_err(|_| End::RunDeleted)?;
         self.floor = seq;
         send(socket, Message::Text(text.into())).await

@@ -1,0 +1,100 @@
+//! Reads whose answers are large: one after the other, on one thread.
+//!
+//! The allocator keeps for each thread what its largest piece of work has needed. A read of some
+//! megabytes that is run by a pool would in time be paid for once per thread of the pool, and many
+//! such reads at once would be paid for together.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{
+        OnceLock,
+        mpsc::{Sender, channel},
+    },
+    thread,
+};
+
+use muster_store::StoreError;
+use tokio::sync::oneshot;
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// The thread for large reads of one engine, which starts with the first of them.
+#[derive(Default)]
+pub(crate) struct LargeReads(OnceLock<Option<Sender<Work>>>);
+
+impl LargeReads {
+    /// Runs a read when those before it are done. A panic in it fails this read only.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        read: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let work = move || {
+            if !reply.is_closed() && reply.send(read()).is_err() {
+                tracing::debug!("the caller of a large read was gone");
+            }
+        };
+        let queue = self.0.get_or_init(start).as_ref();
+        if queue.is_none_or(|queue| queue.send(Box::new(work)).is_err()) {
+            return Err(failed("its thread did not start"));
+        }
+        answer.await.map_err(|_| failed("it panicked; see the log"))
+    }
+}
+
+fn start() -> Option<Sender<Work>> {
+    let (queue, waiting) = channel::<Work>();
+    let serve = move || {
+        for work in waiting {
+            if std::panic::catch_unwind(AssertUnwindSafe(work)).is_err() {
+                tracing::error!("a large read panicked");
+            }
+        }
+    };
+    let started = thread::Builder::new().name("muster-large".to_owned()).spawn(serve);
+    match started {
+        Ok(_) => Some(queue),
+        Err(error) => {
+            tracing::error!(%error, "the thread for large reads did not start");
+            None
+        }
+    }
+}
+
+fn failed(cause: &str) -> StoreError {
+    StoreError::Engine { action: "ran a large read", cause: cause.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::LargeReads;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn large_reads_share_one_thread_and_a_panic_fails_only_its_own() {
+        let reads = std::sync::Arc::new(LargeReads::default());
+        let asked: Vec<_> = (0..8)
+            .map(|number| {
+                let reads = std::sync::Arc::clone(&reads);
+                tokio::spawn(async move {
+                    let read = move || {
+                        assert_ne!(number, 3, "this read is broken");
+                        thread::current().id()
+                    };
+                    reads.run(read).await
+                })
+            })
+            .collect();
+        let mut threads = Vec::new();
+        let mut failed = 0;
+        for one in asked {
+            match one.await.unwrap() {
+                Ok(thread) => threads.push(thread),
+                Err(_) => failed += 1,
+            }
+        }
+        threads.dedup();
+        assert_eq!((threads.len(), failed), (1, 1));
+    }
+}
