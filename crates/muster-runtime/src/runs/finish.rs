@@ -74,7 +74,7 @@ pub(crate) async fn close(shared: &Arc<Shared>, run: RunId, ending: Ending) {
 /// What a turn leaves; `None` when it has ended already.
 pub(crate) async fn closing(shared: &Arc<Shared>, run: RunId, ending: Ending) -> Option<CloseTurn> {
     let (turn, reads_text) = (ending.turn, ending.text.is_none());
-    let known = shared.view(run, move |docs| Ok(standing(docs, turn, reads_text)?)).await;
+    let known = shared.view_large(run, move |docs| Ok(standing(docs, turn, reads_text)?)).await;
     let standing = match known {
         Ok(Some(standing)) => standing,
         Ok(None) => return None,
@@ -190,10 +190,11 @@ fn standing(docs: &Documents<Room>, id: TurnId, reads_text: bool) -> Lookup<Opti
     }))
 }
 
-/// Events of a turn, oldest first.
+/// Events of a turn, oldest first. They are asked for by the turn alone: a question that names the
+/// node too is answered from all that the node has ever done.
 fn events(docs: &Documents<Room>, turn: &Turn) -> Lookup<Vec<Event>> {
     let mut query = EventQuery {
-        entity: Some(turn.node_id.to_string()),
+        entity: None,
         scope: Some(turn.id.to_string()),
         after: None,
         order: EventOrder::OldestFirst,
@@ -202,7 +203,9 @@ fn events(docs: &Documents<Room>, turn: &Turn) -> Lookup<Vec<Event>> {
     let mut found = Vec::new();
     for _ in 0..EVENT_PAGES_MAX {
         let page = docs.events(&query)?;
-        found.extend(page.iter().map(|recorded| recorded.event.clone()));
+        // What the turn sent to others is theirs.
+        let own = page.iter().filter(|recorded| recorded.event.node_id == Some(turn.node_id));
+        found.extend(own.map(|recorded| recorded.event.clone()));
         match page.last() {
             Some(last) if page.len() == EVENTS_AT_ONCE as usize => query.after = Some(last.global),
             Some(_) | None => break,

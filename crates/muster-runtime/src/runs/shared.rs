@@ -217,6 +217,17 @@ impl Shared {
         }
     }
 
+    /// The same for a view of many documents or events.
+    pub(crate) async fn view_large<T: Send + 'static>(
+        self: &Arc<Self>,
+        run: RunId,
+        view: impl Fn(&Documents<Room>) -> Result<T, Refusal<Room>> + Send + 'static,
+    ) -> Result<T, AskError> {
+        let shared = Arc::clone(self);
+        let read = move || shared.engine.read::<Room, T>(&run.stream(), view);
+        self.engine.read_large(read).await?
+    }
+
     /// A fresh id: a version 7 UUID that nobody else has.
     pub(crate) fn fresh(&self) -> u128 {
         let mut bytes = [0; 16];

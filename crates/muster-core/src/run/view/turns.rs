@@ -88,7 +88,8 @@ pub fn inbox(docs: &Docs, node: NodeId) -> Found<Vec<ItemView>> {
 pub fn text_so_far(docs: &Docs, turn: &Turn) -> Lookup<String> {
     let mut text = String::new();
     let mut query = EventQuery {
-        entity: Some(turn.node_id.to_string()),
+        // The turn alone: with the node, all events of the node would be gone through.
+        entity: None,
         scope: Some(turn.id.to_string()),
         after: None,
         order: EventOrder::OldestFirst,
