@@ -245,6 +245,14 @@ impl Engine {
     }
 }
 
+#[cfg(test)]
+impl Engine {
+    /// Changed nodes that wait for the next reader of a session's tree; none if it is not kept.
+    pub(crate) fn nodes_waiting(&self, session: &SessionId) -> Option<usize> {
+        self.kept.trees.waiting(&session.stream())
+    }
+}
+
 /// Waits for an answer; the error is that there was none.
 fn await_answer<T>(answer: &Receiver<T>, claim: &Claim) -> Result<T, StoreError> {
     let started = Instant::now();

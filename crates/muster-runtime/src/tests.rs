@@ -219,6 +219,27 @@ fn seqs(update: &Update) -> Vec<u64> {
     }
 }
 
+#[test]
+fn a_process_that_keeps_house_writes_on_one_thread() {
+    let engine = Engine::new(Arc::new(MemoryStore::new()), Arc::new(SystemClock), true);
+    let written = |title: &str| {
+        let command = new_plan(title);
+        let work = move |draft: &mut Draft<'_, Tasks>| {
+            draft.apply(&command)?;
+            Ok(std::thread::current().id())
+        };
+        engine.execute::<Tasks, _>(STREAM.to_owned(), work).unwrap()
+    };
+    let writers: Vec<_> = std::thread::scope(|scope| {
+        let callers: Vec<_> = (0..8).map(|_| scope.spawn(|| written("at once"))).collect();
+        callers.into_iter().map(|caller| caller.join().unwrap()).collect()
+    });
+    let alone = written("alone");
+    assert!(writers.iter().all(|writer| *writer == alone), "{writers:?}");
+    assert_ne!(alone, std::thread::current().id());
+    assert_eq!(plans(&engine), 9);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_subscriber_sees_snapshot_then_tail_without_gap() {
     let engine = over(MemoryStore::new());

@@ -203,6 +203,16 @@ fn build(snapshot: &mut dyn Snapshot, stream: &str, seq: u64) -> Result<Grown, S
     Ok(Grown { seq, tree })
 }
 
+#[cfg(test)]
+impl Trees {
+    /// Changed nodes that wait for the next reader of a tree; none if it is not kept.
+    pub(crate) fn waiting(&self, stream: &str) -> Option<usize> {
+        let kept = lock(&self.0).trees.get(stream).cloned()?;
+        let waiting = lock(&kept.waiting);
+        Some(waiting.iter().map(|growth| growth.nodes.len()).sum())
+    }
+}
+
 /// What is kept is moved in and out whole, so a panic elsewhere cannot leave it half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

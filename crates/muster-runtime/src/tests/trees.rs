@@ -90,6 +90,24 @@ fn readers_and_writers_at_once_never_see_two_moments() {
 }
 
 #[test]
+fn a_small_tree_that_nobody_reads_again_is_dropped_before_much_waits_for_it() {
+    let engine = over(MemoryStore::new());
+    let session = id(1);
+    act(&engine, &session, Command::Create(Box::default())).unwrap();
+    moments(&engine, &session);
+    assert_eq!(engine.nodes_waiting(&session), Some(0));
+    let mut most = 0;
+    for _ in 0..200 {
+        act(&engine, &session, say("and on")).unwrap();
+        most = most.max(engine.nodes_waiting(&session).unwrap_or(0));
+    }
+    assert!((1..=100).contains(&most), "{most} nodes waited");
+    assert_eq!(engine.nodes_waiting(&session), None, "it is not kept any more");
+    let [built, stored] = moments(&engine, &session);
+    assert_eq!(built, stored);
+}
+
+#[test]
 fn pages_meet_and_give_the_hash_again() {
     let engine = over(MemoryStore::new());
     let session = id(1);

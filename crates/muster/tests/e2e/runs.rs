@@ -12,6 +12,7 @@ mod killed;
 mod line;
 mod lists;
 mod lost;
+mod memory;
 pub(crate) mod node_tools;
 mod nodes;
 mod paging;
