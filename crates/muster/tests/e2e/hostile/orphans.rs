@@ -18,49 +18,39 @@ use crate::{
     runs::{Client as _, PATIENCE, agent, started, until},
 };
 
-/// Starts a process that nothing but its arguments tells from any other, then stays or dies.
-const ESCAPER: &str = r#"
-roots = ["/"]
+/// Agents that start a process which nothing but its arguments tells from any other: how each of
+/// them starts it, what it does then, and what it does once it has no more input.
+const ESCAPES: [(&str, &str, &str, &str); 4] = [
+    ("stays", "setsid", FINISHED, ""),
+    ("lingers", "setsid", FINISHED, "sleep 600"),
+    ("dies", "setsid", "kill -9 $$", ""),
+    ("joins", JOINING, "kill -9 $$", ""),
+];
+const FINISHED: &str = r#"echo '{"type":"message.assistant.final","content":"Gone."}'"#;
+/// Starts a program in the process group of the server.
+const JOINING: &str =
+    r#"perl -e 'setpgrp(0, shift); exec(@ARGV)' "$(cut -d ' ' -f 5 "/proc/$PPID/stat")""#;
 
-[profiles.custom.stays]
+/// Settings with a profile for each of them.
+fn escapers() -> String {
+    let profile = |(name, start, then, at_last): &(&str, &str, &str, &str)| {
+        format!(
+            r#"
+[profiles.custom.{name}]
 command = ["sh", "-c", '''
 while read -r line; do case "$line" in
   *'"type":"prompt"'*)
-    (setsid env -i sh -c "sleep 600; echo $(cat mark.txt)" > /dev/null 2>&1 < /dev/null &)
-    sleep 0.3
-    echo '{"type":"message.assistant.final","content":"Gone."}';;
-esac; done''']
-
-[profiles.custom.lingers]
-command = ["sh", "-c", '''
-while read -r line; do case "$line" in
-  *'"type":"prompt"'*)
-    (setsid env -i sh -c "sleep 600; echo $(cat mark.txt)" > /dev/null 2>&1 < /dev/null &)
-    sleep 0.3
-    echo '{"type":"message.assistant.final","content":"Gone."}';;
-esac; done; sleep 600''']
-
-[profiles.custom.joins]
-command = ["sh", "-c", '''
-while read -r line; do case "$line" in
-  *'"type":"prompt"'*)
-    group=$(cut -d " " -f 5 "/proc/$PPID/stat")
-    (perl -e 'setpgrp(0, shift); exec(@ARGV)' "$group" \
-      env -i sh -c "cut -d ' ' -f 5 /proc/self/stat > group.txt; sleep 600; echo $(cat mark.txt)" \
-      > /dev/null 2>&1 < /dev/null &)
-    sleep 0.3
-    kill -9 $$;;
-esac; done''']
-
-[profiles.custom.dies]
-command = ["sh", "-c", '''
-while read -r line; do case "$line" in
-  *'"type":"prompt"'*)
-    (setsid env -i sh -c "sleep 600; echo $(cat mark.txt)" > /dev/null 2>&1 < /dev/null &)
-    sleep 0.3
-    kill -9 $$;;
-esac; done''']
-"#;
+    ({start} env -i sh -c "cut -d ' ' -f 5 /proc/self/stat > group.txt; sleep 600; \
+      echo $(cat mark.txt)" > /dev/null 2>&1 < /dev/null &)
+    until [ -s group.txt ]; do sleep 0.05; done
+    {then};;
+esac; done
+{at_last}''']
+"#
+        )
+    };
+    format!("roots = [\"/\"]\n{}", ESCAPES.iter().map(profile).collect::<String>())
+}
 
 /// Processes with a word in their arguments.
 fn named(word: &str) -> usize {
@@ -99,7 +89,7 @@ fn until_gone(mark: &str, who: &str) {
 
 #[test]
 fn a_process_that_left_everything_behind_ends_with_its_node() {
-    let server = serve_with_file("runs.toml", ESCAPER);
+    let server = serve_with_file("runs.toml", &escapers());
     for profile in ["stays", "dies"] {
         let (node, mark, _dir) = escaped(&server, Ground::AsItIs, profile);
         if profile == "stays" {
@@ -113,7 +103,7 @@ fn a_process_that_left_everything_behind_ends_with_its_node() {
 #[test]
 fn a_process_that_joined_the_group_of_the_server_ends_with_its_node() {
     for &(ground, mechanism) in GROUNDS {
-        let fortress = Fortress::on(ground, ESCAPER);
+        let fortress = Fortress::on(ground, &escapers());
         let (_, mark, dir) = escaped(&fortress.server, ground, "joins");
         let joined = fs::read_to_string(dir.path().join("group.txt")).unwrap();
         assert_eq!(joined.trim(), group_of(fortress.server.id()), "{mechanism}");
@@ -123,7 +113,7 @@ fn a_process_that_joined_the_group_of_the_server_ends_with_its_node() {
 
 #[test]
 fn a_process_that_left_everything_behind_ends_when_its_killed_server_starts_again() {
-    let mut server = serve_with_file("runs.toml", ESCAPER);
+    let mut server = serve_with_file("runs.toml", &escapers());
     // One agent ends with its server and leaves its orphan to the system, one goes on.
     let escapes = ["stays", "lingers"].map(|profile| escaped(&server, Ground::AsItIs, profile));
     server.kill().unwrap();
