@@ -57,6 +57,8 @@ impl Reason {
 
 /// An `INVALID_INPUT` about one argument.
 pub(crate) fn invalid(argument: &str, reason: Reason, expected: &str) -> Failure {
+    // Where an argument names a field, a refusal about that field is about a word of the caller's.
+    let argument = &*text::echo(argument);
     let message = if reason == Reason::Missing {
         format!("{argument} is missing: expected {expected}")
     } else {

@@ -587,3 +587,16 @@ fn a_refusal_lists_a_few_of_many_unknown_arguments() {
     assert_eq!(error.details["unknown"].as_array().unwrap().len(), 50);
     assert!(error.message.len() < 5_000, "{}", error.message.len());
 }
+
+/// The argument of this refusal is a word of the caller's.
+#[test]
+fn a_refusal_repeats_little_of_an_unknown_field() {
+    let app = app();
+    ok(&app, "tasks_create", json!({"title": "P"}));
+    ok(&app, "tasks_create", json!({"parent": "PLAN-001", "title": "T"}));
+    let field = "long ".repeat(100);
+    let patch = json!({"task": "TASK-001", "ops": [{"op": "set", "field": field, "value": 1}]});
+    let error = super::call(&app, "tasks_patch", patch)["error"].take();
+    assert_eq!(error["code"], "INVALID_INPUT");
+    assert!(!error.to_string().contains(&field), "{error}");
+}
