@@ -123,6 +123,11 @@ impl Containing {
 }
 
 impl Confinement {
+    /// Whether a process is kept from mounting anything, as Landlock does.
+    pub(crate) fn forbids_mounts(&self) -> bool {
+        self.limits.as_ref().is_some_and(|limits| limits.mechanism == Mechanism::Landlock)
+    }
+
     /// The same with something else below the storage folder that stays open.
     pub(crate) fn with_open(mut self, path: PathBuf) -> Self {
         if let Some(limits) = &mut self.limits {

@@ -45,6 +45,7 @@ use crate::runs::{
     hook::{HookAnswer, HookQuestion},
     process::{
         self, Launch,
+        confine::Confinement,
         stderr::{Gate, Tail},
     },
     settings::{McpCommand, Profile, Sandbox},
@@ -89,6 +90,7 @@ impl Dialect {
             mcp: None,
             hook: self.has_hooks.then(String::new),
             sandbox: Sandbox::Workspace,
+            forbids_mounts: false,
         };
         (self.translator)(setting).caps()
     }
@@ -113,6 +115,8 @@ pub(super) struct Setting {
     pub(super) hook: Option<String>,
     /// How far it may reach when it does not ask.
     pub(super) sandbox: Sandbox,
+    /// Whether Muster's limits keep it from mounting anything, as a sandbox of its own might.
+    pub(super) forbids_mounts: bool,
 }
 
 /// Which session a process has.
@@ -378,6 +382,7 @@ fn setting(opening: &Opening) -> Setting {
         mcp: opening.mcp.clone(),
         hook: None,
         sandbox: Sandbox::Workspace,
+        forbids_mounts: opening.confinement.as_ref().is_some_and(Confinement::forbids_mounts),
     }
 }
 

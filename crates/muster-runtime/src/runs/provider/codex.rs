@@ -11,13 +11,13 @@ mod translate;
 mod wire;
 
 use super::agent::{
-    Dialect, MUSTER,
+    Dialect, MUSTER, Setting,
     probe::{LoginQuestion, Probing},
 };
 
 /// How codex is started and spoken to.
 pub(super) const DIALECT: Dialect = Dialect {
-    arguments: |_| Vec::new(),
+    arguments,
     env: &[],
     passed_on: &["CODEX_API_KEY", "CODEX_HOME", "OPENAI_API_KEY", "OPENAI_BASE_URL"],
     translator: |setting| Box::new(translate::Codex::of(setting)),
@@ -30,3 +30,10 @@ pub(super) const DIALECT: Dialect = Dialect {
     minute_apart: false,
     has_hooks: true,
 };
+
+/// The sandbox that codex has by default is bubblewrap, which mounts; its older one does not.
+fn arguments(setting: &Setting) -> Vec<String> {
+    let older_sandbox = ["-c", "features.use_legacy_landlock=true"];
+    let words = if setting.forbids_mounts { &older_sandbox[..] } else { &[] };
+    words.iter().map(|&word| word.to_owned()).collect()
+}

@@ -32,6 +32,7 @@ fn setting(gate: PermissionsMode) -> Setting {
         mcp: None,
         hook: None,
         sandbox: Sandbox::Workspace,
+        forbids_mounts: false,
     }
 }
 

@@ -75,6 +75,15 @@ fn a_thread_has_the_sandbox_the_policy_and_muster_s_tools() {
 }
 
 #[test]
+fn the_sandbox_that_mounts_is_replaced_where_nothing_can_be_mounted() {
+    let arguments = |forbids_mounts| {
+        (DIALECT.arguments)(&Setting { forbids_mounts, ..setting(Gated) }).join(" ")
+    };
+    assert_eq!(arguments(false), "");
+    assert_eq!(arguments(true), "-c features.use_legacy_landlock=true");
+}
+
+#[test]
 fn a_thread_that_is_gone_is_begun_anew() {
     let start = Start::Resume("gone".to_owned());
     let mut codex = (DIALECT.translator)(Setting { start, ..setting(Skip) });
