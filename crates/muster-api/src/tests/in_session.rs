@@ -77,8 +77,13 @@ fn what_is_refused_and_what_nobody_follows_is_not_told() {
 fn a_refused_list_is_shown_with_whole_lines() {
     let (app, _) = bound();
     let items = json!(["long ".repeat(100).trim_end()]);
-    ok(&app, "todo_write", json!({"items": items}));
-    let refused = call(&app, "todo_write", json!({"items": ["x"], "expected_revision": 0}));
+    let write = |items: &Value, revision: u64| {
+        let expected = ("expected_revision".to_owned(), json!(revision));
+        let arguments = [("items".to_owned(), items.clone()), expected];
+        app.call("todo_write", arguments.into_iter().collect()).to_json()
+    };
+    assert_eq!(write(&items, 0)["success"], true);
+    let refused = write(&json!(["x"]), 0);
     assert_eq!(refused["error"]["code"], "REVISION_MISMATCH");
     assert_eq!(refused["error"]["details"]["items"], items);
 }
