@@ -81,6 +81,10 @@ fn simpler_bytes(bytes: &[u8]) -> Vec<Vec<u8>> {
 fn simpler_values(value: &Value) -> Vec<Value> {
     match value {
         Value::Array(items) => {
+            let middle = items.len() / 2;
+            let halves =
+                [&items[..middle], &items[middle..]].map(|half| Value::from(half.to_vec()));
+            let halves = halves.into_iter().filter(|_| middle > 1);
             let without = (0..items.len()).map(|at| {
                 let mut items = items.clone();
                 items.remove(at);
@@ -93,7 +97,7 @@ fn simpler_values(value: &Value) -> Vec<Value> {
                     Value::from(items)
                 })
             });
-            without.chain(inside).collect()
+            halves.chain(without).chain(inside).collect()
         }
         Value::Object(members) => {
             let without = members.keys().map(|key| {
