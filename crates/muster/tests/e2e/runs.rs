@@ -12,6 +12,7 @@ mod killed;
 mod line;
 mod lists;
 mod lost;
+#[cfg(target_os = "linux")]
 mod memory;
 pub(crate) mod node_tools;
 mod nodes;

@@ -77,12 +77,11 @@ fn memory_of_a_server_does_not_grow_with_sessions() {
     let server = serve(&[]);
     let mut settled = None;
     for session in 1..=SESSIONS {
-        let made = server.fine("POST", "/sessions", json!({"title": session.to_string()}));
+        let made = post(&server, "/sessions", &json!({"title": session.to_string()}));
         let path = format!("/sessions/{}/events", made["session_id"].as_str().unwrap());
         for event in 0..EVENTS {
             let data = json!({"text": format!("Line {event} was read.")});
-            let event = json!({"type": "assistant_message", "data": data});
-            server.fine("POST", &path, event);
+            post(&server, &path, &json!({"type": "assistant_message", "data": data}));
         }
         if session % STEP == 0 {
             let figures = Figures::of(&server);
@@ -96,6 +95,13 @@ fn memory_of_a_server_does_not_grow_with_sessions() {
     let idle = Figures::of(&server);
     println!("idle: {idle:?}");
     assert!(idle.resident_mib / settled.unwrap() <= GROWTH_MAX);
+}
+
+/// Sends something to the sessions, which has to go well.
+fn post(server: &ServerProcess, path: &str, body: &Value) -> Value {
+    let reply = server.send(&server.person_request("POST", path).json(body)).unwrap();
+    assert!(reply.status < 300, "{path}: {}", reply.text());
+    reply.json().unwrap()
 }
 
 /// Has a node do one turn, and waits for it as the page does: by reading the run again and again.
