@@ -86,14 +86,14 @@ impl Site {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Refusal> {
-        let _place = self.calls.acquire().await.map_err(|error| internal(error.to_string()))?;
+        let _place = self.calls.acquire().await.map_err(|error| internal(&error))?;
         let done = self.app.engine().read_large(work).await;
-        done.map_err(|error| internal(error.to_string()))
+        done.map_err(|error| internal(&error))
     }
 }
 
-fn internal(cause: String) -> Refusal {
-    tracing::error!(cause, "a request ended without an answer");
+fn internal(cause: &dyn std::fmt::Display) -> Refusal {
+    tracing::error!(%cause, "a request ended without an answer");
     let recovery = "try again; if it happens again, report it with the server's log";
     Refusal::new(Kind::Internal, "the server broke while it worked on this request", recovery)
 }
@@ -102,8 +102,8 @@ async fn run_blocking<T: Send + 'static>(
     places: &Semaphore,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Refusal> {
-    let _place = places.acquire().await.map_err(|error| internal(error.to_string()))?;
-    task::spawn_blocking(work).await.map_err(|error| internal(error.to_string()))
+    let _place = places.acquire().await.map_err(|error| internal(&error))?;
+    task::spawn_blocking(work).await.map_err(|error| internal(&error))
 }
 
 /// The routes beside those of the bridge and of MCP.

@@ -6,7 +6,9 @@ use muster_api::{
     App, AppOptions,
     runs::{RunDriver, RunOptions, RunsSettings},
 };
-use muster_http::{Authentication, CtreeDisplay, Installation, Server, ServerOptions};
+use muster_http::{
+    Authentication, CtreeDisplay, Installation, Server, ServerOptions, limits::WRITE_STALL_MAX,
+};
 use muster_testkit::server::{Connection, Reply, Request};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -47,6 +49,7 @@ impl LocalServer {
             },
             ctrees: CtreeDisplay::default(),
             descriptors_max: None,
+            write_stall_max: WRITE_STALL_MAX,
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)

@@ -1,7 +1,7 @@
-//! Memory of a server: it must not grow with what its agents have done. Measurements to run by hand
-//! on an optimized build, with `--run-ignored only --no-capture`; a longer run of turns is asked for
-//! with `TURNS`. How much of it is in use, and how much the allocator keeps, is what
-//! `gdb -p PID -batch -ex 'call (int)malloc_stats()'` makes the server print.
+//! Memory of a server: it must not grow with what its agents have done. Measurements to run by
+//! hand on an optimized build, with `--run-ignored only --no-capture`; `TURNS` sets the number of
+//! turns. How much of it is in use, and how much the allocator keeps, is what the server prints
+//! on `gdb -p PID -batch -ex 'call (int)malloc_stats()'`.
 
 use std::{
     fs,
