@@ -138,7 +138,9 @@ fn kill_under_load(
         server.kill().unwrap();
         let so_far = beside_count.load(Ordering::Relaxed);
         let went_on = await_moment(&beside_count, so_far + 1 + chance.below(20), chance);
-        processes.iter_mut().for_each(|process| process.kill());
+        for process in &mut processes {
+            process.kill();
+        }
         assert!(wrote, "the writers did not come to write within {PATIENCE:?}");
         assert!(went_on, "the agents did not go on within {PATIENCE:?}");
     });
