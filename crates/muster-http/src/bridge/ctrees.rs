@@ -4,7 +4,10 @@ use std::{fmt, sync::Arc};
 
 use axum::{extract::State, http::StatusCode};
 use muster_api::{App, DroppedRequest, Stage, Told, TreeRequest};
-use muster_core::{ctree::NodeId, session::SessionId};
+use muster_core::{
+    ctree::{NodeId, tree::Compiled},
+    session::SessionId,
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -74,46 +77,61 @@ pub(super) async fn compiled(
     let max_chars = parameters.number("max_chars", 1, u64::MAX)?;
     let body = ask(&site, move |app| match max_chars {
         Some(max_chars) => within(app, &id, max_chars),
-        None => text_of(app, &id, None),
+        None => {
+            let (compiled, seq) = app.sessions().compiled(&id, None)?;
+            Ok(text_of(&id, seq, &compiled, None))
+        }
     });
     Ok(answer(StatusCode::OK, &body.await?))
 }
 
-/// The largest text whose whole answer keeps to a budget.
-fn within(app: &App, id: &SessionId, max_chars: u64) -> Told<Value> {
-    let fits = |body: &Value| body.to_string().chars().count() as u64 <= max_chars;
-    let with_text = |chars: u64| -> Told<Value> {
-        let mut body = text_of(app, id, Some(chars))?;
-        body["max_chars"] = max_chars.into();
-        Ok(body)
-    };
-    let (mut low, mut high) = (max_chars.min(TEXT_CHARS_MIN), max_chars);
-    let whole = with_text(high)?;
-    if fits(&whole) {
-        return Ok(whole);
-    }
-    let mut best = with_text(low)?;
-    while low + 1 < high {
-        let middle = low.midpoint(high);
-        let body = with_text(middle)?;
-        match fits(&body) {
-            true => (low, best) = (middle, body),
-            false => high = middle,
-        }
-    }
-    Ok(best)
+/// An answer with a text of at most so many characters, and its own length.
+struct Attempt {
+    text_chars: u64,
+    length: u64,
+    dropped: u64,
+    body: Value,
 }
 
-fn text_of(app: &App, id: &SessionId, text_chars: Option<u64>) -> Told<Value> {
-    let (compiled, seq) = app.sessions().compiled(id, text_chars)?;
+/// The largest text whose whole answer keeps to a budget.
+fn within(app: &App, id: &SessionId, max_chars: u64) -> Told<Value> {
+    let attempt = |text_chars: u64| -> Told<Attempt> {
+        let (compiled, seq) = app.sessions().compiled(id, Some(text_chars))?;
+        let dropped = compiled.collapse.dropped;
+        let body = text_of(id, seq, &compiled, Some(max_chars));
+        let length = body.to_string().chars().count() as u64;
+        Ok(Attempt { text_chars, length, dropped, body })
+    };
+    let mut above = attempt(max_chars)?;
+    if above.length <= max_chars {
+        return Ok(above.body);
+    }
+    let mut best = attempt(max_chars.min(TEXT_CHARS_MIN))?;
+    // Between two texts that differ by one node there is no other.
+    while best.dropped > above.dropped + 1 && best.text_chars + 1 < above.text_chars {
+        // Lengths grow nearly evenly, so the border is close to where a straight line crosses it.
+        let room = max_chars.saturating_sub(best.length);
+        let span = above.text_chars - best.text_chars;
+        let growth = above.length.saturating_sub(best.length).max(1);
+        let step = (room * span / growth).clamp(1, span - 1);
+        let next = attempt(best.text_chars + step)?;
+        match next.length <= max_chars {
+            true => best = next,
+            false => above = next,
+        }
+    }
+    Ok(best.body)
+}
+
+fn text_of(id: &SessionId, seq: u64, compiled: &Compiled, max_chars: Option<u64>) -> Value {
     let dropped = DroppedCursor { text_chars: compiled.max_chars, behind: None };
     let has_dropped = compiled.collapse.dropped > 0;
-    Ok(json!({
-        "session_id": id, "seq": seq, "max_chars": compiled.max_chars,
+    json!({
+        "session_id": id, "seq": seq, "max_chars": max_chars.unwrap_or(compiled.max_chars),
         "used_chars": compiled.used_chars, "truncated": compiled.truncated,
         "text": compiled.text, "compiler": compiled.compiler, "collapse": compiled.collapse,
         "dropped_cursor": has_dropped.then(|| dropped.to_string()),
-    }))
+    })
 }
 
 /// Where a list of dropped nodes goes on: which text left them out, and behind which node.
