@@ -171,8 +171,10 @@ impl<'a> Sink<'a> {
 
     /// How long it takes until clients have the events of so many messages.
     fn time(&self, clients: usize, messages: u64) -> Result<Duration> {
-        let last = self.last_seq()? + messages * EVENTS_PER_MESSAGE;
-        let path = format!("/ws?runId={}", self.run);
+        let since = self.last_seq()?;
+        let last = since + messages * EVENTS_PER_MESSAGE;
+        // A reader that does not name its place would get the whole run first.
+        let path = format!("/ws?runId={}&since={since}", self.run);
         let (address, token) = self.server.place();
         let ends = Source { address, path: &path, token }.follow(clients, last)?;
         let started = self.send(messages)?;
