@@ -22,7 +22,7 @@ const STATEMENTS_CACHED_MAX: usize = 128;
 const WAL_KEPT_BYTES_MAX: u32 = 64 * 1024 * 1024;
 /// Page cache of the writer. Every agent has a process of its own, so memory counts; what is not
 /// cached here comes from the system's cache, which all of them share.
-const WRITER_CACHE_KIB: u32 = 3 * 1024;
+const WRITER_CACHE_KIB: u32 = 5 * 512;
 /// Page cache of one reader. The engine drops it whenever another connection commits and fills it
 /// again from whatever thread reads next; the allocator keeps the room of each filling for the
 /// thread that did it. So this much is held per thread that reads, not per reader.
