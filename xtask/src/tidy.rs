@@ -46,7 +46,7 @@ pub(crate) struct Rule {
     check: fn(&Tree) -> Vec<Finding>,
 }
 
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 23] = [
     Rule { id: "layers", check: layers::layers },
     Rule { id: "homes", check: layers::homes },
     Rule { id: "plain-crates", check: layers::plain_crates },
@@ -54,6 +54,7 @@ const RULES: [Rule; 22] = [
     Rule { id: "function-length", check: sizes::function_length },
     Rule { id: "line-width", check: sizes::line_width },
     Rule { id: "empty-words", check: names::empty_words },
+    Rule { id: "unique-types", check: names::unique_types },
     Rule { id: "no-mod-files", check: names::no_mod_files },
     Rule { id: "opening-line", check: names::opening_line },
     Rule { id: "no-allow", check: contents::no_allow },

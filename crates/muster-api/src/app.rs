@@ -10,24 +10,24 @@ use muster_core::{
     Timestamp,
     session::SessionId,
     tasks::{
-        Tasks,
+        TaskAggregate,
         id::{PlanId, TaskId, WorkspaceId},
         lookup,
     },
 };
 use muster_runtime::{
     Clock, Engine, Subscription, SystemClock,
-    doctor::Report,
+    doctor::DoctorReport,
     runs::{Rebuilt, rebuild},
     transfer::{self, TransferError},
 };
-use muster_store::{Access, Description, SqliteOptions, SqliteStore, Store, StoreError};
+use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreAccess, StoreError};
 use serde_json::{Map, Value};
 
 use crate::{
-    Binding, Envelope, Registry, Toolset, call, inspection, refusals,
+    Envelope, Registry, SessionBinding, Toolset, call, inspection, refusals,
     runs::{RunOptions, agent_operations},
-    todos::Bound,
+    todos::BoundSession,
 };
 
 /// How an [`App`] is set up.
@@ -36,7 +36,7 @@ pub struct AppOptions {
     /// Where the store is.
     pub storage_dir: PathBuf,
     /// What the store is opened for.
-    pub access: Access,
+    pub access: StoreAccess,
     /// Which tools are listed to agents.
     pub toolset: Toolset,
     /// Workspace of portal calls that name none.
@@ -46,7 +46,7 @@ pub struct AppOptions {
     /// Whether calls come one after the other, as from a single agent.
     pub one_caller: bool,
     /// The session that callers stand for.
-    pub session: Binding,
+    pub session: SessionBinding,
     /// Task of the default workspace that calls without a target are about.
     pub bound_task: Option<TaskId>,
     /// Plan that calls may change, unless there is a task, whose plan it is then.
@@ -62,7 +62,7 @@ pub struct App {
     registry: Arc<Registry>,
     options: AppOptions,
     engine: Arc<Engine>,
-    bound: Bound,
+    bound: BoundSession,
     driver: OnceLock<muster_runtime::runs::Runs>,
 }
 
@@ -94,7 +94,7 @@ pub struct WorkspaceStatus {
 
 /// What a server is working on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status {
+pub struct ServerStatus {
     /// The store.
     pub store: Description,
     /// Workspaces by name.
@@ -114,7 +114,7 @@ impl App {
     pub fn over(store: Arc<dyn Store>, clock: Arc<dyn Clock>, options: AppOptions) -> Self {
         let engine = Arc::new(Engine::new(store, clock, options.keeps_house));
         let registry = Arc::new(Registry::default());
-        let bound = Bound::new(options.session.clone());
+        let bound = BoundSession::new(options.session.clone());
         Self { registry, options, engine, bound, driver: OnceLock::new() }
     }
 
@@ -123,12 +123,12 @@ impl App {
         let Standpoint { session, workspace, task, plan } = standpoint;
         let options = AppOptions {
             default_workspace: Some(workspace),
-            session: Binding::Named(session),
+            session: SessionBinding::Named(session),
             bound_task: task,
             bound_plan: plan,
             ..self.options.clone()
         };
-        let bound = Bound::new(options.session.clone());
+        let bound = BoundSession::new(options.session.clone());
         let (registry, engine) = (Arc::clone(&self.registry), Arc::clone(&self.engine));
         Self { registry, options, engine, bound, driver: OnceLock::new() }
     }
@@ -207,12 +207,13 @@ impl App {
     }
 
     /// What this server works on.
-    pub fn status(&self) -> Result<Status, StoreError> {
+    pub fn status(&self) -> Result<ServerStatus, StoreError> {
         let streams = self.engine.store().snapshot()?.streams("workspace/")?;
         let mut workspaces = Vec::with_capacity(streams.len());
         for stream in streams {
-            let read =
-                self.engine.read::<Tasks, _>(&stream.name, |docs| Ok(lookup::workspace(docs)?));
+            let read = self
+                .engine
+                .read::<TaskAggregate, _>(&stream.name, |docs| Ok(lookup::workspace(docs)?));
             let workspace = read.unwrap_or_default();
             workspaces.push(WorkspaceStatus {
                 name: stream.name.trim_start_matches("workspace/").to_owned(),
@@ -221,7 +222,7 @@ impl App {
                 events: stream.seq,
             });
         }
-        Ok(Status { store: self.engine.store().describe(), workspaces })
+        Ok(ServerStatus { store: self.engine.store().describe(), workspaces })
     }
 
     /// Follows what happens in a workspace, from now on.
@@ -232,7 +233,7 @@ impl App {
     }
 
     /// Replays the log and compares it with the documents; changes nothing.
-    pub fn doctor(&self) -> Result<Report, StoreError> {
+    pub fn doctor(&self) -> Result<DoctorReport, StoreError> {
         inspection::examine(self.engine.store())
     }
 
@@ -252,7 +253,7 @@ impl App {
         workspace: &WorkspaceId,
         write: &mut dyn FnMut(&str) -> io::Result<()>,
     ) -> Result<u64, TransferError> {
-        transfer::export::<Tasks>(self.engine.store(), &workspace.stream(), write)
+        transfer::export::<TaskAggregate>(self.engine.store(), &workspace.stream(), write)
     }
 
     /// Puts such lines into a workspace that is empty, whole or not at all; answers how many events
@@ -262,7 +263,7 @@ impl App {
         workspace: &WorkspaceId,
         lines: impl Iterator<Item = &'a str>,
     ) -> Result<u64, TransferError> {
-        self.engine.import::<Tasks>(workspace.stream(), lines)
+        self.engine.import::<TaskAggregate>(workspace.stream(), lines)
     }
 
     /// The session that callers stand for, once there is one.
@@ -270,7 +271,7 @@ impl App {
         self.bound.session()
     }
 
-    pub(crate) fn bound(&self) -> &Bound {
+    pub(crate) fn bound(&self) -> &BoundSession {
         &self.bound
     }
 

@@ -7,7 +7,7 @@
 use muster_core::{is_deeper_than, text};
 use serde_json::{Map, Number, Value, json};
 
-use crate::{ApiError, ErrorCode, call::Failure};
+use crate::{ApiError, ErrorCode, call::CallFailure};
 
 /// Deepest nesting of arrays and objects in arguments, with themselves as the first. What is stored
 /// of them is read back with a limit of 128, so there is room for what stands around them then.
@@ -56,7 +56,7 @@ impl Reason {
 }
 
 /// An `INVALID_INPUT` about one argument.
-pub(crate) fn invalid(argument: &str, reason: Reason, expected: &str) -> Failure {
+pub(crate) fn invalid(argument: &str, reason: Reason, expected: &str) -> CallFailure {
     // Where an argument names a field, a refusal about that field is about a word of the caller's.
     let argument = &*text::echo(argument);
     let message = if reason == Reason::Missing {
@@ -75,7 +75,7 @@ pub(crate) fn invalid_with(
     expected: &str,
     message: String,
     recovery: String,
-) -> Failure {
+) -> CallFailure {
     let mut details = Map::new();
     details.insert("argument".to_owned(), json!(argument));
     details.insert("expected".to_owned(), json!(expected));
@@ -87,7 +87,7 @@ pub(crate) fn invalid_with(
 pub(crate) fn check(
     schema: &Map<String, Value>,
     arguments: &mut Map<String, Value>,
-) -> Result<(), Failure> {
+) -> Result<(), CallFailure> {
     check_names(schema, arguments)?;
     let mut object = Value::Object(std::mem::take(arguments));
     let checked = check_value(schema, &mut object, "");
@@ -99,7 +99,7 @@ pub(crate) fn check(
 
 /// Refuses arguments that nest too deep, free-form ones included: nothing that is accepted may be
 /// too deep to be read back.
-pub(crate) fn check_depth(arguments: &Map<String, Value>) -> Result<(), Failure> {
+pub(crate) fn check_depth(arguments: &Map<String, Value>) -> Result<(), CallFailure> {
     let refuse = |argument: &str| {
         let expected = format!("a value with less nesting: {ARGUMENTS_DEPTH_MAX} levels in all");
         Err(invalid(argument, Reason::OutOfRange, &expected))
@@ -118,7 +118,7 @@ pub(crate) fn check_depth(arguments: &Map<String, Value>) -> Result<(), Failure>
 pub(crate) fn check_names(
     schema: &Map<String, Value>,
     arguments: &Map<String, Value>,
-) -> Result<(), Failure> {
+) -> Result<(), CallFailure> {
     let mut unknown = Vec::new();
     find_unknown(schema, arguments, "", &mut unknown);
     if unknown.is_empty() { Ok(()) } else { Err(unknown_arguments(&unknown)) }
@@ -132,7 +132,7 @@ struct Unknown {
     nearest: String,
 }
 
-fn unknown_arguments(unknown: &[Unknown]) -> Failure {
+fn unknown_arguments(unknown: &[Unknown]) -> CallFailure {
     let listed: Vec<String> = unknown
         .iter()
         .map(|one| format!("{} (did you mean {}?)", one.argument, one.nearest))
@@ -256,7 +256,11 @@ fn name_of(path: &str) -> &str {
     if path.is_empty() { "arguments" } else { path }
 }
 
-fn check_value(schema: &Map<String, Value>, value: &mut Value, path: &str) -> Result<(), Failure> {
+fn check_value(
+    schema: &Map<String, Value>,
+    value: &mut Value,
+    path: &str,
+) -> Result<(), CallFailure> {
     let Some(branch) = branch_for(schema, value) else {
         return Err(invalid(name_of(path), Reason::WrongType, &expectation(schema)));
     };
@@ -285,7 +289,7 @@ fn check_object(
     schema: &Map<String, Value>,
     object: &mut Map<String, Value>,
     path: &str,
-) -> Result<(), Failure> {
+) -> Result<(), CallFailure> {
     let Some(properties) = fixed_properties(schema) else { return Ok(()) };
     for (key, value) in object.iter_mut() {
         if let Some(Value::Object(property)) = properties.get(key) {
@@ -307,7 +311,7 @@ fn check_items(
     schema: &Map<String, Value>,
     items: &mut [Value],
     path: &str,
-) -> Result<(), Failure> {
+) -> Result<(), CallFailure> {
     let Some(Value::Object(element)) = schema.get("items") else { return Ok(()) };
     for (at, item) in items.iter_mut().enumerate() {
         check_value(element, item, &format!("{path}[{at}]"))?;
@@ -316,7 +320,7 @@ fn check_items(
 }
 
 /// Sizes, ranges and closed sets.
-fn check_bounds(schema: &Map<String, Value>, value: &Value, path: &str) -> Result<(), Failure> {
+fn check_bounds(schema: &Map<String, Value>, value: &Value, path: &str) -> Result<(), CallFailure> {
     let bound = |word: &str| schema.get(word).and_then(Value::as_u64);
     let size = match value {
         Value::String(string) => Some((text::chars(string) as u64, "minLength", "maxLength")),

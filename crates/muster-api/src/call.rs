@@ -20,18 +20,18 @@ use crate::{
 };
 
 /// A call after its arguments were found to be in order.
-pub(crate) struct Call<'a> {
+pub(crate) struct CheckedCall<'a> {
     /// The application it runs in.
     pub app: &'a App,
     /// What is known about the call itself.
     pub scene: Scene,
 }
 
-impl Call<'_> {
+impl CheckedCall<'_> {
     /// An answer about a session, or about one that nobody has made yet.
-    pub(crate) fn answer_in_session(&self, id: Option<&SessionId>, reply: Reply) -> Action {
+    pub(crate) fn answer_in_session(&self, id: Option<&SessionId>, reply: CallReply) -> CallAction {
         let context = Map::from_iter([("session_id".to_owned(), json!(id))]);
-        Action::Answered(Box::new(self.scene.answer(context, self.app.now(), reply)))
+        CallAction::Answered(Box::new(self.scene.answer(context, self.app.now(), reply)))
     }
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Scene {
 
 /// What came of a call that succeeded.
 #[derive(Clone, Debug)]
-pub(crate) struct Reply {
+pub(crate) struct CallReply {
     result: Json,
     warnings: Vec<Warning>,
     context: Map<String, Value>,
@@ -56,18 +56,18 @@ pub(crate) struct Reply {
 
 /// What came of a call that did not.
 #[derive(Clone, Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CallFailure {
     pub error: Box<ApiError>,
     pub suggestions: Vec<Suggestion>,
 }
 
-impl From<ApiError> for Failure {
+impl From<ApiError> for CallFailure {
     fn from(error: ApiError) -> Self {
         Self { error: Box::new(error), suggestions: Vec::new() }
     }
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for CallFailure {
     fn from(error: StoreError) -> Self {
         let (code, recovery) = match &error {
             StoreError::Busy { .. } => (ErrorCode::StoreBusy, "Call again: nothing was written."),
@@ -95,7 +95,7 @@ impl From<StoreError> for Failure {
     }
 }
 
-impl Reply {
+impl CallReply {
     /// An answer with this result.
     pub(crate) fn new(result: &impl Serialize) -> Self {
         Self::with(shown(result))
@@ -196,12 +196,12 @@ impl Scene {
     }
 
     /// The envelope of an answer.
-    pub(crate) fn success(&self, workspace: &str, at: Timestamp, reply: Reply) -> Envelope {
+    pub(crate) fn success(&self, workspace: &str, at: Timestamp, reply: CallReply) -> Envelope {
         self.answer(Map::from_iter([("workspace".to_owned(), json!(workspace))]), at, reply)
     }
 
     /// The envelope of an answer with what is known of its place.
-    fn answer(&self, mut context: Map<String, Value>, at: Timestamp, reply: Reply) -> Envelope {
+    fn answer(&self, mut context: Map<String, Value>, at: Timestamp, reply: CallReply) -> Envelope {
         let mut warnings = reply.warnings;
         warnings.extend(self.warnings.iter().cloned());
         warnings.sort_by_key(|warning| warning.code);
@@ -220,15 +220,15 @@ impl Scene {
 }
 
 /// The envelope of a refusal, with suggestions that fit the application's toolset.
-pub(crate) fn failed(app: &App, name: &str, failure: Failure) -> Envelope {
+pub(crate) fn failed(app: &App, name: &str, failure: CallFailure) -> Envelope {
     let (listed, known) = app.registry().names(app.toolset());
     let suggestions = suggest::fit(failure.suggestions, &listed, &known);
-    failure_envelope(name, Failure { suggestions, ..failure }, app.now())
+    failure_envelope(name, CallFailure { suggestions, ..failure }, app.now())
 }
 
 /// The envelope of a refusal as it is. It may quote an argument, which may hold a secret
 /// (TASKS-RED-1).
-pub(crate) fn failure_envelope(name: &str, mut failure: Failure, at: Timestamp) -> Envelope {
+pub(crate) fn failure_envelope(name: &str, mut failure: CallFailure, at: Timestamp) -> Envelope {
     let error = &mut *failure.error;
     echo::shorten(error);
     for text in [&mut error.message, &mut error.recovery] {
@@ -260,11 +260,11 @@ pub(crate) struct Prepared {
     /// What is known about the call.
     pub scene: Scene,
     /// What there is to do.
-    pub action: Action,
+    pub action: CallAction,
 }
 
 /// What an operation comes to.
-pub(crate) enum Action {
+pub(crate) enum CallAction {
     /// It has read its answer.
     Answered(Box<Envelope>),
     /// It is a piece of work for one transaction.
@@ -273,10 +273,10 @@ pub(crate) enum Action {
 
 impl Prepared {
     /// Does what there is to do.
-    pub(crate) fn perform(self, app: &App) -> Result<Envelope, Failure> {
+    pub(crate) fn perform(self, app: &App) -> Result<Envelope, CallFailure> {
         match self.action {
-            Action::Answered(envelope) => Ok(*envelope),
-            Action::Write(write) => write.perform(app, self.scene),
+            CallAction::Answered(envelope) => Ok(*envelope),
+            CallAction::Write(write) => write.perform(app, self.scene),
         }
     }
 }
@@ -285,11 +285,11 @@ impl Prepared {
 mod tests {
     use muster_store::StoreError;
 
-    use super::Failure;
+    use super::CallFailure;
 
     #[test]
     fn a_full_disk_asks_for_room() {
-        let failure = Failure::from(StoreError::Full { location: "/somewhere".to_owned() });
+        let failure = CallFailure::from(StoreError::Full { location: "/somewhere".to_owned() });
         assert!(failure.error.message.contains("/somewhere"), "{}", failure.error.message);
         assert!(failure.error.recovery.contains("Make room"), "{}", failure.error.recovery);
     }

@@ -64,7 +64,7 @@ pub struct Suggestion {
     /// Why it helps.
     pub reason: String,
     /// How much it helps.
-    pub priority: Priority,
+    pub priority: SuggestionPriority,
     /// Always true: only calls known to succeed are suggested.
     pub validated: bool,
     /// Arguments, complete.
@@ -76,7 +76,7 @@ pub struct Suggestion {
 
 impl Suggestion {
     /// A suggestion to call `target` with `params`, which must be a JSON object.
-    pub fn call(target: &str, reason: &str, priority: Priority, params: Value) -> Self {
+    pub fn call(target: &str, reason: &str, priority: SuggestionPriority, params: Value) -> Self {
         let Value::Object(params) = params else {
             unreachable!("suggestion parameters are an object, got {params}")
         };
@@ -100,7 +100,7 @@ impl Suggestion {
 /// Weight of a suggestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Priority {
+pub enum SuggestionPriority {
     /// Do this first.
     High,
     /// Useful.

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use muster_core::{
     answers::Answers,
-    run::{Runs, layout::Layouts},
-    session::Sessions,
-    tasks::Tasks,
+    run::{RunAggregate, layout::Layouts},
+    session::SessionAggregate,
+    tasks::TaskAggregate,
 };
-use muster_runtime::doctor::Report;
+use muster_runtime::doctor::DoctorReport;
 use muster_store::{
-    Access, Damage, Description, SCHEMA_VERSION, SqliteOptions, SqliteStore, Store, StoreError,
+    Damage, Description, SCHEMA_VERSION, SqliteOptions, SqliteStore, Store, StoreAccess, StoreError,
 };
 
 /// A store, opened to be looked at.
@@ -23,12 +23,12 @@ pub struct Inspection {
 impl Inspection {
     /// Opens the store of a directory; changes nothing.
     pub fn open(directory: &Path) -> Result<Self, StoreError> {
-        let options = SqliteOptions { access: Access::Look, ..SqliteOptions::default() };
+        let options = SqliteOptions { access: StoreAccess::Look, ..SqliteOptions::default() };
         Ok(Self { store: SqliteStore::open(directory, options)? })
     }
 
     /// Replays the log and compares it with the documents.
-    pub fn report(&self) -> Result<Report, StoreError> {
+    pub fn report(&self) -> Result<DoctorReport, StoreError> {
         examine(&self.store)
     }
 
@@ -59,17 +59,17 @@ fn is_older(store: &dyn Store) -> bool {
 }
 
 /// Everything that can be found wrong with a store.
-pub(crate) fn examine(store: &dyn Store) -> Result<Report, StoreError> {
-    let mut report = Report::of(store)?;
+pub(crate) fn examine(store: &dyn Store) -> Result<DoctorReport, StoreError> {
+    let mut report = DoctorReport::of(store)?;
     if is_older(store) {
         return Ok(report);
     }
     for add in [
-        Report::add::<Tasks>,
-        Report::add::<Sessions>,
-        Report::add::<Runs>,
-        Report::add::<Layouts>,
-        Report::add::<Answers>,
+        DoctorReport::add::<TaskAggregate>,
+        DoctorReport::add::<SessionAggregate>,
+        DoctorReport::add::<RunAggregate>,
+        DoctorReport::add::<Layouts>,
+        DoctorReport::add::<Answers>,
     ] {
         match add(&mut report, store) {
             Ok(()) => {}

@@ -26,26 +26,28 @@ mod tests;
 mod todos;
 mod toolset;
 
-pub use app::{App, AppOptions, Status, WorkspaceStatus};
+pub use app::{App, AppOptions, ServerStatus, WorkspaceStatus};
 pub use arguments::ARGUMENTS_DEPTH_MAX;
 pub use echo::{shorten_value, shorten_words};
-pub use envelope::{ApiError, Envelope, ErrorCode, Priority, Suggestion, Warning, WarningCode};
+pub use envelope::{
+    ApiError, Envelope, ErrorCode, Suggestion, SuggestionPriority, Warning, WarningCode,
+};
 pub use fingerprint::fingerprint;
 pub use inspection::Inspection;
 pub use muster_core::Json;
 pub use muster_core::session::receipt::CallKey;
 pub use muster_core::{Timestamp, tasks::id::WorkspaceId, text::echo};
 pub use muster_runtime::{
-    Batch, Clock, Follower, News, Subscription, SystemClock, Update,
-    doctor::Report as DoctorReport, transfer::TransferError,
+    Batch, Clock, Follower, News, StreamUpdate, Subscription, SystemClock, doctor::DoctorReport,
+    transfer::TransferError,
 };
-pub use muster_store::{Access, Description, StoreError};
-pub use registry::{Effect, Registry, Row};
+pub use muster_store::{Description, StoreAccess, StoreError};
+pub use registry::{OperationEffect, OperationRow, Registry};
 pub use sessions::{
     ConnectionMessages, CreatedSession, DroppedPage, DroppedRequest, InputFault, NodesPage,
-    SaidInput, SessionCursor, SessionDesk, SessionFault, SessionPage, SessionsRequest, Stage, Told,
-    TreeRequest,
+    SaidInput, SessionCursor, SessionDesk, SessionFault, SessionPage, SessionsRequest, Told,
+    TreeRequest, TreeStage,
 };
 pub use tasks::CALL_BYTES_MAX;
-pub use todos::Binding;
+pub use todos::SessionBinding;
 pub use toolset::Toolset;

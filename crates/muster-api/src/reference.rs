@@ -6,7 +6,7 @@
 mod schema;
 
 use self::schema::Argument;
-use crate::{Effect, Registry, Row, Toolset};
+use crate::{OperationEffect, OperationRow, Registry, Toolset};
 
 const INTRODUCTION: &str = "\
 # Operations
@@ -31,7 +31,7 @@ pub fn markdown(registry: &Registry) -> String {
     let mut page = INTRODUCTION.to_owned();
     page += "\n| operation | what it does | listed in | effect |\n|---|---|---|---|\n";
     for row in registry.rows() {
-        let Row { name, title, toolset, effect, .. } = row;
+        let OperationRow { name, title, toolset, effect, .. } = row;
         let (listed, effect) = (listed_in(*toolset), effect_in_words(*effect));
         page += &line(&[format!("[`{name}`](#{name})"), cell(title), listed, effect.to_owned()]);
     }
@@ -43,8 +43,8 @@ pub fn markdown(registry: &Registry) -> String {
 }
 
 /// The part of the page about one operation.
-fn section(row: &Row) -> String {
-    let Row { name, title, toolset, effect, .. } = row;
+fn section(row: &OperationRow) -> String {
+    let OperationRow { name, title, toolset, effect, .. } = row;
     let (listed, effect) = (listed_in(*toolset), effect_in_words(*effect));
     let mut text = format!("## {name}\n\n{}\n\n", row.description().trim());
     text += &format!("{title}. Listed in {listed}. Effect: {effect}.\n\n");
@@ -88,12 +88,12 @@ fn listed_in(toolset: Toolset) -> String {
     lists.map(|list| format!("`{list}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn effect_in_words(effect: Effect) -> &'static str {
+fn effect_in_words(effect: OperationEffect) -> &'static str {
     match effect {
-        Effect::Read => "reads",
-        Effect::Write => "writes",
-        Effect::Set => "sets",
-        Effect::Destroy => "removes",
+        OperationEffect::Read => "reads",
+        OperationEffect::Write => "writes",
+        OperationEffect::Set => "sets",
+        OperationEffect::Destroy => "removes",
     }
 }
 
@@ -102,18 +102,18 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::registry::{Lazy, Request};
+    use crate::registry::{Lazy, RequestShape};
 
-    fn row(input_schema: Value) -> Row {
+    fn row(input_schema: Value) -> OperationRow {
         let Value::Object(schema) = input_schema else { panic!("schemas are objects") };
         let description = "Shows a row.\n".to_owned();
-        Row {
+        OperationRow {
             name: "tasks_sample",
             title: "Sample | task",
             toolset: Toolset::Daily,
-            effect: Effect::Set,
+            effect: OperationEffect::Set,
             brief: |_| false,
-            request: Lazy::new(Box::new(|| Request { description, schema })),
+            request: Lazy::new(Box::new(|| RequestShape { description, schema })),
             result_schema: Lazy::new(Box::new(serde_json::Map::new)),
             prepare: |_, _| unreachable!("the page calls nothing"),
         }

@@ -7,7 +7,7 @@ mod words;
 
 use muster_core::{
     tasks::{
-        Rejection,
+        TaskRejection,
         command::StepSelector,
         id::{EntityId, EntityKind, WorkspaceId},
         rejection::Candidates,
@@ -17,13 +17,13 @@ use muster_core::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    ApiError, ErrorCode, Priority, Registry, Suggestion,
+    ApiError, ErrorCode, Registry, Suggestion, SuggestionPriority,
     arguments::{self, Reason},
-    call::Failure,
+    call::CallFailure,
 };
 
 /// A call of an operation that does not exist.
-pub(crate) fn unknown_tool(registry: &Registry, name: &str) -> Failure {
+pub(crate) fn unknown_tool(registry: &Registry, name: &str) -> CallFailure {
     let nearest = registry.nearest(name);
     ApiError {
         code: ErrorCode::UnknownTool,
@@ -35,68 +35,72 @@ pub(crate) fn unknown_tool(registry: &Registry, name: &str) -> Failure {
 }
 
 /// What a rejection of the tasks room says to the caller.
-pub(crate) fn explain(workspace: &WorkspaceId, rejection: Rejection) -> Failure {
+pub(crate) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> CallFailure {
     match rejection {
-        Rejection::NoTarget(candidates) => no_target(workspace, &candidates),
-        Rejection::WrongKind { id, wanted, from_focus, candidates } => {
+        TaskRejection::NoTarget(candidates) => no_target(workspace, &candidates),
+        TaskRejection::WrongKind { id, wanted, from_focus, candidates } => {
             wrong_kind(workspace, id, wanted, from_focus, &candidates)
         }
-        Rejection::ParentMissing => words::parent_missing(),
-        Rejection::UnknownEntity { id, workspace_known } => {
+        TaskRejection::ParentMissing => words::parent_missing(),
+        TaskRejection::UnknownEntity { id, workspace_known } => {
             unknown_entity(workspace, id, workspace_known)
         }
-        Rejection::UnknownStep { task, selector } => {
+        TaskRejection::UnknownStep { task, selector } => {
             unknown_step(workspace, task.into(), "step", &selector_name(&selector))
         }
-        Rejection::UnknownNode { task, name } => {
+        TaskRejection::UnknownNode { task, name } => {
             unknown_step(workspace, task.into(), "node", &name)
         }
-        Rejection::SelectorsDisagree { path, step_id } => words::steps_disagree(&path, step_id),
-        Rejection::NodesDisagree { path, node_id } => words::nodes_disagree(&path, node_id),
-        Rejection::RevisionMismatch { id, expected, actual } => {
+        TaskRejection::SelectorsDisagree { path, step_id } => words::steps_disagree(&path, step_id),
+        TaskRejection::NodesDisagree { path, node_id } => words::nodes_disagree(&path, node_id),
+        TaskRejection::RevisionMismatch { id, expected, actual } => {
             revision_mismatch(workspace, id, expected, actual)
         }
-        Rejection::KeyTaken { key, first_tool } => key_taken(&key, &first_tool),
-        Rejection::AlreadyClosed { step_id, path } => words::already_closed(step_id, &path),
-        Rejection::NotClosed { step_id, path } => words::not_closed(step_id, &path),
-        Rejection::GateOpen { gate, report } => gate::explain(workspace, gate, &report),
-        Rejection::StepsOpen { .. }
-        | Rejection::TasksOpen { .. }
-        | Rejection::DependenciesOpen { .. } => completion::explain(workspace, &rejection),
-        Rejection::ChecklistPosition { argument, points } => {
+        TaskRejection::KeyTaken { key, first_tool } => key_taken(&key, &first_tool),
+        TaskRejection::AlreadyClosed { step_id, path } => words::already_closed(step_id, &path),
+        TaskRejection::NotClosed { step_id, path } => words::not_closed(step_id, &path),
+        TaskRejection::GateOpen { gate, report } => gate::explain(workspace, gate, &report),
+        TaskRejection::StepsOpen { .. }
+        | TaskRejection::TasksOpen { .. }
+        | TaskRejection::DependenciesOpen { .. } => completion::explain(workspace, &rejection),
+        TaskRejection::ChecklistPosition { argument, points } => {
             let expected = format!("a position from 0 to {points}");
             arguments::invalid(argument, Reason::OutOfRange, &expected)
         }
-        Rejection::UnknownCard { .. }
-        | Rejection::UnknownEvidence { .. }
-        | Rejection::EmptyCard
-        | Rejection::NothingToRestore { .. }
-        | Rejection::RestoreConflict { .. } => memory::explain(workspace, rejection),
-        Rejection::SupportsItself { card } => words::supports_itself(card),
-        Rejection::UnknownTemplate { name } => unknown_template(&name),
-        Rejection::BadField { field, fault, expected } => {
+        TaskRejection::UnknownCard { .. }
+        | TaskRejection::UnknownEvidence { .. }
+        | TaskRejection::EmptyCard
+        | TaskRejection::NothingToRestore { .. }
+        | TaskRejection::RestoreConflict { .. } => memory::explain(workspace, rejection),
+        TaskRejection::SupportsItself { card } => words::supports_itself(card),
+        TaskRejection::UnknownTemplate { name } => unknown_template(&name),
+        TaskRejection::BadField { field, fault, expected } => {
             words::bad_field(&field, fault, &expected)
         }
-        Rejection::TooDeep => words::too_deep(),
-        Rejection::ForeignField { field, id } => words::foreign_field(field, id),
-        Rejection::DependsOnItself { id } => words::depends_on_itself(id),
-        Rejection::DependencyCircle { through } => words::dependency_circle(through),
+        TaskRejection::TooDeep => words::too_deep(),
+        TaskRejection::ForeignField { field, id } => words::foreign_field(field, id),
+        TaskRejection::DependsOnItself { id } => words::depends_on_itself(id),
+        TaskRejection::DependencyCircle { through } => words::dependency_circle(through),
     }
 }
 
-pub(crate) fn unknown_template(name: &str) -> Failure {
+pub(crate) fn unknown_template(name: &str) -> CallFailure {
     let error = ApiError {
         code: ErrorCode::UnknownId,
         message: format!("there is no template {:?} of that kind", text::echo(name)),
         recovery: "List the templates with tasks_templates_list.".to_owned(),
         details: Map::from_iter([("template".to_owned(), json!(name))]),
     };
-    let list =
-        Suggestion::call("tasks_templates_list", "see the templates", Priority::High, json!({}));
-    Failure { error: Box::new(error), suggestions: vec![list] }
+    let list = Suggestion::call(
+        "tasks_templates_list",
+        "see the templates",
+        SuggestionPriority::High,
+        json!({}),
+    );
+    CallFailure { error: Box::new(error), suggestions: vec![list] }
 }
 
-fn key_taken(key: &str, first_tool: &str) -> Failure {
+fn key_taken(key: &str, first_tool: &str) -> CallFailure {
     ApiError {
         code: ErrorCode::IdempotencyConflict,
         message: format!("the idempotency key was used by another {first_tool} call"),
@@ -110,7 +114,7 @@ fn key_taken(key: &str, first_tool: &str) -> Failure {
 }
 
 /// TASKS-TGT-6.
-fn no_target(workspace: &WorkspaceId, candidates: &Candidates) -> Failure {
+fn no_target(workspace: &WorkspaceId, candidates: &Candidates) -> CallFailure {
     let failure = arguments::invalid_with(
         "target",
         Reason::NoTarget,
@@ -118,17 +122,17 @@ fn no_target(workspace: &WorkspaceId, candidates: &Candidates) -> Failure {
         "no target was given and the workspace has no focus".to_owned(),
         "Name a task or plan, or set the focus with tasks_focus_set.".to_owned(),
     );
-    Failure { suggestions: suggest_candidates(workspace, candidates), ..failure }
+    CallFailure { suggestions: suggest_candidates(workspace, candidates), ..failure }
 }
 
 fn suggest_candidates(workspace: &WorkspaceId, candidates: &Candidates) -> Vec<Suggestion> {
     let snapshot = |key: &str, id: &dyn std::fmt::Display| {
         let params = json!({"workspace": workspace, key: id.to_string()});
-        Suggestion::call("tasks_snapshot", "show this one", Priority::High, params)
+        Suggestion::call("tasks_snapshot", "show this one", SuggestionPriority::High, params)
     };
     let start = |reason: &str, mut params: Value| {
         params["task_title"] = json!("First task");
-        Suggestion::call("tasks_macro_start", reason, Priority::High, params)
+        Suggestion::call("tasks_macro_start", reason, SuggestionPriority::High, params)
     };
     match candidates {
         Candidates::Tasks(tasks) => tasks.iter().map(|id| snapshot("task", id)).collect(),
@@ -150,7 +154,7 @@ fn wrong_kind(
     wanted: EntityKind,
     from_focus: bool,
     candidates: &Candidates,
-) -> Failure {
+) -> CallFailure {
     let wanted = wanted.name();
     let origin = if from_focus { "the focused " } else { "" };
     let failure = arguments::invalid_with(
@@ -162,10 +166,10 @@ fn wrong_kind(
     );
     let suggestions =
         if from_focus { suggest_candidates(workspace, candidates) } else { Vec::new() };
-    Failure { suggestions, ..failure }
+    CallFailure { suggestions, ..failure }
 }
 
-fn unknown_entity(workspace: &WorkspaceId, id: EntityId, workspace_known: bool) -> Failure {
+fn unknown_entity(workspace: &WorkspaceId, id: EntityId, workspace_known: bool) -> CallFailure {
     let error = ApiError {
         code: ErrorCode::UnknownId,
         message: format!("there is no {id} in this workspace"),
@@ -175,8 +179,9 @@ fn unknown_entity(workspace: &WorkspaceId, id: EntityId, workspace_known: bool) 
     let reason =
         if workspace_known { "list what exists" } else { "see that this workspace is empty" };
     let params = json!({"workspace": workspace});
-    let suggestions = vec![Suggestion::call("tasks_context", reason, Priority::High, params)];
-    Failure { error: Box::new(error), suggestions }
+    let suggestions =
+        vec![Suggestion::call("tasks_context", reason, SuggestionPriority::High, params)];
+    CallFailure { error: Box::new(error), suggestions }
 }
 
 fn selector_name(selector: &StepSelector) -> String {
@@ -187,7 +192,7 @@ fn selector_name(selector: &StepSelector) -> String {
     }
 }
 
-fn unknown_step(workspace: &WorkspaceId, task: EntityId, what: &str, name: &str) -> Failure {
+fn unknown_step(workspace: &WorkspaceId, task: EntityId, what: &str, name: &str) -> CallFailure {
     let error = ApiError {
         code: ErrorCode::UnknownId,
         message: format!("there is no {what} {name} in {task}"),
@@ -195,11 +200,17 @@ fn unknown_step(workspace: &WorkspaceId, task: EntityId, what: &str, name: &str)
         details: Map::from_iter([("task".to_owned(), json!(task)), (what.to_owned(), json!(name))]),
     };
     let params = json!({"workspace": workspace, "task": task});
-    let mirror = Suggestion::call("tasks_mirror", "list the task's steps", Priority::High, params);
-    Failure { error: Box::new(error), suggestions: vec![mirror] }
+    let mirror =
+        Suggestion::call("tasks_mirror", "list the task's steps", SuggestionPriority::High, params);
+    CallFailure { error: Box::new(error), suggestions: vec![mirror] }
 }
 
-fn revision_mismatch(workspace: &WorkspaceId, id: EntityId, expected: u64, actual: u64) -> Failure {
+fn revision_mismatch(
+    workspace: &WorkspaceId,
+    id: EntityId,
+    expected: u64,
+    actual: u64,
+) -> CallFailure {
     let error = ApiError {
         code: ErrorCode::RevisionMismatch,
         message: format!("expected={expected} actual={actual}"),
@@ -211,6 +222,7 @@ fn revision_mismatch(workspace: &WorkspaceId, id: EntityId, expected: u64, actua
         ]),
     };
     let params = json!({"workspace": workspace, "target": id});
-    let context = Suggestion::call("tasks_context", "see it as it is", Priority::High, params);
-    Failure { error: Box::new(error), suggestions: vec![context] }
+    let context =
+        Suggestion::call("tasks_context", "see it as it is", SuggestionPriority::High, params);
+    CallFailure { error: Box::new(error), suggestions: vec![context] }
 }

@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     App, Toolset, arguments,
-    call::{Action, Call, Failure, Prepared},
+    call::{CallAction, CallFailure, CheckedCall, Prepared},
     request, schema,
 };
 
 /// What a call can do to the state; becomes the four MCP annotations and the HTTP docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum OperationEffect {
     /// Writes nothing.
     Read,
     /// Adds or changes; repeating it adds or changes again.
@@ -37,7 +37,7 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
     /// Smallest toolset that lists it.
     const TOOLSET: Toolset = Toolset::Full;
     /// What it can do to the state.
-    const EFFECT: Effect;
+    const EFFECT: OperationEffect;
     /// What a successful answer holds as `result`.
     type Response: Serialize + JsonSchema + 'static;
 
@@ -49,12 +49,15 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
     }
 
     /// Checks the arguments: names at every depth, then nulls, types and ranges.
-    fn check(schema: &Map<String, Value>, given: &mut Map<String, Value>) -> Result<(), Failure> {
+    fn check(
+        schema: &Map<String, Value>,
+        given: &mut Map<String, Value>,
+    ) -> Result<(), CallFailure> {
         arguments::check(schema, given)
     }
 
     /// Answers the call, or says what it would write.
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure>;
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure>;
 }
 
 /// Made when it is first asked for: a process that answers one call needs one schema, not all of
@@ -63,14 +66,14 @@ pub(crate) type Lazy<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
 /// What the request type says about itself.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(crate) struct RequestShape {
     pub(crate) description: String,
     pub(crate) schema: Map<String, Value>,
 }
 
 /// One operation, ready for every surface.
 #[derive(Debug)]
-pub struct Row {
+pub struct OperationRow {
     /// Name on every surface, for example `tasks_create`.
     pub name: &'static str,
     /// Short title for people.
@@ -78,14 +81,14 @@ pub struct Row {
     /// Smallest toolset that lists it.
     pub toolset: Toolset,
     /// What it can do to the state.
-    pub effect: Effect,
+    pub effect: OperationEffect,
     pub(crate) brief: fn(&Map<String, Value>) -> bool,
-    pub(crate) request: Lazy<Request>,
+    pub(crate) request: Lazy<RequestShape>,
     pub(crate) result_schema: Lazy<Map<String, Value>>,
-    pub(crate) prepare: fn(&App, Map<String, Value>) -> Result<Prepared, Failure>,
+    pub(crate) prepare: fn(&App, Map<String, Value>) -> Result<Prepared, CallFailure>,
 }
 
-impl Row {
+impl OperationRow {
     /// The row of an operation.
     pub(crate) fn of<O: Operation>() -> Self {
         Self {
@@ -94,7 +97,7 @@ impl Row {
             toolset: O::TOOLSET,
             effect: O::EFFECT,
             brief: O::is_brief,
-            request: Lazy::new(Box::new(Request::of::<O>)),
+            request: Lazy::new(Box::new(RequestShape::of::<O>)),
             result_schema: Lazy::new(Box::new(schema::output::<O::Response>)),
             prepare: request::prepare::<O>,
         }
@@ -137,7 +140,7 @@ impl Row {
     }
 }
 
-impl Request {
+impl RequestShape {
     fn of<O: Operation>() -> Self {
         let mut schema = schema::input::<O>();
         let description = match schema.shift_remove("description") {
@@ -173,7 +176,7 @@ fn envelope_schema() -> Map<String, Value> {
 /// All operations.
 #[derive(Debug)]
 pub struct Registry {
-    rows: Vec<Row>,
+    rows: Vec<OperationRow>,
     by_name: BTreeMap<&'static str, usize>,
 }
 
@@ -184,7 +187,7 @@ impl Default for Registry {
 }
 
 impl Registry {
-    pub(crate) fn new(mut rows: Vec<Row>) -> Self {
+    pub(crate) fn new(mut rows: Vec<OperationRow>) -> Self {
         // TASKS-SET-2: core tools, then daily, then the rest by name.
         rows.sort_by_key(|row| match row.toolset {
             Toolset::Core | Toolset::Daily => (row.toolset, ""),
@@ -195,17 +198,17 @@ impl Registry {
     }
 
     /// Every row in listing order.
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[OperationRow] {
         &self.rows
     }
 
     /// The rows that a toolset lists, in order.
-    pub fn listed(&self, toolset: Toolset) -> impl Iterator<Item = &Row> {
+    pub fn listed(&self, toolset: Toolset) -> impl Iterator<Item = &OperationRow> {
         self.rows.iter().filter(move |row| row.toolset <= toolset)
     }
 
     /// The row of that name.
-    pub fn get(&self, name: &str) -> Option<&Row> {
+    pub fn get(&self, name: &str) -> Option<&OperationRow> {
         self.by_name.get(name).map(|at| &self.rows[*at])
     }
 

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    App, Effect, Warning, WarningCode,
+    App, OperationEffect, Warning, WarningCode,
     arguments::{self, Reason},
-    call::{Call, Failure, Prepared, Scene},
+    call::{CallFailure, CheckedCall, Prepared, Scene},
     registry::Operation,
 };
 
@@ -34,7 +34,7 @@ const NOT_FREE_TEXT: [&str; 15] = [
 pub(crate) fn prepare<O: Operation>(
     app: &App,
     mut arguments: Map<String, Value>,
-) -> Result<Prepared, Failure> {
+) -> Result<Prepared, CallFailure> {
     let Some(row) = app.registry().get(O::NAME) else {
         unreachable!("operations are called through their row")
     };
@@ -44,21 +44,21 @@ pub(crate) fn prepare<O: Operation>(
     let redacted = redact_arguments(&mut arguments);
     let operation = parse::<O>(arguments)?;
     let mut warnings = Vec::new();
-    if !redacted.is_empty() && row.effect != Effect::Read {
+    if !redacted.is_empty() && row.effect != OperationEffect::Read {
         warnings.push(Warning {
             code: WarningCode::SecretRedacted,
             message: format!("replaced what looks like a secret in {}", redacted.join(", ")),
             recovery: "Refer to secrets by name; rotate one that was sent by mistake.".to_owned(),
         });
     }
-    let call = Call { app, scene: Scene { tool: row.name, digest, warnings } };
+    let call = CheckedCall { app, scene: Scene { tool: row.name, digest, warnings } };
     let action = operation.run(&call)?;
     Ok(Prepared { scene: call.scene, action })
 }
 
 /// Reads the typed request. What a schema cannot say about a text is found here, and the workspace
 /// is looked at after all other arguments (TASKS-ARG-7).
-fn parse<O: Operation>(arguments: Map<String, Value>) -> Result<O, Failure> {
+fn parse<O: Operation>(arguments: Map<String, Value>) -> Result<O, CallFailure> {
     let mut arguments = Value::Object(arguments);
     let fault = match read_request::<O>(&arguments) {
         Ok(operation) => return Ok(operation),
@@ -79,7 +79,7 @@ struct Fault {
     cause: String,
 }
 
-impl From<Fault> for Failure {
+impl From<Fault> for CallFailure {
     fn from(fault: Fault) -> Self {
         let Fault { argument, cause } = fault;
         let told = cause.strip_prefix("expected ").unwrap_or(&cause);

@@ -27,7 +27,7 @@ pub mod templates;
 pub(crate) use agent::agent_operations;
 pub use agent::witnessed;
 pub use approvals::ApprovalsRequest;
-pub use change::Change;
+pub use change::RunChangeRequest;
 pub use fault::{RunCode, RunFault};
 pub use files::{PIECE_BYTES, PIECE_BYTES_MAX, providers};
 pub use frame::{text_frame, text_of};
@@ -39,21 +39,23 @@ pub use muster_runtime::runs::{
     Rebuilt, Runs as RunDriver, RunsSettings, Sandbox, StartError, ToolExecution, ask_hook,
     discarded, make_repository,
 };
-pub use muster_runtime::runs::{Ignored, Merged, Probe, Surveyed, Worktree, WorktreeState, survey};
+pub use muster_runtime::runs::{
+    IgnoredFiles, Merged, Probe, ProviderFamily, Worktree, WorktreeState, survey,
+};
 pub use search::{SearchAnswer, SearchRequest};
 pub use stream::StreamWord;
 
 use std::path::PathBuf;
 
 use muster_core::{
-    Documents, Json, Refusal, Timestamp,
+    Documents, Json, Timestamp, WorkRefusal,
     run::{
-        Runs,
-        id::{NodeId, RunId, Seed},
-        layout::{Layout, Layouts},
+        RunAggregate,
+        id::{IdSeed, NodeId, RunId},
+        layout::{GraphLayout, Layouts},
         lookup,
         node::{PermissionsMode, Provider},
-        view::{self, snapshot::Wanted},
+        view::{self, snapshot::SnapshotRequest},
     },
 };
 use muster_runtime::Engine;
@@ -114,13 +116,13 @@ impl RunDesk<'_> {
     pub fn read<T>(
         self,
         run: RunId,
-        view: impl Fn(&Documents<Runs>) -> Result<T, Refusal<Runs>>,
+        view: impl Fn(&Documents<RunAggregate>) -> Result<T, WorkRefusal<RunAggregate>>,
     ) -> RunTold<T> {
-        Ok(self.0.engine().read::<Runs, T>(&run.stream(), view)?)
+        Ok(self.0.engine().read::<RunAggregate, T>(&run.stream(), view)?)
     }
 
     /// The run as it is served.
-    pub fn show(self, run: RunId, wanted: Wanted) -> RunTold<Json> {
+    pub fn show(self, run: RunId, wanted: SnapshotRequest) -> RunTold<Json> {
         let layout = self.layout(run)?;
         self.read(run, |docs| view::snapshot::snapshot(docs, wanted, &layout))
     }
@@ -131,12 +133,12 @@ impl RunDesk<'_> {
     }
 
     /// A node as it is served.
-    pub fn node(self, run: RunId, node: NodeId) -> RunTold<request::Fields> {
+    pub fn node(self, run: RunId, node: NodeId) -> RunTold<request::JsonFields> {
         let node = self.read(run, |docs| {
             lookup::run(docs)?;
             Ok(json!(lookup::node(docs, node)?.served()))
         })?;
-        Ok(if let Value::Object(fields) = node { fields } else { request::Fields::new() })
+        Ok(if let Value::Object(fields) = node { fields } else { request::JsonFields::new() })
     }
 
     /// The inputs of a node that are queued, or failed and wait for a person.
@@ -145,9 +147,9 @@ impl RunDesk<'_> {
     }
 
     /// Where the nodes of a run stand on the screen.
-    fn layout(self, run: RunId) -> RunTold<Layout> {
+    fn layout(self, run: RunId) -> RunTold<GraphLayout> {
         let view = |docs: &Documents<Layouts>| Ok(docs.get(&())?.cloned().unwrap_or_default());
-        self.engine().read::<Layouts, Layout>(&run.layout_stream(), view).map_err(|error| {
+        self.engine().read::<Layouts, GraphLayout>(&run.layout_stream(), view).map_err(|error| {
             match error {
                 muster_runtime::ExecuteError::Rejected(_) => {
                     unreachable!("reading a layout refuses nothing")
@@ -196,9 +198,9 @@ impl RunDesk<'_> {
 }
 
 /// Fresh randomness for a command.
-fn seed() -> Result<Seed, StoreError> {
+fn seed() -> Result<IdSeed, StoreError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
         .map_err(|error| StoreError::Engine { action: "made an id", cause: error.to_string() })?;
-    Ok(Seed(u128::from_le_bytes(bytes)))
+    Ok(IdSeed(u128::from_le_bytes(bytes)))
 }

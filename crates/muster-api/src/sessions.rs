@@ -14,20 +14,25 @@ pub use list::{SessionCursor, SessionPage, SessionsRequest};
 
 use bytes::Bytes;
 use muster_core::{
-    Documents, Draft, Refusal, Timestamp,
-    ctree::{Tree, tree::Compiled},
+    Documents, Draft, Timestamp, WorkRefusal,
+    ctree::{ContextTree, tree::Compiled},
     session::{
-        self, Command, Done, Rejection, SessionId, Sessions,
+        self, SessionAggregate, SessionCommand, SessionCommandResult, SessionId, SessionRejection,
         command::{Create, WriteTodos},
         lookup,
-        view::{self, Ctrees, History, HistoryPage, SessionObject, Snapshots, TodoList, Todos},
+        view::{
+            self, Ctrees, SessionObject, SessionTodos, Snapshots, TodoHistory, TodoHistoryPage,
+            TodoList,
+        },
     },
     todo::ScopeKey,
 };
 use muster_runtime::{Encoded, ExecuteError, Follower};
 use muster_store::{EventRow, StoreError};
 
-pub use muster_core::session::view::{DroppedPage, DroppedRequest, NodesPage, Stage, TreeRequest};
+pub use muster_core::session::view::{
+    DroppedPage, DroppedRequest, NodesPage, TreeRequest, TreeStage,
+};
 
 use crate::App;
 
@@ -35,13 +40,13 @@ use crate::App;
 #[derive(Debug, Clone)]
 pub enum SessionFault {
     /// A rule says no.
-    Refused(Box<Rejection>),
+    Refused(Box<SessionRejection>),
     /// The store failed.
     Store(StoreError),
 }
 
-impl From<ExecuteError<Rejection>> for SessionFault {
-    fn from(error: ExecuteError<Rejection>) -> Self {
+impl From<ExecuteError<SessionRejection>> for SessionFault {
+    fn from(error: ExecuteError<SessionRejection>) -> Self {
         match error {
             ExecuteError::Rejected(rejection) => Self::Refused(rejection),
             ExecuteError::Store(failure) => Self::Store(failure.0),
@@ -86,15 +91,15 @@ impl SessionDesk<'_> {
             Some(key) => SessionId::of_key(&key.key),
             None => self.fresh_id()?,
         };
-        let done = self.perform(&id, Command::Create(Box::new(create)))?;
+        let done = self.perform(&id, SessionCommand::Create(Box::new(create)))?;
         Ok(CreatedSession { id, created_at: done.receipt.at })
     }
 
     /// Does what is asked of a session, durably.
-    pub fn perform(self, id: &SessionId, command: Command) -> Told<Done> {
+    pub fn perform(self, id: &SessionId, command: SessionCommand) -> Told<SessionCommandResult> {
         let engine = self.0.engine();
-        let work = move |draft: &mut Draft<'_, Sessions>| session::perform(draft, &command);
-        Ok(engine.execute::<Sessions, Done>(id.stream(), work)?)
+        let work = move |draft: &mut Draft<'_, SessionAggregate>| session::perform(draft, &command);
+        Ok(engine.execute::<SessionAggregate, SessionCommandResult>(id.stream(), work)?)
     }
 
     /// A session id that nobody has.
@@ -109,10 +114,10 @@ impl SessionDesk<'_> {
         id: &SessionId,
         write: WriteTodos,
         made: Option<Create>,
-    ) -> Told<Done> {
-        let create = made.map(|create| Command::Create(Box::new(create)));
-        let write = Command::WriteTodos(write);
-        let work = move |draft: &mut Draft<'_, Sessions>| {
+    ) -> Told<SessionCommandResult> {
+        let create = made.map(|create| SessionCommand::Create(Box::new(create)));
+        let write = SessionCommand::WriteTodos(write);
+        let work = move |draft: &mut Draft<'_, SessionAggregate>| {
             if let Some(create) = &create
                 && lookup::standing(draft.documents())?.is_none()
             {
@@ -120,16 +125,16 @@ impl SessionDesk<'_> {
             }
             session::perform(draft, &write)
         };
-        Ok(self.0.engine().execute::<Sessions, Done>(id.stream(), work)?)
+        Ok(self.0.engine().execute::<SessionAggregate, SessionCommandResult>(id.stream(), work)?)
     }
 
     /// Runs a view over one moment of a session.
     pub fn read<T>(
         self,
         id: &SessionId,
-        view: impl Fn(&Documents<Sessions>) -> Result<T, Refusal<Sessions>>,
+        view: impl Fn(&Documents<SessionAggregate>) -> Result<T, WorkRefusal<SessionAggregate>>,
     ) -> Told<T> {
-        Ok(self.0.engine().read::<Sessions, T>(&id.stream(), view)?)
+        Ok(self.0.engine().read::<SessionAggregate, T>(&id.stream(), view)?)
     }
 
     /// One session.
@@ -144,7 +149,7 @@ impl SessionDesk<'_> {
     }
 
     /// Its todo lists, or the one asked for.
-    pub fn todos(self, id: &SessionId, scope: Option<&ScopeKey>) -> Told<Todos> {
+    pub fn todos(self, id: &SessionId, scope: Option<&ScopeKey>) -> Told<SessionTodos> {
         self.read(id, |docs| view::todos(docs, id, scope))
     }
 
@@ -154,7 +159,7 @@ impl SessionDesk<'_> {
     }
 
     /// A part of a todo list's history.
-    pub fn history(self, id: &SessionId, page: &HistoryPage) -> Told<History> {
+    pub fn history(self, id: &SessionId, page: &TodoHistoryPage) -> Told<TodoHistory> {
         self.read(id, |docs| view::history(docs, id, page))
     }
 
@@ -170,14 +175,17 @@ impl SessionDesk<'_> {
 
     /// A part of the nodes that such a text leaves out.
     pub fn dropped(self, id: &SessionId, request: &DroppedRequest) -> Told<Option<DroppedPage>> {
-        let view =
-            |docs: &Documents<Sessions>, tree: &Tree| view::dropped_page(docs, tree, request);
+        let view = |docs: &Documents<SessionAggregate>, tree: &ContextTree| {
+            view::dropped_page(docs, tree, request)
+        };
         Ok(self.0.engine().read_tree(id, view)?)
     }
 
     /// A part of its tree's nodes.
     pub fn nodes(self, id: &SessionId, request: &TreeRequest) -> Told<Option<NodesPage>> {
-        let view = |docs: &Documents<Sessions>, tree: &Tree| view::tree_page(docs, tree, request);
+        let view = |docs: &Documents<SessionAggregate>, tree: &ContextTree| {
+            view::tree_page(docs, tree, request)
+        };
         Ok(self.0.engine().read_tree(id, view)?)
     }
 

@@ -10,11 +10,11 @@ use crate::{Registry, Suggestion, Toolset};
 const NOT_LISTED: &str = " (listed in toolset full)";
 
 /// Names of tools.
-pub(crate) type Names = BTreeSet<&'static str>;
+pub(crate) type ToolNames = BTreeSet<&'static str>;
 
 impl Registry {
     /// The tools that a toolset lists, and all there are.
-    pub(crate) fn names(&self, toolset: Toolset) -> (Names, Names) {
+    pub(crate) fn names(&self, toolset: Toolset) -> (ToolNames, ToolNames) {
         let listed = self.listed(toolset).map(|row| row.name).collect();
         (listed, self.rows().iter().map(|row| row.name).collect())
     }
@@ -22,11 +22,19 @@ impl Registry {
 
 /// Replaces suggestions of tools that are not listed by listed ones where one serves as well, and
 /// leaves out those that nothing can serve.
-pub(crate) fn fit(suggestions: Vec<Suggestion>, listed: &Names, known: &Names) -> Vec<Suggestion> {
+pub(crate) fn fit(
+    suggestions: Vec<Suggestion>,
+    listed: &ToolNames,
+    known: &ToolNames,
+) -> Vec<Suggestion> {
     suggestions.into_iter().filter_map(|suggestion| fit_one(suggestion, listed, known)).collect()
 }
 
-fn fit_one(mut suggestion: Suggestion, listed: &Names, known: &Names) -> Option<Suggestion> {
+fn fit_one(
+    mut suggestion: Suggestion,
+    listed: &ToolNames,
+    known: &ToolNames,
+) -> Option<Suggestion> {
     if listed.contains(suggestion.target.as_str()) {
         return Some(suggestion);
     }
@@ -45,7 +53,7 @@ fn fit_one(mut suggestion: Suggestion, listed: &Names, known: &Names) -> Option<
 }
 
 /// A view that is listed and shows what the suggested one would.
-fn replacement(suggestion: &Suggestion, listed: &Names) -> Option<Suggestion> {
+fn replacement(suggestion: &Suggestion, listed: &ToolNames) -> Option<Suggestion> {
     let views: &[&str] = match suggestion.target.as_str() {
         "tasks_mirror" | "tasks_snapshot" => &["tasks_radar", "tasks_snapshot"],
         "tasks_context" | "tasks_radar" => &["tasks_snapshot"],

@@ -7,12 +7,12 @@ mod read;
 mod session_choice;
 mod write;
 
-use crate::Row;
+use crate::OperationRow;
 
-pub use session_choice::Binding;
-pub(crate) use session_choice::Bound;
+pub(crate) use session_choice::BoundSession;
+pub use session_choice::SessionBinding;
 
 /// The rows of the todo tool.
-pub(crate) fn rows() -> Vec<Row> {
-    vec![Row::of::<read::TodoRead>(), Row::of::<write::TodoWrite>()]
+pub(crate) fn rows() -> Vec<OperationRow> {
+    vec![OperationRow::of::<read::TodoRead>(), OperationRow::of::<write::TodoWrite>()]
 }

@@ -75,7 +75,7 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
         documents: &Documents<Self>,
         command: &Self::Command,
         env: &Env,
-    ) -> Result<Vec<Self::Event>, Refusal<Self>>;
+    ) -> Result<Vec<Self::Event>, WorkRefusal<Self>>;
     /// Applies one fact to the documents.
     fn evolve(
         documents: &mut Documents<Self>,
@@ -92,7 +92,7 @@ pub struct Env {
 
 /// How far the log has come: store-wide position and sequence number in one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Head {
+pub struct LogPosition {
     /// Number of the newest event of the whole store.
     pub global: u64,
     /// Number of the newest event of the stream.
@@ -161,21 +161,21 @@ pub struct Subject {
 
 /// Why a piece of work did not happen.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Refusal<A: Aggregate> {
+pub enum WorkRefusal<A: Aggregate> {
     /// A rule says no.
     Rejected(Box<A::Rejection>),
     /// Something must be loaded before the question can be answered.
     Unloaded(Box<Need<A>>),
 }
 
-impl<A: Aggregate> Refusal<A> {
+impl<A: Aggregate> WorkRefusal<A> {
     /// A rule says no.
     pub fn rejected(rejection: A::Rejection) -> Self {
         Self::Rejected(Box::new(rejection))
     }
 }
 
-impl<A: Aggregate> From<Unloaded<A>> for Refusal<A> {
+impl<A: Aggregate> From<Unloaded<A>> for WorkRefusal<A> {
     fn from(Unloaded(need): Unloaded<A>) -> Self {
         Self::Unloaded(need)
     }

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Address, Aggregate, Documents, Env, Index, Recorded, Refusal, Subject, Timestamp, Unloaded,
+    Address, Aggregate, Documents, Env, Index, Recorded, Subject, Timestamp, Unloaded, WorkRefusal,
 };
 
 /// The stream of the answers to requests about runs.
@@ -29,7 +29,7 @@ pub struct Keep {
 
 /// An answer that was kept.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Kept {
+pub struct StoredAnswer {
     /// Digest of what was asked.
     pub digest: String,
     /// The answer.
@@ -54,7 +54,7 @@ pub enum Answers {}
 impl Aggregate for Answers {
     const STREAM: &'static str = "answers";
     type Key = String;
-    type Document = Kept;
+    type Document = StoredAnswer;
     type Event = Keep;
     type Command = Keep;
     type Rejection = Taken;
@@ -69,19 +69,19 @@ impl Aggregate for Answers {
         (address.kind == "answer").then(|| address.name.clone())
     }
 
-    fn encode(document: &Kept) -> serde_json::Result<String> {
+    fn encode(document: &StoredAnswer) -> serde_json::Result<String> {
         serde_json::to_string(document)
     }
 
-    fn decode(_key: &String, body: &str) -> serde_json::Result<Kept> {
+    fn decode(_key: &String, body: &str) -> serde_json::Result<StoredAnswer> {
         serde_json::from_str(body)
     }
 
-    fn index(_document: &Kept) -> Index {
+    fn index(_document: &StoredAnswer) -> Index {
         Index::default()
     }
 
-    fn admits(filter: &Infallible, _document: &Kept) -> bool {
+    fn admits(filter: &Infallible, _document: &StoredAnswer) -> bool {
         match *filter {}
     }
 
@@ -99,10 +99,10 @@ impl Aggregate for Answers {
         documents: &Documents<Self>,
         command: &Keep,
         env: &Env,
-    ) -> Result<Vec<Keep>, Refusal<Self>> {
+    ) -> Result<Vec<Keep>, WorkRefusal<Self>> {
         match documents.get(&command.key)? {
             Some(kept) if is_young(kept, env.now) => {
-                Err(Refusal::rejected(if kept.digest == command.digest {
+                Err(WorkRefusal::rejected(if kept.digest == command.digest {
                     Taken::Answered(kept.answer.clone())
                 } else {
                     Taken::Differs
@@ -117,19 +117,19 @@ impl Aggregate for Answers {
         event: &Recorded<Keep>,
     ) -> Result<(), Unloaded<Self>> {
         let Keep { key, digest, answer } = event.event.clone();
-        documents.put(key, Kept { digest, answer, at: event.at.0 });
+        documents.put(key, StoredAnswer { digest, answer, at: event.at.0 });
         Ok(())
     }
 }
 
-fn is_young(kept: &Kept, now: Timestamp) -> bool {
+fn is_young(kept: &StoredAnswer, now: Timestamp) -> bool {
     now.0.saturating_sub(kept.at) < KEPT_MS
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Answers, KEPT_MS, Keep, Taken};
-    use crate::{Documents, Draft, Env, Head, Refusal, Timestamp};
+    use crate::{Documents, Draft, Env, LogPosition, Timestamp, WorkRefusal};
 
     fn keep(digest: &str, answer: &str) -> Keep {
         Keep { key: "k".to_owned(), digest: digest.to_owned(), answer: answer.to_owned() }
@@ -138,12 +138,13 @@ mod tests {
     #[test]
     fn runs_rest_7_an_answer_counts_for_a_day() {
         let mut documents = Documents::<Answers>::complete();
-        let mut draft = Draft::new(&mut documents, Head::default(), Env { now: Timestamp(0) });
+        let mut draft =
+            Draft::new(&mut documents, LogPosition::default(), Env { now: Timestamp(0) });
         assert_eq!(draft.apply(&keep("a", "first")).unwrap().len(), 1);
         let again = draft.apply(&keep("a", "second")).unwrap_err();
-        assert_eq!(again, Refusal::rejected(Taken::Answered("first".to_owned())));
+        assert_eq!(again, WorkRefusal::rejected(Taken::Answered("first".to_owned())));
         let other = draft.apply(&keep("b", "second")).unwrap_err();
-        assert_eq!(other, Refusal::rejected(Taken::Differs));
+        assert_eq!(other, WorkRefusal::rejected(Taken::Differs));
         draft.next_call();
         let later = Env { now: Timestamp(KEPT_MS) };
         let kept = draft.documents().get(&"k".to_owned()).unwrap().cloned().unwrap();

@@ -10,7 +10,7 @@ mod measure;
 
 use serde_json::{Map, Value, json};
 
-pub use action::{Action, End, Page, cut, replace};
+pub use action::{BudgetAction, CutEnd, PageCounter, cut, replace};
 pub use measure::size;
 
 /// The smallest budget: room for `{}`.
@@ -19,9 +19,9 @@ pub const BUDGET_CHARS_MIN: u64 = 2;
 /// The actions of one view, in order.
 pub struct Shedding {
     /// Actions of ordinary truncation.
-    pub ordinary: Vec<Action>,
+    pub ordinary: Vec<BudgetAction>,
     /// Actions after which only a minimal signal is left; the last one leaves `{}`.
-    pub minimal: Vec<Action>,
+    pub minimal: Vec<BudgetAction>,
     /// Writes what was cut into the view itself, for views that say so; its size counts too.
     pub ledger: Option<Ledger>,
 }
@@ -32,11 +32,11 @@ pub type Ledger = fn(&mut Map<String, Value>, &str, bool) -> isize;
 
 impl Shedding {
     /// Ordinary actions, then those of the minimal tail.
-    pub fn new(ordinary: Vec<Action>, minimal: Vec<Action>) -> Self {
+    pub fn new(ordinary: Vec<BudgetAction>, minimal: Vec<BudgetAction>) -> Self {
         Self { ordinary, minimal, ledger: None }
     }
 
-    fn actions(&self) -> impl Iterator<Item = (&Action, bool)> {
+    fn actions(&self) -> impl Iterator<Item = (&BudgetAction, bool)> {
         let ordinary = self.ordinary.iter().map(|action| (action, false));
         ordinary.chain(self.minimal.iter().map(|action| (action, true)))
     }
@@ -114,7 +114,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    use super::{Action, End, Fitted, Shedding, fit, size};
+    use super::{BudgetAction, CutEnd, Fitted, Shedding, fit, size};
 
     fn sample() -> Value {
         json!({
@@ -128,16 +128,16 @@ mod tests {
     fn shedding() -> Shedding {
         Shedding::new(
             vec![
-                Action::cut("title", 12),
-                Action::drop("rows.*.note"),
-                Action::pop("rows", End::Last, 1),
-                Action::pop("rows", End::Oldest, 0),
-                Action::keep("meta", &["a"]),
-                Action::drop("rows"),
-                Action::drop("meta"),
-                Action::drop("title"),
+                BudgetAction::cut("title", 12),
+                BudgetAction::drop("rows.*.note"),
+                BudgetAction::pop("rows", CutEnd::Last, 1),
+                BudgetAction::pop("rows", CutEnd::Oldest, 0),
+                BudgetAction::keep("meta", &["a"]),
+                BudgetAction::drop("rows"),
+                BudgetAction::drop("meta"),
+                BudgetAction::drop("title"),
             ],
-            vec![Action::drop("id")],
+            vec![BudgetAction::drop("id")],
         )
     }
 

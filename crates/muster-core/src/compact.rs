@@ -33,13 +33,13 @@ impl Compact for () {
 /// A part of a text that is kept as a whole: what is read from the short form is not copied out of
 /// it, and can be handed on as if it were.
 #[derive(Clone)]
-pub struct Kept {
+pub struct WholeText {
     whole: Arc<str>,
     from: usize,
     to: usize,
 }
 
-impl Deref for Kept {
+impl Deref for WholeText {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -47,50 +47,50 @@ impl Deref for Kept {
     }
 }
 
-impl AsRef<str> for Kept {
+impl AsRef<str> for WholeText {
     fn as_ref(&self) -> &str {
         self
     }
 }
 
-impl<T: Into<Arc<str>>> From<T> for Kept {
+impl<T: Into<Arc<str>>> From<T> for WholeText {
     fn from(text: T) -> Self {
         let whole = text.into();
         Self { from: 0, to: whole.len(), whole }
     }
 }
 
-impl From<&Kept> for String {
-    fn from(kept: &Kept) -> Self {
+impl From<&WholeText> for String {
+    fn from(kept: &WholeText) -> Self {
         (**kept).to_owned()
     }
 }
 
-impl PartialEq for Kept {
+impl PartialEq for WholeText {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl fmt::Debug for Kept {
+impl fmt::Debug for WholeText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&**self, f)
     }
 }
 
-impl fmt::Display for Kept {
+impl fmt::Display for WholeText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self)
     }
 }
 
-impl Serialize for Kept {
+impl Serialize for WholeText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self)
     }
 }
 
-impl JsonSchema for Kept {
+impl JsonSchema for WholeText {
     fn inline_schema() -> bool {
         true
     }
@@ -106,9 +106,9 @@ impl JsonSchema for Kept {
 
 /// Writes fields.
 #[derive(Default)]
-pub(crate) struct Writer(String);
+pub(crate) struct CompactWriter(String);
 
-impl Writer {
+impl CompactWriter {
     /// A number.
     pub(crate) fn number(&mut self, number: u64) -> &mut Self {
         // Text takes whatever is written to it.
@@ -143,12 +143,12 @@ impl Writer {
 }
 
 /// Reads fields in the order in which they were written.
-pub(crate) struct Reader<'a> {
+pub(crate) struct CompactReader<'a> {
     whole: &'a Arc<str>,
     rest: &'a str,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> CompactReader<'a> {
     /// A reader of this text.
     pub(crate) fn of(whole: &'a Arc<str>) -> Self {
         Self { whole, rest: whole }
@@ -173,15 +173,15 @@ impl<'a> Reader<'a> {
     }
 
     /// The text that comes next.
-    pub(crate) fn text(&mut self) -> Option<Kept> {
+    pub(crate) fn text(&mut self) -> Option<WholeText> {
         let length = usize::try_from(self.number()?).ok()?;
         let from = self.whole.len() - self.rest.len();
         self.rest = self.rest.get(length..)?;
-        Some(Kept { whole: Arc::clone(self.whole), from, to: from + length })
+        Some(WholeText { whole: Arc::clone(self.whole), from, to: from + length })
     }
 
     /// The list that comes next, each of its texts as this reads it.
-    pub(crate) fn texts<T>(&mut self, read: impl Fn(Kept) -> Option<T>) -> Option<Vec<T>> {
+    pub(crate) fn texts<T>(&mut self, read: impl Fn(WholeText) -> Option<T>) -> Option<Vec<T>> {
         let mut texts = Vec::new();
         for _ in 0..self.number()? {
             texts.push(read(self.text()?)?);
@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The text that comes next, if there is one.
-    pub(crate) fn maybe(&mut self) -> Option<Option<Kept>> {
+    pub(crate) fn maybe(&mut self) -> Option<Option<WholeText>> {
         match self.number()? {
             0 => Some(None),
             1 => self.text().map(Some),
@@ -206,15 +206,15 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reader, Writer};
+    use super::{CompactReader, CompactWriter};
 
     #[test]
     fn what_was_written_is_read() {
-        let mut writer = Writer::default();
+        let mut writer = CompactWriter::default();
         writer.number(u64::MAX).text("a, \u{1f}ü\n\"").texts(&["", "7,x"]);
         writer.maybe(None).maybe(Some("y")).text("");
         let text = writer.finish().into();
-        let mut reader = Reader::of(&text);
+        let mut reader = CompactReader::of(&text);
         assert_eq!(reader.number(), Some(u64::MAX));
         assert_eq!(reader.text(), Some("a, \u{1f}ü\n\"".into()));
         assert_eq!(reader.texts(Some).unwrap(), ["".into(), "7,x".into()]);
@@ -227,11 +227,11 @@ mod tests {
     #[test]
     fn what_is_cut_off_or_no_number_is_not_read() {
         for text in ["", "12", ",", "x,", "-1,", "18446744073709551616,"] {
-            assert_eq!(Reader::of(&text.into()).number(), None, "{text}");
+            assert_eq!(CompactReader::of(&text.into()).number(), None, "{text}");
         }
         for text in ["5,abc", "1,ü", "99999999999999999999,a"] {
-            assert_eq!(Reader::of(&text.into()).text(), None, "{text}");
+            assert_eq!(CompactReader::of(&text.into()).text(), None, "{text}");
         }
-        assert_eq!(Reader::of(&"3,1,a".into()).texts(Some), None);
+        assert_eq!(CompactReader::of(&"3,1,a".into()).texts(Some), None);
     }
 }

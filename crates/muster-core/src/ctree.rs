@@ -8,7 +8,7 @@
 //!   C-Tree events, REST body ──merge──► Summary ──► line                    a reader's copy of it
 //! ```
 //!
-//! A [`Grove`] is whatever keeps the nodes, one document each. Planting asks it for the few
+//! A [`TreeLookup`] is whatever keeps the nodes, one document each. Planting asks it for the few
 //! documents that it needs ([`growth`]); a decision that wants to know the outcome first plants in
 //! a [`Sketch`].
 //!
@@ -18,10 +18,10 @@
 mod canonical;
 pub mod chain;
 mod digest;
-mod grove;
 pub mod growth;
 pub mod merge;
 mod node;
+mod node_storage;
 mod notice;
 mod occurrence;
 mod planting;
@@ -33,15 +33,15 @@ mod tests;
 pub mod tree;
 
 pub use digest::{DIGEST_BYTES, Digest};
-pub use grove::{Anchor, Grove, GroveMut};
-pub use growth::{Effect, Moment, Restatement, Sprout};
-pub use node::{Body, Kind, LABEL_CHARS_MAX, Node, NodeId, Role, Status, start};
+pub use growth::{EventMoment, GrowthEffect, Restatement, Sprout};
+pub use node::{Kind, LABEL_CHARS_MAX, NodeId, NodeText, Role, Status, TreeNode, start};
+pub use node_storage::{Anchor, TreeLookup, TreeStorage};
 pub use notice::{
     Collapse, CollapsePolicy, Compiler, LastNode, NodeNotice, NoticedNode, Runner, Sections,
-    Snapshot, TaskSnapshot, last_node, snapshot, task_snapshot,
+    TaskSnapshot, TreeSnapshot, last_node, snapshot, task_snapshot,
 };
-pub use occurrence::{Answer, Call, Occurrence, Proof, TakenInput, TaskChange};
+pub use occurrence::{CallOccurrence, Occurrence, Proof, ResultOccurrence, TakenInput, TaskChange};
 pub use planting::{Planted, TodoChange, plant, root_label};
 pub use score::Score;
 pub use sketch::Sketch;
-pub use tree::Tree;
+pub use tree::ContextTree;

@@ -14,7 +14,7 @@ mod query;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-pub use query::{EventOrder, EventQuery, ListOrder, ListQuery, RankBound, Survey, Surveyed};
+pub use query::{EventOrder, EventQuery, ListOrder, ListQuery, RankBound, Survey, SurveyResult};
 
 use crate::{Aggregate, Json, Recorded};
 
@@ -69,7 +69,7 @@ pub struct Documents<A: Aggregate> {
     current: Layer<A>,
     lists: BTreeMap<ListQuery, Vec<A::Key>>,
     briefs: BTreeMap<ListQuery, Vec<Arc<A::Brief>>>,
-    surveys: BTreeMap<Survey<A::Filter>, Surveyed<A::Key>>,
+    surveys: BTreeMap<Survey<A::Filter>, SurveyResult<A::Key>>,
     slices: BTreeMap<EventQuery, Slice<A::Event>>,
     shown: BTreeMap<EventQuery, Arc<[Shown]>>,
     drafted: Vec<Recorded<A::Event>>,
@@ -242,7 +242,7 @@ impl<A: Aggregate> Documents<A> {
     }
 
     /// A page of a filtered list as the store holds it.
-    pub fn survey(&self, survey: &Survey<A::Filter>) -> Result<&Surveyed<A::Key>, Unloaded<A>> {
+    pub fn survey(&self, survey: &Survey<A::Filter>) -> Result<&SurveyResult<A::Key>, Unloaded<A>> {
         self.surveys.get(survey).ok_or_else(|| unloaded(Need::Survey(survey.clone())))
     }
 
@@ -300,7 +300,7 @@ impl<A: Aggregate> Documents<A> {
     }
 
     /// Hands over a surveyed page; its documents come through [`Self::supply`].
-    pub fn supply_survey(&mut self, survey: Survey<A::Filter>, surveyed: Surveyed<A::Key>) {
+    pub fn supply_survey(&mut self, survey: Survey<A::Filter>, surveyed: SurveyResult<A::Key>) {
         self.surveys.insert(survey, surveyed);
     }
 

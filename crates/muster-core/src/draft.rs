@@ -1,6 +1,6 @@
 //! A draft: what one transaction would append, worked out before anything is written.
 
-use crate::{Aggregate, Documents, Env, Head, Recorded, Refusal};
+use crate::{Aggregate, Documents, Env, LogPosition, Recorded, WorkRefusal};
 
 /// Events and document changes of one transaction in the making.
 ///
@@ -8,13 +8,13 @@ use crate::{Aggregate, Documents, Env, Head, Recorded, Refusal};
 pub struct Draft<'a, A: Aggregate> {
     documents: &'a mut Documents<A>,
     env: Env,
-    head: Head,
+    head: LogPosition,
     sealed: usize,
 }
 
 impl<'a, A: Aggregate> Draft<'a, A> {
     /// An empty draft on top of the given documents and log position.
-    pub fn new(documents: &'a mut Documents<A>, head: Head, env: Env) -> Self {
+    pub fn new(documents: &'a mut Documents<A>, head: LogPosition, env: Env) -> Self {
         documents.reset();
         Self { documents, env, head, sealed: 0 }
     }
@@ -30,7 +30,7 @@ impl<'a, A: Aggregate> Draft<'a, A> {
     }
 
     /// Decides one command and applies its events; answers those events.
-    pub fn apply(&mut self, command: &A::Command) -> Result<&[Recorded<A::Event>], Refusal<A>> {
+    pub fn apply(&mut self, command: &A::Command) -> Result<&[Recorded<A::Event>], WorkRefusal<A>> {
         let first = self.events().len();
         for event in A::decide(self.documents, command, &self.env)? {
             let count = self.events().len() as u64 + 1;

@@ -10,9 +10,9 @@ pub mod answers;
 pub mod budget;
 mod compact;
 pub mod ctree;
+pub mod display_switches;
 mod documents;
 mod draft;
-pub mod gating;
 mod json;
 pub mod redact;
 mod replay;
@@ -23,11 +23,13 @@ pub mod text;
 mod time;
 pub mod todo;
 
-pub use aggregate::{Address, Aggregate, Env, Head, Index, Mark, Recorded, Refusal, Subject};
-pub use compact::{Compact, Kept};
+pub use aggregate::{
+    Address, Aggregate, Env, Index, LogPosition, Mark, Recorded, Subject, WorkRefusal,
+};
+pub use compact::{Compact, WholeText};
 pub use documents::{
     Documents, EventOrder, EventQuery, ListOrder, ListQuery, Need, RankBound, Shown, Slice, Survey,
-    Surveyed, Unloaded,
+    SurveyResult, Unloaded,
 };
 pub use draft::Draft;
 pub use json::{Json, is_deeper_than, text_of};

@@ -2,7 +2,7 @@
 //!
 //! An append-only log cannot forget, so this runs first. Only whole shapes match: a word such as
 //! `token` or `bearer` alone never does. What comes piece by piece is held back where it could be
-//! the beginning of a secret ([`Stream`]).
+//! the beginning of a secret ([`RedactedStream`]).
 
 mod named;
 mod rules;
@@ -14,7 +14,7 @@ mod tests;
 use serde_json::{Map, Value};
 
 pub use rules::may_be_in;
-pub use stream::{Stream, seam};
+pub use stream::{RedactedStream, seam};
 
 /// What stands in place of a secret.
 pub const REDACTED: &str = "<redacted>";

@@ -6,10 +6,10 @@
 //!                       └─react─► effects ─(runtime)─► outcome comes back as a command
 //! ```
 //!
-//! A surface asks by applying a [`Command`] to the draft of the stream [`id::RunId::stream`], with
-//! a fresh seed; the events that come back name everything that came to be. It reads with the
+//! A surface applies a [`RunCommand`] to the draft of the stream [`id::RunId::stream`], with a
+//! fresh seed; the events that come back name everything that came to be. It reads with the
 //! functions of [`view`] over the same stream; layouts are a small room of their own ([`layout`]).
-//! What a refusal means is in [`Rejection`], whose comments name the code of each.
+//! What a refusal means is in [`RunRejection`], whose comments name the code of each.
 //!
 //! Not here: processes, files, sockets, words of errors, time that passes. An event is stored in
 //! the very form in which it is sent, and its number in the stream is its number on the wire.
@@ -20,6 +20,7 @@ mod bounds;
 mod brake;
 pub mod command;
 mod decide;
+mod draft;
 pub mod edge;
 pub mod effect;
 pub mod event;
@@ -45,39 +46,38 @@ pub mod schedule;
 pub mod settings;
 mod shape;
 mod stall;
-mod story;
 pub mod templates;
 #[cfg(test)]
 mod tests;
 pub mod turn;
 pub mod view;
 
-pub use command::{Ask, Command};
-pub use event::{Event, Fact};
-pub use rejection::Rejection;
+pub use command::{Ask, RunCommand};
+pub use event::{RunEvent, RunFact};
+pub use rejection::RunRejection;
 
 use std::convert::Infallible;
 
 use crate::{
-    Address, Aggregate, Documents, Env, Index, Mark, Recorded, Refusal, Subject, Unloaded,
+    Address, Aggregate, Documents, Env, Index, Mark, Recorded, Subject, Unloaded, WorkRefusal,
 };
 use approval::Approval;
 use artifact::Artifact;
 use edge::Edge;
 use id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId, TurnId};
-use inbox::Item;
+use inbox::InboxItem;
 use node::Node;
-use pulse::{Journal, Pulse};
+use pulse::{Journal, RunPulse};
 use record::Run;
-use turn::Turn;
+use turn::NodeTurn;
 
 /// The room itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Runs {}
+pub enum RunAggregate {}
 
 /// Name of a document.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Key {
+pub enum RunKey {
     /// The run itself.
     Run,
     /// How far it is.
@@ -100,11 +100,11 @@ pub enum Key {
 
 /// A current-state document.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Document {
+pub enum RunDocument {
     /// The run itself.
     Run(Box<Run>),
     /// How far it is.
-    Pulse(Pulse),
+    Pulse(RunPulse),
     /// What happened lately to its graph.
     Journal(Journal),
     /// A node.
@@ -112,9 +112,9 @@ pub enum Document {
     /// An edge.
     Edge(Edge),
     /// A turn.
-    Turn(Box<Turn>),
+    Turn(Box<NodeTurn>),
     /// An input.
-    Item(Box<Item>),
+    Item(Box<InboxItem>),
     /// An approval.
     Approval(Box<Approval>),
     /// An artifact.
@@ -124,7 +124,7 @@ pub enum Document {
 /// Defines what a document is when it is of one kind.
 macro_rules! as_kind {
     ($($(#[$doc:meta])* $name:ident, $variant:ident, $type:ty;)*) => {
-        impl Document {$(
+        impl RunDocument {$(
             $(#[$doc])*
             pub fn $name(&self) -> Option<&$type> {
                 if let Self::$variant(document) = self { Some(document) } else { None }
@@ -139,131 +139,131 @@ as_kind! {
     /// The edge it is, if it is one.
     as_edge, Edge, Edge;
     /// The turn it is, if it is one.
-    as_turn, Turn, Turn;
+    as_turn, Turn, NodeTurn;
     /// The input it is, if it is one.
-    as_item, Item, Item;
+    as_item, Item, InboxItem;
     /// The approval it is, if it is one.
     as_approval, Approval, Approval;
     /// The artifact it is, if it is one.
     as_artifact, Artifact, Artifact;
 }
 
-impl Aggregate for Runs {
+impl Aggregate for RunAggregate {
     const STREAM: &'static str = "run";
-    type Key = Key;
-    type Document = Document;
-    type Event = Event;
-    type Command = Command;
-    type Rejection = Rejection;
+    type Key = RunKey;
+    type Document = RunDocument;
+    type Event = RunEvent;
+    type Command = RunCommand;
+    type Rejection = RunRejection;
     type Brief = ();
     type Filter = Infallible;
 
-    fn address(key: &Key) -> Address {
+    fn address(key: &RunKey) -> Address {
         let (kind, name) = match key {
-            Key::Run => ("run", String::new()),
-            Key::Pulse => ("pulse", String::new()),
-            Key::Journal => ("journal", String::new()),
-            Key::Node(id) => ("node", id.to_string()),
-            Key::Edge(id) => ("edge", id.to_string()),
-            Key::Turn(id) => ("turn", id.to_string()),
-            Key::Item(id) => ("item", id.to_string()),
-            Key::Approval(id) => ("approval", id.to_string()),
-            Key::Artifact(id) => ("artifact", id.to_string()),
+            RunKey::Run => ("run", String::new()),
+            RunKey::Pulse => ("pulse", String::new()),
+            RunKey::Journal => ("journal", String::new()),
+            RunKey::Node(id) => ("node", id.to_string()),
+            RunKey::Edge(id) => ("edge", id.to_string()),
+            RunKey::Turn(id) => ("turn", id.to_string()),
+            RunKey::Item(id) => ("item", id.to_string()),
+            RunKey::Approval(id) => ("approval", id.to_string()),
+            RunKey::Artifact(id) => ("artifact", id.to_string()),
         };
         Address { kind: kind.into(), name }
     }
 
-    fn key(address: &Address) -> Option<Key> {
+    fn key(address: &Address) -> Option<RunKey> {
         match &*address.kind {
-            "run" => Some(Key::Run),
-            "pulse" => Some(Key::Pulse),
-            "journal" => Some(Key::Journal),
-            "node" => address.name.parse().ok().map(Key::Node),
-            "edge" => address.name.parse().ok().map(Key::Edge),
-            "turn" => address.name.parse().ok().map(Key::Turn),
-            "item" => address.name.parse().ok().map(Key::Item),
-            "approval" => address.name.parse().ok().map(Key::Approval),
-            "artifact" => address.name.parse().ok().map(Key::Artifact),
+            "run" => Some(RunKey::Run),
+            "pulse" => Some(RunKey::Pulse),
+            "journal" => Some(RunKey::Journal),
+            "node" => address.name.parse().ok().map(RunKey::Node),
+            "edge" => address.name.parse().ok().map(RunKey::Edge),
+            "turn" => address.name.parse().ok().map(RunKey::Turn),
+            "item" => address.name.parse().ok().map(RunKey::Item),
+            "approval" => address.name.parse().ok().map(RunKey::Approval),
+            "artifact" => address.name.parse().ok().map(RunKey::Artifact),
             _ => None,
         }
     }
 
-    fn encode(document: &Document) -> serde_json::Result<String> {
+    fn encode(document: &RunDocument) -> serde_json::Result<String> {
         match document {
-            Document::Run(run) => serde_json::to_string(run),
-            Document::Pulse(pulse) => serde_json::to_string(pulse),
-            Document::Journal(journal) => serde_json::to_string(journal),
-            Document::Node(node) => serde_json::to_string(node),
-            Document::Edge(edge) => serde_json::to_string(edge),
-            Document::Turn(turn) => serde_json::to_string(turn),
-            Document::Item(item) => serde_json::to_string(item),
-            Document::Approval(approval) => serde_json::to_string(approval),
-            Document::Artifact(artifact) => serde_json::to_string(artifact),
+            RunDocument::Run(run) => serde_json::to_string(run),
+            RunDocument::Pulse(pulse) => serde_json::to_string(pulse),
+            RunDocument::Journal(journal) => serde_json::to_string(journal),
+            RunDocument::Node(node) => serde_json::to_string(node),
+            RunDocument::Edge(edge) => serde_json::to_string(edge),
+            RunDocument::Turn(turn) => serde_json::to_string(turn),
+            RunDocument::Item(item) => serde_json::to_string(item),
+            RunDocument::Approval(approval) => serde_json::to_string(approval),
+            RunDocument::Artifact(artifact) => serde_json::to_string(artifact),
         }
     }
 
-    fn decode(key: &Key, body: &str) -> serde_json::Result<Document> {
+    fn decode(key: &RunKey, body: &str) -> serde_json::Result<RunDocument> {
         match key {
-            Key::Run => serde_json::from_str(body).map(Document::Run),
-            Key::Pulse => serde_json::from_str(body).map(Document::Pulse),
-            Key::Journal => serde_json::from_str(body).map(Document::Journal),
-            Key::Node(_) => serde_json::from_str(body).map(Document::Node),
-            Key::Edge(_) => serde_json::from_str(body).map(Document::Edge),
-            Key::Turn(_) => serde_json::from_str(body).map(Document::Turn),
-            Key::Item(_) => serde_json::from_str(body).map(Document::Item),
-            Key::Approval(_) => serde_json::from_str(body).map(Document::Approval),
-            Key::Artifact(_) => serde_json::from_str(body).map(Document::Artifact),
+            RunKey::Run => serde_json::from_str(body).map(RunDocument::Run),
+            RunKey::Pulse => serde_json::from_str(body).map(RunDocument::Pulse),
+            RunKey::Journal => serde_json::from_str(body).map(RunDocument::Journal),
+            RunKey::Node(_) => serde_json::from_str(body).map(RunDocument::Node),
+            RunKey::Edge(_) => serde_json::from_str(body).map(RunDocument::Edge),
+            RunKey::Turn(_) => serde_json::from_str(body).map(RunDocument::Turn),
+            RunKey::Item(_) => serde_json::from_str(body).map(RunDocument::Item),
+            RunKey::Approval(_) => serde_json::from_str(body).map(RunDocument::Approval),
+            RunKey::Artifact(_) => serde_json::from_str(body).map(RunDocument::Artifact),
         }
     }
 
-    fn index(document: &Document) -> Index {
+    fn index(document: &RunDocument) -> Index {
         match document {
-            Document::Journal(_) => Index::default(),
-            Document::Run(run) => {
+            RunDocument::Journal(_) => Index::default(),
+            RunDocument::Run(run) => {
                 let index = Index { status: run.status.name().into(), ..Index::default() };
                 catalogued(index, !view::attention::of_run(run).is_empty())
             }
             // The newest change first, in the list of all runs.
-            Document::Pulse(pulse) => {
+            RunDocument::Pulse(pulse) => {
                 let ord = u64::try_from(pulse.updated_at.ms()).unwrap_or(0);
                 catalogued(Index { ord, ..Index::default() }, true)
             }
-            Document::Node(node) => {
+            RunDocument::Node(node) => {
                 let index = listed("", node.number, node.status.name());
                 catalogued(index, !view::attention::of_node(node).is_empty())
             }
-            Document::Edge(edge) => listed("", edge.number, ""),
-            Document::Turn(turn) => {
+            RunDocument::Edge(edge) => listed("", edge.number, ""),
+            RunDocument::Turn(turn) => {
                 let status = turn.status.map_or("live", turn::TurnStatus::name);
                 listed(&turn.node_id.to_string(), turn.number, status)
             }
-            Document::Item(item) => Index {
+            RunDocument::Item(item) => Index {
                 ord: item.order,
                 parent: item.node_id.to_string(),
                 status: item.state.name().into(),
                 ..Index::default()
             },
-            Document::Approval(approval) => {
+            RunDocument::Approval(approval) => {
                 let node = approval.node_id.to_string();
                 let index = listed(&node, approval.number, approval.status.name());
                 catalogued(index, approval.is_pending())
             }
-            Document::Artifact(artifact) => {
+            RunDocument::Artifact(artifact) => {
                 listed(&artifact.node_id.to_string(), artifact.number, artifact.kind.name())
             }
         }
     }
 
-    fn admits(filter: &Infallible, _document: &Document) -> bool {
+    fn admits(filter: &Infallible, _document: &RunDocument) -> bool {
         match *filter {}
     }
 
-    fn event_type(event: &Event) -> &'static str {
+    fn event_type(event: &RunEvent) -> &'static str {
         event.fact.name()
     }
 
     /// Every event can be found: by its node, and by its turn (RUNS-PAGE-3).
-    fn subject(event: &Event) -> Option<Subject> {
+    fn subject(event: &RunEvent) -> Option<Subject> {
         Some(Subject {
             entity: event.node_id.map(|id| id.to_string()).unwrap_or_default(),
             scope: event.turn_id.map(|id| id.to_string()).unwrap_or_default(),
@@ -271,23 +271,23 @@ impl Aggregate for Runs {
     }
 
     /// Of a deleted run nothing is left but that it was there.
-    fn ends(event: &Event) -> bool {
-        matches!(event.fact, Fact::RunDeleted(_))
+    fn ends(event: &RunEvent) -> bool {
+        matches!(event.fact, RunFact::RunDeleted(_))
     }
 
-    fn relocate(_event: &mut Event, _place: &mut dyn FnMut(u64) -> u64) {}
+    fn relocate(_event: &mut RunEvent, _place: &mut dyn FnMut(u64) -> u64) {}
 
     fn decide(
         documents: &Documents<Self>,
-        command: &Command,
+        command: &RunCommand,
         env: &Env,
-    ) -> Result<Vec<Event>, Refusal<Self>> {
+    ) -> Result<Vec<RunEvent>, WorkRefusal<Self>> {
         decide::decide(documents, command, env)
     }
 
     fn evolve(
         documents: &mut Documents<Self>,
-        event: &Recorded<Event>,
+        event: &Recorded<RunEvent>,
     ) -> Result<(), Unloaded<Self>> {
         evolve::evolve(documents, event)
     }

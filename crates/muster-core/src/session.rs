@@ -22,40 +22,40 @@ mod envelope;
 pub mod event;
 mod evolve;
 mod fact;
-mod grounds;
 pub mod id;
 pub mod limits;
 pub mod lookup;
 mod perform;
 pub mod receipt;
 pub mod rejection;
+mod stored_tree;
 pub mod stream;
 #[cfg(test)]
 mod tests;
 pub mod view;
 
-pub use command::Command;
+pub use command::SessionCommand;
 pub use envelope::{PROTOCOL_VERSION, encode, encode_row, encode_stream_only};
-pub use event::Event;
+pub use event::SessionEvent;
 pub use id::SessionId;
-pub use perform::{Done, perform};
-pub use rejection::Rejection;
+pub use perform::{SessionCommandResult, perform};
+pub use rejection::SessionRejection;
 
 use crate::{
-    Address, Aggregate, Documents, Env, Index, Mark, Recorded, Refusal, Subject, Unloaded,
+    Address, Aggregate, Documents, Env, Index, Mark, Recorded, Subject, Unloaded, WorkRefusal,
     ctree::{self, Digest, NodeId},
-    todo::{Scope, ScopeKey},
+    todo::{ScopeKey, TodoScope},
 };
 use entity::{HistoryEntry, InputText, Permission, Standing, StoredNode};
-use receipt::KeptAnswer;
+use receipt::SessionAnswer;
 
 /// The room itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Sessions {}
+pub enum SessionAggregate {}
 
 /// Name of a document.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Key {
+pub enum SessionKey {
     /// The session itself.
     Session,
     /// The text of an input that waits, by the number of its event.
@@ -78,7 +78,7 @@ pub enum Key {
     Permission(String),
 }
 
-impl Key {
+impl SessionKey {
     /// Name of a document that somebody else's id stands for: itself, or its digest where it is
     /// long.
     fn name(id: &str) -> String {
@@ -117,149 +117,153 @@ impl Key {
 
 /// A current-state document.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Document {
+pub enum SessionDocument {
     /// The session, or what is left of it.
     Session(Standing),
     /// The text of an input that waits.
     Input(InputText),
     /// A todo list.
-    Scope(Scope),
+    Scope(TodoScope),
     /// A todo list after one revision.
     Entry(HistoryEntry),
     /// A node of the tree.
     Node(Box<StoredNode>),
     /// The text of a node.
-    Text(ctree::Body),
+    Text(ctree::NodeText),
     /// A node that later events look for.
     Anchor(NodeId),
     /// A kept answer.
-    Answer(KeptAnswer),
+    Answer(SessionAnswer),
     /// An approval.
     Permission(Permission),
 }
 
-impl Aggregate for Sessions {
+impl Aggregate for SessionAggregate {
     const STREAM: &'static str = "session";
-    type Key = Key;
-    type Document = Document;
-    type Event = Event;
-    type Command = Command;
-    type Rejection = Rejection;
+    type Key = SessionKey;
+    type Document = SessionDocument;
+    type Event = SessionEvent;
+    type Command = SessionCommand;
+    type Rejection = SessionRejection;
     type Brief = ();
     type Filter = ();
 
-    fn address(key: &Key) -> Address {
+    fn address(key: &SessionKey) -> Address {
         let (kind, name) = match key {
-            Key::Session => ("session", String::new()),
-            Key::Input(seq) => ("input", seq.to_string()),
-            Key::Scope(scope) => ("scope", scope.to_string()),
-            Key::Entry(scope, revision) => ("entry", format!("{revision} {scope}")),
-            Key::Node(id) => ("node", id.to_string()),
-            Key::Text(id) => ("text", id.to_string()),
-            Key::Anchor(name) => ("anchor", name.clone()),
-            Key::Answer(name) => ("answer", name.clone()),
-            Key::Given(name) => ("given", name.clone()),
-            Key::Permission(name) => ("permission", name.clone()),
+            SessionKey::Session => ("session", String::new()),
+            SessionKey::Input(seq) => ("input", seq.to_string()),
+            SessionKey::Scope(scope) => ("scope", scope.to_string()),
+            SessionKey::Entry(scope, revision) => ("entry", format!("{revision} {scope}")),
+            SessionKey::Node(id) => ("node", id.to_string()),
+            SessionKey::Text(id) => ("text", id.to_string()),
+            SessionKey::Anchor(name) => ("anchor", name.clone()),
+            SessionKey::Answer(name) => ("answer", name.clone()),
+            SessionKey::Given(name) => ("given", name.clone()),
+            SessionKey::Permission(name) => ("permission", name.clone()),
         };
         Address { kind: kind.into(), name }
     }
 
-    fn key(address: &Address) -> Option<Key> {
+    fn key(address: &Address) -> Option<SessionKey> {
         let name = &address.name;
         match &*address.kind {
-            "session" => Some(Key::Session),
-            "input" => name.parse().ok().map(Key::Input),
-            "scope" => ScopeKey::of(name).map(Key::Scope),
+            "session" => Some(SessionKey::Session),
+            "input" => name.parse().ok().map(SessionKey::Input),
+            "scope" => ScopeKey::of(name).map(SessionKey::Scope),
             "entry" => {
                 let (revision, scope) = name.split_once(' ')?;
-                Some(Key::Entry(ScopeKey::of(scope)?, revision.parse().ok()?))
+                Some(SessionKey::Entry(ScopeKey::of(scope)?, revision.parse().ok()?))
             }
-            "node" => Some(Key::Node(NodeId::given(name))),
-            "text" => Some(Key::Text(NodeId::given(name))),
-            "anchor" => Some(Key::Anchor(name.clone())),
-            "answer" => Some(Key::Answer(name.clone())),
-            "given" => Some(Key::Given(name.clone())),
-            "permission" => Some(Key::Permission(name.clone())),
+            "node" => Some(SessionKey::Node(NodeId::given(name))),
+            "text" => Some(SessionKey::Text(NodeId::given(name))),
+            "anchor" => Some(SessionKey::Anchor(name.clone())),
+            "answer" => Some(SessionKey::Answer(name.clone())),
+            "given" => Some(SessionKey::Given(name.clone())),
+            "permission" => Some(SessionKey::Permission(name.clone())),
             _ => None,
         }
     }
 
-    fn encode(document: &Document) -> serde_json::Result<String> {
+    fn encode(document: &SessionDocument) -> serde_json::Result<String> {
         match document {
-            Document::Session(standing) => serde_json::to_string(standing),
-            Document::Input(input) => serde_json::to_string(input),
-            Document::Scope(scope) => serde_json::to_string(scope),
-            Document::Entry(entry) => serde_json::to_string(entry),
-            Document::Node(node) => serde_json::to_string(node),
-            Document::Text(text) => serde_json::to_string(text),
-            Document::Anchor(id) => serde_json::to_string(id),
-            Document::Answer(kept) => serde_json::to_string(kept),
-            Document::Permission(permission) => serde_json::to_string(permission),
+            SessionDocument::Session(standing) => serde_json::to_string(standing),
+            SessionDocument::Input(input) => serde_json::to_string(input),
+            SessionDocument::Scope(scope) => serde_json::to_string(scope),
+            SessionDocument::Entry(entry) => serde_json::to_string(entry),
+            SessionDocument::Node(node) => serde_json::to_string(node),
+            SessionDocument::Text(text) => serde_json::to_string(text),
+            SessionDocument::Anchor(id) => serde_json::to_string(id),
+            SessionDocument::Answer(kept) => serde_json::to_string(kept),
+            SessionDocument::Permission(permission) => serde_json::to_string(permission),
         }
     }
 
-    fn decode(key: &Key, body: &str) -> serde_json::Result<Document> {
+    fn decode(key: &SessionKey, body: &str) -> serde_json::Result<SessionDocument> {
         match key {
-            Key::Session => serde_json::from_str(body).map(Document::Session),
-            Key::Input(_) => serde_json::from_str(body).map(Document::Input),
-            Key::Scope(_) => serde_json::from_str(body).map(Document::Scope),
-            Key::Entry(..) => serde_json::from_str(body).map(Document::Entry),
-            Key::Node(_) => serde_json::from_str(body).map(Document::Node),
-            Key::Text(_) => serde_json::from_str(body).map(Document::Text),
-            Key::Anchor(_) => serde_json::from_str(body).map(Document::Anchor),
-            Key::Answer(_) | Key::Given(_) => serde_json::from_str(body).map(Document::Answer),
-            Key::Permission(_) => serde_json::from_str(body).map(Document::Permission),
+            SessionKey::Session => serde_json::from_str(body).map(SessionDocument::Session),
+            SessionKey::Input(_) => serde_json::from_str(body).map(SessionDocument::Input),
+            SessionKey::Scope(_) => serde_json::from_str(body).map(SessionDocument::Scope),
+            SessionKey::Entry(..) => serde_json::from_str(body).map(SessionDocument::Entry),
+            SessionKey::Node(_) => serde_json::from_str(body).map(SessionDocument::Node),
+            SessionKey::Text(_) => serde_json::from_str(body).map(SessionDocument::Text),
+            SessionKey::Anchor(_) => serde_json::from_str(body).map(SessionDocument::Anchor),
+            SessionKey::Answer(_) | SessionKey::Given(_) => {
+                serde_json::from_str(body).map(SessionDocument::Answer)
+            }
+            SessionKey::Permission(_) => {
+                serde_json::from_str(body).map(SessionDocument::Permission)
+            }
         }
     }
 
-    fn index(document: &Document) -> Index {
+    fn index(document: &SessionDocument) -> Index {
         match document {
-            Document::Session(standing) => session_index(standing),
-            Document::Scope(scope) => {
+            SessionDocument::Session(standing) => session_index(standing),
+            SessionDocument::Scope(scope) => {
                 Index { ord: scope.order, marks: Mark::Listed as u8, ..Index::default() }
             }
-            Document::Entry(entry) => {
+            SessionDocument::Entry(entry) => {
                 let ord = u64::try_from(entry.revision).unwrap_or(0);
                 Index { ord, parent: entry.scope.clone(), ..Index::default() }
             }
-            Document::Node(stored) => grounds::index(&stored.node),
-            Document::Input(_)
-            | Document::Text(_)
-            | Document::Anchor(_)
-            | Document::Answer(_)
-            | Document::Permission(_) => Index::default(),
+            SessionDocument::Node(stored) => stored_tree::index(&stored.node),
+            SessionDocument::Input(_)
+            | SessionDocument::Text(_)
+            | SessionDocument::Anchor(_)
+            | SessionDocument::Answer(_)
+            | SessionDocument::Permission(_) => Index::default(),
         }
     }
 
-    fn admits(_filter: &(), _document: &Document) -> bool {
+    fn admits(_filter: &(), _document: &SessionDocument) -> bool {
         true
     }
 
-    fn event_type(event: &Event) -> &str {
+    fn event_type(event: &SessionEvent) -> &str {
         &event.kind
     }
 
-    fn subject(_event: &Event) -> Option<Subject> {
+    fn subject(_event: &SessionEvent) -> Option<Subject> {
         None
     }
 
-    fn ends(event: &Event) -> bool {
+    fn ends(event: &SessionEvent) -> bool {
         event.is_end()
     }
 
-    fn relocate(_event: &mut Event, _place: &mut dyn FnMut(u64) -> u64) {}
+    fn relocate(_event: &mut SessionEvent, _place: &mut dyn FnMut(u64) -> u64) {}
 
     fn decide(
         documents: &Documents<Self>,
-        command: &Command,
+        command: &SessionCommand,
         env: &Env,
-    ) -> Result<Vec<Event>, Refusal<Self>> {
+    ) -> Result<Vec<SessionEvent>, WorkRefusal<Self>> {
         decide::decide(documents, command, env)
     }
 
     fn evolve(
         documents: &mut Documents<Self>,
-        event: &Recorded<Event>,
+        event: &Recorded<SessionEvent>,
     ) -> Result<(), Unloaded<Self>> {
         evolve::apply(documents, event).map(drop)
     }

@@ -28,27 +28,27 @@ pub mod view;
 pub mod wire;
 pub mod wording;
 
-pub use command::Command;
+pub use command::TaskCommand;
 pub use decide::{lapsed_gates, open_gates};
-pub use event::Event;
-pub use rejection::Rejection;
+pub use event::TaskEvent;
+pub use rejection::TaskRejection;
 
 use crate::{
-    Address, Aggregate, Documents, Env, Index, Json, Mark, Recorded, Refusal, Subject, Timestamp,
-    Unloaded,
+    Address, Aggregate, Documents, Env, Index, Json, Mark, Recorded, Subject, Timestamp, Unloaded,
+    WorkRefusal,
 };
-use entity::{KeptAnswer, Plan, Status, Task, Workspace};
-use history::{Operation, OperationState};
+use entity::{Plan, Task, TaskAnswer, TaskStatus, Workspace};
+use history::{HistoryOperation, OperationState};
 use id::{CardId, EntityId, EvidenceId, PlanId, TaskId};
 use memory::{Card, Evidence, MemoryCounts, NoteEntry, TraceEntry};
 
 /// The room itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Tasks {}
+pub enum TaskAggregate {}
 
 /// Name of a document.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Key {
+pub enum TaskKey {
     /// The workspace's own document.
     Workspace,
     /// A plan.
@@ -71,7 +71,7 @@ pub enum Key {
     Operation(u64),
 }
 
-impl From<EntityId> for Key {
+impl From<EntityId> for TaskKey {
     fn from(id: EntityId) -> Self {
         match id {
             EntityId::Plan(id) => Self::Plan(id),
@@ -82,13 +82,13 @@ impl From<EntityId> for Key {
 
 /// A current-state document.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Document {
+pub enum TaskDocument {
     /// A task.
     Task(Task),
     /// A plan.
     Plan(Plan),
     /// A kept answer.
-    Answer(KeptAnswer),
+    Answer(TaskAnswer),
     /// The workspace's own document.
     Workspace(Workspace),
     /// A record of evidence.
@@ -102,10 +102,10 @@ pub enum Document {
     /// How much a memory holds.
     Memory(MemoryCounts),
     /// An operation of the history.
-    Operation(Operation),
+    Operation(HistoryOperation),
 }
 
-impl Document {
+impl TaskDocument {
     /// The plan it is, if it is one.
     pub fn as_plan(&self) -> Option<&Plan> {
         if let Self::Plan(plan) = self { Some(plan) } else { None }
@@ -138,114 +138,116 @@ impl Document {
     }
 }
 
-impl Aggregate for Tasks {
+impl Aggregate for TaskAggregate {
     const STREAM: &'static str = "workspace";
-    type Key = Key;
-    type Document = Document;
-    type Event = Event;
-    type Command = Command;
-    type Rejection = Rejection;
+    type Key = TaskKey;
+    type Document = TaskDocument;
+    type Event = TaskEvent;
+    type Command = TaskCommand;
+    type Rejection = TaskRejection;
     type Brief = view::brief::TaskBrief;
     type Filter = view::context::RowFilter;
 
-    fn address(key: &Key) -> Address {
+    fn address(key: &TaskKey) -> Address {
         let (kind, name) = match key {
-            Key::Workspace => ("workspace", String::new()),
-            Key::Plan(id) => ("plan", id.to_string()),
-            Key::Task(id) => ("task", id.to_string()),
-            Key::Answer(key) => ("answer", key.clone()),
-            Key::Evidence(id) => ("evidence", id.to_string()),
-            Key::Card(id) => ("card", id.to_string()),
-            Key::Note(seq) => ("note", seq.to_string()),
-            Key::Trace(seq) => ("trace", seq.to_string()),
-            Key::Memory(id) => ("memory", id.to_string()),
-            Key::Operation(seq) => ("operation", seq.to_string()),
+            TaskKey::Workspace => ("workspace", String::new()),
+            TaskKey::Plan(id) => ("plan", id.to_string()),
+            TaskKey::Task(id) => ("task", id.to_string()),
+            TaskKey::Answer(key) => ("answer", key.clone()),
+            TaskKey::Evidence(id) => ("evidence", id.to_string()),
+            TaskKey::Card(id) => ("card", id.to_string()),
+            TaskKey::Note(seq) => ("note", seq.to_string()),
+            TaskKey::Trace(seq) => ("trace", seq.to_string()),
+            TaskKey::Memory(id) => ("memory", id.to_string()),
+            TaskKey::Operation(seq) => ("operation", seq.to_string()),
         };
         Address { kind: kind.into(), name }
     }
 
-    fn key(address: &Address) -> Option<Key> {
+    fn key(address: &Address) -> Option<TaskKey> {
         match &*address.kind {
-            "workspace" => Some(Key::Workspace),
-            "plan" => address.name.parse().ok().map(Key::Plan),
-            "task" => address.name.parse().ok().map(Key::Task),
-            "answer" => Some(Key::Answer(address.name.clone())),
-            "evidence" => address.name.parse().ok().map(Key::Evidence),
-            "card" => address.name.parse().ok().map(Key::Card),
-            "note" => address.name.parse().ok().map(Key::Note),
-            "trace" => address.name.parse().ok().map(Key::Trace),
-            "memory" => address.name.parse().ok().map(Key::Memory),
-            "operation" => address.name.parse().ok().map(Key::Operation),
+            "workspace" => Some(TaskKey::Workspace),
+            "plan" => address.name.parse().ok().map(TaskKey::Plan),
+            "task" => address.name.parse().ok().map(TaskKey::Task),
+            "answer" => Some(TaskKey::Answer(address.name.clone())),
+            "evidence" => address.name.parse().ok().map(TaskKey::Evidence),
+            "card" => address.name.parse().ok().map(TaskKey::Card),
+            "note" => address.name.parse().ok().map(TaskKey::Note),
+            "trace" => address.name.parse().ok().map(TaskKey::Trace),
+            "memory" => address.name.parse().ok().map(TaskKey::Memory),
+            "operation" => address.name.parse().ok().map(TaskKey::Operation),
             _ => None,
         }
     }
 
-    fn encode(document: &Document) -> serde_json::Result<String> {
+    fn encode(document: &TaskDocument) -> serde_json::Result<String> {
         match document {
-            Document::Workspace(workspace) => serde_json::to_string(workspace),
-            Document::Plan(plan) => serde_json::to_string(plan),
-            Document::Task(task) => serde_json::to_string(task),
-            Document::Answer(kept) => serde_json::to_string(kept),
-            Document::Operation(operation) => serde_json::to_string(operation),
-            Document::Memory(memory) => serde_json::to_string(memory),
-            Document::Trace(trace) => serde_json::to_string(trace),
-            Document::Note(note) => serde_json::to_string(note),
-            Document::Card(card) => serde_json::to_string(card),
-            Document::Evidence(evidence) => serde_json::to_string(evidence),
+            TaskDocument::Workspace(workspace) => serde_json::to_string(workspace),
+            TaskDocument::Plan(plan) => serde_json::to_string(plan),
+            TaskDocument::Task(task) => serde_json::to_string(task),
+            TaskDocument::Answer(kept) => serde_json::to_string(kept),
+            TaskDocument::Operation(operation) => serde_json::to_string(operation),
+            TaskDocument::Memory(memory) => serde_json::to_string(memory),
+            TaskDocument::Trace(trace) => serde_json::to_string(trace),
+            TaskDocument::Note(note) => serde_json::to_string(note),
+            TaskDocument::Card(card) => serde_json::to_string(card),
+            TaskDocument::Evidence(evidence) => serde_json::to_string(evidence),
         }
     }
 
-    fn decode(key: &Key, body: &str) -> serde_json::Result<Document> {
+    fn decode(key: &TaskKey, body: &str) -> serde_json::Result<TaskDocument> {
         match key {
-            Key::Workspace => serde_json::from_str(body).map(Document::Workspace),
-            Key::Plan(_) => serde_json::from_str(body).map(Document::Plan),
-            Key::Task(_) => serde_json::from_str(body).map(Document::Task),
-            Key::Answer(_) => serde_json::from_str(body).map(Document::Answer),
-            Key::Operation(_) => serde_json::from_str(body).map(Document::Operation),
-            Key::Memory(_) => serde_json::from_str(body).map(Document::Memory),
-            Key::Trace(_) => serde_json::from_str(body).map(Document::Trace),
-            Key::Note(_) => serde_json::from_str(body).map(Document::Note),
-            Key::Card(_) => serde_json::from_str(body).map(Document::Card),
-            Key::Evidence(_) => serde_json::from_str(body).map(Document::Evidence),
+            TaskKey::Workspace => serde_json::from_str(body).map(TaskDocument::Workspace),
+            TaskKey::Plan(_) => serde_json::from_str(body).map(TaskDocument::Plan),
+            TaskKey::Task(_) => serde_json::from_str(body).map(TaskDocument::Task),
+            TaskKey::Answer(_) => serde_json::from_str(body).map(TaskDocument::Answer),
+            TaskKey::Operation(_) => serde_json::from_str(body).map(TaskDocument::Operation),
+            TaskKey::Memory(_) => serde_json::from_str(body).map(TaskDocument::Memory),
+            TaskKey::Trace(_) => serde_json::from_str(body).map(TaskDocument::Trace),
+            TaskKey::Note(_) => serde_json::from_str(body).map(TaskDocument::Note),
+            TaskKey::Card(_) => serde_json::from_str(body).map(TaskDocument::Card),
+            TaskKey::Evidence(_) => serde_json::from_str(body).map(TaskDocument::Evidence),
         }
     }
 
-    fn index(document: &Document) -> Index {
+    fn index(document: &TaskDocument) -> Index {
         match document {
-            Document::Workspace(_) | Document::Answer(_) | Document::Memory(_) => Index::default(),
-            Document::Evidence(evidence) => child_index(evidence.entity, evidence.id.0, ""),
-            Document::Card(card) => child_index(card.entity, card.last_seq, card.kind.name()),
-            Document::Note(note) => child_index(note.entity, note.seq, ""),
-            Document::Trace(entry) => child_index(entry.entity, entry.seq, ""),
-            Document::Operation(operation) => operation_index(operation),
-            Document::Plan(plan) => Index {
+            TaskDocument::Workspace(_) | TaskDocument::Answer(_) | TaskDocument::Memory(_) => {
+                Index::default()
+            }
+            TaskDocument::Evidence(evidence) => child_index(evidence.entity, evidence.id.0, ""),
+            TaskDocument::Card(card) => child_index(card.entity, card.last_seq, card.kind.name()),
+            TaskDocument::Note(note) => child_index(note.entity, note.seq, ""),
+            TaskDocument::Trace(entry) => child_index(entry.entity, entry.seq, ""),
+            TaskDocument::Operation(operation) => operation_index(operation),
+            TaskDocument::Plan(plan) => Index {
                 ord: plan.id.0,
                 status: plan.meta.status.name().into(),
                 marks: Mark::Listed as u8,
                 ..Index::default()
             },
-            Document::Task(task) => task_index(task),
+            TaskDocument::Task(task) => task_index(task),
         }
     }
 
-    fn brief(document: &Document) -> Option<Self::Brief> {
+    fn brief(document: &TaskDocument) -> Option<Self::Brief> {
         document.as_task().map(Self::Brief::of)
     }
 
-    fn admits(filter: &Self::Filter, document: &Document) -> bool {
+    fn admits(filter: &Self::Filter, document: &TaskDocument) -> bool {
         filter.admits(document)
     }
 
-    fn event_type(event: &Event) -> &str {
+    fn event_type(event: &TaskEvent) -> &str {
         wire::event_type(event)
     }
 
-    fn subject(event: &Event) -> Option<Subject> {
+    fn subject(event: &TaskEvent) -> Option<Subject> {
         wire::subject(event)
             .map(|(entity, plan)| Subject { entity: entity.to_string(), scope: plan.to_string() })
     }
 
-    fn fact(event: &Event) -> Option<String> {
+    fn fact(event: &TaskEvent) -> Option<String> {
         wire::fact(event)
     }
 
@@ -253,21 +255,21 @@ impl Aggregate for Tasks {
         wire::listed(global, at, fact)
     }
 
-    fn relocate(event: &mut Event, place: &mut dyn FnMut(u64) -> u64) {
+    fn relocate(event: &mut TaskEvent, place: &mut dyn FnMut(u64) -> u64) {
         event.relocate(place);
     }
 
     fn decide(
         documents: &Documents<Self>,
-        command: &Command,
+        command: &TaskCommand,
         _env: &Env,
-    ) -> Result<Vec<Event>, Refusal<Self>> {
+    ) -> Result<Vec<TaskEvent>, WorkRefusal<Self>> {
         decide::decide(documents, command)
     }
 
     fn evolve(
         documents: &mut Documents<Self>,
-        event: &Recorded<Event>,
+        event: &Recorded<TaskEvent>,
     ) -> Result<(), Unloaded<Self>> {
         evolve::evolve(documents, event)
     }
@@ -278,7 +280,7 @@ fn child_index(entity: EntityId, ord: u64, status: &'static str) -> Index {
 }
 
 /// Columns of an operation: of those that can be redone, the one undone last ranks first.
-fn operation_index(operation: &Operation) -> Index {
+fn operation_index(operation: &HistoryOperation) -> Index {
     let age = u32::try_from(operation.undone_at).unwrap_or(u32::MAX);
     let rank = (operation.state == OperationState::Redoable).then_some(u32::MAX - age);
     let marks = Mark::Listed as u8;
@@ -288,9 +290,9 @@ fn operation_index(operation: &Operation) -> Index {
 /// Columns of a task: open ones are ranked as TASKS-VIEW-4 picks the next task.
 fn task_index(task: &Task) -> Index {
     let tally = task.tally();
-    let open = task.meta.status != Status::Done;
+    let open = task.meta.status != TaskStatus::Done;
     let rank = u32::from(tally.waiting) * 100
-        + u32::from(task.meta.status == Status::Todo) * 10
+        + u32::from(task.meta.status == TaskStatus::Todo) * 10
         + task.meta.priority as u32;
     let blocked = open && tally.blocker_lines > 0;
     let unconfirmed = open && tally.unconfirmed;

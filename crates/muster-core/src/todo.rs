@@ -8,7 +8,7 @@
 //!
 //! Readers are generous about what they take, the server is strict about what it sends; both read
 //! with the same code ([`read()`]) and change lists with the same code (`settle`, then
-//! [`Change::apply`]).
+//! [`ListChange::apply`]).
 //!
 //! Not here: sessions and their event log, redaction by default (a caller asks for it before an
 //! update is accepted), words for people who are refused, and the width of characters on a
@@ -30,14 +30,14 @@ mod titles;
 mod update;
 pub mod view;
 
-pub use change::{Change, Op};
+pub use change::{ListChange, Op};
 pub use incoming::Incoming;
-pub use item::{Counts, Item, ItemId, Metadata, Priority, Status};
+pub use item::{ItemId, TodoCounts, TodoItem, TodoMetadata, TodoPriority, TodoStatus};
 pub use key::{SCOPE_KEY_CHARS_MAX, ScopeKey};
-pub use patch::Patch;
+pub use patch::TodoPatch;
 pub use published::{Published, SnapshotResult};
 pub use read::{Fallback, Malformed, read};
-pub use reader::{Connection, Handled, HandledSeqs, Ignored, Reader, ScopeState};
-pub use scope::{Rejection, Scope, Stamp};
+pub use reader::{ConnectionStart, Handled, HandledSeqs, IgnoredUpdate, ScopeState, TodoReader};
+pub use scope::{Stamp, TodoRejection, TodoScope};
 pub use titles::{TitleFault, Titles};
-pub use update::{Entry, Operation, Progress, Update};
+pub use update::{GivenStatus, TodoEntry, TodoOperation, TodoUpdate};

@@ -17,7 +17,7 @@ use crate::{
     connect::Recipe,
     openapi::{self as document, effect_name},
     refusal::json_response,
-    site::Site,
+    server_state::ServerState,
     status::{self, StoreStatus},
 };
 
@@ -71,7 +71,7 @@ pub(crate) struct OperationEntry {
 }
 
 /// `GET /api/about`.
-pub(crate) async fn show(State(site): State<Arc<Site>>) -> Response<Body> {
+pub(crate) async fn show(State(site): State<Arc<ServerState>>) -> Response<Body> {
     let app = Arc::clone(&site.app);
     let (store, store_fault) = match site.run_blocking(move || status::read(&app)).await {
         Ok(Ok(store)) => (Some(store), None),
@@ -103,6 +103,6 @@ pub(crate) async fn show(State(site): State<Arc<Site>>) -> Response<Body> {
 }
 
 /// The OpenAPI document.
-pub(crate) async fn openapi(State(site): State<Arc<Site>>) -> Response<Body> {
+pub(crate) async fn openapi(State(site): State<Arc<ServerState>>) -> Response<Body> {
     json_response(StatusCode::OK, document::document(site.app.registry()).to_string())
 }

@@ -9,7 +9,7 @@ use crate::token::TOKEN_FILE;
 
 /// Where this installation is, as an agent has to name it.
 #[derive(Debug, Clone)]
-pub struct Installation {
+pub struct InstallationPaths {
     /// The program to start, by its full path or by name when it is on the search path.
     pub program: PathBuf,
     /// The storage directory.
@@ -36,7 +36,7 @@ const EXAMPLE_WORKSPACE: &str = "my-project";
 /// Variable that holds the token for agents that do not take it in their configuration.
 const TOKEN_VARIABLE: &str = "MUSTER_TOKEN";
 
-impl Installation {
+impl InstallationPaths {
     /// The recipes for a server at `base_url`, such as `http://127.0.0.1:7717`.
     pub fn recipes(&self, base_url: &str, token_needed: bool) -> Vec<Recipe> {
         let command = self.stdio_command().iter().map(|word| shell_word(word)).collect::<Vec<_>>();
@@ -130,10 +130,10 @@ fn shell_word(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Installation, shell_word};
+    use super::{InstallationPaths, shell_word};
 
-    fn installation(storage_dir: &str) -> Installation {
-        Installation {
+    fn installation(storage_dir: &str) -> InstallationPaths {
+        InstallationPaths {
             program: "/opt/muster/bin/muster".into(),
             storage_dir: storage_dir.into(),
             names_storage_dir: true,

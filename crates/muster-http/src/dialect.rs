@@ -9,12 +9,12 @@ use crate::{
         BODY_BYTES_MAX, JSON_DEPTH_MAX, RUN_BODY_BYTES_MAX, SESSION_BODY_BYTES_MAX,
         SESSION_JSON_DEPTH_MAX,
     },
-    refusal::Kind,
+    refusal::RefusalKind,
 };
 
 /// The languages of this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub(crate) enum ErrorDialect {
     /// Operations, MCP and pages: errors have the eight keys of an operation's answer.
     Operations,
     /// The session bridge: errors are `{error, detail, path}` (HB-2).
@@ -30,7 +30,7 @@ const BRIDGE: [&str; 6] = ["/v1", "/health", "/sessions", "/status", "/models", 
 const OPERATIONS: [&str; 5] =
     ["/api/about", "/api/ops", "/api/session", "/api/page-sessions", "/api/page-links"];
 
-impl Dialect {
+impl ErrorDialect {
     /// The language of a path, whether or not something lives there.
     pub(crate) fn of(path: &str) -> Self {
         let starts = |word: &str| starts(path, word);
@@ -64,47 +64,49 @@ pub(crate) fn is_mcp(path: &str) -> bool {
 
 /// Largest request body of a path in bytes. Calls of operations may carry evidence.
 pub(crate) fn body_bytes_max(path: &str) -> usize {
-    match Dialect::of(path) {
-        Dialect::Operations if is_mcp(path) || starts(path, "/api/ops") => CALL_BYTES_MAX,
-        Dialect::Operations => BODY_BYTES_MAX,
-        Dialect::Bridge => SESSION_BODY_BYTES_MAX,
-        Dialect::Runs => RUN_BODY_BYTES_MAX,
+    match ErrorDialect::of(path) {
+        ErrorDialect::Operations if is_mcp(path) || starts(path, "/api/ops") => CALL_BYTES_MAX,
+        ErrorDialect::Operations => BODY_BYTES_MAX,
+        ErrorDialect::Bridge => SESSION_BODY_BYTES_MAX,
+        ErrorDialect::Runs => RUN_BODY_BYTES_MAX,
     }
 }
 
 /// Status and code that the bridge has for an error of the surface itself.
-pub(crate) fn bridge_form(kind: Kind) -> (StatusCode, &'static str) {
+pub(crate) fn bridge_form(kind: RefusalKind) -> (StatusCode, &'static str) {
     match kind {
-        Kind::ForeignHost | Kind::ForeignOrigin => (StatusCode::FORBIDDEN, "forbidden"),
-        Kind::PersonRequired => (StatusCode::FORBIDDEN, "person_required"),
-        Kind::PassphraseRequired => (StatusCode::FORBIDDEN, "passphrase_required"),
-        Kind::Unauthorized => (StatusCode::UNAUTHORIZED, "unauthorized"),
-        Kind::UnknownRoute => (StatusCode::NOT_FOUND, "not_found"),
-        Kind::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
-        Kind::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
-        Kind::BodyTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large"),
-        Kind::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "invalid_request"),
-        Kind::InvalidInput => (StatusCode::BAD_REQUEST, "invalid_request"),
-        Kind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
-        Kind::TooManyConnections => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
+        RefusalKind::ForeignHost | RefusalKind::ForeignOrigin => {
+            (StatusCode::FORBIDDEN, "forbidden")
+        }
+        RefusalKind::PersonRequired => (StatusCode::FORBIDDEN, "person_required"),
+        RefusalKind::PassphraseRequired => (StatusCode::FORBIDDEN, "passphrase_required"),
+        RefusalKind::Unauthorized => (StatusCode::UNAUTHORIZED, "unauthorized"),
+        RefusalKind::UnknownRoute => (StatusCode::NOT_FOUND, "not_found"),
+        RefusalKind::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
+        RefusalKind::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
+        RefusalKind::BodyTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large"),
+        RefusalKind::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "invalid_request"),
+        RefusalKind::InvalidInput => (StatusCode::BAD_REQUEST, "invalid_request"),
+        RefusalKind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+        RefusalKind::TooManyConnections => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
     }
 }
 
 /// The code that runs have for an error of the surface itself.
-pub(crate) fn run_form(kind: Kind) -> RunCode {
+pub(crate) fn run_form(kind: RefusalKind) -> RunCode {
     match kind {
-        Kind::ForeignHost => RunCode::ForbiddenHost,
-        Kind::ForeignOrigin => RunCode::ForbiddenOrigin,
-        Kind::Unauthorized => RunCode::Unauthorized,
-        Kind::PersonRequired | Kind::PassphraseRequired => RunCode::PersonRequired,
-        Kind::UnknownRoute => RunCode::NotFound,
-        Kind::MethodNotAllowed => RunCode::MethodNotAllowed,
-        Kind::NotJson => RunCode::NotJson,
-        Kind::BodyTooLarge => RunCode::TooLarge,
-        Kind::BodyTimeout => RunCode::Timeout,
-        Kind::InvalidInput => RunCode::BadJson,
-        Kind::Internal => RunCode::Internal,
-        Kind::TooManyConnections => RunCode::TooManyConnections,
+        RefusalKind::ForeignHost => RunCode::ForbiddenHost,
+        RefusalKind::ForeignOrigin => RunCode::ForbiddenOrigin,
+        RefusalKind::Unauthorized => RunCode::Unauthorized,
+        RefusalKind::PersonRequired | RefusalKind::PassphraseRequired => RunCode::PersonRequired,
+        RefusalKind::UnknownRoute => RunCode::NotFound,
+        RefusalKind::MethodNotAllowed => RunCode::MethodNotAllowed,
+        RefusalKind::NotJson => RunCode::NotJson,
+        RefusalKind::BodyTooLarge => RunCode::TooLarge,
+        RefusalKind::BodyTimeout => RunCode::Timeout,
+        RefusalKind::InvalidInput => RunCode::BadJson,
+        RefusalKind::Internal => RunCode::Internal,
+        RefusalKind::TooManyConnections => RunCode::TooManyConnections,
     }
 }
 
@@ -115,20 +117,20 @@ pub(crate) fn bridge_error(code: &str, detail: &Value, path: Option<&str>) -> St
 
 #[cfg(test)]
 mod tests {
-    use super::Dialect;
+    use super::ErrorDialect;
 
     #[test]
     fn paths_speak_the_language_of_their_first_word() {
         for path in ["/sessions", "/sessions/x/events", "/health", "/v1/health", "/v1", "/status"] {
-            assert_eq!(Dialect::of(path), Dialect::Bridge, "{path}");
+            assert_eq!(ErrorDialect::of(path), ErrorDialect::Bridge, "{path}");
         }
         for path in
             ["/", "/healthy", "/sessionsx", "/api/ops/tasks_create", "/mcp", "/v10", "/api/session"]
         {
-            assert_eq!(Dialect::of(path), Dialect::Operations, "{path}");
+            assert_eq!(ErrorDialect::of(path), ErrorDialect::Operations, "{path}");
         }
         for path in ["/api", "/api/runs", "/api/opsx", "/api/nothing", "/ws", "/api/sessions"] {
-            assert_eq!(Dialect::of(path), Dialect::Runs, "{path}");
+            assert_eq!(ErrorDialect::of(path), ErrorDialect::Runs, "{path}");
         }
     }
 }

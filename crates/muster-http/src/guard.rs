@@ -26,10 +26,10 @@ use muster_api::runs::Bearer;
 use muster_mcp::RequestIdScanner;
 
 use crate::{
-    dialect::{Dialect, body_bytes_max, is_mcp},
+    dialect::{ErrorDialect, body_bytes_max, is_mcp},
     limits::STRANGER_BODY_BYTES_MAX,
     page_session::PageSessionId,
-    refusal::{Kind, Refusal},
+    refusal::{HttpRefusal, RefusalKind},
     route::PersonRoutes,
 };
 
@@ -44,7 +44,7 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; st
      frame-ancestors 'none'";
 
 /// What the layer checks requests against.
-pub(crate) struct Gate {
+pub(crate) struct RequestGuard {
     /// Names this server answers to.
     pub(crate) hosts: Hosts,
     /// What callers are known by; `None` when everybody on this machine may use the server.
@@ -60,7 +60,7 @@ pub(crate) type NodeLookup = Box<dyn Fn(&str) -> Option<Bearer> + Send + Sync>;
 
 /// Who sent a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
+pub(crate) enum Requester {
     /// A program with the person's key or the agents' token.
     Program(CallerRole),
     /// A browser that is signed in.
@@ -73,7 +73,7 @@ pub(crate) enum Access {
     Stranger,
 }
 
-impl Access {
+impl Requester {
     /// What the caller is trusted with; a node has rights of its own kind, a stranger none. Where
     /// no authentication is wanted everybody is a person.
     pub(crate) fn role(self) -> Option<CallerRole> {
@@ -96,13 +96,13 @@ impl Access {
     }
 }
 
-impl Gate {
+impl RequestGuard {
     /// Decides on a request by its head alone.
-    fn admit(&self, head: &Parts, now: SystemTime) -> Result<Access, Refusal> {
+    fn admit(&self, head: &Parts, now: SystemTime) -> Result<Requester, HttpRefusal> {
         self.hosts.check_host(&head.headers, &head.uri)?;
         self.hosts.check_origin(&head.headers)?;
         let access = self.access(head, now);
-        if access == Access::Stranger && !is_public(head) {
+        if access == Requester::Stranger && !is_public(head) {
             return Err(if is_of_agents(head) { not_a_node() } else { unauthorized() });
         }
         let person = access.role() == Some(CallerRole::Person);
@@ -112,13 +112,13 @@ impl Gate {
         Ok(access)
     }
 
-    fn access(&self, head: &Parts, now: SystemTime) -> Access {
+    fn access(&self, head: &Parts, now: SystemTime) -> Requester {
         let secret = bearer(&head.headers);
         if is_of_agents(head) {
             let node = secret.and_then(|secret| (self.nodes)(secret));
-            return node.map_or(Access::Stranger, Access::Node);
+            return node.map_or(Requester::Stranger, Requester::Node);
         }
-        let Some(keys) = &self.keys else { return Access::Anybody };
+        let Some(keys) = &self.keys else { return Requester::Anybody };
         let origin = hosts::only_value(&head.headers, &header::ORIGIN);
         let by_header = secret.and_then(|secret| keys.access_of(secret, origin, now));
         // A browser cannot send headers with a WebSocket (RUNS-SEC-1).
@@ -126,16 +126,16 @@ impl Gate {
             let ticket = in_query(head, "ticket");
             let ticket = ticket.and_then(|ticket| keys.tickets.redeem(ticket, Instant::now()));
             let token = || in_query(head, "token").filter(|token| keys.token.matches(token));
-            ticket.or_else(|| token().map(|_| Access::Program(CallerRole::Agent)))
+            ticket.or_else(|| token().map(|_| Requester::Program(CallerRole::Agent)))
         };
         let on_socket = head.uri.path() == "/ws";
-        by_header.or_else(|| on_socket.then(by_query).flatten()).unwrap_or(Access::Stranger)
+        by_header.or_else(|| on_socket.then(by_query).flatten()).unwrap_or(Requester::Stranger)
     }
 }
 
 /// The layer itself.
 pub(crate) async fn guard(
-    State(gate): State<Arc<Gate>>,
+    State(gate): State<Arc<RequestGuard>>,
     request: Request,
     next: Next,
 ) -> Response<Body> {
@@ -168,12 +168,12 @@ pub(crate) async fn guard(
     response
 }
 
-/// Checks head and body; answers the request with its body in memory and its [`Access`] attached.
-async fn admit_whole(gate: &Gate, request: Request) -> Result<Request, Refusal> {
+/// Checks head and body; returns the request with its body in memory and its [`Requester`].
+async fn admit_whole(gate: &RequestGuard, request: Request) -> Result<Request, HttpRefusal> {
     let (mut head, mut body) = request.into_parts();
     let declared = body.size_hint().lower();
     let path = head.uri.path();
-    let dialect = Dialect::of(path);
+    let dialect = ErrorDialect::of(path);
     let mut scanner = is_mcp(path).then(RequestIdScanner::default);
     let verdict = gate.admit(&head, SystemTime::now()).and_then(|access| {
         body::check_content_type(&head, !body.is_end_stream())?;
@@ -242,27 +242,27 @@ fn in_query<'a>(head: &'a Parts, wanted: &str) -> Option<&'a str> {
     pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value)
 }
 
-fn unauthorized() -> Refusal {
-    Refusal::new(
-        Kind::Unauthorized,
+fn unauthorized() -> HttpRefusal {
+    HttpRefusal::new(
+        RefusalKind::Unauthorized,
         "no valid token came with the request",
         "send Authorization: Bearer with the content of the file `token` in the storage directory",
     )
 }
 
 /// What an agent's token is answered where only a person may act.
-pub(crate) fn person_required() -> Refusal {
-    Refusal::new(
-        Kind::PersonRequired,
+pub(crate) fn person_required() -> HttpRefusal {
+    HttpRefusal::new(
+        RefusalKind::PersonRequired,
         "only a person may do this, and the token is the agents'",
         "use the page, or the command line (such as `muster run approve`); a program of the person \
          sends the person's key: `muster passphrase --help` says where it is",
     )
 }
 
-fn not_a_node() -> Refusal {
-    Refusal::new(
-        Kind::Unauthorized,
+fn not_a_node() -> HttpRefusal {
+    HttpRefusal::new(
+        RefusalKind::Unauthorized,
         "no agent that works now has this token",
         "send the token that the agent's process was started with",
     )

@@ -7,10 +7,10 @@ use axum::http::StatusCode;
 use muster_api::{App, Description, StoreError};
 use serde_json::{Value, json};
 
-use crate::site::Site;
+use crate::server_state::ServerState;
 
 /// 200 when the store can be used and 503 when it cannot, and what there is to say about it.
-pub(crate) async fn examine(site: &Site) -> (StatusCode, Value) {
+pub(crate) async fn examine(site: &ServerState) -> (StatusCode, Value) {
     let app = Arc::clone(&site.app);
     let store = site.run_blocking(move || probe(&app)).await;
     let version = env!("CARGO_PKG_VERSION");

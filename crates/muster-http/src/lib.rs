@@ -5,7 +5,6 @@
 //! flags.
 
 mod about;
-mod bridge;
 mod capacity;
 mod connect;
 mod connection;
@@ -24,14 +23,15 @@ mod refusal;
 mod route;
 mod runs;
 mod server;
+mod server_state;
+mod sessions;
 mod sign_in;
-mod site;
 mod status;
 mod token;
 
 pub use about::CtreeDisplay;
-pub use connect::{Installation, Recipe};
+pub use connect::{InstallationPaths, Recipe};
 pub use guard::{AllowedHost, AllowedOrigin, NotAHost, NotAnOrigin};
 pub use person::{PASSPHRASE_CHARS_MIN, PERSON_FOLDER, PersonKey, PersonKeyError};
-pub use server::{Authentication, Server, ServerError, ServerOptions};
+pub use server::{Authentication, HttpServer, ServerError, ServerOptions};
 pub use token::{TOKEN_FILE, Token, TokenError};

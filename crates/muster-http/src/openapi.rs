@@ -8,10 +8,10 @@ mod runs;
 #[cfg(test)]
 mod tests;
 
-use muster_api::{Effect, Registry, Row};
+use muster_api::{OperationEffect, OperationRow, Registry};
 use serde_json::{Map, Value, json};
 
-use crate::refusal::Kind;
+use crate::refusal::RefusalKind;
 
 /// What a refused operation answers with: name of the response, status, meaning.
 const REFUSALS: [(&str, &str, &str); 6] = [
@@ -89,7 +89,7 @@ fn responses() -> Map<String, Value> {
     refused.into_iter().chain(outside).map(|(name, content)| (name.to_owned(), content)).collect()
 }
 
-fn operation_path(row: &Row, schemas: &mut Map<String, Value>) -> Value {
+fn operation_path(row: &OperationRow, schemas: &mut Map<String, Value>) -> Value {
     let input = hoisted(row, row.input_schema(), schemas);
     let result = hoisted(row, row.result_schema(), schemas);
     // Every operation answers with the same envelope; only the result differs.
@@ -197,7 +197,7 @@ fn json_content(description: &str, schema: &Value) -> Value {
 }
 
 fn http_error_schema() -> Value {
-    let codes: Vec<&str> = Kind::ALL.iter().map(|kind| kind.code()).collect();
+    let codes: Vec<&str> = RefusalKind::ALL.iter().map(|kind| kind.code()).collect();
     json!({
         "type": "object",
         "description": "An answer of the HTTP surface itself, with the keys of every answer.",
@@ -230,7 +230,11 @@ fn http_error_schema() -> Value {
 ///
 /// A definition that several operations share is kept once; one that differs is named after its
 /// operation.
-fn hoisted(row: &Row, schema: &Map<String, Value>, schemas: &mut Map<String, Value>) -> Value {
+fn hoisted(
+    row: &OperationRow,
+    schema: &Map<String, Value>,
+    schemas: &mut Map<String, Value>,
+) -> Value {
     let mut schema = schema.clone();
     let definitions = match schema.remove("$defs") {
         Some(Value::Object(definitions)) => definitions,
@@ -283,11 +287,11 @@ fn family(name: &str) -> &str {
 }
 
 /// An effect as documents show it.
-pub(crate) fn effect_name(effect: Effect) -> &'static str {
+pub(crate) fn effect_name(effect: OperationEffect) -> &'static str {
     match effect {
-        Effect::Read => "read",
-        Effect::Write => "write",
-        Effect::Set => "set",
-        Effect::Destroy => "destroy",
+        OperationEffect::Read => "read",
+        OperationEffect::Write => "write",
+        OperationEffect::Set => "set",
+        OperationEffect::Destroy => "destroy",
     }
 }

@@ -8,26 +8,26 @@ use axum::{
     http::{HeaderValue, Response, StatusCode, header},
     response::IntoResponse as _,
 };
-use muster_api::{Effect, Envelope, ErrorCode, Row};
+use muster_api::{Envelope, ErrorCode, OperationEffect, OperationRow};
 use serde_json::{Map, Value, json};
 
 use crate::{
     limits::RETRY_AFTER_SECONDS,
     openapi,
-    refusal::{Refusal, json_response},
-    site::Site,
+    refusal::{HttpRefusal, json_response},
+    server_state::ServerState,
 };
 
 /// Calls one operation.
 pub(crate) async fn call(
-    State(site): State<Arc<Site>>,
+    State(site): State<Arc<ServerState>>,
     name: Result<Path<String>, PathRejection>,
     body: Bytes,
 ) -> Response<Body> {
     let Ok(Path(name)) = name else {
         let recovery = "GET /api/ops lists the operations";
         let message = "the operation's name is not readable text";
-        return Refusal::invalid("bad_format", message, recovery).into_response();
+        return HttpRefusal::invalid("bad_format", message, recovery).into_response();
     };
     let path = format!("/api/ops/{name}");
     let arguments = match parse_arguments(&body) {
@@ -35,7 +35,7 @@ pub(crate) async fn call(
         Err(refusal) => return refusal.for_path(&path).into_response(),
     };
     let app = Arc::clone(&site.app);
-    let writes = app.registry().get(&name).is_some_and(|row| row.effect != Effect::Read);
+    let writes = app.registry().get(&name).is_some_and(|row| row.effect != OperationEffect::Read);
     let work = move || app.call(&name, arguments);
     let answer = if writes { site.run_writing(work).await } else { site.run_blocking(work).await };
     match answer {
@@ -45,12 +45,12 @@ pub(crate) async fn call(
 }
 
 /// Lists every operation with its schemas.
-pub(crate) async fn list(State(site): State<Arc<Site>>) -> Response<Body> {
+pub(crate) async fn list(State(site): State<Arc<ServerState>>) -> Response<Body> {
     let operations: Vec<Value> = site.app.registry().rows().iter().map(describe).collect();
     json_response(StatusCode::OK, json!({"operations": operations}).to_string())
 }
 
-fn describe(row: &Row) -> Value {
+fn describe(row: &OperationRow) -> Value {
     json!({
         "name": row.name,
         "title": row.title,
@@ -63,10 +63,10 @@ fn describe(row: &Row) -> Value {
 }
 
 /// TASKS-ARG-1: no body and null mean no arguments.
-fn parse_arguments(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
+fn parse_arguments(body: &[u8]) -> Result<Map<String, Value>, HttpRefusal> {
     let invalid = |reason: &'static str, message: String| {
         let recovery = "send one JSON object, for example {\"workspace\":\"my-project\"}";
-        Refusal::invalid(reason, message, recovery)
+        HttpRefusal::invalid(reason, message, recovery)
     };
     if body.trim_ascii().is_empty() {
         return Ok(Map::new());

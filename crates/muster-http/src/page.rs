@@ -16,7 +16,7 @@ use axum::{
 };
 use sha2::{Digest as _, Sha256};
 
-use crate::refusal::{Kind, Refusal};
+use crate::refusal::{HttpRefusal, RefusalKind};
 
 /// A file of the bundle.
 struct File {
@@ -57,7 +57,7 @@ pub(crate) async fn index(headers: HeaderMap) -> Response<Body> {
 pub(crate) async fn asset(Path(name): Path<String>) -> Response<Body> {
     let Some(file) = bundle::FILES.iter().find(|file| file.name == name) else {
         let recovery = "load the page again: it names the files of this version";
-        return Refusal::new(Kind::UnknownRoute, "the page has no such file", recovery)
+        return HttpRefusal::new(RefusalKind::UnknownRoute, "the page has no such file", recovery)
             .into_response();
     };
     let mut response = served(file.bytes, content_type(file.name));

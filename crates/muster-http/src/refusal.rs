@@ -16,7 +16,7 @@ use muster_mcp::RequestSender;
 use serde_json::{Value, json};
 
 use crate::{
-    dialect::{self, Dialect},
+    dialect::{self, ErrorDialect},
     limits::RETRY_AFTER_SECONDS,
 };
 
@@ -25,21 +25,21 @@ const INVALID_REQUEST: i32 = -32600;
 
 /// Why a request was not carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    kind: Kind,
+pub(crate) struct HttpRefusal {
+    kind: RefusalKind,
     message: String,
     recovery: String,
     /// Why the input is refused, in the words of an operation's refusal (TASKS-ERR-2).
     reason: Option<&'static str>,
     intent: String,
-    dialect: Dialect,
+    dialect: ErrorDialect,
     /// The JSON-RPC request that it answers, if that could be told.
     request_id: Option<Box<Value>>,
 }
 
 /// The closed list of HTTP-level errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RefusalKind {
     /// The request is addressed to a name this server does not answer to.
     ForeignHost,
     /// The request comes from a page of another origin.
@@ -68,7 +68,7 @@ pub(crate) enum Kind {
     TooManyConnections,
 }
 
-impl Kind {
+impl RefusalKind {
     /// All errors, in the order above.
     pub(crate) const ALL: [Self; 13] = [
         Self::ForeignHost,
@@ -124,9 +124,13 @@ impl Kind {
     }
 }
 
-impl Refusal {
+impl HttpRefusal {
     /// A refusal of that kind, saying what is wrong and what to do about it.
-    pub(crate) fn new(kind: Kind, message: impl Into<String>, recovery: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        kind: RefusalKind,
+        message: impl Into<String>,
+        recovery: impl Into<String>,
+    ) -> Self {
         let (message, recovery, intent) = (message.into(), recovery.into(), "http".to_owned());
         Self {
             kind,
@@ -134,7 +138,7 @@ impl Refusal {
             recovery,
             reason: None,
             intent,
-            dialect: Dialect::Operations,
+            dialect: ErrorDialect::Operations,
             request_id: None,
         }
     }
@@ -145,7 +149,7 @@ impl Refusal {
         message: impl Into<String>,
         recovery: impl Into<String>,
     ) -> Self {
-        Self { reason: Some(reason), ..Self::new(Kind::InvalidInput, message, recovery) }
+        Self { reason: Some(reason), ..Self::new(RefusalKind::InvalidInput, message, recovery) }
     }
 
     /// The same refusal as the answer to a request for `path`.
@@ -155,26 +159,26 @@ impl Refusal {
         if let Some(operation) = path.strip_prefix("/api/ops/") {
             self.intent = operation.strip_prefix("tasks_").unwrap_or(operation).to_owned();
         }
-        self.dialect = Dialect::of(path);
+        self.dialect = ErrorDialect::of(path);
         self
     }
 
     /// The same refusal as the response to a JSON-RPC request whose body was too large to be read:
     /// its sender waits for a response with that id.
     pub(crate) fn answering(mut self, sender: RequestSender) -> Self {
-        if let (Kind::BodyTooLarge, RequestSender::Request(id)) = (self.kind, sender) {
+        if let (RefusalKind::BodyTooLarge, RequestSender::Request(id)) = (self.kind, sender) {
             self.request_id = Some(Box::new(id));
         }
         self
     }
 
     /// Which error it is.
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> RefusalKind {
         self.kind
     }
 }
 
-impl Refusal {
+impl HttpRefusal {
     /// Its status and body in the words of its path.
     fn written(&self) -> (StatusCode, String) {
         if let Some(id) = &self.request_id {
@@ -183,13 +187,13 @@ impl Refusal {
             return (self.kind.status(), answer.to_string());
         }
         match self.dialect {
-            Dialect::Operations => (self.kind.status(), self.as_envelope().to_string()),
-            Dialect::Bridge => {
+            ErrorDialect::Operations => (self.kind.status(), self.as_envelope().to_string()),
+            ErrorDialect::Bridge => {
                 let (status, code) = dialect::bridge_form(self.kind);
                 let detail = format!("{}: {}", self.message, self.recovery);
                 (status, dialect::bridge_error(code, &detail.into(), None))
             }
-            Dialect::Runs => {
+            ErrorDialect::Runs => {
                 let code = dialect::run_form(self.kind);
                 let detail = format!("{}: {}", self.message, self.recovery);
                 let status = StatusCode::from_u16(code.status());
@@ -219,17 +223,17 @@ impl Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for HttpRefusal {
     fn into_response(self) -> Response<Body> {
         let (status, body) = self.written();
         let mut response = match self.dialect {
-            Dialect::Operations | Dialect::Bridge => json_response(status, body),
-            Dialect::Runs => text_response(status, RUNS_JSON, body),
+            ErrorDialect::Operations | ErrorDialect::Bridge => json_response(status, body),
+            ErrorDialect::Runs => text_response(status, RUNS_JSON, body),
         };
-        if self.kind == Kind::Unauthorized {
+        if self.kind == RefusalKind::Unauthorized {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, CHALLENGE);
         }
-        if self.kind == Kind::TooManyConnections {
+        if self.kind == RefusalKind::TooManyConnections {
             let seconds = HeaderValue::from(RETRY_AFTER_SECONDS);
             response.headers_mut().insert(header::RETRY_AFTER, seconds);
         }

@@ -9,7 +9,7 @@ use axum::{
     routing::{self, MethodRouter},
 };
 
-use crate::site::Site;
+use crate::server_state::ServerState;
 
 /// A method of a path, and what answers it.
 pub(crate) struct Route {
@@ -19,7 +19,7 @@ pub(crate) struct Route {
     pub(crate) path: &'static str,
     /// Who may send it.
     pub(crate) open_to: OpenTo,
-    answer: MethodRouter<Arc<Site>>,
+    answer: MethodRouter<Arc<ServerState>>,
 }
 
 /// Who may send a request, besides strangers and nodes, which have their own routes. This column is
@@ -80,33 +80,49 @@ fn is_path_of(pattern: &str, path: &str) -> bool {
 }
 
 /// Reads something.
-pub(crate) fn get<H: Handler<T, Arc<Site>>, T: 'static>(path: &'static str, answer: H) -> Route {
+pub(crate) fn get<H: Handler<T, Arc<ServerState>>, T: 'static>(
+    path: &'static str,
+    answer: H,
+) -> Route {
     Route { method: "get", path, open_to: OpenTo::Known, answer: routing::get(answer) }
 }
 
 /// Sends something.
-pub(crate) fn post<H: Handler<T, Arc<Site>>, T: 'static>(path: &'static str, answer: H) -> Route {
+pub(crate) fn post<H: Handler<T, Arc<ServerState>>, T: 'static>(
+    path: &'static str,
+    answer: H,
+) -> Route {
     Route { method: "post", path, open_to: OpenTo::Known, answer: routing::post(answer) }
 }
 
 /// Changes a part of something.
-pub(crate) fn patch<H: Handler<T, Arc<Site>>, T: 'static>(path: &'static str, answer: H) -> Route {
+pub(crate) fn patch<H: Handler<T, Arc<ServerState>>, T: 'static>(
+    path: &'static str,
+    answer: H,
+) -> Route {
     Route { method: "patch", path, open_to: OpenTo::Known, answer: routing::patch(answer) }
 }
 
 /// Puts something in the place of what is there.
-pub(crate) fn put<H: Handler<T, Arc<Site>>, T: 'static>(path: &'static str, answer: H) -> Route {
+pub(crate) fn put<H: Handler<T, Arc<ServerState>>, T: 'static>(
+    path: &'static str,
+    answer: H,
+) -> Route {
     Route { method: "put", path, open_to: OpenTo::Known, answer: routing::put(answer) }
 }
 
 /// Removes something.
-pub(crate) fn delete<H: Handler<T, Arc<Site>>, T: 'static>(path: &'static str, answer: H) -> Route {
+pub(crate) fn delete<H: Handler<T, Arc<ServerState>>, T: 'static>(
+    path: &'static str,
+    answer: H,
+) -> Route {
     Route { method: "delete", path, open_to: OpenTo::Known, answer: routing::delete(answer) }
 }
 
 /// The router of these routes.
-pub(crate) fn router(routes: Vec<Route>) -> Router<Arc<Site>> {
-    let add = |router: Router<Arc<Site>>, route: Route| router.route(route.path, route.answer);
+pub(crate) fn router(routes: Vec<Route>) -> Router<Arc<ServerState>> {
+    let add =
+        |router: Router<Arc<ServerState>>, route: Route| router.route(route.path, route.answer);
     routes.into_iter().fold(Router::new(), add)
 }
 

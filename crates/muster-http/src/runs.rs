@@ -20,11 +20,11 @@ use axum::Router;
 
 use crate::{
     route::{self, Route, delete, get, patch, post, put},
-    site::Site,
+    server_state::ServerState,
 };
 
 /// The router of all routes of runs.
-pub(crate) fn routes() -> Router<Arc<Site>> {
+pub(crate) fn routes() -> Router<Arc<ServerState>> {
     route::router(listed())
 }
 

@@ -33,18 +33,18 @@ use tokio::{
 
 use crate::{
     about::CtreeDisplay,
-    bridge,
     capacity::Capacity,
-    connect::Installation,
+    connect::InstallationPaths,
     connection::ClientStream,
-    guard::{AllowedHost, AllowedOrigin, Gate, Hosts, Keys, NodeLookup},
+    guard::{AllowedHost, AllowedOrigin, Hosts, Keys, NodeLookup, RequestGuard},
     limits::{
         CALLS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX, HEADER_TIMEOUT, REFUSAL_TIMEOUT, REFUSALS_MAX,
         WRITES_MAX,
     },
     person::PersonKeyError,
-    refusal::{Kind, Refusal},
-    site::{Site, person_routes, router},
+    refusal::{HttpRefusal, RefusalKind},
+    server_state::{ServerState, person_routes, router},
+    sessions,
     token::TokenError,
 };
 
@@ -62,7 +62,7 @@ pub struct ServerOptions {
     /// Origins of other pages that may call the server from a browser.
     pub allowed_origins: Vec<AllowedOrigin>,
     /// How agents reach this installation.
-    pub installation: Installation,
+    pub installation: InstallationPaths,
     /// What the page shows of C-Trees.
     pub ctrees: CtreeDisplay,
     /// Descriptors that this process may have open, if there is a limit: clients beyond what they
@@ -127,17 +127,17 @@ fn hint(error: &io::Error) -> &'static str {
 }
 
 /// A server that listens but does not answer yet.
-pub struct Server {
+pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
-    site: Arc<Site>,
+    site: Arc<ServerState>,
     mcp: HttpEndpoint,
     capacity: Capacity,
     write_stall_max: Duration,
 }
 
-impl Server {
-    /// Takes the address and makes everything ready; call [`Server::run`] to answer.
+impl HttpServer {
+    /// Takes the address and makes everything ready; call [`HttpServer::run`] to answer.
     pub async fn bind(app: Arc<App>, options: ServerOptions) -> Result<Self, ServerError> {
         let asked = options.address;
         if !asked.ip().is_loopback() {
@@ -155,7 +155,7 @@ impl Server {
         let failed = |source| ServerError::Listen { address: asked, source };
         let listener = TcpListener::bind(asked).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let gate = Arc::new(Gate {
+        let gate = Arc::new(RequestGuard {
             hosts: Hosts::new(address, &options.allowed_hosts).open_to(options.allowed_origins),
             keys,
             of_person: person_routes(),
@@ -172,7 +172,7 @@ impl Server {
         );
         let started_at = app.now();
         let capacity = Capacity::within(options.descriptors_max);
-        let site = Site {
+        let site = ServerState {
             app,
             gate,
             base_url: base_url(address, &options.allowed_hosts),
@@ -214,7 +214,7 @@ impl Server {
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let mcp = self.mcp;
         let site = Arc::clone(&self.site);
-        tokio::spawn(bridge::watch_leases(Arc::clone(&site)));
+        tokio::spawn(sessions::watch_leases(Arc::clone(&site)));
         let router = router(self.site, mcp.clone());
         let (stopping, stopped) = watch::channel(());
         let places = Arc::new(Semaphore::new(self.capacity.connections));
@@ -298,7 +298,7 @@ async fn serve(stream: ClientStream, router: Router, mut stopped: watch::Receive
 async fn refuse(stream: TcpStream, place: OwnedSemaphorePermit) {
     let service = service_fn(async |request: hyper::Request<Incoming>| {
         let (message, recovery) = ("too many connections are open", "close some, or try again");
-        let refusal = Refusal::new(Kind::TooManyConnections, message, recovery);
+        let refusal = HttpRefusal::new(RefusalKind::TooManyConnections, message, recovery);
         let mut response = refusal.for_path(request.uri().path()).into_response();
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         Ok::<_, Infallible>(response)

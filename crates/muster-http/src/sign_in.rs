@@ -26,11 +26,11 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use crate::{
-    guard::{Access, CallerRole, Keys},
+    guard::{CallerRole, Keys, Requester},
     page_session::{NewPageSession, PageSession, PageSessionId},
     person::PersonKeyError,
-    refusal::{Kind, Refusal, json_response},
-    site::Site,
+    refusal::{HttpRefusal, RefusalKind, json_response},
+    server_state::ServerState,
 };
 
 /// Pause after a wrong passphrase; only one is tried at a time.
@@ -68,7 +68,7 @@ pub(crate) struct WhoAmI {
     session: Option<PageSession>,
 }
 
-type Answer = Result<Response<Body>, Refusal>;
+type Answer = Result<Response<Body>, HttpRefusal>;
 
 fn answered(answer: Answer) -> Response<Body> {
     answer.unwrap_or_else(IntoResponse::into_response)
@@ -82,17 +82,17 @@ fn empty() -> Response<Body> {
 
 /// `POST /api/session`: exchanges a one-time code, the key or the token for a session.
 pub(crate) async fn sign_in(
-    State(site): State<Arc<Site>>,
+    State(site): State<Arc<ServerState>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
     answered(open(&site, &headers, &body).await)
 }
 
-async fn open(site: &Site, headers: &HeaderMap, body: &[u8]) -> Answer {
+async fn open(site: &ServerState, headers: &HeaderMap, body: &[u8]) -> Answer {
     let invalid = |_| {
         let recovery = "send {\"code\":\"…\"} from a printed link, or {\"token\":\"…\"}";
-        Refusal::invalid("wrong_type", "the body is not a sign-in", recovery)
+        HttpRefusal::invalid("wrong_type", "the body is not a sign-in", recovery)
     };
     let presented: SignIn = serde_json::from_slice(body).map_err(invalid)?;
     let keys = site.gate.keys.as_ref().ok_or_else(unauthorized)?;
@@ -115,7 +115,11 @@ async fn open(site: &Site, headers: &HeaderMap, body: &[u8]) -> Answer {
 }
 
 /// The role that what was presented stands for.
-async fn role_of(site: &Site, keys: &Keys, presented: &SignIn) -> Result<CallerRole, Refusal> {
+async fn role_of(
+    site: &ServerState,
+    keys: &Keys,
+    presented: &SignIn,
+) -> Result<CallerRole, HttpRefusal> {
     let by_code = presented.code.as_ref().map(|code| keys.codes.look_up(code, Instant::now()));
     let by_token = presented.token.as_ref().map(|token| keys.role_of_secret(token.trim()));
     let role = by_code.or(by_token).flatten().ok_or_else(unauthorized)?;
@@ -129,15 +133,19 @@ async fn role_of(site: &Site, keys: &Keys, presented: &SignIn) -> Result<CallerR
             Ok(CallerRole::Person)
         }
         None if role == CallerRole::Agent => Ok(role),
-        None => Err(Refusal::new(
-            Kind::PassphraseRequired,
+        None => Err(HttpRefusal::new(
+            RefusalKind::PassphraseRequired,
             "the person's key is protected by a passphrase",
             "send it as `passphrase` with the code",
         )),
     }
 }
 
-async fn check_passphrase(site: &Site, keys: &Keys, passphrase: String) -> Result<(), Refusal> {
+async fn check_passphrase(
+    site: &ServerState,
+    keys: &Keys,
+    passphrase: String,
+) -> Result<(), HttpRefusal> {
     let turn = keys.passphrase_turn.acquire().await;
     let _turn = turn.map_err(|error| broken(&error.to_string()))?;
     let person = keys.person.clone();
@@ -148,7 +156,7 @@ async fn check_passphrase(site: &Site, keys: &Keys, passphrase: String) -> Resul
             tracing::warn!("a browser sent a wrong passphrase");
             sleep(WRONG_PASSPHRASE_PAUSE).await;
             let recovery = "try again; `muster passphrase change` needs the present one";
-            Err(Refusal::new(Kind::Unauthorized, "the passphrase is wrong", recovery))
+            Err(HttpRefusal::new(RefusalKind::Unauthorized, "the passphrase is wrong", recovery))
         }
         Err(error) => Err(broken(&error.to_string())),
     }
@@ -156,14 +164,16 @@ async fn check_passphrase(site: &Site, keys: &Keys, passphrase: String) -> Resul
 
 /// `GET /api/session`: says what the sender may do.
 pub(crate) async fn show(
-    State(site): State<Arc<Site>>,
-    Extension(access): Extension<Access>,
+    State(site): State<Arc<ServerState>>,
+    Extension(access): Extension<Requester>,
 ) -> Response<Body> {
     let keys = site.gate.keys.as_ref();
     let protected = keys.is_some_and(|keys| keys.person.has_passphrase().unwrap_or(true));
     let session = match access {
-        Access::Browser(_, id) => keys.and_then(|keys| keys.pages.show(id)),
-        Access::Program(_) | Access::Anybody | Access::Node(_) | Access::Stranger => None,
+        Requester::Browser(_, id) => keys.and_then(|keys| keys.pages.show(id)),
+        Requester::Program(_) | Requester::Anybody | Requester::Node(_) | Requester::Stranger => {
+            None
+        }
     };
     let role = access.role().unwrap_or(CallerRole::Agent);
     let body = Json::of(&WhoAmI { role, passphrase: protected, session }).to_string();
@@ -172,14 +182,14 @@ pub(crate) async fn show(
 
 /// `DELETE /api/session`: signs the sending browser out.
 pub(crate) async fn sign_out(
-    State(site): State<Arc<Site>>,
-    Extension(access): Extension<Access>,
+    State(site): State<Arc<ServerState>>,
+    Extension(access): Extension<Requester>,
 ) -> Response<Body> {
-    let Access::Browser(_, id) = access else { return empty() };
+    let Requester::Browser(_, id) = access else { return empty() };
     answered(end(&site, id))
 }
 
-fn end(site: &Site, id: PageSessionId) -> Answer {
+fn end(site: &ServerState, id: PageSessionId) -> Answer {
     if let Some(keys) = &site.gate.keys {
         keys.pages.end(id).map_err(|error| broken(&error.to_string()))?;
         tracing::info!(session = %id, "a browser was signed out");
@@ -189,8 +199,8 @@ fn end(site: &Site, id: PageSessionId) -> Answer {
 
 /// `POST /api/session/ticket`: opens one WebSocket, which cannot send headers from a browser.
 pub(crate) async fn ticket(
-    State(site): State<Arc<Site>>,
-    Extension(access): Extension<Access>,
+    State(site): State<Arc<ServerState>>,
+    Extension(access): Extension<Requester>,
 ) -> Response<Body> {
     let ticket = match (&site.gate.keys, access.role()) {
         (Some(keys), Some(_)) => keys.tickets.issue(access, Instant::now()),
@@ -202,7 +212,7 @@ pub(crate) async fn ticket(
 }
 
 /// `GET /api/page-sessions`: lists the browsers that are signed in.
-pub(crate) async fn list(State(site): State<Arc<Site>>) -> Response<Body> {
+pub(crate) async fn list(State(site): State<Arc<ServerState>>) -> Response<Body> {
     let sessions = match &site.gate.keys {
         Some(keys) => keys.pages.list(SystemTime::now(), |role| keys.bound_to(role)),
         None => Ok(Vec::new()),
@@ -215,32 +225,36 @@ pub(crate) async fn list(State(site): State<Arc<Site>>) -> Response<Body> {
 
 /// `DELETE /api/page-sessions/{id}`: signs a browser out, whichever it is.
 pub(crate) async fn revoke(
-    State(site): State<Arc<Site>>,
+    State(site): State<Arc<ServerState>>,
     Path(id): Path<String>,
 ) -> Response<Body> {
     let unknown = |()| {
         let recovery = "GET /api/page-sessions lists them";
-        Refusal::new(Kind::UnknownRoute, "there is no such page session", recovery)
+        HttpRefusal::new(RefusalKind::UnknownRoute, "there is no such page session", recovery)
     };
     answered(id.parse().map_err(unknown).and_then(|id| end(&site, id)))
 }
 
 /// `POST /api/page-links`: a link that signs one browser in, once.
-pub(crate) async fn link(State(site): State<Arc<Site>>) -> Response<Body> {
+pub(crate) async fn link(State(site): State<Arc<ServerState>>) -> Response<Body> {
     let link = site.page_link().map_err(|error| broken(&error.to_string()));
     let told = |link| json_response(StatusCode::OK, json!({"link": link}).to_string());
     answered(link.map(told))
 }
 
-fn unauthorized() -> Refusal {
-    Refusal::new(
-        Kind::Unauthorized,
+fn unauthorized() -> HttpRefusal {
+    HttpRefusal::new(
+        RefusalKind::Unauthorized,
         "the code was used already, is too old, or is wrong",
         "run `muster page-sessions link` for a fresh link, or paste the key or the token",
     )
 }
 
-fn broken(cause: &str) -> Refusal {
+fn broken(cause: &str) -> HttpRefusal {
     tracing::error!(cause, "a browser could not be signed in or out");
-    Refusal::new(Kind::Internal, "the sessions of browsers cannot be used now", "try again")
+    HttpRefusal::new(
+        RefusalKind::Internal,
+        "the sessions of browsers cannot be used now",
+        "try again",
+    )
 }

@@ -17,13 +17,14 @@ pub(crate) struct StoreStatus {
     /// Version of the layout.
     pub(crate) schema_version: u32,
     /// Workspaces by name.
-    pub(crate) workspaces: Vec<WorkspaceStatus>,
+    pub(crate) workspaces: Vec<WorkspaceStatusView>,
 }
 
 /// One workspace.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct WorkspaceStatus {
+#[schemars(rename = "WorkspaceStatus")]
+pub(crate) struct WorkspaceStatusView {
     /// Its name.
     pub(crate) name: String,
     /// Plans in it.
@@ -35,7 +36,7 @@ pub(crate) struct WorkspaceStatus {
 /// Asks the store; blocks.
 pub(crate) fn read(app: &App) -> Result<StoreStatus, String> {
     let status = app.status().map_err(|error| error.to_string())?;
-    let workspaces = status.workspaces.into_iter().map(|workspace| WorkspaceStatus {
+    let workspaces = status.workspaces.into_iter().map(|workspace| WorkspaceStatusView {
         name: workspace.name,
         plans: workspace.plans,
         tasks: workspace.tasks,

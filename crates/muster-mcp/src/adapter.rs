@@ -25,9 +25,9 @@ use rmcp::{
 use serde_json::json;
 
 use crate::{
-    backend::{Backend, Call},
+    backend::{Backend, McpCall},
     follow::{self, Followed},
-    lane::Turn,
+    lane::LaneTurn,
     toolset_choice,
 };
 
@@ -59,12 +59,12 @@ const METHODS_WITH_PARAMETERS: [&str; 8] = [
 ];
 
 /// A [`Backend`] as the SDK sees it; one for each connection.
-pub struct Adapter {
+pub struct McpAdapter {
     backend: Arc<dyn Backend>,
     followed: Followed,
 }
 
-impl Adapter {
+impl McpAdapter {
     /// Mounts a backend.
     pub fn new(backend: Arc<dyn Backend>) -> Self {
         Self { backend, followed: Followed::default() }
@@ -86,7 +86,7 @@ fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
 
-impl ServerHandler for Adapter {
+impl ServerHandler for McpAdapter {
     fn get_info(&self) -> ServerConfig {
         // Answers a client that asks for a revision nobody knows.
         self.backend.describe().with_protocol_version(ProtocolVersion::V_2025_11_25)
@@ -133,8 +133,8 @@ impl ServerHandler for Adapter {
             return Err(self.unknown_tool(&request.name));
         }
         request.arguments.get_or_insert_default();
-        let turn = context.extensions.get::<Turn>().cloned();
-        let call = Call::new(context);
+        let turn = context.extensions.get::<LaneTurn>().cloned();
+        let call = McpCall::new(context);
         let place = match turn {
             Some(turn) => tokio::select! {
                 place = turn.wait() => place,
@@ -170,7 +170,7 @@ impl ServerHandler for Adapter {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.backend.read_resource(request, Call::new(context)).await
+        self.backend.read_resource(request, McpCall::new(context)).await
     }
 
     async fn complete(
@@ -194,7 +194,7 @@ impl ServerHandler for Adapter {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        self.backend.prompt(request, Call::new(context)).await
+        self.backend.prompt(request, McpCall::new(context)).await
     }
 
     fn accepted_subscription_filter(

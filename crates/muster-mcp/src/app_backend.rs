@@ -3,7 +3,7 @@
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use muster_api::{App, Effect, Envelope, Toolset};
+use muster_api::{App, Envelope, OperationEffect, Toolset};
 use rmcp::{
     ErrorData,
     model::{
@@ -17,11 +17,11 @@ use serde_json::Value;
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use crate::{
-    backend::{Answer, Backend, Call, Following},
+    backend::{Backend, BackendFuture, Following, McpCall},
     catalogue::Catalogue,
-    changes::Place,
+    changes::ResourcePosition,
     prompts,
-    reader::{self, Reader},
+    reader::{self, OperationReader},
     resources::{self, ResourceAddress},
     splice,
 };
@@ -47,14 +47,16 @@ impl AppBackend {
     fn is_brief(&self, request: &CallToolRequestParams) -> bool {
         let Some(row) = self.app.registry().get(&request.name) else { return false };
         match row.effect {
-            Effect::Read => row.is_brief(request.arguments.as_ref()),
-            Effect::Write | Effect::Set | Effect::Destroy => self.app.engine().is_free_to_write(),
+            OperationEffect::Read => row.is_brief(request.arguments.as_ref()),
+            OperationEffect::Write | OperationEffect::Set | OperationEffect::Destroy => {
+                self.app.engine().is_free_to_write()
+            }
         }
     }
 }
 
-impl Reader for AppBackend {
-    fn read<'a>(&'a self, name: &'a str, arguments: Value) -> Answer<'a, Envelope> {
+impl OperationReader for AppBackend {
+    fn read<'a>(&'a self, name: &'a str, arguments: Value) -> BackendFuture<'a, Envelope> {
         let Value::Object(arguments) = arguments else {
             unreachable!("arguments are an object, got {arguments}");
         };
@@ -144,8 +146,8 @@ impl Backend for AppBackend {
     fn call_tool(
         &self,
         request: CallToolRequestParams,
-        call: Call,
-    ) -> Answer<'_, CallToolResponse> {
+        call: McpCall,
+    ) -> BackendFuture<'_, CallToolResponse> {
         Box::pin(async move {
             let on_a_line = call.is_on_a_line();
             if on_a_line && self.is_brief(&request) {
@@ -162,7 +164,7 @@ impl Backend for AppBackend {
         })
     }
 
-    fn resources(&self, cursor: Option<String>) -> Answer<'_, ListResourcesResult> {
+    fn resources(&self, cursor: Option<String>) -> BackendFuture<'_, ListResourcesResult> {
         let workspace = self.catalogue.workspace();
         Box::pin(async move { reader::list(self, workspace, cursor.as_deref()).await })
     }
@@ -174,12 +176,12 @@ impl Backend for AppBackend {
     fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _call: Call,
-    ) -> Answer<'_, ReadResourceResponse> {
+        _call: McpCall,
+    ) -> BackendFuture<'_, ReadResourceResponse> {
         Box::pin(async move { reader::read(self, &request).await })
     }
 
-    fn complete(&self, request: CompleteRequestParams) -> Answer<'_, CompletionInfo> {
+    fn complete(&self, request: CompleteRequestParams) -> BackendFuture<'_, CompletionInfo> {
         let workspace = self.catalogue.workspace();
         Box::pin(async move { reader::complete(self, workspace, &request).await })
     }
@@ -190,10 +192,10 @@ impl Backend for AppBackend {
         Some(SubscriptionFilter::builder().resource_subscriptions(known).build())
     }
 
-    fn follow(&self, uri: String, changed: mpsc::Sender<String>) -> Answer<'_, Following> {
+    fn follow(&self, uri: String, changed: mpsc::Sender<String>) -> BackendFuture<'_, Following> {
         Box::pin(async move {
             let address = ResourceAddress::parse(&uri).ok_or_else(|| resources::not_found(&uri))?;
-            let place = Place::now(Arc::clone(&self.app), address).await?;
+            let place = ResourcePosition::now(Arc::clone(&self.app), address).await?;
             let following: Following = Box::pin(place.follow(uri, changed));
             Ok(following)
         })
@@ -206,8 +208,8 @@ impl Backend for AppBackend {
     fn prompt(
         &self,
         request: GetPromptRequestParams,
-        _call: Call,
-    ) -> Answer<'_, GetPromptResponse> {
+        _call: McpCall,
+    ) -> BackendFuture<'_, GetPromptResponse> {
         let workspace = self.catalogue.workspace().map(String::as_str);
         let written = prompts::write(&request, workspace, &|tool| self.catalogue.knows(tool));
         Box::pin(std::future::ready(written.map(GetPromptResponse::from)))

@@ -21,25 +21,25 @@ use rmcp::{
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-use crate::lane::Turn;
+use crate::lane::LaneTurn;
 
 /// A boxed answer: a result, or a JSON-RPC error for what is not a refusal (MCP-TOOL-4).
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ErrorData>> + Send + 'a>>;
+pub type BackendFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ErrorData>> + Send + 'a>>;
 
 /// A resource that is being followed; see [`Backend::follow`].
-pub type Following = Answer<'static, ()>;
+pub type Following = BackendFuture<'static, ()>;
 
 /// The request a backend is answering: its metadata, its client, its cancellation.
 ///
 /// A clone keeps the request's place among the calls of its connection, so work that goes on after
 /// a cancellation holds one and no later call overtakes it.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct McpCall {
     context: RequestContext<RoleServer>,
     place: Option<Arc<OwnedSemaphorePermit>>,
 }
 
-impl Call {
+impl McpCall {
     pub(crate) fn new(context: RequestContext<RoleServer>) -> Self {
         Self { context, place: None }
     }
@@ -52,7 +52,7 @@ impl Call {
     /// Whether it came on a line of the only client, whose transport can copy a text for a
     /// structure and who waits for this answer anyway.
     pub(crate) fn is_on_a_line(&self) -> bool {
-        self.context.extensions.get::<Turn>().is_some()
+        self.context.extensions.get::<LaneTurn>().is_some()
     }
 
     /// The SDK's view of the request.
@@ -100,11 +100,14 @@ pub trait Backend: Send + Sync + 'static {
     fn nearest_tool(&self, name: &str) -> String;
 
     /// Calls an existing tool.
-    fn call_tool(&self, request: CallToolRequestParams, call: Call)
-    -> Answer<'_, CallToolResponse>;
+    fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        call: McpCall,
+    ) -> BackendFuture<'_, CallToolResponse>;
 
     /// The resources worth listing.
-    fn resources(&self, cursor: Option<String>) -> Answer<'_, ListResourcesResult>;
+    fn resources(&self, cursor: Option<String>) -> BackendFuture<'_, ListResourcesResult>;
 
     /// The shapes of resource addresses.
     fn resource_templates(&self) -> Vec<ResourceTemplate>;
@@ -113,17 +116,21 @@ pub trait Backend: Send + Sync + 'static {
     fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        call: Call,
-    ) -> Answer<'_, ReadResourceResponse>;
+        call: McpCall,
+    ) -> BackendFuture<'_, ReadResourceResponse>;
 
     /// Proposes values for an argument of a prompt or a resource template.
-    fn complete(&self, request: CompleteRequestParams) -> Answer<'_, CompletionInfo>;
+    fn complete(&self, request: CompleteRequestParams) -> BackendFuture<'_, CompletionInfo>;
 
     /// The prompts.
     fn prompts(&self) -> Vec<Prompt>;
 
     /// Writes out one prompt.
-    fn prompt(&self, request: GetPromptRequestParams, call: Call) -> Answer<'_, GetPromptResponse>;
+    fn prompt(
+        &self,
+        request: GetPromptRequestParams,
+        call: McpCall,
+    ) -> BackendFuture<'_, GetPromptResponse>;
 
     /// Which change notifications a `subscriptions/listen` may ask for; `None` refuses the method.
     fn accepted_subscriptions(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
@@ -133,7 +140,7 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Feeds one accepted subscription with changed lists until it is cancelled; changed resources
     /// come from [`Backend::follow`].
-    fn listen(&self, subscription: SubscriptionContext) -> Answer<'_, ()> {
+    fn listen(&self, subscription: SubscriptionContext) -> BackendFuture<'_, ()> {
         Box::pin(async move {
             subscription.cancelled().await;
             Ok(())
@@ -142,7 +149,7 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Follows a resource. Once the outer answer is there, no change is missed; the inner one sends
     /// the URI after each change, for as long as it is polled.
-    fn follow(&self, uri: String, changed: mpsc::Sender<String>) -> Answer<'_, Following> {
+    fn follow(&self, uri: String, changed: mpsc::Sender<String>) -> BackendFuture<'_, Following> {
         let _unused = changed;
         let facts = Some(json!({"uri": uri}));
         let refusal = ErrorData::resource_not_found("this resource cannot be followed", facts);

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use muster_api::{Effect, Registry, Row, Toolset};
+use muster_api::{OperationEffect, OperationRow, Registry, Toolset};
 use rmcp::model::{Implementation, ServerCapabilities, ServerConfig, Tool, ToolAnnotations};
 
 use crate::guidance;
@@ -65,7 +65,7 @@ impl Catalogue {
     }
 
     pub(crate) fn reads_only(&self, name: &str) -> Option<bool> {
-        self.registry.get(name).map(|row| row.effect == Effect::Read)
+        self.registry.get(name).map(|row| row.effect == OperationEffect::Read)
     }
 
     pub(crate) fn nearest_tool(&self, name: &str) -> String {
@@ -74,7 +74,7 @@ impl Catalogue {
 }
 
 impl ListedTool {
-    fn of(row: &Row) -> Self {
+    fn of(row: &OperationRow) -> Self {
         let tool = Tool::new(row.name, row.description().to_owned(), row.listed_input_schema())
             .with_title(row.title)
             .with_raw_output_schema(Arc::new(row.listed_output_schema()))
@@ -84,12 +84,12 @@ impl ListedTool {
 }
 
 /// All four hints, always (MCP-TOOL-2).
-fn annotations(effect: Effect) -> ToolAnnotations {
+fn annotations(effect: OperationEffect) -> ToolAnnotations {
     let (reads, destroys, repeatable) = match effect {
-        Effect::Read => (true, false, true),
-        Effect::Write => (false, false, false),
-        Effect::Set => (false, false, true),
-        Effect::Destroy => (false, true, false),
+        OperationEffect::Read => (true, false, true),
+        OperationEffect::Write => (false, false, false),
+        OperationEffect::Set => (false, false, true),
+        OperationEffect::Destroy => (false, true, false),
     };
     ToolAnnotations::new()
         .read_only(reads)

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use crate::resources::ResourceAddress;
 
 /// A place in the history of one resource.
-pub(crate) struct Place {
+pub(crate) struct ResourcePosition {
     app: Arc<App>,
     address: ResourceAddress,
     stream: String,
@@ -23,7 +23,7 @@ pub(crate) struct Place {
     since: u64,
 }
 
-impl Place {
+impl ResourcePosition {
     /// Where the resource stands now.
     pub(crate) async fn now(app: Arc<App>, address: ResourceAddress) -> Result<Self, ErrorData> {
         let read = tokio::task::spawn_blocking(move || -> Result<_, StoreError> {

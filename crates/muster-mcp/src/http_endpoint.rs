@@ -26,7 +26,7 @@ use serde_json::Value;
 use tower::Service;
 
 use crate::{
-    adapter::Adapter,
+    adapter::McpAdapter,
     backend::Backend,
     http_sessions::HttpSessions,
     message,
@@ -67,7 +67,7 @@ impl HttpOptions {
 /// The endpoint; nest it with `Router::route_service("/mcp", endpoint)`. Cheap to clone.
 #[derive(Clone)]
 pub struct HttpEndpoint {
-    protocol: StreamableHttpService<Adapter, LocalSessionManager>,
+    protocol: StreamableHttpService<McpAdapter, LocalSessionManager>,
     sessions: Arc<HttpSessions>,
     request_bytes_max: usize,
 }
@@ -82,7 +82,7 @@ pub fn http_endpoint(backend: Arc<dyn Backend>, options: HttpOptions) -> HttpEnd
         .with_allowed_origins(options.allowed_origins)
         .enforce_origin_validation()
         .with_max_request_body_bytes(options.request_bytes_max);
-    let factory = move || Ok(Adapter::new(Arc::clone(&backend)));
+    let factory = move || Ok(McpAdapter::new(Arc::clone(&backend)));
     HttpEndpoint {
         protocol: StreamableHttpService::new(factory, sessions.open(), config),
         sessions,

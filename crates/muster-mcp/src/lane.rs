@@ -18,7 +18,7 @@ const READS_AT_ONCE_MAX: u32 = 8;
 
 /// What a call needs of the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Share {
+pub(crate) enum LaneNeed {
     /// Runs beside other readers.
     Reader,
     /// Runs alone.
@@ -27,7 +27,7 @@ pub(crate) enum Share {
 
 /// The queue of one connection.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct ConnectionLane {
     places: Arc<Semaphore>,
 }
 
@@ -40,20 +40,20 @@ enum State {
 
 /// A place in the lane. Dropping it gives the place up.
 #[derive(Clone)]
-pub(crate) struct Turn(Arc<Mutex<State>>);
+pub(crate) struct LaneTurn(Arc<Mutex<State>>);
 
-impl Lane {
+impl ConnectionLane {
     /// An empty lane.
     pub(crate) fn new() -> Self {
         Self { places: Arc::new(Semaphore::new(READS_AT_ONCE_MAX as usize)) }
     }
 
     /// Takes the next place, now.
-    pub(crate) fn join(&self, share: Share) -> Turn {
+    pub(crate) fn join(&self, share: LaneNeed) -> LaneTurn {
         let places = Arc::clone(&self.places);
         let count = match share {
-            Share::Reader => 1,
-            Share::Writer => READS_AT_ONCE_MAX,
+            LaneNeed::Reader => 1,
+            LaneNeed::Writer => READS_AT_ONCE_MAX,
         };
         let waiting = async move { places.acquire_many_owned(count).await.ok() };
         // Unconstrained, because the first poll must reach the semaphore's queue whatever the
@@ -63,11 +63,11 @@ impl Lane {
             Poll::Ready(place) => State::Arrived(place),
             Poll::Pending => State::Waiting(waiting),
         };
-        Turn(Arc::new(Mutex::new(state)))
+        LaneTurn(Arc::new(Mutex::new(state)))
     }
 }
 
-impl Turn {
+impl LaneTurn {
     /// Waits for the place; holding the permit keeps it.
     pub(crate) async fn wait(&self) -> Option<OwnedSemaphorePermit> {
         std::future::poll_fn(|context| {

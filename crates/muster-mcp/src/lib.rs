@@ -6,9 +6,9 @@
 //!  HTTP /mcp    -> http (endpoint) --------/
 //! ```
 //!
-//! Everything that is generic in the SDK is instantiated once, here, over the [`Adapter`] and its
-//! `dyn Backend`. The product's backend is [`AppBackend`]; test servers mount other backends on the
-//! same adapter. Authentication, cookies and the Host and Origin policy of the whole router are not
+//! Everything that is generic in the SDK is instantiated once, here, over the [`McpAdapter`] and
+//! its `dyn Backend`. The product's backend is [`AppBackend`]; test servers mount other backends on
+//! the same adapter. Authentication, cookies and the Host and Origin policy of the whole router are not
 //! here: the HTTP surface wraps this endpoint in its own layer.
 
 mod adapter;
@@ -37,10 +37,10 @@ mod toolset_choice;
 #[cfg(test)]
 mod tests;
 
-pub use adapter::Adapter;
+pub use adapter::McpAdapter;
 pub use app_backend::AppBackend;
-pub use backend::{Answer, Backend, Call, Following};
+pub use backend::{Backend, BackendFuture, Following, McpCall};
 pub use http_endpoint::{HttpEndpoint, HttpOptions, http_endpoint};
-pub use node_backend::{NodeBackend, RunServer, RunTool};
+pub use node_backend::{NodeBackend, RunServerClient, RunTool};
 pub use request_id::{RequestIdScanner, RequestSender};
 pub use stdio::{ServeError, serve_stdio};

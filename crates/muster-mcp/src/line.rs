@@ -1,8 +1,8 @@
 //! The stdio transport: one JSON-RPC message per line, both ways.
 //!
 //! It differs from the SDK's own in what a client can see: a broken or oversized line is answered
-//! with a JSON-RPC error instead of silence, calls keep their order ([`Lane`]), and a client that
-//! does not read its answers is not read from.
+//! with a JSON-RPC error instead of silence, calls keep their order ([`ConnectionLane`]), and a
+//! client that does not read its answers is not read from.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -24,7 +24,7 @@ use tokio::{
 
 use crate::{
     backend::Backend,
-    lane::{Lane, Share},
+    lane::{ConnectionLane, LaneNeed},
     message::{self, Decoded, decode},
     outbox::Outbox,
     request_id::{RequestIdScanner, RequestSender},
@@ -40,7 +40,7 @@ const REQUESTS_IN_FLIGHT_MAX: usize = 256;
 const READ_BYTES: usize = 64 * 1024;
 
 /// Where lines come from.
-pub(crate) type Source = Box<dyn AsyncRead + Send + Unpin>;
+pub(crate) type LineSource = Box<dyn AsyncRead + Send + Unpin>;
 
 /// Where lines go.
 pub(crate) type Sink = Box<dyn AsyncWrite + Send + Unpin>;
@@ -61,7 +61,7 @@ pub(crate) struct LineTransport {
     outbox: Arc<Outbox>,
     writing: Option<JoinHandle<()>>,
     backend: Arc<dyn Backend>,
-    lane: Lane,
+    lane: ConnectionLane,
     in_flight: Arc<Semaphore>,
     stop: Stopped,
 }
@@ -71,7 +71,7 @@ impl LineTransport {
     /// if the source had ended.
     pub(crate) fn new(
         backend: Arc<dyn Backend>,
-        source: Source,
+        source: LineSource,
         sink: Sink,
         stop: Stopped,
     ) -> Self {
@@ -82,7 +82,7 @@ impl LineTransport {
             outbox,
             writing: Some(writing),
             backend,
-            lane: Lane::new(),
+            lane: ConnectionLane::new(),
             in_flight: Arc::new(Semaphore::new(REQUESTS_IN_FLIGHT_MAX)),
             stop,
         }
@@ -110,7 +110,7 @@ impl LineTransport {
         let JsonRpcMessage::Request(request) = message else { return };
         let turn = if let ClientRequest::CallToolRequest(call) = &request.request {
             let reads = self.backend.reads_only(&call.params.name).unwrap_or(true);
-            Some(self.lane.join(if reads { Share::Reader } else { Share::Writer }))
+            Some(self.lane.join(if reads { LaneNeed::Reader } else { LaneNeed::Writer }))
         } else {
             None
         };
@@ -190,7 +190,7 @@ enum Line<'a> {
 
 /// Splits a source into lines of bounded length. Dropping `next` before it is done loses nothing.
 struct Lines {
-    source: Source,
+    source: LineSource,
     buffer: Vec<u8>,
     /// Start of the current line in the buffer.
     start: usize,
@@ -201,7 +201,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn new(source: Source) -> Self {
+    fn new(source: LineSource) -> Self {
         Self { source, buffer: Vec::new(), start: 0, searched: 0, oversized: None }
     }
 

@@ -23,10 +23,10 @@ use tokio::sync::mpsc;
 
 use crate::{
     app_backend::{broken, enveloped, with_heartbeat},
-    backend::{Answer, Backend, Call, Following},
+    backend::{Backend, BackendFuture, Following, McpCall},
     catalogue::Catalogue,
     prompts,
-    reader::{self, Reader},
+    reader::{self, OperationReader},
     resources,
 };
 
@@ -46,7 +46,7 @@ pub struct RunTool {
 }
 
 /// The way to the server that drives the run. Its calls block.
-pub trait RunServer: Send + Sync + 'static {
+pub trait RunServerClient: Send + Sync + 'static {
     /// The tools of the run that the node may use now.
     fn tools(&self) -> Result<Vec<RunTool>, String>;
 
@@ -62,14 +62,18 @@ pub trait RunServer: Send + Sync + 'static {
 pub struct NodeBackend {
     catalogue: Catalogue,
     toolset: Toolset,
-    server: Arc<dyn RunServer>,
+    server: Arc<dyn RunServerClient>,
     /// The tools of the run as they were last told.
     known: Mutex<Vec<Tool>>,
 }
 
 impl NodeBackend {
     /// The backend of a node whose run is driven by a server.
-    pub fn new(toolset: Toolset, workspace: Option<String>, server: Arc<dyn RunServer>) -> Self {
+    pub fn new(
+        toolset: Toolset,
+        workspace: Option<String>,
+        server: Arc<dyn RunServerClient>,
+    ) -> Self {
         let catalogue = Catalogue::of(Arc::new(Registry::default()), workspace);
         Self { catalogue, toolset, server, known: Mutex::default() }
     }
@@ -155,8 +159,8 @@ impl Backend for NodeBackend {
     fn call_tool(
         &self,
         request: CallToolRequestParams,
-        call: Call,
-    ) -> Answer<'_, CallToolResponse> {
+        call: McpCall,
+    ) -> BackendFuture<'_, CallToolResponse> {
         Box::pin(async move {
             let (server, held) = (Arc::clone(&self.server), call.clone());
             let running = tokio::task::spawn_blocking(move || {
@@ -169,7 +173,7 @@ impl Backend for NodeBackend {
         })
     }
 
-    fn resources(&self, cursor: Option<String>) -> Answer<'_, ListResourcesResult> {
+    fn resources(&self, cursor: Option<String>) -> BackendFuture<'_, ListResourcesResult> {
         let workspace = self.catalogue.workspace();
         Box::pin(async move { reader::list(self, workspace, cursor.as_deref()).await })
     }
@@ -181,12 +185,12 @@ impl Backend for NodeBackend {
     fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _call: Call,
-    ) -> Answer<'_, ReadResourceResponse> {
+        _call: McpCall,
+    ) -> BackendFuture<'_, ReadResourceResponse> {
         Box::pin(async move { reader::read(self, &request).await })
     }
 
-    fn complete(&self, request: CompleteRequestParams) -> Answer<'_, CompletionInfo> {
+    fn complete(&self, request: CompleteRequestParams) -> BackendFuture<'_, CompletionInfo> {
         let workspace = self.catalogue.workspace();
         Box::pin(async move { reader::complete(self, workspace, &request).await })
     }
@@ -198,8 +202,8 @@ impl Backend for NodeBackend {
     fn prompt(
         &self,
         request: GetPromptRequestParams,
-        _call: Call,
-    ) -> Answer<'_, GetPromptResponse> {
+        _call: McpCall,
+    ) -> BackendFuture<'_, GetPromptResponse> {
         let workspace = self.catalogue.workspace().map(String::as_str);
         let written = prompts::write(&request, workspace, &|tool| self.catalogue.knows(tool));
         Box::pin(std::future::ready(written.map(GetPromptResponse::from)))
@@ -209,14 +213,14 @@ impl Backend for NodeBackend {
         None
     }
 
-    fn follow(&self, uri: String, _: mpsc::Sender<String>) -> Answer<'_, Following> {
+    fn follow(&self, uri: String, _: mpsc::Sender<String>) -> BackendFuture<'_, Following> {
         let message = format!("an agent of a run cannot follow {uri}: read it again instead");
         Box::pin(std::future::ready(Err(ErrorData::invalid_params(message, None))))
     }
 }
 
-impl Reader for NodeBackend {
-    fn read<'a>(&'a self, name: &'a str, arguments: Value) -> Answer<'a, Envelope> {
+impl OperationReader for NodeBackend {
+    fn read<'a>(&'a self, name: &'a str, arguments: Value) -> BackendFuture<'a, Envelope> {
         Box::pin(async move {
             let (server, name) = (Arc::clone(&self.server), name.to_owned());
             let arguments = arguments.as_object().cloned().unwrap_or_default();

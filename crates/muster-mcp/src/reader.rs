@@ -11,23 +11,23 @@ use rmcp::{
 use serde_json::Value;
 
 use crate::{
-    backend::Answer,
-    resources::{self, Page, ResourceAddress, Wanted},
+    backend::BackendFuture,
+    resources::{self, CompletionSubject, ResourceAddress, ResourcePage},
 };
 
 /// Calls reading operations.
-pub(crate) trait Reader: Sync {
+pub(crate) trait OperationReader: Sync {
     /// Calls one and waits for its answer.
-    fn read<'a>(&'a self, name: &'a str, arguments: Value) -> Answer<'a, Envelope>;
+    fn read<'a>(&'a self, name: &'a str, arguments: Value) -> BackendFuture<'a, Envelope>;
 }
 
 /// A page of the plans and tasks of a workspace, and the cursor of the next one.
 pub(crate) async fn list(
-    reader: &dyn Reader,
+    reader: &dyn OperationReader,
     workspace: Option<&String>,
     cursor: Option<&str>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let page = Page::of(cursor)?;
+    let page = ResourcePage::of(cursor)?;
     let Some(workspace) = workspace else {
         return Ok(ListResourcesResult::with_all_items(Vec::new()));
     };
@@ -36,7 +36,7 @@ pub(crate) async fn list(
         return Err(ErrorData::invalid_params(error.message, None));
     }
     let (entries, next) = page.read(workspace, &answer.result.read());
-    let resources = entries.iter().map(resources::Entry::resource).collect();
+    let resources = entries.iter().map(resources::ResourceEntry::resource).collect();
     let mut listed = ListResourcesResult::with_all_items(resources);
     listed.next_cursor = next;
     Ok(listed)
@@ -44,7 +44,7 @@ pub(crate) async fn list(
 
 /// One resource.
 pub(crate) async fn read(
-    reader: &dyn Reader,
+    reader: &dyn OperationReader,
     request: &ReadResourceRequestParams,
 ) -> Result<ReadResourceResponse, ErrorData> {
     let Some(address) = ResourceAddress::parse(&request.uri) else {
@@ -57,28 +57,30 @@ pub(crate) async fn read(
 
 /// Values for an argument.
 pub(crate) async fn complete(
-    reader: &dyn Reader,
+    reader: &dyn OperationReader,
     default: Option<&String>,
     request: &CompleteRequestParams,
 ) -> Result<CompletionInfo, ErrorData> {
     let named = request.context.as_ref().and_then(|given| given.get_argument("workspace"));
     let workspace = named.or(default);
     let typed = &request.argument.value;
-    match (Wanted::of(request), workspace) {
-        (Some(Wanted::Workspace), _) => {
+    match (CompletionSubject::of(request), workspace) {
+        (Some(CompletionSubject::Workspace), _) => {
             let known = default.into_iter().cloned().collect();
             Ok(resources::completion(known, typed, false))
         }
-        (Some(Wanted::Id(kind)), Some(workspace)) => ids(reader, workspace, kind, typed).await,
-        (Some(Wanted::Id(_)), None) | (None, _) => Ok(CompletionInfo::default()),
+        (Some(CompletionSubject::Id(kind)), Some(workspace)) => {
+            ids(reader, workspace, kind, typed).await
+        }
+        (Some(CompletionSubject::Id(_)), None) | (None, _) => Ok(CompletionInfo::default()),
     }
 }
 
 /// The ids of a kind that begin as typed.
 async fn ids(
-    reader: &dyn Reader,
+    reader: &dyn OperationReader,
     workspace: &str,
-    kind: resources::Kind,
+    kind: resources::ResourceKind,
     typed: &str,
 ) -> Result<CompletionInfo, ErrorData> {
     let question = resources::beginning_as(workspace, typed);

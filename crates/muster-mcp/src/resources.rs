@@ -29,14 +29,14 @@ const EVENTS_MAX: u32 = 1000;
 
 /// What a resource shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ResourceKind {
     /// A plan.
     Plan,
     /// A task.
     Task,
 }
 
-impl Kind {
+impl ResourceKind {
     const ALL: [Self; 2] = [Self::Plan, Self::Task];
 
     fn segment(self) -> &'static str {
@@ -78,7 +78,7 @@ enum Part {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ResourceAddress {
     workspace: String,
-    kind: Kind,
+    kind: ResourceKind,
     id: String,
     part: Part,
 }
@@ -97,10 +97,10 @@ impl ResourceAddress {
         };
         let (place, id) = path.rsplit_once('/')?;
         let (workspace, segment) = place.rsplit_once('/')?;
-        let kind = Kind::ALL.into_iter().find(|kind| kind.segment() == segment)?;
+        let kind = ResourceKind::ALL.into_iter().find(|kind| kind.segment() == segment)?;
         let workspace = percent_decoded(workspace)?;
         let is_whole = !workspace.is_empty() && !id.contains('/') && kind.admits(id);
-        let has_part = kind == Kind::Task || part == Part::Radar;
+        let has_part = kind == ResourceKind::Task || part == Part::Radar;
         (is_whole && has_part).then(|| Self { workspace, kind, id: id.to_owned(), part })
     }
 
@@ -183,14 +183,14 @@ fn percent_decoded(text: &str) -> Option<String> {
 
 /// One plan or task of a listing.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct ResourceEntry {
     address: ResourceAddress,
     title: String,
     /// PLAN or TASK id.
     pub(crate) id: String,
 }
 
-impl Entry {
+impl ResourceEntry {
     /// The entry as MCP lists it.
     pub(crate) fn resource(&self) -> Resource {
         Resource::new(self.address.uri(), self.id.clone())
@@ -202,14 +202,14 @@ impl Entry {
 
 /// A page of a listing: plans first, then tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Page {
+pub(crate) enum ResourcePage {
     /// Goes on with plans, from the first one or behind a cursor.
     Plans(Option<String>),
     /// Goes on with tasks behind a cursor.
     Tasks(String),
 }
 
-impl Page {
+impl ResourcePage {
     /// The page that a client's cursor means; the first one without any.
     pub(crate) fn of(cursor: Option<&str>) -> Result<Self, ErrorData> {
         let Some(cursor) = cursor else { return Ok(Self::Plans(None)) };
@@ -236,16 +236,20 @@ impl Page {
 
     /// What the answer holds of it, and the cursor of the page behind. Tasks begin where the plans
     /// have ended.
-    pub(crate) fn read(&self, workspace: &str, result: &Value) -> (Vec<Entry>, Option<String>) {
+    pub(crate) fn read(
+        &self,
+        workspace: &str,
+        result: &Value,
+    ) -> (Vec<ResourceEntry>, Option<String>) {
         let next = |list: &str| {
             let cursor = result[format!("{list}_pagination")]["next_cursor"].as_str()?;
             Some(format!("{list}:{cursor}"))
         };
-        let plans = entries(workspace, Kind::Plan, result);
+        let plans = entries(workspace, ResourceKind::Plan, result);
         match (self, next("plans")) {
             (Self::Plans(_), Some(more)) => (plans, Some(more)),
             (Self::Plans(_) | Self::Tasks(_), _) => {
-                let tasks = entries(workspace, Kind::Task, result);
+                let tasks = entries(workspace, ResourceKind::Task, result);
                 (plans.into_iter().chain(tasks).collect(), next("tasks"))
             }
         }
@@ -261,17 +265,17 @@ pub(crate) fn beginning_as(workspace: &str, typed: &str) -> Value {
 }
 
 /// The rows of one kind in a `tasks_context` result.
-pub(crate) fn entries(workspace: &str, kind: Kind, result: &Value) -> Vec<Entry> {
+pub(crate) fn entries(workspace: &str, kind: ResourceKind, result: &Value) -> Vec<ResourceEntry> {
     let rows = result.get(kind.list()).and_then(Value::as_array);
     rows.into_iter().flatten().filter_map(|row| entry(workspace, kind, row)).collect()
 }
 
-fn entry(workspace: &str, kind: Kind, row: &Value) -> Option<Entry> {
+fn entry(workspace: &str, kind: ResourceKind, row: &Value) -> Option<ResourceEntry> {
     let id = row.get("id")?.as_str()?.to_owned();
     let title = row.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
     let (workspace, part) = (workspace.to_owned(), Part::Radar);
     let address = ResourceAddress { workspace, kind, id: id.clone(), part };
-    Some(Entry { address, title, id })
+    Some(ResourceEntry { address, title, id })
 }
 
 /// The shapes of addresses.
@@ -306,14 +310,14 @@ pub(crate) fn not_found(uri: &str) -> ErrorData {
 
 /// What a completion is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum CompletionSubject {
     /// A workspace.
     Workspace,
     /// An id of this kind.
-    Id(Kind),
+    Id(ResourceKind),
 }
 
-impl Wanted {
+impl CompletionSubject {
     /// What the argument of a template or a prompt takes.
     pub(crate) fn of(request: &CompleteRequestParams) -> Option<Self> {
         let argument = request.argument.name.as_str();
@@ -322,12 +326,12 @@ impl Wanted {
         }
         match (&request.r#ref, argument) {
             (Reference::Resource(template), "id") if template.uri == PLAN_TEMPLATE => {
-                Some(Self::Id(Kind::Plan))
+                Some(Self::Id(ResourceKind::Plan))
             }
             (Reference::Resource(template), "id") if template.uri.starts_with(TASK_TEMPLATE) => {
-                Some(Self::Id(Kind::Task))
+                Some(Self::Id(ResourceKind::Task))
             }
-            (Reference::Prompt(_), "task") => Some(Self::Id(Kind::Task)),
+            (Reference::Prompt(_), "task") => Some(Self::Id(ResourceKind::Task)),
             _ => None,
         }
     }

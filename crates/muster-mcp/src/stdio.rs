@@ -11,9 +11,9 @@ use tokio::{
 };
 
 use crate::{
-    adapter::Adapter,
+    adapter::McpAdapter,
     backend::Backend,
-    line::{LineTransport, Sink, Source, Stopped},
+    line::{LineSource, LineTransport, Sink, Stopped},
     stdio_streams,
 };
 
@@ -50,7 +50,7 @@ pub fn serve_stdio(backend: Arc<dyn Backend>) -> Result<(), ServeError> {
 
 async fn serve(
     backend: Arc<dyn Backend>,
-    source: Source,
+    source: LineSource,
     sink: Sink,
     mut stop: Stop,
 ) -> Result<(), ServeError> {
@@ -82,12 +82,12 @@ async fn serve(
 /// client of either era may open as it likes (TASKS-MCP-2).
 pub(crate) fn connect(
     backend: Arc<dyn Backend>,
-    source: Source,
+    source: LineSource,
     sink: Sink,
     stop: Stopped,
-) -> RunningService<rmcp::RoleServer, Adapter> {
+) -> RunningService<rmcp::RoleServer, McpAdapter> {
     let transport = LineTransport::new(Arc::clone(&backend), source, sink, stop);
-    serve_directly(Adapter::new(backend), transport, None)
+    serve_directly(McpAdapter::new(backend), transport, None)
 }
 
 /// The signals that end the process.

@@ -12,10 +12,10 @@ use std::{
     },
 };
 
-use crate::line::{Sink, Source};
+use crate::line::{LineSource, Sink};
 
 /// Standard input and output, for use by one connection.
-pub(crate) fn open() -> (Source, Sink) {
+pub(crate) fn open() -> (LineSource, Sink) {
     if let Some(streams) = sockets() {
         return streams;
     }
@@ -24,7 +24,7 @@ pub(crate) fn open() -> (Source, Sink) {
 }
 
 /// Both streams, if both are sockets.
-fn sockets() -> Option<(Source, Sink)> {
+fn sockets() -> Option<(LineSource, Sink)> {
     let source = socket(std::io::stdin().as_fd())?;
     let sink = socket(std::io::stdout().as_fd())?;
     Some((Box::new(source), Box::new(sink)))

@@ -11,7 +11,7 @@ use std::{
 use muster_core::run::{
     Ask,
     command::{
-        CreateRun, NodeInput, PermissionPatch, PutEdge, RunFields, SetStatus, SettingsPatch,
+        CreateRun, GraphNodeInput, PermissionPatch, PutEdge, RunFields, SetStatus, SettingsPatch,
         StatusWish,
     },
     edge::Actor,
@@ -119,11 +119,11 @@ impl Server {
     }
 }
 
-fn input(label: &str) -> NodeInput {
-    NodeInput {
+fn input(label: &str) -> GraphNodeInput {
+    GraphNodeInput {
         label: Some(label.to_owned()),
         provider: Some(Provider::Custom),
         permissions: PermissionPatch::default(),
-        ..NodeInput::default()
+        ..GraphNodeInput::default()
     }
 }

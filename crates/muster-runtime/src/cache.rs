@@ -103,7 +103,7 @@ mod tests {
 
     use muster_core::{
         Address, Index,
-        tasks::{Document, Tasks, entity::Workspace},
+        tasks::{TaskAggregate, TaskDocument, entity::Workspace},
     };
 
     use super::{Cache, DocumentRow, KEPT_BYTES_MAX};
@@ -115,14 +115,14 @@ mod tests {
     }
 
     fn keep(cache: &Cache, number: usize, version: u64, bytes: usize) {
-        let document = Arc::new(Document::Workspace(Workspace::default()));
+        let document = Arc::new(TaskDocument::Workspace(Workspace::default()));
         let (index, body) = (Index::default(), " ".repeat(bytes));
         let row = DocumentRow { address: address(number), index, version, body };
-        cache.keep::<Tasks>(STREAM, &row, document);
+        cache.keep::<TaskAggregate>(STREAM, &row, document);
     }
 
     fn has(cache: &Cache, number: usize, version: u64) -> bool {
-        cache.get::<Tasks>(STREAM, &address(number), version).is_some()
+        cache.get::<TaskAggregate>(STREAM, &address(number), version).is_some()
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
         assert!(!has(&cache, 1, 6) && !has(&cache, 1, 8) && !has(&cache, 2, 7));
         keep(&cache, 1, 8, 10);
         assert!(has(&cache, 1, 8) && !has(&cache, 1, 7));
-        assert!(cache.get::<Tasks>("workspace/other", &address(1), 8).is_none());
+        assert!(cache.get::<TaskAggregate>("workspace/other", &address(1), 8).is_none());
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub struct LaunchLimits {
     /// What of the system enforces the limits.
     pub mechanism: Mechanism,
     /// What is closed to it.
-    pub closed: Closed,
+    pub closed: ClosedFolder,
     /// Where alone it can write; anywhere without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writable: Option<Vec<PathBuf>>,
@@ -87,7 +87,7 @@ impl Mechanism {
 
 /// A folder that a program can neither read nor write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Closed {
+pub struct ClosedFolder {
     /// The folder.
     pub folder: PathBuf,
     /// What below it stays open: the worktree of the node, the socket of its hook.
@@ -95,7 +95,7 @@ pub struct Closed {
     pub open: Vec<PathBuf>,
 }
 
-impl Closed {
+impl ClosedFolder {
     /// What stays open, without anything that would open the folder itself.
     fn kept_open(&self) -> impl Iterator<Item = &Path> {
         let below = |path: &&PathBuf| path.starts_with(&self.folder) && **path != self.folder;

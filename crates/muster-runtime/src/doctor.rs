@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use muster_core::{Address, Aggregate, Recorded, Replay};
-use muster_store::{Damage, DocumentRow, EventRow, Snapshot, Store, StoreError};
+use muster_store::{Damage, DocumentRow, EventRow, Store, StoreError, StoreSnapshot};
 
 use crate::load;
 
@@ -13,7 +13,7 @@ const PAGE_EVENTS: u32 = 2_000;
 
 /// What was examined and what was found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Report {
+pub struct DoctorReport {
     /// Streams examined.
     pub streams: u64,
     /// Events replayed.
@@ -24,7 +24,7 @@ pub struct Report {
     pub damage: Vec<Damage>,
 }
 
-impl Report {
+impl DoctorReport {
     /// Checks the store's own structure.
     pub fn of(store: &dyn Store) -> Result<Self, StoreError> {
         Ok(Self { damage: store.check()?, ..Self::default() })
@@ -42,9 +42,9 @@ impl Report {
 }
 
 fn examine_stream<A: Aggregate>(
-    snapshot: &mut dyn Snapshot,
+    snapshot: &mut dyn StoreSnapshot,
     stream: &str,
-    report: &mut Report,
+    report: &mut DoctorReport,
 ) -> Result<(), StoreError> {
     let mut past = Past::<A> { replay: Replay::default(), positions: Vec::new() };
     let mut after = 0;
@@ -76,7 +76,7 @@ fn compare_event<A: Aggregate>(
     stream: &str,
     row: &EventRow,
     event: &Recorded<A::Event>,
-    report: &mut Report,
+    report: &mut DoctorReport,
 ) {
     let place = format!("{stream} event {}", row.seq);
     let kind = A::event_type(&event.event);
@@ -100,7 +100,7 @@ struct Past<A: Aggregate> {
 }
 
 impl<A: Aggregate> Past<A> {
-    fn compare(&self, stream: &str, rows: Vec<DocumentRow>, report: &mut Report) {
+    fn compare(&self, stream: &str, rows: Vec<DocumentRow>, report: &mut DoctorReport) {
         let mut stored: BTreeMap<Address, DocumentRow> =
             rows.into_iter().map(|row| (row.address.clone(), row)).collect();
         for (key, document) in self.replay.documents() {
@@ -145,8 +145,8 @@ impl<A: Aggregate> Past<A> {
 fn compare_briefs<A: Aggregate>(
     stream: &str,
     replay: &Replay<A>,
-    snapshot: &mut dyn Snapshot,
-    report: &mut Report,
+    snapshot: &mut dyn StoreSnapshot,
+    report: &mut DoctorReport,
 ) -> Result<(), StoreError> {
     for (key, document) in replay.documents() {
         let Some(expected) = load::brief::<A>(document) else { continue };

@@ -9,9 +9,9 @@ use std::{
 };
 
 use muster_core::{
-    Aggregate, Documents, Draft, Env, Head, Refusal,
-    ctree::Tree,
-    session::{SessionId, Sessions},
+    Aggregate, Documents, Draft, Env, LogPosition, WorkRefusal,
+    ctree::ContextTree,
+    session::{SessionAggregate, SessionId},
 };
 use muster_store::{CatalogueQuery, Store, StoreError, Transaction};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -19,14 +19,14 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use crate::{
     Clock, Subscription,
     feed::{Encode, Feeds, Follower},
-    herald::Grown,
     large::LargeReads,
-    load::{self, Source},
-    share::{Kept, Ruled, Share},
-    sheaf::{Binding, Sheaf},
+    load::{self, DocumentSource},
+    multi_stream::{MultiStreamJob, MultiStreamTransaction},
+    notifier::Grown,
+    share::{EngineCaches, Ruled, StreamWrite},
     subscribe::Hub,
-    transfer::{Import, Load, TransferError},
-    writer::{Claim, Job, Writer},
+    transfer::{ImportJob, Load, TransferError},
+    writer::{EngineWriter, JobClaim, WriterJob},
 };
 
 /// How long a caller waits for its turn to write (TASKS-TX-2).
@@ -58,17 +58,17 @@ impl<R> From<StoreError> for ExecuteError<R> {
 }
 
 /// Outcome of a piece of work.
-pub(crate) type Outcome<A, T> = Result<T, ExecuteError<<A as Aggregate>::Rejection>>;
+pub(crate) type WorkOutcome<A, T> = Result<T, ExecuteError<<A as Aggregate>::Rejection>>;
 
 /// The engine of one process over one store.
 pub struct Engine {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     hub: Arc<Hub>,
-    kept: Arc<Kept>,
+    kept: Arc<EngineCaches>,
     feeds: Feeds,
     large: LargeReads,
-    writer: Writer,
+    writer: EngineWriter,
 }
 
 impl Engine {
@@ -78,7 +78,7 @@ impl Engine {
         let hub = Arc::new(Hub::new(Arc::clone(&store)));
         let after_commit = Arc::clone(&hub);
         let wake = move |calls| after_commit.wake(calls);
-        let writer = Writer::start(Arc::clone(&store), keeps_house, wake);
+        let writer = EngineWriter::start(Arc::clone(&store), keeps_house, wake);
         let (kept, feeds, large) = (Arc::default(), Feeds::default(), LargeReads::default());
         Self { store, clock, hub, kept, feeds, large, writer }
     }
@@ -100,12 +100,12 @@ impl Engine {
     pub fn execute<A: Aggregate, T: Send + 'static>(
         &self,
         stream: String,
-        work: impl Fn(&mut Draft<'_, A>) -> Result<T, Refusal<A>> + Send + 'static,
-    ) -> Outcome<A, T> {
+        work: impl Fn(&mut Draft<'_, A>) -> Result<T, WorkRefusal<A>> + Send + 'static,
+    ) -> WorkOutcome<A, T> {
         let (reply, answer) = sync_channel(1);
-        let claim = Claim::default();
+        let claim = JobClaim::default();
         let env = Env { now: self.clock.now() };
-        let share = Share::of(stream, Arc::clone(&self.kept));
+        let share = StreamWrite::of(stream, Arc::clone(&self.kept));
         let job = Execution { share, env, work, claim: claim.clone(), outcome: None, reply };
         self.writer.submit(Box::new(job))?;
         await_answer(&answer, &claim).unwrap_or_else(|error| Err(error.into()))
@@ -113,15 +113,17 @@ impl Engine {
 
     /// Runs work that writes to several streams, of the same room or of others, in one transaction.
     ///
-    /// Whatever the work drafts on its [`Sheaf`] is written when it answers `Ok(Ok(..))`, all of it
-    /// or nothing.
+    /// Whatever the work drafts on its [`MultiStreamTransaction`] is written when it returns
+    /// `Ok(Ok(..))`, all of it or nothing.
     pub fn transact<T: Send + 'static, E: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Sheaf<'_>) -> Result<Result<T, E>, StoreError> + Send + 'static,
+        work: impl FnOnce(&mut MultiStreamTransaction<'_>) -> Result<Result<T, E>, StoreError>
+        + Send
+        + 'static,
     ) -> Result<Result<T, E>, StoreError> {
         let (reply, answer) = sync_channel(1);
-        let (claim, env) = (Claim::default(), Env { now: self.clock.now() });
-        let job = Binding::of(env, Arc::clone(&self.kept), work, claim.clone(), reply);
+        let (claim, env) = (JobClaim::default(), Env { now: self.clock.now() });
+        let job = MultiStreamJob::of(env, Arc::clone(&self.kept), work, claim.clone(), reply);
         self.writer.submit(Box::new(job))?;
         await_answer(&answer, &claim)?
     }
@@ -135,8 +137,8 @@ impl Engine {
     pub fn read<A: Aggregate, T>(
         &self,
         stream: &str,
-        view: impl Fn(&Documents<A>) -> Result<T, Refusal<A>>,
-    ) -> Outcome<A, T> {
+        view: impl Fn(&Documents<A>) -> Result<T, WorkRefusal<A>>,
+    ) -> WorkOutcome<A, T> {
         self.read_at(stream, view).map(|(value, _)| value)
     }
 
@@ -144,13 +146,14 @@ impl Engine {
     pub fn read_at<A: Aggregate, T>(
         &self,
         stream: &str,
-        view: impl Fn(&Documents<A>) -> Result<T, Refusal<A>>,
-    ) -> Outcome<A, (T, Head)> {
+        view: impl Fn(&Documents<A>) -> Result<T, WorkRefusal<A>>,
+    ) -> WorkOutcome<A, (T, LogPosition)> {
         let mut snapshot = self.store.glance()?;
         let head = snapshot.head(stream)?;
         let mut documents = Documents::default();
         let cache = &self.kept.cache;
-        let mut source = Source { stream, snapshot: &mut *snapshot, cache, committed: true };
+        let mut source =
+            DocumentSource { stream, snapshot: &mut *snapshot, cache, committed: true };
         let answer = load::answer(&mut source, &mut documents, |docs| view(docs))?;
         answer.map(|value| (value, head)).map_err(ExecuteError::Rejected)
     }
@@ -159,9 +162,12 @@ impl Engine {
     pub fn read_tree<T>(
         &self,
         session: &SessionId,
-        view: impl Fn(&Documents<Sessions>, &Tree) -> Result<T, Refusal<Sessions>>,
-    ) -> Outcome<Sessions, T> {
-        let Kept { cache, trees, .. } = &*self.kept;
+        view: impl Fn(
+            &Documents<SessionAggregate>,
+            &ContextTree,
+        ) -> Result<T, WorkRefusal<SessionAggregate>>,
+    ) -> WorkOutcome<SessionAggregate, T> {
+        let EngineCaches { cache, trees, .. } = &*self.kept;
         let outcome = trees.read(&*self.store, cache, &session.stream(), view)?;
         outcome.map_err(ExecuteError::Rejected)
     }
@@ -207,8 +213,8 @@ impl Engine {
 
     fn load<A: Aggregate>(&self, stream: String, load: Load<A>) -> Result<u64, TransferError> {
         let (reply, answer) = sync_channel(1);
-        let claim = Claim::default();
-        self.writer.submit(Box::new(Import { stream, load, claim, outcome: None, reply }))?;
+        let claim = JobClaim::default();
+        self.writer.submit(Box::new(ImportJob { stream, load, claim, outcome: None, reply }))?;
         let gone = StoreError::Engine {
             action: "imported a stream",
             cause: "the writer thread ended".to_owned(),
@@ -254,7 +260,7 @@ impl Engine {
 }
 
 /// Waits for an answer; the error is that there was none.
-fn await_answer<T>(answer: &Receiver<T>, claim: &Claim) -> Result<T, StoreError> {
+fn await_answer<T>(answer: &Receiver<T>, claim: &JobClaim) -> Result<T, StoreError> {
     let started = Instant::now();
     let waited = || StoreError::Busy {
         waited_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -273,19 +279,19 @@ fn await_answer<T>(answer: &Receiver<T>, claim: &Claim) -> Result<T, StoreError>
 
 /// One call of [`Engine::execute`] on its way through the writer.
 struct Execution<A: Aggregate, T, W> {
-    share: Share<A>,
+    share: StreamWrite<A>,
     env: Env,
     work: W,
-    claim: Claim,
+    claim: JobClaim,
     outcome: Option<Ruled<A, T>>,
-    reply: SyncSender<Outcome<A, T>>,
+    reply: SyncSender<WorkOutcome<A, T>>,
 }
 
-impl<A, T, W> Job for Execution<A, T, W>
+impl<A, T, W> WriterJob for Execution<A, T, W>
 where
     A: Aggregate,
     T: Send,
-    W: Fn(&mut Draft<'_, A>) -> Result<T, Refusal<A>> + Send,
+    W: Fn(&mut Draft<'_, A>) -> Result<T, WorkRefusal<A>> + Send,
 {
     fn claim(&self) -> bool {
         self.claim.start()

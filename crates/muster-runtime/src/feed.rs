@@ -28,8 +28,8 @@ use tokio::sync::watch;
 
 pub use self::batch::Batch;
 use self::{
-    page::Page,
-    ring::{Place, Ring},
+    page::FeedPage,
+    ring::{EventRing, RingPosition},
 };
 use crate::subscribe::Hub;
 
@@ -153,7 +153,7 @@ struct Feed {
     store: Arc<dyn Store>,
     source: Source,
     encode: Encode,
-    ring: Mutex<Ring>,
+    ring: Mutex<EventRing>,
     news: watch::Sender<()>,
     followers: AtomicUsize,
 }
@@ -164,14 +164,14 @@ impl Feed {
             store: Arc::clone(store),
             source,
             encode,
-            ring: Mutex::new(Ring::behind(head)),
+            ring: Mutex::new(EventRing::behind(head)),
             news: watch::Sender::new(()),
             followers: AtomicUsize::new(0),
         })
     }
 
     /// Frames are moved in and out whole, so a panic elsewhere cannot leave the ring half changed.
-    fn ring(&self) -> MutexGuard<'_, Ring> {
+    fn ring(&self) -> MutexGuard<'_, EventRing> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -197,9 +197,9 @@ impl Feed {
     }
 
     /// The events behind a number, written out.
-    async fn page(self: &Arc<Self>, after: u64) -> Result<Page, StoreError> {
+    async fn page(self: &Arc<Self>, after: u64) -> Result<FeedPage, StoreError> {
         let feed = Arc::clone(self);
-        let read = move || Page::read(&feed, after);
+        let read = move || FeedPage::read(&feed, after);
         tokio::task::spawn_blocking(read).await.map_err(|error| StoreError::Engine {
             action: "read a stream",
             cause: error.to_string(),
@@ -283,21 +283,21 @@ impl Follower {
             self.news.mark_unchanged();
             let place = self.feed.ring().behind_number(self.after);
             match place {
-                Place::Events(batches) => return Ok(self.take(batches)),
-                Place::Ended => return Ok(News::End),
-                Place::Newest => {
+                RingPosition::Events(batches) => return Ok(self.take(batches)),
+                RingPosition::Ended => return Ok(News::End),
+                RingPosition::Newest => {
                     self.live = true;
                     // The sender lives in the feed, which this follower holds.
                     if self.news.changed().await.is_err() {
                         return Ok(News::End);
                     }
                 }
-                Place::Lost { last } if self.live => {
+                RingPosition::Lost { last } if self.live => {
                     let from = self.after + 1;
                     self.after = last;
                     return Ok(News::Gap { from, to: last });
                 }
-                Place::Lost { .. } => {
+                RingPosition::Lost { .. } => {
                     let page = self.feed.page(self.after).await?;
                     return Ok(if page.batches.is_empty() {
                         News::End

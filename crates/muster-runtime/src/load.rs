@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use muster_core::{
-    Address, Aggregate, Compact as _, Documents, EventQuery, ListQuery, Need, Recorded, Refusal,
-    Shown, Survey, Surveyed,
+    Address, Aggregate, Compact as _, Documents, EventQuery, ListQuery, Need, Recorded, Shown,
+    Survey, SurveyResult, WorkRefusal,
 };
 use muster_store::{
-    CatalogueQuery, DocumentChange, DocumentRow, EventRow, ShownRow, Snapshot, StoreError,
+    CatalogueQuery, DocumentChange, DocumentRow, EventRow, ShownRow, StoreError, StoreSnapshot,
 };
 
 use crate::cache::Cache;
@@ -16,11 +16,11 @@ use crate::cache::Cache;
 const SURVEY_ROWS: u32 = 500;
 
 /// Where documents come from: one moment of a stream, and what is already decoded of it.
-pub(crate) struct Source<'a> {
+pub(crate) struct DocumentSource<'a> {
     /// The stream.
     pub(crate) stream: &'a str,
     /// The moment.
-    pub(crate) snapshot: &'a mut dyn Snapshot,
+    pub(crate) snapshot: &'a mut dyn StoreSnapshot,
     /// Documents decoded before.
     pub(crate) cache: &'a Cache,
     /// Whether the moment shows committed documents only, so that they may be kept.
@@ -29,21 +29,21 @@ pub(crate) struct Source<'a> {
 
 /// Runs a view until nothing is missing.
 pub(crate) fn answer<A: Aggregate, T>(
-    source: &mut Source<'_>,
+    source: &mut DocumentSource<'_>,
     documents: &mut Documents<A>,
-    mut ask: impl FnMut(&mut Documents<A>) -> Result<T, Refusal<A>>,
+    mut ask: impl FnMut(&mut Documents<A>) -> Result<T, WorkRefusal<A>>,
 ) -> Result<Result<T, Box<A::Rejection>>, StoreError> {
     loop {
         match ask(documents) {
             Ok(value) => return Ok(Ok(value)),
-            Err(Refusal::Rejected(rejection)) => return Ok(Err(rejection)),
-            Err(Refusal::Unloaded(need)) => supply(source, documents, *need)?,
+            Err(WorkRefusal::Rejected(rejection)) => return Ok(Err(rejection)),
+            Err(WorkRefusal::Unloaded(need)) => supply(source, documents, *need)?,
         }
     }
 }
 
 fn supply<A: Aggregate>(
-    source: &mut Source<'_>,
+    source: &mut DocumentSource<'_>,
     documents: &mut Documents<A>,
     need: Need<A>,
 ) -> Result<(), StoreError> {
@@ -94,7 +94,7 @@ fn supply<A: Aggregate>(
     Ok(())
 }
 
-impl Source<'_> {
+impl DocumentSource<'_> {
     /// The document at this version: as decoded before, or from the store.
     fn document<A: Aggregate>(
         &mut self,
@@ -125,7 +125,7 @@ impl Source<'_> {
 /// Loads a list. Where most of it is decoded already, only the rest is read; else all of it at
 /// once.
 fn supply_list<A: Aggregate>(
-    source: &mut Source<'_>,
+    source: &mut DocumentSource<'_>,
     documents: &mut Documents<A>,
     query: &ListQuery,
 ) -> Result<Vec<A::Key>, StoreError> {
@@ -152,7 +152,7 @@ fn supply_list<A: Aggregate>(
 }
 
 fn supply_rows<A: Aggregate>(
-    source: &mut Source<'_>,
+    source: &mut DocumentSource<'_>,
     documents: &mut Documents<A>,
     query: &ListQuery,
 ) -> Result<Vec<A::Key>, StoreError> {
@@ -169,7 +169,7 @@ fn supply_rows<A: Aggregate>(
 /// The briefs of a list: as they were kept, or from the documents where some are not kept or were
 /// written otherwise by another version.
 fn briefs<A: Aggregate>(
-    source: &mut Source<'_>,
+    source: &mut DocumentSource<'_>,
     query: &ListQuery,
 ) -> Result<Vec<Arc<A::Brief>>, StoreError> {
     let kept = source.snapshot.briefs(source.stream, query)?;
@@ -188,7 +188,7 @@ fn briefs<A: Aggregate>(
 
 /// A slice of the log as lists show it: as it was kept, or from the events.
 fn shown<A: Aggregate>(
-    source: &mut Source<'_>,
+    source: &mut DocumentSource<'_>,
     query: &EventQuery,
 ) -> Result<Vec<Shown>, StoreError> {
     let kept = source.snapshot.shown(source.stream, query)?;
@@ -208,7 +208,7 @@ fn shown<A: Aggregate>(
 
 /// Documents of one kind over all streams of a room.
 pub(crate) fn catalogue<A: Aggregate>(
-    snapshot: &mut dyn Snapshot,
+    snapshot: &mut dyn StoreSnapshot,
     query: &CatalogueQuery,
 ) -> Result<Vec<(String, A::Document)>, StoreError> {
     let rows = snapshot.catalogue(query)?;
@@ -223,10 +223,10 @@ pub(crate) fn catalogue<A: Aggregate>(
 fn conduct<A: Aggregate>(
     stream: &str,
     documents: &mut Documents<A>,
-    snapshot: &mut dyn Snapshot,
+    snapshot: &mut dyn StoreSnapshot,
     survey: &Survey<A::Filter>,
-) -> Result<Surveyed<A::Key>, StoreError> {
-    let mut surveyed = Surveyed { counts: BTreeMap::new(), page: Vec::new() };
+) -> Result<SurveyResult<A::Key>, StoreError> {
+    let mut surveyed = SurveyResult { counts: BTreeMap::new(), page: Vec::new() };
     let mut after = None;
     loop {
         let query = ListQuery { after, limit: Some(SURVEY_ROWS), ..survey.list.clone() };

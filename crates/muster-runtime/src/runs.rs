@@ -52,9 +52,9 @@ mod worktree;
 use std::{sync::Arc, time::Duration};
 
 use muster_core::{
-    Documents, Refusal,
+    Documents, WorkRefusal,
     run::{
-        Ask, Runs as Room,
+        Ask, RunAggregate as Room,
         artifact::Artifact,
         command::{CallFiles, Recover, Resolve},
         edge::Actor,
@@ -67,7 +67,7 @@ use muster_core::{
 use muster_store::StoreError;
 use tokio::sync::{mpsc, oneshot};
 
-pub use artifacts::{ArtifactError, CHUNK_BYTES_MAX, Chunk};
+pub use artifacts::{ArtifactChunk, ArtifactError, CHUNK_BYTES_MAX};
 pub use attend::Attended;
 pub use calls::{AgentWish, TaskOperations, Witnessed};
 pub use hook::{HookAnswer, HookQuestion, ask as ask_hook};
@@ -77,14 +77,16 @@ pub use rebuild::{Rebuilt, rebuild};
 pub use repository::make_repository;
 pub use settings::{Contain, McpCommand, Profile, Protocol, RunsSettings, Sandbox, ToolExecution};
 pub use shared::{AskError, RunEvents};
-pub use survey::{Surveyed, survey};
+pub use survey::{ProviderFamily, survey};
 pub use templates::{FoundTemplate, TemplateShelf};
 pub use tokens::Bearer;
 pub use tools::{AnswerError, ToolAnswer};
 pub use trash::{Discarded, discarded};
-pub use worktree::{Ignored, Merged, NotMerged, Worktree, WorktreeState, worktrees};
+pub use worktree::{IgnoredFiles, Merged, NotMerged, Worktree, WorktreeState, worktrees};
 
-use self::{lane::LaneOrder, process::confine::Containing, schedule::Schedule, shared::Shared};
+use self::{
+    lane::LaneOrder, process::confine::Containing, schedule::Schedule, shared::RunsContext,
+};
 use crate::Engine;
 
 /// How long the end of all runs may take (RUNS-REC-4).
@@ -120,20 +122,20 @@ pub enum StartError {
 /// The runs of one server. Cheap to clone; all clones are the same runs.
 #[derive(Clone)]
 pub struct Runs {
-    shared: Arc<Shared>,
+    shared: Arc<RunsContext>,
 }
 
 impl Runs {
     /// Starts to drive runs: recovers what an earlier server left, then goes on with it. Needs an
     /// asynchronous runtime, which everything runs on.
     pub async fn start(engine: Arc<Engine>, settings: RunsSettings) -> Result<Self, StartError> {
-        provider::agent::minute::watch();
+        provider::agent::resume_delay::watch();
         let lock = lock::take(&settings.home).await?;
         hook::sweep(&settings.home);
         process::strays::adopt();
         let containing = Containing::tried(&settings).await;
         let (wish, wishes) = mpsc::unbounded_channel();
-        let shared = Arc::new(Shared::over(engine, settings, containing, wish, lock));
+        let shared = Arc::new(RunsContext::over(engine, settings, containing, wish, lock));
         let runs = Self { shared: Arc::clone(&shared) };
         // Heard before anything is looked at, so that nothing is missed.
         let news = shared.engine.grown(RUN_STREAMS);
@@ -191,7 +193,7 @@ impl Runs {
     pub fn read<T>(
         &self,
         run: RunId,
-        view: impl Fn(&Documents<Room>) -> Result<T, Refusal<Room>>,
+        view: impl Fn(&Documents<Room>) -> Result<T, WorkRefusal<Room>>,
     ) -> Result<T, AskError> {
         self.shared.engine.read::<Room, T>(&run.stream(), view)
     }
@@ -202,7 +204,7 @@ impl Runs {
         artifact: &Artifact,
         offset: u64,
         max_bytes: usize,
-    ) -> Result<Chunk, ArtifactError> {
+    ) -> Result<ArtifactChunk, ArtifactError> {
         self.shared.files.read(artifact, offset, max_bytes)
     }
 

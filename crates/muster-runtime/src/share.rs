@@ -2,41 +2,41 @@
 
 use std::sync::Arc;
 
-use muster_core::{Aggregate, Documents, Draft, Env, Head, Recorded, Refusal};
+use muster_core::{Aggregate, Documents, Draft, Env, LogPosition, Recorded, WorkRefusal};
 use muster_store::{Append, DocumentChange, StoreError, Transaction};
 
 use crate::{
     cache::Cache,
-    herald::Heralds,
-    load::{self, Source},
+    load::{self, DocumentSource},
+    notifier::StreamNotifier,
     trees::{self, Trees},
 };
 
 /// What an engine keeps in memory of what is in its store.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct EngineCaches {
     /// Decoded documents.
     pub(crate) cache: Cache,
     /// Trees of sessions.
     pub(crate) trees: Trees,
     /// Those who want to know which streams grow.
-    pub(crate) heralds: Heralds,
+    pub(crate) heralds: StreamNotifier,
 }
 
 /// Why a draft came to nothing: a rule said no.
 pub(crate) type Ruled<A, T> = Result<T, Box<<A as Aggregate>::Rejection>>;
 
 /// What a piece of work would do to one stream.
-pub(crate) struct Share<A: Aggregate> {
+pub(crate) struct StreamWrite<A: Aggregate> {
     stream: String,
-    kept: Arc<Kept>,
+    kept: Arc<EngineCaches>,
     documents: Documents<A>,
     events: Vec<Recorded<A::Event>>,
     changes: Vec<DocumentChange>,
 }
 
-impl<A: Aggregate> Share<A> {
-    pub(crate) fn of(stream: String, kept: Arc<Kept>) -> Self {
+impl<A: Aggregate> StreamWrite<A> {
+    pub(crate) fn of(stream: String, kept: Arc<EngineCaches>) -> Self {
         let (documents, events, changes) = (Documents::default(), Vec::new(), Vec::new());
         Self { stream, kept, documents, events, changes }
     }
@@ -49,12 +49,12 @@ impl<A: Aggregate> Share<A> {
     pub(crate) fn draft<T>(
         &mut self,
         transaction: &mut dyn Transaction,
-        head: Head,
+        head: LogPosition,
         env: Env,
-        work: impl Fn(&mut Draft<'_, A>) -> Result<T, Refusal<A>>,
+        work: impl Fn(&mut Draft<'_, A>) -> Result<T, WorkRefusal<A>>,
     ) -> Result<Ruled<A, T>, StoreError> {
         let (stream, cache) = (self.stream.as_str(), &self.kept.cache);
-        let mut source = Source { stream, snapshot: transaction, cache, committed: false };
+        let mut source = DocumentSource { stream, snapshot: transaction, cache, committed: false };
         let mut events = Vec::new();
         let outcome = load::answer(&mut source, &mut self.documents, |docs| {
             let mut draft = Draft::new(docs, head, env);
@@ -89,7 +89,7 @@ impl<A: Aggregate> Share<A> {
 
     /// Keeps the changed documents decoded; only to be called after the commit.
     pub(crate) fn keep(&self) {
-        let Kept { cache, trees, heralds } = &*self.kept;
+        let EngineCaches { cache, trees, heralds } = &*self.kept;
         load::keep_changes(&self.stream, &self.documents, &self.changes, cache);
         if let (Some(first), Some(last)) = (self.events.first(), self.events.last()) {
             let changed = self.documents.changes().filter_map(|(_, document)| document);

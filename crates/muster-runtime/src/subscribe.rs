@@ -20,7 +20,7 @@ pub const LAG_EVENTS_MAX: u64 = 10_000;
 
 /// What a subscriber gets.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Update {
+pub enum StreamUpdate {
     /// The next events, in order, without gap.
     Events(Vec<EventRow>),
     /// The subscriber was too far behind: it continues after `seq` and has to read the state anew.
@@ -107,7 +107,7 @@ impl Subscription {
     }
 
     /// Waits for the next update.
-    pub async fn next(&mut self) -> Result<Update, StoreError> {
+    pub async fn next(&mut self) -> Result<StreamUpdate, StoreError> {
         loop {
             // Marked before the log is read: a commit in between leaves a hint behind.
             self.hints.mark_unchanged();
@@ -123,25 +123,25 @@ impl Subscription {
         }
     }
 
-    async fn look(&mut self) -> Result<Option<Update>, StoreError> {
+    async fn look(&mut self) -> Result<Option<StreamUpdate>, StoreError> {
         let (store, stream, after) = (Arc::clone(&self.store), self.stream.clone(), self.after);
-        let read = move || -> Result<Option<Update>, StoreError> {
+        let read = move || -> Result<Option<StreamUpdate>, StoreError> {
             let mut snapshot = store.snapshot()?;
             let head = snapshot.head(&stream)?.seq;
             if head.saturating_sub(after) > LAG_EVENTS_MAX {
-                return Ok(Some(Update::Resync { seq: head }));
+                return Ok(Some(StreamUpdate::Resync { seq: head }));
             }
             let events = snapshot.tail(&stream, after, PAGE_EVENTS)?;
-            Ok((!events.is_empty()).then_some(Update::Events(events)))
+            Ok((!events.is_empty()).then_some(StreamUpdate::Events(events)))
         };
         let update = tokio::task::spawn_blocking(read).await.map_err(|error| {
             StoreError::Engine { action: "read a stream", cause: error.to_string() }
         })??;
         match &update {
-            Some(Update::Events(events)) => {
+            Some(StreamUpdate::Events(events)) => {
                 self.after = events.last().map_or(self.after, |event| event.seq);
             }
-            Some(Update::Resync { seq }) => self.after = *seq,
+            Some(StreamUpdate::Resync { seq }) => self.after = *seq,
             None => {}
         }
         Ok(update)

@@ -12,11 +12,11 @@ use std::{
 };
 
 use muster_core::{
-    Aggregate, Documents, Draft, Refusal,
+    Aggregate, Documents, Draft, WorkRefusal,
     tasks::{
-        Command, Event, Rejection, Tasks,
-        command::{CreatePlan, Edit},
-        event::{Manner, MetaPatch, OwnPatch},
+        TaskAggregate, TaskCommand, TaskEvent, TaskRejection,
+        command::{CreatePlan, FieldsEdit},
+        event::{EditKind, MetaPatch, OwnPatch},
         id::PlanId,
         lookup,
     },
@@ -25,7 +25,9 @@ use muster_store::{
     Append, DocumentChange, DocumentRow, EventRow, MemoryStore, SqliteOptions, SqliteStore, Store,
 };
 
-use crate::{Engine, ExecuteError, LAG_EVENTS_MAX, SystemClock, Update, doctor::Report};
+use crate::{
+    Engine, ExecuteError, LAG_EVENTS_MAX, StreamUpdate, SystemClock, doctor::DoctorReport,
+};
 
 const STREAM: &str = "workspace/test";
 
@@ -38,14 +40,14 @@ fn sqlite(dir: &std::path::Path) -> Engine {
 }
 
 /// What is wrong with the store and the streams of one room.
-fn examine<A: Aggregate>(engine: &Engine) -> Report {
-    let mut report = Report::of(engine.store()).unwrap();
+fn examine<A: Aggregate>(engine: &Engine) -> DoctorReport {
+    let mut report = DoctorReport::of(engine.store()).unwrap();
     report.add::<A>(engine.store()).unwrap();
     report
 }
 
-fn new_plan(title: &str) -> Command {
-    Command::CreatePlan(CreatePlan {
+fn new_plan(title: &str) -> TaskCommand {
+    TaskCommand::CreatePlan(CreatePlan {
         title: title.to_owned(),
         description: None,
         contract: None,
@@ -54,23 +56,24 @@ fn new_plan(title: &str) -> Command {
 }
 
 /// Creates a plan and answers its global position.
-fn create(engine: &Engine, title: &str) -> Result<u64, ExecuteError<Rejection>> {
+fn create(engine: &Engine, title: &str) -> Result<u64, ExecuteError<TaskRejection>> {
     let command = new_plan(title);
-    engine
-        .execute::<Tasks, u64>(STREAM.to_owned(), move |draft| Ok(draft.apply(&command)?[0].global))
+    engine.execute::<TaskAggregate, u64>(STREAM.to_owned(), move |draft| {
+        Ok(draft.apply(&command)?[0].global)
+    })
 }
 
 fn rename(engine: &Engine, plan: PlanId, title: &str) {
     let meta = MetaPatch { title: Some(title.to_owned()), ..MetaPatch::default() };
-    let (own, manner) = (OwnPatch::default(), Manner::Edit);
-    let command = Command::Edit(Edit { id: plan.into(), meta, own, manner });
-    let rename = move |draft: &mut Draft<'_, Tasks>| draft.apply(&command).map(drop);
-    engine.execute::<Tasks, ()>(STREAM.to_owned(), rename).unwrap();
+    let (own, manner) = (OwnPatch::default(), EditKind::Edit);
+    let command = TaskCommand::Edit(FieldsEdit { id: plan.into(), meta, own, manner });
+    let rename = move |draft: &mut Draft<'_, TaskAggregate>| draft.apply(&command).map(drop);
+    engine.execute::<TaskAggregate, ()>(STREAM.to_owned(), rename).unwrap();
 }
 
 fn plans(engine: &Engine) -> u64 {
-    let read = |docs: &Documents<Tasks>| Ok(lookup::workspace(docs)?.plans.total());
-    engine.read::<Tasks, u64>(STREAM, read).unwrap()
+    let read = |docs: &Documents<TaskAggregate>| Ok(lookup::workspace(docs)?.plans.total());
+    engine.read::<TaskAggregate, u64>(STREAM, read).unwrap()
 }
 
 #[test]
@@ -78,12 +81,12 @@ fn what_was_read_before_never_hides_what_another_process_wrote() {
     let dir = tempfile::tempdir().unwrap();
     let (reader, writer) = (sqlite(dir.path()), sqlite(dir.path()));
     let titles = |engine: &Engine| {
-        let read = |docs: &Documents<Tasks>| {
+        let read = |docs: &Documents<TaskAggregate>| {
             let plans = docs.list(&muster_core::ListQuery::of("plan"))?;
             let titles = plans.iter().filter_map(|plan| plan.as_plan());
             Ok(titles.map(|plan| plan.meta.title.clone()).collect::<Vec<_>>())
         };
-        engine.read::<Tasks, _>(STREAM, read).unwrap()
+        engine.read::<TaskAggregate, _>(STREAM, read).unwrap()
     };
     for round in 1..=5_u64 {
         create(&writer, &format!("plan {round}")).unwrap();
@@ -115,7 +118,7 @@ fn callers_at_once_all_land_in_one_gapless_log() {
         }
     });
     assert_eq!(plans(&engine), 160);
-    let report = examine::<Tasks>(&engine);
+    let report = examine::<TaskAggregate>(&engine);
     assert_eq!((report.events, report.damage), (160, Vec::new()));
 }
 
@@ -124,15 +127,17 @@ fn a_rejected_or_empty_call_writes_nothing() {
     let engine = over(MemoryStore::new());
     create(&engine, "P").unwrap();
     let before = engine.store().position().unwrap();
-    let focus = Command::MoveFocus { to: Some(PlanId(9).into()) };
-    let outcome = engine.execute::<Tasks, ()>(STREAM.to_owned(), move |draft| {
+    let focus = TaskCommand::MoveFocus { to: Some(PlanId(9).into()) };
+    let outcome = engine.execute::<TaskAggregate, ()>(STREAM.to_owned(), move |draft| {
         draft.apply(&new_plan("lost with the rest"))?;
         draft.apply(&focus).map(|_| ())
     });
     assert!(matches!(outcome, Err(ExecuteError::Rejected(_))));
-    let clear = Command::MoveFocus { to: None };
+    let clear = TaskCommand::MoveFocus { to: None };
     engine
-        .execute::<Tasks, ()>(STREAM.to_owned(), move |draft| draft.apply(&clear).map(|_| ()))
+        .execute::<TaskAggregate, ()>(STREAM.to_owned(), move |draft| {
+            draft.apply(&clear).map(|_| ())
+        })
         .unwrap();
     assert_eq!(engine.store().position().unwrap(), before);
     assert_eq!(plans(&engine), 1);
@@ -141,7 +146,7 @@ fn a_rejected_or_empty_call_writes_nothing() {
 #[test]
 fn work_that_panics_harms_only_its_group() {
     let engine = over(MemoryStore::new());
-    let outcome = engine.execute::<Tasks, ()>(STREAM.to_owned(), |_| panic!("a defect"));
+    let outcome = engine.execute::<TaskAggregate, ()>(STREAM.to_owned(), |_| panic!("a defect"));
     assert!(matches!(outcome, Err(ExecuteError::Store(_))));
     create(&engine, "still alive").unwrap();
 }
@@ -150,10 +155,11 @@ fn work_that_panics_harms_only_its_group() {
 fn work_is_asked_again_until_it_has_what_it_needs() {
     let engine = over(MemoryStore::new());
     create(&engine, "P").unwrap();
-    let title = |draft: &mut Draft<'_, Tasks>| -> Result<String, Refusal<Tasks>> {
-        Ok(lookup::plan(draft.documents(), PlanId(1))?.meta.title.clone())
-    };
-    let answer = engine.execute::<Tasks, String>(STREAM.to_owned(), title).unwrap();
+    let title =
+        |draft: &mut Draft<'_, TaskAggregate>| -> Result<String, WorkRefusal<TaskAggregate>> {
+            Ok(lookup::plan(draft.documents(), PlanId(1))?.meta.title.clone())
+        };
+    let answer = engine.execute::<TaskAggregate, String>(STREAM.to_owned(), title).unwrap();
     assert_eq!(answer, "P");
 }
 
@@ -170,7 +176,7 @@ fn doctor_tells_what_differs_from_the_log() {
     let documents = [DocumentChange::Put(forged, None)];
     transaction.append(&Append { stream: STREAM, events: &[], documents: &documents }).unwrap();
     transaction.commit().unwrap();
-    let report = examine::<Tasks>(&engine);
+    let report = examine::<TaskAggregate>(&engine);
     assert_eq!(report.damage.len(), 1, "{report:?}");
     assert!(report.damage[0].place.contains("PLAN-001"));
 }
@@ -190,7 +196,7 @@ fn doctor_checks_the_columns_that_lists_use() {
         let mut transaction = forged.store().begin().unwrap();
         transaction.append(&Append { stream: STREAM, events, documents: &documents }).unwrap();
         transaction.commit().unwrap();
-        let damage = examine::<Tasks>(&forged).damage;
+        let damage = examine::<TaskAggregate>(&forged).damage;
         damage.into_iter().map(|damage| damage.finding).collect::<Vec<_>>()
     };
     assert_eq!(damage(&events, &documents), Vec::<String>::new());
@@ -212,10 +218,10 @@ fn doctor_checks_the_columns_that_lists_use() {
     }
 }
 
-fn seqs(update: &Update) -> Vec<u64> {
+fn seqs(update: &StreamUpdate) -> Vec<u64> {
     match update {
-        Update::Events(events) => events.iter().map(|event| event.seq).collect(),
-        Update::Resync { seq } => panic!("told to start over at {seq}"),
+        StreamUpdate::Events(events) => events.iter().map(|event| event.seq).collect(),
+        StreamUpdate::Resync { seq } => panic!("told to start over at {seq}"),
     }
 }
 
@@ -224,11 +230,11 @@ fn a_process_that_keeps_house_writes_on_one_thread() {
     let engine = Engine::new(Arc::new(MemoryStore::new()), Arc::new(SystemClock), true);
     let written = |title: &str| {
         let command = new_plan(title);
-        let work = move |draft: &mut Draft<'_, Tasks>| {
+        let work = move |draft: &mut Draft<'_, TaskAggregate>| {
             draft.apply(&command)?;
             Ok(std::thread::current().id())
         };
-        engine.execute::<Tasks, _>(STREAM.to_owned(), work).unwrap()
+        engine.execute::<TaskAggregate, _>(STREAM.to_owned(), work).unwrap()
     };
     let writers: Vec<_> = std::thread::scope(|scope| {
         let callers: Vec<_> = (0..8).map(|_| scope.spawn(|| written("at once"))).collect();
@@ -244,8 +250,8 @@ fn a_process_that_keeps_house_writes_on_one_thread() {
 async fn a_subscriber_sees_snapshot_then_tail_without_gap() {
     let engine = over(MemoryStore::new());
     create(&engine, "before").unwrap();
-    let read = |docs: &Documents<Tasks>| Ok(lookup::workspace(docs)?.plans.total());
-    let (count, head) = engine.read_at::<Tasks, u64>(STREAM, read).unwrap();
+    let read = |docs: &Documents<TaskAggregate>| Ok(lookup::workspace(docs)?.plans.total());
+    let (count, head) = engine.read_at::<TaskAggregate, u64>(STREAM, read).unwrap();
     assert_eq!((count, head.seq), (1, 1));
     create(&engine, "between").unwrap();
     let mut subscription = engine.subscribe(STREAM.to_owned(), head.seq);
@@ -284,7 +290,7 @@ async fn a_subscriber_far_behind_is_told_to_start_over() {
     let engine = over(MemoryStore::new());
     let many = new_plan("one of many");
     engine
-        .execute::<Tasks, ()>(STREAM.to_owned(), move |draft| {
+        .execute::<TaskAggregate, ()>(STREAM.to_owned(), move |draft| {
             for _ in 0..=LAG_EVENTS_MAX {
                 draft.apply(&many)?;
             }
@@ -293,9 +299,9 @@ async fn a_subscriber_far_behind_is_told_to_start_over() {
         .unwrap();
     let mut subscription = engine.subscribe(STREAM.to_owned(), 0);
     let update = subscription.next().await.unwrap();
-    assert_eq!(update, Update::Resync { seq: LAG_EVENTS_MAX + 1 });
+    assert_eq!(update, StreamUpdate::Resync { seq: LAG_EVENTS_MAX + 1 });
     create(&engine, "next").unwrap();
-    let Update::Events(events) = subscription.next().await.unwrap() else { panic!() };
-    let event: Event = serde_json::from_str(&events[0].body).unwrap();
-    assert!(matches!(event, Event::PlanCreated(created) if created.title == "next"));
+    let StreamUpdate::Events(events) = subscription.next().await.unwrap() else { panic!() };
+    let event: TaskEvent = serde_json::from_str(&events[0].body).unwrap();
+    assert!(matches!(event, TaskEvent::PlanCreated(created) if created.title == "next"));
 }

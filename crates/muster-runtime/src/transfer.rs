@@ -7,13 +7,13 @@
 
 use std::{collections::BTreeSet, io, sync::mpsc::SyncSender};
 
-use muster_core::{Address, Aggregate, Head, Recorded, Replay, Timestamp};
+use muster_core::{Address, Aggregate, LogPosition, Recorded, Replay, Timestamp};
 use muster_store::{Append, DocumentChange, Store, StoreError, Transaction};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     load,
-    writer::{Claim, Job},
+    writer::{JobClaim, WriterJob},
 };
 
 /// Events read at once.
@@ -150,7 +150,7 @@ impl<A: Aggregate> Load<A> {
     }
 
     /// The events at the positions that they have, or that follow a log's head.
-    fn placed(&self, head: Head, known: &[u64]) -> Vec<Recorded<A::Event>> {
+    fn placed(&self, head: LogPosition, known: &[u64]) -> Vec<Recorded<A::Event>> {
         let place = |number: u64| match usize::try_from(number).unwrap_or(usize::MAX) {
             0 => 0,
             at if at <= known.len() => known[at - 1],
@@ -217,15 +217,15 @@ fn positions(
 }
 
 /// A load on its way through the writer.
-pub(crate) struct Import<A: Aggregate> {
+pub(crate) struct ImportJob<A: Aggregate> {
     pub(crate) stream: String,
     pub(crate) load: Load<A>,
-    pub(crate) claim: Claim,
+    pub(crate) claim: JobClaim,
     pub(crate) outcome: Option<Result<u64, TransferError>>,
     pub(crate) reply: SyncSender<Result<u64, TransferError>>,
 }
 
-impl<A: Aggregate> Job for Import<A> {
+impl<A: Aggregate> WriterJob for ImportJob<A> {
     fn claim(&self) -> bool {
         self.claim.start()
     }

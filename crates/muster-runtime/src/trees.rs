@@ -16,15 +16,15 @@ use std::{
 };
 
 use muster_core::{
-    Aggregate, Documents, ListQuery, Refusal,
-    ctree::{Node, Tree},
-    session::{Document, Rejection, Sessions, lookup::session},
+    Aggregate, Documents, ListQuery, WorkRefusal,
+    ctree::{ContextTree, TreeNode},
+    session::{SessionAggregate, SessionDocument, SessionRejection, lookup::session},
 };
-use muster_store::{Snapshot, Store, StoreError};
+use muster_store::{Store, StoreError, StoreSnapshot};
 
 use crate::{
     cache::Cache,
-    load::{self, Source},
+    load::{self, DocumentSource},
 };
 
 /// Nodes kept over all trees; about half a kilobyte each.
@@ -57,14 +57,14 @@ struct Kept {
 /// A tree at one moment.
 struct Grown {
     seq: u64,
-    tree: Tree,
+    tree: ContextTree,
 }
 
 /// Nodes that changed between two moments.
 struct Growth {
     after: u64,
     seq: u64,
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
 }
 
 impl Trees {
@@ -76,9 +76,10 @@ impl Trees {
         changed: impl Iterator<Item = &'d dyn Any>,
     ) {
         let Some(kept) = lock(&self.0).trees.get(stream).cloned() else { return };
-        let documents = changed.filter_map(|document| document.downcast_ref::<Document>());
-        let nodes = documents.filter_map(Document::as_node).map(|stored| stored.node.clone());
-        let mut nodes: Vec<Node> = nodes.collect();
+        let documents = changed.filter_map(|document| document.downcast_ref::<SessionDocument>());
+        let nodes =
+            documents.filter_map(SessionDocument::as_node).map(|stored| stored.node.clone());
+        let mut nodes: Vec<TreeNode> = nodes.collect();
         // Parents before children: they were numbered first.
         nodes.sort_by(|a, b| {
             let (a, b) = (a.id.as_str(), b.id.as_str());
@@ -102,13 +103,17 @@ impl Trees {
         store: &dyn Store,
         cache: &Cache,
         stream: &str,
-        view: impl Fn(&Documents<Sessions>, &Tree) -> Result<T, Refusal<Sessions>>,
-    ) -> Result<Result<T, Box<Rejection>>, StoreError> {
+        view: impl Fn(
+            &Documents<SessionAggregate>,
+            &ContextTree,
+        ) -> Result<T, WorkRefusal<SessionAggregate>>,
+    ) -> Result<Result<T, Box<SessionRejection>>, StoreError> {
         let kept = self.kept(stream);
         let mut tree = lock(&kept.tree);
         let mut snapshot = store.snapshot()?;
         let mut documents = Documents::default();
-        let mut source = Source { stream, snapshot: &mut *snapshot, cache, committed: true };
+        let mut source =
+            DocumentSource { stream, snapshot: &mut *snapshot, cache, committed: true };
         let standing = load::answer(&mut source, &mut documents, |docs| session(docs).map(drop))?;
         if let Err(rejection) = standing {
             self.forget(stream);
@@ -189,14 +194,14 @@ impl Kept {
 }
 
 /// The tree of all nodes in a stream.
-fn build(snapshot: &mut dyn Snapshot, stream: &str, seq: u64) -> Result<Grown, StoreError> {
+fn build(snapshot: &mut dyn StoreSnapshot, stream: &str, seq: u64) -> Result<Grown, StoreError> {
     let rows = snapshot.list(stream, &ListQuery::of("node"))?;
     let mut nodes = Vec::with_capacity(rows.len());
     for row in &rows {
-        let (_, document) = load::decode::<Sessions>(stream, row)?;
+        let (_, document) = load::decode::<SessionAggregate>(stream, row)?;
         nodes.extend(document.as_node().map(|stored| stored.node.clone()));
     }
-    let tree = Tree::of(nodes).map_err(|error| StoreError::Damaged {
+    let tree = ContextTree::of(nodes).map_err(|error| StoreError::Damaged {
         place: stream.to_owned(),
         finding: error.to_string(),
     })?;

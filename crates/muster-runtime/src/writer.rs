@@ -35,7 +35,7 @@ const GROUP_MAX: usize = 256;
 const IDLE_BEFORE_REST: Duration = Duration::from_secs(1);
 
 /// A piece of work for whoever writes.
-pub(crate) trait Job: Send {
+pub(crate) trait WriterJob: Send {
     /// Claims the work for running; false when its caller has given up.
     fn claim(&self) -> bool;
     /// Does the work inside the transaction. Rules that say no are an outcome, not an error.
@@ -45,12 +45,12 @@ pub(crate) trait Job: Send {
 }
 
 /// The writing side of the engine.
-pub(crate) struct Writer {
+pub(crate) struct EngineWriter {
     desk: Arc<Desk>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Writer {
+impl EngineWriter {
     /// Starts the thread; `wake` is called after every commit with the number of its calls.
     pub(crate) fn start(
         store: Arc<dyn Store>,
@@ -76,7 +76,7 @@ impl Writer {
     }
 
     /// Gets in line, and writes if nobody else does or will; a full line answers busy at once.
-    pub(crate) fn submit(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
+    pub(crate) fn submit(&self, job: Box<dyn WriterJob>) -> Result<(), StoreError> {
         let mut line = self.desk.line();
         if line.closed || line.waiting.len() >= LINE_MAX {
             return Err(StoreError::Busy { waited_ms: 0 });
@@ -93,7 +93,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for EngineWriter {
     fn drop(&mut self) {
         self.desk.line().closed = true;
         self.desk.news.notify_one();
@@ -116,7 +116,7 @@ struct Desk {
 }
 
 struct Line {
-    waiting: VecDeque<Box<dyn Job>>,
+    waiting: VecDeque<Box<dyn WriterJob>>,
     /// Whether somebody is writing.
     taken: bool,
     /// How much was written, how much of it the thread saw when it last looked, and how much when
@@ -194,7 +194,7 @@ impl Desk {
         }
     }
 
-    fn next(&self) -> Option<Box<dyn Job>> {
+    fn next(&self) -> Option<Box<dyn WriterJob>> {
         let mut line = self.line();
         line.written += 1;
         line.waiting.pop_front()
@@ -222,7 +222,7 @@ impl Seat<'_> {
 
     /// Commits what waits and answers it.
     fn write_group(&self) {
-        let mut done: Vec<Box<dyn Job>> = Vec::new();
+        let mut done: Vec<Box<dyn WriterJob>> = Vec::new();
         let committed = self.run_group(&mut done);
         match &committed {
             Ok(()) => (self.0.wake)(done.len()),
@@ -235,7 +235,7 @@ impl Seat<'_> {
         }
     }
 
-    fn run_group(&self, done: &mut Vec<Box<dyn Job>>) -> Result<(), StoreError> {
+    fn run_group(&self, done: &mut Vec<Box<dyn WriterJob>>) -> Result<(), StoreError> {
         let mut transaction = match self.0.store.begin() {
             Ok(transaction) => transaction,
             Err(error) => {
@@ -267,7 +267,7 @@ impl Drop for Seat<'_> {
 }
 
 /// Runs one job; a defect in it fails its group and nothing else.
-fn run_job(job: &mut dyn Job, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
+fn run_job(job: &mut dyn WriterJob, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
     let run = AssertUnwindSafe(|| job.run(transaction));
     std::panic::catch_unwind(run).unwrap_or_else(|_| {
         let cause = "the work panicked; see the log".to_owned();
@@ -278,13 +278,13 @@ fn run_job(job: &mut dyn Job, transaction: &mut dyn Transaction) -> Result<(), S
 /// Who may still decide over a piece of work: its caller, by giving up, or the writer, by starting
 /// it.
 #[derive(Clone, Default)]
-pub(crate) struct Claim(Arc<AtomicU8>);
+pub(crate) struct JobClaim(Arc<AtomicU8>);
 
 const WAITING: u8 = 0;
 const RUNNING: u8 = 1;
 const GIVEN_UP: u8 = 2;
 
-impl Claim {
+impl JobClaim {
     /// The writer starts the work; false when the caller was faster to give up.
     pub(crate) fn start(&self) -> bool {
         self.swap(RUNNING)

@@ -1,10 +1,13 @@
 //! A transaction reads like the snapshot inside it; this writes down the forwarding once.
 
-/// Implements `Snapshot` for a type by forwarding every read to one of its fields.
+/// Implements `StoreSnapshot` for a type by forwarding every read to one of its fields.
 macro_rules! reads {
     ($view:ty, $field:ident) => {
-        impl $crate::Snapshot for $view {
-            fn head(&mut self, stream: &str) -> Result<muster_core::Head, $crate::StoreError> {
+        impl $crate::StoreSnapshot for $view {
+            fn head(
+                &mut self,
+                stream: &str,
+            ) -> Result<muster_core::LogPosition, $crate::StoreError> {
                 self.$field.head(stream)
             }
 

@@ -21,11 +21,11 @@ use std::{
     sync::Arc,
 };
 
-use muster_core::{Address, EventQuery, Head, Index, ListQuery, Subject, Timestamp};
+use muster_core::{Address, EventQuery, Index, ListQuery, LogPosition, Subject, Timestamp};
 
 pub use error::StoreError;
 pub use memory::MemoryStore;
-pub use sqlite::{Access, SCHEMA_VERSION, SqliteOptions, SqliteStore, Synchronous};
+pub use sqlite::{SCHEMA_VERSION, SqliteOptions, SqliteStore, StoreAccess, Synchronous};
 
 /// A place that keeps the log and the documents.
 pub trait Store: Send + Sync + 'static {
@@ -38,11 +38,11 @@ pub trait Store: Send + Sync + 'static {
     fn is_free(&self) -> bool;
 
     /// A consistent view for reading, unaffected by commits made while it is open.
-    fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>, StoreError>;
+    fn snapshot(&self) -> Result<Box<dyn StoreSnapshot + '_>, StoreError>;
 
     /// The same for one short read, by the quickest way there is. Whoever holds it must not begin a
     /// transaction meanwhile: it may be the writing side that is lent.
-    fn glance(&self) -> Result<Box<dyn Snapshot + '_>, StoreError> {
+    fn glance(&self) -> Result<Box<dyn StoreSnapshot + '_>, StoreError> {
         self.snapshot()
     }
 
@@ -79,9 +79,9 @@ pub trait Store: Send + Sync + 'static {
 }
 
 /// Reads that all see the same moment.
-pub trait Snapshot {
+pub trait StoreSnapshot {
     /// How far the log and one stream have come; zero where nothing was written.
-    fn head(&mut self, stream: &str) -> Result<Head, StoreError>;
+    fn head(&mut self, stream: &str) -> Result<LogPosition, StoreError>;
 
     /// All streams with their heads, by name; `prefix` selects a kind such as `workspace/`.
     fn streams(&mut self, prefix: &str) -> Result<Vec<StreamRow>, StoreError>;
@@ -141,7 +141,7 @@ pub trait Snapshot {
 }
 
 /// A write transaction. Dropping it undoes it.
-pub trait Transaction: Snapshot {
+pub trait Transaction: StoreSnapshot {
     /// Appends events to a stream and writes the documents they changed.
     ///
     /// The events' positions must continue the log; anything else is refused as damage.

@@ -9,11 +9,11 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-use muster_core::{Address, EventOrder, EventQuery, Head, ListOrder, ListQuery, Mark};
+use muster_core::{Address, EventOrder, EventQuery, ListOrder, ListQuery, LogPosition, Mark};
 
 use crate::{
     Append, CatalogueQuery, Damage, Description, DocumentChange, DocumentRow, EventRow,
-    SCHEMA_VERSION, ShownRow, Snapshot, Store, StoreError, StreamRow, Transaction, position,
+    SCHEMA_VERSION, ShownRow, Store, StoreError, StoreSnapshot, StreamRow, Transaction, position,
 };
 
 /// A store in memory.
@@ -81,7 +81,7 @@ impl Store for MemoryStore {
         !self.shared().writing
     }
 
-    fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>, StoreError> {
+    fn snapshot(&self) -> Result<Box<dyn StoreSnapshot + '_>, StoreError> {
         Ok(Box::new(State::clone(&self.shared().committed)))
     }
 
@@ -216,10 +216,10 @@ impl Stream {
     }
 }
 
-impl Snapshot for State {
-    fn head(&mut self, stream: &str) -> Result<Head, StoreError> {
+impl StoreSnapshot for State {
+    fn head(&mut self, stream: &str) -> Result<LogPosition, StoreError> {
         let seq = self.streams.get(stream).map_or(0, |stream| stream.seq);
-        Ok(Head { global: self.global, seq })
+        Ok(LogPosition { global: self.global, seq })
     }
 
     fn streams(&mut self, prefix: &str) -> Result<Vec<StreamRow>, StoreError> {

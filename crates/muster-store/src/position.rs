@@ -1,6 +1,6 @@
 //! The one rule about positions that every store enforces: the log has no gaps and no repeats.
 
-use muster_core::Head;
+use muster_core::LogPosition;
 
 use crate::{Append, EventRow, StoreError};
 
@@ -23,9 +23,13 @@ pub(crate) fn refuse_silent_end(last: &Append<'_>) -> Result<(), StoreError> {
 }
 
 /// Where the log stands after these events, or the refusal of the first one that does not follow.
-pub(crate) fn advance(head: Head, stream: &str, events: &[EventRow]) -> Result<Head, StoreError> {
+pub(crate) fn advance(
+    head: LogPosition,
+    stream: &str,
+    events: &[EventRow],
+) -> Result<LogPosition, StoreError> {
     events.iter().try_fold(head, |head, event| {
-        let next = Head { global: head.global + 1, seq: head.seq + 1 };
+        let next = LogPosition { global: head.global + 1, seq: head.seq + 1 };
         if (event.global, event.seq) == (next.global, next.seq) {
             return Ok(next);
         }

@@ -37,10 +37,10 @@ use std::{
 };
 
 use self::{
-    link::Link, pool::Pool, queue::Queue, transaction::SqliteTransaction, view::View,
-    writer::Writer,
+    link::Link, pool::Pool, queue::WriterQueue, transaction::SqliteTransaction, view::View,
+    writer::SqliteWriter,
 };
-use crate::{Damage, Description, Snapshot, Store, StoreError, Transaction};
+use crate::{Damage, Description, Store, StoreError, StoreSnapshot, Transaction};
 
 pub use layout::SCHEMA_VERSION;
 
@@ -55,7 +55,7 @@ const READERS: usize = 4;
 #[derive(Clone, Debug)]
 pub struct SqliteOptions {
     /// What it is opened for.
-    pub access: Access,
+    pub access: StoreAccess,
     /// Name of a registered SQLite file system; the platform's own if `None`.
     pub vfs: Option<String>,
     /// When a commit counts as durable.
@@ -71,7 +71,7 @@ pub struct SqliteOptions {
 impl Default for SqliteOptions {
     fn default() -> Self {
         Self {
-            access: Access::Work,
+            access: StoreAccess::Work,
             vfs: None,
             synchronous: Synchronous::Full,
             wait_bound: WAIT_BOUND,
@@ -83,7 +83,7 @@ impl Default for SqliteOptions {
 
 /// What a store is opened for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Access {
+pub enum StoreAccess {
     /// Work: it is created where there is none, and an older layout is migrated.
     #[default]
     Work,
@@ -115,7 +115,7 @@ impl Synchronous {
 /// A store in one SQLite file.
 pub struct SqliteStore {
     path: PathBuf,
-    writer: Writer,
+    writer: SqliteWriter,
     pool: Pool,
     watch: Mutex<Option<Watch>>,
     layout: u32,
@@ -132,12 +132,12 @@ impl SqliteStore {
     /// Opens the store in a directory for what the options say.
     pub fn open(directory: &Path, options: SqliteOptions) -> Result<Self, StoreError> {
         let access = options.access;
-        if access != Access::Look {
+        if access != StoreAccess::Look {
             place::prepare(directory)?;
         }
         let path = directory.join(DATABASE_FILE);
         let pool = Pool::new(path.clone(), options.clone());
-        let writer = Writer::new(path.clone(), Queue::new(directory), options);
+        let writer = SqliteWriter::new(path.clone(), WriterQueue::new(directory), options);
         let store = Self { path, writer, pool, watch: Mutex::new(None), layout: SCHEMA_VERSION };
         let layout = store.prepare(access)?;
         store.writer.remember_file();
@@ -173,11 +173,11 @@ impl Store for SqliteStore {
         matches!(self.writer.idle_turn(), Ok(Some(_)))
     }
 
-    fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>, StoreError> {
+    fn snapshot(&self) -> Result<Box<dyn StoreSnapshot + '_>, StoreError> {
         Ok(Box::new(self.pool.view()?))
     }
 
-    fn glance(&self) -> Result<Box<dyn Snapshot + '_>, StoreError> {
+    fn glance(&self) -> Result<Box<dyn StoreSnapshot + '_>, StoreError> {
         let Some(lent) = self.writer.lend() else { return self.snapshot() };
         lent.run("began to read", "BEGIN")?;
         Ok(Box::new(View::new(lent)?))

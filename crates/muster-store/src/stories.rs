@@ -9,7 +9,7 @@ mod slices;
 
 use std::{borrow::Cow, sync::mpsc, thread};
 
-use muster_core::{Address, Head, Index, ListQuery, Subject, Timestamp};
+use muster_core::{Address, Index, ListQuery, LogPosition, Subject, Timestamp};
 
 use crate::{
     Append, DocumentChange, DocumentRow, EventRow, SqliteOptions, SqliteStore, Store, StoreError,
@@ -51,14 +51,14 @@ fn write(store: &dyn Store, stream: &str, events: &[EventRow], documents: &[Docu
     transaction.commit().unwrap();
 }
 
-fn head(store: &dyn Store, stream: &str) -> Head {
+fn head(store: &dyn Store, stream: &str) -> LogPosition {
     store.snapshot().unwrap().head(stream).unwrap()
 }
 
 fn an_empty_store_has_nothing(store: &dyn Store) {
     assert_eq!(store.position().unwrap(), 0);
     let mut view = store.snapshot().unwrap();
-    assert_eq!(view.head(STREAM).unwrap(), Head::default());
+    assert_eq!(view.head(STREAM).unwrap(), LogPosition::default());
     assert_eq!(view.streams("").unwrap(), vec![]);
     assert_eq!(view.document(STREAM, &address("task", "TASK-1")).unwrap(), None);
     assert_eq!(view.list(STREAM, &ListQuery::of("task")).unwrap(), vec![]);
@@ -82,9 +82,9 @@ fn what_was_appended_is_read_back(store: &dyn Store) {
     write(store, STREAM, &events, &[DocumentChange::Put(row.clone(), None)]);
     write(store, "session/one", &[event(3, 1, None)], &[]);
     let mut view = store.snapshot().unwrap();
-    assert_eq!(view.head(STREAM).unwrap(), Head { global: 3, seq: 2 });
-    assert_eq!(view.head("session/one").unwrap(), Head { global: 3, seq: 1 });
-    assert_eq!(view.head("session/two").unwrap(), Head { global: 3, seq: 0 });
+    assert_eq!(view.head(STREAM).unwrap(), LogPosition { global: 3, seq: 2 });
+    assert_eq!(view.head("session/one").unwrap(), LogPosition { global: 3, seq: 1 });
+    assert_eq!(view.head("session/two").unwrap(), LogPosition { global: 3, seq: 0 });
     assert_eq!(view.tail(STREAM, 0, 10).unwrap(), events);
     assert_eq!(view.document(STREAM, &row.address).unwrap(), Some(row.clone()));
     assert_eq!(view.document("session/one", &row.address).unwrap(), None);
@@ -129,13 +129,13 @@ fn several_appends_share_one_transaction(store: &dyn Store) {
         transaction.append(&Append { stream: STREAM, events: &events, documents: &[] }).unwrap();
         let events = [event(round * 2 + 2, round + 1, None)];
         transaction.append(&Append { stream: other, events: &events, documents: &[] }).unwrap();
-        let expected = Head { global: round * 2 + 2, seq: round + 1 };
+        let expected = LogPosition { global: round * 2 + 2, seq: round + 1 };
         assert_eq!(transaction.head(STREAM).unwrap(), expected, "sees its own work");
     }
-    assert_eq!(head(store, STREAM), Head::default(), "and nobody else does");
+    assert_eq!(head(store, STREAM), LogPosition::default(), "and nobody else does");
     assert_eq!(store.position().unwrap(), 0);
     transaction.commit().unwrap();
-    assert_eq!(head(store, other), Head { global: 6, seq: 3 });
+    assert_eq!(head(store, other), LogPosition { global: 6, seq: 3 });
     assert_eq!(store.position().unwrap(), 6);
     assert_eq!(store.check().unwrap(), vec![]);
 }
@@ -156,7 +156,7 @@ fn a_dropped_transaction_leaves_nothing(store: &dyn Store) {
         drop(transaction);
         assert_eq!(store.snapshot().unwrap().document(stream, &row.address).unwrap(), None);
     }
-    assert_eq!(head(store, STREAM), Head { global: 1, seq: 1 });
+    assert_eq!(head(store, STREAM), LogPosition { global: 1, seq: 1 });
     assert_eq!(store.position().unwrap(), 1);
     assert_eq!(store.snapshot().unwrap().streams("").unwrap().len(), 1);
     write(store, "session/new", &[event(2, 1, None)], &[]);
@@ -184,7 +184,7 @@ fn positions_that_do_not_continue_the_log_are_refused(store: &dyn Store) {
     let events = [event(3, 3, None)];
     transaction.append(&Append { stream: STREAM, events: &events, documents: &[] }).unwrap();
     transaction.commit().unwrap();
-    assert_eq!(head(store, STREAM), Head { global: 3, seq: 3 });
+    assert_eq!(head(store, STREAM), LogPosition { global: 3, seq: 3 });
     assert_eq!(store.snapshot().unwrap().documents(STREAM).unwrap(), vec![]);
 }
 
@@ -195,11 +195,11 @@ fn a_snapshot_stays_at_its_moment(store: &dyn Store) {
     write(store, STREAM, &[event(2, 2, None)], &[DocumentChange::Put(row(2), None)]);
     write(store, "session/one", &[event(3, 1, None)], &[]);
     let mut after = store.snapshot().unwrap();
-    assert_eq!(before.head(STREAM).unwrap(), Head { global: 1, seq: 1 });
+    assert_eq!(before.head(STREAM).unwrap(), LogPosition { global: 1, seq: 1 });
     assert_eq!(before.tail(STREAM, 0, 10).unwrap().len(), 1);
     assert_eq!(before.documents(STREAM).unwrap(), vec![row(1)]);
     assert_eq!(before.streams("session/").unwrap(), vec![]);
-    assert_eq!(after.head(STREAM).unwrap(), Head { global: 3, seq: 2 });
+    assert_eq!(after.head(STREAM).unwrap(), LogPosition { global: 3, seq: 2 });
     assert_eq!(after.documents(STREAM).unwrap(), vec![row(2)]);
 }
 
@@ -207,10 +207,10 @@ fn more_snapshots_than_readers_can_be_open_at_once(store: &dyn Store) {
     write(store, STREAM, &[event(1, 1, None)], &[]);
     let mut views: Vec<_> = (0..9).map(|_| store.snapshot().unwrap()).collect();
     for view in &mut views {
-        assert_eq!(view.head(STREAM).unwrap(), Head { global: 1, seq: 1 });
+        assert_eq!(view.head(STREAM).unwrap(), LogPosition { global: 1, seq: 1 });
     }
     drop(views);
-    assert_eq!(head(store, STREAM), Head { global: 1, seq: 1 });
+    assert_eq!(head(store, STREAM), LogPosition { global: 1, seq: 1 });
 }
 
 fn the_tail_is_read_in_pages(store: &dyn Store) {

@@ -13,7 +13,7 @@ mod resources;
 mod tools;
 
 use muster_api::Toolset;
-use muster_mcp::{Answer, Backend, Call, Following};
+use muster_mcp::{Backend, BackendFuture, Following, McpCall};
 use rmcp::{
     ErrorData,
     model::{
@@ -57,7 +57,7 @@ impl Fixtures {
     async fn run(
         &self,
         request: CallToolRequestParams,
-        call: &Call,
+        call: &McpCall,
     ) -> Result<CallToolResponse, ErrorData> {
         match request.name.as_ref() {
             "test_trigger_tool_change" => Ok(self.announce(Change::Tools)),
@@ -114,12 +114,12 @@ impl Backend for Fixtures {
     fn call_tool(
         &self,
         request: CallToolRequestParams,
-        call: Call,
-    ) -> Answer<'_, CallToolResponse> {
+        call: McpCall,
+    ) -> BackendFuture<'_, CallToolResponse> {
         Box::pin(async move { self.run(request, &call).await })
     }
 
-    fn resources(&self, _cursor: Option<String>) -> Answer<'_, ListResourcesResult> {
+    fn resources(&self, _cursor: Option<String>) -> BackendFuture<'_, ListResourcesResult> {
         Box::pin(std::future::ready(Ok(ListResourcesResult::with_all_items(resources::all()))))
     }
 
@@ -130,12 +130,12 @@ impl Backend for Fixtures {
     fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _call: Call,
-    ) -> Answer<'_, ReadResourceResponse> {
+        _call: McpCall,
+    ) -> BackendFuture<'_, ReadResourceResponse> {
         Box::pin(std::future::ready(resources::read(&request.uri)))
     }
 
-    fn complete(&self, request: CompleteRequestParams) -> Answer<'_, CompletionInfo> {
+    fn complete(&self, request: CompleteRequestParams) -> BackendFuture<'_, CompletionInfo> {
         let typed = request.argument.value;
         let known = ["paris", "park", "party", "test"];
         let values = known.iter().filter(|value| value.starts_with(&typed));
@@ -152,8 +152,8 @@ impl Backend for Fixtures {
     fn prompt(
         &self,
         request: GetPromptRequestParams,
-        _call: Call,
-    ) -> Answer<'_, GetPromptResponse> {
+        _call: McpCall,
+    ) -> BackendFuture<'_, GetPromptResponse> {
         Box::pin(std::future::ready(prompts::write(&request)))
     }
 
@@ -161,7 +161,7 @@ impl Backend for Fixtures {
         Some(requested.clone())
     }
 
-    fn listen(&self, subscription: SubscriptionContext) -> Answer<'_, ()> {
+    fn listen(&self, subscription: SubscriptionContext) -> BackendFuture<'_, ()> {
         Box::pin(async move {
             let mut changes = self.changes.subscribe();
             loop {
@@ -183,7 +183,7 @@ impl Backend for Fixtures {
         })
     }
 
-    fn follow(&self, _uri: String, changed: mpsc::Sender<String>) -> Answer<'_, Following> {
+    fn follow(&self, _uri: String, changed: mpsc::Sender<String>) -> BackendFuture<'_, Following> {
         // Nothing here ever changes.
         let following: Following = Box::pin(async move {
             changed.closed().await;

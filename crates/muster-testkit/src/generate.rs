@@ -10,9 +10,9 @@ mod session;
 mod shape;
 
 use muster_core::{
-    Draft, Refusal,
+    Draft, WorkRefusal,
     tasks::{
-        Command, Rejection, Tasks,
+        TaskAggregate, TaskCommand, TaskRejection,
         command::{
             AddSteps, CreatePlan, CreateTask, DefineStep, NewStep, StepSelector, StepTarget,
         },
@@ -29,8 +29,8 @@ pub use run::add_run;
 pub use session::add_session;
 pub use shape::{Shape, add_shape};
 
-type Filled = Result<(), ExecuteError<Rejection>>;
-type Drafted = Result<(), Refusal<Tasks>>;
+type Filled = Result<(), ExecuteError<TaskRejection>>;
+type Drafted = Result<(), WorkRefusal<TaskAggregate>>;
 
 /// How much to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,16 +64,17 @@ pub fn fill(engine: &Engine, workspace: &WorkspaceId, size: Size) -> Filled {
     for number in 0..size.plans() {
         let count = size.tasks_per_plan.min(size.tasks - number * size.tasks_per_plan);
         let steps = size.steps_per_task;
-        engine
-            .execute::<Tasks, _>(workspace.stream(), move |draft| add_plan(draft, count, steps))?;
+        engine.execute::<TaskAggregate, _>(workspace.stream(), move |draft| {
+            add_plan(draft, count, steps)
+        })?;
     }
     for _ in size.plans()..PLANS_MIN {
-        engine.execute::<Tasks, _>(workspace.stream(), |draft| add_plan(draft, 0, 0))?;
+        engine.execute::<TaskAggregate, _>(workspace.stream(), |draft| add_plan(draft, 0, 0))?;
     }
     Ok(())
 }
 
-fn add_plan(draft: &mut Draft<'_, Tasks>, tasks: u64, steps: u32) -> Drafted {
+fn add_plan(draft: &mut Draft<'_, TaskAggregate>, tasks: u64, steps: u32) -> Drafted {
     let last_task = lookup::workspace(draft.documents())?.last_task;
     let plan = create_plan(draft)?;
     for number in last_task + 1..=last_task + tasks {
@@ -84,9 +85,9 @@ fn add_plan(draft: &mut Draft<'_, Tasks>, tasks: u64, steps: u32) -> Drafted {
     Ok(())
 }
 
-fn create_plan(draft: &mut Draft<'_, Tasks>) -> Result<PlanId, Refusal<Tasks>> {
+fn create_plan(draft: &mut Draft<'_, TaskAggregate>) -> Result<PlanId, WorkRefusal<TaskAggregate>> {
     let plan = PlanId(lookup::workspace(draft.documents())?.last_plan + 1);
-    draft.apply(&Command::CreatePlan(CreatePlan {
+    draft.apply(&TaskCommand::CreatePlan(CreatePlan {
         title: format!("Milestone {}: make the importer resume after a crash", plan.0),
         description: None,
         contract: Some("Every acknowledged row survives a restart, proven by a test.".to_owned()),
@@ -96,14 +97,19 @@ fn create_plan(draft: &mut Draft<'_, Tasks>) -> Result<PlanId, Refusal<Tasks>> {
     Ok(plan)
 }
 
-fn add_task(draft: &mut Draft<'_, Tasks>, parent: PlanId, task: TaskId, steps: u32) -> Drafted {
-    draft.apply(&Command::CreateTask(CreateTask {
+fn add_task(
+    draft: &mut Draft<'_, TaskAggregate>,
+    parent: PlanId,
+    task: TaskId,
+    steps: u32,
+) -> Drafted {
+    draft.apply(&TaskCommand::CreateTask(CreateTask {
         parent,
         title: format!("Task {}: keep the cursor of the batch beside the rows", task.0),
         description: Some("The cursor and the rows have to be written together.".to_owned()),
     }))?;
     let steps = (0..steps).map(|step| step_to_add(task, step)).collect();
-    draft.apply(&Command::AddSteps(AddSteps { task, parent: None, steps }))?;
+    draft.apply(&TaskCommand::AddSteps(AddSteps { task, parent: None, steps }))?;
     Ok(())
 }
 
@@ -123,7 +129,7 @@ fn step_to_add(task: TaskId, step: u32) -> NewStep {
 }
 
 /// Brings the task to the state that its number stands for.
-fn work_on(draft: &mut Draft<'_, Tasks>, task: TaskId, steps: u32) -> Drafted {
+fn work_on(draft: &mut Draft<'_, TaskAggregate>, task: TaskId, steps: u32) -> Drafted {
     let closed = match task.0 % 10 {
         0..=2 => steps,
         3..=5 => steps / 2,
@@ -136,16 +142,16 @@ fn work_on(draft: &mut Draft<'_, Tasks>, task: TaskId, steps: u32) -> Drafted {
     }
     if closed > 0 && closed < steps {
         let note = "The batch of 500 rows took 40 ms; the cursor was right.".to_owned();
-        draft.apply(&Command::NoteStep { step: at(task, closed), note })?;
+        draft.apply(&TaskCommand::NoteStep { step: at(task, closed), note })?;
         draft.next_call();
     }
     Ok(())
 }
 
-fn close(draft: &mut Draft<'_, Tasks>, step: StepTarget) -> Drafted {
+fn close(draft: &mut Draft<'_, TaskAggregate>, step: StepTarget) -> Drafted {
     let confirmations = Checkpoint::GATE.map(|checkpoint| (checkpoint, true)).to_vec();
-    draft.apply(&Command::VerifyStep { step: step.clone(), confirmations })?;
-    draft.apply(&Command::CloseStep {
+    draft.apply(&TaskCommand::VerifyStep { step: step.clone(), confirmations })?;
+    draft.apply(&TaskCommand::CloseStep {
         step,
         named: Checkpoints::from(Checkpoint::GATE),
         force: None,
@@ -153,8 +159,8 @@ fn close(draft: &mut Draft<'_, Tasks>, step: StepTarget) -> Drafted {
     Ok(())
 }
 
-fn block(draft: &mut Draft<'_, Tasks>, task: TaskId) -> Drafted {
-    draft.apply(&Command::DefineStep(DefineStep {
+fn block(draft: &mut Draft<'_, TaskAggregate>, task: TaskId) -> Drafted {
+    draft.apply(&TaskCommand::DefineStep(DefineStep {
         step: at(task, 0),
         title: None,
         success_criteria: None,

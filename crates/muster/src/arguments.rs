@@ -42,25 +42,25 @@ Run `muster <command> --help` for more about a command."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    pub(crate) shared: Shared,
+    pub(crate) shared: GlobalFlags,
     #[command(subcommand)]
-    pub(crate) job: Job,
+    pub(crate) job: CommandLineJob,
 }
 
 /// What to do.
 #[derive(Subcommand)]
-pub(crate) enum Job {
+pub(crate) enum CommandLineJob {
     /// Something that the settings have a say in.
     #[command(flatten)]
-    Command(Command),
-    Config(commands::config::Config),
+    Command(ProgramCommand),
+    Config(commands::config::ConfigCommand),
     #[command(hide = true)]
     Contained(commands::contained::Contained),
 }
 
 /// Flags of every command.
 #[derive(Args)]
-pub(crate) struct Shared {
+pub(crate) struct GlobalFlags {
     #[arg(
         long,
         value_name = "DIR",
@@ -92,30 +92,30 @@ pub(crate) enum LogFormat {
 
 /// What to do with the settings as they are.
 #[derive(Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum ProgramCommand {
     Serve(commands::serve::Serve),
     Mcp(commands::mcp::Mcp),
-    Call(commands::call::Call),
-    Tasks(commands::tasks::Tasks),
-    Runs(commands::runs::Runs),
+    Call(commands::call::CallCommand),
+    Tasks(commands::tasks::TasksCommand),
+    Runs(commands::runs::RunsCommand),
     Run(Box<commands::run::Run>),
     Providers(commands::providers::Providers),
     Worktrees(commands::worktrees::Worktrees),
-    Sessions(commands::sessions::Sessions),
-    Session(commands::session::Session),
+    Sessions(commands::sessions::SessionsCommand),
+    Session(commands::session::SessionCommandLine),
     Todo(commands::todo::Todo),
-    Handoff(commands::handoff::Handoff),
-    PageSessions(commands::page_sessions::PageSessions),
+    Handoff(commands::handoff::HandoffCommand),
+    PageSessions(commands::page_sessions::PageSessionsCommand),
     Passphrase(commands::passphrase::Passphrase),
     Explain(commands::explain::Explain),
     Hook(commands::hook::Hook),
-    Setup(commands::setup::Setup),
+    Setup(commands::setup::SetupCommand),
     Export(commands::export::Export),
-    Import(commands::import::Import),
+    Import(commands::import::ImportCommand),
     Doctor(commands::doctor::Doctor),
     Backup(commands::backup::Backup),
-    Compact(commands::compact::Compact),
-    Status(commands::status::Status),
+    Compact(commands::compact::CompactCommand),
+    Status(commands::status::StatusCommand),
     Demo(commands::demo::Demo),
     #[command(hide = true)]
     DemoAgent(commands::demo::DemoAgent),
@@ -125,7 +125,7 @@ pub(crate) enum Command {
     Reference,
 }
 
-impl Command {
+impl ProgramCommand {
     /// What is logged unless MUSTER_LOG says otherwise: a server tells what it does, a command only
     /// troubles.
     pub(crate) fn log_level(&self) -> Level {

@@ -16,7 +16,7 @@ use anyhow::{Context as _, bail};
 use serde_json::Value;
 
 use crate::{
-    config::{Secret, Server, Settings, Source, local, node_server, server},
+    config::{Secret, ServerAddress, Settings, ValueSource, local, node_server, server},
     person::Person,
 };
 
@@ -31,7 +31,7 @@ const HTTP_PORT: u16 = 80;
 
 /// A server that questions go to.
 pub(crate) struct Client {
-    server: Server,
+    server: ServerAddress,
     /// Host and port as the address names them.
     authority: String,
     /// What stands before every path.
@@ -44,7 +44,7 @@ pub(crate) struct Client {
 
 /// An answer.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct HttpReply {
     /// The status code.
     pub(crate) status: u16,
     /// The body.
@@ -57,7 +57,7 @@ impl Client {
         Self::to(server(settings)?)
     }
 
-    fn to(server: Server) -> anyhow::Result<Self> {
+    fn to(server: ServerAddress) -> anyhow::Result<Self> {
         let Some(rest) = strip_scheme(&server.url) else {
             bail!("{} speaks TLS, which this program does not: use a tunnel", server.url);
         };
@@ -94,12 +94,12 @@ impl Client {
     }
 
     /// Who said that the server is there.
-    pub(crate) fn source(&self) -> &Source {
+    pub(crate) fn source(&self) -> &ValueSource {
         &self.server.source
     }
 
     /// Asks for something.
-    pub(crate) fn get(&self, path: &str) -> anyhow::Result<Reply> {
+    pub(crate) fn get(&self, path: &str) -> anyhow::Result<HttpReply> {
         self.send("GET", path, None)
     }
 
@@ -109,7 +109,7 @@ impl Client {
         method: &str,
         path: &str,
         body: Option<&Value>,
-    ) -> anyhow::Result<Reply> {
+    ) -> anyhow::Result<HttpReply> {
         let token = self.server.token.as_ref().map(Secret::reveal);
         let reply = self.exchange(&self.request(method, path, body, token))?;
         match &self.server.person {
@@ -121,7 +121,7 @@ impl Client {
         }
     }
 
-    fn exchange(&self, request: &str) -> anyhow::Result<Reply> {
+    fn exchange(&self, request: &str) -> anyhow::Result<HttpReply> {
         let answer = self.connect().and_then(|stream| exchange(stream, request, self.silence));
         answer.with_context(|| format!("no answer from {}", self.server.url))
     }
@@ -192,7 +192,7 @@ impl Client {
     }
 }
 
-fn exchange(mut stream: TcpStream, request: &str, silence: Duration) -> io::Result<Reply> {
+fn exchange(mut stream: TcpStream, request: &str, silence: Duration) -> io::Result<HttpReply> {
     stream.set_read_timeout(Some(silence))?;
     stream.set_write_timeout(Some(SILENCE_TIMEOUT))?;
     stream.write_all(request.as_bytes())?;
@@ -200,7 +200,7 @@ fn exchange(mut stream: TcpStream, request: &str, silence: Duration) -> io::Resu
 }
 
 /// Whether the server wants the person's key for what was asked.
-fn needs_person(reply: &Reply) -> bool {
+fn needs_person(reply: &HttpReply) -> bool {
     const CODE: &str = "PERSON_REQUIRED";
     let error = &reply.body["error"];
     reply.status == 403 && (error == CODE || error["code"] == CODE)
@@ -213,7 +213,7 @@ fn strip_scheme(url: &str) -> Option<&str> {
 }
 
 /// Reads an answer to its end. A body that is no JSON is kept as a text.
-fn read_reply(stream: impl io::Read) -> io::Result<Reply> {
+fn read_reply(stream: impl io::Read) -> io::Result<HttpReply> {
     let broken = || io::Error::new(io::ErrorKind::InvalidData, "this is no HTTP server");
     let mut reader = BufReader::new(stream.take(ANSWER_BYTES_MAX));
     let mut line = String::new();
@@ -233,7 +233,7 @@ fn read_reply(stream: impl io::Read) -> io::Result<Reply> {
     reader.read_to_end(&mut body)?;
     let body = serde_json::from_slice(&body)
         .unwrap_or_else(|_| Value::from(String::from_utf8_lossy(&body).into_owned()));
-    Ok(Reply { status, body })
+    Ok(HttpReply { status, body })
 }
 
 #[cfg(test)]

@@ -38,28 +38,28 @@ pub(crate) use file::complaint;
 pub(crate) use places::own_file;
 pub(crate) use readers::Secret;
 pub(crate) use reference::page;
-pub(crate) use row::{Entry, Row, Setting};
-pub(crate) use server::{Server, local, node_server, server};
-pub(crate) use source::{Source, Sourced};
+pub(crate) use row::{AnySetting, Setting, SettingRow};
+pub(crate) use server::{ServerAddress, local, node_server, server};
+pub(crate) use source::{Sourced, ValueSource};
 
-use crate::arguments::Shared;
+use crate::arguments::GlobalFlags;
 use file::File;
 use places::Variables;
 
 /// Everything that settings are read from.
 pub(crate) struct Settings {
-    shared: Shared,
+    shared: GlobalFlags,
     variables: Variables,
     file: File,
 }
 
 impl Settings {
     /// Reads the file and takes the flags that every command has.
-    pub(crate) fn load(shared: Shared) -> anyhow::Result<Self> {
+    pub(crate) fn load(shared: GlobalFlags) -> anyhow::Result<Self> {
         Self::of(shared, Box::new(|name| env::var_os(name)))
     }
 
-    fn of(shared: Shared, variables: Variables) -> anyhow::Result<Self> {
+    fn of(shared: GlobalFlags, variables: Variables) -> anyhow::Result<Self> {
         let file = File::read(&*variables)?;
         Ok(Self { shared, variables, file })
     }
@@ -76,7 +76,7 @@ impl Settings {
         flag: Option<T>,
     ) -> Result<Sourced<T>, BadValue> {
         match (flag, setting.row.flag) {
-            (Some(value), Some(name)) => Ok(Sourced { value, source: Source::Flag(name) }),
+            (Some(value), Some(name)) => Ok(Sourced { value, source: ValueSource::Flag(name) }),
             (_, _) => setting.find(self),
         }
     }
@@ -86,7 +86,8 @@ impl Settings {
         let flag = match asked {
             Some(text) => {
                 let read = text.parse().ok();
-                let refused = || BadValue::new(&WORKSPACE.row, Source::Flag("--workspace"), text);
+                let refused =
+                    || BadValue::new(&WORKSPACE.row, ValueSource::Flag("--workspace"), text);
                 Some(read.ok_or_else(refused)?)
             }
             None => None,

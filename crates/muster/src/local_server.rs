@@ -30,7 +30,7 @@ pub(crate) struct WrittenDown {
 
 /// A server that runs.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Running {
+pub(crate) struct RunningServer {
     /// Its address.
     pub(crate) url: String,
     /// The file that says so.
@@ -69,7 +69,7 @@ impl Drop for WrittenDown {
 }
 
 /// The running server that was started last.
-pub(crate) fn find(storage_dir: &Path) -> Option<Running> {
+pub(crate) fn find(storage_dir: &Path) -> Option<RunningServer> {
     let entries = fs::read_dir(storage_dir.join(FOLDER)).ok()?;
     let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let mut found: Vec<(SystemTime, PathBuf)> = files
@@ -79,7 +79,7 @@ pub(crate) fn find(storage_dir: &Path) -> Option<Running> {
     found.sort();
     let running = found.into_iter().rev().map(|(_, file)| file).find(|file| is_held(file))?;
     let url = fs::read_to_string(&running).ok()?.trim_ascii().to_owned();
-    Some(Running { url, file: running })
+    Some(RunningServer { url, file: running })
 }
 
 /// Whether the process that wrote an address still runs.

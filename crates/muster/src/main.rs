@@ -21,7 +21,7 @@ use std::{io, process::ExitCode};
 
 use clap::Parser as _;
 
-use arguments::{Arguments, Command, Job};
+use arguments::{Arguments, CommandLineJob, ProgramCommand};
 use config::Settings;
 
 /// Exit code of a command that was asked wrongly, as clap uses it.
@@ -41,17 +41,17 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let Arguments { shared, job } = arguments;
-    if let Job::Command(Command::Hook(hook)) = &job
+    if let CommandLineJob::Command(ProgramCommand::Hook(hook)) = &job
         && let Some(code) = hook.gate()
     {
         return Ok(code);
     }
     let outcome = match job {
         // Becomes another program, so nothing is set up that only this one needs.
-        Job::Contained(contained) => return Ok(commands::contained::run(&contained)),
+        CommandLineJob::Contained(contained) => return Ok(commands::contained::run(&contained)),
         // Shows what is wrong with the settings, so it must not stumble over them first.
-        Job::Config(config) => commands::config::run(shared, &config),
-        Job::Command(command) => {
+        CommandLineJob::Config(config) => commands::config::run(shared, &config),
+        CommandLineJob::Command(command) => {
             let settings = Settings::load(shared)?;
             logging::start(&settings, command.log_level())?;
             for warning in settings.warnings() {
@@ -67,34 +67,34 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn perform(settings: &Settings, command: Command) -> anyhow::Result<ExitCode> {
+fn perform(settings: &Settings, command: ProgramCommand) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Serve(serve) => commands::serve::run(settings, serve),
-        Command::Mcp(mcp) => commands::mcp::run(settings, &mcp),
-        Command::Call(call) => commands::call::run(settings, call),
-        Command::Tasks(tasks) => commands::tasks::run(settings, &tasks),
-        Command::Explain(explain) => commands::explain::run(&explain),
-        Command::Handoff(handoff) => commands::handoff::run(settings, &handoff),
-        Command::Hook(hook) => commands::hook::run(settings, &hook),
-        Command::Setup(setup) => commands::setup::run(settings, &setup),
-        Command::Export(export) => commands::export::run(settings, &export),
-        Command::Import(import) => commands::import::run(settings, import),
-        Command::Doctor(doctor) => commands::doctor::run(settings, &doctor),
-        Command::Backup(backup) => commands::backup::run(settings, &backup),
-        Command::Compact(compact) => commands::compact::run(settings, &compact),
-        Command::Status(status) => commands::status::run(settings, &status),
-        Command::Runs(runs) => commands::runs::run(settings, &runs),
-        Command::Run(run) => commands::run::run(settings, &run),
-        Command::Providers(providers) => commands::providers::run(settings, &providers),
-        Command::Worktrees(asked) => commands::worktrees::run(settings, &asked),
-        Command::PageSessions(asked) => commands::page_sessions::run(settings, &asked),
-        Command::Passphrase(asked) => commands::passphrase::run(settings, &asked),
-        Command::Sessions(sessions) => commands::sessions::run(settings, &sessions),
-        Command::Session(session) => commands::session::run(settings, &session),
-        Command::Todo(todo) => commands::todo::run(settings, &todo),
-        Command::Demo(demo) => commands::demo::run(&demo),
-        Command::DemoAgent(agent) => commands::demo::play(&agent),
-        Command::Openapi => commands::openapi::run(),
-        Command::Reference => commands::reference::run(),
+        ProgramCommand::Serve(serve) => commands::serve::run(settings, serve),
+        ProgramCommand::Mcp(mcp) => commands::mcp::run(settings, &mcp),
+        ProgramCommand::Call(call) => commands::call::run(settings, call),
+        ProgramCommand::Tasks(tasks) => commands::tasks::run(settings, &tasks),
+        ProgramCommand::Explain(explain) => commands::explain::run(&explain),
+        ProgramCommand::Handoff(handoff) => commands::handoff::run(settings, &handoff),
+        ProgramCommand::Hook(hook) => commands::hook::run(settings, &hook),
+        ProgramCommand::Setup(setup) => commands::setup::run(settings, &setup),
+        ProgramCommand::Export(export) => commands::export::run(settings, &export),
+        ProgramCommand::Import(import) => commands::import::run(settings, import),
+        ProgramCommand::Doctor(doctor) => commands::doctor::run(settings, &doctor),
+        ProgramCommand::Backup(backup) => commands::backup::run(settings, &backup),
+        ProgramCommand::Compact(compact) => commands::compact::run(settings, &compact),
+        ProgramCommand::Status(status) => commands::status::run(settings, &status),
+        ProgramCommand::Runs(runs) => commands::runs::run(settings, &runs),
+        ProgramCommand::Run(run) => commands::run::run(settings, &run),
+        ProgramCommand::Providers(providers) => commands::providers::run(settings, &providers),
+        ProgramCommand::Worktrees(asked) => commands::worktrees::run(settings, &asked),
+        ProgramCommand::PageSessions(asked) => commands::page_sessions::run(settings, &asked),
+        ProgramCommand::Passphrase(asked) => commands::passphrase::run(settings, &asked),
+        ProgramCommand::Sessions(sessions) => commands::sessions::run(settings, &sessions),
+        ProgramCommand::Session(session) => commands::session::run(settings, &session),
+        ProgramCommand::Todo(todo) => commands::todo::run(settings, &todo),
+        ProgramCommand::Demo(demo) => commands::demo::run(&demo),
+        ProgramCommand::DemoAgent(agent) => commands::demo::play(&agent),
+        ProgramCommand::Openapi => commands::openapi::run(),
+        ProgramCommand::Reference => commands::reference::run(),
     }
 }

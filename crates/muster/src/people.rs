@@ -61,12 +61,12 @@ impl Look {
 }
 
 /// A workspace of an open store.
-pub(crate) struct Desk {
+pub(crate) struct OpenWorkspace {
     app: App,
     workspace: WorkspaceId,
 }
 
-impl Desk {
+impl OpenWorkspace {
     /// Opens the store that must be there, and finds out which workspace is meant.
     pub(crate) fn open(settings: &Settings, asked: &InWorkspace) -> anyhow::Result<Self> {
         let app = storage::open_existing(settings)?;

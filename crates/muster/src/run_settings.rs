@@ -22,7 +22,7 @@ use crate::config::complaint;
 const FILE: &str = "runs.toml";
 
 /// How a server drives runs, and where people may choose directories.
-pub(crate) struct RunServer {
+pub(crate) struct RunServerSettings {
     /// For whatever drives the runs.
     pub(crate) settings: RunsSettings,
     /// Folders below which runs may be started.
@@ -91,7 +91,7 @@ enum Tools {
 }
 
 /// Reads the file of a storage folder; everything is by default without one.
-pub(crate) fn read(storage_dir: &Path) -> anyhow::Result<RunServer> {
+pub(crate) fn read(storage_dir: &Path) -> anyhow::Result<RunServerSettings> {
     let path = storage_dir.join(FILE);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -114,7 +114,7 @@ pub(crate) fn read(storage_dir: &Path) -> anyhow::Result<RunServer> {
     Ok(server)
 }
 
-fn parse(text: &str, storage_dir: &Path, served: PathBuf) -> anyhow::Result<RunServer> {
+fn parse(text: &str, storage_dir: &Path, served: PathBuf) -> anyhow::Result<RunServerSettings> {
     let file: File = toml::from_str(text).map_err(|error| {
         let (line, reason) = complaint(text, &error);
         anyhow!("line {line}: {reason}")
@@ -150,7 +150,7 @@ fn parse(text: &str, storage_dir: &Path, served: PathBuf) -> anyhow::Result<RunS
             settings.profiles.insert((*provider, name), profile);
         }
     }
-    Ok(RunServer { settings, roots })
+    Ok(RunServerSettings { settings, roots })
 }
 
 /// A profile; programs of a known family are spoken to in its own way unless it says otherwise.
@@ -205,7 +205,7 @@ mod tests {
 
     use super::parse;
 
-    fn read(text: &str) -> anyhow::Result<super::RunServer> {
+    fn read(text: &str) -> anyhow::Result<super::RunServerSettings> {
         parse(text, Path::new("/nowhere/store"), PathBuf::from("/nowhere/work"))
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use muster_api::{Access, App, AppOptions, Inspection, StoreError, Toolset, WorkspaceId};
+use muster_api::{App, AppOptions, Inspection, StoreAccess, StoreError, Toolset, WorkspaceId};
 
 use crate::config::{STORAGE_DIR, Settings};
 
@@ -55,7 +55,7 @@ pub(crate) fn open_existing(settings: &Settings) -> anyhow::Result<App> {
 
 /// Opens the store for bringing back what it has lost, if need be the whole of it.
 pub(crate) fn open_afresh(settings: &Settings) -> anyhow::Result<App> {
-    let access = Access::Afresh;
+    let access = StoreAccess::Afresh;
     let options = AppOptions { storage_dir: directory(settings)?, access, ..AppOptions::default() };
     Ok(App::open(options)?)
 }

@@ -1,22 +1,17 @@
-//! Names: words that say nothing, `mod.rs`, and the line each file opens with.
+//! Names: words that say nothing, types that share a name, `mod.rs`, and the line each file opens
+//! with.
+
+use std::collections::BTreeMap;
 
 use super::{
     Finding,
+    sizes::{Measure, against_ratchet},
     source::{Item, Source},
     tree::Tree,
 };
 
-/// Words that stand in the place of a name that was not found yet.
-const EMPTY_WORDS: [&str; 13] = [
-    "manager", "helper", "util", "common", "misc", "service", "handler", "impl", "data", "info",
-    "legacy", "v2", "v3",
-];
-
-/// Names that someone else chose, alone or in longer names, each with the reason to keep it.
-const EXCEPTIONS: [(&str, &str); 2] = [
-    ("data_version", "SQLite's own name for its change counter"),
-    ("contract_data", "an argument that the task contract names"),
-];
+/// Words that fit any type and so describe none.
+const EMPTY_WORDS: [&str; 5] = ["manager", "helper", "util", "common", "misc"];
 
 /// Files, types, functions and modules are named for what they are.
 pub(crate) fn empty_words(tree: &Tree) -> Vec<Finding> {
@@ -47,13 +42,7 @@ fn item_names(file: &Source) -> Vec<Finding> {
 }
 
 fn empty_word(name: &str) -> Option<&'static str> {
-    if name.starts_with("new_") {
-        return Some("new_");
-    }
-    let words = EXCEPTIONS
-        .iter()
-        .fold(words(name).join("_"), |name, (exception, _)| name.replace(exception, ""));
-    let words: Vec<&str> = words.split('_').collect();
+    let words = words(name);
     let is_in = |empty: &&str| words.iter().any(|word| word.trim_end_matches('s') == *empty);
     EMPTY_WORDS.into_iter().find(is_in)
 }
@@ -75,6 +64,29 @@ fn words(name: &str) -> Vec<String> {
     }
     words.extend((!word.is_empty()).then_some(word));
     words
+}
+
+/// A public type has a name of its own, so that a search finds it and a sentence can use it without
+/// its path.
+pub(crate) fn unique_types(tree: &Tree) -> Vec<Finding> {
+    let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for file in tree.rust().filter(|file| file.is_product()) {
+        let tests = file.test_lines();
+        let in_tests =
+            |item: &Item<'_>| tests.iter().any(|range| range.contains(item.lines.start()));
+        for item in file.items().into_iter().filter(|item| item.is_public_type() && !in_tests(item))
+        {
+            let place = format!("{}:{}", file.path, item.lines.start());
+            places.entry(item.name).or_default().push(place);
+        }
+    }
+    let measures = places.into_iter().map(|(name, places)| Measure {
+        subject: name.to_owned(),
+        place: places.join(", "),
+        value: places.len(),
+        limit: 1,
+    });
+    against_ratchet(tree, "unique-types", "public types of one name", measures)
 }
 
 /// A module is `foo.rs` with `foo/` beside it, never `foo/mod.rs`.
@@ -103,13 +115,10 @@ mod tests {
     fn empty_words_are_found_in_every_spelling() {
         for bad in [
             "struct TaskManager;",
-            "fn load_data() {}",
-            "fn call_impl() {}",
-            "trait Handlers {}",
-            "const SERVICE_NAME: &str = \"\";",
+            "trait Helpers {}",
+            "fn common_rows() {}",
+            "const MANAGER_NAME: &str = \"\";",
             "mod utils;",
-            "fn new_session() {}",
-            "enum WireV2 {}",
         ] {
             assert_eq!(empty_words(&tree(PATH, bad)).len(), 1, "{bad}");
         }
@@ -118,24 +127,32 @@ mod tests {
 
     #[test]
     fn whole_words_count_not_parts() {
-        for good in ["struct Metadata;", "fn informed() {}", "fn new() {}", "fn database() {}"] {
+        for good in ["struct Utility;", "fn commonly() {}", "fn manage() {}"] {
             assert!(empty_words(&tree(PATH, good)).is_empty(), "{good}");
         }
     }
 
     #[test]
     fn names_that_others_chose_stay() {
-        let of_a_trait = "impl Server for Muster { fn get_info(&self) {} }";
+        let of_a_trait = "impl Server for Muster { fn get_common(&self) {} }";
         assert!(empty_words(&tree(PATH, of_a_trait)).is_empty());
-        for good in ["fn data_version() {}", "const CONTRACT_DATA_CHARS_MAX: usize = 1;"] {
-            assert!(empty_words(&tree(PATH, good)).is_empty(), "{good}");
-        }
-        assert_eq!(empty_words(&tree(PATH, "impl Muster { fn get_info(&self) {} }")).len(), 1);
+        assert_eq!(empty_words(&tree(PATH, "impl Muster { fn get_common(&self) {} }")).len(), 1);
+    }
+
+    #[test]
+    fn a_public_type_name_is_used_once() {
+        let twice = "pub struct Line;\nmod other {\n    pub(crate) enum Line {}\n}";
+        assert_eq!(unique_types(&tree(PATH, twice)).len(), 1);
+        let private = "pub struct Line;\nmod other {\n    struct Line;\n}";
+        assert!(unique_types(&tree(PATH, private)).is_empty());
+        let in_tests = "pub struct Line;\n#[cfg(test)]\nmod tests {\n    pub struct Line;\n}";
+        assert!(unique_types(&tree(PATH, in_tests)).is_empty());
+        assert!(unique_types(&tree("crates/muster-testkit/src/a.rs", twice)).is_empty());
     }
 
     #[test]
     fn tests_are_named_by_sentences() {
-        let inside = "#[cfg(test)]\nmod tests {\n#[test]\nfn the_data_folder_is_private() {}\n}";
+        let inside = "#[cfg(test)]\nmod tests {\n#[test]\nfn the_common_folder_is_private() {}\n}";
         assert!(empty_words(&tree(PATH, inside)).is_empty());
         let types = "#[cfg(test)]\nmod tests {\nstruct Helper;\n}";
         assert_eq!(empty_words(&tree(PATH, types)).len(), 1);

@@ -25,12 +25,19 @@ pub(crate) struct Item<'a> {
     pub(crate) lines: RangeInclusive<usize>,
     /// Whether a trait of someone else's choosing gives it its name.
     pub(crate) named_by_trait: bool,
+    /// Whether it is `pub`, if only in a part of its crate.
+    pub(crate) public: bool,
 }
 
 impl Item<'_> {
     /// How many lines it takes.
     pub(crate) fn length(&self) -> usize {
         self.lines.end() + 1 - self.lines.start()
+    }
+
+    /// Whether it is a type that other files can name.
+    pub(crate) fn is_public_type(&self) -> bool {
+        self.public && matches!(self.keyword, "struct" | "enum" | "trait" | "type")
     }
 }
 
@@ -52,6 +59,12 @@ impl Source {
         let folder_of_tests =
             |part: &str| matches!(part.trim_end_matches(".rs"), "tests" | "benches" | "examples");
         self.path.split('/').any(folder_of_tests)
+    }
+
+    /// Whether it is part of the program that people run.
+    pub(crate) fn is_product(&self) -> bool {
+        let package = self.package();
+        package.starts_with("muster") && package != "muster-testkit" && !self.is_test()
     }
 
     /// The crate it belongs to: `muster-core`, `xtask`, or nothing outside of crates.
@@ -100,11 +113,24 @@ impl Source {
                     name: name.text,
                     lines: keyword.line..=end_of_item(&code, at + 2),
                     named_by_trait: trait_blocks.iter().any(|range| range.contains(&at)),
+                    public: is_public(&code[..at]),
                 });
             }
         }
         items
     }
+}
+
+/// Whether the tokens in front of a keyword end in `pub` or `pub(…)`.
+fn is_public(before: &[Token<'_>]) -> bool {
+    let before = match before.last() {
+        Some(token) if token.text == ")" => {
+            let open = before.iter().rposition(|token| token.text == "(");
+            &before[..open.unwrap_or(0)]
+        }
+        _ => before,
+    };
+    before.last().is_some_and(|token| token.text == "pub")
 }
 
 /// Whether the tokens from `at` on read like `expected`.

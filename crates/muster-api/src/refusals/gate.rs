@@ -3,47 +3,47 @@
 use muster_core::{
     tasks::{
         id::WorkspaceId,
-        rejection::{Gate, GateReport},
+        rejection::{GateReport, StepGate},
         step::Checkpoint,
     },
     text,
 };
 use serde_json::{Map, Value, json};
 
-use crate::{ApiError, ErrorCode, Priority, Suggestion, call::Failure};
+use crate::{ApiError, ErrorCode, Suggestion, SuggestionPriority, call::CallFailure};
 
-pub(super) fn explain(workspace: &WorkspaceId, gate: Gate, report: &GateReport) -> Failure {
+pub(super) fn explain(workspace: &WorkspaceId, gate: StepGate, report: &GateReport) -> CallFailure {
     let mut facts = details(report);
     if report.is_undone {
         return undone(gate, report, facts);
     }
-    if gate == Gate::Proof {
+    if gate == StepGate::Proof {
         facts.insert("retry".to_owned(), proof_retry(workspace, report));
     }
     let (code, message, recovery) = words(gate, report);
     let error = ApiError { code, message, recovery, details: facts };
     let suggestions = vec![suggestion(workspace, gate, report)];
-    Failure { error: Box::new(error), suggestions }
+    CallFailure { error: Box::new(error), suggestions }
 }
 
 /// A task that the refused call made is gone again: nothing that names it can be called.
-fn undone(gate: Gate, report: &GateReport, details: Map<String, Value>) -> Failure {
+fn undone(gate: StepGate, report: &GateReport, details: Map<String, Value>) -> CallFailure {
     let (code, message, _) = words(gate, report);
     let recovery = "Start the task with tasks_macro_start and close its step with \
                     tasks_macro_close_step and real CMD: and LINK: receipts.";
     ApiError { code, message, recovery: recovery.to_owned(), details }.into()
 }
 
-pub(super) fn words(gate: Gate, report: &GateReport) -> (ErrorCode, String, String) {
+pub(super) fn words(gate: StepGate, report: &GateReport) -> (ErrorCode, String, String) {
     let GateReport { step_id, path, .. } = report;
     match gate {
-        Gate::Checkpoints => {
+        StepGate::Checkpoints => {
             let names = join(&report.missing_checkpoints);
             let message = format!("{path} is not confirmed: {names}");
             let recovery = format!("Check {names}, confirm with tasks_verify, then close again.");
             (ErrorCode::CheckpointsNotConfirmed, message, recovery)
         }
-        Gate::Proof => {
+        StepGate::Proof => {
             let message = format!("{path} needs proof of: {}", join(&report.missing_proofs));
             let receipts = "real CMD: and LINK: receipts";
             let recovery = if report.closed {
@@ -57,14 +57,14 @@ pub(super) fn words(gate: Gate, report: &GateReport) -> (ErrorCode, String, Stri
             };
             (ErrorCode::ProofRequired, message, recovery)
         }
-        Gate::Children => {
+        StepGate::Children => {
             let mut open: Vec<String> =
                 report.open_children.iter().map(ToString::to_string).collect();
             open.extend(report.open_nodes.iter().cloned());
             let message = format!("{path} has open children: {}", open.join(", "));
             (ErrorCode::ChildrenOpen, message, "Close the listed children first.".to_owned())
         }
-        Gate::Blocked => {
+        StepGate::Blocked => {
             let reason = report.block_reason.as_deref().unwrap_or("no reason given");
             let message = format!("{path} is blocked: {}", text::echo(reason));
             let recovery = "Resolve the reason, unblock the step, then close again.".to_owned();
@@ -74,20 +74,20 @@ pub(super) fn words(gate: Gate, report: &GateReport) -> (ErrorCode, String, Stri
 }
 
 /// TASKS-GATE-7.
-fn suggestion(workspace: &WorkspaceId, gate: Gate, report: &GateReport) -> Suggestion {
+fn suggestion(workspace: &WorkspaceId, gate: StepGate, report: &GateReport) -> Suggestion {
     let task = report.task;
     match gate {
-        Gate::Checkpoints => confirmation(workspace, report),
-        Gate::Proof => Suggestion::call(
+        StepGate::Checkpoints => confirmation(workspace, report),
+        StepGate::Proof => Suggestion::call(
             "tasks_snapshot",
             "see what proof is missing",
-            Priority::High,
+            SuggestionPriority::High,
             json!({"workspace": workspace, "task": task, "read_only": true}),
         ),
-        Gate::Children | Gate::Blocked => Suggestion::call(
+        StepGate::Children | StepGate::Blocked => Suggestion::call(
             "tasks_radar",
             "see what is in the way",
-            Priority::High,
+            SuggestionPriority::High,
             json!({"workspace": workspace, "task": task}),
         ),
     }
@@ -100,7 +100,7 @@ fn confirmation(workspace: &WorkspaceId, report: &GateReport) -> Suggestion {
             "workspace": workspace, "task": report.task, "step_id": report.step_id,
             "checkpoints": checkpoints,
         });
-        Suggestion::call(tool, reason, Priority::High, params)
+        Suggestion::call(tool, reason, SuggestionPriority::High, params)
     };
     let checkpoints = confirmations(&report.missing_checkpoints);
     let verify = confirm("tasks_verify", "confirm the missing checkpoints", checkpoints);

@@ -1,18 +1,18 @@
 //! Refusals of reasoning memory and of undo and redo.
 
-use muster_core::tasks::{Rejection, id::WorkspaceId};
+use muster_core::tasks::{TaskRejection, id::WorkspaceId};
 use serde_json::{Map, Value, json};
 
 use super::gate;
 use crate::{
-    ApiError, ErrorCode, Priority, Suggestion,
+    ApiError, ErrorCode, Suggestion, SuggestionPriority,
     arguments::{self, Reason},
-    call::Failure,
+    call::CallFailure,
 };
 
 /// Words for these refusals; other rejections do not come here.
-pub(super) fn explain(workspace: &WorkspaceId, rejection: Rejection) -> Failure {
-    if let Rejection::UnknownCard { entity, card } = rejection {
+pub(super) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> CallFailure {
+    if let TaskRejection::UnknownCard { entity, card } = rejection {
         let error = ApiError {
             code: ErrorCode::UnknownId,
             message: format!("there is no {card} in the memory of {entity}"),
@@ -20,10 +20,9 @@ pub(super) fn explain(workspace: &WorkspaceId, rejection: Rejection) -> Failure 
             details: Map::from_iter([("card".to_owned(), json!(card))]),
         };
         let params = json!({"workspace": workspace, "target": entity, "read_only": true});
-        let look = Suggestion::call("tasks_resume_super", "see its cards", Priority::High, params);
-        return Failure { error: Box::new(error), suggestions: vec![look] };
+        return with_call(error, "tasks_resume_super", "see its cards", params);
     }
-    if let Rejection::UnknownEvidence { entity, id } = rejection {
+    if let TaskRejection::UnknownEvidence { entity, id } = rejection {
         let error = ApiError {
             code: ErrorCode::UnknownId,
             message: format!("there is no {id} on {entity}"),
@@ -31,11 +30,9 @@ pub(super) fn explain(workspace: &WorkspaceId, rejection: Rejection) -> Failure 
             details: Map::from_iter([("evidence_id".to_owned(), json!(id))]),
         };
         let params = json!({"workspace": workspace, "target": entity});
-        let look =
-            Suggestion::call("tasks_evidence_get", "see its evidence", Priority::High, params);
-        return Failure { error: Box::new(error), suggestions: vec![look] };
+        return with_call(error, "tasks_evidence_get", "see its evidence", params);
     }
-    if let Rejection::NothingToRestore { undo } = rejection {
+    if let TaskRejection::NothingToRestore { undo } = rejection {
         let (reason, word) =
             if undo { (Reason::NothingToUndo, "undo") } else { (Reason::NothingToRedo, "redo") };
         return arguments::invalid_with(
@@ -46,7 +43,7 @@ pub(super) fn explain(workspace: &WorkspaceId, rejection: Rejection) -> Failure 
             "tasks_history lists the operations and which of them can be undone.".to_owned(),
         );
     }
-    if let Rejection::RestoreConflict { op_seq, fields, unmet } = rejection {
+    if let TaskRejection::RestoreConflict { op_seq, fields, unmet } = rejection {
         let listed: Vec<Value> = fields
             .iter()
             .map(|(name, expected, actual)| {
@@ -72,9 +69,13 @@ pub(super) fn explain(workspace: &WorkspaceId, rejection: Rejection) -> Failure 
             ]),
         };
         let params = json!({"workspace": workspace});
-        let history =
-            Suggestion::call("tasks_history", "see the operations", Priority::High, params);
-        return Failure { error: Box::new(error), suggestions: vec![history] };
+        return with_call(error, "tasks_history", "see the operations", params);
     }
     arguments::invalid("card", Reason::BadFormat, "a title or a text")
+}
+
+/// The failure with the one call that shows what there is.
+fn with_call(error: ApiError, tool: &'static str, reason: &str, params: Value) -> CallFailure {
+    let call = Suggestion::call(tool, reason, SuggestionPriority::High, params);
+    CallFailure { error: Box::new(error), suggestions: vec![call] }
 }

@@ -8,15 +8,15 @@ use muster_core::tasks::{
 
 use crate::{
     arguments::{self, Reason},
-    call::Failure,
+    call::CallFailure,
 };
 
-fn conflict(argument: &str, message: String, recovery: &str) -> Failure {
+fn conflict(argument: &str, message: String, recovery: &str) -> CallFailure {
     let expected = "arguments that agree";
     arguments::invalid_with(argument, Reason::Conflict, expected, message, recovery.to_owned())
 }
 
-pub(super) fn parent_missing() -> Failure {
+pub(super) fn parent_missing() -> CallFailure {
     arguments::invalid_with(
         "parent",
         Reason::Missing,
@@ -26,17 +26,17 @@ pub(super) fn parent_missing() -> Failure {
     )
 }
 
-pub(super) fn steps_disagree(path: &StepPath, id: StepId) -> Failure {
+pub(super) fn steps_disagree(path: &StepPath, id: StepId) -> CallFailure {
     let message = format!("path {path} and step_id {id} name different steps");
     conflict("step_id", message, "Call again with step_id only.")
 }
 
-pub(super) fn nodes_disagree(path: &NodePath, id: NodeId) -> Failure {
+pub(super) fn nodes_disagree(path: &NodePath, id: NodeId) -> CallFailure {
     let message = format!("path {path} and task_node_id {id} name different nodes");
     conflict("task_node_id", message, "Call again with task_node_id only.")
 }
 
-pub(super) fn already_closed(id: StepId, path: &StepPath) -> Failure {
+pub(super) fn already_closed(id: StepId, path: &StepPath) -> CallFailure {
     arguments::invalid_with(
         "step_id",
         Reason::AlreadyCompleted,
@@ -46,7 +46,7 @@ pub(super) fn already_closed(id: StepId, path: &StepPath) -> Failure {
     )
 }
 
-pub(super) fn not_closed(id: StepId, path: &StepPath) -> Failure {
+pub(super) fn not_closed(id: StepId, path: &StepPath) -> CallFailure {
     arguments::invalid_with(
         "step_id",
         Reason::NotCompleted,
@@ -56,12 +56,12 @@ pub(super) fn not_closed(id: StepId, path: &StepPath) -> Failure {
     )
 }
 
-pub(super) fn too_deep() -> Failure {
+pub(super) fn too_deep() -> CallFailure {
     let expected = "a step at most 15 levels deep, so that its children stay within 16";
     arguments::invalid("parent", Reason::OutOfRange, expected)
 }
 
-pub(super) fn bad_field(field: &str, fault: FieldFault, expected: &str) -> Failure {
+pub(super) fn bad_field(field: &str, fault: FieldFault, expected: &str) -> CallFailure {
     let reason = match fault {
         FieldFault::Unknown => Reason::UnknownArgument,
         FieldFault::NotAllowed => Reason::NotAllowed,
@@ -73,22 +73,22 @@ pub(super) fn bad_field(field: &str, fault: FieldFault, expected: &str) -> Failu
     arguments::invalid(field, reason, expected)
 }
 
-pub(super) fn foreign_field(field: &str, id: EntityId) -> Failure {
+pub(super) fn foreign_field(field: &str, id: EntityId) -> CallFailure {
     let message = format!("{id} is a {}, which has no {field}", id.kind().name());
     conflict(field, message, &format!("Leave {field} out."))
 }
 
-pub(super) fn depends_on_itself(id: EntityId) -> Failure {
+pub(super) fn depends_on_itself(id: EntityId) -> CallFailure {
     let message = format!("{id} cannot depend on itself");
     conflict("depends_on", message, "Leave it out of depends_on.")
 }
 
-pub(super) fn supports_itself(card: CardId) -> Failure {
+pub(super) fn supports_itself(card: CardId) -> CallFailure {
     let message = format!("{card} cannot support itself");
     conflict("supports", message, "Leave it out of supports.")
 }
 
-pub(super) fn dependency_circle(through: EntityId) -> Failure {
+pub(super) fn dependency_circle(through: EntityId) -> CallFailure {
     conflict(
         "depends_on",
         format!("{through} already leads back here: dependencies would form a circle"),

@@ -9,7 +9,7 @@ use std::{
 use muster_core::{
     Documents,
     run::{
-        Runs,
+        RunAggregate,
         event::{ToolError, ToolResult},
         lookup,
         node::PermissionsMode,
@@ -22,10 +22,10 @@ use serde_json::{Map, Value, json};
 
 use super::{RunCode, RunDesk, RunFault, RunTold};
 use crate::{
-    App, Effect, Envelope, Registry,
+    App, Envelope, OperationEffect, Registry,
     app::Standpoint,
     arguments::{Reason, invalid_with},
-    call::{self, Failure},
+    call::{self, CallFailure},
 };
 
 /// Operations that take back what somebody did, which is not theirs to see from their effect.
@@ -53,7 +53,7 @@ impl RunDesk<'_> {
         name: &str,
         args: &mut Map<String, Value>,
         workspace: &WorkspaceId,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CallFailure> {
         let row = self.0.registry().get(name);
         let takes_one =
             row.is_some_and(|row| row.input_schema()["properties"]["workspace"].is_object());
@@ -89,7 +89,7 @@ impl RunDesk<'_> {
     }
 }
 
-fn closed(other: &WorkspaceId, own: &WorkspaceId) -> Failure {
+fn closed(other: &WorkspaceId, own: &WorkspaceId) -> CallFailure {
     let message = format!("this agent works in the workspace {own}: {other} is closed to it");
     let recovery = "Leave workspace away.".to_owned();
     invalid_with("workspace", Reason::NotAllowed, own.as_str(), message, recovery)
@@ -104,7 +104,7 @@ fn destroys(registry: &Registry, name: &str, args: &Map<String, Value>) -> bool 
             name.as_str().is_some_and(|name| name != BATCH && destroys(registry, name, args))
         });
     }
-    let removes = registry.get(name).is_some_and(|row| row.effect == Effect::Destroy);
+    let removes = registry.get(name).is_some_and(|row| row.effect == OperationEffect::Destroy);
     removes || REVERTING.contains(&name)
 }
 
@@ -128,10 +128,10 @@ impl TaskOperations for AgentOperations {
 /// Whom an agent stands for. Its workspace is that of its run, else the server's, else the one that
 /// is named after the directory of the run, else after the run itself.
 fn standpoint(
-    docs: &Documents<Runs>,
+    docs: &Documents<RunAggregate>,
     bearer: Bearer,
     default: Option<&WorkspaceId>,
-) -> Result<Standpoint, muster_core::Refusal<Runs>> {
+) -> Result<Standpoint, muster_core::WorkRefusal<RunAggregate>> {
     let (run, node) = (lookup::run(docs)?, lookup::node(docs, bearer.node)?);
     let session = node.muster_session_id.to_string();
     let session = SessionId::of(&session)

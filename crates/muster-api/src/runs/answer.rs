@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use muster_core::{
-    Documents, Json, Recorded, Refusal,
+    Documents, Json, Recorded, WorkRefusal,
     run::{
-        Event, Fact, Rejection, Runs,
+        RunAggregate, RunEvent, RunFact, RunRejection,
         command::PutEdge,
         edge::{Edge, EdgeType},
         id::{ApprovalId, EdgeId, ItemId, NodeId},
-        layout::Layout,
+        layout::GraphLayout,
         lookup,
-        view::snapshot::{self, Wanted},
+        view::snapshot::{self, SnapshotRequest},
     },
 };
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use crate::sessions::SaidInput;
 
 /// What a caller is told when everything is done.
 #[derive(Clone, Debug)]
-pub(super) enum Answer {
+pub(super) enum RunResponse {
     Run,
     FreshNode { asked_for_no_approval: bool },
     Node { id: NodeId, asked_for_no_approval: bool },
@@ -34,20 +34,20 @@ pub(super) enum Answer {
     Done,
 }
 
-type Docs = Documents<Runs>;
-type Written = Result<Json, Refusal<Runs>>;
+type Docs = Documents<RunAggregate>;
+type Written = Result<Json, WorkRefusal<RunAggregate>>;
 
-impl Answer {
+impl RunResponse {
     /// The answer, from what was drafted.
     pub(super) fn written(
         &self,
         docs: &Docs,
-        events: &[Recorded<Event>],
-        layout: &Layout,
+        events: &[Recorded<RunEvent>],
+        layout: &GraphLayout,
     ) -> Written {
         let answer = match self {
             Self::Run => {
-                let run = snapshot::snapshot(docs, Wanted::DEFAULT, layout)?;
+                let run = snapshot::snapshot(docs, SnapshotRequest::DEFAULT, layout)?;
                 return Ok(Json::of(&BTreeMap::from([("run", run)])));
             }
             Self::FreshNode { asked_for_no_approval } => match fresh_node(events) {
@@ -73,13 +73,21 @@ impl Answer {
 }
 
 /// The node that came to be.
-fn fresh_node(events: &[Recorded<Event>]) -> Option<NodeId> {
+fn fresh_node(events: &[Recorded<RunEvent>]) -> Option<NodeId> {
     events.iter().find_map(|recorded| {
-        if let Fact::NodePatched(patched) = &recorded.event.fact { patched.patch.id } else { None }
+        if let RunFact::NodePatched(patched) = &recorded.event.fact {
+            patched.patch.id
+        } else {
+            None
+        }
     })
 }
 
-fn node_answer(docs: &Docs, id: NodeId, no_approval: bool) -> Result<Value, Refusal<Runs>> {
+fn node_answer(
+    docs: &Docs,
+    id: NodeId,
+    no_approval: bool,
+) -> Result<Value, WorkRefusal<RunAggregate>> {
     let node = lookup::node(docs, id)?;
     let mut answer = json!({"node": node.served()});
     if no_approval && node.permissions.spawn_requires_approval {
@@ -90,9 +98,9 @@ fn node_answer(docs: &Docs, id: NodeId, no_approval: bool) -> Result<Value, Refu
     Ok(answer)
 }
 
-fn message(events: &[Recorded<Event>]) -> Option<ItemId> {
+fn message(events: &[Recorded<RunEvent>]) -> Option<ItemId> {
     events.iter().find_map(|recorded| {
-        if let Fact::MessageQueued(queued) = &recorded.event.fact {
+        if let RunFact::MessageQueued(queued) = &recorded.event.fact {
             Some(queued.message.id)
         } else {
             None
@@ -101,9 +109,13 @@ fn message(events: &[Recorded<Event>]) -> Option<ItemId> {
 }
 
 /// The edge that was made or changed; without an event, the one that was there already.
-fn edge(docs: &Docs, events: &[Recorded<Event>], put: &PutEdge) -> Result<Edge, Refusal<Runs>> {
+fn edge(
+    docs: &Docs,
+    events: &[Recorded<RunEvent>],
+    put: &PutEdge,
+) -> Result<Edge, WorkRefusal<RunAggregate>> {
     let made = events.iter().find_map(|recorded| {
-        if let Fact::EdgeCreated(created) = &recorded.event.fact {
+        if let RunFact::EdgeCreated(created) = &recorded.event.fact {
             Some(created.edge.clone())
         } else {
             None
@@ -128,5 +140,5 @@ fn edge(docs: &Docs, events: &[Recorded<Event>], put: &PutEdge) -> Result<Edge, 
     };
     let edges = lookup::edges(docs)?;
     let found = edges.iter().find(same).map(|edge| (*edge).clone());
-    found.ok_or_else(|| Refusal::rejected(Rejection::SelfEdge))
+    found.ok_or_else(|| WorkRefusal::rejected(RunRejection::SelfEdge))
 }

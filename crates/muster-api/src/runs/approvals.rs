@@ -3,7 +3,7 @@
 use muster_core::{
     Json, ListQuery,
     run::{
-        Document, Runs,
+        RunAggregate, RunDocument,
         approval::Approval,
         command::{CallFiles, Resolve},
         id::{ApprovalId, RunId},
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::{
     RunDesk, RunTold,
-    change::Change,
+    change::RunChangeRequest,
     fault::{RunCode, RunFault},
     request::ResolutionInput,
 };
@@ -56,18 +56,18 @@ impl RunDesk<'_> {
                 return Ok(lookup::pending_approvals(docs)?.into_iter().cloned().collect());
             }
             let documents = docs.list(&ListQuery::of("approval"))?;
-            Ok(documents.into_iter().filter_map(Document::as_approval).cloned().collect())
+            Ok(documents.into_iter().filter_map(RunDocument::as_approval).cloned().collect())
         })
     }
 
     fn pending(self) -> RunTold<Vec<Approval>> {
         let documents = self.catalogued("approval")?;
-        Ok(documents.iter().filter_map(Document::as_approval).cloned().collect())
+        Ok(documents.iter().filter_map(RunDocument::as_approval).cloned().collect())
     }
 
-    fn catalogued(self, kind: &'static str) -> RunTold<Vec<Document>> {
+    fn catalogued(self, kind: &'static str) -> RunTold<Vec<RunDocument>> {
         let query = CatalogueQuery { kind, below: None, limit: None };
-        let found = self.engine().catalogue::<Runs>(&query)?;
+        let found = self.engine().catalogue::<RunAggregate>(&query)?;
         Ok(found.into_iter().map(|(_, document)| document).collect())
     }
 
@@ -76,7 +76,7 @@ impl RunDesk<'_> {
         let mut items: Vec<Attention> = Vec::new();
         for kind in ["approval", "node", "run"] {
             for document in self.catalogued(kind)? {
-                if let Document::Run(run) = &document {
+                if let RunDocument::Run(run) = &document {
                     items.extend(attention::of_run(run));
                 }
                 items.extend(document.as_node().map(attention::of_node).into_iter().flatten());
@@ -106,7 +106,7 @@ impl RunDesk<'_> {
             reason: input.reason,
             files,
         };
-        self.carry_out(Change::resolve(run, resolve, &prefix).once(once))
+        self.carry_out(RunChangeRequest::resolve(run, resolve, &prefix).once(once))
     }
 
     /// The run that an approval belongs to.

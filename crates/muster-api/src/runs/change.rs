@@ -5,22 +5,22 @@ use muster_core::{
     Draft, Json,
     answers::{self, Answers, Keep, Taken},
     run::{
-        Ask, Command, Runs,
-        command::{CreateRun, EditNode, NodeInput, PutEdge, Resolve},
+        Ask, RunAggregate, RunCommand,
+        command::{CreateRun, EditNode, GraphNodeInput, PutEdge, Resolve},
         edge::Actor,
         id::{EdgeId, ItemId, NodeId, RunId},
-        layout::{Layout, LayoutChange, Layouts, TooManyPositions},
+        layout::{GraphLayout, LayoutChange, Layouts, TooManyPositions},
         lookup,
         node::PermissionsMode,
     },
     session::receipt::CallKey,
 };
-use muster_runtime::Sheaf;
+use muster_runtime::MultiStreamTransaction;
 use muster_store::StoreError;
 
 use super::{
     RunDesk, RunTold,
-    answer::Answer,
+    answer::RunResponse,
     fault::{RunCode, RunFault},
     original::Original,
     request::{CreateRequest, EdgeInput, EditNodeRequest, EditRequest, NodeRequest},
@@ -29,7 +29,7 @@ use super::{
 use crate::sessions::SaidInput;
 
 /// What is asked of a run, and what is answered.
-pub struct Change {
+pub struct RunChangeRequest {
     /// The run.
     run: RunId,
     /// What is asked, in order; all of it happens or nothing.
@@ -37,7 +37,7 @@ pub struct Change {
     /// Where nodes stand from now on.
     layout: Option<LayoutChange>,
     /// What is answered.
-    answer: Answer,
+    answer: RunResponse,
     /// The key that makes it happen once.
     pub once: Option<CallKey>,
     /// What paths in complaints begin with.
@@ -46,8 +46,8 @@ pub struct Change {
     original: Option<Original>,
 }
 
-impl Change {
-    fn new(run: RunId, ask: Ask, answer: Answer) -> Self {
+impl RunChangeRequest {
+    fn new(run: RunId, ask: Ask, answer: RunResponse) -> Self {
         let (asks, layout, once) = (vec![ask], None, None);
         Self { run, asks, layout, answer, once, prefix: String::new(), original: None }
     }
@@ -72,24 +72,24 @@ impl Change {
     pub fn edit_run(run: RunId, request: EditRequest) -> Self {
         let EditRequest { fields, asks, layout, prefix } = request;
         let original = Original::of_goal(&fields);
-        Self { run, asks, layout, answer: Answer::Run, once: None, prefix, original }
+        Self { run, asks, layout, answer: RunResponse::Run, once: None, prefix, original }
     }
 
     /// Runs the checks now.
     pub fn verify(run: RunId) -> Self {
-        Self::new(run, Ask::StartVerify, Answer::Done)
+        Self::new(run, Ask::StartVerify, RunResponse::Done)
     }
 
     /// Puts away that a declaration was refused.
     pub fn dismiss(run: RunId) -> Self {
-        Self::new(run, Ask::DismissRefusal, Answer::Done)
+        Self::new(run, Ask::DismissRefusal, RunResponse::Done)
     }
 
     /// Creates a node.
     pub fn create_node(run: RunId, request: NodeRequest) -> Self {
         let asked_for_no_approval = asks_for_no_approval(&request.input);
         let ask = Ask::CreateNode(Box::new(request.input));
-        Self::new(run, ask, Answer::FreshNode { asked_for_no_approval }).below(&request.prefix)
+        Self::new(run, ask, RunResponse::FreshNode { asked_for_no_approval }).below(&request.prefix)
     }
 
     /// Changes a node.
@@ -97,70 +97,70 @@ impl Change {
         let EditNodeRequest { edit, prefix } = request;
         let EditNode { node: id, input, .. } = &edit;
         let asked_for_no_approval = asks_for_no_approval(input);
-        let answer = Answer::Node { id: *id, asked_for_no_approval };
+        let answer = RunResponse::Node { id: *id, asked_for_no_approval };
         Self::new(run, Ask::EditNode(Box::new(edit)), answer).below(&prefix)
     }
 
     /// Deletes a node.
     pub fn delete_node(run: RunId, node: NodeId) -> Self {
-        Self::new(run, Ask::DeleteNode { node }, Answer::NodeGone(node))
+        Self::new(run, Ask::DeleteNode { node }, RunResponse::NodeGone(node))
     }
 
     /// Clears a node's context.
     pub fn reset_node(run: RunId, node: NodeId, reason: Option<String>) -> Self {
-        Self::new(run, Ask::ResetNode { node, reason }, Answer::Done)
+        Self::new(run, Ask::ResetNode { node, reason }, RunResponse::Done)
     }
 
     /// Lets a node go on.
     pub fn start_node(run: RunId, node: NodeId) -> Self {
-        Self::new(run, Ask::StartNode { node }, Answer::Done)
+        Self::new(run, Ask::StartNode { node }, RunResponse::Done)
     }
 
     /// Ends what a node does, and holds it.
     pub fn stop_node(run: RunId, node: NodeId) -> Self {
-        Self::new(run, Ask::StopNode { node }, Answer::Done)
+        Self::new(run, Ask::StopNode { node }, RunResponse::Done)
     }
 
     /// Ends the turn that a node has in flight.
     pub fn interrupt_node(run: RunId, node: NodeId) -> Self {
-        Self::new(run, Ask::InterruptNode { node }, Answer::Done)
+        Self::new(run, Ask::InterruptNode { node }, RunResponse::Done)
     }
 
     /// Removes an edge.
     pub fn delete_edge(run: RunId, edge: EdgeId) -> Self {
-        Self::new(run, Ask::DeleteEdge { edge }, Answer::EdgeGone(edge))
+        Self::new(run, Ask::DeleteEdge { edge }, RunResponse::EdgeGone(edge))
     }
 
     /// Says something to a node.
     pub fn chat(run: RunId, node: Option<NodeId>, content: String, interrupt: bool) -> Self {
         let ask = Ask::SendMessage { node, content, interrupt, id: None };
-        Self::new(run, ask, Answer::Message)
+        Self::new(run, ask, RunResponse::Message)
     }
 
     /// Says something to a node in its session; answers what the caller is told there.
     pub(crate) fn input(run: RunId, node: NodeId, content: String, said: SaidInput) -> Self {
         let ask = Ask::SendMessage { node: Some(node), content, interrupt: false, id: None };
-        Self::new(run, ask, Answer::Said(said))
+        Self::new(run, ask, RunResponse::Said(said))
     }
 
     /// Sends an input again whose turns failed.
     pub fn resend_item(run: RunId, node: NodeId, item: ItemId) -> Self {
-        Self::new(run, Ask::ResendItem { node, item }, Answer::Item(item))
+        Self::new(run, Ask::ResendItem { node, item }, RunResponse::Item(item))
     }
 
     /// Takes a queued or failed input out again.
     pub fn cancel_item(run: RunId, node: NodeId, item: ItemId) -> Self {
-        Self::new(run, Ask::CancelItem { node, item }, Answer::Item(item))
+        Self::new(run, Ask::CancelItem { node, item }, RunResponse::Item(item))
     }
 
     /// Answers an approval.
     pub(super) fn resolve(run: RunId, resolve: Resolve, prefix: &str) -> Self {
-        let answer = Answer::Resolved(resolve.approval);
+        let answer = RunResponse::Resolved(resolve.approval);
         Self::new(run, Ask::Resolve(Box::new(resolve)), answer).below(prefix)
     }
 }
 
-fn asks_for_no_approval(input: &NodeInput) -> bool {
+fn asks_for_no_approval(input: &GraphNodeInput) -> bool {
     input.permissions.spawn_requires_approval == Some(false)
 }
 
@@ -189,8 +189,8 @@ impl RunDesk<'_> {
             permissions_mode: self.usual_permissions(),
         };
         let original = Original::of_goal(&create.fields);
-        let change = Change::new(run, Ask::CreateRun(Box::new(create)), Answer::Run);
-        let change = Change { original, ..change };
+        let change = RunChangeRequest::new(run, Ask::CreateRun(Box::new(create)), RunResponse::Run);
+        let change = RunChangeRequest { original, ..change };
         self.carry_out(change.below(&prefix).once(once))
     }
 
@@ -209,7 +209,8 @@ impl RunDesk<'_> {
         let put = self.edge_of(run, input).map_err(|fault| fault.below(&prefix))?;
         let (from, to) = (put.from, put.to);
         let ask = Ask::PutEdge(put.clone());
-        let change = Change::new(run, ask, Answer::Edge(put)).below(&prefix).once(once);
+        let change =
+            RunChangeRequest::new(run, ask, RunResponse::Edge(put)).below(&prefix).once(once);
         self.carry_out(change).map_err(|fault| {
             if fault.code != RunCode::UnknownNode {
                 return fault;
@@ -250,13 +251,13 @@ impl RunDesk<'_> {
     }
 
     /// Does what is asked, durably, and answers.
-    pub fn carry_out(self, change: Change) -> RunTold<Json> {
+    pub fn carry_out(self, change: RunChangeRequest) -> RunTold<Json> {
         let prefix = change.prefix.clone();
         self.attended(change).map_err(|fault| fault.below(&prefix))
     }
 
     /// Has whoever drives the runs look at what has changed.
-    fn attended(self, mut change: Change) -> RunTold<Json> {
+    fn attended(self, mut change: RunChangeRequest) -> RunTold<Json> {
         let Some(driver) = self.0.driver() else { return self.attempt(change).map(Done::answer) };
         if let Some(Ask::SendMessage { content, id, .. }) = change.asks.first_mut() {
             change.original = Original::of_message(content, id, self.now())?;
@@ -284,20 +285,23 @@ impl RunDesk<'_> {
         outcome.map(Done::answer)
     }
 
-    fn attempt(self, change: Change) -> RunTold<Done> {
-        let Change { run, asks, layout, answer, once, .. } = change;
+    fn attempt(self, change: RunChangeRequest) -> RunTold<Done> {
+        let RunChangeRequest { run, asks, layout, answer, once, .. } = change;
         let commands = commands(asks)?;
-        let shown =
-            if matches!(answer, Answer::Run) { self.layout(run)? } else { Layout::default() };
-        let work = move |draft: &mut Draft<'_, Runs>, layout: &Layout| {
+        let shown = if matches!(answer, RunResponse::Run) {
+            self.layout(run)?
+        } else {
+            GraphLayout::default()
+        };
+        let work = move |draft: &mut Draft<'_, RunAggregate>, layout: &GraphLayout| {
             for command in &commands {
                 draft.apply(command)?;
             }
             answer.written(draft.documents(), draft.events(), layout)
         };
         if layout.is_none() && once.is_none() {
-            let work = move |draft: &mut Draft<'_, Runs>| work(draft, &shown);
-            let answer = self.engine().execute::<Runs, Json>(run.stream(), work)?;
+            let work = move |draft: &mut Draft<'_, RunAggregate>| work(draft, &shown);
+            let answer = self.engine().execute::<RunAggregate, Json>(run.stream(), work)?;
             return Ok(Done::Now(answer));
         }
         let bound = self.engine().transact(move |sheaf| {
@@ -308,7 +312,8 @@ impl RunDesk<'_> {
                 },
                 None => shown,
             };
-            let drafted = sheaf.on::<Runs, Json>(run.stream(), |draft| work(draft, &layout))?;
+            let drafted =
+                sheaf.on::<RunAggregate, Json>(run.stream(), |draft| work(draft, &layout))?;
             let drafted = drafted.map_err(|rejection| Stop::Fault(RunFault::from(*rejection)));
             match once {
                 Some(key) => kept(sheaf, key, drafted),
@@ -347,16 +352,16 @@ enum Stop {
     Fault(RunFault),
 }
 
-fn commands(asks: Vec<Ask>) -> Result<Vec<Command>, StoreError> {
-    asks.into_iter().map(|ask| Ok(Command { by: Actor::USER, seed: seed()?, ask })).collect()
+fn commands(asks: Vec<Ask>) -> Result<Vec<RunCommand>, StoreError> {
+    asks.into_iter().map(|ask| Ok(RunCommand { by: Actor::USER, seed: seed()?, ask })).collect()
 }
 
 fn moved(
-    sheaf: &mut Sheaf<'_>,
+    sheaf: &mut MultiStreamTransaction<'_>,
     run: RunId,
     change: &LayoutChange,
-) -> Result<Result<Layout, TooManyPositions>, StoreError> {
-    let drafted = sheaf.on::<Layouts, Layout>(run.layout_stream(), |draft| {
+) -> Result<Result<GraphLayout, TooManyPositions>, StoreError> {
+    let drafted = sheaf.on::<Layouts, GraphLayout>(run.layout_stream(), |draft| {
         draft.apply(change)?;
         Ok(draft.documents().get(&())?.cloned().unwrap_or_default())
     })?;
@@ -370,7 +375,7 @@ fn too_many_positions() -> RunFault {
 
 /// Keeps an answer under its key; what was kept before counts instead (RUNS-REST-7).
 fn kept(
-    sheaf: &mut Sheaf<'_>,
+    sheaf: &mut MultiStreamTransaction<'_>,
     CallKey { key, digest }: CallKey,
     drafted: Result<Json, Stop>,
 ) -> Result<Result<Json, Stop>, StoreError> {

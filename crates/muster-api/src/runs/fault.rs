@@ -3,7 +3,7 @@
 
 use muster_core::{
     run::{
-        Rejection,
+        RunRejection,
         rejection::{Limited, OpenWork, Right},
     },
     text,
@@ -203,8 +203,8 @@ impl From<StoreError> for RunFault {
     }
 }
 
-impl From<ExecuteError<Rejection>> for RunFault {
-    fn from(error: ExecuteError<Rejection>) -> Self {
+impl From<ExecuteError<RunRejection>> for RunFault {
+    fn from(error: ExecuteError<RunRejection>) -> Self {
         match error {
             ExecuteError::Rejected(rejection) => Self::from(*rejection),
             ExecuteError::Store(failure) => Self::from(failure.0),
@@ -212,16 +212,18 @@ impl From<ExecuteError<Rejection>> for RunFault {
     }
 }
 
-impl From<Rejection> for RunFault {
-    fn from(rejection: Rejection) -> Self {
+impl From<RunRejection> for RunFault {
+    fn from(rejection: RunRejection) -> Self {
         let fault = Self::new(code(&rejection), words(&rejection));
-        if let Rejection::BadValue { field, .. } | Rejection::TooLong { field, .. } = rejection {
+        if let RunRejection::BadValue { field, .. } | RunRejection::TooLong { field, .. } =
+            rejection
+        {
             fault.at(field)
-        } else if let Rejection::MissingField { field } = rejection {
+        } else if let RunRejection::MissingField { field } = rejection {
             fault.at(field)
-        } else if let Rejection::AlreadyResolved { resolution, .. } = rejection {
+        } else if let RunRejection::AlreadyResolved { resolution, .. } = rejection {
             fault.with("resolution", json!(resolution))
-        } else if let Rejection::OpenWork { open } = rejection {
+        } else if let RunRejection::OpenWork { open } = rejection {
             fault.with("open", open.iter().copied().map(open_work).collect())
         } else {
             fault
@@ -229,104 +231,108 @@ impl From<Rejection> for RunFault {
     }
 }
 
-fn code(rejection: &Rejection) -> RunCode {
+fn code(rejection: &RunRejection) -> RunCode {
     match rejection {
-        Rejection::UnknownRun => RunCode::UnknownRun,
-        Rejection::UnknownNode { .. } | Rejection::UnknownAlias { .. } => RunCode::UnknownNode,
-        Rejection::UnknownEdge { .. } => RunCode::UnknownEdge,
-        Rejection::UnknownTurn { .. } => RunCode::UnknownTurn,
-        Rejection::UnknownItem { .. } => RunCode::UnknownItem,
-        Rejection::UnknownApproval { .. } => RunCode::UnknownApproval,
-        Rejection::UnknownArtifact { .. } | Rejection::BadReference { .. } => {
+        RunRejection::UnknownRun => RunCode::UnknownRun,
+        RunRejection::UnknownNode { .. } | RunRejection::UnknownAlias { .. } => {
+            RunCode::UnknownNode
+        }
+        RunRejection::UnknownEdge { .. } => RunCode::UnknownEdge,
+        RunRejection::UnknownTurn { .. } => RunCode::UnknownTurn,
+        RunRejection::UnknownItem { .. } => RunCode::UnknownItem,
+        RunRejection::UnknownApproval { .. } => RunCode::UnknownApproval,
+        RunRejection::UnknownArtifact { .. } | RunRejection::BadReference { .. } => {
             RunCode::UnknownArtifact
         }
-        Rejection::NodeRunning { .. } => RunCode::NodeRunning,
-        Rejection::NodeNotRunning { .. } => RunCode::NodeNotRunning,
-        Rejection::RunNotActive { .. } => RunCode::RunNotActive,
-        Rejection::BadTransition { .. }
-        | Rejection::NotRunnable { .. }
-        | Rejection::TurnNotLive { .. }
-        | Rejection::WrongPhase { .. } => RunCode::BadTransition,
-        Rejection::AlreadyResolved { .. } => RunCode::AlreadyResolved,
-        Rejection::OpenWork { .. } => RunCode::OpenWork,
-        Rejection::TaskNotDone { .. } => RunCode::TaskNotDone,
-        Rejection::VerifyRunning => RunCode::VerifyRunning,
-        Rejection::RunBusy => RunCode::RunBusy,
-        Rejection::ItemConsumed { .. } => RunCode::ItemConsumed,
-        Rejection::ContractVersion { .. } => RunCode::ContractVersion,
-        Rejection::TooLong { .. } => RunCode::TooLong,
-        Rejection::MissingField { .. } => RunCode::MissingField,
-        Rejection::SelfEdge => RunCode::SelfEdge,
-        Rejection::LimitReached { .. } => RunCode::LimitReached,
-        Rejection::ModifyUnsupported { .. } => RunCode::ModifyUnsupported,
-        Rejection::NoTargetNode => RunCode::NoTargetNode,
-        Rejection::RunExists
-        | Rejection::BadValue { .. }
-        | Rejection::InvalidArguments { .. }
-        | Rejection::NoSuchTool { .. }
-        | Rejection::UnknownTool { .. }
-        | Rejection::Forbidden { .. }
-        | Rejection::ForbiddenCapability { .. }
-        | Rejection::NoEdge { .. } => RunCode::BadValue,
+        RunRejection::NodeRunning { .. } => RunCode::NodeRunning,
+        RunRejection::NodeNotRunning { .. } => RunCode::NodeNotRunning,
+        RunRejection::RunNotActive { .. } => RunCode::RunNotActive,
+        RunRejection::BadTransition { .. }
+        | RunRejection::NotRunnable { .. }
+        | RunRejection::TurnNotLive { .. }
+        | RunRejection::WrongPhase { .. } => RunCode::BadTransition,
+        RunRejection::AlreadyResolved { .. } => RunCode::AlreadyResolved,
+        RunRejection::OpenWork { .. } => RunCode::OpenWork,
+        RunRejection::TaskNotDone { .. } => RunCode::TaskNotDone,
+        RunRejection::VerifyRunning => RunCode::VerifyRunning,
+        RunRejection::RunBusy => RunCode::RunBusy,
+        RunRejection::ItemConsumed { .. } => RunCode::ItemConsumed,
+        RunRejection::ContractVersion { .. } => RunCode::ContractVersion,
+        RunRejection::TooLong { .. } => RunCode::TooLong,
+        RunRejection::MissingField { .. } => RunCode::MissingField,
+        RunRejection::SelfEdge => RunCode::SelfEdge,
+        RunRejection::LimitReached { .. } => RunCode::LimitReached,
+        RunRejection::ModifyUnsupported { .. } => RunCode::ModifyUnsupported,
+        RunRejection::NoTargetNode => RunCode::NoTargetNode,
+        RunRejection::RunExists
+        | RunRejection::BadValue { .. }
+        | RunRejection::InvalidArguments { .. }
+        | RunRejection::NoSuchTool { .. }
+        | RunRejection::UnknownTool { .. }
+        | RunRejection::Forbidden { .. }
+        | RunRejection::ForbiddenCapability { .. }
+        | RunRejection::NoEdge { .. } => RunCode::BadValue,
     }
 }
 
-fn words(rejection: &Rejection) -> String {
+fn words(rejection: &RunRejection) -> String {
     match rejection {
-        Rejection::UnknownRun => "there is no such run".to_owned(),
-        Rejection::RunExists => "there is a run under this id".to_owned(),
-        Rejection::UnknownNode { id } => format!("the run has no node {id}"),
-        Rejection::UnknownAlias { alias } => format!("the run has no node {alias:?}"),
-        Rejection::UnknownEdge { id } => format!("the run has no edge {id}"),
-        Rejection::UnknownTurn { id } => format!("the run has no turn {id}"),
-        Rejection::UnknownItem { id } => format!("the node has no queued input {id}"),
-        Rejection::UnknownApproval { id } => format!("there is no approval {id}"),
-        Rejection::UnknownArtifact { id } => format!("the run has no artifact {id}"),
-        Rejection::BadReference { reference } => format!("{reference:?} names no artifact"),
-        Rejection::InvalidArguments { fault } => fault.clone(),
-        Rejection::NoSuchTool { name } => format!("there is no tool {name:?}"),
-        Rejection::UnknownTool { id } => format!("no call {id} is open"),
-        Rejection::NodeRunning { id } => format!("node {id} has a turn in flight: interrupt it"),
-        Rejection::NodeNotRunning { id } => format!("node {id} has no turn in flight"),
-        Rejection::RunNotActive { status } => {
+        RunRejection::UnknownRun => "there is no such run".to_owned(),
+        RunRejection::RunExists => "there is a run under this id".to_owned(),
+        RunRejection::UnknownNode { id } => format!("the run has no node {id}"),
+        RunRejection::UnknownAlias { alias } => format!("the run has no node {alias:?}"),
+        RunRejection::UnknownEdge { id } => format!("the run has no edge {id}"),
+        RunRejection::UnknownTurn { id } => format!("the run has no turn {id}"),
+        RunRejection::UnknownItem { id } => format!("the node has no queued input {id}"),
+        RunRejection::UnknownApproval { id } => format!("there is no approval {id}"),
+        RunRejection::UnknownArtifact { id } => format!("the run has no artifact {id}"),
+        RunRejection::BadReference { reference } => format!("{reference:?} names no artifact"),
+        RunRejection::InvalidArguments { fault } => fault.clone(),
+        RunRejection::NoSuchTool { name } => format!("there is no tool {name:?}"),
+        RunRejection::UnknownTool { id } => format!("no call {id} is open"),
+        RunRejection::NodeRunning { id } => format!("node {id} has a turn in flight: interrupt it"),
+        RunRejection::NodeNotRunning { id } => format!("node {id} has no turn in flight"),
+        RunRejection::RunNotActive { status } => {
             format!("the run is {status}: PATCH it with status running to reopen it")
         }
-        Rejection::BadTransition { from, phase, to } => {
+        RunRejection::BadTransition { from, phase, to } => {
             format!("a run that is {from} in {phase} cannot become {to}")
         }
-        Rejection::AlreadyResolved { id, .. } => format!("approval {id} was answered before"),
-        Rejection::OpenWork { .. } => "work is open".to_owned(),
-        Rejection::TaskNotDone { task } => format!("{task} is not done"),
-        Rejection::VerifyRunning => "the checks are running".to_owned(),
-        Rejection::RunBusy => "a turn is in flight: pause the run with interrupt first".to_owned(),
-        Rejection::ItemConsumed { id, state } => format!("input {id} is {state} already"),
-        Rejection::ContractVersion { version } => {
+        RunRejection::AlreadyResolved { id, .. } => format!("approval {id} was answered before"),
+        RunRejection::OpenWork { .. } => "work is open".to_owned(),
+        RunRejection::TaskNotDone { task } => format!("{task} is not done"),
+        RunRejection::VerifyRunning => "the checks are running".to_owned(),
+        RunRejection::RunBusy => {
+            "a turn is in flight: pause the run with interrupt first".to_owned()
+        }
+        RunRejection::ItemConsumed { id, state } => format!("input {id} is {state} already"),
+        RunRejection::ContractVersion { version } => {
             format!("the run is kept under contract version {version}: it can only be read here")
         }
-        Rejection::BadValue { field, expected } => format!("{field} must be {expected}"),
-        Rejection::TooLong { field, max } => format!("{field} may have {max} at most"),
-        Rejection::MissingField { field } => format!("{field} is needed"),
-        Rejection::SelfEdge => "an edge needs two different nodes".to_owned(),
-        Rejection::LimitReached { what, max } => {
+        RunRejection::BadValue { field, expected } => format!("{field} must be {expected}"),
+        RunRejection::TooLong { field, max } => format!("{field} may have {max} at most"),
+        RunRejection::MissingField { field } => format!("{field} is needed"),
+        RunRejection::SelfEdge => "an edge needs two different nodes".to_owned(),
+        RunRejection::LimitReached { what, max } => {
             format!("there are {max} {} already, and no more are possible", limited(*what))
         }
-        Rejection::ModifyUnsupported { .. } => {
+        RunRejection::ModifyUnsupported { .. } => {
             "this call cannot take other arguments: deny it with a reason instead".to_owned()
         }
-        Rejection::NoTargetNode => {
+        RunRejection::NoTargetNode => {
             "there is no orchestrator and not exactly one node: name a nodeId".to_owned()
         }
-        Rejection::Forbidden { right } => match right {
+        RunRejection::Forbidden { right } => match right {
             Right::SpawnNodes => "the node may not change the graph".to_owned(),
             Right::Orchestrator => "only an orchestrator may do this".to_owned(),
         },
-        Rejection::ForbiddenCapability { lacking } => {
+        RunRejection::ForbiddenCapability { lacking } => {
             format!("the node lacks what it asks for: {}", lacking.join(", "))
         }
-        Rejection::NoEdge { from, to } => format!("no edge leads from {from} to {to}"),
-        Rejection::NotRunnable { id } => format!("node {id} cannot begin a turn now"),
-        Rejection::TurnNotLive { id } => format!("turn {id} has ended"),
-        Rejection::WrongPhase { phase } => format!("the run is in {phase}"),
+        RunRejection::NoEdge { from, to } => format!("no edge leads from {from} to {to}"),
+        RunRejection::NotRunnable { id } => format!("node {id} cannot begin a turn now"),
+        RunRejection::TurnNotLive { id } => format!("turn {id} has ended"),
+        RunRejection::WrongPhase { phase } => format!("the run is in {phase}"),
     }
 }
 

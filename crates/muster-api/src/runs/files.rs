@@ -10,8 +10,8 @@ use muster_core::{
     },
 };
 use muster_runtime::runs::{
-    ArtifactError, CHUNK_BYTES_MAX, Chunk, Runs, RunsSettings, Surveyed, Worktree, survey,
-    worktrees,
+    ArtifactChunk, ArtifactError, CHUNK_BYTES_MAX, ProviderFamily, Runs, RunsSettings, Worktree,
+    survey, worktrees,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -65,7 +65,7 @@ impl RunDesk<'_> {
     }
 
     /// A piece of an artifact's file.
-    pub fn chunk(self, artifact: &Artifact, offset: u64, max_bytes: u64) -> RunTold<Chunk> {
+    pub fn chunk(self, artifact: &Artifact, offset: u64, max_bytes: u64) -> RunTold<ArtifactChunk> {
         let max_bytes = usize::try_from(max_bytes).unwrap_or(CHUNK_BYTES_MAX);
         let read = self.driver()?.read_artifact(artifact, offset, max_bytes);
         read.map_err(|error| match error {
@@ -81,7 +81,7 @@ impl RunDesk<'_> {
 
 /// The text of a piece and how many bytes at its end belong to a character that is cut in two;
 /// nothing when it is no text.
-fn readable(piece: &Chunk) -> Option<(&str, u64)> {
+fn readable(piece: &ArtifactChunk) -> Option<(&str, u64)> {
     match std::str::from_utf8(&piece.bytes) {
         Ok(text) => Some((text, 0)),
         Err(error) => {
@@ -110,7 +110,7 @@ fn base64(bytes: &[u8]) -> String {
 
 #[derive(Serialize)]
 struct ProviderList {
-    providers: Vec<Surveyed>,
+    providers: Vec<ProviderFamily>,
 }
 
 /// The families of programs that a node can be, each with its profiles and what it can do.
@@ -120,7 +120,7 @@ pub async fn providers(settings: &RunsSettings) -> Json {
 
 #[cfg(test)]
 mod tests {
-    use muster_runtime::runs::Chunk;
+    use muster_runtime::runs::ArtifactChunk;
 
     use super::{base64, readable};
 
@@ -140,8 +140,11 @@ mod tests {
 
     #[test]
     fn a_character_is_never_cut_in_two() {
-        let piece =
-            |bytes: &[u8], next_offset| Chunk { bytes: bytes.to_vec(), offset: 0, next_offset };
+        let piece = |bytes: &[u8], next_offset| ArtifactChunk {
+            bytes: bytes.to_vec(),
+            offset: 0,
+            next_offset,
+        };
         assert_eq!(readable(&piece(b"ab", None)), Some(("ab", 0)));
         assert_eq!(readable(&piece(b"a\xc3", Some(2))), Some(("a", 1)));
         assert_eq!(readable(&piece(b"a\xc3", None)), None, "a file that ends so is no text");

@@ -6,14 +6,14 @@ use muster_core::{
         artifact::{Artifact, ArtifactKind},
         id::{ArtifactId, NodeId, RunId, TurnId},
         lookup,
-        turn::Turn,
+        turn::NodeTurn,
         view::{
-            history::{self, Filter, Line, Page, PageDirection, PageRequest},
+            history::{self, Filter, LoggedEvent, PageDirection, RunHistoryPage, RunPageRequest},
             turns::{self, ListPage},
         },
     },
 };
-use muster_store::{EventRow, Snapshot, StoreError};
+use muster_store::{EventRow, StoreError, StoreSnapshot};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -29,7 +29,7 @@ const ARTIFACTS_AT_ONCE: u32 = 500;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventsRequest {
     /// Where the page lies.
-    pub page: PageRequest,
+    pub page: RunPageRequest,
     /// Which of them.
     pub filter: Filter,
 }
@@ -95,7 +95,7 @@ impl RunDesk<'_> {
         rows.sort_by_key(|row| row.seq);
         let seqs: Vec<u64> = rows.iter().map(|row| row.seq).collect();
         let events: Vec<String> = rows.iter().map(|row| history::served(run, line(row))).collect();
-        let page = Json::of(&Page::of(direction, &seqs, more));
+        let page = Json::of(&RunHistoryPage::of(direction, &seqs, more));
         let text = format!(r#"{{"events":[{}],"page":{page}}}"#, events.join(","));
         Ok(written(&text))
     }
@@ -105,7 +105,7 @@ impl RunDesk<'_> {
         let page = ListPage { below: request.below, limit: request.limit.saturating_add(1) };
         self.read(run, |docs| {
             lookup::run(docs)?;
-            let mut turns: Vec<&Turn> = turns::turns(docs, request.node, page)?;
+            let mut turns: Vec<&NodeTurn> = turns::turns(docs, request.node, page)?;
             let more = cut(&mut turns, request.limit);
             let page = ListEnd::at(turns.last().filter(|_| more).map(|turn| turn.number));
             Ok(Json::of(&json!({"turns": turns, "page": page})))
@@ -169,8 +169,8 @@ fn cut<T>(list: &mut Vec<T>, limit: u32) -> bool {
 }
 
 /// An event of the log.
-pub(super) fn line(row: &EventRow) -> Line<'_> {
-    Line { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body }
+pub(super) fn line(row: &EventRow) -> LoggedEvent<'_> {
+    LoggedEvent { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body }
 }
 
 fn written(text: &str) -> Json {
@@ -180,7 +180,7 @@ fn written(text: &str) -> Json {
 
 /// Reads a page out of the log.
 struct Reader<'a> {
-    snapshot: &'a mut dyn Snapshot,
+    snapshot: &'a mut dyn StoreSnapshot,
     stream: &'a str,
     request: &'a EventsRequest,
 }

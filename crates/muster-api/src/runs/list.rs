@@ -5,11 +5,11 @@ use std::{fmt, str::FromStr};
 use muster_core::{
     Json,
     run::{
-        Document, Rejection, Runs,
+        RunAggregate, RunDocument, RunRejection,
         id::RunId,
         lookup,
         record::RunStatus,
-        view::snapshot::{self, ArtifactExtent, Extent, Wanted},
+        view::snapshot::{self, ArtifactExtent, Extent, SnapshotRequest},
     },
 };
 use muster_runtime::ExecuteError;
@@ -87,7 +87,7 @@ impl RunDesk<'_> {
     /// The ids of all runs, the newest change first.
     pub(super) fn all(self) -> RunTold<Vec<RunId>> {
         let query = CatalogueQuery { kind: "pulse", below: None, limit: None };
-        let found = self.engine().catalogue::<Runs>(&query)?;
+        let found = self.engine().catalogue::<RunAggregate>(&query)?;
         Ok(found.iter().filter_map(|(stream, _)| RunId::of_stream(stream)).collect())
     }
 
@@ -95,7 +95,8 @@ impl RunDesk<'_> {
     /// their id.
     fn places(self, behind: Option<RunCursor>, about: u32) -> Result<Vec<RunCursor>, StoreError> {
         let page = (behind.as_ref(), about);
-        let found = catalogue::next::<Runs, RunCursor>(self.engine(), "pulse", page, place)?;
+        let found =
+            catalogue::next::<RunAggregate, RunCursor>(self.engine(), "pulse", page, place)?;
         Ok(found.into_iter().map(|(place, _)| place).collect())
     }
 
@@ -105,9 +106,9 @@ impl RunDesk<'_> {
             Extent::Full => ArtifactExtent::All,
             Extent::Summary | Extent::List => ArtifactExtent::None,
         };
-        let wanted = Wanted { extent: request.extent, artifacts };
+        let wanted = SnapshotRequest { extent: request.extent, artifacts };
         let layout = self.layout(run)?;
-        let read = self.engine().read::<Runs, Option<Json>>(&run.stream(), |docs| {
+        let read = self.engine().read::<RunAggregate, Option<Json>>(&run.stream(), |docs| {
             let status = lookup::run(docs)?.status;
             if request.status.is_some_and(|wanted| wanted != status) {
                 return Ok(None);
@@ -115,7 +116,7 @@ impl RunDesk<'_> {
             snapshot::snapshot(docs, wanted, &layout).map(Some)
         });
         match read {
-            Err(ExecuteError::Rejected(rejection)) if *rejection == Rejection::UnknownRun => {
+            Err(ExecuteError::Rejected(rejection)) if *rejection == RunRejection::UnknownRun => {
                 Ok(None)
             }
             other => Ok(other?),
@@ -129,9 +130,9 @@ impl CataloguePlace for RunCursor {
     }
 }
 
-fn place(stream: &str, document: &Document) -> Option<RunCursor> {
+fn place(stream: &str, document: &RunDocument) -> Option<RunCursor> {
     let run = RunId::of_stream(stream)?;
-    let Document::Pulse(pulse) = document else { return None };
+    let RunDocument::Pulse(pulse) = document else { return None };
     let number = u64::try_from(pulse.updated_at.ms()).unwrap_or(0);
     Some(RunCursor { number, run })
 }

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use muster_core::{
     run::{
-        command::{NodeInput, RunFields},
+        command::{GraphNodeInput, RunFields},
         id::{NodeId, RunId},
         lookup,
         node::{DEFAULT_PROFILE, DEFAULT_ROLE},
     },
-    tasks::{self, Tasks, id::WorkspaceId},
+    tasks::{self, TaskAggregate, id::WorkspaceId},
 };
 
 use super::{
@@ -40,7 +40,7 @@ impl RunDesk<'_> {
     }
 
     /// Whether a node to create says what it has to, and its template and profile exist.
-    pub(super) fn check_fresh_node(self, input: &NodeInput, cwd: &Path) -> RunTold<()> {
+    pub(super) fn check_fresh_node(self, input: &GraphNodeInput, cwd: &Path) -> RunTold<()> {
         let missing =
             |field| RunFault::new(RunCode::MissingField, format!("{field} is needed")).at(field);
         match (&input.label, input.provider) {
@@ -51,7 +51,7 @@ impl RunDesk<'_> {
     }
 
     /// Whether the template and the profile of a node exist.
-    pub(super) fn check_node(self, input: &NodeInput, cwd: &Path) -> RunTold<()> {
+    pub(super) fn check_node(self, input: &GraphNodeInput, cwd: &Path) -> RunTold<()> {
         let role = input.role_template.as_deref().unwrap_or(DEFAULT_ROLE);
         if input.role_template.is_some() && !self.templates(Some(cwd.to_owned())).has(role) {
             let detail = format!("no template is called {role:?}: GET /api/templates lists them");
@@ -74,7 +74,12 @@ impl RunDesk<'_> {
     }
 
     /// Whether the template and the profile of a node that is there would exist.
-    pub fn check_node_of(self, run: RunId, node: Option<NodeId>, input: &NodeInput) -> RunTold<()> {
+    pub fn check_node_of(
+        self,
+        run: RunId,
+        node: Option<NodeId>,
+        input: &GraphNodeInput,
+    ) -> RunTold<()> {
         let mut input = input.clone();
         if input.role_template.is_none() && input.provider_profile.is_none() {
             return Ok(());
@@ -111,12 +116,12 @@ impl RunDesk<'_> {
             let detail = format!("{path} needs a workspace that it is in");
             return Err(RunFault::new(RunCode::UnknownRef, detail).at(path));
         };
-        let view = |docs: &muster_core::Documents<Tasks>| {
+        let view = |docs: &muster_core::Documents<TaskAggregate>| {
             let plan = plan.map(|id| tasks::lookup::find_plan(docs, id).map(|plan| plan.is_some()));
             let task = task.map(|id| tasks::lookup::find_task(docs, id).map(|task| task.is_some()));
             Ok((plan.transpose()?, task.transpose()?))
         };
-        let read = self.engine().read::<Tasks, _>(&workspace.stream(), view);
+        let read = self.engine().read::<TaskAggregate, _>(&workspace.stream(), view);
         let (plan, task) = read.unwrap_or((plan.map(|_| false), task.map(|_| false)));
         for (found, path) in [(plan, "planId"), (task, "taskId")] {
             if found == Some(false) {

@@ -7,7 +7,7 @@ use std::{
 
 use muster_core::{
     Draft, Json,
-    run::{Ask, Command, Runs, edge::Actor, id::RunId, lookup},
+    run::{Ask, RunAggregate, RunCommand, edge::Actor, id::RunId, lookup},
 };
 use serde_json::json;
 
@@ -32,9 +32,9 @@ impl RunDesk<'_> {
     /// Ends what is in flight and forgets the run if nothing is left of it; insists at last.
     fn forget(self, run: RunId, first: Ask, insist: bool) -> RunTold<bool> {
         let command =
-            |ask| Ok::<_, super::RunFault>(Command { by: Actor::USER, seed: seed()?, ask });
+            |ask| Ok::<_, super::RunFault>(RunCommand { by: Actor::USER, seed: seed()?, ask });
         let (end, forget) = (command(first)?, command(Ask::RemoveRun)?);
-        let work = move |draft: &mut Draft<'_, Runs>| {
+        let work = move |draft: &mut Draft<'_, RunAggregate>| {
             draft.apply(&end)?;
             let rests = lookup::pulse(draft.documents())?.active_turns == 0;
             if rests || insist {
@@ -42,6 +42,6 @@ impl RunDesk<'_> {
             }
             Ok(rests || insist)
         };
-        Ok(self.engine().execute::<Runs, bool>(run.stream(), work)?)
+        Ok(self.engine().execute::<RunAggregate, bool>(run.stream(), work)?)
     }
 }

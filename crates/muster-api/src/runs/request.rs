@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use muster_core::run::{
     Ask,
     approval::Verdict,
-    command::{EditNode, NodeInput, NodeWish, RunFields, SetStatus, StatusWish},
+    command::{EditNode, GraphNodeInput, NodeWish, RunFields, SetStatus, StatusWish},
     edge::EdgeType,
     id::NodeId,
     layout::LayoutChange,
@@ -23,23 +23,25 @@ pub use self::schemas::schemas;
 use self::layout::LayoutInput;
 use super::{
     fault::RunFault,
-    shape::{Shape, Unwrapped, unwrap},
+    shape::{BodyShape, Unwrapped, unwrap},
 };
 
 /// The fields of a JSON object.
-pub type Fields = Map<String, Value>;
+pub type JsonFields = Map<String, Value>;
 
-static CREATE_RUN: LazyLock<Shape> =
-    LazyLock::new(|| Shape::of::<RunFields>().and::<CreateExtras>());
-static EDIT_RUN: LazyLock<Shape> = LazyLock::new(|| Shape::of::<RunFields>().and::<EditExtras>());
-static HOW: LazyLock<Shape> = LazyLock::new(Shape::of::<How>);
-static CREATE_NODE: LazyLock<Shape> = LazyLock::new(Shape::of::<NodeInput>);
-static EDIT_NODE: LazyLock<Shape> = LazyLock::new(|| Shape::of::<NodeInput>().and::<NodeExtras>());
-static EDGE: LazyLock<Shape> = LazyLock::new(Shape::of::<EdgeInput>);
-static CHAT: LazyLock<Shape> = LazyLock::new(Shape::of::<ChatInput>);
-static RESOLUTION: LazyLock<Shape> = LazyLock::new(Shape::of::<ResolutionInput>);
-static RESET: LazyLock<Shape> = LazyLock::new(Shape::of::<ResetInput>);
-static TEMPLATE: LazyLock<Shape> = LazyLock::new(Shape::of::<TemplateInput>);
+static CREATE_RUN: LazyLock<BodyShape> =
+    LazyLock::new(|| BodyShape::of::<RunFields>().and::<CreateExtras>());
+static EDIT_RUN: LazyLock<BodyShape> =
+    LazyLock::new(|| BodyShape::of::<RunFields>().and::<EditExtras>());
+static HOW: LazyLock<BodyShape> = LazyLock::new(BodyShape::of::<How>);
+static CREATE_NODE: LazyLock<BodyShape> = LazyLock::new(BodyShape::of::<GraphNodeInput>);
+static EDIT_NODE: LazyLock<BodyShape> =
+    LazyLock::new(|| BodyShape::of::<GraphNodeInput>().and::<NodeExtras>());
+static EDGE: LazyLock<BodyShape> = LazyLock::new(BodyShape::of::<EdgeInput>);
+static CHAT: LazyLock<BodyShape> = LazyLock::new(BodyShape::of::<ChatInput>);
+static RESOLUTION: LazyLock<BodyShape> = LazyLock::new(BodyShape::of::<ResolutionInput>);
+static RESET: LazyLock<BodyShape> = LazyLock::new(BodyShape::of::<ResetInput>);
+static TEMPLATE: LazyLock<BodyShape> = LazyLock::new(BodyShape::of::<TemplateInput>);
 
 /// Fields of a run that only the server sets.
 const RUN_FIXED: [&str; 22] = [
@@ -93,7 +95,7 @@ const NODE_FIXED: [&str; 21] = [
 /// Fields of an edge that only the server sets.
 const EDGE_FIXED: [&str; 3] = ["createdBy", "createdAt", "number"];
 
-fn unset(names: &[&str]) -> Fields {
+fn unset(names: &[&str]) -> JsonFields {
     names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect()
 }
 
@@ -110,7 +112,7 @@ pub struct CreateExtras {
     /// Whether BOOT starts at once; it does by default.
     pub auto_start: Option<bool>,
     /// Its first nodes.
-    pub nodes: Option<Vec<NodeInput>>,
+    pub nodes: Option<Vec<GraphNodeInput>>,
 }
 
 /// A run to create.
@@ -125,9 +127,9 @@ pub struct CreateRequest {
 }
 
 /// Reads the body of `POST /api/runs`.
-pub fn create_run(body: Fields) -> Result<CreateRequest, RunFault> {
+pub fn create_run(body: JsonFields) -> Result<CreateRequest, RunFault> {
     let Unwrapped { mut fields, prefix, .. } = unwrap(body, "run", &[])?;
-    let read = |fields: &mut Fields| {
+    let read = |fields: &mut JsonFields| {
         CREATE_RUN.check(fields, &unset(&RUN_FIXED))?;
         Ok((CREATE_RUN.read(fields)?, CREATE_RUN.read(fields)?))
     };
@@ -170,14 +172,14 @@ pub struct EditRequest {
 /// Reads the body of `PATCH /api/runs/ID`. What the run shows now is asked for only where the body
 /// names something that cannot be set.
 pub fn edit_run(
-    body: Fields,
-    present: impl FnOnce() -> Result<Fields, RunFault>,
+    body: JsonFields,
+    present: impl FnOnce() -> Result<JsonFields, RunFault>,
 ) -> Result<EditRequest, RunFault> {
     let parts = unwrap(body, "patch", &["interrupt", "verify", "docsSync"])?;
     let Unwrapped { mut fields, beside, prefix } = parts;
     let how: How = HOW.read(&beside)?;
-    let shown = if EDIT_RUN.covers(&fields) { Fields::new() } else { present()? };
-    let read = |fields: &mut Fields| {
+    let shown = if EDIT_RUN.covers(&fields) { JsonFields::new() } else { present()? };
+    let read = |fields: &mut JsonFields| {
         EDIT_RUN.check(fields, &shown)?;
         Ok((EDIT_RUN.read(fields)?, EDIT_RUN.read(fields)?))
     };
@@ -205,13 +207,13 @@ pub fn edit_run(
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeRequest {
     /// Its settings.
-    pub input: NodeInput,
+    pub input: GraphNodeInput,
     /// What paths in complaints begin with.
     pub prefix: String,
 }
 
 /// Reads the body of `POST /api/runs/ID/nodes`.
-pub fn create_node(body: Fields) -> Result<NodeRequest, RunFault> {
+pub fn create_node(body: JsonFields) -> Result<NodeRequest, RunFault> {
     let Unwrapped { mut fields, prefix, .. } = unwrap(body, "node", &[])?;
     let checked = CREATE_NODE.check(&mut fields, &unset(&NODE_FIXED));
     let input = checked.and_then(|()| CREATE_NODE.read(&fields));
@@ -238,9 +240,9 @@ pub struct EditNodeRequest {
 /// Reads the body of `PATCH /api/runs/ID/nodes/ID`: `patch` and `config` are united, and `config`
 /// wins.
 pub fn edit_node(
-    body: Fields,
+    body: JsonFields,
     node: NodeId,
-    present: &Fields,
+    present: &JsonFields,
 ) -> Result<EditNodeRequest, RunFault> {
     let Unwrapped { mut fields, mut beside, mut prefix } = unwrap(body, "patch", &["config"])?;
     match beside.shift_remove("config") {
@@ -253,11 +255,11 @@ pub fn edit_node(
         }
         Some(_) => return Err(RunFault::bad_value("config", "config must be an object")),
     }
-    let read = |fields: &mut Fields| {
+    let read = |fields: &mut JsonFields| {
         EDIT_NODE.check(fields, present)?;
         Ok((EDIT_NODE.read(fields)?, EDIT_NODE.read(fields)?))
     };
-    let (input, extras): (NodeInput, NodeExtras) =
+    let (input, extras): (GraphNodeInput, NodeExtras) =
         read(&mut fields).map_err(|fault: RunFault| fault.below(&prefix))?;
     let NodeExtras { status, summary } = extras;
     Ok(EditNodeRequest { edit: EditNode { node, input, status, summary }, prefix })
@@ -285,7 +287,7 @@ pub struct EdgeInput {
 }
 
 /// Reads the body of `POST /api/runs/ID/edges`; answers the edge and what paths begin with.
-pub fn edge(body: Fields) -> Result<(EdgeInput, String), RunFault> {
+pub fn edge(body: JsonFields) -> Result<(EdgeInput, String), RunFault> {
     let Unwrapped { mut fields, prefix, .. } = unwrap(body, "edge", &[])?;
     let checked = EDGE.check(&mut fields, &unset(&EDGE_FIXED));
     let input = checked.and_then(|()| EDGE.read(&fields));
@@ -305,8 +307,8 @@ pub struct ChatInput {
 }
 
 /// Reads the body of `POST /api/runs/ID/chat`.
-pub fn chat(mut body: Fields) -> Result<ChatInput, RunFault> {
-    CHAT.check(&mut body, &Fields::new())?;
+pub fn chat(mut body: JsonFields) -> Result<ChatInput, RunFault> {
+    CHAT.check(&mut body, &JsonFields::new())?;
     CHAT.read(&body)
 }
 
@@ -324,14 +326,14 @@ pub struct ResolutionInput {
 
 /// Reads the body of `POST /api/approvals/ID/resolve`; answers the resolution, the run that the
 /// caller expects, and what paths begin with.
-pub fn resolution(body: Fields) -> Result<(ResolutionInput, Option<String>, String), RunFault> {
+pub fn resolution(body: JsonFields) -> Result<(ResolutionInput, Option<String>, String), RunFault> {
     let Unwrapped { mut fields, beside, prefix } = unwrap(body, "resolution", &["runId"])?;
     let run = match beside.get("runId") {
         None | Some(Value::Null) => None,
         Some(Value::String(run)) => Some(run.clone()),
         Some(_) => return Err(RunFault::bad_value("runId", "runId must be a text")),
     };
-    let checked = RESOLUTION.check(&mut fields, &Fields::new());
+    let checked = RESOLUTION.check(&mut fields, &JsonFields::new());
     let input = checked.and_then(|()| RESOLUTION.read(&fields));
     Ok((input.map_err(|fault| fault.below(&prefix))?, run, prefix))
 }
@@ -343,8 +345,8 @@ struct ResetInput {
 }
 
 /// Reads the body of a reset; answers why.
-pub fn reset(mut body: Fields) -> Result<Option<String>, RunFault> {
-    RESET.check(&mut body, &Fields::new())?;
+pub fn reset(mut body: JsonFields) -> Result<Option<String>, RunFault> {
+    RESET.check(&mut body, &JsonFields::new())?;
     RESET.read::<ResetInput>(&body).map(|input| input.reason)
 }
 
@@ -359,13 +361,13 @@ pub struct TemplateInput {
 }
 
 /// Reads the body of a request that writes a template.
-pub fn template(mut body: Fields) -> Result<TemplateInput, RunFault> {
-    TEMPLATE.check(&mut body, &Fields::new())?;
+pub fn template(mut body: JsonFields) -> Result<TemplateInput, RunFault> {
+    TEMPLATE.check(&mut body, &JsonFields::new())?;
     TEMPLATE.read(&body)
 }
 
 /// Refuses a body that says anything.
-pub fn nothing(body: &Fields) -> Result<(), RunFault> {
+pub fn nothing(body: &JsonFields) -> Result<(), RunFault> {
     match body.keys().next() {
         None => Ok(()),
         Some(name) => {

@@ -5,13 +5,13 @@
 
 use muster_core::run::{
     Ask,
-    command::{NodeInput, PermissionPatch, SetStatus, StatusWish},
+    command::{GraphNodeInput, PermissionPatch, SetStatus, StatusWish},
     node::PermissionsMode,
     record::GlobalMode,
 };
 use serde_json::Value;
 
-use super::request::{CreateRequest, EditNodeRequest, EditRequest, Fields, NodeRequest};
+use super::request::{CreateRequest, EditNodeRequest, EditRequest, JsonFields, NodeRequest};
 
 /// Commands that would run on this machine, and nodes that would not have to ask although nodes of
 /// this server do (`usual` says what they do).
@@ -58,8 +58,8 @@ fn skips(given: PermissionPatch, usual: PermissionsMode) -> bool {
 }
 
 /// More rights than the node has, or another limit. What stays as it is may be sent along.
-pub fn edit_node(request: &EditNodeRequest, present: &Fields) -> Option<String> {
-    let NodeInput { permissions, capabilities, budget, .. } = &request.edit.input;
+pub fn edit_node(request: &EditNodeRequest, present: &JsonFields) -> Option<String> {
+    let GraphNodeInput { permissions, capabilities, budget, .. } = &request.edit.input;
     let is = |group: &str, name: &str, value: &Value| {
         present.get(group).and_then(|group| group.get(name)) == Some(value)
     };
@@ -99,9 +99,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{super::request, create_node, create_run, edit_node, edit_run};
-    use crate::runs::request::Fields;
+    use crate::runs::request::JsonFields;
 
-    fn fields(value: Value) -> Fields {
+    fn fields(value: Value) -> JsonFields {
         let Value::Object(fields) = value else { panic!("{value} is no object") };
         fields
     }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     fn edited(value: Value) -> Option<String> {
-        edit_run(&request::edit_run(fields(value), || Ok(Fields::new())).unwrap())
+        edit_run(&request::edit_run(fields(value), || Ok(JsonFields::new())).unwrap())
     }
 
     fn node(mode: &str) -> Value {

@@ -11,10 +11,10 @@ use muster_core::{
     run::{
         id::RunId,
         lookup,
-        view::search::{Hit, HitKind, Question},
+        view::search::{Hit, HitKind, SearchWords},
     },
 };
-use muster_store::{Snapshot, StoreError};
+use muster_store::{StoreError, StoreSnapshot};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ const EVENTS_LOOKED_AT_MAX: u64 = 20_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchRequest {
     /// The words.
-    pub question: Question,
+    pub question: SearchWords,
     /// Only in this run.
     pub run: Option<RunId>,
     /// Only behind this place: everything newer was looked at. Runs come in the order of their
@@ -114,7 +114,7 @@ impl<'a> Walk<'a> {
     /// Walks through one run; where to go on when this answer is full.
     fn through(
         &mut self,
-        snapshot: &mut dyn Snapshot,
+        snapshot: &mut dyn StoreSnapshot,
         run: RunId,
         before: u64,
     ) -> Result<Option<RunCursor>, StoreError> {

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use super::fault::{RunCode, RunFault};
 
 /// What a body may hold.
-pub(super) struct Shape(Vec<Map<String, Value>>);
+pub(super) struct BodyShape(Vec<Map<String, Value>>);
 
-impl Shape {
+impl BodyShape {
     /// The fields of one type.
     pub(super) fn of<T: JsonSchema>() -> Self {
         Self(vec![schema::<T>()])
@@ -276,20 +276,20 @@ pub(super) fn unwrap(
 
 #[cfg(test)]
 mod tests {
-    use muster_core::run::command::{NodeInput, RunFields};
+    use muster_core::run::command::{GraphNodeInput, RunFields};
     use serde_json::{Map, Value, json};
 
-    use super::{RunCode, Shape, unwrap};
+    use super::{BodyShape, RunCode, unwrap};
 
     fn object(value: Value) -> Map<String, Value> {
         serde_json::from_value(value).unwrap()
     }
 
     fn refused(body: Value, present: Value) -> (RunCode, String) {
-        let shape = Shape::of::<NodeInput>();
+        let shape = BodyShape::of::<GraphNodeInput>();
         let mut fields = object(body);
         let checked = shape.check(&mut fields, &object(present));
-        let fault = checked.and_then(|()| shape.read::<NodeInput>(&fields)).unwrap_err();
+        let fault = checked.and_then(|()| shape.read::<GraphNodeInput>(&fields)).unwrap_err();
         (fault.code, fault.path.unwrap())
     }
 
@@ -306,16 +306,16 @@ mod tests {
             (RunCode::ReadOnlyField, "session.sessionId".into())
         );
         let mut fields = object(json!({"id": "a", "label": "x"}));
-        Shape::of::<NodeInput>().check(&mut fields, &object(json!({"id": "a"}))).unwrap();
+        BodyShape::of::<GraphNodeInput>().check(&mut fields, &object(json!({"id": "a"}))).unwrap();
         assert_eq!(fields, object(json!({"label": "x"})));
     }
 
     #[test]
     fn runs_rest_2_a_bad_value_says_what_fits() {
-        let shape = Shape::of::<NodeInput>();
-        let fault = shape.read::<NodeInput>(&object(json!({"provider": "zzz"}))).unwrap_err();
+        let shape = BodyShape::of::<GraphNodeInput>();
+        let fault = shape.read::<GraphNodeInput>(&object(json!({"provider": "zzz"}))).unwrap_err();
         assert_eq!(fault.detail, "provider must be one of codex, claude, gemini, custom");
-        let shape = Shape::of::<RunFields>();
+        let shape = BodyShape::of::<RunFields>();
         let fault = shape.read::<RunFields>(&object(json!({"settings": {"retryMax": "x"}})));
         let fault = fault.unwrap_err();
         assert_eq!(fault.path.as_deref(), Some("settings.retryMax"));

@@ -8,8 +8,8 @@ use muster_core::{
         lookup,
         record::CONTRACT_VERSION,
         view::{
-            history::{Line, served},
-            snapshot::Wanted,
+            history::{LoggedEvent, served},
+            snapshot::SnapshotRequest,
         },
     },
 };
@@ -103,7 +103,11 @@ impl RunDesk<'_> {
     pub fn snapshot_frame(self, run: RunId) -> RunTold<(String, u64)> {
         let layout = self.layout(run)?;
         let (patch, seq): (Json, u64) = self.read(run, |docs| {
-            let view = muster_core::run::view::snapshot::snapshot(docs, Wanted::DEFAULT, &layout)?;
+            let view = muster_core::run::view::snapshot::snapshot(
+                docs,
+                SnapshotRequest::DEFAULT,
+                &layout,
+            )?;
             Ok((view, lookup::pulse(docs)?.last_seq))
         })?;
         let now = self.now();
@@ -121,6 +125,6 @@ fn encode(stream: &str, row: &EventRow) -> Encoded {
     let Some(run) = RunId::of_stream(stream).filter(|_| row.kind != RUN_DELETED) else {
         return Encoded::End;
     };
-    let line = Line { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body };
+    let line = LoggedEvent { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body };
     Encoded::Frame(text_frame(&served(run, line)).into())
 }

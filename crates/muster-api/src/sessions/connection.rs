@@ -4,7 +4,7 @@ use muster_core::{
     Timestamp,
     session::{
         self, SessionId,
-        stream::{Gap, GapReason, Opening, STREAM_GAP, STREAM_HELLO},
+        stream::{Gap, GapReason, STREAM_GAP, STREAM_HELLO, StreamOpening},
         view,
     },
 };
@@ -31,7 +31,7 @@ impl SessionDesk<'_> {
 
 impl ConnectionMessages {
     /// The first message (SS-3).
-    pub fn hello(&mut self, at: Timestamp, opening: &Opening) -> String {
+    pub fn hello(&mut self, at: Timestamp, opening: &StreamOpening) -> String {
         let session = self.session.clone();
         self.encode("hello", STREAM_HELLO, at, &opening.hello(&session))
     }

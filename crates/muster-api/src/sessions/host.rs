@@ -3,7 +3,7 @@
 use muster_core::{
     Timestamp,
     session::{
-        self, Command, SessionId,
+        self, SessionCommand, SessionId,
         command::Unclaim,
         entity::{Lease, Session},
     },
@@ -18,8 +18,8 @@ const ALL: CatalogueQuery = CatalogueQuery { kind: "session", below: None, limit
 impl SessionDesk<'_> {
     /// Every session that a host has claimed, with the time when its lease expires.
     pub fn leases(self) -> Told<Vec<(SessionId, Timestamp)>> {
-        let found = self.0.engine().catalogue::<session::Sessions>(&ALL)?;
-        let lease = |(stream, document): (String, session::Document)| {
+        let found = self.0.engine().catalogue::<session::SessionAggregate>(&ALL)?;
+        let lease = |(stream, document): (String, session::SessionDocument)| {
             let Session { lease: Some(Lease { expires_at, .. }), .. } = document.as_session()?
             else {
                 return None;
@@ -31,6 +31,6 @@ impl SessionDesk<'_> {
 
     /// Ends a lease that has expired; refused while it counts.
     pub fn expire_lease(self, id: &SessionId) -> Told<()> {
-        self.perform(id, Command::Unclaim(Unclaim::Expired)).map(drop)
+        self.perform(id, SessionCommand::Unclaim(Unclaim::Expired)).map(drop)
     }
 }

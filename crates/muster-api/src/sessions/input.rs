@@ -6,12 +6,15 @@ use muster_core::{
         id::{NodeId, RunId},
         lookup as run_lookup,
     },
-    session::{Command, SessionId, command::Input, entity::NodeOwner, lookup, receipt::CallKey},
+    session::{
+        SessionCommand, SessionId, command::SessionInput, entity::NodeOwner, lookup,
+        receipt::CallKey,
+    },
 };
 use serde::{Deserialize, Serialize};
 
 use super::{SessionDesk, SessionFault};
-use crate::runs::{Change, RunCode, RunFault};
+use crate::runs::{RunChangeRequest, RunCode, RunFault};
 
 /// What the caller of an accepted input is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +45,7 @@ impl From<SessionFault> for InputFault {
 
 impl SessionDesk<'_> {
     /// Says something in a session, durably.
-    pub fn say(self, id: &SessionId, input: Input) -> Result<SaidInput, InputFault> {
+    pub fn say(self, id: &SessionId, input: SessionInput) -> Result<SaidInput, InputFault> {
         let known = self.read(id, |docs| {
             let session = lookup::session(docs)?;
             Ok((session.owner(), session.last_seq))
@@ -51,7 +54,7 @@ impl SessionDesk<'_> {
             let node = |fault| InputFault::Node(Box::new(fault));
             return self.say_to_node(id, &owner, seq, input).map_err(node);
         }
-        let receipt = self.perform(id, Command::Input(input))?.receipt;
+        let receipt = self.perform(id, SessionCommand::Input(input))?.receipt;
         let (seq, turn_id, queued) = (receipt.seq, receipt.turn_id, receipt.queued);
         Ok(SaidInput { seq, turn_id, queued })
     }
@@ -61,13 +64,13 @@ impl SessionDesk<'_> {
         id: &SessionId,
         owner: &NodeOwner,
         seq: u64,
-        input: Input,
+        input: SessionInput,
     ) -> Result<SaidInput, RunFault> {
         let (run, node) = self.node_of(id, owner)?;
         let said = SaidInput { seq, turn_id: None, queued: true };
         // Keys belong to the session; those of runs are kept together.
         let scoped = |key: CallKey| CallKey { key: format!("{id} {}", key.key), ..key };
-        let change = Change::input(run, node, input.text, said);
+        let change = RunChangeRequest::input(run, node, input.text, said);
         let answer = self.0.runs().carry_out(change.once(input.key.map(scoped)))?;
         serde_json::from_str(answer.text()).map_err(|error| {
             tracing::error!(%error, "a kept answer cannot be read");

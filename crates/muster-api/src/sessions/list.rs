@@ -3,8 +3,8 @@
 use std::{fmt, path::Path, str::FromStr};
 
 use muster_core::session::{
-    self, Rejection, SessionId, Sessions,
-    entity::{Session, Status},
+    self, SessionAggregate, SessionId, SessionRejection,
+    entity::{Session, SessionStatus},
     view::SessionObject,
 };
 
@@ -18,7 +18,7 @@ const PAGE_SESSIONS: u32 = 500;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionsRequest {
     /// Only sessions with this status.
-    pub status: Option<Status>,
+    pub status: Option<SessionStatus>,
     /// Only sessions of this folder.
     pub workspace: Option<String>,
     /// Only sessions whose metadata have all of these values. Numbers, booleans and the rest are
@@ -79,7 +79,7 @@ impl SessionDesk<'_> {
         while sessions.len() <= wanted {
             let page = (behind.as_ref(), about);
             let engine = self.0.engine();
-            let found = catalogue::next::<Sessions, _>(engine, "session", page, place)?;
+            let found = catalogue::next::<SessionAggregate, _>(engine, "session", page, place)?;
             let Some((last, _)) = found.last() else { break };
             behind = Some(last.clone());
             for (place, document) in &found {
@@ -104,7 +104,9 @@ impl SessionDesk<'_> {
         }
         match self.show(id) {
             Ok(object) => Ok(Some(object)),
-            Err(SessionFault::Refused(rejection)) if *rejection == Rejection::SessionEnded => {
+            Err(SessionFault::Refused(rejection))
+                if *rejection == SessionRejection::SessionEnded =>
+            {
                 Ok(None)
             }
             Err(fault) => Err(fault),
@@ -112,7 +114,7 @@ impl SessionDesk<'_> {
     }
 }
 
-fn place(stream: &str, document: &session::Document) -> Option<SessionCursor> {
+fn place(stream: &str, document: &session::SessionDocument) -> Option<SessionCursor> {
     let created_at_ms = u64::try_from(document.as_session()?.created_at.0).unwrap_or(0);
     Some(SessionCursor { created_at_ms, id: SessionId::of_stream(stream)? })
 }

@@ -1,8 +1,8 @@
 //! `tasks_batch`.
 
 use muster_core::{
-    Draft, Refusal,
-    tasks::{Tasks, id::WorkspaceId},
+    Draft, WorkRefusal,
+    tasks::{TaskAggregate, id::WorkspaceId},
     text,
 };
 use schemars::JsonSchema;
@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 
 use super::groups::Repeatable;
 use crate::{
-    ApiError, App, Effect, Envelope, ErrorCode, Suggestion, WarningCode,
+    ApiError, App, Envelope, ErrorCode, OperationEffect, Suggestion, WarningCode,
     arguments::{Reason, invalid, invalid_with},
-    call::{self, Action, Call, Failure, Prepared, Reply},
+    call::{self, CallAction, CallFailure, CallReply, CheckedCall, Prepared},
     refusals,
     registry::Operation,
 };
@@ -91,16 +91,16 @@ pub(crate) struct Batched {
 /// An operation ready to run, or why it cannot.
 struct Entry {
     tool: String,
-    prepared: Result<Prepared, Failure>,
+    prepared: Result<Prepared, CallFailure>,
 }
 
 impl Operation for TasksBatch {
     const NAME: &'static str = "tasks_batch";
     const TITLE: &'static str = "Run operations together";
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = Batched;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let (atomic, compact) = (self.atomic.unwrap_or(false), self.compact.unwrap_or(false));
         let mut entries = Vec::with_capacity(self.operations.len());
         for (index, entry) in self.operations.into_iter().enumerate() {
@@ -130,7 +130,7 @@ impl Operation for TasksBatch {
                 answers.map(|(entry, outcome)| voice.word(entry, outcome, draft)).collect();
             let tools = entries.iter().map(|entry| entry.tool.as_str());
             let batched = Batched::of(&name, (atomic, compact), tools.zip(&answers));
-            let mut reply = Reply::new(&batched);
+            let mut reply = CallReply::new(&batched);
             if batched.failed > 0 {
                 let message = format!("{} of {} operations failed", batched.failed, answers.len());
                 let recovery = "Look at the answers of the failed operations.";
@@ -148,7 +148,7 @@ impl BatchEntry {
         workspace: &WorkspaceId,
         atomic: bool,
         index: usize,
-    ) -> Result<Entry, Failure> {
+    ) -> Result<Entry, CallFailure> {
         let Some(tool) = one_of((self.tool, self.name), &format!("operations[{index}].name"))?
         else {
             let argument = format!("operations[{index}].tool");
@@ -172,7 +172,10 @@ impl BatchEntry {
 }
 
 /// Two words for the same thing must not contradict each other.
-fn one_of<T: PartialEq>(given: (Option<T>, Option<T>), other: &str) -> Result<Option<T>, Failure> {
+fn one_of<T: PartialEq>(
+    given: (Option<T>, Option<T>),
+    other: &str,
+) -> Result<Option<T>, CallFailure> {
     match given {
         (Some(one), Some(same)) if one != same => {
             Err(invalid(other, Reason::Conflict, "the same value under both names, or one of them"))
@@ -186,7 +189,7 @@ fn prepare(
     tool: &str,
     arguments: Map<String, Value>,
     atomic: bool,
-) -> Result<Prepared, Failure> {
+) -> Result<Prepared, CallFailure> {
     let Some(row) = app.registry().get(tool) else {
         return Err(refusals::unknown_tool(app.registry(), tool));
     };
@@ -205,23 +208,26 @@ fn prepare(
 }
 
 /// What came of one operation.
-type Outcome = Result<Envelope, Failure>;
+type Outcome = Result<Envelope, CallFailure>;
 
 /// Runs one operation as a call of its own inside the draft.
-fn run_entry(draft: &mut Draft<'_, Tasks>, entry: &Entry) -> Result<Outcome, Refusal<Tasks>> {
+fn run_entry(
+    draft: &mut Draft<'_, TaskAggregate>,
+    entry: &Entry,
+) -> Result<Outcome, WorkRefusal<TaskAggregate>> {
     draft.next_call();
     let prepared = match &entry.prepared {
         Ok(prepared) => prepared,
         Err(failure) => return Ok(Err(failure.clone())),
     };
-    let Action::Write(write) = &prepared.action else {
+    let CallAction::Write(write) = &prepared.action else {
         unreachable!("{} only reads and is not allowed in a batch", entry.tool)
     };
     let failure = match write.inside(draft, &prepared.scene) {
         Ok(Ok(envelope)) => return Ok(Ok(envelope)),
         Ok(Err(failure)) => failure,
-        Err(Refusal::Rejected(rejection)) => refusals::explain(write.workspace(), *rejection),
-        Err(unloaded @ Refusal::Unloaded(_)) => return Err(unloaded),
+        Err(WorkRefusal::Rejected(rejection)) => refusals::explain(write.workspace(), *rejection),
+        Err(unloaded @ WorkRefusal::Unloaded(_)) => return Err(unloaded),
     };
     draft.abandon_call();
     Ok(Err(failure))
@@ -230,10 +236,10 @@ fn run_entry(draft: &mut Draft<'_, Tasks>, entry: &Entry) -> Result<Outcome, Ref
 /// The suggestions of a failed operation in the state as it is now: those it would get if it were
 /// tried again and failed in the same way (TASKS-ENV-4).
 fn still_offered(
-    draft: &mut Draft<'_, Tasks>,
+    draft: &mut Draft<'_, TaskAggregate>,
     entry: &Entry,
-    failure: &Failure,
-) -> Result<Vec<Suggestion>, Refusal<Tasks>> {
+    failure: &CallFailure,
+) -> Result<Vec<Suggestion>, WorkRefusal<TaskAggregate>> {
     if failure.suggestions.is_empty() {
         return Ok(Vec::new());
     }
@@ -247,10 +253,10 @@ fn still_offered(
 
 /// An operation that came after a failed one may have made its suggestions stale.
 fn refresh_suggestions(
-    draft: &mut Draft<'_, Tasks>,
+    draft: &mut Draft<'_, TaskAggregate>,
     entries: &[Entry],
     outcomes: &mut [Outcome],
-) -> Result<(), Refusal<Tasks>> {
+) -> Result<(), WorkRefusal<TaskAggregate>> {
     let last_success = outcomes.iter().rposition(Result::is_ok).unwrap_or(0);
     for (entry, outcome) in entries.iter().zip(&mut outcomes[..last_success]) {
         if let Err(failure) = outcome {
@@ -262,27 +268,27 @@ fn refresh_suggestions(
 
 /// What is needed to word a failure inside a draft, without the application.
 struct Voice {
-    fit: Box<dyn Fn(Failure) -> Failure + Send>,
+    fit: Box<dyn Fn(CallFailure) -> CallFailure + Send>,
 }
 
 impl Voice {
     fn of(app: &App) -> Self {
         let (listed, known) = app.registry().names(app.toolset());
-        let fit = move |failure: Failure| {
+        let fit = move |failure: CallFailure| {
             let suggestions = crate::suggest::fit(failure.suggestions, &listed, &known);
-            Failure { suggestions, ..failure }
+            CallFailure { suggestions, ..failure }
         };
         Self { fit: Box::new(fit) }
     }
 
-    fn word(&self, entry: &Entry, outcome: Outcome, draft: &Draft<'_, Tasks>) -> Envelope {
+    fn word(&self, entry: &Entry, outcome: Outcome, draft: &Draft<'_, TaskAggregate>) -> Envelope {
         outcome.unwrap_or_else(|failure| {
             call::failure_envelope(&entry.tool, (self.fit)(failure), draft.env().now)
         })
     }
 }
 
-fn shape_fault(index: usize, tool: &str, failure: &Failure) -> Failure {
+fn shape_fault(index: usize, tool: &str, failure: &CallFailure) -> CallFailure {
     let mut error = (*failure.error).clone();
     error.message = format!("operations[{index}] {}: {}", text::echo(tool), error.message);
     if error.code == ErrorCode::InvalidInput {
@@ -296,8 +302,8 @@ fn shape_fault(index: usize, tool: &str, failure: &Failure) -> Failure {
     invalid_with(&argument, Reason::BadFormat, &expected, error.message, recovery)
 }
 
-fn batch_failed(index: usize, tool: &str, failure: Failure) -> Failure {
-    let Failure { error, suggestions } = failure;
+fn batch_failed(index: usize, tool: &str, failure: CallFailure) -> CallFailure {
+    let CallFailure { error, suggestions } = failure;
     let failed = ApiError {
         code: ErrorCode::BatchFailed,
         message: format!("operation {index} ({}) failed: {}", text::echo(tool), error.message),
@@ -308,7 +314,7 @@ fn batch_failed(index: usize, tool: &str, failure: Failure) -> Failure {
             ("error".to_owned(), json!(error)),
         ]),
     };
-    Failure { error: Box::new(failed), suggestions }
+    CallFailure { error: Box::new(failed), suggestions }
 }
 
 impl Batched {

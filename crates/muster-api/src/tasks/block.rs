@@ -1,6 +1,6 @@
 //! `tasks_block`.
 
-use muster_core::tasks::{Command, command::StepTarget, id::WorkspaceId, wording::Prose};
+use muster_core::tasks::{TaskCommand, command::StepTarget, id::WorkspaceId, wording::LongText};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +11,8 @@ use super::{
     work::{guarded_task, step_changed},
 };
 use crate::{
-    Effect,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -28,7 +28,7 @@ pub(crate) struct TasksBlock {
     /// true blocks, false unblocks; default true.
     blocked: Option<bool>,
     /// What it waits for.
-    reason: Option<Prose>,
+    reason: Option<LongText>,
     #[serde(flatten)]
     guarded: Guarded,
 }
@@ -47,23 +47,23 @@ pub(crate) struct Blocked {
 impl Operation for TasksBlock {
     const NAME: &'static str = "tasks_block";
     const TITLE: &'static str = "Block or unblock a step";
-    const EFFECT: Effect = Effect::Set;
+    const EFFECT: OperationEffect = OperationEffect::Set;
     type Response = Blocked;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
         let blocked = self.blocked.unwrap_or(true);
-        let reason = self.reason.and_then(Prose::stored);
+        let reason = self.reason.and_then(LongText::stored);
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let step = StepTarget { task, selector: selector.clone() };
             let place = step_place(draft.documents(), &step)?;
-            let command = Command::BlockStep { step, blocked, reason: reason.clone() };
+            let command = TaskCommand::BlockStep { step, blocked, reason: reason.clone() };
             let changed = step_changed(&undoable(draft, &place, "step_block_set", &command)?);
             let reason = reason.clone().filter(|_| blocked);
-            Ok(Reply::new(&Blocked { changed, blocked, reason }).about(target))
+            Ok(CallReply::new(&Blocked { changed, blocked, reason }).about(target))
         })
     }
 }

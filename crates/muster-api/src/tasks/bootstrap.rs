@@ -1,15 +1,15 @@
 //! `tasks_bootstrap` and `tasks_scaffold`.
 
 use muster_core::{
-    Draft, Refusal,
+    Draft, WorkRefusal,
     tasks::{
-        Tasks,
+        TaskAggregate,
         entity::Checklist,
         id::{EntityId, EntityKind, PlanId, WorkspaceId},
         lookup,
-        templates::Template,
+        templates::TaskTemplate,
         wire::EventView,
-        wording::{Prose, Title},
+        wording::{LongText, Title},
     },
 };
 use schemars::JsonSchema;
@@ -19,14 +19,14 @@ use super::{
     groups::{Repeatable, TargetName},
     respond::{StepName, public},
     setup::{
-        Bootstrapped, Made, MadeTask, Parent, ParentChoice, Seed, Setup, TaskInput, create_plan,
-        template_steps,
+        Bootstrapped, Made, MadeTask, Parent, ParentChoice, ReasoningSeed, TaskInput, TaskSetup,
+        create_plan, template_steps,
     },
 };
 use crate::{
-    Effect,
+    OperationEffect,
     arguments::{Reason, invalid},
-    call::{Action, Call, Failure, Reply},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -46,17 +46,17 @@ pub(crate) struct TasksBootstrap {
 impl Operation for TasksBootstrap {
     const NAME: &'static str = "tasks_bootstrap";
     const TITLE: &'static str = "Set up a task";
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = Bootstrapped;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let otherwise = Parent::Focus(call.bound(&self.workspace));
         let setup = self.task.setup(self.parent, otherwise, None)?;
         let workspace = self.workspace.clone();
         call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
             let made = setup.make(draft, &workspace)?;
             let view = Bootstrapped::of(draft, &workspace, made, &setup.think);
-            let mut reply = Reply::new(&view);
+            let mut reply = CallReply::new(&view);
             setup.think.warn(&mut reply);
             Ok(reply)
         })
@@ -75,7 +75,7 @@ pub(crate) struct TasksScaffold {
     /// Default: the template's kind.
     kind: Option<EntityKind>,
     /// What it is about.
-    description: Option<Prose>,
+    description: Option<LongText>,
     /// Task only: existing plan; default the focus.
     parent: Option<EntityId>,
     /// Same as parent.
@@ -124,10 +124,10 @@ struct ScaffoldPlan {
 impl Operation for TasksScaffold {
     const NAME: &'static str = "tasks_scaffold";
     const TITLE: &'static str = "Create from a template";
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = Scaffolded;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let choice = ParentChoice {
             plan: None,
             parent: self.parent,
@@ -135,14 +135,14 @@ impl Operation for TasksScaffold {
             plan_title: self.plan_title,
         };
         let parent = choice.check(None, Parent::Focus(call.bound(&self.workspace)))?;
-        let Some(template) = Template::named(&self.template) else {
+        let Some(template) = TaskTemplate::named(&self.template) else {
             return Err(crate::refusals::unknown_template(&self.template));
         };
         if self.kind.is_some_and(|kind| kind != template.kind()) {
             let expected = format!("{}, the template's kind", template.kind().name());
             return Err(invalid("kind", Reason::Conflict, &expected));
         }
-        let description = self.description.and_then(Prose::stored);
+        let description = self.description.and_then(LongText::stored);
         let (workspace, title) = (self.workspace.clone(), self.title.0);
         let key = self.repeatable.idempotency_key;
         if template.kind() == EntityKind::Plan {
@@ -151,25 +151,25 @@ impl Operation for TasksScaffold {
             }
             return call.write(&self.workspace, key, move |draft| {
                 let plan = create_plan(draft, &title, description.clone(), Some(template))?;
-                Ok(Reply::new(&Scaffolded::plan(draft, &workspace, template, plan)?))
+                Ok(CallReply::new(&Scaffolded::plan(draft, &workspace, template, plan)?))
             });
         }
         let steps = template_steps(template);
-        let setup = Setup { parent, title, description, steps, think: Seed::Nothing };
+        let setup = TaskSetup { parent, title, description, steps, think: ReasoningSeed::Nothing };
         call.write(&self.workspace, key, move |draft| {
             let made = setup.make(draft, &workspace)?;
-            Ok(Reply::new(&Scaffolded::task(draft, &workspace, template, made)))
+            Ok(CallReply::new(&Scaffolded::task(draft, &workspace, template, made)))
         })
     }
 }
 
 impl Scaffolded {
     fn plan(
-        draft: &Draft<'_, Tasks>,
+        draft: &Draft<'_, TaskAggregate>,
         workspace: &WorkspaceId,
-        template: &Template,
+        template: &TaskTemplate,
         id: PlanId,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let plan = lookup::plan(draft.documents(), id)?;
         let events = public(draft.call_events());
         Ok(Self {
@@ -190,12 +190,12 @@ impl Scaffolded {
     }
 
     fn task(
-        draft: &Draft<'_, Tasks>,
+        draft: &Draft<'_, TaskAggregate>,
         workspace: &WorkspaceId,
-        template: &Template,
+        template: &TaskTemplate,
         made: Made,
     ) -> Self {
-        let made = Bootstrapped::of(draft, workspace, made, &Seed::Nothing);
+        let made = Bootstrapped::of(draft, workspace, made, &ReasoningSeed::Nothing);
         Self {
             workspace: made.workspace,
             template: TemplateName { id: template.id, kind: template.kind() },

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     arguments::{Reason, invalid},
-    call::Failure,
+    call::CallFailure,
 };
 
 /// A card as given: a text, or an object.
@@ -40,7 +40,7 @@ impl CardInput {
 
     /// The card as it is stored, by the rules for titles and tags of everything else (TASKS-ARG-5);
     /// `argument` is what it was given as.
-    pub(crate) fn checked(self, argument: &str) -> Result<Self, Failure> {
+    pub(crate) fn checked(self, argument: &str) -> Result<Self, CallFailure> {
         let title = self.title.map(|title| read::<Title>(&json!(title), argument, "title"));
         let status = self.status.map(|status| read::<Word>(&json!(status), argument, "status"));
         let tags = self.tags.map(|tags| read::<Tags>(&json!(tags), argument, "tags"));
@@ -53,7 +53,7 @@ impl CardInput {
     }
 }
 
-fn read<T: DeserializeOwned>(value: &Value, argument: &str, part: &str) -> Result<T, Failure> {
+fn read<T: DeserializeOwned>(value: &Value, argument: &str, part: &str) -> Result<T, CallFailure> {
     T::deserialize(value).map_err(|error| {
         let cause = error.to_string();
         let expected = cause.strip_prefix("expected ").unwrap_or(&cause);

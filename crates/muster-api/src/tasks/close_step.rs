@@ -1,6 +1,6 @@
 //! `tasks_close_step`.
 
-use muster_core::tasks::{Command, command::StepTarget, id::WorkspaceId, wire::EventView};
+use muster_core::tasks::{TaskCommand, command::StepTarget, id::WorkspaceId, wire::EventView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,9 @@ use super::{
     work::{guarded_task, refuse_closed, step_changed, weak_proof},
 };
 use crate::{
-    Effect,
+    OperationEffect,
     arguments::{Reason, invalid},
-    call::{Action, Call, Failure, Reply},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -34,7 +34,7 @@ pub(crate) struct TasksCloseStep {
 
 /// A step that was closed.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Closed {
+pub(crate) struct StepClosedView {
     /// The task.
     pub(crate) task: String,
     /// Its revision now.
@@ -48,10 +48,10 @@ pub(crate) struct Closed {
 impl Operation for TasksCloseStep {
     const NAME: &'static str = "tasks_close_step";
     const TITLE: &'static str = "Verify and close a step";
-    const EFFECT: Effect = Effect::Write;
-    type Response = Closed;
+    const EFFECT: OperationEffect = OperationEffect::Write;
+    type Response = StepClosedView;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
         let checkpoints = self.checkpoints;
@@ -65,17 +65,20 @@ impl Operation for TasksCloseStep {
             let step = StepTarget { task, selector: selector.clone() };
             refuse_closed(draft.documents(), &step)?;
             let confirmations = checkpoints.0.clone();
-            draft.apply(&Command::VerifyStep { step: step.clone(), confirmations })?;
-            let close =
-                Command::CloseStep { step: step.clone(), named: checkpoints.named(), force: None };
+            draft.apply(&TaskCommand::VerifyStep { step: step.clone(), confirmations })?;
+            let close = TaskCommand::CloseStep {
+                step: step.clone(),
+                named: checkpoints.named(),
+                force: None,
+            };
             let changed = step_changed(draft.apply(&close)?);
-            let closed = Closed {
+            let closed = StepClosedView {
                 task: changed.task,
                 revision: changed.revision,
                 step: changed.step,
                 events: draft.call_events().iter().map(shown).collect(),
             };
-            let mut reply = Reply::new(&closed).about(target);
+            let mut reply = CallReply::new(&closed).about(target);
             weak_proof(draft.documents(), &step, &mut reply)?;
             Ok(reply)
         })

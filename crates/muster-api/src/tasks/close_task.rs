@@ -1,14 +1,14 @@
 //! `tasks_close_task`.
 
 use muster_core::{
-    Draft, Refusal,
+    Draft, WorkRefusal,
     tasks::{
-        Command, Rejection, Tasks,
-        entity::Status,
-        history::{Addressed, Operation as Entry},
+        TaskAggregate, TaskCommand, TaskRejection,
+        entity::TaskStatus,
+        history::{Addressed, HistoryOperation as Entry},
         id::{EntityId, TaskId, WorkspaceId},
         lapsed_gates, lookup, open_gates,
-        patch::Patch,
+        patch::ResolvedPatch,
         wire::{self, EventView},
     },
 };
@@ -23,8 +23,8 @@ use super::{
     work::guarded_task,
 };
 use crate::{
-    Effect,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     refusals,
     registry::Operation,
 };
@@ -87,10 +87,10 @@ pub(crate) struct Difference {
 impl Operation for TasksCloseTask {
     const NAME: &'static str = "tasks_close_task";
     const TITLE: &'static str = "Patch and finish a task";
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = ClosedTask;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let apply = self.apply.unwrap_or(false);
         let patches = self.patches.unwrap_or_default().into_iter();
@@ -108,14 +108,14 @@ impl Operation for TasksCloseTask {
             for patch in &patches {
                 changes.apply(draft, task, patch)?;
             }
-            let done = before == Status::Done && patches.is_empty();
+            let done = before == TaskStatus::Done && patches.is_empty();
             let mut open = if done {
                 lapsed_gates(draft.documents(), target.id)?
             } else {
                 changes.finish(draft, task)?
             };
             if apply && !open.is_empty() {
-                return Err(Refusal::rejected(open.swap_remove(0)));
+                return Err(WorkRefusal::rejected(open.swap_remove(0)));
             }
             let unmet: Vec<Value> =
                 open.into_iter().map(|rejection| unmet(&workspace, rejection)).collect();
@@ -134,9 +134,9 @@ impl Operation for TasksCloseTask {
                 diff: changes.in_order(),
                 events: if apply { events } else { Vec::new() },
             };
-            let mut reply = Reply::new(&closed).about(target);
+            let mut reply = CallReply::new(&closed).about(target);
             if done && closed.ok {
-                warn_unchanged(&mut reply, target.id, Status::Done);
+                warn_unchanged(&mut reply, target.id, TaskStatus::Done);
             }
             Ok(reply)
         })
@@ -159,11 +159,11 @@ impl Changes {
     /// Applies a patch in the draft.
     fn apply(
         &mut self,
-        draft: &mut Draft<'_, Tasks>,
+        draft: &mut Draft<'_, TaskAggregate>,
         task: TaskId,
         patch: &CheckedPatch,
-    ) -> Result<(), Refusal<Tasks>> {
-        let Patch { addressed, intent, command } = patch.plan(draft, task.into())?;
+    ) -> Result<(), WorkRefusal<TaskAggregate>> {
+        let ResolvedPatch { addressed, intent, command } = patch.plan(draft, task.into())?;
         let before = addressed.fields(draft.documents())?;
         let events = draft.apply(&command)?.to_vec();
         let entry = addressed.operation(draft.documents(), intent, &before, &events)?;
@@ -176,18 +176,18 @@ impl Changes {
     /// The change of status is listed in both cases: it is what the caller asks about.
     fn finish(
         &mut self,
-        draft: &mut Draft<'_, Tasks>,
+        draft: &mut Draft<'_, TaskAggregate>,
         task: TaskId,
-    ) -> Result<Vec<Rejection>, Refusal<Tasks>> {
+    ) -> Result<Vec<TaskRejection>, WorkRefusal<TaskAggregate>> {
         let id = EntityId::Task(task);
         let before = lookup::task(draft.documents(), task)?.meta.status;
-        self.status = (before != Status::Done).then(|| finished(task, before));
+        self.status = (before != TaskStatus::Done).then(|| finished(task, before));
         // Patches may have closed a gate of a task that is done already (TASKS-CT-2).
         let open = open_gates(draft.documents(), id)?;
         if !open.is_empty() {
             return Ok(open);
         }
-        let events = draft.apply(&Command::SetStatus { id, to: Status::Done })?.to_vec();
+        let events = draft.apply(&TaskCommand::SetStatus { id, to: TaskStatus::Done })?.to_vec();
         if events.is_empty() {
             return Ok(open);
         }
@@ -200,14 +200,14 @@ impl Changes {
 }
 
 /// A task becomes DONE.
-fn finished(task: TaskId, before: Status) -> Difference {
+fn finished(task: TaskId, before: TaskStatus) -> Difference {
     Difference {
         entity: "task",
         id: task.to_string(),
         path: None,
         field: "status".to_owned(),
         before: json!(before),
-        after: json!(Status::Done),
+        after: json!(TaskStatus::Done),
     }
 }
 
@@ -248,7 +248,7 @@ fn derived(entry: &Entry) -> Vec<Difference> {
     derived.collect()
 }
 
-fn unmet(workspace: &WorkspaceId, rejection: Rejection) -> Value {
+fn unmet(workspace: &WorkspaceId, rejection: TaskRejection) -> Value {
     let error = refusals::explain(workspace, rejection).error;
     json!({"code": error.code, "details": error.details})
 }

@@ -1,10 +1,10 @@
 //! `tasks_complete`.
 
 use muster_core::{
-    Documents, Draft, Refusal,
+    Documents, Draft, WorkRefusal,
     tasks::{
-        Command, Tasks,
-        entity::Status,
+        TaskAggregate, TaskCommand,
+        entity::TaskStatus,
         id::{EntityId, EntityKind, WorkspaceId},
         lookup,
         wire::EventView,
@@ -19,8 +19,8 @@ use super::{
     work::guarded_target,
 };
 use crate::{
-    Effect, WarningCode,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect, WarningCode,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -33,7 +33,7 @@ pub(crate) struct TasksComplete {
     #[serde(flatten)]
     selection: TaskOrPlan,
     /// TODO, ACTIVE or DONE; default DONE.
-    status: Option<Status>,
+    status: Option<TaskStatus>,
     #[serde(flatten)]
     guarded: Guarded,
 }
@@ -63,7 +63,7 @@ pub(crate) struct EntityLine {
     /// Its revision now.
     pub(crate) revision: u64,
     /// Its status now.
-    pub(crate) status: Status,
+    pub(crate) status: TaskStatus,
     /// Of a plan: its place in the checklist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) plan_progress: Option<String>,
@@ -71,7 +71,10 @@ pub(crate) struct EntityLine {
 
 impl EntityLine {
     /// The line of a plan or task.
-    pub(crate) fn of(docs: &Documents<Tasks>, id: EntityId) -> Result<Self, Refusal<Tasks>> {
+    pub(crate) fn of(
+        docs: &Documents<TaskAggregate>,
+        id: EntityId,
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let (meta, plan_progress) = match id {
             EntityId::Plan(id) => {
                 let plan = lookup::plan(docs, id)?;
@@ -93,17 +96,17 @@ impl EntityLine {
 impl Operation for TasksComplete {
     const NAME: &'static str = "tasks_complete";
     const TITLE: &'static str = "Finish a plan or task";
-    const EFFECT: Effect = Effect::Set;
+    const EFFECT: OperationEffect = OperationEffect::Set;
     type Response = StatusChanged;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
-        let to = self.status.unwrap_or(Status::Done);
+        let to = self.status.unwrap_or(TaskStatus::Done);
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {
             let target = guarded_target(draft.documents(), named, expected_revision)?;
             let (changed, unchanged) = set_status(draft, target.id, to)?;
-            let mut reply = Reply::new(&changed).about(target);
+            let mut reply = CallReply::new(&changed).about(target);
             if unchanged {
                 warn_unchanged(&mut reply, target.id, to);
             }
@@ -114,11 +117,11 @@ impl Operation for TasksComplete {
 
 /// Sets the status; answers what came of it and whether nothing had to be done.
 pub(crate) fn set_status(
-    draft: &mut Draft<'_, Tasks>,
+    draft: &mut Draft<'_, TaskAggregate>,
     id: EntityId,
-    to: Status,
-) -> Result<(StatusChanged, bool), Refusal<Tasks>> {
-    let event = draft.apply(&Command::SetStatus { id, to })?.first().map(shown);
+    to: TaskStatus,
+) -> Result<(StatusChanged, bool), WorkRefusal<TaskAggregate>> {
+    let event = draft.apply(&TaskCommand::SetStatus { id, to })?.first().map(shown);
     let line = EntityLine::of(draft.documents(), id)?;
     let unchanged = event.is_none();
     let (task, plan) = match id.kind() {
@@ -129,10 +132,10 @@ pub(crate) fn set_status(
 }
 
 /// TASKS-COMP-1.
-pub(crate) fn warn_unchanged(reply: &mut Reply, id: EntityId, to: Status) {
+pub(crate) fn warn_unchanged(reply: &mut CallReply, id: EntityId, to: TaskStatus) {
     let code = match to {
-        Status::Done => WarningCode::AlreadyDone,
-        Status::Todo | Status::Active => WarningCode::StatusUnchanged,
+        TaskStatus::Done => WarningCode::AlreadyDone,
+        TaskStatus::Todo | TaskStatus::Active => WarningCode::StatusUnchanged,
     };
     let message = format!("{id} is {} already; nothing was written", to.name());
     reply.warn(code, message, "Nothing to do.");

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use muster_core::tasks::{
-    entity::Status,
+    entity::TaskStatus,
     id::{EntityId, WorkspaceId},
     view::{
-        context::{ContextQuery, ContextView, PageRequest, RowFilter},
+        context::{ContextQuery, ContextView, ListPageRequest, RowFilter},
         shed::{self, CursorWriter},
     },
     wording::Tags,
@@ -18,9 +18,9 @@ use sha2::{Digest, Sha256};
 
 use super::groups::{Budgeted, TargetName, agree, plan_kind};
 use crate::{
-    Effect, Toolset,
+    OperationEffect, Toolset,
     arguments::{Reason, invalid},
-    call::{Action, Call, Failure, Reply},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -33,11 +33,11 @@ pub(crate) struct TasksContext {
     /// Workspace id.
     workspace: WorkspaceId,
     /// Only rows in this status.
-    status: Option<Status>,
+    status: Option<TaskStatus>,
     /// Status of plans, instead of status.
-    plans_status: Option<Status>,
+    plans_status: Option<TaskStatus>,
     /// Status of tasks, instead of status.
-    tasks_status: Option<Status>,
+    tasks_status: Option<TaskStatus>,
     /// Only this plan and its tasks.
     parent: Option<EntityId>,
     /// Same as parent.
@@ -77,7 +77,7 @@ impl Operation for TasksContext {
     const NAME: &'static str = "tasks_context";
     const TITLE: &'static str = "List plans and tasks";
     const TOOLSET: Toolset = Toolset::Daily;
-    const EFFECT: Effect = Effect::Read;
+    const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = ContextView;
 
     /// A filter that no column answers walks the whole list.
@@ -87,7 +87,7 @@ impl Operation for TasksContext {
             .all(|filter| !arguments.contains_key(*filter))
     }
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let binding = self.binding();
         let query = self.query(&binding)?;
         let start = (query.plans.after.unwrap_or(0), query.tasks.after.unwrap_or(0));
@@ -95,13 +95,13 @@ impl Operation for TasksContext {
         call.read(&self.workspace, |docs| {
             let view = ContextView::of(docs, &self.workspace, &query, &*cursor)?;
             let shedding = || shed::context(start, &cursor);
-            Ok(Reply::view(&view, self.budgeted.max_chars, shedding))
+            Ok(CallReply::view(&view, self.budgeted.max_chars, shedding))
         })
     }
 }
 
 impl TasksContext {
-    fn query(&self, binding: &str) -> Result<ContextQuery, Failure> {
+    fn query(&self, binding: &str) -> Result<ContextQuery, CallFailure> {
         let target = self.target.map(|target| target.0);
         let plan = agree(&[
             ("parent", self.parent),
@@ -122,7 +122,7 @@ impl TasksContext {
         let page = |limit: Option<u32>, cursor: &Option<String>, name: &str| {
             let after = read_cursor(name, cursor.as_deref(), binding)?;
             let limit = limit.or(self.limit).unwrap_or(ROWS_DEFAULT);
-            Ok::<_, Failure>(PageRequest { after, limit })
+            Ok::<_, CallFailure>(ListPageRequest { after, limit })
         };
         Ok(ContextQuery {
             plans_status: self.plans_status.or(self.status),
@@ -160,7 +160,11 @@ fn write_cursor(binding: &str, after: u64) -> String {
     format!("c{after}-{binding}")
 }
 
-fn read_cursor(name: &str, cursor: Option<&str>, binding: &str) -> Result<Option<u64>, Failure> {
+fn read_cursor(
+    name: &str,
+    cursor: Option<&str>,
+    binding: &str,
+) -> Result<Option<u64>, CallFailure> {
     let Some(cursor) = cursor else { return Ok(None) };
     let parts = cursor.strip_prefix('c').and_then(|rest| rest.split_once('-'));
     let after = parts.filter(|(_, bound)| *bound == binding);

@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use super::groups::{Budgeted, TaskOrPlan};
 use crate::{
-    Effect,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -39,16 +39,16 @@ pub(crate) struct TasksContextPack {
 impl Operation for TasksContextPack {
     const NAME: &'static str = "tasks_context_pack";
     const TITLE: &'static str = "Show where work stands and what happened";
-    const EFFECT: Effect = Effect::Read;
+    const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = ContextPack;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let limit = self.delta_limit.unwrap_or(EVENTS_DEFAULT);
         call.read(&self.workspace, |docs| {
             let target = lookup::target(docs, named, Accepts::Any)?;
             let pack = ContextPack::of(docs, &self.workspace, target.id, limit)?;
-            Ok(Reply::view(&pack, self.budgeted.max_chars, shed::context_pack).about(target))
+            Ok(CallReply::view(&pack, self.budgeted.max_chars, shed::context_pack).about(target))
         })
     }
 }

@@ -1,14 +1,14 @@
 //! `tasks_create`.
 
 use muster_core::{
-    Draft, Refusal,
+    Draft, WorkRefusal,
     tasks::{
-        Command, Tasks,
+        TaskAggregate, TaskCommand,
         command::{AddSteps, CreatePlan, CreateTask, DefineStep, StepSelector, StepTarget},
         id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
         lookup,
         wire::EventView,
-        wording::{FreeObject, Prose, Title},
+        wording::{FreeObject, LongText, Title},
     },
 };
 use schemars::JsonSchema;
@@ -21,9 +21,9 @@ use super::{
     steps::{ProofModeChanges, StepInput},
 };
 use crate::{
-    Effect,
+    OperationEffect,
     arguments::{Reason, invalid_with},
-    call::{Action, Call, Failure, Reply},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -40,9 +40,9 @@ pub(crate) struct TasksCreate {
     /// One line, at most 500 characters.
     title: Title,
     /// What it is about.
-    description: Option<Prose>,
+    description: Option<LongText>,
     /// Plan only: what it promises.
-    contract: Option<Prose>,
+    contract: Option<LongText>,
     /// Plan only: the promise, structured.
     contract_data: Option<FreeObject>,
     /// Task only: its steps, at most 200.
@@ -76,10 +76,10 @@ pub(crate) struct Created {
 impl Operation for TasksCreate {
     const NAME: &'static str = "tasks_create";
     const TITLE: &'static str = "Create a plan or task";
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = Created;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let parent = self.parent.named()?;
         let kind = self.kind.unwrap_or(match parent {
             Some(_) => EntityKind::Task,
@@ -113,7 +113,7 @@ struct NewTask {
 }
 
 impl TasksCreate {
-    fn plan(self, parent: Option<PlanId>) -> Result<CreatePlan, Failure> {
+    fn plan(self, parent: Option<PlanId>) -> Result<CreatePlan, CallFailure> {
         if self.steps.is_some() {
             return Err(not_for("steps", "plan"));
         }
@@ -122,13 +122,13 @@ impl TasksCreate {
         }
         Ok(CreatePlan {
             title: self.title.0,
-            description: self.description.and_then(Prose::stored),
-            contract: self.contract.and_then(Prose::stored),
+            description: self.description.and_then(LongText::stored),
+            contract: self.contract.and_then(LongText::stored),
             contract_data: self.contract_data.map(|object| object.0),
         })
     }
 
-    fn task(self, parent: Option<PlanId>, bound: Option<TaskId>) -> Result<NewTask, Failure> {
+    fn task(self, parent: Option<PlanId>, bound: Option<TaskId>) -> Result<NewTask, CallFailure> {
         if self.contract.is_some() {
             return Err(not_for("contract", "task"));
         }
@@ -139,14 +139,14 @@ impl TasksCreate {
             parent,
             bound,
             title: self.title.0,
-            description: self.description.and_then(Prose::stored),
+            description: self.description.and_then(LongText::stored),
             steps: self.steps,
         })
     }
 }
 
 /// TASKS-CREATE-1.
-fn not_for(argument: &str, kind: &str) -> Failure {
+fn not_for(argument: &str, kind: &str) -> CallFailure {
     invalid_with(
         argument,
         Reason::Conflict,
@@ -157,23 +157,23 @@ fn not_for(argument: &str, kind: &str) -> Failure {
 }
 
 fn create_plan(
-    draft: &mut Draft<'_, Tasks>,
+    draft: &mut Draft<'_, TaskAggregate>,
     workspace: &WorkspaceId,
     create: &CreatePlan,
-) -> Result<Reply, Refusal<Tasks>> {
-    let event = shown(first(draft.apply(&Command::CreatePlan(create.clone()))?));
+) -> Result<CallReply, WorkRefusal<TaskAggregate>> {
+    let event = shown(first(draft.apply(&TaskCommand::CreatePlan(create.clone()))?));
     let id = EntityId::Plan(PlanId(lookup::workspace(draft.documents())?.last_plan));
-    Ok(Reply::new(&Created::of(workspace, id, event)))
+    Ok(CallReply::new(&Created::of(workspace, id, event)))
 }
 
 fn create_task(
-    draft: &mut Draft<'_, Tasks>,
+    draft: &mut Draft<'_, TaskAggregate>,
     workspace: &WorkspaceId,
     new: &NewTask,
-) -> Result<Reply, Refusal<Tasks>> {
+) -> Result<CallReply, WorkRefusal<TaskAggregate>> {
     let parent = parent_plan(draft, new.parent, new.bound)?;
     let (title, description) = (new.title.clone(), new.description.clone());
-    let create = Command::CreateTask(CreateTask { parent, title, description });
+    let create = TaskCommand::CreateTask(CreateTask { parent, title, description });
     let event = shown(first(draft.apply(&create)?));
     let id = TaskId(lookup::workspace(draft.documents())?.last_task);
     let mut created = Created::of(workspace, id.into(), event);
@@ -185,23 +185,23 @@ fn create_task(
     if new.steps.is_some() {
         created.events = Some(draft.call_events().iter().map(shown).collect());
     }
-    Ok(Reply::new(&created))
+    Ok(CallReply::new(&created))
 }
 
 /// Adds the steps and defines what goes beyond title and criteria, one event each.
 pub(crate) fn add_steps(
-    draft: &mut Draft<'_, Tasks>,
+    draft: &mut Draft<'_, TaskAggregate>,
     task: TaskId,
     steps: &[StepInput],
-) -> Result<Vec<StepName>, Refusal<Tasks>> {
+) -> Result<Vec<StepName>, WorkRefusal<TaskAggregate>> {
     let bare = steps.iter().map(StepInput::bare).collect();
     let add = AddSteps { task, parent: None, steps: bare };
-    let names = added_steps(&first(draft.apply(&Command::AddSteps(add))?).event);
+    let names = added_steps(&first(draft.apply(&TaskCommand::AddSteps(add))?).event);
     for (step, name) in steps.iter().zip(&names).filter(|(step, _)| step.has_more()) {
         let path = name.path.parse();
         let path = path.unwrap_or_else(|_| unreachable!("paths read back: {}", name.path));
         let selector = StepSelector::Path(path);
-        draft.apply(&Command::DefineStep(DefineStep {
+        draft.apply(&TaskCommand::DefineStep(DefineStep {
             step: StepTarget { task, selector },
             title: None,
             success_criteria: None,

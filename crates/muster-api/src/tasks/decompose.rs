@@ -1,7 +1,7 @@
 //! `tasks_decompose`.
 
 use muster_core::tasks::{
-    Command,
+    TaskCommand,
     command::{AddSteps, StepSelector},
     id::WorkspaceId,
     lookup,
@@ -17,8 +17,8 @@ use super::{
     work::guarded_task,
 };
 use crate::{
-    Effect,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -83,10 +83,10 @@ pub(crate) struct Decomposed {
 impl Operation for TasksDecompose {
     const NAME: &'static str = "tasks_decompose";
     const TITLE: &'static str = "Add steps to a task";
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = Decomposed;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let parent = self.parent.map(|word| word.0);
         let steps: Vec<_> = self.steps.into_iter().map(StepInput::whole).collect();
@@ -94,14 +94,14 @@ impl Operation for TasksDecompose {
         call.write(&self.workspace, idempotency_key, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let add = AddSteps { task, parent: parent.clone(), steps: steps.clone() };
-            let recorded = first(draft.apply(&Command::AddSteps(add))?).clone();
+            let recorded = first(draft.apply(&TaskCommand::AddSteps(add))?).clone();
             let decomposed = Decomposed {
                 task: task.to_string(),
                 revision: lookup::revision(draft.documents(), task.into())?,
                 steps: added_steps(&recorded.event),
                 event: shown(&recorded),
             };
-            Ok(Reply::new(&decomposed).about(target))
+            Ok(CallReply::new(&decomposed).about(target))
         })
     }
 }

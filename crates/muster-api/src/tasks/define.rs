@@ -1,10 +1,10 @@
 //! `tasks_define`.
 
 use muster_core::tasks::{
-    Command,
+    TaskCommand,
     command::{DefineStep, StepTarget},
     id::WorkspaceId,
-    wording::{Lines, Title},
+    wording::{CleanLines, Title},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,9 +16,9 @@ use super::{
     work::change_step,
 };
 use crate::{
-    Effect,
+    OperationEffect,
     arguments::{Reason, invalid},
-    call::{Action, Call, Failure},
+    call::{CallAction, CallFailure, CheckedCall},
     registry::Operation,
 };
 
@@ -35,11 +35,11 @@ pub(crate) struct TasksDefine {
     /// New title.
     title: Option<Title>,
     /// When the step counts as done.
-    success_criteria: Option<Lines>,
+    success_criteria: Option<CleanLines>,
     /// How that is checked.
-    tests: Option<Lines>,
+    tests: Option<CleanLines>,
     /// What stands in the way.
-    blockers: Option<Lines>,
+    blockers: Option<CleanLines>,
     /// Whether closing needs proof; only the given ones change.
     proof_modes: Option<ProofModeChanges>,
     #[serde(flatten)]
@@ -49,14 +49,14 @@ pub(crate) struct TasksDefine {
 impl Operation for TasksDefine {
     const NAME: &'static str = "tasks_define";
     const TITLE: &'static str = "Redefine a step";
-    const EFFECT: Effect = Effect::Set;
+    const EFFECT: OperationEffect = OperationEffect::Set;
     type Response = StepChanged;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
         let title = self.title.map(|title| title.0);
-        let lines = |lines: Option<Lines>| lines.map(|lines| lines.0);
+        let lines = |lines: Option<CleanLines>| lines.map(|lines| lines.0);
         let success_criteria = lines(self.success_criteria);
         let (tests, blockers) = (lines(self.tests), lines(self.blockers));
         let proof_modes = self.proof_modes.map(ProofModeChanges::changes);
@@ -66,7 +66,7 @@ impl Operation for TasksDefine {
             return Err(invalid("title", Reason::Missing, "at least one field to change"));
         }
         change_step(call, &self.workspace, named, self.guarded, move |task| {
-            Command::DefineStep(DefineStep {
+            TaskCommand::DefineStep(DefineStep {
                 step: StepTarget { task, selector: selector.clone() },
                 title: title.clone(),
                 success_criteria: success_criteria.clone(),

@@ -2,12 +2,12 @@
 
 use muster_core::ListQuery;
 use muster_core::{
-    Documents, Draft, Refusal,
+    Documents, Draft, WorkRefusal,
     tasks::{
-        Command, Document, Event, Tasks,
+        TaskAggregate, TaskCommand, TaskDocument, TaskEvent,
         command::{StepSelector, StepTarget},
         id::{EntityId, EntityKind, WorkspaceId},
-        lookup::{self, Target, Wanted},
+        lookup::{self, LookupRequest, Target},
         wire::EventView,
     },
 };
@@ -20,8 +20,8 @@ use super::{
     work::{guarded_target, guarded_task, step_changed},
 };
 use crate::{
-    Effect,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -81,10 +81,10 @@ pub(crate) struct RemovedCounts {
 impl Operation for TasksDelete {
     const NAME: &'static str = "tasks_delete";
     const TITLE: &'static str = "Delete a plan, task or step";
-    const EFFECT: Effect = Effect::Destroy;
+    const EFFECT: OperationEffect = OperationEffect::Destroy;
     type Response = Removed;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.optional();
         let Guarded { expected_revision, idempotency_key } = self.guarded;
@@ -99,27 +99,30 @@ impl Operation for TasksDelete {
 }
 
 fn delete_step(
-    draft: &mut Draft<'_, Tasks>,
-    named: Wanted,
+    draft: &mut Draft<'_, TaskAggregate>,
+    named: LookupRequest,
     expected_revision: Option<u64>,
     selector: &StepSelector,
-) -> Result<Reply, Refusal<Tasks>> {
+) -> Result<CallReply, WorkRefusal<TaskAggregate>> {
     let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
     let step = StepTarget { task, selector: selector.clone() };
-    let events = draft.apply(&Command::DeleteStep { step })?;
-    let Event::StepDeleted(deleted) = &first(events).event else {
+    let events = draft.apply(&TaskCommand::DeleteStep { step })?;
+    let TaskEvent::StepDeleted(deleted) = &first(events).event else {
         unreachable!("deleting a step causes {events:?}")
     };
     let deleted_steps = deleted.deleted_steps;
     let removed = Removed::Step { changed: step_changed(events), deleted_steps };
-    Ok(Reply::new(&removed).about(target))
+    Ok(CallReply::new(&removed).about(target))
 }
 
-fn delete_root(draft: &mut Draft<'_, Tasks>, target: Target) -> Result<Reply, Refusal<Tasks>> {
+fn delete_root(
+    draft: &mut Draft<'_, TaskAggregate>,
+    target: Target,
+) -> Result<CallReply, WorkRefusal<TaskAggregate>> {
     let deleted = count(draft.documents(), target.id)?;
     let before = lookup::workspace(draft.documents())?.focus;
     let events: Vec<EventView> =
-        draft.apply(&Command::Delete { id: target.id })?.iter().map(shown).collect();
+        draft.apply(&TaskCommand::Delete { id: target.id })?.iter().map(shown).collect();
     let after = lookup::workspace(draft.documents())?.focus;
     let Some(event) = events.last().cloned() else { unreachable!("a deletion causes an event") };
     let removed = Removed::Root {
@@ -130,10 +133,13 @@ fn delete_root(draft: &mut Draft<'_, Tasks>, target: Target) -> Result<Reply, Re
         event,
         events,
     };
-    Ok(Reply::new(&removed).about(target))
+    Ok(CallReply::new(&removed).about(target))
 }
 
-fn count(docs: &Documents<Tasks>, id: EntityId) -> Result<RemovedCounts, Refusal<Tasks>> {
+fn count(
+    docs: &Documents<TaskAggregate>,
+    id: EntityId,
+) -> Result<RemovedCounts, WorkRefusal<TaskAggregate>> {
     let mut counts = RemovedCounts::default();
     let mut add = |task: &muster_core::tasks::entity::Task| {
         counts.tasks += 1;
@@ -144,7 +150,7 @@ fn count(docs: &Documents<Tasks>, id: EntityId) -> Result<RemovedCounts, Refusal
         EntityId::Task(id) => add(lookup::task(docs, id)?),
         EntityId::Plan(id) => {
             let query = ListQuery { parent: Some(id.to_string()), ..ListQuery::of("task") };
-            docs.list(&query)?.into_iter().filter_map(Document::as_task).for_each(add);
+            docs.list(&query)?.into_iter().filter_map(TaskDocument::as_task).for_each(add);
         }
     }
     Ok(counts)

@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 
 use super::groups::{Budgeted, TaskOrPlan};
 use crate::{
-    Effect,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -69,14 +69,14 @@ impl JsonSchema for Position {
 impl Operation for TasksDelta {
     const NAME: &'static str = "tasks_delta";
     const TITLE: &'static str = "List what happened";
-    const EFFECT: Effect = Effect::Read;
+    const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = DeltaView;
 
     fn is_brief(_arguments: &Map<String, Value>) -> bool {
         true
     }
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let query = DeltaQuery {
             since: self.since.map(|position| position.0),
             limit: self.limit.unwrap_or(EVENTS_DEFAULT),
@@ -84,7 +84,7 @@ impl Operation for TasksDelta {
         };
         call.read(&self.workspace, |docs| {
             let view = DeltaView::of(docs, &self.workspace, &query)?;
-            Ok(Reply::view(&view, self.budgeted.max_chars, || shed::delta(query.since)))
+            Ok(CallReply::view(&view, self.budgeted.max_chars, || shed::delta(query.since)))
         })
     }
 }

@@ -1,6 +1,6 @@
 //! `tasks_done`.
 
-use muster_core::tasks::{Command, command::StepTarget, id::WorkspaceId, step::Checkpoints};
+use muster_core::tasks::{TaskCommand, command::StepTarget, id::WorkspaceId, step::Checkpoints};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -10,8 +10,8 @@ use super::{
     work::{guarded_task, step_changed, weak_proof},
 };
 use crate::{
-    Effect,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -32,20 +32,23 @@ pub(crate) struct TasksDone {
 impl Operation for TasksDone {
     const NAME: &'static str = "tasks_done";
     const TITLE: &'static str = "Close a step";
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = StepChanged;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let step = StepTarget { task, selector: selector.clone() };
-            let close =
-                Command::CloseStep { step: step.clone(), named: Checkpoints::new(), force: None };
+            let close = TaskCommand::CloseStep {
+                step: step.clone(),
+                named: Checkpoints::new(),
+                force: None,
+            };
             let changed = step_changed(draft.apply(&close)?);
-            let mut reply = Reply::new(&changed).about(target);
+            let mut reply = CallReply::new(&changed).about(target);
             weak_proof(draft.documents(), &step, &mut reply)?;
             Ok(reply)
         })

@@ -3,13 +3,13 @@
 use muster_core::{
     Recorded,
     tasks::{
-        Command, Event,
-        command::Edit,
+        TaskCommand, TaskEvent,
+        command::FieldsEdit,
         entity::Urgency,
-        event::{Manner, MetaPatch, OwnPatch},
+        event::{EditKind, MetaPatch, OwnPatch},
         id::{EntityKind, WorkspaceId},
         wire::EventView,
-        wording::{Dependencies, FreeObject, Prose, Tags, Title},
+        wording::{Dependencies, FreeObject, LongText, Tags, Title},
     },
 };
 use schemars::JsonSchema;
@@ -21,9 +21,9 @@ use super::{
     work::guarded_target,
 };
 use crate::{
-    Effect,
+    OperationEffect,
     arguments::{Reason, invalid},
-    call::{Action, Call, Failure, Reply},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -38,9 +38,9 @@ pub(crate) struct TasksEdit {
     /// New title.
     title: Option<Title>,
     /// New description.
-    description: Option<Prose>,
+    description: Option<LongText>,
     /// New background.
-    context: Option<Prose>,
+    context: Option<LongText>,
     /// New priority.
     priority: Option<Urgency>,
     /// All tags from now on, at most 50.
@@ -48,9 +48,9 @@ pub(crate) struct TasksEdit {
     /// All ids that have to be done first; a plan is done after its tasks.
     depends_on: Option<Dependencies>,
     /// Task only: new domain.
-    new_domain: Option<Prose>,
+    new_domain: Option<LongText>,
     /// Plan only: new contract.
-    contract: Option<Prose>,
+    contract: Option<LongText>,
     /// Plan only: new structured contract.
     contract_data: Option<FreeObject>,
     #[serde(flatten)]
@@ -59,7 +59,7 @@ pub(crate) struct TasksEdit {
 
 /// What was edited.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Edited {
+pub(crate) struct EditView {
     /// Its id.
     id: String,
     /// Plan or task.
@@ -73,10 +73,10 @@ pub(crate) struct Edited {
 impl Operation for TasksEdit {
     const NAME: &'static str = "tasks_edit";
     const TITLE: &'static str = "Edit a plan or task";
-    const EFFECT: Effect = Effect::Set;
-    type Response = Edited;
+    const EFFECT: OperationEffect = OperationEffect::Set;
+    type Response = EditView;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let expected = self.guarded.expected_revision;
         let key = self.guarded.idempotency_key.clone();
@@ -84,18 +84,22 @@ impl Operation for TasksEdit {
         let (meta, own) = self.patches()?;
         call.write(&workspace, key, move |draft| {
             let target = guarded_target(draft.documents(), named, expected)?;
-            let edit =
-                Edit { id: target.id, meta: meta.clone(), own: own.clone(), manner: Manner::Edit };
-            let edited = Edited::of(first(draft.apply(&Command::Edit(edit))?));
-            Ok(Reply::new(&edited).about(target))
+            let edit = FieldsEdit {
+                id: target.id,
+                meta: meta.clone(),
+                own: own.clone(),
+                manner: EditKind::Edit,
+            };
+            let edited = EditView::of(first(draft.apply(&TaskCommand::Edit(edit))?));
+            Ok(CallReply::new(&edited).about(target))
         })
     }
 }
 
-impl Edited {
+impl EditView {
     /// What an edit answers.
-    pub(crate) fn of(recorded: &Recorded<Event>) -> Self {
-        let Event::Edited(edited) = &recorded.event else {
+    pub(crate) fn of(recorded: &Recorded<TaskEvent>) -> Self {
+        let TaskEvent::Edited(edited) = &recorded.event else {
             unreachable!("an edit causes {recorded:?}")
         };
         let subject = edited.subject;
@@ -109,19 +113,19 @@ impl Edited {
 }
 
 impl TasksEdit {
-    fn patches(self) -> Result<(MetaPatch, OwnPatch), Failure> {
+    fn patches(self) -> Result<(MetaPatch, OwnPatch), CallFailure> {
         let meta = MetaPatch {
             title: self.title.map(|title| title.0),
-            description: self.description.map(Prose::stored),
-            context: self.context.map(Prose::stored),
+            description: self.description.map(LongText::stored),
+            context: self.context.map(LongText::stored),
             priority: self.priority,
             tags: self.tags.map(|tags| tags.0),
             depends_on: self.depends_on.map(|ids| ids.0),
         };
         let own = OwnPatch {
-            contract: self.contract.map(Prose::stored),
+            contract: self.contract.map(LongText::stored),
             contract_data: self.contract_data.map(|object| Some(object.0)),
-            domain: self.new_domain.map(Prose::stored),
+            domain: self.new_domain.map(LongText::stored),
             ..OwnPatch::default()
         };
         if meta == MetaPatch::default() && own == OwnPatch::default() {

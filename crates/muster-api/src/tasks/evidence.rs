@@ -1,9 +1,9 @@
 //! `tasks_evidence_capture` and `tasks_evidence_get`.
 
 use muster_core::{
-    Documents, Draft, Refusal,
+    Documents, Draft, WorkRefusal,
     tasks::{
-        Command, Event, Tasks,
+        TaskAggregate, TaskCommand, TaskEvent,
         command::{CaptureEvidence, StepSelector},
         evidence::{Given, Sifted},
         id::{EntityId, EntityKind, EvidenceId, WorkspaceId},
@@ -25,9 +25,9 @@ use super::{
     respond::{StepName, first, shown},
 };
 use crate::{
-    Effect, WarningCode,
+    OperationEffect, WarningCode,
     arguments::{Reason, invalid, invalid_with},
-    call::{Action, Call, Failure, Reply},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -104,7 +104,10 @@ pub(crate) struct EvidenceInput {
 
 impl EvidenceInput {
     /// The parts, checked against the limits.
-    pub(crate) fn given(self, bounds: &Bounds) -> Result<(Given, Option<Checkpoints>), Failure> {
+    pub(crate) fn given(
+        self,
+        bounds: &Bounds,
+    ) -> Result<(Given, Option<Checkpoints>), CallFailure> {
         if self.items.is_some() && self.artifacts.is_some() {
             return Err(invalid_with(
                 "artifacts",
@@ -170,7 +173,7 @@ pub(crate) struct TasksEvidenceCapture {
 
 /// Evidence that was attached.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Captured {
+pub(crate) struct EvidenceCapturedView {
     /// The plan or task.
     task: String,
     /// Its revision now.
@@ -188,10 +191,10 @@ pub(crate) struct Captured {
 impl Operation for TasksEvidenceCapture {
     const NAME: &'static str = "tasks_evidence_capture";
     const TITLE: &'static str = "Attach evidence";
-    const EFFECT: Effect = Effect::Write;
-    type Response = Captured;
+    const EFFECT: OperationEffect = OperationEffect::Write;
+    type Response = EvidenceCapturedView;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.optional();
         let bound = |given: Option<u32>, most: usize| given.map_or(most, |n| n as usize).min(most);
@@ -208,7 +211,7 @@ impl Operation for TasksEvidenceCapture {
             let target = lookup::target(docs, named, accepts(selector.as_ref()))?;
             lookup::expect_revision(docs, target.id, expected_revision)?;
             let captured = capture(draft, target.id, selector.as_ref(), &linked, &sifted.kept)?;
-            let mut reply = Reply::new(&captured).about(target);
+            let mut reply = CallReply::new(&captured).about(target);
             warn_weak(&mut reply, &sifted, !linked.is_empty());
             Ok(reply)
         })
@@ -224,7 +227,7 @@ fn accepts(selector: Option<&StepSelector>) -> Accepts {
 }
 
 /// TASKS-EVD-1.
-pub(crate) fn empty_evidence() -> Failure {
+pub(crate) fn empty_evidence() -> CallFailure {
     invalid_with(
         "checks",
         Reason::EmptyEvidence,
@@ -236,13 +239,13 @@ pub(crate) fn empty_evidence() -> Failure {
 
 /// Attaches evidence inside a draft.
 pub(crate) fn capture(
-    draft: &mut Draft<'_, Tasks>,
+    draft: &mut Draft<'_, TaskAggregate>,
     id: EntityId,
     selector: Option<&StepSelector>,
     linked: &Checkpoints,
     given: &Given,
-) -> Result<Captured, Refusal<Tasks>> {
-    let command = Command::CaptureEvidence(CaptureEvidence {
+) -> Result<EvidenceCapturedView, WorkRefusal<TaskAggregate>> {
+    let command = TaskCommand::CaptureEvidence(CaptureEvidence {
         id,
         step: selector.cloned(),
         checkpoints: linked.clone(),
@@ -252,11 +255,11 @@ pub(crate) fn capture(
     });
     let events = draft.apply(&command)?;
     let recorded = first(events);
-    let Event::EvidenceCaptured(captured) = &recorded.event else {
+    let TaskEvent::EvidenceCaptured(captured) = &recorded.event else {
         unreachable!("a capture causes {events:?}")
     };
     let step = captured.evidence.step.as_ref();
-    Ok(Captured {
+    Ok(EvidenceCapturedView {
         task: id.to_string(),
         revision: captured.subject.revision,
         step: step.map(|(id, path)| StepName { step_id: id.to_string(), path: path.to_string() }),
@@ -267,7 +270,7 @@ pub(crate) fn capture(
 }
 
 /// TASKS-EVD-1, TASKS-EVD-3: what proves something should name a command and a place to look.
-pub(crate) fn warn_weak(reply: &mut Reply, sifted: &Sifted, proves: bool) {
+pub(crate) fn warn_weak(reply: &mut CallReply, sifted: &Sifted, proves: bool) {
     let mut lacks = Vec::new();
     if proves && !sifted.kept.has_command() {
         lacks.push("a CMD receipt");
@@ -312,15 +315,15 @@ pub(crate) struct TasksEvidenceGet {
 impl Operation for TasksEvidenceGet {
     const NAME: &'static str = "tasks_evidence_get";
     const TITLE: &'static str = "Read evidence";
-    const EFFECT: Effect = Effect::Read;
+    const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = EvidencePage;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let after = read_cursor(self.cursor.as_deref())?;
         let selector = self.step.optional();
         let max_chars = self.budgeted.max_chars;
-        call.read(&self.workspace, |docs: &Documents<Tasks>| {
+        call.read(&self.workspace, |docs: &Documents<TaskAggregate>| {
             let target = lookup::target(docs, named, accepts(selector.as_ref()))?;
             let query = EvidenceQuery {
                 id: target.id,
@@ -332,12 +335,12 @@ impl Operation for TasksEvidenceGet {
                 limit: self.limit.unwrap_or(RECORDS_DEFAULT),
             };
             let page = EvidencePage::of(docs, &self.workspace, &query)?;
-            Ok(Reply::view(&page, max_chars, || shed::evidence(after)).about(target))
+            Ok(CallReply::view(&page, max_chars, || shed::evidence(after)).about(target))
         })
     }
 }
 
-fn read_cursor(cursor: Option<&str>) -> Result<u64, Failure> {
+fn read_cursor(cursor: Option<&str>) -> Result<u64, CallFailure> {
     let Some(cursor) = cursor else { return Ok(0) };
     let after = cursor.strip_prefix('e').and_then(|digits| digits.parse().ok());
     after.ok_or_else(|| invalid("cursor", Reason::BadFormat, "a next_cursor of this tool"))

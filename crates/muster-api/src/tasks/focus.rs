@@ -1,7 +1,7 @@
 //! `tasks_focus_get`, `tasks_focus_set`, `tasks_focus_clear`.
 
 use muster_core::tasks::{
-    Command,
+    TaskCommand,
     id::{EntityId, WorkspaceId},
     lookup::{self, Accepts},
 };
@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::groups::{Repeatable, TaskOrPlan};
 use crate::{
-    Effect,
+    OperationEffect,
     arguments::{Reason, invalid},
-    call::{Action, Call, Failure, Reply},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -35,13 +35,13 @@ pub(crate) struct Focus {
 impl Operation for TasksFocusGet {
     const NAME: &'static str = "tasks_focus_get";
     const TITLE: &'static str = "Show the focus";
-    const EFFECT: Effect = Effect::Read;
+    const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = Focus;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         call.read(&self.workspace, |docs| {
             let focus = lookup::workspace(docs)?.focus;
-            Ok(Reply::new(&Focus { workspace: self.workspace.to_string(), focus }))
+            Ok(CallReply::new(&Focus { workspace: self.workspace.to_string(), focus }))
         })
     }
 }
@@ -71,10 +71,10 @@ pub(crate) struct FocusMove {
 impl Operation for TasksFocusSet {
     const NAME: &'static str = "tasks_focus_set";
     const TITLE: &'static str = "Set the focus";
-    const EFFECT: Effect = Effect::Set;
+    const EFFECT: OperationEffect = OperationEffect::Set;
     type Response = FocusMove;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         // TASKS-FSET-1: focus itself is no selector here.
         let Some(id) = self.selection.named()? else {
             return Err(invalid("task", Reason::Missing, "a task or plan id"));
@@ -83,9 +83,9 @@ impl Operation for TasksFocusSet {
         call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
             let target = lookup::target(draft.documents(), Some(id), Accepts::Any)?;
             let previous = lookup::workspace(draft.documents())?.focus;
-            draft.apply(&Command::MoveFocus { to: Some(id) })?;
+            draft.apply(&TaskCommand::MoveFocus { to: Some(id) })?;
             let moved = FocusMove { workspace: name.clone(), previous, focus: id };
-            Ok(Reply::new(&moved).about(target))
+            Ok(CallReply::new(&moved).about(target))
         })
     }
 }
@@ -113,16 +113,16 @@ pub(crate) struct FocusCleared {
 impl Operation for TasksFocusClear {
     const NAME: &'static str = "tasks_focus_clear";
     const TITLE: &'static str = "Clear the focus";
-    const EFFECT: Effect = Effect::Set;
+    const EFFECT: OperationEffect = OperationEffect::Set;
     type Response = FocusCleared;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let name = self.workspace.to_string();
         call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
             let previous = lookup::workspace(draft.documents())?.focus;
-            draft.apply(&Command::MoveFocus { to: None })?;
+            draft.apply(&TaskCommand::MoveFocus { to: None })?;
             let cleared = previous.is_some();
-            Ok(Reply::new(&FocusCleared { workspace: name.clone(), previous, cleared }))
+            Ok(CallReply::new(&FocusCleared { workspace: name.clone(), previous, cleared }))
         })
     }
 }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     arguments::{Reason, invalid, invalid_with},
-    call::Failure,
+    call::CallFailure,
 };
 
 /// Rows of a page that is short.
@@ -83,7 +83,7 @@ pub(crate) struct OneTask {
 
 impl OneTask {
     /// The entity named, if any.
-    pub(crate) fn named(&self) -> Result<Option<EntityId>, Failure> {
+    pub(crate) fn named(&self) -> Result<Option<EntityId>, CallFailure> {
         agree(&[("task", self.task), ("target", self.target.map(|target| target.0))])
     }
 }
@@ -101,7 +101,7 @@ pub(crate) struct TaskOrPlan {
 
 impl TaskOrPlan {
     /// The entity named, if any.
-    pub(crate) fn named(&self) -> Result<Option<EntityId>, Failure> {
+    pub(crate) fn named(&self) -> Result<Option<EntityId>, CallFailure> {
         plan_kind("plan", self.plan)?;
         let target = self.target.map(|target| target.0);
         agree(&[("task", self.task), ("plan", self.plan), ("target", target)])
@@ -128,7 +128,7 @@ pub(crate) struct OnePlan {
 
 impl OnePlan {
     /// The entity named, if any.
-    pub(crate) fn named(&self) -> Result<Option<EntityId>, Failure> {
+    pub(crate) fn named(&self) -> Result<Option<EntityId>, CallFailure> {
         agree(&[("plan", self.plan), ("target", self.target.map(|target| target.0))])
     }
 }
@@ -144,7 +144,7 @@ pub(crate) struct ParentPlan {
 
 impl ParentPlan {
     /// The plan named, if any.
-    pub(crate) fn named(&self) -> Result<Option<PlanId>, Failure> {
+    pub(crate) fn named(&self) -> Result<Option<PlanId>, CallFailure> {
         let target = self.target.map(|target| target.0);
         let named = agree(&[("parent", self.parent), ("target", target)])?;
         plan_kind("parent", named)
@@ -152,7 +152,10 @@ impl ParentPlan {
 }
 
 /// Refuses a task where a plan is meant.
-pub(crate) fn plan_kind(argument: &str, id: Option<EntityId>) -> Result<Option<PlanId>, Failure> {
+pub(crate) fn plan_kind(
+    argument: &str,
+    id: Option<EntityId>,
+) -> Result<Option<PlanId>, CallFailure> {
     match id {
         Some(EntityId::Plan(id)) => Ok(Some(id)),
         Some(EntityId::Task(_)) => {
@@ -165,7 +168,7 @@ pub(crate) fn plan_kind(argument: &str, id: Option<EntityId>) -> Result<Option<P
 /// All that are given must name the same entity (TASKS-TGT-2).
 pub(crate) fn agree(
     given: &[(&'static str, Option<EntityId>)],
-) -> Result<Option<EntityId>, Failure> {
+) -> Result<Option<EntityId>, CallFailure> {
     let mut named = given.iter().filter_map(|(name, id)| id.map(|id| (*name, id)));
     let Some((first_name, first)) = named.next() else { return Ok(None) };
     match named.find(|(_, id)| *id != first) {
@@ -191,7 +194,7 @@ pub(crate) struct OneStep {
 
 impl OneStep {
     /// The selector; one of the two is required.
-    pub(crate) fn selector(self) -> Result<StepSelector, Failure> {
+    pub(crate) fn selector(self) -> Result<StepSelector, CallFailure> {
         let expected = "a step id, or path as a step path";
         self.optional().ok_or_else(|| invalid("step_id", Reason::Missing, expected))
     }
@@ -243,7 +246,7 @@ pub(crate) fn page(
     argument: &'static str,
     cursor: Option<&str>,
     limit: u32,
-) -> Result<PageQuery, Failure> {
+) -> Result<PageQuery, CallFailure> {
     let cursor = cursor.map(str::parse).transpose();
     let cursor = cursor
         .map_err(|BadCursor| invalid(argument, Reason::BadFormat, "a next_cursor of this tool"))?;

@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 use super::groups::{Budgeted, TaskOrPlan, is_short};
 use crate::{
-    Effect, Toolset,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect, Toolset,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -41,20 +41,20 @@ impl Operation for TasksHandoff {
     const NAME: &'static str = "tasks_handoff";
     const TITLE: &'static str = "Write a shift report";
     const TOOLSET: Toolset = Toolset::Daily;
-    const EFFECT: Effect = Effect::Read;
+    const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = HandoffView;
 
     fn is_brief(arguments: &Map<String, Value>) -> bool {
         is_short(arguments, "limit")
     }
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let limit = self.limit.unwrap_or(LINES_DEFAULT);
         call.read(&self.workspace, |docs| {
             let target = lookup::target(docs, named, Accepts::Any)?;
             let view = HandoffView::of(docs, &self.workspace, target.id, limit)?;
-            Ok(Reply::view(&view, self.budgeted.max_chars, shed::handoff).about(target))
+            Ok(CallReply::view(&view, self.budgeted.max_chars, shed::handoff).about(target))
         })
     }
 }

@@ -1,10 +1,12 @@
 //! `tasks_history`, `tasks_undo`, `tasks_redo`.
 
 use muster_core::{
-    Documents, ListOrder, ListQuery, Refusal,
+    Documents, ListOrder, ListQuery, WorkRefusal,
     tasks::{
-        Command, Document, Rejection, Tasks, fields,
-        history::{Change, DerivedChange, Fields, Operation as Entry, OperationState},
+        TaskAggregate, TaskCommand, TaskDocument, TaskRejection, fields,
+        history::{
+            DerivedChange, FieldValues, HistoryOperation as Entry, OperationChange, OperationState,
+        },
         id::{EntityId, WorkspaceId},
         lookup::{self, Target, TargetSource},
         wire::EventView,
@@ -19,9 +21,9 @@ use super::{
     respond::{first, shown},
 };
 use crate::{
-    Effect,
+    OperationEffect,
     arguments::{Reason, invalid},
-    call::{Action, Call, Failure, Reply},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -44,18 +46,18 @@ pub(crate) struct TasksHistory {
 
 /// A page of the history.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct History {
+pub(crate) struct TaskHistory {
     /// The workspace.
     workspace: String,
     /// Operations, newest first.
     operations: Vec<OperationView>,
     /// Where the page is.
-    pagination: HistoryPage,
+    pagination: TaskHistoryPage,
 }
 
 /// Where a page of the history is.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct HistoryPage {
+pub(crate) struct TaskHistoryPage {
     cursor: Option<u64>,
     next_cursor: Option<u64>,
     has_more: bool,
@@ -73,8 +75,8 @@ pub(crate) struct OperationView {
     path: Option<String>,
     intent: String,
     payload: Value,
-    before: Option<Fields>,
-    after: Option<Fields>,
+    before: Option<FieldValues>,
+    after: Option<FieldValues>,
     derived: Vec<DerivedView>,
     undoable: bool,
     undone: bool,
@@ -96,10 +98,10 @@ impl OperationView {
             Some(ordinal) => format!("{path}.t:{ordinal}"),
             None => path.to_string(),
         });
-        let change: Option<&Change> = entry.change.as_ref();
+        let change: Option<&OperationChange> = entry.change.as_ref();
         let before = change.map(|change| fields::shown(&change.before));
         let after = change.map(|change| fields::shown(&change.after));
-        let names: Vec<&String> = after.iter().flat_map(Fields::keys).collect();
+        let names: Vec<&String> = after.iter().flat_map(FieldValues::keys).collect();
         let derived = |derived: &DerivedChange| DerivedView {
             id: derived.id,
             path: derived.path.as_ref().map(ToString::to_string),
@@ -131,10 +133,10 @@ fn operations(id: Option<EntityId>) -> ListQuery {
 impl Operation for TasksHistory {
     const NAME: &'static str = "tasks_history";
     const TITLE: &'static str = "List operations";
-    const EFFECT: Effect = Effect::Read;
-    type Response = History;
+    const EFFECT: OperationEffect = OperationEffect::Read;
+    type Response = TaskHistory;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = self.selection.named()?;
         let limit = self.limit.unwrap_or(OPERATIONS_DEFAULT);
         call.read(&self.workspace, |docs| {
@@ -156,7 +158,7 @@ impl Operation for TasksHistory {
                 .map(OperationView::of)
                 .collect();
             let next_cursor = shown.last().filter(|_| has_more).map(|entry| entry.seq);
-            let pagination = HistoryPage {
+            let pagination = TaskHistoryPage {
                 cursor: self.cursor,
                 next_cursor,
                 has_more,
@@ -164,13 +166,13 @@ impl Operation for TasksHistory {
                 count: shown.len(),
             };
             let workspace = self.workspace.to_string();
-            Ok(Reply::new(&History { workspace, operations: shown, pagination }))
+            Ok(CallReply::new(&TaskHistory { workspace, operations: shown, pagination }))
         })
     }
 }
 
-fn as_operation(document: &Document) -> Option<&Entry> {
-    if let Document::Operation(operation) = document { Some(operation) } else { None }
+fn as_operation(document: &TaskDocument) -> Option<&Entry> {
+    if let TaskDocument::Operation(operation) = document { Some(operation) } else { None }
 }
 
 /// What was undone or redone.
@@ -203,10 +205,10 @@ pub(crate) struct TasksUndo {
 impl Operation for TasksUndo {
     const NAME: &'static str = "tasks_undo";
     const TITLE: &'static str = "Undo an operation";
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = RestoredView;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         restore(call, &self.workspace, &self.selection, self.guarded, true)
     }
 }
@@ -226,21 +228,21 @@ pub(crate) struct TasksRedo {
 impl Operation for TasksRedo {
     const NAME: &'static str = "tasks_redo";
     const TITLE: &'static str = "Redo an operation";
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = RestoredView;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         restore(call, &self.workspace, &self.selection, self.guarded, false)
     }
 }
 
 fn restore(
-    call: &Call<'_>,
+    call: &CheckedCall<'_>,
     workspace: &WorkspaceId,
     selection: &TaskOrPlan,
     guarded: Guarded,
     undo: bool,
-) -> Result<Action, Failure> {
+) -> Result<CallAction, CallFailure> {
     let named = selection.named()?;
     let Guarded { expected_revision, idempotency_key } = guarded;
     if expected_revision.is_some() && named.is_none() {
@@ -253,7 +255,7 @@ fn restore(
             lookup::expect_revision(draft.documents(), id, expected_revision)?;
         }
         let op_seq = newest(draft.documents(), named, undo)?;
-        let event = shown(first(draft.apply(&Command::Restore { op_seq, undo })?));
+        let event = shown(first(draft.apply(&TaskCommand::Restore { op_seq, undo })?));
         let entry = operation(draft.documents(), op_seq, undo)?;
         let restored = RestoredView {
             workspace: name.clone(),
@@ -262,7 +264,7 @@ fn restore(
             operation: OperationView::of(entry),
             event,
         };
-        let reply = Reply::new(&restored);
+        let reply = CallReply::new(&restored);
         Ok(match named {
             Some(id) => reply.about(Target { id, source: TargetSource::Explicit }),
             None => reply,
@@ -273,10 +275,10 @@ fn restore(
 /// The operation on top of the stack: newest to undo, undone last to redo (TASKS-UNDO-1,
 /// TASKS-REDO-1).
 fn newest(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     named: Option<EntityId>,
     undo: bool,
-) -> Result<u64, Refusal<Tasks>> {
+) -> Result<u64, WorkRefusal<TaskAggregate>> {
     let (state, order) = if undo {
         (OperationState::Undoable, ListOrder::Descending)
     } else {
@@ -286,12 +288,16 @@ fn newest(
         ListQuery { statuses: vec![state.name()], order, limit: Some(1), ..operations(named) };
     let top = docs.list(&query)?.into_iter().find_map(as_operation);
     top.map(|entry| entry.seq)
-        .ok_or_else(|| Refusal::rejected(Rejection::NothingToRestore { undo }))
+        .ok_or_else(|| WorkRefusal::rejected(TaskRejection::NothingToRestore { undo }))
 }
 
-fn operation(docs: &Documents<Tasks>, seq: u64, undo: bool) -> Result<&Entry, Refusal<Tasks>> {
-    let document = docs.get(&muster_core::tasks::Key::Operation(seq))?;
+fn operation(
+    docs: &Documents<TaskAggregate>,
+    seq: u64,
+    undo: bool,
+) -> Result<&Entry, WorkRefusal<TaskAggregate>> {
+    let document = docs.get(&muster_core::tasks::TaskKey::Operation(seq))?;
     document
         .and_then(as_operation)
-        .ok_or_else(|| Refusal::rejected(Rejection::NothingToRestore { undo }))
+        .ok_or_else(|| WorkRefusal::rejected(TaskRejection::NothingToRestore { undo }))
 }

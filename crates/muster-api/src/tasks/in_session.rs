@@ -4,15 +4,16 @@
 use muster_core::{
     Draft, Recorded, Unloaded,
     session::{
-        self, SessionId, Sessions, body::TaskEvent, entity::Standing, lookup as session_lookup,
+        self, SessionAggregate, SessionId, body::TaskEventBody, entity::Standing,
+        lookup as session_lookup,
     },
-    tasks::{Tasks, entity::Status, id::EntityId, lookup, wire},
+    tasks::{TaskAggregate, entity::TaskStatus, id::EntityId, lookup, wire},
 };
 
 use super::work::Write;
 use crate::{
     App, Envelope,
-    call::{Failure, Scene},
+    call::{CallFailure, Scene},
     refusals,
 };
 
@@ -22,11 +23,11 @@ pub(super) fn perform(
     app: &App,
     scene: Scene,
     session: &SessionId,
-) -> Result<Envelope, Failure> {
+) -> Result<Envelope, CallFailure> {
     let (workspace, session) = (write.workspace().clone(), session.stream());
     let outcome = app.engine().transact(move |sheaf| {
         let stream = write.workspace().stream();
-        let ruled = sheaf.on::<Tasks, _>(stream, |draft| {
+        let ruled = sheaf.on::<TaskAggregate, _>(stream, |draft| {
             let answer = write.inside(draft, &scene)?;
             if answer.is_err() {
                 draft.clear();
@@ -38,7 +39,8 @@ pub(super) fn perform(
             Err(rejection) => return Ok(Err(rejection)),
         };
         if !reports.is_empty() {
-            let told = sheaf.on::<Sessions, _>(session.clone(), |draft| tell(draft, &reports))?;
+            let told =
+                sheaf.on::<SessionAggregate, _>(session.clone(), |draft| tell(draft, &reports))?;
             if let Err(rejection) = told {
                 tracing::warn!(?rejection, session, "a session did not hear of a task");
             }
@@ -54,19 +56,21 @@ pub(super) fn perform(
 
 /// A session that is not there, not yet or not any more, hears nothing.
 fn tell(
-    draft: &mut Draft<'_, Sessions>,
-    reports: &[TaskEvent],
-) -> Result<(), muster_core::Refusal<Sessions>> {
+    draft: &mut Draft<'_, SessionAggregate>,
+    reports: &[TaskEventBody],
+) -> Result<(), muster_core::WorkRefusal<SessionAggregate>> {
     if let Some(Standing::Open(_)) = session_lookup::standing(draft.documents())? {
         for report in reports {
-            session::perform(draft, &session::Command::ReportTask(report.clone()))?;
+            session::perform(draft, &session::SessionCommand::ReportTask(report.clone()))?;
         }
     }
     Ok(())
 }
 
 /// One report for each plan or task that the work has touched, with what happened to it last.
-fn reports(draft: &Draft<'_, Tasks>) -> Result<Vec<TaskEvent>, Unloaded<Tasks>> {
+fn reports(
+    draft: &Draft<'_, TaskAggregate>,
+) -> Result<Vec<TaskEventBody>, Unloaded<TaskAggregate>> {
     let mut touched: Vec<(EntityId, &'static str)> = Vec::new();
     for Recorded { event, .. } in draft.events() {
         let Some((entity, _)) = wire::subject(event) else { continue };
@@ -77,10 +81,10 @@ fn reports(draft: &Draft<'_, Tasks>) -> Result<Vec<TaskEvent>, Unloaded<Tasks>> 
 }
 
 fn report(
-    draft: &Draft<'_, Tasks>,
+    draft: &Draft<'_, TaskAggregate>,
     entity: EntityId,
     kind: &'static str,
-) -> Result<TaskEvent, Unloaded<Tasks>> {
+) -> Result<TaskEventBody, Unloaded<TaskAggregate>> {
     let docs = draft.documents();
     let (meta, parent) = match entity {
         EntityId::Plan(id) => (lookup::find_plan(docs, id)?.map(|plan| &plan.meta), None),
@@ -90,12 +94,12 @@ fn report(
         }
     };
     let status = match meta.map(|meta| meta.status) {
-        Some(Status::Todo) => "pending",
-        Some(Status::Active) => "running",
-        Some(Status::Done) => "completed",
+        Some(TaskStatus::Todo) => "pending",
+        Some(TaskStatus::Active) => "running",
+        Some(TaskStatus::Done) => "completed",
         None => "canceled",
     };
-    Ok(TaskEvent {
+    Ok(TaskEventBody {
         kind: kind.to_owned(),
         task_id: entity.to_string(),
         status: status.to_owned(),

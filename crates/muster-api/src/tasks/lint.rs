@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use super::groups::TaskOrPlan;
 use crate::{
-    Effect,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -29,15 +29,15 @@ pub(crate) struct TasksLint {
 impl Operation for TasksLint {
     const NAME: &'static str = "tasks_lint";
     const TITLE: &'static str = "Check a plan or task";
-    const EFFECT: Effect = Effect::Read;
+    const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = LintView;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         call.read(&self.workspace, |docs| {
             let target = lookup::target(docs, named, Accepts::Any)?;
             let view = LintView::of(docs, &self.workspace, target.id)?;
-            Ok(Reply::new(&view).about(target))
+            Ok(CallReply::new(&view).about(target))
         })
     }
 }

@@ -1,11 +1,11 @@
 //! `tasks_macro_close_step`.
 
 use muster_core::{
-    Draft, Refusal,
+    Draft, WorkRefusal,
     tasks::{
-        Command, Tasks,
+        TaskAggregate, TaskCommand,
         command::{StepSelector, StepTarget},
-        entity::Status,
+        entity::TaskStatus,
         evidence::{Given, Sifted, receipts},
         id::{TaskId, WorkspaceId},
         lookup,
@@ -30,8 +30,8 @@ use super::{
     work::{guarded_task, refuse_closed, step_changed, weak_proof},
 };
 use crate::{
-    Effect, Toolset, WarningCode,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect, Toolset, WarningCode,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -95,7 +95,7 @@ struct Proof {
 }
 
 impl ProofInput {
-    fn check(self) -> Result<Proof, Failure> {
+    fn check(self) -> Result<Proof, CallFailure> {
         let (given, linked) = match self {
             Self::Lines(lines) => (Given { checks: receipts(&lines), ..Given::default() }, None),
             Self::Evidence(input) => input.given(&Bounds::default())?,
@@ -136,7 +136,7 @@ pub(crate) struct StepClosed {
     task: String,
     revision: u64,
     step: Option<StepName>,
-    status: Status,
+    status: TaskStatus,
     events: Vec<EventView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note_event: Option<EventView>,
@@ -150,10 +150,10 @@ impl Operation for TasksMacroCloseStep {
     const NAME: &'static str = "tasks_macro_close_step";
     const TITLE: &'static str = "Close a step with note and proof";
     const TOOLSET: Toolset = Toolset::Core;
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = StepClosed;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let workspace = call.workspace(self.workspace)?;
         let named = call.wanted(&workspace, self.selection.named()?);
         let gate = || Confirmations(Checkpoint::GATE.map(|checkpoint| (checkpoint, true)).into());
@@ -168,7 +168,7 @@ impl Operation for TasksMacroCloseStep {
         let scope = workspace.clone();
         call.write(&workspace, idempotency_key, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
-            let mut notices = Reply::new(&json!({}));
+            let mut notices = CallReply::new(&json!({}));
             let outcome = closing.run(draft, task, &mut notices)?;
             let about = (Requested::default(), None);
             let resume = view.show(draft.documents(), &scope, target.id, about)?;
@@ -183,7 +183,8 @@ impl Operation for TasksMacroCloseStep {
                 evidence_event: outcome.evidence_event,
                 resume: resume.result(),
             };
-            let reply = Reply::new(&closed).with_warnings_of(&resume).with_warnings_of(&notices);
+            let reply =
+                CallReply::new(&closed).with_warnings_of(&resume).with_warnings_of(&notices);
             Ok(reply.about(target))
         })
     }
@@ -208,10 +209,10 @@ struct ClosingOutcome {
 impl Closing {
     fn run(
         &self,
-        draft: &mut Draft<'_, Tasks>,
+        draft: &mut Draft<'_, TaskAggregate>,
         task: TaskId,
-        notices: &mut Reply,
-    ) -> Result<ClosingOutcome, Refusal<Tasks>> {
+        notices: &mut CallReply,
+    ) -> Result<ClosingOutcome, WorkRefusal<TaskAggregate>> {
         let first_open = lookup::task(draft.documents(), task)?.steps.first_open().map(|s| s.id);
         match (&self.selector, first_open) {
             (Some(selector), _) => self.close(draft, task, selector, notices),
@@ -222,23 +223,23 @@ impl Closing {
 
     fn close(
         &self,
-        draft: &mut Draft<'_, Tasks>,
+        draft: &mut Draft<'_, TaskAggregate>,
         task: TaskId,
         selector: &StepSelector,
-        notices: &mut Reply,
-    ) -> Result<ClosingOutcome, Refusal<Tasks>> {
+        notices: &mut CallReply,
+    ) -> Result<ClosingOutcome, WorkRefusal<TaskAggregate>> {
         let step = StepTarget { task, selector: selector.clone() };
         refuse_closed(draft.documents(), &step)?;
         let mut outcome = ClosingOutcome::default();
         if let Some(note) = &self.note {
-            let note = Command::NoteStep { step: step.clone(), note: note.clone() };
+            let note = TaskCommand::NoteStep { step: step.clone(), note: note.clone() };
             outcome.note_event = Some(step_changed(draft.apply(&note)?).event);
         }
         outcome.evidence_event = self.prove(draft, task, Some(selector), notices)?;
         let confirmations = self.checkpoints.0.clone();
-        draft.apply(&Command::VerifyStep { step: step.clone(), confirmations })?;
+        draft.apply(&TaskCommand::VerifyStep { step: step.clone(), confirmations })?;
         let named = self.checkpoints.named();
-        let close = Command::CloseStep { step: step.clone(), named, force: None };
+        let close = TaskCommand::CloseStep { step: step.clone(), named, force: None };
         outcome.step = Some(step_changed(draft.apply(&close)?).step);
         weak_proof(draft.documents(), &step, notices)?;
         Ok(outcome)
@@ -247,14 +248,14 @@ impl Closing {
     /// TASKS-MC-2: no open step is left, so the task itself is finished.
     fn finish(
         &self,
-        draft: &mut Draft<'_, Tasks>,
+        draft: &mut Draft<'_, TaskAggregate>,
         task: TaskId,
-        notices: &mut Reply,
-    ) -> Result<ClosingOutcome, Refusal<Tasks>> {
-        let done = Command::SetStatus { id: task.into(), to: Status::Done };
-        if lookup::task(draft.documents(), task)?.meta.status == Status::Done {
+        notices: &mut CallReply,
+    ) -> Result<ClosingOutcome, WorkRefusal<TaskAggregate>> {
+        let done = TaskCommand::SetStatus { id: task.into(), to: TaskStatus::Done };
+        if lookup::task(draft.documents(), task)?.meta.status == TaskStatus::Done {
             draft.apply(&done)?;
-            warn_unchanged(notices, task.into(), Status::Done);
+            warn_unchanged(notices, task.into(), TaskStatus::Done);
             if self.note.is_some() || self.proof.is_some() {
                 let message = "note and proof were not kept: nothing was written".to_owned();
                 let recovery = "Use notes_commit or tasks_evidence_capture.";
@@ -277,11 +278,11 @@ impl Closing {
     /// Captures the proof given; one of placeholders only is no proof.
     fn prove(
         &self,
-        draft: &mut Draft<'_, Tasks>,
+        draft: &mut Draft<'_, TaskAggregate>,
         task: TaskId,
         selector: Option<&StepSelector>,
-        notices: &mut Reply,
-    ) -> Result<Option<EventView>, Refusal<Tasks>> {
+        notices: &mut CallReply,
+    ) -> Result<Option<EventView>, WorkRefusal<TaskAggregate>> {
         let Some(proof) = &self.proof else { return Ok(None) };
         let Some(sifted) = &proof.sifted else {
             let message = "the proof held only placeholders and was not kept".to_owned();

@@ -1,17 +1,17 @@
 //! `tasks_macro_finish` and `tasks_macro_create_done`.
 
 use muster_core::{
-    Refusal,
+    WorkRefusal,
     tasks::{
-        Command, Rejection, Tasks,
+        TaskAggregate, TaskCommand, TaskRejection,
         command::{StepSelector, StepTarget},
-        entity::Status,
+        entity::TaskStatus,
         id::{EntityId, WorkspaceId},
         lookup,
         step::Checkpoint,
         view::{handoff::HandoffView, shed},
         wire::EventView,
-        wording::{Prose, Title},
+        wording::{LongText, Title},
     },
 };
 use schemars::JsonSchema;
@@ -19,17 +19,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    close_step::Closed,
+    close_step::StepClosedView,
     complete::{StatusChanged, set_status, warn_unchanged},
     groups::{Guarded, Repeatable, TaskOrPlan},
     respond::public,
-    setup::{Bootstrapped, Parent, ParentChoice, Seed, Setup},
+    setup::{Bootstrapped, Parent, ParentChoice, ReasoningSeed, TaskSetup},
     steps::{StepInput, gate_ready},
     work::{guarded_target, record_operations, step_changed, weak_proof},
 };
 use crate::{
-    Effect,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -44,7 +44,7 @@ pub(crate) struct TasksMacroFinish {
     #[serde(flatten)]
     selection: TaskOrPlan,
     /// TODO, ACTIVE or DONE; default DONE.
-    status: Option<Status>,
+    status: Option<TaskStatus>,
     /// Largest size of handoff in characters.
     handoff_max_chars: Option<u64>,
     #[serde(flatten)]
@@ -55,7 +55,7 @@ pub(crate) struct TasksMacroFinish {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Finished {
     task: String,
-    status: Status,
+    status: TaskStatus,
     revision: u64,
     /// The handoff view.
     handoff: Value,
@@ -65,13 +65,13 @@ pub(crate) struct Finished {
 impl Operation for TasksMacroFinish {
     const NAME: &'static str = "tasks_macro_finish";
     const TITLE: &'static str = "Finish and hand over";
-    const EFFECT: Effect = Effect::Set;
+    const EFFECT: OperationEffect = OperationEffect::Set;
     type Response = Finished;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let workspace = call.workspace(self.workspace)?;
         let named = call.wanted(&workspace, self.selection.named()?);
-        let to = self.status.unwrap_or(Status::Done);
+        let to = self.status.unwrap_or(TaskStatus::Done);
         let max_chars = self.handoff_max_chars;
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         let scope = workspace.clone();
@@ -79,7 +79,7 @@ impl Operation for TasksMacroFinish {
             let target = guarded_target(draft.documents(), named, expected_revision)?;
             let (changed, unchanged) = set_status(draft, target.id, to)?;
             let view = HandoffView::of(draft.documents(), &scope, target.id, HANDOFF_LINES)?;
-            let handoff = Reply::view(&view, max_chars, shed::handoff);
+            let handoff = CallReply::view(&view, max_chars, shed::handoff);
             let finished = Finished {
                 task: target.id.to_string(),
                 status: to,
@@ -87,7 +87,7 @@ impl Operation for TasksMacroFinish {
                 handoff: handoff.result(),
                 event: changed.event,
             };
-            let mut reply = Reply::new(&finished).with_warnings_of(&handoff).about(target);
+            let mut reply = CallReply::new(&finished).with_warnings_of(&handoff).about(target);
             if unchanged {
                 warn_unchanged(&mut reply, target.id, to);
             }
@@ -107,7 +107,7 @@ pub(crate) struct TasksMacroCreateDone {
     /// Title of the task.
     task_title: Title,
     /// What it was about.
-    description: Option<Prose>,
+    description: Option<LongText>,
     /// Exactly one step with criteria and tests.
     #[schemars(length(min = 1, max = 1))]
     steps: Vec<StepInput>,
@@ -120,25 +120,25 @@ pub(crate) struct TasksMacroCreateDone {
 pub(crate) struct CreatedDone {
     workspace: String,
     bootstrap: Bootstrapped,
-    close: Closed,
+    close: StepClosedView,
     complete: StatusChanged,
 }
 
 impl Operation for TasksMacroCreateDone {
     const NAME: &'static str = "tasks_macro_create_done";
     const TITLE: &'static str = "Record finished work";
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = CreatedDone;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let workspace = call.workspace(self.workspace)?;
         gate_ready(&self.steps)?;
-        let setup = Setup {
+        let setup = TaskSetup {
             parent: self.parent.check(None, Parent::Focus(call.bound(&workspace)))?,
             title: self.task_title.0,
-            description: self.description.and_then(Prose::stored),
+            description: self.description.and_then(LongText::stored),
             steps: self.steps,
-            think: Seed::Nothing,
+            think: ReasoningSeed::Nothing,
         };
         let (scope, intent) = (workspace.clone(), call.scene.intent());
         call.write(&workspace, self.repeatable.idempotency_key, move |draft| {
@@ -152,19 +152,19 @@ impl Operation for TasksMacroCreateDone {
             let path = path.unwrap_or_else(|_| unreachable!("s:0 is a path"));
             let step = StepTarget { task, selector: StepSelector::Path(path) };
             let confirmations = Checkpoint::GATE.map(|checkpoint| (checkpoint, true)).to_vec();
-            draft.apply(&Command::VerifyStep { step: step.clone(), confirmations })?;
+            draft.apply(&TaskCommand::VerifyStep { step: step.clone(), confirmations })?;
             let named = Checkpoint::GATE.into_iter().collect();
-            let close = Command::CloseStep { step: step.clone(), named, force: None };
+            let close = TaskCommand::CloseStep { step: step.clone(), named, force: None };
             let changed = step_changed(draft.apply(&close).map_err(undone)?);
-            let close = Closed {
+            let close = StepClosedView {
                 task: changed.task,
                 revision: changed.revision,
                 step: changed.step,
                 events: public(draft.call_events()),
             };
-            let (complete, _) = set_status(draft, EntityId::Task(task), Status::Done)?;
+            let (complete, _) = set_status(draft, EntityId::Task(task), TaskStatus::Done)?;
             let workspace = scope.to_string();
-            let mut reply = Reply::new(&CreatedDone { workspace, bootstrap, close, complete });
+            let mut reply = CallReply::new(&CreatedDone { workspace, bootstrap, close, complete });
             weak_proof(draft.documents(), &step, &mut reply)?;
             Ok(reply)
         })
@@ -172,9 +172,9 @@ impl Operation for TasksMacroCreateDone {
 }
 
 /// A gate refuses the task together with its creation.
-fn undone(mut refusal: Refusal<Tasks>) -> Refusal<Tasks> {
-    if let Refusal::Rejected(rejection) = &mut refusal
-        && let Rejection::GateOpen { report, .. } = rejection.as_mut()
+fn undone(mut refusal: WorkRefusal<TaskAggregate>) -> WorkRefusal<TaskAggregate> {
+    if let WorkRefusal::Rejected(rejection) = &mut refusal
+        && let TaskRejection::GateOpen { report, .. } = rejection.as_mut()
     {
         report.is_undone = true;
     }

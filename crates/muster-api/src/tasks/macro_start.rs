@@ -1,6 +1,6 @@
 //! `tasks_macro_start`.
 
-use muster_core::tasks::{Command, id::WorkspaceId, lookup, view::Requested, wire::EventView};
+use muster_core::tasks::{TaskCommand, id::WorkspaceId, lookup, view::Requested, wire::EventView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,8 +13,8 @@ use super::{
     think::PipelineView,
 };
 use crate::{
-    Effect, Toolset,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect, Toolset,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -57,10 +57,10 @@ impl Operation for TasksMacroStart {
     const NAME: &'static str = "tasks_macro_start";
     const TITLE: &'static str = "Start a task";
     const TOOLSET: Toolset = Toolset::Core;
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = Started;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let workspace = call.workspace(self.workspace)?;
         let frames_itself = self.task.frames_itself();
         let otherwise = Parent::FocusOrInbox(call.bound(&workspace));
@@ -75,7 +75,7 @@ impl Operation for TasksMacroStart {
             let task = made.task;
             let previous = lookup::workspace(draft.documents())?.focus;
             let made = Bootstrapped::of(draft, &scope, made, &setup.think);
-            draft.apply(&Command::MoveFocus { to: Some(task.into()) })?;
+            draft.apply(&TaskCommand::MoveFocus { to: Some(task.into()) })?;
             let about = (Requested::default(), None);
             let resume = view.show(draft.documents(), &scope, task.into(), about)?;
             let started = Started {
@@ -92,7 +92,8 @@ impl Operation for TasksMacroStart {
                 resume: resume.result(),
                 think_pipeline: made.think_pipeline,
             };
-            let mut reply = Reply::new(&started).with_warnings_of(&resume).moved_focus(previous);
+            let mut reply =
+                CallReply::new(&started).with_warnings_of(&resume).moved_focus(previous);
             setup.think.warn(&mut reply);
             Ok(reply)
         })

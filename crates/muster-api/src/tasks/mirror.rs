@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use super::groups::{TaskOrPlan, is_short, page};
 use crate::{
-    Effect,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -40,14 +40,14 @@ pub(crate) struct TasksMirror {
 impl Operation for TasksMirror {
     const NAME: &'static str = "tasks_mirror";
     const TITLE: &'static str = "List steps or tasks for other programs";
-    const EFFECT: Effect = Effect::Read;
+    const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = MirrorView;
 
     fn is_brief(arguments: &Map<String, Value>) -> bool {
         is_short(arguments, "limit")
     }
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let page = page("cursor", self.cursor.as_deref(), self.limit.unwrap_or(ROWS_DEFAULT))?;
         // Only tasks have steps.
@@ -58,7 +58,7 @@ impl Operation for TasksMirror {
             let (path, page) = (self.path.clone(), page.clone());
             let query = MirrorQuery { id: target.id, path, page };
             let view = MirrorView::of(docs, &self.workspace, &query)?;
-            Ok(Reply::new(&view).about(target))
+            Ok(CallReply::new(&view).about(target))
         })
     }
 }

@@ -3,14 +3,14 @@
 use muster_core::{
     Recorded,
     tasks::{
-        Command, Event,
+        TaskCommand, TaskEvent,
         command::{NodeTarget, StepTarget},
-        entity::{Status, Urgency},
+        entity::{TaskStatus, Urgency},
         id::{NodeId, WorkspaceId},
         path::NodePath,
         step::NodeFields,
         wire::EventView,
-        wording::{Lines, Prose, Title},
+        wording::{CleanLines, LongText, Title},
     },
 };
 use schemars::JsonSchema;
@@ -24,17 +24,17 @@ use super::{
     work::guarded_task,
 };
 use crate::{
-    Effect,
+    OperationEffect,
     arguments::{Reason, invalid},
-    call::{Action, Call, Failure, Reply},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
 /// Fields of a node besides its title.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct NodeInput {
+pub(crate) struct StepNodeInput {
     /// TODO, ACTIVE or DONE.
-    status: Option<Status>,
+    status: Option<TaskStatus>,
     /// Kept and shown, without effect.
     status_manual: Option<bool>,
     /// LOW, MEDIUM, HIGH or CRITICAL.
@@ -42,34 +42,34 @@ pub(crate) struct NodeInput {
     /// Whether something stands in the way.
     blocked: Option<bool>,
     /// What it is about.
-    description: Option<Prose>,
+    description: Option<LongText>,
     /// Its background.
-    context: Option<Prose>,
+    context: Option<LongText>,
     /// What stands in the way.
-    blockers: Option<Lines>,
+    blockers: Option<CleanLines>,
     /// What it needs.
-    dependencies: Option<Lines>,
+    dependencies: Option<CleanLines>,
     /// What comes next.
-    next_steps: Option<Lines>,
+    next_steps: Option<CleanLines>,
     /// What went wrong.
-    problems: Option<Lines>,
+    problems: Option<CleanLines>,
     /// What could go wrong.
-    risks: Option<Lines>,
+    risks: Option<CleanLines>,
     /// When it counts as done.
-    success_criteria: Option<Lines>,
+    success_criteria: Option<CleanLines>,
 }
 
-impl NodeInput {
+impl StepNodeInput {
     fn fields(self) -> NodeFields {
-        let lines = |lines: Option<Lines>| lines.map(|lines| lines.0);
+        let lines = |lines: Option<CleanLines>| lines.map(|lines| lines.0);
         NodeFields {
             title: None,
             status: self.status,
             status_manual: self.status_manual,
             priority: self.priority,
             blocked: self.blocked,
-            description: self.description.map(Prose::stored),
-            context: self.context.map(Prose::stored),
+            description: self.description.map(LongText::stored),
+            context: self.context.map(LongText::stored),
             blockers: lines(self.blockers),
             dependencies: lines(self.dependencies),
             next_steps: lines(self.next_steps),
@@ -123,7 +123,7 @@ pub(crate) struct NodeName {
 }
 
 /// What a command on one node answers.
-pub(crate) fn node_changed(events: &[Recorded<Event>]) -> NodeChanged {
+pub(crate) fn node_changed(events: &[Recorded<TaskEvent>]) -> NodeChanged {
     let recorded = first(events);
     let (Some(step), Some(id)) = (recorded.event.step(), recorded.event.node_id()) else {
         unreachable!("{:?} is not about a node", recorded.event)
@@ -152,7 +152,7 @@ pub(crate) struct TasksTaskAdd {
     /// One line, at most 500 characters.
     title: Title,
     #[serde(flatten)]
-    input: NodeInput,
+    input: StepNodeInput,
     #[serde(flatten)]
     guarded: Guarded,
 }
@@ -160,10 +160,10 @@ pub(crate) struct TasksTaskAdd {
 impl Operation for TasksTaskAdd {
     const NAME: &'static str = "tasks_task_add";
     const TITLE: &'static str = "Add a node to a step's sub-plan";
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = NodeChanged;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let (title, fields) = (self.title.0, self.input.fields());
         let selector = self.parent_step.0;
@@ -172,8 +172,9 @@ impl Operation for TasksTaskAdd {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let step = StepTarget { task, selector: selector.clone() };
             let (title, fields) = (title.clone(), fields.clone());
-            let changed = node_changed(draft.apply(&Command::AddNode { step, title, fields })?);
-            Ok(Reply::new(&changed).about(target))
+            let changed =
+                node_changed(draft.apply(&TaskCommand::AddNode { step, title, fields })?);
+            Ok(CallReply::new(&changed).about(target))
         })
     }
 }
@@ -188,7 +189,7 @@ pub(crate) struct OneNode {
 }
 
 impl OneNode {
-    fn check(&self) -> Result<(), Failure> {
+    fn check(&self) -> Result<(), CallFailure> {
         if self.path.is_none() && self.task_node_id.is_none() {
             let expected = "a node path such as s:0.t:1, or task_node_id as a node id";
             return Err(invalid("path", Reason::Missing, expected));
@@ -209,7 +210,7 @@ pub(crate) struct TasksTaskDefine {
     /// New title.
     title: Option<Title>,
     #[serde(flatten)]
-    input: NodeInput,
+    input: StepNodeInput,
     #[serde(flatten)]
     guarded: Guarded,
 }
@@ -217,10 +218,10 @@ pub(crate) struct TasksTaskDefine {
 impl Operation for TasksTaskDefine {
     const NAME: &'static str = "tasks_task_define";
     const TITLE: &'static str = "Update a node";
-    const EFFECT: Effect = Effect::Set;
+    const EFFECT: OperationEffect = OperationEffect::Set;
     type Response = NodeChanged;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         self.node.check()?;
         let title = self.title.map(|title| title.0);
@@ -236,9 +237,9 @@ impl Operation for TasksTaskDefine {
             let node = NodeTarget { task, path: path.clone(), id };
             let place = node_place(draft.documents(), &node)?;
             let (fields, given) = (fields.clone(), given.clone());
-            let command = Command::DefineNode { node, fields, given };
+            let command = TaskCommand::DefineNode { node, fields, given };
             let changed = node_changed(&undoable(draft, &place, "task_node_patch", &command)?);
-            Ok(Reply::new(&changed).about(target))
+            Ok(CallReply::new(&changed).about(target))
         })
     }
 }
@@ -259,10 +260,10 @@ pub(crate) struct TasksTaskDelete {
 impl Operation for TasksTaskDelete {
     const NAME: &'static str = "tasks_task_delete";
     const TITLE: &'static str = "Delete a node";
-    const EFFECT: Effect = Effect::Destroy;
+    const EFFECT: OperationEffect = OperationEffect::Destroy;
     type Response = NodeChanged;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         self.node.check()?;
         let (path, id) = (self.node.path, self.node.task_node_id);
@@ -270,8 +271,8 @@ impl Operation for TasksTaskDelete {
         call.write(&self.workspace, idempotency_key, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let node = NodeTarget { task, path: path.clone(), id };
-            let changed = node_changed(draft.apply(&Command::DeleteNode { node })?);
-            Ok(Reply::new(&changed).about(target))
+            let changed = node_changed(draft.apply(&TaskCommand::DeleteNode { node })?);
+            Ok(CallReply::new(&changed).about(target))
         })
     }
 }

@@ -1,6 +1,8 @@
 //! `tasks_note`.
 
-use muster_core::tasks::{Command, Event, command::StepTarget, id::WorkspaceId, wording::Remark};
+use muster_core::tasks::{
+    TaskCommand, TaskEvent, command::StepTarget, id::WorkspaceId, wording::Remark,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +12,8 @@ use super::{
     work::{guarded_task, step_changed},
 };
 use crate::{
-    Effect,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -42,10 +44,10 @@ pub(crate) struct Noted {
 impl Operation for TasksNote {
     const NAME: &'static str = "tasks_note";
     const TITLE: &'static str = "Note progress on a step";
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = Noted;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
         let note = self.note.0;
@@ -53,12 +55,12 @@ impl Operation for TasksNote {
         call.write(&self.workspace, idempotency_key, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let step = StepTarget { task, selector: selector.clone() };
-            let events = draft.apply(&Command::NoteStep { step, note: note.clone() })?;
-            let Event::StepNoted(noted) = &first(events).event else {
+            let events = draft.apply(&TaskCommand::NoteStep { step, note: note.clone() })?;
+            let TaskEvent::StepNoted(noted) = &first(events).event else {
                 unreachable!("a note causes {events:?}")
             };
             let note_seq = noted.note_seq;
-            Ok(Reply::new(&Noted { changed: step_changed(events), note_seq }).about(target))
+            Ok(CallReply::new(&Noted { changed: step_changed(events), note_seq }).about(target))
         })
     }
 }

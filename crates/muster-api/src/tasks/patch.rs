@@ -1,13 +1,13 @@
 //! `tasks_patch`, and the patches of `tasks_close_task`.
 
 use muster_core::{
-    Draft, Recorded, Refusal,
+    Draft, Recorded, WorkRefusal,
     tasks::{
-        Command, Event, Tasks,
+        TaskAggregate, TaskCommand, TaskEvent,
         command::{NodeTarget, StepSelector, StepTarget},
         id::{EntityId, EntityKind, NodeId, StepId, TaskId, WorkspaceId},
         lookup::{self, Accepts},
-        patch::{Patch, PatchStep, PatchTarget, Verb},
+        patch::{PatchStep, PatchTarget, ResolvedPatch, Verb},
         path::{NodePath, StepPath},
     },
 };
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    edit::Edited,
+    edit::EditView,
     groups::{Guarded, TaskOrPlan},
     node::{NodeChanged, node_changed},
     respond::{StepChanged, first},
@@ -24,9 +24,9 @@ use super::{
     work::step_changed,
 };
 use crate::{
-    Effect,
+    OperationEffect,
     arguments::{Reason, invalid},
-    call::{Action, Call, Failure, Reply},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -117,7 +117,7 @@ enum Place {
 
 impl PatchInput {
     /// TASKS-PATCH-3: a selector that the kind does not use is refused.
-    pub(crate) fn check(self) -> Result<CheckedPatch, Failure> {
+    pub(crate) fn check(self) -> Result<CheckedPatch, CallFailure> {
         let place = match self.kind.unwrap_or_default() {
             PatchKind::TaskDetail => {
                 unused("path", self.path.is_some())?;
@@ -152,7 +152,7 @@ impl PatchInput {
     }
 }
 
-fn unused(argument: &str, given: bool) -> Result<(), Failure> {
+fn unused(argument: &str, given: bool) -> Result<(), CallFailure> {
     if given {
         let expected = format!("no {argument} with this kind");
         return Err(invalid(argument, Reason::Conflict, &expected));
@@ -160,12 +160,12 @@ fn unused(argument: &str, given: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read_path(path: &str) -> Result<StepPath, Failure> {
+fn read_path(path: &str) -> Result<StepPath, CallFailure> {
     let expected = "a step path such as s:0";
     path.parse().map_err(|_| invalid("path", Reason::BadFormat, expected))
 }
 
-fn read_node_path(path: &str) -> Result<NodePath, Failure> {
+fn read_node_path(path: &str) -> Result<NodePath, CallFailure> {
     let expected = "a node path such as s:0.t:1";
     path.parse().map_err(|_| invalid("path", Reason::BadFormat, expected))
 }
@@ -182,9 +182,9 @@ impl CheckedPatch {
     /// The patch worked out for one plan or task.
     pub(crate) fn plan(
         &self,
-        draft: &Draft<'_, Tasks>,
+        draft: &Draft<'_, TaskAggregate>,
         id: EntityId,
-    ) -> Result<Patch, Refusal<Tasks>> {
+    ) -> Result<ResolvedPatch, WorkRefusal<TaskAggregate>> {
         let task = match id {
             EntityId::Task(id) => id,
             EntityId::Plan(_) => TaskId(0),
@@ -198,7 +198,7 @@ impl CheckedPatch {
                 PatchTarget::Node(NodeTarget { task, path: path.clone(), id: *id })
             }
         };
-        Patch::plan(draft.documents(), &target, &self.steps)
+        ResolvedPatch::plan(draft.documents(), &target, &self.steps)
     }
 }
 
@@ -221,7 +221,7 @@ pub(crate) struct TasksPatch {
 #[serde(untagged)]
 pub(crate) enum Patched {
     /// The plan or task itself.
-    Detail(Edited),
+    Detail(EditView),
     /// A step.
     Step(StepChanged),
     /// A node.
@@ -231,29 +231,29 @@ pub(crate) enum Patched {
 impl Operation for TasksPatch {
     const NAME: &'static str = "tasks_patch";
     const TITLE: &'static str = "Patch fields";
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = Patched;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let patch = self.patch.check()?;
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {
             let target = lookup::target(draft.documents(), named, patch.accepts())?;
             lookup::expect_revision(draft.documents(), target.id, expected_revision)?;
-            let Patch { addressed, intent, command } = patch.plan(draft, target.id)?;
+            let ResolvedPatch { addressed, intent, command } = patch.plan(draft, target.id)?;
             let events = undoable(draft, &addressed, intent, &command)?;
-            Ok(Reply::new(&patched(&command, &events)).about(target))
+            Ok(CallReply::new(&patched(&command, &events)).about(target))
         })
     }
 }
 
-fn patched(command: &Command, events: &[Recorded<Event>]) -> Patched {
-    if matches!(command, Command::DefineStep(_)) {
+fn patched(command: &TaskCommand, events: &[Recorded<TaskEvent>]) -> Patched {
+    if matches!(command, TaskCommand::DefineStep(_)) {
         Patched::Step(step_changed(events))
-    } else if matches!(command, Command::DefineNode { .. }) {
+    } else if matches!(command, TaskCommand::DefineNode { .. }) {
         Patched::Node(node_changed(events))
     } else {
-        Patched::Detail(Edited::of(first(events)))
+        Patched::Detail(EditView::of(first(events)))
     }
 }

@@ -1,15 +1,15 @@
 //! `tasks_plan` and `tasks_contract`.
 
 use muster_core::tasks::{
-    Command,
+    TaskCommand,
     command::{SetChecklist, SetContract},
     entity::Checklist,
     id::{EntityId, EntityKind, PlanId, WorkspaceId},
     lookup::{self, Accepts, Target},
     wire::EventView,
-    wording::{FreeObject, Points, Prose},
+    wording::{FreeObject, LongText, Points},
 };
-use muster_core::{Documents, Refusal, tasks::Tasks};
+use muster_core::{Documents, WorkRefusal, tasks::TaskAggregate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -20,9 +20,9 @@ use super::{
     respond::{first, shown},
 };
 use crate::{
-    Effect,
+    OperationEffect,
     arguments::{Reason, invalid_with},
-    call::{Action, Call, Failure, Reply},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -38,7 +38,7 @@ pub(crate) struct TasksPlan {
     /// Points done, from 0 to the number of points.
     current: Option<u32>,
     /// Free text about the checklist.
-    doc: Option<Prose>,
+    doc: Option<LongText>,
     /// true goes one point on; not together with current.
     advance: Option<bool>,
     #[serde(flatten)]
@@ -47,7 +47,7 @@ pub(crate) struct TasksPlan {
 
 /// A checklist that was updated.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Planned {
+pub(crate) struct ChecklistUpdated {
     /// The plan.
     plan: EntityLine,
     /// Its checklist.
@@ -59,10 +59,10 @@ pub(crate) struct Planned {
 impl Operation for TasksPlan {
     const NAME: &'static str = "tasks_plan";
     const TITLE: &'static str = "Update a plan's checklist";
-    const EFFECT: Effect = Effect::Write;
-    type Response = Planned;
+    const EFFECT: OperationEffect = OperationEffect::Write;
+    type Response = ChecklistUpdated;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = self.selection.named()?;
         let advance = self.advance.unwrap_or(false);
         if advance && self.current.is_some() {
@@ -72,19 +72,19 @@ impl Operation for TasksPlan {
             return Err(nothing_to_do("steps", "steps, current, doc or advance=true"));
         }
         let (steps, current) = (self.steps.map(|points| points.0), self.current);
-        let doc = self.doc.map(Prose::stored);
+        let doc = self.doc.map(LongText::stored);
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {
             let (target, plan) = guarded_plan(draft.documents(), named, expected_revision)?;
             let (steps, doc) = (steps.clone(), doc.clone());
             let set = SetChecklist { plan, steps, current, doc, advance };
-            let event = shown(first(draft.apply(&Command::SetChecklist(set))?));
-            let planned = Planned {
+            let event = shown(first(draft.apply(&TaskCommand::SetChecklist(set))?));
+            let planned = ChecklistUpdated {
                 plan: EntityLine::of(draft.documents(), target.id)?,
                 checklist: lookup::plan(draft.documents(), plan)?.checklist.clone(),
                 event,
             };
-            Ok(Reply::new(&planned).about(target))
+            Ok(CallReply::new(&planned).about(target))
         })
     }
 }
@@ -97,7 +97,7 @@ pub(crate) struct TasksContract {
     #[serde(flatten)]
     selection: OnePlan,
     /// The contract as text.
-    current: Option<Prose>,
+    current: Option<LongText>,
     /// The contract as an object, free keys.
     contract_data: Option<FreeObject>,
     /// true removes both; not together with the others.
@@ -122,10 +122,10 @@ pub(crate) struct Contracted {
 impl Operation for TasksContract {
     const NAME: &'static str = "tasks_contract";
     const TITLE: &'static str = "Set a plan's contract";
-    const EFFECT: Effect = Effect::Set;
+    const EFFECT: OperationEffect = OperationEffect::Set;
     type Response = Contracted;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = self.selection.named()?;
         let clear = self.clear.unwrap_or(false);
         let given = self.current.is_some() || self.contract_data.is_some();
@@ -135,14 +135,14 @@ impl Operation for TasksContract {
         if !clear && !given {
             return Err(nothing_to_do("current", "current, contract_data or clear=true"));
         }
-        let contract = self.current.map(Prose::stored);
+        let contract = self.current.map(LongText::stored);
         let contract_data = self.contract_data.map(|object| object.0);
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {
             let (target, plan) = guarded_plan(draft.documents(), named, expected_revision)?;
             let (contract, contract_data) = (contract.clone(), contract_data.clone());
             let set = SetContract { plan, contract, contract_data, clear };
-            let event = shown(first(draft.apply(&Command::SetContract(set))?));
+            let event = shown(first(draft.apply(&TaskCommand::SetContract(set))?));
             let mut line = EntityLine::of(draft.documents(), target.id)?;
             line.plan_progress = None;
             let stored = lookup::plan(draft.documents(), plan)?;
@@ -152,16 +152,16 @@ impl Operation for TasksContract {
                 contract_data: stored.contract_data.clone(),
                 event,
             };
-            Ok(Reply::new(&contracted).about(target))
+            Ok(CallReply::new(&contracted).about(target))
         })
     }
 }
 
 fn guarded_plan(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     named: Option<EntityId>,
     expected_revision: Option<u64>,
-) -> Result<(Target, PlanId), Refusal<Tasks>> {
+) -> Result<(Target, PlanId), WorkRefusal<TaskAggregate>> {
     let target = lookup::target(docs, named, Accepts::Only(EntityKind::Plan))?;
     lookup::expect_revision(docs, target.id, expected_revision)?;
     match target.id {
@@ -170,7 +170,7 @@ fn guarded_plan(
     }
 }
 
-fn excluded(argument: &str, others: &str) -> Failure {
+fn excluded(argument: &str, others: &str) -> CallFailure {
     invalid_with(
         argument,
         Reason::Conflict,
@@ -180,7 +180,7 @@ fn excluded(argument: &str, others: &str) -> Failure {
     )
 }
 
-fn nothing_to_do(argument: &str, expected: &str) -> Failure {
+fn nothing_to_do(argument: &str, expected: &str) -> CallFailure {
     invalid_with(
         argument,
         Reason::NoChange,

@@ -1,14 +1,14 @@
 //! `tasks_progress`.
 
 use muster_core::{
-    Documents, Refusal,
+    Documents, WorkRefusal,
     tasks::{
-        Command, Tasks,
+        TaskAggregate, TaskCommand,
         command::{Force, StepTarget},
         id::WorkspaceId,
         lookup,
         step::Checkpoints,
-        wording::Prose,
+        wording::LongText,
     },
 };
 use schemars::JsonSchema;
@@ -21,9 +21,9 @@ use super::{
     work::{guarded_task, step_changed, weak_proof},
 };
 use crate::{
-    Effect, WarningCode,
+    OperationEffect, WarningCode,
     arguments::{Reason, invalid_with},
-    call::{Action, Call, Failure, Reply},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -42,7 +42,7 @@ pub(crate) struct TasksProgress {
     /// Skip checkpoints, proof and blocking; only with completed=true.
     force: Option<bool>,
     /// Why it is forced; only with force.
-    reason: Option<Prose>,
+    reason: Option<LongText>,
     #[serde(flatten)]
     guarded: Guarded,
 }
@@ -61,10 +61,10 @@ pub(crate) struct Progressed {
 impl Operation for TasksProgress {
     const NAME: &'static str = "tasks_progress";
     const TITLE: &'static str = "Close or reopen a step";
-    const EFFECT: Effect = Effect::Set;
+    const EFFECT: OperationEffect = OperationEffect::Set;
     type Response = Progressed;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
         let completed = self.completed.unwrap_or(true);
@@ -75,7 +75,7 @@ impl Operation for TasksProgress {
         if self.reason.is_some() && !forces {
             return Err(only_with("reason", "force=true"));
         }
-        let reason = self.reason.and_then(Prose::stored);
+        let reason = self.reason.and_then(LongText::stored);
         let force = forces.then_some(Force { reason });
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {
@@ -83,15 +83,16 @@ impl Operation for TasksProgress {
             let step = StepTarget { task, selector: selector.clone() };
             let command = if completed {
                 let named = Checkpoints::new();
-                Command::CloseStep { step: step.clone(), named, force: force.clone() }
+                TaskCommand::CloseStep { step: step.clone(), named, force: force.clone() }
             } else {
-                Command::ReopenStep { step: step.clone() }
+                TaskCommand::ReopenStep { step: step.clone() }
             };
             let place = step_place(draft.documents(), &step)?;
             let changed = step_changed(&undoable(draft, &place, "step_progress", &command)?);
             let skipped = skipped(draft.documents(), &step)?;
             let forced = !skipped.is_empty();
-            let mut reply = Reply::new(&Progressed { changed, completed, forced }).about(target);
+            let mut reply =
+                CallReply::new(&Progressed { changed, completed, forced }).about(target);
             if completed {
                 weak_proof(draft.documents(), &step, &mut reply)?;
             }
@@ -105,7 +106,7 @@ impl Operation for TasksProgress {
     }
 }
 
-fn only_with(argument: &str, other: &str) -> Failure {
+fn only_with(argument: &str, other: &str) -> CallFailure {
     invalid_with(
         argument,
         Reason::Conflict,
@@ -116,7 +117,10 @@ fn only_with(argument: &str, other: &str) -> Failure {
 }
 
 /// What the waiver of the step says was skipped.
-fn skipped(docs: &Documents<Tasks>, target: &StepTarget) -> Result<Vec<String>, Refusal<Tasks>> {
+fn skipped(
+    docs: &Documents<TaskAggregate>,
+    target: &StepTarget,
+) -> Result<Vec<String>, WorkRefusal<TaskAggregate>> {
     let (_, step) = lookup::task_and_step(docs, target)?;
     Ok(step.waiver.as_ref().map(|waiver| waiver.skipped.clone()).unwrap_or_default())
 }

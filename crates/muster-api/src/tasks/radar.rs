@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 use super::groups::{Budgeted, TaskOrPlan};
 use crate::{
-    Effect, Toolset,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect, Toolset,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -35,20 +35,20 @@ impl Operation for TasksRadar {
     const NAME: &'static str = "tasks_radar";
     const TITLE: &'static str = "Show where work stands";
     const TOOLSET: Toolset = Toolset::Daily;
-    const EFFECT: Effect = Effect::Read;
+    const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = RadarView;
 
     fn is_brief(_arguments: &Map<String, Value>) -> bool {
         true
     }
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let requested = self.selection.requested();
         call.read(&self.workspace, |docs| {
             let target = lookup::target(docs, named, Accepts::Any)?;
             let view = RadarView::of(docs, &self.workspace, target.id, requested)?;
-            Ok(Reply::view(&view, self.budgeted.max_chars, shed::radar).about(target))
+            Ok(CallReply::view(&view, self.budgeted.max_chars, shed::radar).about(target))
         })
     }
 }

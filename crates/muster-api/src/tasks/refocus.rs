@@ -1,25 +1,25 @@
 //! Views that move the focus to what they show (TASKS-FOC-1).
 
 use muster_core::{
-    Documents, Refusal,
+    Documents, WorkRefusal,
     tasks::{
-        Command, Tasks,
+        TaskAggregate, TaskCommand,
         id::{EntityId, WorkspaceId},
-        lookup::{self, Accepts, Target, Wanted},
+        lookup::{self, Accepts, LookupRequest, Target},
         view::focus::FocusRestored,
     },
 };
 
 use super::work::failure;
-use crate::call::{Action, Call, Failure, Reply};
+use crate::call::{CallAction, CallFailure, CallReply, CheckedCall};
 
-type Shown = Result<Reply, Refusal<Tasks>>;
+type Shown = Result<CallReply, WorkRefusal<TaskAggregate>>;
 
 /// What a view is asked to show.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Showing {
     /// The plan or task.
-    pub(crate) named: Wanted,
+    pub(crate) named: LookupRequest,
     /// Whether focus has to stay where it is.
     pub(crate) read_only: bool,
 }
@@ -28,8 +28,8 @@ impl Showing {
     /// Whether showing it would move the focus, and to where.
     fn destination(
         self,
-        docs: &Documents<Tasks>,
-    ) -> Result<Option<EntityId>, muster_core::Unloaded<Tasks>> {
+        docs: &Documents<TaskAggregate>,
+    ) -> Result<Option<EntityId>, muster_core::Unloaded<TaskAggregate>> {
         match self.named.named {
             Some(id) if !self.read_only && lookup::workspace(docs)?.focus != Some(id) => {
                 Ok(Some(id))
@@ -39,16 +39,18 @@ impl Showing {
     }
 }
 
-impl Call<'_> {
+impl CheckedCall<'_> {
     /// Answers with a view. It is a plain read unless the focus has to move; then view and move are
     /// one transaction, and the view gets to know where the focus was.
     pub(crate) fn show(
         &self,
         workspace: &WorkspaceId,
         showing: Showing,
-        view: impl Fn(&Documents<Tasks>, Target, Option<FocusRestored>) -> Shown + Send + 'static,
-    ) -> Result<Action, Failure> {
-        let read = self.app.engine().read::<Tasks, _>(&workspace.stream(), |docs| {
+        view: impl Fn(&Documents<TaskAggregate>, Target, Option<FocusRestored>) -> Shown
+        + Send
+        + 'static,
+    ) -> Result<CallAction, CallFailure> {
+        let read = self.app.engine().read::<TaskAggregate, _>(&workspace.stream(), |docs| {
             if showing.destination(docs)?.is_some() {
                 return Ok(None);
             }
@@ -57,7 +59,7 @@ impl Call<'_> {
         });
         if let Some(reply) = read.map_err(|error| failure(workspace, error))? {
             let envelope = self.scene.success(workspace.as_str(), self.app.now(), reply);
-            return Ok(Action::Answered(Box::new(envelope)));
+            return Ok(CallAction::Answered(Box::new(envelope)));
         }
         self.write(workspace, None, move |draft| {
             // Focus moves only after the target was found (TASKS-FOC-2).
@@ -66,7 +68,7 @@ impl Call<'_> {
                 return Ok(view(draft.documents(), target, None)?.about(target));
             };
             let from = lookup::workspace(draft.documents())?.focus;
-            draft.apply(&Command::MoveFocus { to: Some(to) })?;
+            draft.apply(&TaskCommand::MoveFocus { to: Some(to) })?;
             let reply = view(draft.documents(), target, Some(FocusRestored::away_from(from)))?;
             Ok(reply.about(target).moved_focus(from))
         })

@@ -3,7 +3,7 @@
 use muster_core::{
     Recorded,
     tasks::{
-        Event,
+        TaskEvent,
         event::StepRef,
         wire::{self, EventView},
     },
@@ -27,8 +27,8 @@ impl StepName {
 }
 
 /// The steps that an event added.
-pub(crate) fn added_steps(event: &Event) -> Vec<StepName> {
-    let Event::StepsAdded(added) = event else { return Vec::new() };
+pub(crate) fn added_steps(event: &TaskEvent) -> Vec<StepName> {
+    let TaskEvent::StepsAdded(added) = event else { return Vec::new() };
     let name = |step: &muster_core::tasks::event::AddedStep| StepName {
         step_id: step.id.to_string(),
         path: step.path.to_string(),
@@ -61,16 +61,16 @@ impl StepChanged {
 }
 
 /// The event as callers see it. Commands that reach this cause public events only.
-pub(crate) fn shown(recorded: &Recorded<Event>) -> EventView {
+pub(crate) fn shown(recorded: &Recorded<TaskEvent>) -> EventView {
     wire::show(recorded).unwrap_or_else(|| unreachable!("{:?} has no public form", recorded.event))
 }
 
 /// The first event of a list that commands never leave empty.
-pub(crate) fn first(events: &[Recorded<Event>]) -> &Recorded<Event> {
+pub(crate) fn first(events: &[Recorded<TaskEvent>]) -> &Recorded<TaskEvent> {
     events.first().unwrap_or_else(|| unreachable!("an accepted command causes an event"))
 }
 
 /// The public ones among events, as callers see them.
-pub(crate) fn public(events: &[Recorded<Event>]) -> Vec<EventView> {
+pub(crate) fn public(events: &[Recorded<TaskEvent>]) -> Vec<EventView> {
     events.iter().filter_map(wire::show).collect()
 }

@@ -12,8 +12,8 @@ use super::{
     refocus::Showing,
 };
 use crate::{
-    Effect,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -47,10 +47,10 @@ pub(crate) struct TasksResume {
 impl Operation for TasksResume {
     const NAME: &'static str = "tasks_resume";
     const TITLE: &'static str = "Show everything about a plan or task";
-    const EFFECT: Effect = Effect::Set;
+    const EFFECT: OperationEffect = OperationEffect::Set;
     type Response = ResumeView;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let showing = Showing {
             named: call.wanted(&self.workspace, self.selection.named()?),
             read_only: self.read_only,
@@ -63,7 +63,7 @@ impl Operation for TasksResume {
         call.show(&self.workspace, showing, move |docs, target, restored| {
             let page = page.clone();
             let query = ResumeQuery { id: target.id, requested, events_limit, page, restored };
-            Ok(Reply::new(&ResumeView::of(docs, &workspace, &query)?))
+            Ok(CallReply::new(&ResumeView::of(docs, &workspace, &query)?))
         })
     }
 }

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use muster_core::{
-    Documents, Refusal,
+    Documents, WorkRefusal,
     tasks::{
-        Tasks,
+        TaskAggregate,
         id::{EntityId, WorkspaceId},
         view::{
             Requested,
             focus::FocusRestored,
-            graph::Change,
+            graph::GraphDifference,
             graph_page::{GraphCursor, GraphRequest},
-            memory::{Entry, EntryPage, MemoryQuery, SeqRequest},
-            resume_super::{ResumePack, ResumeQuery, ResumeSuper, SuperQuery},
+            memory::{EntryPage, MemoryEntry, MemoryQuery, SeqRequest},
+            resume_super::{ResumePack, ResumeSuper, SuperQuery, SuperResumeQuery},
             shed::{self, PageStarts},
             signals::SignalLimits,
         },
@@ -27,10 +27,10 @@ use super::{
     refocus::Showing,
 };
 use crate::{
-    App, Effect, Toolset,
-    call::{Action, Call, Failure, Reply},
+    App, OperationEffect, Toolset,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
-    suggest::Names,
+    suggest::ToolNames,
 };
 
 const EVENTS_DEFAULT: u32 = 20;
@@ -65,10 +65,10 @@ pub(crate) struct TasksResumePack {
 impl Operation for TasksResumePack {
     const NAME: &'static str = "tasks_resume_pack";
     const TITLE: &'static str = "Resume in short";
-    const EFFECT: Effect = Effect::Set;
+    const EFFECT: OperationEffect = OperationEffect::Set;
     type Response = ResumePack;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let (named, requested) =
             (call.wanted(&self.workspace, self.selection.named()?), self.selection.requested());
         let signals = SignalLimits {
@@ -82,9 +82,9 @@ impl Operation for TasksResumePack {
         call.show(&self.workspace, showing, move |docs, target, restored| {
             let workspace = &workspace;
             let id = target.id;
-            let query = ResumeQuery { workspace, id, requested, restored, events, signals };
+            let query = SuperResumeQuery { workspace, id, requested, restored, events, signals };
             let view = ResumePack::of(docs, &query)?;
-            Ok(Reply::view(&view, max_chars, shed::resume_pack))
+            Ok(CallReply::view(&view, max_chars, shed::resume_pack))
         })
     }
 }
@@ -133,7 +133,7 @@ pub(crate) struct SuperView {
     graph_diff: bool,
     max_chars: Option<u64>,
     toolset: Toolset,
-    listed: Arc<Names>,
+    listed: Arc<ToolNames>,
 }
 
 impl SuperView {
@@ -151,11 +151,11 @@ impl SuperView {
     /// Shows a plan or task.
     pub(crate) fn show(
         &self,
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         workspace: &WorkspaceId,
         id: EntityId,
         (requested, restored): (Requested, Option<FocusRestored>),
-    ) -> Result<Reply, Refusal<Tasks>> {
+    ) -> Result<CallReply, WorkRefusal<TaskAggregate>> {
         let limits = &self.limits;
         let page = |cursor, limit: Option<u32>, default| SeqRequest {
             cursor,
@@ -170,7 +170,7 @@ impl SuperView {
         let view = ResumeSuper::of(
             docs,
             &SuperQuery {
-                resume: ResumeQuery {
+                resume: SuperResumeQuery {
                     workspace,
                     id,
                     requested,
@@ -193,12 +193,12 @@ impl SuperView {
             },
         )?;
         let starts = self.starts(&view);
-        Ok(Reply::view(&view, self.max_chars, || shed::resume_super(starts)))
+        Ok(CallReply::view(&view, self.max_chars, || shed::resume_super(starts)))
     }
 
     /// Where each page would start again if a budget emptied it.
     fn starts(&self, view: &ResumeSuper) -> PageStarts {
-        let newest = |page: &EntryPage| page.entries.last().map(Entry::seq);
+        let newest = |page: &EntryPage| page.entries.last().map(MemoryEntry::seq);
         let first_change = view.graph_diff.as_ref().and_then(|diff| diff.changes.first());
         let after = |seq: Option<u64>| seq.map_or(0, |seq| seq + 1);
         let limits = &self.limits;
@@ -210,7 +210,7 @@ impl SuperView {
                 .unwrap_or(after(view.memory.cards.first().map(|card| card.last_seq))),
             graph: limits
                 .graph_diff_cursor
-                .unwrap_or(GraphCursor::older_than(after(first_change.map(Change::seq)))),
+                .unwrap_or(GraphCursor::older_than(after(first_change.map(GraphDifference::seq)))),
         }
     }
 }
@@ -237,10 +237,10 @@ pub(crate) struct TasksResumeSuper {
 impl Operation for TasksResumeSuper {
     const NAME: &'static str = "tasks_resume_super";
     const TITLE: &'static str = "Resume with everything";
-    const EFFECT: Effect = Effect::Set;
+    const EFFECT: OperationEffect = OperationEffect::Set;
     type Response = ResumeSuper;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let graph_diff = self.graph_diff.unwrap_or(false);
         let view = SuperView::new(call.app, self.limits, graph_diff, self.budgeted.max_chars);
         show(call, &self.workspace, &self.selection, self.read_only, view)
@@ -267,10 +267,10 @@ impl Operation for TasksSnapshot {
     const NAME: &'static str = "tasks_snapshot";
     const TITLE: &'static str = "Show a task for picking it up";
     const TOOLSET: Toolset = Toolset::Core;
-    const EFFECT: Effect = Effect::Set;
+    const EFFECT: OperationEffect = OperationEffect::Set;
     type Response = ResumeSuper;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let workspace = call.workspace(self.workspace)?;
         let view = SuperView::new(call.app, self.limits, true, self.budgeted.max_chars);
         show(call, &workspace, &self.selection, self.read_only, view)
@@ -278,12 +278,12 @@ impl Operation for TasksSnapshot {
 }
 
 fn show(
-    call: &Call<'_>,
+    call: &CheckedCall<'_>,
     workspace: &WorkspaceId,
     selection: &TaskOrPlan,
     read_only: Option<bool>,
     view: SuperView,
-) -> Result<Action, Failure> {
+) -> Result<CallAction, CallFailure> {
     let (named, requested) = (call.wanted(workspace, selection.named()?), selection.requested());
     let scope = workspace.clone();
     let showing = Showing { named, read_only: read_only.unwrap_or(false) };

@@ -2,16 +2,18 @@
 //! scaffold and macros.
 
 use muster_core::{
-    Draft, ListQuery, Refusal,
+    Draft, ListQuery, WorkRefusal,
     tasks::{
-        Command, Document, Rejection, Tasks,
+        TaskAggregate, TaskCommand, TaskDocument, TaskRejection,
         command::{CreatePlan, CreateTask, SetChecklist},
         id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
         lookup,
         step::ProofMode,
-        templates::{Content, DEFAULT_TASK, PRINCIPAL_TASK, Template, TemplateStep},
+        templates::{
+            DEFAULT_TASK, PRINCIPAL_TASK, TaskTemplate, TaskTemplateContent, TemplateStep,
+        },
         wire::EventView,
-        wording::{Lines, Prose, Title},
+        wording::{CleanLines, LongText, Title},
     },
 };
 use schemars::JsonSchema;
@@ -28,7 +30,7 @@ use super::{
 use crate::{
     WarningCode,
     arguments::{Reason, invalid, invalid_with},
-    call::{Failure, Reply},
+    call::{CallFailure, CallReply},
 };
 
 /// Title of the plan that tasks without a plan go to.
@@ -40,7 +42,7 @@ pub(crate) enum Parent {
     /// Under this plan.
     Plan(PlanId),
     /// Under a new plan, maybe with a checklist.
-    New(String, Option<&'static Template>),
+    New(String, Option<&'static TaskTemplate>),
     /// Under the plan of the task that the caller is bound to, else under the focused plan or the
     /// focused task's plan.
     Focus(Option<TaskId>),
@@ -67,7 +69,7 @@ impl ParentChoice {
         self,
         plan_template: Option<&str>,
         otherwise: Parent,
-    ) -> Result<Parent, Failure> {
+    ) -> Result<Parent, CallFailure> {
         let target = self.target.map(|target| target.0);
         let named = agree(&[("plan", self.plan), ("parent", self.parent), ("target", target)])?;
         let named = plan_kind("plan", named)?;
@@ -99,8 +101,8 @@ pub(crate) fn template(
     argument: &str,
     name: &str,
     kind: EntityKind,
-) -> Result<&'static Template, Failure> {
-    match Template::named(name) {
+) -> Result<&'static TaskTemplate, CallFailure> {
+    match TaskTemplate::named(name) {
         Some(template) if template.kind() == kind => Ok(template),
         Some(_) => {
             let expected = format!("a template for a {}", kind.name());
@@ -111,8 +113,8 @@ pub(crate) fn template(
 }
 
 /// The steps of a task template.
-pub(crate) fn template_steps(template: &Template) -> Vec<StepInput> {
-    let lines = |items: &[&str]| Lines(items.iter().map(|item| (*item).to_owned()).collect());
+pub(crate) fn template_steps(template: &TaskTemplate) -> Vec<StepInput> {
+    let lines = |items: &[&str]| CleanLines(items.iter().map(|item| (*item).to_owned()).collect());
     let step = |step: &TemplateStep| StepInput {
         title: Title(step.title.to_owned()),
         success_criteria: lines(&step.success_criteria),
@@ -122,24 +124,24 @@ pub(crate) fn template_steps(template: &Template) -> Vec<StepInput> {
             .then(|| ProofModeChanges::tests(step.proof_tests)),
     };
     match template.content {
-        Content::Steps(steps) => steps.iter().map(step).collect(),
-        Content::Checklist(_) => Vec::new(),
+        TaskTemplateContent::Steps(steps) => steps.iter().map(step).collect(),
+        TaskTemplateContent::Checklist(_) => Vec::new(),
     }
 }
 
 /// A task to set up with everything around it.
 #[derive(Clone, Debug)]
-pub(crate) struct Setup {
+pub(crate) struct TaskSetup {
     pub(crate) parent: Parent,
     pub(crate) title: String,
     pub(crate) description: Option<String>,
     pub(crate) steps: Vec<StepInput>,
-    pub(crate) think: Seed,
+    pub(crate) think: ReasoningSeed,
 }
 
 /// Reasoning to seed with a task.
 #[derive(Clone, Debug)]
-pub(crate) enum Seed {
+pub(crate) enum ReasoningSeed {
     /// None.
     Nothing,
     /// This.
@@ -148,7 +150,7 @@ pub(crate) enum Seed {
     Unusable(String),
 }
 
-impl Seed {
+impl ReasoningSeed {
     /// TASKS-BOOT-2: content that cannot be used is a warning, not an error.
     pub(crate) fn of(think: Option<ThinkInput>) -> Self {
         if think.as_ref().is_some_and(ThinkInput::names_cards) {
@@ -162,7 +164,7 @@ impl Seed {
     }
 
     /// Warns when the seed could not be used.
-    pub(crate) fn warn(&self, reply: &mut Reply) {
+    pub(crate) fn warn(&self, reply: &mut CallReply) {
         if let Self::Unusable(why) = self {
             let message = format!("the task was created without its reasoning: {why}");
             let recovery = "Commit it with think_pipeline.";
@@ -181,38 +183,43 @@ pub(crate) struct Made {
     pub(crate) think: Option<PipelineView>,
 }
 
-impl Setup {
+impl TaskSetup {
     /// Makes plan, task, steps and reasoning as one call of the draft.
     pub(crate) fn make(
         &self,
-        draft: &mut Draft<'_, Tasks>,
+        draft: &mut Draft<'_, TaskAggregate>,
         workspace: &WorkspaceId,
-    ) -> Result<Made, Refusal<Tasks>> {
+    ) -> Result<Made, WorkRefusal<TaskAggregate>> {
         let (plan, plan_created) = self.parent.resolve(draft)?;
         let (title, description) = (self.title.clone(), self.description.clone());
         let create = CreateTask { parent: plan, title, description };
-        draft.apply(&Command::CreateTask(create))?;
+        draft.apply(&TaskCommand::CreateTask(create))?;
         let task = TaskId(lookup::workspace(draft.documents())?.last_task);
         let steps = add_steps(draft, task, &self.steps)?;
         let think = match &self.think {
-            Seed::Pipeline(pipeline) => {
+            ReasoningSeed::Pipeline(pipeline) => {
                 Some(think::commit(draft, workspace, task.into(), pipeline)?)
             }
-            Seed::Nothing | Seed::Unusable(_) => None,
+            ReasoningSeed::Nothing | ReasoningSeed::Unusable(_) => None,
         };
         Ok(Made { plan, plan_created, task, steps, think })
     }
 }
 
 impl Parent {
-    fn resolve(&self, draft: &mut Draft<'_, Tasks>) -> Result<(PlanId, bool), Refusal<Tasks>> {
+    fn resolve(
+        &self,
+        draft: &mut Draft<'_, TaskAggregate>,
+    ) -> Result<(PlanId, bool), WorkRefusal<TaskAggregate>> {
         match self {
             Self::Plan(id) => Ok((parent_plan(draft, Some(*id), None)?, false)),
             Self::New(title, template) => Ok((create_plan(draft, title, None, *template)?, true)),
             Self::Focus(bound) => Ok((parent_plan(draft, None, *bound)?, false)),
             Self::FocusOrInbox(bound) => match parent_plan(draft, None, *bound) {
                 Ok(id) => Ok((id, false)),
-                Err(Refusal::Rejected(rejection)) if *rejection == Rejection::ParentMissing => {
+                Err(WorkRefusal::Rejected(rejection))
+                    if *rejection == TaskRejection::ParentMissing =>
+                {
                     inbox(draft)
                 }
                 Err(refusal) => Err(refusal),
@@ -224,10 +231,10 @@ impl Parent {
 /// The plan that a new task goes under: the one named, else that of the task which the caller is
 /// bound to (RUNS-TIE-3), else that of the focus (TASKS-PAR-1).
 pub(crate) fn parent_plan(
-    draft: &Draft<'_, Tasks>,
+    draft: &Draft<'_, TaskAggregate>,
     named: Option<PlanId>,
     bound: Option<TaskId>,
-) -> Result<PlanId, Refusal<Tasks>> {
+) -> Result<PlanId, WorkRefusal<TaskAggregate>> {
     match (named, bound) {
         (None, Some(task)) => lookup::plan_of(draft.documents(), task.into()),
         (named, _) => lookup::parent_plan(draft.documents(), named),
@@ -235,9 +242,11 @@ pub(crate) fn parent_plan(
 }
 
 /// The lowest-numbered plan called Inbox, or a new one.
-fn inbox(draft: &mut Draft<'_, Tasks>) -> Result<(PlanId, bool), Refusal<Tasks>> {
+fn inbox(
+    draft: &mut Draft<'_, TaskAggregate>,
+) -> Result<(PlanId, bool), WorkRefusal<TaskAggregate>> {
     let plans = draft.documents().list(&ListQuery::of("plan"))?;
-    let mut plans = plans.into_iter().filter_map(Document::as_plan);
+    let mut plans = plans.into_iter().filter_map(TaskDocument::as_plan);
     match plans.find(|plan| plan.meta.title == INBOX).map(|plan| plan.id) {
         Some(id) => Ok((id, false)),
         None => Ok((create_plan(draft, INBOX, None, None)?, true)),
@@ -246,19 +255,19 @@ fn inbox(draft: &mut Draft<'_, Tasks>) -> Result<(PlanId, bool), Refusal<Tasks>>
 
 /// Creates a plan, with a template's checklist if one is given.
 pub(crate) fn create_plan(
-    draft: &mut Draft<'_, Tasks>,
+    draft: &mut Draft<'_, TaskAggregate>,
     title: &str,
     description: Option<String>,
-    template: Option<&Template>,
-) -> Result<PlanId, Refusal<Tasks>> {
+    template: Option<&TaskTemplate>,
+) -> Result<PlanId, WorkRefusal<TaskAggregate>> {
     let title = title.to_owned();
     let create = CreatePlan { title, description, contract: None, contract_data: None };
-    draft.apply(&Command::CreatePlan(create))?;
+    draft.apply(&TaskCommand::CreatePlan(create))?;
     let plan = PlanId(lookup::workspace(draft.documents())?.last_plan);
-    if let Some(Template { content: Content::Checklist(points), .. }) = template {
+    if let Some(TaskTemplate { content: TaskTemplateContent::Checklist(points), .. }) = template {
         let steps = Some(points.iter().map(|point| (*point).to_owned()).collect());
         let set = SetChecklist { plan, steps, current: None, doc: None, advance: false };
-        draft.apply(&Command::SetChecklist(set))?;
+        draft.apply(&TaskCommand::SetChecklist(set))?;
     }
     Ok(plan)
 }
@@ -295,10 +304,10 @@ pub(crate) struct Bootstrapped {
 impl Bootstrapped {
     /// The answer about a setup whose events are those of the call under way.
     pub(crate) fn of(
-        draft: &Draft<'_, Tasks>,
+        draft: &Draft<'_, TaskAggregate>,
         workspace: &WorkspaceId,
         made: Made,
-        seed: &Seed,
+        seed: &ReasoningSeed,
     ) -> Self {
         let plan_id = made.plan.to_string();
         let task_id = made.task.to_string();
@@ -316,7 +325,7 @@ impl Bootstrapped {
             },
             steps: made.steps,
             events: public(draft.call_events()),
-            think_pipeline: (!matches!(seed, Seed::Nothing)).then_some(made.think),
+            think_pipeline: (!matches!(seed, ReasoningSeed::Nothing)).then_some(made.think),
         }
     }
 }
@@ -327,7 +336,7 @@ pub(crate) struct TaskInput {
     /// Title of the task.
     pub(crate) task_title: Title,
     /// What it is about.
-    pub(crate) description: Option<Prose>,
+    pub(crate) description: Option<LongText>,
     /// Task template instead of steps, see tasks_templates_list.
     pub(crate) template: Option<String>,
     /// Steps, 1 to 200, each with criteria and tests.
@@ -346,7 +355,7 @@ impl TaskInput {
         parent: ParentChoice,
         otherwise: Parent,
         default_template: Option<&'static str>,
-    ) -> Result<Setup, Failure> {
+    ) -> Result<TaskSetup, CallFailure> {
         if self.steps.is_some() && self.template.is_some() {
             let expected = "steps or template, not both";
             return Err(invalid("template", Reason::Conflict, expected));
@@ -361,12 +370,12 @@ impl TaskInput {
             (None, Some(name)) => template_steps(template("template", name, EntityKind::Task)?),
             (steps, _) => steps.unwrap_or_default(),
         };
-        Ok(Setup {
+        Ok(TaskSetup {
             parent,
             title: self.task_title.0,
-            description: self.description.and_then(Prose::stored),
+            description: self.description.and_then(LongText::stored),
             steps,
-            think: Seed::of(self.think),
+            think: ReasoningSeed::of(self.think),
         })
     }
 
@@ -377,8 +386,8 @@ impl TaskInput {
 }
 
 /// The frame card of a demanding task.
-pub(crate) fn own_frame(title: &str, description: Option<&str>) -> Seed {
-    Seed::Pipeline(Pipeline::frame(CardInput::titled(title, description)))
+pub(crate) fn own_frame(title: &str, description: Option<&str>) -> ReasoningSeed {
+    ReasoningSeed::Pipeline(Pipeline::frame(CardInput::titled(title, description)))
 }
 
 /// The template of everyday tasks.

@@ -6,7 +6,7 @@ use muster_core::tasks::{
     command::NewStep,
     event::StepFields,
     step::{Checkpoint, Checkpoints, ProofMode, ProofModes},
-    wording::{Lines, Title},
+    wording::{CleanLines, Title},
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::{
     arguments::{Reason, invalid},
-    call::Failure,
+    call::CallFailure,
 };
 
 /// A step to add.
@@ -25,11 +25,11 @@ pub(crate) struct StepInput {
     /// What is to be done.
     pub(crate) title: Title,
     /// When it counts as done.
-    pub(crate) success_criteria: Lines,
+    pub(crate) success_criteria: CleanLines,
     /// How that is checked.
-    pub(crate) tests: Option<Lines>,
+    pub(crate) tests: Option<CleanLines>,
     /// What stands in the way.
-    pub(crate) blockers: Option<Lines>,
+    pub(crate) blockers: Option<CleanLines>,
     /// Whether closing needs proof; default off.
     pub(crate) proof_modes: Option<ProofModeChanges>,
 }
@@ -65,13 +65,13 @@ impl StepInput {
     /// Whether a definition has to follow the bare step.
     pub(crate) fn has_more(&self) -> bool {
         let filled =
-            |lines: &Option<Lines>| lines.as_ref().is_some_and(|lines| !lines.0.is_empty());
+            |lines: &Option<CleanLines>| lines.as_ref().is_some_and(|lines| !lines.0.is_empty());
         filled(&self.tests) || filled(&self.blockers) || self.proof_modes.is_some()
     }
 }
 
 /// TASKS-BOOT-1: every step has a criterion and a test.
-pub(crate) fn gate_ready(steps: &[StepInput]) -> Result<(), Failure> {
+pub(crate) fn gate_ready(steps: &[StepInput]) -> Result<(), CallFailure> {
     for (at, step) in steps.iter().enumerate() {
         let lists = [
             ("success_criteria", Some(&step.success_criteria), "at least one criterion"),

@@ -3,14 +3,14 @@
 use muster_core::tasks::{
     id::{EntityKind, WorkspaceId},
     step::ProofModes,
-    templates::{Content, TEMPLATES, Template, TemplateStep},
+    templates::{TEMPLATES, TaskTemplate, TaskTemplateContent, TemplateStep},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Effect,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -27,7 +27,7 @@ pub(crate) struct Storage {
     workspace: Option<String>,
     storage_dir: String,
     defaults: Defaults,
-    limits: Limits,
+    limits: EvidenceLimits,
 }
 
 /// Names of branch and documents.
@@ -47,7 +47,7 @@ pub(crate) struct DocumentNames {
 
 /// Limits of evidence.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Limits {
+pub(crate) struct EvidenceLimits {
     max_items: u32,
     max_artifact_bytes: u32,
 }
@@ -55,10 +55,10 @@ pub(crate) struct Limits {
 impl Operation for TasksStorage {
     const NAME: &'static str = "tasks_storage";
     const TITLE: &'static str = "Show where things are stored";
-    const EFFECT: Effect = Effect::Read;
+    const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = Storage;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let dir = call.app.storage_dir();
         let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf());
         let storage = Storage {
@@ -68,9 +68,9 @@ impl Operation for TasksStorage {
                 branch: "main",
                 docs: DocumentNames { notes: "notes", graph: "graph", trace: "trace" },
             },
-            limits: Limits { max_items: 20, max_artifact_bytes: 256_000 },
+            limits: EvidenceLimits { max_items: 20, max_artifact_bytes: 256_000 },
         };
-        Ok(call.answer(self.workspace.as_ref(), Reply::new(&storage)))
+        Ok(call.answer(self.workspace.as_ref(), CallReply::new(&storage)))
     }
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct TemplateStepView {
 }
 
 impl TemplateView {
-    fn of(template: &Template) -> Self {
+    fn of(template: &TaskTemplate) -> Self {
         let step = |step: &TemplateStep| TemplateStepView {
             title: step.title,
             success_criteria: step.success_criteria,
@@ -123,8 +123,8 @@ impl TemplateView {
             proof_modes: step.proof_modes(),
         };
         let (plan_steps, steps) = match template.content {
-            Content::Checklist(points) => (Some(points.to_vec()), None),
-            Content::Steps(steps) => (None, Some(steps.iter().map(step).collect())),
+            TaskTemplateContent::Checklist(points) => (Some(points.to_vec()), None),
+            TaskTemplateContent::Steps(steps) => (None, Some(steps.iter().map(step).collect())),
         };
         Self {
             id: template.id,
@@ -140,14 +140,14 @@ impl TemplateView {
 impl Operation for TasksTemplatesList {
     const NAME: &'static str = "tasks_templates_list";
     const TITLE: &'static str = "List templates";
-    const EFFECT: Effect = Effect::Read;
+    const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = Templates;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let templates = Templates {
             workspace: self.workspace.as_ref().map(ToString::to_string),
             templates: TEMPLATES.iter().map(TemplateView::of).collect(),
         };
-        Ok(call.answer(self.workspace.as_ref(), Reply::new(&templates)))
+        Ok(call.answer(self.workspace.as_ref(), CallReply::new(&templates)))
     }
 }

@@ -1,14 +1,14 @@
 //! Lines of reasoning: up to five cards that support each other, and the note of a decision.
 
 use muster_core::{
-    Draft, Refusal, Timestamp,
+    Draft, Timestamp, WorkRefusal,
     tasks::{
-        Command, Event, Tasks,
+        TaskAggregate, TaskCommand, TaskEvent,
         command::CommitCard,
         id::{CardId, EntityId, WorkspaceId},
         lookup,
         memory::{CardType, NoteEntry},
-        view::{ReasoningRef, memory::Entry},
+        view::{ReasoningRef, memory::MemoryEntry},
         wire::EventView,
         wording::Title,
     },
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     arguments::{Reason, invalid},
-    call::Failure,
+    call::CallFailure,
 };
 
 /// The stages of a pipeline, in order.
@@ -95,7 +95,7 @@ impl ThinkInput {
     }
 
     /// Checks the content: blank stages and statuses of absent stages are unusable.
-    pub(crate) fn check(self) -> Result<Pipeline, Failure> {
+    pub(crate) fn check(self) -> Result<Pipeline, CallFailure> {
         let status = self.status.unwrap_or_default();
         let statuses =
             [status.frame, status.hypothesis, status.test, status.evidence, status.decision];
@@ -191,14 +191,14 @@ pub(crate) struct Committed {
 
 /// Commits one card inside a draft.
 pub(crate) fn commit_card(
-    draft: &mut Draft<'_, Tasks>,
+    draft: &mut Draft<'_, TaskAggregate>,
     entity: EntityId,
     input: &CardInput,
     kind: Option<CardType>,
     supports: &[CardId],
-) -> Result<Committed, Refusal<Tasks>> {
+) -> Result<Committed, WorkRefusal<TaskAggregate>> {
     let before = lookup::workspace(draft.documents())?.last_card;
-    let command = Command::CommitCard(CommitCard {
+    let command = TaskCommand::CommitCard(CommitCard {
         entity,
         id: input.id,
         kind: kind.or(input.kind),
@@ -210,7 +210,9 @@ pub(crate) fn commit_card(
         supports: supports.to_vec(),
     });
     let recorded = first(draft.apply(&command)?);
-    let Event::CardKept(kept) = &recorded.event else { unreachable!("a card causes {recorded:?}") };
+    let TaskEvent::CardKept(kept) = &recorded.event else {
+        unreachable!("a card causes {recorded:?}")
+    };
     Ok(Committed {
         id: kept.card.id,
         kind: kept.card.kind,
@@ -223,11 +225,11 @@ pub(crate) fn commit_card(
 
 /// Commits a pipeline inside a draft.
 pub(crate) fn commit(
-    draft: &mut Draft<'_, Tasks>,
+    draft: &mut Draft<'_, TaskAggregate>,
     workspace: &WorkspaceId,
     entity: EntityId,
     pipeline: &Pipeline,
-) -> Result<PipelineView, Refusal<Tasks>> {
+) -> Result<PipelineView, WorkRefusal<TaskAggregate>> {
     // A card that a stage names was there before; it is none that this very call makes.
     for id in pipeline.stages.iter().filter_map(|(_, _, input)| input.id) {
         lookup::card(draft.documents(), entity, id)?;
@@ -254,7 +256,7 @@ pub(crate) fn commit(
         (Some(card), Some(words)) => Some(note_decision(draft, entity, card, words)?),
         (Some(_) | None, _) => None,
     };
-    let announce = Command::AnnounceCards {
+    let announce = TaskCommand::AnnounceCards {
         id: entity,
         cards: committed.iter().map(|card| (card.id, card.kind)).collect(),
         decision_note_seq: note.as_ref().map(|note| note.seq),
@@ -280,15 +282,15 @@ pub(crate) fn commit(
 
 /// TASKS-THINK-2.
 fn note_decision(
-    draft: &mut Draft<'_, Tasks>,
+    draft: &mut Draft<'_, TaskAggregate>,
     entity: EntityId,
     card: &Committed,
     (title, format): &(String, String),
-) -> Result<DecisionNote, Refusal<Tasks>> {
+) -> Result<DecisionNote, WorkRefusal<TaskAggregate>> {
     let meta = json!({"source": "think_pipeline", "stage": "decision", "card_id": card.id});
     let content = format!("Decision ({}): {}", card.id, card.label);
     let note = note(entity, Some(title.clone()), format, meta, content);
-    let recorded = first(draft.apply(&Command::CommitNote(note))?);
+    let recorded = first(draft.apply(&TaskCommand::CommitNote(note))?);
     Ok(DecisionNote {
         card_id: card.id.to_string(),
         doc: "notes",
@@ -312,16 +314,16 @@ fn note(
 
 /// Writes a note about a plan or task inside a draft; answers the entry and the event.
 pub(crate) fn commit_note(
-    draft: &mut Draft<'_, Tasks>,
+    draft: &mut Draft<'_, TaskAggregate>,
     entity: EntityId,
     (title, format): (Option<String>, &str),
     meta: Map<String, Value>,
     content: String,
-) -> Result<(Entry, EventView), Refusal<Tasks>> {
+) -> Result<(MemoryEntry, EventView), WorkRefusal<TaskAggregate>> {
     let entry = note(entity, title.clone(), format, Value::Object(meta), content);
-    let recorded = first(draft.apply(&Command::CommitNote(entry.clone()))?);
+    let recorded = first(draft.apply(&TaskCommand::CommitNote(entry.clone()))?);
     let entry = NoteEntry { seq: recorded.global, at: recorded.at, ..entry };
-    let announce = Command::AnnounceNote { id: entity, seq: entry.seq, title };
+    let announce = TaskCommand::AnnounceNote { id: entity, seq: entry.seq, title };
     let event = shown(first(draft.apply(&announce)?));
-    Ok((Entry::note(&entry), event))
+    Ok((MemoryEntry::note(&entry), event))
 }

@@ -1,10 +1,10 @@
 //! `think_pipeline`, `think_card`, `notes_commit`: writing to the reasoning memory.
 
 use muster_core::tasks::{
-    Command,
+    TaskCommand,
     id::{CardId, WorkspaceId},
     lookup::{self, Accepts},
-    view::{ReasoningRef, memory::Entry, signals::CardView},
+    view::{ReasoningRef, memory::MemoryEntry, signals::CardView},
     wire::EventView,
     wording::{FreeObject, Remark, Title},
 };
@@ -19,9 +19,9 @@ use super::{
     think::{PipelineView, ThinkInput, commit, commit_card, commit_note},
 };
 use crate::{
-    Effect,
+    OperationEffect,
     arguments::{Reason, invalid},
-    call::{Action, Call, Failure, Reply},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -42,17 +42,17 @@ pub(crate) struct ThinkPipeline {
 impl Operation for ThinkPipeline {
     const NAME: &'static str = "think_pipeline";
     const TITLE: &'static str = "Commit a line of reasoning";
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = PipelineView;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let pipeline = self.think.check()?;
         let workspace = self.workspace.clone();
         call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
             let target = lookup::target(draft.documents(), named, Accepts::Any)?;
             let view = commit(draft, &workspace, target.id, &pipeline)?;
-            Ok(Reply::new(&view).about(target))
+            Ok(CallReply::new(&view).about(target))
         })
     }
 }
@@ -89,10 +89,10 @@ pub(crate) struct CardCommitted {
 impl Operation for ThinkCard {
     const NAME: &'static str = "think_card";
     const TITLE: &'static str = "Commit a card";
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = CardCommitted;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         if !self.card.is_usable() {
             return Err(invalid("card", Reason::BadFormat, "a title or a text"));
@@ -103,13 +103,13 @@ impl Operation for ThinkCard {
         call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
             let target = lookup::target(draft.documents(), named, Accepts::Any)?;
             let committed = commit_card(draft, target.id, &card, None, &supports)?;
-            let announce = Command::AnnounceCards {
+            let announce = TaskCommand::AnnounceCards {
                 id: target.id,
                 cards: vec![(committed.id, committed.kind)],
                 decision_note_seq: None,
             };
             let event = shown(first(draft.apply(&announce)?));
-            let key = muster_core::tasks::Key::Card(committed.id);
+            let key = muster_core::tasks::TaskKey::Card(committed.id);
             let stored = draft.documents().get(&key)?.and_then(|document| document.as_card());
             let Some(stored) = stored else { unreachable!("{} was just committed", committed.id) };
             let view = CardCommitted {
@@ -121,7 +121,7 @@ impl Operation for ThinkCard {
                 last_seq: committed.seq,
                 event,
             };
-            Ok(Reply::new(&view).about(target))
+            Ok(CallReply::new(&view).about(target))
         })
     }
 }
@@ -147,7 +147,7 @@ pub(crate) struct NotesCommit {
 
 /// A note that was committed.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct NoteView {
+pub(crate) struct CommittedNote {
     workspace: String,
     entry: LocatedEntry,
     event: EventView,
@@ -159,16 +159,16 @@ pub(crate) struct LocatedEntry {
     branch: String,
     doc: &'static str,
     #[serde(flatten)]
-    entry: Entry,
+    entry: MemoryEntry,
 }
 
 impl Operation for NotesCommit {
     const NAME: &'static str = "notes_commit";
     const TITLE: &'static str = "Commit a note";
-    const EFFECT: Effect = Effect::Write;
-    type Response = NoteView;
+    const EFFECT: OperationEffect = OperationEffect::Write;
+    type Response = CommittedNote;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let (title, content) = (self.title.map(|title| title.0), self.content.0);
         let format = self.format.unwrap_or_else(|| "text".to_owned());
@@ -182,8 +182,8 @@ impl Operation for NotesCommit {
                 commit_note(draft, target.id, words, meta.clone(), content.clone())?;
             let entry =
                 LocatedEntry { branch: ReasoningRef::of(target.id).branch, doc: "notes", entry };
-            let view = NoteView { workspace: name.clone(), entry, event };
-            Ok(Reply::new(&view).about(target))
+            let view = CommittedNote { workspace: name.clone(), entry, event };
+            Ok(CallReply::new(&view).about(target))
         })
     }
 }

@@ -1,9 +1,9 @@
 //! Changes that can be undone: the fields before and after go into the history.
 
 use muster_core::{
-    Documents, Draft, Recorded, Refusal,
+    Documents, Draft, Recorded, WorkRefusal,
     tasks::{
-        Command, Event, Tasks,
+        TaskAggregate, TaskCommand, TaskEvent,
         command::{NodeTarget, StepTarget},
         history::Addressed,
         lookup,
@@ -13,32 +13,32 @@ use muster_core::{
 /// Applies one command to what is addressed and records the operation; answers the command's
 /// events.
 pub(crate) fn undoable(
-    draft: &mut Draft<'_, Tasks>,
+    draft: &mut Draft<'_, TaskAggregate>,
     addressed: &Addressed,
     intent: &str,
-    command: &Command,
-) -> Result<Vec<Recorded<Event>>, Refusal<Tasks>> {
+    command: &TaskCommand,
+) -> Result<Vec<Recorded<TaskEvent>>, WorkRefusal<TaskAggregate>> {
     let before = addressed.fields(draft.documents())?;
     let events = draft.apply(command)?.to_vec();
     let operation = addressed.operation(draft.documents(), intent, &before, &events)?;
-    draft.apply(&Command::RecordOperation(operation))?;
+    draft.apply(&TaskCommand::RecordOperation(operation))?;
     Ok(events)
 }
 
 /// A step as history addresses it.
 pub(crate) fn step_place(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     target: &StepTarget,
-) -> Result<Addressed, Refusal<Tasks>> {
+) -> Result<Addressed, WorkRefusal<TaskAggregate>> {
     let (task, step) = lookup::task_and_step(docs, target)?;
     Ok(Addressed { entity: task.id.into(), path: Some(step.path.clone()), node: None })
 }
 
 /// A node as history addresses it.
 pub(crate) fn node_place(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     target: &NodeTarget,
-) -> Result<Addressed, Refusal<Tasks>> {
+) -> Result<Addressed, WorkRefusal<TaskAggregate>> {
     let (task, step, node) = lookup::task_step_and_node(docs, target)?;
     let (entity, path) = (task.id.into(), Some(step.path.clone()));
     Ok(Addressed { entity, path, node: Some(node.ordinal) })

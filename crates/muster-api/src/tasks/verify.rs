@@ -1,6 +1,6 @@
 //! `tasks_verify`.
 
-use muster_core::tasks::{Command, command::StepTarget, id::WorkspaceId};
+use muster_core::tasks::{TaskCommand, command::StepTarget, id::WorkspaceId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -11,8 +11,8 @@ use super::{
     work::change_step,
 };
 use crate::{
-    Effect,
-    call::{Action, Call, Failure},
+    OperationEffect,
+    call::{CallAction, CallFailure, CheckedCall},
     registry::Operation,
 };
 
@@ -35,16 +35,18 @@ pub(crate) struct TasksVerify {
 impl Operation for TasksVerify {
     const NAME: &'static str = "tasks_verify";
     const TITLE: &'static str = "Confirm checkpoints";
-    const EFFECT: Effect = Effect::Set;
+    const EFFECT: OperationEffect = OperationEffect::Set;
     type Response = StepChanged;
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
         let confirmations = self.checkpoints.0;
-        change_step(call, &self.workspace, named, self.guarded, move |task| Command::VerifyStep {
-            step: StepTarget { task, selector: selector.clone() },
-            confirmations: confirmations.clone(),
+        change_step(call, &self.workspace, named, self.guarded, move |task| {
+            TaskCommand::VerifyStep {
+                step: StepTarget { task, selector: selector.clone() },
+                confirmations: confirmations.clone(),
+            }
         })
     }
 }

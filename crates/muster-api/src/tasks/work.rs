@@ -1,14 +1,14 @@
 //! How task operations run: reads over one moment, writes as one draft, answers kept for retries.
 
 use muster_core::{
-    Documents, Draft, Recorded, Refusal,
+    Documents, Draft, Recorded, WorkRefusal,
     tasks::{
-        Command, Document, Event, Key, Rejection, Tasks,
+        TaskAggregate, TaskCommand, TaskDocument, TaskEvent, TaskKey, TaskRejection,
         command::StepTarget,
-        entity::KeptAnswer,
+        entity::TaskAnswer,
         history::Addressed,
         id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
-        lookup::{self, Accepts, Target, Wanted},
+        lookup::{self, Accepts, LookupRequest, Target},
         step::Checkpoint,
         wire,
     },
@@ -24,14 +24,15 @@ use super::{
 use crate::{
     App, Envelope, WarningCode,
     arguments::{Reason, invalid, invalid_with},
-    call::{Action, Call, Failure, Reply, Scene},
+    call::{CallAction, CallFailure, CallReply, CheckedCall, Scene},
     refusals,
 };
 
-type Drafted<T> = Result<T, Refusal<Tasks>>;
+type Drafted<T> = Result<T, WorkRefusal<TaskAggregate>>;
 
 /// Pure work on a draft that answers, or refuses in the caller's words.
-type Work = Box<dyn Fn(&mut Draft<'_, Tasks>) -> Drafted<Result<Reply, Failure>> + Send>;
+type Work =
+    Box<dyn Fn(&mut Draft<'_, TaskAggregate>) -> Drafted<Result<CallReply, CallFailure>> + Send>;
 
 /// A piece of work for one transaction.
 pub(crate) struct Write {
@@ -42,17 +43,17 @@ pub(crate) struct Write {
     work: Work,
 }
 
-impl Call<'_> {
+impl CheckedCall<'_> {
     /// Answers from one consistent moment of a workspace.
     pub(crate) fn read(
         &self,
         workspace: &WorkspaceId,
-        view: impl Fn(&Documents<Tasks>) -> Drafted<Reply>,
-    ) -> Result<Action, Failure> {
-        let reply = self.app.engine().read::<Tasks, _>(&workspace.stream(), view);
+        view: impl Fn(&Documents<TaskAggregate>) -> Drafted<CallReply>,
+    ) -> Result<CallAction, CallFailure> {
+        let reply = self.app.engine().read::<TaskAggregate, _>(&workspace.stream(), view);
         let reply = reply.map_err(|error| failure(workspace, error))?;
         let envelope = self.scene.success(workspace.as_str(), self.app.now(), reply);
-        Ok(Action::Answered(Box::new(envelope)))
+        Ok(CallAction::Answered(Box::new(envelope)))
     }
 
     /// Changes a workspace as one transaction.
@@ -60,8 +61,8 @@ impl Call<'_> {
         &self,
         workspace: &WorkspaceId,
         key: Option<String>,
-        work: impl Fn(&mut Draft<'_, Tasks>) -> Drafted<Reply> + Send + 'static,
-    ) -> Result<Action, Failure> {
+        work: impl Fn(&mut Draft<'_, TaskAggregate>) -> Drafted<CallReply> + Send + 'static,
+    ) -> Result<CallAction, CallFailure> {
         self.write_or_refuse(workspace, key, move |draft| work(draft).map(Ok))
     }
 
@@ -70,28 +71,30 @@ impl Call<'_> {
         &self,
         workspace: &WorkspaceId,
         key: Option<String>,
-        work: impl Fn(&mut Draft<'_, Tasks>) -> Drafted<Result<Reply, Failure>> + Send + 'static,
-    ) -> Result<Action, Failure> {
+        work: impl Fn(&mut Draft<'_, TaskAggregate>) -> Drafted<Result<CallReply, CallFailure>>
+        + Send
+        + 'static,
+    ) -> Result<CallAction, CallFailure> {
         let bound = (self.bound(workspace), self.app.options().bound_plan);
         let workspace = workspace.clone();
-        Ok(Action::Write(Write { workspace, key, bound, work: Box::new(work) }))
+        Ok(CallAction::Write(Write { workspace, key, bound, work: Box::new(work) }))
     }
 }
 
-impl Call<'_> {
+impl CheckedCall<'_> {
     /// Answers what needs no store; `context` names the workspace if one was given.
-    pub(crate) fn answer(&self, workspace: Option<&WorkspaceId>, reply: Reply) -> Action {
+    pub(crate) fn answer(&self, workspace: Option<&WorkspaceId>, reply: CallReply) -> CallAction {
         let name = workspace.map(WorkspaceId::as_str).unwrap_or_default();
         let mut envelope = self.scene.success(name, self.app.now(), reply);
         if workspace.is_none() {
             envelope.context.shift_remove("workspace");
         }
-        Action::Answered(Box::new(envelope))
+        CallAction::Answered(Box::new(envelope))
     }
 
     /// What a call is about: what it names, else what its caller is bound to (RUNS-TIE-3).
-    pub(crate) fn wanted(&self, workspace: &WorkspaceId, named: Option<EntityId>) -> Wanted {
-        Wanted { named, bound: self.bound(workspace).map(EntityId::Task) }
+    pub(crate) fn wanted(&self, workspace: &WorkspaceId, named: Option<EntityId>) -> LookupRequest {
+        LookupRequest { named, bound: self.bound(workspace).map(EntityId::Task) }
     }
 
     /// The task that the caller is bound to, if it is in this workspace.
@@ -101,7 +104,7 @@ impl Call<'_> {
     }
 
     /// The workspace named, else the default one (TASKS-WS-2).
-    pub(crate) fn workspace(&self, named: Option<WorkspaceId>) -> Result<WorkspaceId, Failure> {
+    pub(crate) fn workspace(&self, named: Option<WorkspaceId>) -> Result<WorkspaceId, CallFailure> {
         named.or_else(|| self.app.default_workspace().cloned()).ok_or_else(|| {
             let expected = "a workspace id; this server has no default workspace";
             invalid("workspace", Reason::Missing, expected)
@@ -116,12 +119,12 @@ impl Write {
     }
 
     /// Does the work as a transaction of its own and answers when it is durable.
-    pub(crate) fn perform(self, app: &App, scene: Scene) -> Result<Envelope, Failure> {
+    pub(crate) fn perform(self, app: &App, scene: Scene) -> Result<Envelope, CallFailure> {
         if let Some(session) = app.session() {
             return in_session::perform(self, app, scene, &session);
         }
         let workspace = self.workspace.clone();
-        let outcome = app.engine().execute::<Tasks, _>(workspace.stream(), move |draft| {
+        let outcome = app.engine().execute::<TaskAggregate, _>(workspace.stream(), move |draft| {
             let answer = self.inside(draft, &scene)?;
             if answer.is_err() {
                 draft.clear();
@@ -137,9 +140,9 @@ impl Write {
     /// call is answered from there before anything else is looked at (TASKS-IDEM-2).
     pub(crate) fn inside(
         &self,
-        draft: &mut Draft<'_, Tasks>,
+        draft: &mut Draft<'_, TaskAggregate>,
         scene: &Scene,
-    ) -> Drafted<Result<Envelope, Failure>> {
+    ) -> Drafted<Result<Envelope, CallFailure>> {
         if let Some(key) = &self.key
             && let Some(answer) = kept_answer(draft.documents(), scene, key)?
         {
@@ -169,7 +172,7 @@ impl Write {
 }
 
 /// Refuses a call that changed something outside of the plan that its caller works on.
-fn outside(events: &[Recorded<Event>], plan: PlanId) -> Option<Failure> {
+fn outside(events: &[Recorded<TaskEvent>], plan: PlanId) -> Option<CallFailure> {
     let subjects = events.iter().filter_map(|recorded| wire::subject(&recorded.event));
     let (entity, _) = subjects.into_iter().find(|(_, other)| *other != plan)?;
     let expected = format!("{plan}, or a task of it");
@@ -180,11 +183,11 @@ fn outside(events: &[Recorded<Event>], plan: PlanId) -> Option<Failure> {
 
 /// Adds what the call did to the history, once per plan or task; undoable operations have done so
 /// themselves (TASKS-HIST-1).
-pub(crate) fn record_operations(draft: &mut Draft<'_, Tasks>, intent: &str) -> Drafted<()> {
+pub(crate) fn record_operations(draft: &mut Draft<'_, TaskAggregate>, intent: &str) -> Drafted<()> {
     let mut recorded: Vec<EntityId> = Vec::new();
     let mut missing: Vec<Addressed> = Vec::new();
     for Recorded { event, .. } in draft.call_events() {
-        if let Event::OperationRecorded(operation) = event {
+        if let TaskEvent::OperationRecorded(operation) = event {
             recorded.push(operation.entity);
         } else if let Some(addressed) = mutated(event)
             && missing.iter().all(|known| known.entity != addressed.entity)
@@ -193,28 +196,34 @@ pub(crate) fn record_operations(draft: &mut Draft<'_, Tasks>, intent: &str) -> D
         }
     }
     for addressed in missing.iter().filter(|addressed| !recorded.contains(&addressed.entity)) {
-        draft.apply(&Command::RecordOperation(addressed.plain(intent)))?;
+        draft.apply(&TaskCommand::RecordOperation(addressed.plain(intent)))?;
     }
     Ok(())
 }
 
 /// What a public event changed; notes, cards, undo and redo are no operations of their own.
-fn mutated(event: &Event) -> Option<Addressed> {
-    let aside =
-        matches!(event, Event::CardsCommitted(_) | Event::NoteCommitted(_) | Event::Restored(_));
+fn mutated(event: &TaskEvent) -> Option<Addressed> {
+    let aside = matches!(
+        event,
+        TaskEvent::CardsCommitted(_) | TaskEvent::NoteCommitted(_) | TaskEvent::Restored(_)
+    );
     let (entity, _) = wire::subject(event).filter(|_| !aside)?;
     let path = event.step().map(|step| step.path.clone());
     Some(Addressed { entity, path, node: None })
 }
 
 /// The answer that an earlier call left for the key, marked as replayed.
-fn kept_answer(docs: &Documents<Tasks>, scene: &Scene, key: &str) -> Drafted<Option<Envelope>> {
-    let Some(Document::Answer(kept)) = docs.get(&Key::Answer(key.to_owned()))? else {
+fn kept_answer(
+    docs: &Documents<TaskAggregate>,
+    scene: &Scene,
+    key: &str,
+) -> Drafted<Option<Envelope>> {
+    let Some(TaskDocument::Answer(kept)) = docs.get(&TaskKey::Answer(key.to_owned()))? else {
         return Ok(None);
     };
     if kept.tool != scene.tool || kept.digest != scene.digest {
         let (key, first_tool) = (key.to_owned(), kept.tool.clone());
-        return Err(Refusal::rejected(Rejection::KeyTaken { key, first_tool }));
+        return Err(WorkRefusal::rejected(TaskRejection::KeyTaken { key, first_tool }));
     }
     let mut envelope: Envelope = serde_json::from_value(kept.answer.clone())
         .unwrap_or_else(|error| unreachable!("kept answers are envelopes: {error}"));
@@ -222,16 +231,16 @@ fn kept_answer(docs: &Documents<Tasks>, scene: &Scene, key: &str) -> Drafted<Opt
     Ok(Some(envelope))
 }
 
-fn keep(scene: &Scene, key: &str, envelope: &Envelope) -> Command {
-    let kept = KeptAnswer {
+fn keep(scene: &Scene, key: &str, envelope: &Envelope) -> TaskCommand {
+    let kept = TaskAnswer {
         tool: scene.tool.to_owned(),
         digest: scene.digest.clone(),
         answer: envelope.to_json(),
     };
-    Command::KeepAnswer { key: key.to_owned(), kept }
+    TaskCommand::KeepAnswer { key: key.to_owned(), kept }
 }
 
-pub(crate) fn failure(workspace: &WorkspaceId, error: ExecuteError<Rejection>) -> Failure {
+pub(crate) fn failure(workspace: &WorkspaceId, error: ExecuteError<TaskRejection>) -> CallFailure {
     match error {
         ExecuteError::Rejected(rejection) => refusals::explain(workspace, *rejection),
         ExecuteError::Store(StoreFailure(error)) => error.into(),
@@ -240,8 +249,8 @@ pub(crate) fn failure(workspace: &WorkspaceId, error: ExecuteError<Rejection>) -
 
 /// Finds the plan or task of a change and checks its revision (TASKS-ARG-7).
 pub(crate) fn guarded_target(
-    docs: &Documents<Tasks>,
-    named: Wanted,
+    docs: &Documents<TaskAggregate>,
+    named: LookupRequest,
     expected_revision: Option<u64>,
 ) -> Drafted<Target> {
     let target = lookup::target(docs, named, Accepts::Any)?;
@@ -251,8 +260,8 @@ pub(crate) fn guarded_target(
 
 /// The same for a call that takes tasks only.
 pub(crate) fn guarded_task(
-    docs: &Documents<Tasks>,
-    named: Wanted,
+    docs: &Documents<TaskAggregate>,
+    named: LookupRequest,
     expected_revision: Option<u64>,
 ) -> Drafted<(Target, TaskId)> {
     let target = lookup::target(docs, named, Accepts::Only(EntityKind::Task))?;
@@ -265,22 +274,22 @@ pub(crate) fn guarded_task(
 
 /// Changes one step by one command and answers with the step and the event.
 pub(crate) fn change_step(
-    call: &Call<'_>,
+    call: &CheckedCall<'_>,
     workspace: &WorkspaceId,
-    named: Wanted,
+    named: LookupRequest,
     guarded: Guarded,
-    command: impl Fn(TaskId) -> Command + Send + 'static,
-) -> Result<Action, Failure> {
+    command: impl Fn(TaskId) -> TaskCommand + Send + 'static,
+) -> Result<CallAction, CallFailure> {
     let Guarded { expected_revision, idempotency_key } = guarded;
     call.write(workspace, idempotency_key, move |draft| {
         let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
         let changed = step_changed(draft.apply(&command(task))?);
-        Ok(Reply::new(&changed).about(target))
+        Ok(CallReply::new(&changed).about(target))
     })
 }
 
 /// What a command on one step answers.
-pub(crate) fn step_changed(events: &[Recorded<Event>]) -> StepChanged {
+pub(crate) fn step_changed(events: &[Recorded<TaskEvent>]) -> StepChanged {
     let recorded = first(events);
     let Some(step) = recorded.event.step() else {
         unreachable!("{:?} is not about a step", recorded.event)
@@ -290,9 +299,9 @@ pub(crate) fn step_changed(events: &[Recorded<Event>]) -> StepChanged {
 
 /// Warns about checkpoints that should have proof and were closed without (TASKS-GATE-3).
 pub(crate) fn weak_proof(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     target: &StepTarget,
-    reply: &mut Reply,
+    reply: &mut CallReply,
 ) -> Drafted<()> {
     let (_, step) = lookup::task_and_step(docs, target)?;
     let weak: Vec<&str> = step.weakly_proven().into_iter().map(Checkpoint::name).collect();
@@ -306,11 +315,11 @@ pub(crate) fn weak_proof(
 
 /// A closing call on a closed step is refused before its confirmations could reopen it
 /// (TASKS-GATE-1).
-pub(crate) fn refuse_closed(docs: &Documents<Tasks>, target: &StepTarget) -> Drafted<()> {
+pub(crate) fn refuse_closed(docs: &Documents<TaskAggregate>, target: &StepTarget) -> Drafted<()> {
     let (_, step) = lookup::task_and_step(docs, target)?;
     if step.is_closed() {
         let (step_id, path) = (step.id, step.path.clone());
-        return Err(Refusal::rejected(Rejection::AlreadyClosed { step_id, path }));
+        return Err(WorkRefusal::rejected(TaskRejection::AlreadyClosed { step_id, path }));
     }
     Ok(())
 }

@@ -2,9 +2,9 @@
 //! and after a move to another store.
 
 use muster_core::{
-    run::Event as RunEvent,
+    run::RunEvent,
     session::{
-        Command,
+        SessionCommand,
         command::{Author, Create, Record},
     },
 };
@@ -89,7 +89,7 @@ proptest! {
         let create = Create { metadata, overrides, ..Create::default() };
         let session = app.sessions().create(create).unwrap().id;
         let record = Record::of(Author::Outside, "custom_event", object.clone());
-        app.sessions().perform(&session, Command::Record(Box::new(record))).unwrap();
+        app.sessions().perform(&session, SessionCommand::Record(Box::new(record))).unwrap();
         let report = app.doctor().unwrap();
         prop_assert!(report.damage.is_empty(), "{:?}", report.damage);
 

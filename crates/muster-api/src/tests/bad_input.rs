@@ -10,7 +10,9 @@ use proptest::{prelude::*, sample::Index};
 use serde_json::{Map, Value, json};
 
 use super::{app, ok};
-use crate::{ARGUMENTS_DEPTH_MAX, App, AppOptions, Effect, Registry, Row, Toolset};
+use crate::{
+    ARGUMENTS_DEPTH_MAX, App, AppOptions, OperationEffect, OperationRow, Registry, Toolset,
+};
 
 type Schema = Map<String, Value>;
 
@@ -62,7 +64,7 @@ fn is_closed(schema: &Schema) -> bool {
 }
 
 /// Every place in the arguments of a tool, the arguments themselves first.
-fn places(row: &Row) -> Vec<Place> {
+fn places(row: &OperationRow) -> Vec<Place> {
     fn visit(place: Place, found: &mut Vec<Place>) {
         for branch in branches(&place.schema.clone()) {
             let properties = branch.get("properties").and_then(Value::as_object);
@@ -156,7 +158,8 @@ fn out_of_bounds(schema: &Schema) -> Vec<(Value, &'static str)> {
 /// Calls a tool, in a workspace where it takes one.
 fn call(app: &App, tool: &str, mut arguments: Value) -> Value {
     let row = app.registry().get(tool);
-    let has_workspace = |row: &Row| row.input_schema()["properties"].get("workspace").is_some();
+    let has_workspace =
+        |row: &OperationRow| row.input_schema()["properties"].get("workspace").is_some();
     if row.is_some_and(has_workspace) && arguments.get("workspace").is_none() {
         arguments["workspace"] = json!("acme");
     }
@@ -557,7 +560,7 @@ fn every_suggestion_works_verbatim() {
                     arguments.as_object_mut().unwrap().extend(target.as_object().unwrap().clone());
                     let answer = call(&app, row.name, arguments);
                     if answer["success"] == true {
-                        if row.effect != Effect::Read {
+                        if row.effect != OperationEffect::Read {
                             // It is a workspace of another age now.
                             app = aged(toolset, &age);
                         }

@@ -8,11 +8,11 @@ use std::{
     },
 };
 
-use muster_core::{Address, EventQuery, Head, ListQuery, Timestamp};
+use muster_core::{Address, EventQuery, ListQuery, LogPosition, Timestamp};
 use muster_runtime::FixedClock;
 use muster_store::{
-    CatalogueQuery, Damage, Description, DocumentRow, EventRow, MemoryStore, ShownRow, Snapshot,
-    Store, StoreError, StreamRow, Transaction,
+    CatalogueQuery, Damage, Description, DocumentRow, EventRow, MemoryStore, ShownRow, Store,
+    StoreError, StoreSnapshot, StreamRow, Transaction,
 };
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ struct Counting {
 }
 
 struct CountingView<'a> {
-    view: Box<dyn Snapshot + 'a>,
+    view: Box<dyn StoreSnapshot + 'a>,
     rows: &'a AtomicUsize,
 }
 
@@ -38,8 +38,8 @@ impl CountingView<'_> {
     }
 }
 
-impl Snapshot for CountingView<'_> {
-    fn head(&mut self, stream: &str) -> Result<Head, StoreError> {
+impl StoreSnapshot for CountingView<'_> {
+    fn head(&mut self, stream: &str) -> Result<LogPosition, StoreError> {
         self.view.head(stream)
     }
 
@@ -129,7 +129,7 @@ impl Store for Counting {
         self.store.is_free()
     }
 
-    fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>, StoreError> {
+    fn snapshot(&self) -> Result<Box<dyn StoreSnapshot + '_>, StoreError> {
         Ok(Box::new(CountingView { view: self.store.snapshot()?, rows: &self.rows }))
     }
 

@@ -15,12 +15,12 @@ use muster_store::MemoryStore;
 use serde_json::{Value, json};
 
 use super::{call, ok};
-use crate::{App, AppOptions, Binding, Toolset};
+use crate::{App, AppOptions, SessionBinding, Toolset};
 
 fn bound() -> (App, SessionId) {
     let id = SessionId::of("s-1").unwrap();
     let clock = FixedClock::at(Timestamp(1_900_000_000_000));
-    let (toolset, session) = (Toolset::Full, Binding::Named(id.clone()));
+    let (toolset, session) = (Toolset::Full, SessionBinding::Named(id.clone()));
     let options = AppOptions { toolset, session, ..AppOptions::default() };
     (App::over(Arc::new(MemoryStore::new()), Arc::new(clock), options), id)
 }

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use play::Play;
 use reference::Reference;
 
-use crate::{Effect, Registry, Toolset};
+use crate::{OperationEffect, Registry, Toolset};
 
 /// Cases of an ordinary run; `PROPTEST_CASES` asks for more.
 const CASES: u32 = 150;
@@ -43,7 +43,7 @@ const PLAYED_ELSEWHERE: [&str; 1] = ["todo_write"];
 #[test]
 fn every_tool_that_changes_something_is_played() {
     let registry = Registry::default();
-    let changing = registry.rows().iter().filter(|row| row.effect != Effect::Read);
+    let changing = registry.rows().iter().filter(|row| row.effect != OperationEffect::Read);
     let changing = changing.map(|row| row.name).filter(|name| !PLAYED_ELSEWHERE.contains(name));
     let changing: BTreeSet<&str> = changing.collect();
     let played: BTreeSet<&str> = moves::arms().into_iter().map(|(_, tool, _)| tool).collect();

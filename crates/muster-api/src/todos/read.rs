@@ -1,14 +1,14 @@
 //! `todo_read`.
 
-use muster_core::session::{Rejection, view::TodoList};
+use muster_core::session::{SessionRejection, view::TodoList};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::session_choice::{Choice, refused};
 use crate::{
-    Effect, SessionFault, Toolset,
-    call::{Action, Call, Failure, Reply},
+    OperationEffect, SessionFault, Toolset,
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -33,14 +33,14 @@ impl Operation for TodoRead {
     const NAME: &'static str = "todo_read";
     const TITLE: &'static str = "Read the todo list";
     const TOOLSET: Toolset = Toolset::Daily;
-    const EFFECT: Effect = Effect::Read;
+    const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = TodoAnswer;
 
     fn is_brief(_arguments: &Map<String, Value>) -> bool {
         true
     }
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let sessions = call.app.sessions();
         let (id, list) = match call.app.bound().choose(self.session_id.as_deref())? {
             Choice::Unmade => (None, TodoList::default()),
@@ -52,7 +52,7 @@ impl Operation for TodoRead {
                 let list = match sessions.todo_read(&id) {
                     // It is made when its first list is written.
                     Err(SessionFault::Refused(rejection))
-                        if *rejection == Rejection::UnknownSession =>
+                        if *rejection == SessionRejection::UnknownSession =>
                     {
                         TodoList::default()
                     }
@@ -62,6 +62,6 @@ impl Operation for TodoRead {
             }
         };
         let answer = TodoAnswer { items: list.items, revision: list.revision };
-        Ok(call.answer_in_session(id.as_ref(), Reply::new(&answer)))
+        Ok(call.answer_in_session(id.as_ref(), CallReply::new(&answer)))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use muster_core::{
-    session::{Rejection, SessionId},
+    session::{SessionId, SessionRejection},
     text,
 };
 use serde_json::{Map, json};
@@ -11,12 +11,12 @@ use serde_json::{Map, json};
 use crate::{
     ApiError, ErrorCode, SessionFault,
     arguments::{Reason, invalid, invalid_with},
-    call::Failure,
+    call::CallFailure,
 };
 
 /// Which session the callers of an application stand for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Binding {
+pub enum SessionBinding {
     /// None: every call names its session.
     #[default]
     Unbound,
@@ -28,8 +28,8 @@ pub enum Binding {
 
 /// A binding, and the session that it has come to.
 #[derive(Default)]
-pub(crate) struct Bound {
-    binding: Binding,
+pub(crate) struct BoundSession {
+    binding: SessionBinding,
     own: Mutex<Option<SessionId>>,
 }
 
@@ -44,18 +44,18 @@ pub(super) enum Choice {
     Unmade,
 }
 
-impl Bound {
+impl BoundSession {
     /// The session of callers who stand for this binding.
-    pub(crate) fn new(binding: Binding) -> Self {
+    pub(crate) fn new(binding: SessionBinding) -> Self {
         Self { binding, own: Mutex::default() }
     }
 
     /// The session that callers stand for, once there is one.
     pub(crate) fn session(&self) -> Option<SessionId> {
         match &self.binding {
-            Binding::Unbound => None,
-            Binding::Named(id) => Some(id.clone()),
-            Binding::Own => self.own.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            SessionBinding::Unbound => None,
+            SessionBinding::Named(id) => Some(id.clone()),
+            SessionBinding::Own => self.own.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 
@@ -65,37 +65,41 @@ impl Bound {
     }
 
     /// Which session a call is about, given the one it names.
-    pub(super) fn choose(&self, named: Option<&str>) -> Result<Choice, Failure> {
+    pub(super) fn choose(&self, named: Option<&str>) -> Result<Choice, CallFailure> {
         let bound = self.session();
         match (&self.binding, named, bound) {
-            (Binding::Unbound, None, _) => {
+            (SessionBinding::Unbound, None, _) => {
                 Err(invalid("session_id", Reason::Missing, "the id of the session"))
             }
-            (Binding::Unbound, Some(named), _) => {
+            (SessionBinding::Unbound, Some(named), _) => {
                 SessionId::of(named).map(Choice::Named).ok_or_else(|| unknown(named))
             }
-            (Binding::Named(_) | Binding::Own, None, Some(bound)) => Ok(Choice::Standing(bound)),
-            (Binding::Named(_) | Binding::Own, None, None) => Ok(Choice::Unmade),
-            (Binding::Named(_) | Binding::Own, Some(named), Some(bound)) => {
+            (SessionBinding::Named(_) | SessionBinding::Own, None, Some(bound)) => {
+                Ok(Choice::Standing(bound))
+            }
+            (SessionBinding::Named(_) | SessionBinding::Own, None, None) => Ok(Choice::Unmade),
+            (SessionBinding::Named(_) | SessionBinding::Own, Some(named), Some(bound)) => {
                 if bound.as_str() == named {
                     Ok(Choice::Standing(bound))
                 } else {
                     Err(mismatch(named, Some(&bound)))
                 }
             }
-            (Binding::Named(_) | Binding::Own, Some(named), None) => Err(mismatch(named, None)),
+            (SessionBinding::Named(_) | SessionBinding::Own, Some(named), None) => {
+                Err(mismatch(named, None))
+            }
         }
     }
 }
 
-fn unknown(named: &str) -> Failure {
+fn unknown(named: &str) -> CallFailure {
     let message = format!("there is no session {:?}", text::echo(named));
     let recovery = "Use an id that GET /sessions or `muster sessions` shows.".to_owned();
     let details = Map::from_iter([("id".to_owned(), json!(named))]);
     ApiError { code: ErrorCode::UnknownId, message, recovery, details }.into()
 }
 
-fn mismatch(named: &str, bound: Option<&SessionId>) -> Failure {
+fn mismatch(named: &str, bound: Option<&SessionId>) -> CallFailure {
     let message =
         format!("this connection stands for another session than {:?}", text::echo(named));
     let recovery = "Leave session_id away: the connection has a session of its own.".to_owned();
@@ -107,21 +111,21 @@ fn mismatch(named: &str, bound: Option<&SessionId>) -> Failure {
 }
 
 /// What a caller of the tool is told when a session says no.
-pub(super) fn refused(fault: SessionFault, id: &SessionId) -> Failure {
+pub(super) fn refused(fault: SessionFault, id: &SessionId) -> CallFailure {
     let rejection = match fault {
         SessionFault::Store(error) => return error.into(),
         SessionFault::Refused(rejection) => *rejection,
     };
-    if let Rejection::UnknownSession = rejection {
+    if let SessionRejection::UnknownSession = rejection {
         return unknown(id.as_str());
     }
-    if let Rejection::SessionEnded = rejection {
+    if let SessionRejection::SessionEnded = rejection {
         let message = format!("the session {id} was deleted, and its list with it");
         let recovery = "Start a session anew; this one takes nothing more.".to_owned();
         let details = Map::from_iter([("session_id".to_owned(), json!(id))]);
         return ApiError { code: ErrorCode::SessionEnded, message, recovery, details }.into();
     }
-    if let Rejection::KeyTaken { key } = rejection {
+    if let SessionRejection::KeyTaken { key } = rejection {
         let message =
             format!("the idempotency key {:?} was used for another list", text::echo(&key));
         let recovery = "Use a fresh key for a new call.".to_owned();

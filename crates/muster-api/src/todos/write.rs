@@ -2,7 +2,7 @@
 
 use muster_core::{
     session::{
-        Rejection, SessionId,
+        SessionId, SessionRejection,
         command::{Create, WriteTodos},
         receipt::CallKey,
     },
@@ -18,9 +18,10 @@ use super::{
     session_choice::{Choice, refused},
 };
 use crate::{
-    ApiError, Effect, ErrorCode, Priority, SessionFault, Suggestion, Toolset, WarningCode,
+    ApiError, ErrorCode, OperationEffect, SessionFault, Suggestion, SuggestionPriority, Toolset,
+    WarningCode,
     arguments::{self, Reason, invalid},
-    call::{Action, Call, Failure, Reply},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -48,11 +49,14 @@ impl Operation for TodoWrite {
     const NAME: &'static str = "todo_write";
     const TITLE: &'static str = "Write the todo list";
     const TOOLSET: Toolset = Toolset::Daily;
-    const EFFECT: Effect = Effect::Write;
+    const EFFECT: OperationEffect = OperationEffect::Write;
     type Response = TodoAnswer;
 
     /// TT-5: names, then the list from the front, then the rest.
-    fn check(schema: &Map<String, Value>, given: &mut Map<String, Value>) -> Result<(), Failure> {
+    fn check(
+        schema: &Map<String, Value>,
+        given: &mut Map<String, Value>,
+    ) -> Result<(), CallFailure> {
         arguments::check_names(schema, given)?;
         given.retain(|name, value| name == "items" || !value.is_null());
         if let Some(items) = given.get("items") {
@@ -72,7 +76,7 @@ impl Operation for TodoWrite {
         arguments::check(schema, given)
     }
 
-    fn run(self, call: &Call<'_>) -> Result<Action, Failure> {
+    fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let defaulted = self.items.is_none();
         let titles = Titles::of(&self.items.unwrap_or_default()).map_err(bad_items)?;
         let digest = call.scene.digest.clone();
@@ -91,7 +95,7 @@ impl Operation for TodoWrite {
         let done = written.map_err(|fault| explain(fault, &id))?;
         let Some(todo) = done.receipt.todo else { unreachable!("a write leaves a list") };
         let answer = TodoAnswer { items: todo.titles.unwrap_or_default(), revision: todo.revision };
-        let mut reply = Reply::new(&answer);
+        let mut reply = CallReply::new(&answer);
         if defaulted {
             let message = "items was left out, so the list is empty now".to_owned();
             reply.warn(WarningCode::ItemsDefaulted, message, "Send items, also for an empty list.");
@@ -103,7 +107,7 @@ impl Operation for TodoWrite {
     }
 }
 
-fn bad_items(fault: TitleFault) -> Failure {
+fn bad_items(fault: TitleFault) -> CallFailure {
     let path = fault.path();
     let (reason, expected) = match fault {
         TitleFault::NotAnArray => (Reason::WrongType, "a list of texts"),
@@ -118,16 +122,16 @@ fn bad_items(fault: TitleFault) -> Failure {
 }
 
 /// A refusal whose details name the place, too (TT-5).
-fn invalid_at(path: &str, reason: Reason, expected: &str) -> Failure {
+fn invalid_at(path: &str, reason: Reason, expected: &str) -> CallFailure {
     let mut failure = invalid(path, reason, expected);
     failure.error.details.insert("path".to_owned(), json!(path));
     failure
 }
 
 /// TT-7: with the list as it is, so that the caller can merge without another call.
-fn explain(fault: SessionFault, id: &SessionId) -> Failure {
+fn explain(fault: SessionFault, id: &SessionId) -> CallFailure {
     let SessionFault::Refused(rejection) = fault else { return refused(fault, id) };
-    let Rejection::RevisionMismatch { expected, actual, items } = *rejection else {
+    let SessionRejection::RevisionMismatch { expected, actual, items } = *rejection else {
         return refused(SessionFault::Refused(rejection), id);
     };
     let message = format!("the list has revision {actual}, not {expected}");
@@ -140,6 +144,6 @@ fn explain(fault: SessionFault, id: &SessionId) -> Failure {
     ]);
     let error = ApiError { code: ErrorCode::RevisionMismatch, message, recovery, details };
     let reason = "shows the list and its revision as they are now";
-    let read = Suggestion::call("todo_read", reason, Priority::High, json!({}));
-    Failure { error: Box::new(error), suggestions: vec![read] }
+    let read = Suggestion::call("todo_read", reason, SuggestionPriority::High, json!({}));
+    CallFailure { error: Box::new(error), suggestions: vec![read] }
 }

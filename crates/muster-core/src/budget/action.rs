@@ -7,7 +7,7 @@ use crate::text;
 
 /// Which end of a list loses elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum CutEnd {
     /// The first element goes first: lists that run from old to new.
     Oldest,
     /// The last element goes first.
@@ -16,10 +16,10 @@ pub enum End {
 
 /// Keeps pagination true while a list loses elements (TASKS-BUD-5): gets the view's root object and
 /// the last element still shown, and answers how many characters it saved (negative: added).
-pub type Page = Box<dyn Fn(&mut Map<String, Value>, Option<&Value>, usize) -> isize>;
+pub type PageCounter = Box<dyn Fn(&mut Map<String, Value>, Option<&Value>, usize) -> isize>;
 
 /// One action. Paths are dotted; `*` means every element of a list.
-pub struct Action {
+pub struct BudgetAction {
     at: &'static str,
     also_at: Option<&'static str>,
     change: Change,
@@ -37,16 +37,16 @@ enum Change {
     /// Remove entries whose key and value satisfy the test.
     Prune(fn(&str, &Value) -> bool),
     /// Remove elements one by one until `keep` are left.
-    Pop { end: End, keep: usize, page: Option<Page> },
+    Pop { end: CutEnd, keep: usize, page: Option<PageCounter> },
     /// Whatever else a view needs.
     Other(fn(&mut Value) -> isize),
     /// Remove keys of the view itself.
     DropRoot(&'static [&'static str]),
     /// Change the elements of a list, one action each.
-    Each { end: End, change: fn(&mut Value) -> isize },
+    Each { end: CutEnd, change: fn(&mut Value) -> isize },
 }
 
-impl Action {
+impl BudgetAction {
     /// Keeps the first `max - 1` characters and `…` of a longer text.
     pub fn cut(at: &'static str, max: usize) -> Self {
         Self { at, also_at: None, change: Change::Cut(max) }
@@ -73,12 +73,12 @@ impl Action {
     }
 
     /// Removes elements of the list at the path, one action each, until `keep` are left.
-    pub fn pop(at: &'static str, end: End, keep: usize) -> Self {
+    pub fn pop(at: &'static str, end: CutEnd, keep: usize) -> Self {
         Self { at, also_at: None, change: Change::Pop { end, keep, page: None } }
     }
 
     /// The same for a list with pagination somewhere in the view.
-    pub fn pop_with(at: &'static str, end: End, keep: usize, page: Page) -> Self {
+    pub fn pop_with(at: &'static str, end: CutEnd, keep: usize, page: PageCounter) -> Self {
         Self { at, also_at: None, change: Change::Pop { end, keep, page: Some(page) } }
     }
 
@@ -88,8 +88,8 @@ impl Action {
     }
 
     /// The same for a top-level list with pagination beside it.
-    pub fn pop_page(at: &'static str, keep: usize, page: Page) -> Self {
-        Self::pop_with(at, End::Last, keep, page)
+    pub fn pop_page(at: &'static str, keep: usize, page: PageCounter) -> Self {
+        Self::pop_with(at, CutEnd::Last, keep, page)
     }
 
     /// A change of the value at the path that answers how many characters it saved.
@@ -99,12 +99,12 @@ impl Action {
 
     /// A change of each element of a list, last element first, one action each.
     pub fn each_last(at: &'static str, change: fn(&mut Value) -> isize) -> Self {
-        Self { at, also_at: None, change: Change::Each { end: End::Last, change } }
+        Self { at, also_at: None, change: Change::Each { end: CutEnd::Last, change } }
     }
 
     /// A change of each element of a list, first element first, one action each.
     pub fn each_oldest(at: &'static str, change: fn(&mut Value) -> isize) -> Self {
-        Self { at, also_at: None, change: Change::Each { end: End::Oldest, change } }
+        Self { at, also_at: None, change: Change::Each { end: CutEnd::Oldest, change } }
     }
 
     /// Removes several keys of the view itself, as one action.
@@ -232,9 +232,9 @@ fn visit(value: &mut Value, path: &str, act: &mut dyn FnMut(Place<'_>)) {
 }
 
 struct Popping<'a> {
-    end: End,
+    end: CutEnd,
     keep: usize,
-    page: &'a Option<Page>,
+    page: &'a Option<PageCounter>,
     max: usize,
 }
 
@@ -242,7 +242,7 @@ struct Popping<'a> {
 /// around once.
 fn pop(root: &mut Value, at: &str, popping: &Popping<'_>, used: usize) -> usize {
     let Some(mut items) = take_list(root, at) else { return used };
-    if popping.end == End::Oldest {
+    if popping.end == CutEnd::Oldest {
         items.reverse();
     }
     let mut used = used;
@@ -254,7 +254,7 @@ fn pop(root: &mut Value, at: &str, popping: &Popping<'_>, used: usize) -> usize 
         }
         used = used.saturating_add_signed(-saved);
     }
-    if popping.end == End::Oldest {
+    if popping.end == CutEnd::Oldest {
         items.reverse();
     }
     visit(root, at, &mut |place| {
@@ -269,7 +269,7 @@ fn pop(root: &mut Value, at: &str, popping: &Popping<'_>, used: usize) -> usize 
 fn change_each(
     root: &mut Value,
     at: &str,
-    end: End,
+    end: CutEnd,
     change: fn(&mut Value) -> isize,
     (used, max): (usize, usize),
 ) -> usize {
@@ -282,8 +282,8 @@ fn change_each(
             }
         };
         match end {
-            End::Oldest => items.iter_mut().for_each(&mut act),
-            End::Last => items.iter_mut().rev().for_each(&mut act),
+            CutEnd::Oldest => items.iter_mut().for_each(&mut act),
+            CutEnd::Last => items.iter_mut().rev().for_each(&mut act),
         }
     });
     used
@@ -299,7 +299,7 @@ fn take_list(root: &mut Value, at: &str) -> Option<Vec<Value>> {
     found
 }
 
-/// Shortens a text as [`Action::cut`] does and answers how many characters that saved.
+/// Shortens a text as [`BudgetAction::cut`] does and answers how many characters that saved.
 pub fn cut(string: &mut String, max: usize) -> isize {
     let short = text::cut(string, max);
     if short == *string {

@@ -13,14 +13,14 @@
 use super::{
     chain::{Amended, Chain},
     digest::Digest,
-    grove::GroveMut,
-    node::{Body, Kind, LABEL_CHARS_MAX, Node, NodeId, Role, Status},
+    node::{Kind, LABEL_CHARS_MAX, NodeId, NodeText, Role, Status, TreeNode},
+    node_storage::TreeStorage,
 };
 use crate::{Timestamp, text};
 
 /// When something happened: the event's number, its time and the turn it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Moment {
+pub struct EventMoment {
     /// Number of the event.
     pub seq: u64,
     /// When it was accepted.
@@ -57,9 +57,9 @@ impl Sprout {
         self,
         id: NodeId,
         parent_id: Option<NodeId>,
-        moment: &Moment,
-    ) -> (Node, String) {
-        let mut node = Node {
+        moment: &EventMoment,
+    ) -> (TreeNode, String) {
+        let mut node = TreeNode {
             id,
             parent_id,
             kind: self.kind,
@@ -106,7 +106,7 @@ impl Restatement {
 
 /// Whether a change made a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Effect {
+pub enum GrowthEffect {
     /// Something is different now.
     Changed,
     /// All was so already.
@@ -114,24 +114,24 @@ pub enum Effect {
 }
 
 /// Starts a tree with its root.
-pub fn plant_root<G: GroveMut>(
+pub fn plant_root<G: TreeStorage>(
     grove: &mut G,
     label: String,
-    moment: &Moment,
+    moment: &EventMoment,
 ) -> Result<NodeId, G::Error> {
     let sprout = Sprout::labelled(Kind::Root, cut(label));
-    let outside = Moment { turn: None, ..*moment };
+    let outside = EventMoment { turn: None, ..*moment };
     let (node, _) = sprout.into_node(NodeId::root(), None, &outside);
     grove.add(node, None)?;
     Ok(NodeId::root())
 }
 
 /// Adds a node as the last child of a parent; `None` if there is no such parent.
-pub fn grow<G: GroveMut>(
+pub fn grow<G: TreeStorage>(
     grove: &mut G,
     parent: &NodeId,
     mut sprout: Sprout,
-    moment: &Moment,
+    moment: &EventMoment,
 ) -> Result<Option<NodeId>, G::Error> {
     let Some(root) = grove.node(&NodeId::root())? else { return Ok(None) };
     let id = NodeId::numbered(root.size);
@@ -144,19 +144,19 @@ pub fn grow<G: GroveMut>(
     node.place = place;
     node.refs = refs_to_add(grove, &[], refs)?;
     let (hash, refs) = (node.hash, node.refs.clone());
-    grove.add(node, Body::of(body))?;
+    grove.add(node, NodeText::of(body))?;
     ripple(grove, parent.clone(), Step { place, hash, grown: Some(&id) })?;
     count_citations(grove, &refs)?;
     Ok(Some(id))
 }
 
 /// Changes a node's status, label or text.
-pub fn restate<G: GroveMut>(
+pub fn restate<G: TreeStorage>(
     grove: &mut G,
     id: &NodeId,
     change: Restatement,
-    moment: &Moment,
-) -> Result<Option<Effect>, G::Error> {
+    moment: &EventMoment,
+) -> Result<Option<GrowthEffect>, G::Error> {
     let Some(found) = grove.node(id)? else { return Ok(None) };
     let mut node = found.clone();
     if let Some(status) = change.status {
@@ -170,10 +170,10 @@ pub fn restate<G: GroveMut>(
     }
     node.rehash();
     if node.hash == found.hash {
-        return Ok(Some(Effect::Nothing));
+        return Ok(Some(GrowthEffect::Nothing));
     }
     if node.body_sha256 != found.body_sha256 {
-        grove.replace_body(id, change.body.and_then(Body::of))?;
+        grove.replace_body(id, change.body.and_then(NodeText::of))?;
     }
     node.updated_at_ms = moment.at;
     let (parent, place, hash) = (node.parent_id.clone(), node.place, node.hash);
@@ -181,43 +181,43 @@ pub fn restate<G: GroveMut>(
     if let Some(parent) = parent {
         ripple(grove, parent, Step { place, hash, grown: None })?;
     }
-    Ok(Some(Effect::Changed))
+    Ok(Some(GrowthEffect::Changed))
 }
 
 /// Lets a node point to more things. References are not hashed, so no ancestor changes.
-pub fn cite<G: GroveMut>(
+pub fn cite<G: TreeStorage>(
     grove: &mut G,
     id: &NodeId,
     refs: Vec<String>,
-    moment: &Moment,
-) -> Result<Option<Effect>, G::Error> {
+    moment: &EventMoment,
+) -> Result<Option<GrowthEffect>, G::Error> {
     let Some(found) = grove.node(id)? else { return Ok(None) };
     let mut node = found.clone();
     let added = refs_to_add(grove, &node.refs, refs)?;
     if added.is_empty() {
-        return Ok(Some(Effect::Nothing));
+        return Ok(Some(GrowthEffect::Nothing));
     }
     node.refs.extend(added.iter().cloned());
     node.updated_at_ms = moment.at;
     grove.replace(node)?;
     count_citations(grove, &added)?;
-    Ok(Some(Effect::Changed))
+    Ok(Some(GrowthEffect::Changed))
 }
 
 /// Pins a node or lets it go. Pins are not hashed, so no ancestor changes.
-pub fn pin<G: GroveMut>(
+pub fn pin<G: TreeStorage>(
     grove: &mut G,
     id: &NodeId,
     pinned: bool,
-    moment: &Moment,
-) -> Result<Option<Effect>, G::Error> {
+    moment: &EventMoment,
+) -> Result<Option<GrowthEffect>, G::Error> {
     let Some(found) = grove.node(id)? else { return Ok(None) };
     if found.pinned == pinned {
-        return Ok(Some(Effect::Nothing));
+        return Ok(Some(GrowthEffect::Nothing));
     }
-    let node = Node { pinned, updated_at_ms: moment.at, ..found.clone() };
+    let node = TreeNode { pinned, updated_at_ms: moment.at, ..found.clone() };
     grove.replace(node)?;
-    Ok(Some(Effect::Changed))
+    Ok(Some(GrowthEffect::Changed))
 }
 
 /// No label is longer than [`LABEL_CHARS_MAX`].
@@ -230,7 +230,7 @@ fn cut(mut label: String) -> String {
 
 /// The references that are new and point somewhere, each once. The id of a node that does not exist
 /// is left out: the node that gets it one day is not the one that was meant.
-fn refs_to_add<G: GroveMut>(
+fn refs_to_add<G: TreeStorage>(
     grove: &G,
     present: &[String],
     refs: Vec<String>,
@@ -247,10 +247,10 @@ fn refs_to_add<G: GroveMut>(
     Ok(added)
 }
 
-fn count_citations<G: GroveMut>(grove: &mut G, refs: &[String]) -> Result<(), G::Error> {
+fn count_citations<G: TreeStorage>(grove: &mut G, refs: &[String]) -> Result<(), G::Error> {
     for reference in refs.iter().filter(|reference| NodeId::is_form_of(reference)) {
         let Some(cited) = grove.node(&NodeId::given(reference))?.cloned() else { continue };
-        grove.replace(Node { cited: cited.cited + 1, ..cited })?;
+        grove.replace(TreeNode { cited: cited.cited + 1, ..cited })?;
     }
     Ok(())
 }
@@ -264,7 +264,7 @@ struct Step<'a> {
 }
 
 /// Carries a change from a child up to the root.
-fn ripple<G: GroveMut>(grove: &mut G, from: NodeId, change: Step<'_>) -> Result<(), G::Error> {
+fn ripple<G: TreeStorage>(grove: &mut G, from: NodeId, change: Step<'_>) -> Result<(), G::Error> {
     let Step { mut place, mut hash, grown } = change;
     let mut above = Some(from);
     while let Some(id) = above {

@@ -14,13 +14,13 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use serde_json::{Map, Value};
 
-pub use line::Line;
-pub use task::TaskRow;
+pub use line::MergedLine;
+pub use task::PanelTaskRow;
 
 use crate::todo::{HandledSeqs, Incoming, read::fields};
 use last_node::LastNodeSection;
 use section::Section;
-use task::Row;
+use task::KnownTask;
 
 /// A JSON object.
 type Object = Map<String, Value>;
@@ -103,8 +103,8 @@ impl Summary {
     }
 
     /// The compact line (UI-12), if there is anything to say.
-    pub fn line(&self) -> Option<Line> {
-        Line::of(self)
+    pub fn line(&self) -> Option<MergedLine> {
+        MergedLine::of(self)
     }
 
     /// Takes the sections of an update over; other names are ignored.
@@ -135,14 +135,14 @@ impl Summary {
 
 /// What a reader knows of a session's C-Tree and of its tasks.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Reader {
+pub struct CtreeReader {
     summary: Summary,
-    tasks: BTreeMap<String, Row>,
+    tasks: BTreeMap<String, KnownTask>,
     handled: HandledSeqs,
     arrivals: u64,
 }
 
-impl Reader {
+impl CtreeReader {
     /// Takes an event over. Events of other types change nothing, nor does one whose number was
     /// handled before (EN-10).
     pub fn handle(&mut self, event: &Incoming<'_>) {
@@ -174,14 +174,14 @@ impl Reader {
     }
 
     /// The tasks, the one with the newest event first (CM-9).
-    pub fn tasks(&self) -> Vec<TaskRow<'_>> {
-        let mut rows: Vec<(&String, &Row)> = self.tasks.iter().collect();
+    pub fn tasks(&self) -> Vec<PanelTaskRow<'_>> {
+        let mut rows: Vec<(&String, &KnownTask)> = self.tasks.iter().collect();
         rows.sort_by_key(|(_, row)| Reverse(row.last));
         rows.into_iter().map(|(id, row)| row.shown(id)).collect()
     }
 
     /// The line in the footer of a task: its own, else the session's (UI-11).
-    pub fn footer(&self, task: &TaskRow<'_>) -> Option<Line> {
+    pub fn footer(&self, task: &PanelTaskRow<'_>) -> Option<MergedLine> {
         task.summary.line().or_else(|| self.summary.line())
     }
 

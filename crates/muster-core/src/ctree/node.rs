@@ -1,6 +1,6 @@
 //! A node of the tree (CT-2) and its hash (CH-2).
 //!
-//! A node is one document. Its text is another one ([`Body`]): a status that changes does not
+//! A node is one document. Its text is another one ([`NodeText`]): a status that changes does not
 //! rewrite a message of 100 kB.
 
 use std::{fmt, sync::Arc};
@@ -133,7 +133,7 @@ words!(
 /// A node as it is stored. What the table of CT-2 leaves out is kept so that a change costs no
 /// walk.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Node {
+pub struct TreeNode {
     /// Its id.
     pub id: NodeId,
     /// The parent; none only for the root.
@@ -189,7 +189,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-impl Node {
+impl TreeNode {
     /// Works the hash out again from the node's own fields and the chain over its children.
     pub fn rehash(&mut self) {
         self.hash = self.hash_over(self.children.value());
@@ -241,12 +241,12 @@ fn push_word(json: &mut String, key: &str, word: Option<&str>) {
 
 /// The full text of a node. A node whose text is empty has no such document.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Body {
+pub struct NodeText {
     /// The text.
     pub text: String,
 }
 
-impl Body {
+impl NodeText {
     /// The document for a text, unless it is empty.
     pub fn of(text: String) -> Option<Self> {
         (!text.is_empty()).then_some(Self { text })

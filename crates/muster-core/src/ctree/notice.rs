@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::{
     digest::Digest,
-    grove::{Anchor, Grove},
-    node::{Kind, Node, NodeId, Status},
+    node::{Kind, NodeId, Status, TreeNode},
+    node_storage::{Anchor, TreeLookup},
     planting::newest_turn,
     score::Score,
 };
@@ -18,16 +18,16 @@ const NOTICE_LABEL_BYTES_MAX: usize = 120;
 
 /// Size and hash of a tree, or of a part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct Snapshot {
+pub struct TreeSnapshot {
     /// All nodes, the top one included.
     pub node_count: u64,
     /// Hash of the top one.
     pub node_hash: Digest,
 }
 
-impl Snapshot {
+impl TreeSnapshot {
     /// The part of the tree from this node down.
-    pub fn of(node: &Node) -> Self {
+    pub fn of(node: &TreeNode) -> Self {
         Self { node_count: node.size, node_hash: node.hash }
     }
 }
@@ -90,7 +90,7 @@ pub struct Runner {
 pub struct Sections {
     /// Size and hash.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub snapshot: Option<Snapshot>,
+    pub snapshot: Option<TreeSnapshot>,
     /// Hashes of the stages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiler: Option<Compiler>,
@@ -109,7 +109,7 @@ pub struct Sections {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct NodeNotice {
     /// The tree right after that.
-    pub snapshot: Snapshot,
+    pub snapshot: TreeSnapshot,
     /// The node.
     pub node: NoticedNode,
 }
@@ -135,7 +135,7 @@ pub struct NoticedNode {
 
 impl NodeNotice {
     /// The notice for a node that was made just now; `None` if it is not there.
-    pub fn of<G: Grove>(grove: &G, id: &NodeId) -> Result<Option<Self>, G::Error> {
+    pub fn of<G: TreeLookup>(grove: &G, id: &NodeId) -> Result<Option<Self>, G::Error> {
         let (Some(root), Some(node)) = (grove.node(&NodeId::root())?, grove.node(id)?) else {
             return Ok(None);
         };
@@ -148,7 +148,7 @@ impl NodeNotice {
             turn: node.turn,
             status: node.status,
         };
-        Ok(Some(Self { snapshot: Snapshot::of(root), node }))
+        Ok(Some(Self { snapshot: TreeSnapshot::of(root), node }))
     }
 }
 
@@ -170,37 +170,37 @@ fn shortened(label: &str) -> &str {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct TaskSnapshot {
     /// Size and hash of the task's part.
-    pub snapshot: Snapshot,
+    pub snapshot: TreeSnapshot,
     /// The node made last in it.
     pub last_node: LastNode,
     /// Size and hash once more.
     #[serde(flatten)]
-    pub flat: Snapshot,
+    pub flat: TreeSnapshot,
 }
 
 /// The node of a task and how its part of the tree stands; `None` for a task without a node.
-pub fn task_snapshot<G: Grove>(
+pub fn task_snapshot<G: TreeLookup>(
     grove: &G,
     task_id: &str,
 ) -> Result<Option<(NodeId, TaskSnapshot)>, G::Error> {
     let Some(id) = grove.anchored(&Anchor::Task(task_id.to_owned()))? else { return Ok(None) };
     let Some(node) = grove.node(&id)? else { return Ok(None) };
     let Some(last_node) = last_node(grove, node)? else { return Ok(None) };
-    let snapshot = Snapshot::of(node);
+    let snapshot = TreeSnapshot::of(node);
     Ok(Some((id, TaskSnapshot { snapshot, last_node, flat: snapshot })))
 }
 
 /// Size and hash of the whole tree; `None` before it has a root.
-pub fn snapshot<G: Grove>(grove: &G) -> Result<Option<Snapshot>, G::Error> {
-    Ok(grove.node(&NodeId::root())?.map(Snapshot::of))
+pub fn snapshot<G: TreeLookup>(grove: &G) -> Result<Option<TreeSnapshot>, G::Error> {
+    Ok(grove.node(&NodeId::root())?.map(TreeSnapshot::of))
 }
 
 /// The node made last below a node, or itself.
-pub fn last_node<G: Grove>(grove: &G, node: &Node) -> Result<Option<LastNode>, G::Error> {
+pub fn last_node<G: TreeLookup>(grove: &G, node: &TreeNode) -> Result<Option<LastNode>, G::Error> {
     let Some(newest) = grove.node(node.newest())? else { return Ok(None) };
     Ok(Some(LastNode { id: newest.id.clone(), score: score(grove, newest)? }))
 }
 
-fn score<G: Grove>(grove: &G, node: &Node) -> Result<Score, G::Error> {
+fn score<G: TreeLookup>(grove: &G, node: &TreeNode) -> Result<Score, G::Error> {
     Ok(Score::of(node, newest_turn(grove)?.unwrap_or(0), node.cited))
 }

@@ -42,9 +42,9 @@ pub enum Occurrence {
         text: String,
     },
     /// A tool was called.
-    Called(Call),
+    Called(CallOccurrence),
     /// A tool answered.
-    Answered(Answer),
+    Answered(ResultOccurrence),
     /// A task or sub-agent changed.
     TaskChanged(TaskChange),
     /// Work was handed to another agent.
@@ -69,7 +69,7 @@ pub struct TakenInput {
 
 /// A call of a tool.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Call {
+pub struct CallOccurrence {
     /// The id that its result will have too.
     pub call_id: Option<String>,
     /// The tool's name, and the action if there is one.
@@ -80,7 +80,7 @@ pub struct Call {
 
 /// The result of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Answer {
+pub struct ResultOccurrence {
     /// The id of the call.
     pub call_id: Option<String>,
     /// Whether the tool succeeded.
@@ -135,8 +135,8 @@ impl Occurrence {
             "user_message" if body.get("queued") == Some(&Value::Bool(true)) => None,
             "user_message" => Some(said(Role::User, body)),
             "assistant_message" => Some(said(Role::Assistant, body)),
-            "tool_call" => Some(Self::Called(Call::read(body))),
-            "tool_result" => Some(Self::Answered(Answer::read(body))),
+            "tool_call" => Some(Self::Called(CallOccurrence::read(body))),
+            "tool_result" => Some(Self::Answered(ResultOccurrence::read(body))),
             "task_event" => TaskChange::read(body).map(Self::TaskChanged),
             "handoff" => Some(Self::HandedOff {
                 message: string(body, "message"),
@@ -164,7 +164,7 @@ fn said(role: Role, body: &Map<String, Value>) -> Occurrence {
     Occurrence::Said { role, text: string(body, "text") }
 }
 
-impl Call {
+impl CallOccurrence {
     fn read(body: &Map<String, Value>) -> Self {
         let call = body.get("call").and_then(Value::as_object);
         let name = fields::first_text(body, &["tool"]);
@@ -182,7 +182,7 @@ impl Call {
     }
 }
 
-impl Answer {
+impl ResultOccurrence {
     fn read(body: &Map<String, Value>) -> Self {
         let failed = body.get("status").and_then(Value::as_str) == Some("error")
             || body.get("error") == Some(&Value::Bool(true))

@@ -1,14 +1,14 @@
 //! From what happened in a session to changes of its tree (CT-3, CT-5).
 
 use super::{
-    grove::{Anchor, Grove, GroveMut},
-    growth::{Effect, Moment, Restatement, Sprout, grow, restate},
+    growth::{EventMoment, GrowthEffect, Restatement, Sprout, grow, restate},
     node::{Kind, NodeId, Role, Status, start},
+    node_storage::{Anchor, TreeLookup, TreeStorage},
     notice::NodeNotice,
-    occurrence::{Answer, Call, Occurrence, Proof, TakenInput, TaskChange},
+    occurrence::{CallOccurrence, Occurrence, Proof, ResultOccurrence, TakenInput, TaskChange},
 };
 use crate::todo::{
-    Counts, Item, Scope, ScopeKey,
+    ScopeKey, TodoCounts, TodoItem, TodoScope,
     view::{Glyphs, glyph},
 };
 
@@ -36,8 +36,8 @@ pub struct TodoChange {
 
 impl TodoChange {
     /// The list as it stands now.
-    pub fn of(scope: &Scope) -> Self {
-        let Counts { done, canceled, total, .. } = Counts::of(&scope.items);
+    pub fn of(scope: &TodoScope) -> Self {
+        let TodoCounts { done, canceled, total, .. } = TodoCounts::of(&scope.items);
         let lines: Vec<String> = scope.items.iter().map(line).collect();
         Self {
             scope: scope.key.clone(),
@@ -48,7 +48,7 @@ impl TodoChange {
     }
 }
 
-fn line(item: &Item) -> String {
+fn line(item: &TodoItem) -> String {
     format!("{} {}", glyph(item.status, Glyphs::Ascii), item.title)
 }
 
@@ -66,18 +66,18 @@ pub struct Planted {
 
 /// Changes the tree as an event wants it. Nodes that change come before nodes that are made, so the
 /// hash in the last notice is the tree's hash. Without a root nothing happens.
-pub fn plant<G: GroveMut>(
+pub fn plant<G: TreeStorage>(
     grove: &mut G,
     occurrence: Option<Occurrence>,
     todo: Option<TodoChange>,
-    moment: &Moment,
+    moment: &EventMoment,
 ) -> Result<Planted, G::Error> {
     let turn = match moment.turn {
         Some(turn) => grove.anchored(&Anchor::Turn(turn))?,
         None => None,
     };
     // A turn that nobody has started is none.
-    let moment = Moment { turn: moment.turn.filter(|_| turn.is_some()), ..*moment };
+    let moment = EventMoment { turn: moment.turn.filter(|_| turn.is_some()), ..*moment };
     let home = turn.unwrap_or_else(NodeId::root);
     let mut planting = Planting { grove, moment, home, planted: Planted::default() };
     if let Some(occurrence) = occurrence {
@@ -91,15 +91,15 @@ pub fn plant<G: GroveMut>(
 
 struct Planting<'a, G> {
     grove: &'a mut G,
-    moment: Moment,
+    moment: EventMoment,
     /// The node of the event's turn, or the root.
     home: NodeId,
     planted: Planted,
 }
 
-type Found<G> = Result<Option<NodeId>, <G as Grove>::Error>;
+type Found<G> = Result<Option<NodeId>, <G as TreeLookup>::Error>;
 
-impl<G: GroveMut> Planting<'_, G> {
+impl<G: TreeStorage> Planting<'_, G> {
     /// Answers the node that stands for the occurrence.
     fn occurrence(&mut self, occurrence: Occurrence) -> Found<G> {
         match occurrence {
@@ -155,7 +155,7 @@ impl<G: GroveMut> Planting<'_, G> {
     }
 
     /// A call that is announced again while it runs keeps its node.
-    fn called(&mut self, call: Call) -> Found<G> {
+    fn called(&mut self, call: CallOccurrence) -> Found<G> {
         let label = start(&call.label);
         let Some(call_id) = call.call_id else {
             return self.make_at_home(called(label, call.arguments), Vec::new());
@@ -178,7 +178,7 @@ impl<G: GroveMut> Planting<'_, G> {
         Ok(running.then_some(id))
     }
 
-    fn answered(&mut self, answer: Answer) -> Found<G> {
+    fn answered(&mut self, answer: ResultOccurrence) -> Found<G> {
         let status = if answer.success { Status::Done } else { Status::Failed };
         let call = match answer.call_id {
             Some(call_id) => self.grove.anchored(&Anchor::Call(call_id))?,
@@ -272,7 +272,7 @@ impl<G: GroveMut> Planting<'_, G> {
     }
 
     fn change(&mut self, id: &NodeId, change: Restatement) -> Result<(), G::Error> {
-        if restate(self.grove, id, change, &self.moment)? == Some(Effect::Changed) {
+        if restate(self.grove, id, change, &self.moment)? == Some(GrowthEffect::Changed) {
             self.planted.changed.push(id.clone());
         }
         Ok(())
@@ -290,7 +290,7 @@ fn called(label: String, arguments: String) -> Sprout {
 }
 
 /// Number of the newest turn, if there is one.
-pub(super) fn newest_turn<G: Grove>(grove: &G) -> Result<Option<u64>, G::Error> {
+pub(super) fn newest_turn<G: TreeLookup>(grove: &G) -> Result<Option<u64>, G::Error> {
     let Some(id) = grove.anchored(&Anchor::NewestTurn)? else { return Ok(None) };
     Ok(grove.node(&id)?.and_then(|node| node.turn))
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::node::{Kind, Node, Status};
+use super::node::{Kind, Status, TreeNode};
 
 /// A score in hundredths, from 0 to 100; written as a number from 0 to 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -26,7 +26,7 @@ impl Score {
 
     /// The score of a node that so many others point to, when this is the newest turn (0: none
     /// yet).
-    pub fn of(node: &Node, newest_turn: u64, cited: u64) -> Self {
+    pub fn of(node: &TreeNode, newest_turn: u64, cited: u64) -> Self {
         if node.kind == Kind::Root || node.pinned {
             return Self::FULL;
         }
@@ -37,21 +37,21 @@ impl Score {
 
     /// The part of a node's score that does not fade with age, in hundredths; none for a node whose
     /// score is always full.
-    pub fn lasting(node: &Node) -> Option<u8> {
+    pub fn lasting(node: &TreeNode) -> Option<u8> {
         let is_full = node.kind == Kind::Root || node.pinned;
         (!is_full).then(|| u8::try_from(lasting(node, node.cited)).unwrap_or(Self::FULL.0))
     }
 
     /// What a node's score would be if it went on fading for ever. Of nodes that have not faded
     /// yet this is the score in hundredths.
-    pub fn faded(node: &Node, newest_turn: u64) -> i64 {
+    pub fn faded(node: &TreeNode, newest_turn: u64) -> i64 {
         let fresh = BASE + lasting(node, node.cited) + AGE_WEIGHT * node.turn.unwrap_or(0);
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         signed(fresh).saturating_sub(signed(AGE_WEIGHT.saturating_mul(newest_turn)))
     }
 
     /// Orders nodes like [`Self::faded`], whatever turn is the newest one.
-    pub fn rank(node: &Node) -> u32 {
+    pub fn rank(node: &TreeNode) -> u32 {
         let lasting = u32::try_from(lasting(node, node.cited)).unwrap_or(u32::MAX);
         Self::rank_of_turn(node.turn.unwrap_or(0)).saturating_add(lasting)
     }
@@ -68,7 +68,7 @@ impl Score {
 }
 
 /// What a node has whatever its age.
-fn lasting(node: &Node, cited: u64) -> u64 {
+fn lasting(node: &TreeNode, cited: u64) -> u64 {
     let open = if node.status == Some(Status::Open) { OPEN_BONUS } else { 0 };
     open + CITATION_WEIGHT * cited.min(CITATIONS_MAX)
 }

@@ -6,20 +6,20 @@
 use std::collections::BTreeMap;
 
 use super::{
-    grove::{Anchor, Grove, GroveMut},
-    node::{Body, Node, NodeId},
+    node::{NodeId, NodeText, TreeNode},
+    node_storage::{Anchor, TreeLookup, TreeStorage},
 };
 
 /// Changes that are kept beside a grove.
 #[derive(Debug)]
 pub struct Sketch<'a, G> {
     base: &'a G,
-    nodes: BTreeMap<NodeId, Node>,
-    bodies: BTreeMap<NodeId, Option<Body>>,
+    nodes: BTreeMap<NodeId, TreeNode>,
+    bodies: BTreeMap<NodeId, Option<NodeText>>,
     anchors: BTreeMap<Anchor, NodeId>,
 }
 
-impl<'a, G: Grove> Sketch<'a, G> {
+impl<'a, G: TreeLookup> Sketch<'a, G> {
     /// A grove without changes.
     pub fn over(base: &'a G) -> Self {
         let (nodes, bodies, anchors) = Default::default();
@@ -27,28 +27,28 @@ impl<'a, G: Grove> Sketch<'a, G> {
     }
 
     /// Nodes that were made or changed, by id.
-    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+    pub fn nodes(&self) -> impl Iterator<Item = &TreeNode> {
         self.nodes.values()
     }
 
     /// Texts that were made or changed, by id of their node; `None` where there is none any more.
-    pub fn bodies(&self) -> impl Iterator<Item = (&NodeId, Option<&Body>)> {
+    pub fn bodies(&self) -> impl Iterator<Item = (&NodeId, Option<&NodeText>)> {
         self.bodies.iter().map(|(id, body)| (id, body.as_ref()))
     }
 }
 
-impl<G: Grove> Grove for Sketch<'_, G> {
+impl<G: TreeLookup> TreeLookup for Sketch<'_, G> {
     type Error = G::Error;
 
-    fn node(&self, id: &NodeId) -> Result<Option<&Node>, G::Error> {
+    fn node(&self, id: &NodeId) -> Result<Option<&TreeNode>, G::Error> {
         match self.nodes.get(id) {
             Some(node) => Ok(Some(node)),
             None => self.base.node(id),
         }
     }
 
-    fn children(&self, parent: &NodeId) -> Result<Vec<&Node>, G::Error> {
-        let mut children: BTreeMap<u64, &Node> =
+    fn children(&self, parent: &NodeId) -> Result<Vec<&TreeNode>, G::Error> {
+        let mut children: BTreeMap<u64, &TreeNode> =
             self.base.children(parent)?.into_iter().map(|child| (child.place, child)).collect();
         let drawn = self.nodes.values().filter(|node| node.parent_id.as_ref() == Some(parent));
         children.extend(drawn.map(|child| (child.place, child)));
@@ -63,20 +63,20 @@ impl<G: Grove> Grove for Sketch<'_, G> {
     }
 }
 
-impl<G: Grove> GroveMut for Sketch<'_, G> {
-    fn add(&mut self, node: Node, body: Option<Body>) -> Result<(), G::Error> {
+impl<G: TreeLookup> TreeStorage for Sketch<'_, G> {
+    fn add(&mut self, node: TreeNode, body: Option<NodeText>) -> Result<(), G::Error> {
         if body.is_some() {
             self.bodies.insert(node.id.clone(), body);
         }
         self.replace(node)
     }
 
-    fn replace(&mut self, node: Node) -> Result<(), G::Error> {
+    fn replace(&mut self, node: TreeNode) -> Result<(), G::Error> {
         self.nodes.insert(node.id.clone(), node);
         Ok(())
     }
 
-    fn replace_body(&mut self, id: &NodeId, body: Option<Body>) -> Result<(), G::Error> {
+    fn replace_body(&mut self, id: &NodeId, body: Option<NodeText>) -> Result<(), G::Error> {
         self.bodies.insert(id.clone(), body);
         Ok(())
     }

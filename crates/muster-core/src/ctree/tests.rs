@@ -11,16 +11,16 @@ use std::{cell::Cell, collections::BTreeMap, convert::Infallible};
 use serde_json::{Value, json};
 
 use super::{
-    Anchor, Body, Grove, GroveMut, Moment, Node, NodeId, Occurrence, Planted, TodoChange,
-    growth::plant_root, plant, root_label,
+    Anchor, EventMoment, NodeId, NodeText, Occurrence, Planted, TodoChange, TreeLookup, TreeNode,
+    TreeStorage, growth::plant_root, plant, root_label,
 };
 use crate::{Timestamp, todo};
 
 /// A grove in memory that counts how often it is asked and told.
 #[derive(Clone, Debug, Default)]
 struct Wood {
-    nodes: BTreeMap<NodeId, Node>,
-    bodies: BTreeMap<NodeId, Body>,
+    nodes: BTreeMap<NodeId, TreeNode>,
+    bodies: BTreeMap<NodeId, NodeText>,
     anchors: BTreeMap<Anchor, NodeId>,
     reads: Cell<u64>,
     lists: Cell<u64>,
@@ -46,7 +46,7 @@ impl Wood {
         plant(self, occurrence, None, &moment(seq, turn)).unwrap()
     }
 
-    fn get(&self, id: &NodeId) -> &Node {
+    fn get(&self, id: &NodeId) -> &TreeNode {
         &self.nodes[id]
     }
 
@@ -54,7 +54,7 @@ impl Wood {
         self.bodies.get(id).map_or("", |body| &body.text)
     }
 
-    fn root(&self) -> &Node {
+    fn root(&self) -> &TreeNode {
         self.get(&NodeId::root())
     }
 
@@ -81,17 +81,17 @@ impl Wood {
     }
 }
 
-impl Grove for Wood {
+impl TreeLookup for Wood {
     type Error = Infallible;
 
-    fn node(&self, id: &NodeId) -> Result<Option<&Node>, Infallible> {
+    fn node(&self, id: &NodeId) -> Result<Option<&TreeNode>, Infallible> {
         self.reads.set(self.reads.get() + 1);
         Ok(self.nodes.get(id))
     }
 
-    fn children(&self, parent: &NodeId) -> Result<Vec<&Node>, Infallible> {
+    fn children(&self, parent: &NodeId) -> Result<Vec<&TreeNode>, Infallible> {
         self.lists.set(self.lists.get() + 1);
-        let mut children: Vec<&Node> =
+        let mut children: Vec<&TreeNode> =
             self.nodes.values().filter(|node| node.parent_id.as_ref() == Some(parent)).collect();
         children.sort_by_key(|child| child.place);
         Ok(children)
@@ -102,8 +102,8 @@ impl Grove for Wood {
     }
 }
 
-impl GroveMut for Wood {
-    fn add(&mut self, node: Node, body: Option<Body>) -> Result<(), Infallible> {
+impl TreeStorage for Wood {
+    fn add(&mut self, node: TreeNode, body: Option<NodeText>) -> Result<(), Infallible> {
         assert!(!self.nodes.contains_key(&node.id), "{} is made twice", node.id);
         let id = node.id.clone();
         self.replace_body(&id, body)?;
@@ -111,13 +111,13 @@ impl GroveMut for Wood {
         self.replace(node)
     }
 
-    fn replace(&mut self, node: Node) -> Result<(), Infallible> {
+    fn replace(&mut self, node: TreeNode) -> Result<(), Infallible> {
         self.writes += 1;
         self.nodes.insert(node.id.clone(), node);
         Ok(())
     }
 
-    fn replace_body(&mut self, id: &NodeId, body: Option<Body>) -> Result<(), Infallible> {
+    fn replace_body(&mut self, id: &NodeId, body: Option<NodeText>) -> Result<(), Infallible> {
         self.writes += 1;
         match body {
             Some(body) => self.bodies.insert(id.clone(), body),
@@ -132,8 +132,8 @@ impl GroveMut for Wood {
     }
 }
 
-fn moment(seq: u64, turn: Option<u64>) -> Moment {
-    Moment { seq, at: Timestamp(i64::try_from(seq).unwrap() * 10), turn }
+fn moment(seq: u64, turn: Option<u64>) -> EventMoment {
+    EventMoment { seq, at: Timestamp(i64::try_from(seq).unwrap() * 10), turn }
 }
 
 fn id(number: u64) -> NodeId {
@@ -141,8 +141,8 @@ fn id(number: u64) -> NodeId {
 }
 
 /// A list with one item per status given.
-fn todo(scope: &str, revision: i64, statuses: &[todo::Status]) -> TodoChange {
-    let item = |(number, status): (usize, &todo::Status)| todo::Item {
+fn todo(scope: &str, revision: i64, statuses: &[todo::TodoStatus]) -> TodoChange {
+    let item = |(number, status): (usize, &todo::TodoStatus)| todo::TodoItem {
         id: todo::ItemId::of(number.to_string()).unwrap(),
         title: format!("Item {number}"),
         status: *status,
@@ -152,14 +152,14 @@ fn todo(scope: &str, revision: i64, statuses: &[todo::Status]) -> TodoChange {
     };
     let items = statuses.iter().enumerate().map(item).collect();
     let key = todo::ScopeKey::of(scope).unwrap();
-    TodoChange::of(&todo::Scope { revision, items, ..todo::Scope::unwritten(key, 0) })
+    TodoChange::of(&todo::TodoScope { revision, items, ..todo::TodoScope::unwritten(key, 0) })
 }
 
 /// The hash of a subtree by the words of CH-2 and nothing else.
 fn plain_hash(wood: &Wood, id: &NodeId) -> String {
     use sha2::{Digest as _, Sha256};
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let mut children: Vec<&Node> =
+    let mut children: Vec<&TreeNode> =
         wood.nodes.values().filter(|node| node.parent_id.as_ref() == Some(id)).collect();
     children.sort_by_key(|child| child.seq);
     let mut chain = vec![0_u8; 32];

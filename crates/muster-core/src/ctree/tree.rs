@@ -2,7 +2,7 @@
 //!
 //! Built once from all nodes and then advanced by each node that was made or changed, so that a
 //! reader of a long session pays for its tree once. Hashes are taken as the nodes bring them;
-//! [`Tree::computed`] works them out from nothing.
+//! [`ContextTree::computed`] works them out from nothing.
 
 mod collapse;
 mod line;
@@ -12,13 +12,13 @@ mod walk;
 use std::{collections::BTreeMap, fmt};
 
 pub use collapse::{Collapsed, Compiled, MAX_CHARS_DEFAULT};
-pub use page::{NodeView, Page, Particulars, preview};
+pub use page::{NodeView, Particulars, TreePage, preview};
 
 use super::{
     chain::Chain,
     digest::Digest,
-    node::{Kind, Node, NodeId},
-    notice::{LastNode, Snapshot},
+    node::{Kind, NodeId, TreeNode},
+    notice::{LastNode, TreeSnapshot},
     score::Score,
 };
 
@@ -27,7 +27,7 @@ type Place = u32;
 
 /// A tree of nodes.
 #[derive(Clone, Debug)]
-pub struct Tree {
+pub struct ContextTree {
     slots: Vec<Slot>,
     places: BTreeMap<NodeId, Place>,
     root: Place,
@@ -41,7 +41,7 @@ pub struct Tree {
 
 #[derive(Clone, Debug)]
 struct Slot {
-    node: Node,
+    node: TreeNode,
     parent: Option<Place>,
     /// In the order of their seq.
     children: Vec<Place>,
@@ -83,9 +83,9 @@ impl fmt::Display for Misshapen {
 
 impl std::error::Error for Misshapen {}
 
-impl Tree {
+impl ContextTree {
     /// The tree of these nodes, in whatever order they come, with the hashes that they have.
-    pub fn of(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Misshapen> {
+    pub fn of(nodes: impl IntoIterator<Item = TreeNode>) -> Result<Self, Misshapen> {
         let (places, awaited) = Default::default();
         let mut tree =
             Self { slots: Vec::new(), places, root: 0, newest_turn: 0, awaited, chars: 0 };
@@ -98,7 +98,7 @@ impl Tree {
     }
 
     /// The tree of these nodes with every hash worked out anew, as CH-2 has it.
-    pub fn computed(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Misshapen> {
+    pub fn computed(nodes: impl IntoIterator<Item = TreeNode>) -> Result<Self, Misshapen> {
         let mut tree = Self::of(nodes)?;
         let order: Vec<Place> = tree.walk().collect();
         for place in order.into_iter().rev() {
@@ -114,7 +114,7 @@ impl Tree {
 
     /// Takes over a node that was made or changed. Its ancestors have changed with it and are to be
     /// handed over too.
-    pub fn advance(&mut self, node: Node) -> Result<(), Misshapen> {
+    pub fn advance(&mut self, node: TreeNode) -> Result<(), Misshapen> {
         if let Some(place) = self.places.get(&node.id).copied() {
             return self.reseat(place, node);
         }
@@ -132,12 +132,12 @@ impl Tree {
     }
 
     /// The root.
-    pub fn root(&self) -> &Node {
+    pub fn root(&self) -> &TreeNode {
         &self.slot(self.root).node
     }
 
     /// The node with this id.
-    pub fn node(&self, id: &NodeId) -> Option<&Node> {
+    pub fn node(&self, id: &NodeId) -> Option<&TreeNode> {
         self.places.get(id).map(|place| &self.slot(*place).node)
     }
 
@@ -152,8 +152,8 @@ impl Tree {
     }
 
     /// Size and hash (CT-4, CH-3).
-    pub fn snapshot(&self) -> Snapshot {
-        Snapshot { node_count: self.slots.len() as u64, node_hash: self.root().hash }
+    pub fn snapshot(&self) -> TreeSnapshot {
+        TreeSnapshot { node_count: self.slots.len() as u64, node_hash: self.root().hash }
     }
 
     /// The node made last, as the root has noted it.
@@ -191,7 +191,7 @@ impl Tree {
     }
 
     /// Gives a node a slot, not yet linked to its parent.
-    fn seat(&mut self, node: Node) -> Result<Place, Misshapen> {
+    fn seat(&mut self, node: TreeNode) -> Result<Place, Misshapen> {
         let id = node.id.clone();
         let place = Place::try_from(self.slots.len()).unwrap_or(Place::MAX);
         if self.places.insert(id.clone(), place).is_some() {
@@ -208,7 +208,7 @@ impl Tree {
     }
 
     /// Puts the changed form of a node in its slot.
-    fn reseat(&mut self, place: Place, node: Node) -> Result<(), Misshapen> {
+    fn reseat(&mut self, place: Place, node: TreeNode) -> Result<(), Misshapen> {
         if self.slot(place).node.parent_id != node.parent_id {
             return Err(Misshapen::Moved(node.id));
         }
@@ -224,7 +224,7 @@ impl Tree {
         Ok(())
     }
 
-    fn note_turn(&mut self, node: &Node) {
+    fn note_turn(&mut self, node: &TreeNode) {
         if node.kind == Kind::Turn {
             self.newest_turn = self.newest_turn.max(node.turn.unwrap_or(0));
         }

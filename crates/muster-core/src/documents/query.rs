@@ -89,7 +89,7 @@ pub struct Survey<F> {
 
 /// The outcome of a [`Survey`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Surveyed<K> {
+pub struct SurveyResult<K> {
     /// All matching documents by status, whatever the page.
     pub counts: BTreeMap<String, u64>,
     /// The page.

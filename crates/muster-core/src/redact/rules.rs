@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::{
     Look, named,
-    shapes::{self, Body, Content},
+    shapes::{self, TokenBody, TokenContent},
 };
 
 /// One kind of secret.
@@ -20,7 +20,7 @@ struct Rule {
 /// What follows a beginning.
 enum Shape {
     /// A run of characters.
-    Token(Body),
+    Token(TokenBody),
     /// Something with parts.
     Parts(fn(&str) -> Look),
 }
@@ -35,15 +35,15 @@ const ESCAPED: fn(u8) -> bool = |byte| byte.is_ascii_alphanumeric() || b"+/=%-_"
 const PATH: fn(u8) -> bool = |byte| byte.is_ascii_alphanumeric() || byte == b'/';
 
 const fn at_least(min: usize, belongs: fn(u8) -> bool) -> Shape {
-    Shape::Token(Body { belongs, min, max: usize::MAX, content: Content::Any })
+    Shape::Token(TokenBody { belongs, min, max: usize::MAX, content: TokenContent::Any })
 }
 
 const fn exactly(length: usize, belongs: fn(u8) -> bool) -> Shape {
-    Shape::Token(Body { belongs, min: length, max: length, content: Content::Any })
+    Shape::Token(TokenBody { belongs, min: length, max: length, content: TokenContent::Any })
 }
 
 const fn mixed(min: usize, belongs: fn(u8) -> bool) -> Shape {
-    Shape::Token(Body { belongs, min, max: usize::MAX, content: Content::Mixed })
+    Shape::Token(TokenBody { belongs, min, max: usize::MAX, content: TokenContent::Mixed })
 }
 
 const RULES: &[Rule] = &[
@@ -56,11 +56,11 @@ const RULES: &[Rule] = &[
     // OpenAI, Anthropic and others; names with dashes begin alike.
     Rule {
         beginnings: &["sk-"],
-        shape: Shape::Token(Body {
+        shape: Shape::Token(TokenBody {
             belongs: DASHED,
             min: 16,
             max: usize::MAX,
-            content: Content::OpaqueRun,
+            content: TokenContent::OpaqueRun,
         }),
     },
     // AWS: ids of keys, and the keys, which only their names give away.

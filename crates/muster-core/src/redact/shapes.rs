@@ -12,16 +12,16 @@ const TOKEN_SIGNATURE_CHARS_MIN: usize = 16;
 const OPAQUE_RUN_CHARS_MIN: usize = 12;
 
 /// What follows the beginning of a token.
-pub(super) struct Body {
+pub(super) struct TokenBody {
     pub(super) belongs: fn(u8) -> bool,
     pub(super) min: usize,
     /// A longer run, or one that a letter or digit follows, is something else.
     pub(super) max: usize,
-    pub(super) content: Content,
+    pub(super) content: TokenContent,
 }
 
 /// What has to be in it.
-pub(super) enum Content {
+pub(super) enum TokenContent {
     Any,
     /// Digits and letters.
     Mixed,
@@ -62,7 +62,7 @@ pub(super) fn behind_any<'a>(rest: &'a str, beginnings: &[&str]) -> Result<&'a s
 }
 
 /// A beginning and a run of characters.
-pub(super) fn token(rest: &str, beginnings: &[&str], body: &Body) -> Look {
+pub(super) fn token(rest: &str, beginnings: &[&str], body: &TokenBody) -> Look {
     let behind = match behind_any(rest, beginnings) {
         Ok(behind) => behind,
         Err(look) => return look,
@@ -77,9 +77,9 @@ pub(super) fn token(rest: &str, beginnings: &[&str], body: &Body) -> Look {
     let run = &behind[..length];
     let is_secret = length >= body.min
         && match body.content {
-            Content::Any => true,
-            Content::Mixed => is_mixed(run),
-            Content::OpaqueRun => run
+            TokenContent::Any => true,
+            TokenContent::Mixed => is_mixed(run),
+            TokenContent::OpaqueRun => run
                 .split(['-', '_'])
                 .any(|part| part.len() >= OPAQUE_RUN_CHARS_MIN && is_mixed(part)),
         };

@@ -13,7 +13,7 @@ const HELD_BYTES_MAX: usize = 16 * 1024;
 
 /// A text on its way.
 #[derive(Default, Debug)]
-pub struct Stream {
+pub struct RedactedStream {
     /// What is not settled, behind what was told of it already.
     tail: String,
     /// Bytes of it that were told, because nothing waits for ever.
@@ -32,7 +32,7 @@ struct Settled {
     in_word: bool,
 }
 
-impl Stream {
+impl RedactedStream {
     /// Adds a piece.
     pub fn add(&mut self, piece: &str) {
         self.tail.push_str(piece);
@@ -150,7 +150,7 @@ fn apart(mut piece: String, in_word: bool) -> Vec<String> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{HELD_BYTES_MAX, Stream, seam};
+    use super::{HELD_BYTES_MAX, RedactedStream, seam};
     use crate::redact::text;
 
     fn clean(piece: &str) -> String {
@@ -159,7 +159,7 @@ mod tests {
 
     /// What is told of a text that comes in these pieces.
     fn told<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-        let mut stream = Stream::default();
+        let mut stream = RedactedStream::default();
         let mut told = Vec::new();
         for piece in pieces {
             stream.add(piece);
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn nothing_waits_that_no_secret_begins_with() {
-        let mut stream = Stream::default();
+        let mut stream = RedactedStream::default();
         for piece in ["Let me ", "see", "k the tasks", ", then ", "go", " on.\n"] {
             stream.add(piece);
             assert_eq!((stream.settled().concat().as_str(), stream.waiting()), (piece, 0));
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_was_told_too_soon_is_not_told_any_further() {
-        let mut stream = Stream::default();
+        let mut stream = RedactedStream::default();
         stream.add("x ghp_abcdefgh");
         assert_eq!(stream.rest(), ["x ghp_abcdefgh"]);
         stream.add("ijklmnop0123 q");
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn no_more_waits_than_a_bound_and_a_long_secret_stays_one() {
-        let mut stream = Stream::default();
+        let mut stream = RedactedStream::default();
         let mut joined = String::new();
         stream.add("key: -----BEGIN PRIVATE KEY-----\n");
         for _ in 0..3 * HELD_BYTES_MAX / 64 {

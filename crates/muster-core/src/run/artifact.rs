@@ -66,14 +66,15 @@ pub struct Artifact {
     /// Whether something was left out.
     pub truncated: bool,
     /// What is known besides.
-    pub metadata: Metadata,
+    pub metadata: ArtifactMetadata,
     /// Which artifact of the run it is, counted from one.
     pub number: u64,
 }
 
 /// What is known besides: filled for diffs, empty for others.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Metadata {
+#[schemars(rename = "Metadata")]
+pub struct ArtifactMetadata {
     /// Of a diff.
     #[serde(flatten)]
     pub diff: Option<DiffMetadata>,

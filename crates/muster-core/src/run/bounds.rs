@@ -1,21 +1,21 @@
 //! Whether values fit. Going over a bound is a rejection that names the field and the bound.
 
-use super::{Rejection, Runs, lookup::Found};
-use crate::{Refusal, text::chars};
+use super::{RunAggregate, RunRejection, lookup::Found};
+use crate::{WorkRefusal, text::chars};
 
-fn reject<T>(rejection: Rejection) -> Found<T> {
-    Err(Refusal::<Runs>::rejected(rejection))
+fn reject<T>(rejection: RunRejection) -> Found<T> {
+    Err(WorkRefusal::<RunAggregate>::rejected(rejection))
 }
 
 /// A value that does not fit.
 pub(super) fn bad<T>(field: impl Into<String>, expected: impl Into<String>) -> Found<T> {
-    reject(Rejection::BadValue { field: field.into(), expected: expected.into() })
+    reject(RunRejection::BadValue { field: field.into(), expected: expected.into() })
 }
 
 /// A text of at most `max` characters.
 pub(super) fn text(field: &str, value: &str, max: usize) -> Found<()> {
     if value.len() > max && chars(value) > max {
-        return reject(Rejection::TooLong { field: field.to_owned(), max });
+        return reject(RunRejection::TooLong { field: field.to_owned(), max });
     }
     Ok(())
 }
@@ -31,7 +31,7 @@ pub(super) fn filled(field: &str, value: &str, max: usize) -> Found<()> {
 /// A list of at most `max` entries.
 pub(super) fn list<T>(field: &str, values: &[T], max: usize) -> Found<()> {
     if values.len() > max {
-        return reject(Rejection::TooLong { field: field.to_owned(), max });
+        return reject(RunRejection::TooLong { field: field.to_owned(), max });
     }
     Ok(())
 }

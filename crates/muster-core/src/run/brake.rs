@@ -7,16 +7,16 @@
 
 use super::{
     artifact::{DiffMethod, WrittenFile},
+    draft::RunDraft,
     edge::Direction,
     handoff,
     id::{NodeId, TurnId},
     inbox::ItemKind,
     lookup::{self, Found, Lookup},
     node::HandedBack,
-    record::{Evidence, StallCounts, StallRule},
+    record::{LoopEvidence, StallCounts, StallRule},
     stall,
-    story::Story,
-    turn::Turn,
+    turn::NodeTurn,
 };
 
 /// What a person could do, in the order of how little it costs.
@@ -31,7 +31,7 @@ const TURNS_SHOWN_MAX: u32 = 50;
 
 /// What a completed turn means for the count of turns that got nowhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Progress {
+pub(super) enum TurnProgress {
     /// A file changed, or a person is there.
     Made,
     /// Nothing changed.
@@ -40,9 +40,9 @@ pub(super) enum Progress {
     Unknown,
 }
 
-impl Progress {
+impl TurnProgress {
     /// What a turn that left this diff has come to.
-    pub(super) fn of(turn: &Turn, diff: Option<&WrittenFile>) -> Self {
+    pub(super) fn of(turn: &NodeTurn, diff: Option<&WrittenFile>) -> Self {
         let metadata = diff.and_then(|diff| diff.diff.as_ref());
         match metadata {
             _ if is_spoken_to(turn) => Self::Made,
@@ -63,12 +63,12 @@ impl Progress {
 }
 
 /// Whether a person said something that the turn answers.
-fn is_spoken_to(turn: &Turn) -> bool {
+fn is_spoken_to(turn: &NodeTurn) -> bool {
     turn.consumed.iter().any(|taken| taken.kind == ItemKind::Message)
 }
 
 /// The exchange that a turn continues: it got a task from a node and gave that node one.
-pub(super) fn handed_back(story: &Story, turn: TurnId) -> Lookup<Option<HandedBack>> {
+pub(super) fn handed_back(story: &RunDraft, turn: TurnId) -> Lookup<Option<HandedBack>> {
     let docs = story.docs();
     let Some(turn) = lookup::find_turn(docs, turn)?.filter(|turn| !is_spoken_to(turn)) else {
         return Ok(None);
@@ -88,7 +88,7 @@ pub(super) fn handed_back(story: &Story, turn: TurnId) -> Lookup<Option<HandedBa
 }
 
 /// Stalls the run when it has spent too many turns for nothing.
-pub(super) fn judge(story: &mut Story, turn: &Turn) -> Found<()> {
+pub(super) fn judge(story: &mut RunDraft, turn: &NodeTurn) -> Found<()> {
     let run = story.run()?;
     let (limit, unproductive) = (run.settings.brake_turns(), run.unproductive_turns);
     if limit == 0 {
@@ -104,7 +104,7 @@ pub(super) fn judge(story: &mut Story, turn: &Turn) -> Found<()> {
         );
         let counts = StallCounts { handoffs: turns, ..StallCounts::default() };
         let named = [turn.node_id, node_id];
-        let evidence = Evidence {
+        let evidence = LoopEvidence {
             node_id: Some(turn.node_id),
             counts,
             ..evidence(story, StallRule::Handoffs, (limit, turns), Some(named))?
@@ -117,22 +117,22 @@ pub(super) fn judge(story: &mut Story, turn: &Turn) -> Found<()> {
     let why = format!("{unproductive} turns without a changed file or a passed check");
     let counts = StallCounts { unproductive, ..StallCounts::default() };
     let rule = StallRule::NoProgress;
-    let evidence = Evidence { counts, ..evidence(story, rule, (limit, unproductive), None)? };
+    let evidence = LoopEvidence { counts, ..evidence(story, rule, (limit, unproductive), None)? };
     stall::declare(story, evidence, Some(why))
 }
 
 /// The last turns of the run, or of two of its nodes, as what shows it.
 fn evidence(
-    story: &Story,
+    story: &RunDraft,
     rule: StallRule,
     (threshold, turns): (u32, u32),
     of: Option<[NodeId; 2]>,
-) -> Found<Evidence> {
+) -> Found<LoopEvidence> {
     let recent = lookup::recent_turns(story.docs(), turns.min(TURNS_SHOWN_MAX))?;
-    let named = |turn: &&&Turn| of.is_none_or(|nodes| nodes.contains(&turn.node_id));
+    let named = |turn: &&&NodeTurn| of.is_none_or(|nodes| nodes.contains(&turn.node_id));
     let mut turn_ids: Vec<TurnId> = recent.iter().filter(named).map(|turn| turn.id).collect();
     turn_ids.reverse();
-    Ok(Evidence {
+    Ok(LoopEvidence {
         summaries: stall::summaries(story, &turn_ids)?,
         turn_ids,
         suggestions: SUGGESTIONS.map(str::to_owned).to_vec(),
@@ -141,7 +141,7 @@ fn evidence(
 }
 
 /// Counts begin again, because a person lets the run go on.
-pub(super) fn release(story: &mut Story) -> Found<()> {
+pub(super) fn release(story: &mut RunDraft) -> Found<()> {
     story.change_run(|run| run.unproductive_turns = 0)?;
     let exchanging: Vec<NodeId> = lookup::nodes(story.docs())?
         .iter()

@@ -14,7 +14,7 @@ pub use agent::{
     SendHandoff, SetSummary, SpawnEdge, SpawnNode, ToolRequest, WaitFor,
 };
 pub use graph::{
-    CapabilityPatch, EditNode, NodeInput, NodeWish, PermissionPatch, PutEdge, SessionPatch,
+    CapabilityPatch, EditNode, GraphNodeInput, NodeWish, PermissionPatch, PutEdge, SessionPatch,
 };
 pub use life::{
     BootReport, CheckInput, CreateRun, RunFields, SetStatus, SettingsPatch, StatusWish,
@@ -22,8 +22,8 @@ pub use life::{
 };
 pub use turn::{BeginTurn, CloseTurn, FailStart, PlannedPrompt, Recover, RetryHint};
 pub use work::{
-    DeleteFile, GetNode, ListArtifacts, ListFiles, ListNodes, LookRequest, ReadArtifact, ReadFile,
-    RunCommand, WorkRequest, WriteFile, tool_names,
+    DeleteFile, ExecuteCommand, GetNode, ListArtifacts, ListFiles, ListNodes, LookRequest,
+    ReadArtifact, ReadFile, WorkRequest, WriteFile, tool_names,
 };
 
 use serde_json::{Map, Value};
@@ -33,7 +33,7 @@ use super::{
     artifact::WrittenFile,
     edge::Actor,
     event::{ResetMethod, ToolError, ToolResult},
-    id::{ApprovalId, EdgeId, ItemId, NodeId, Seed, ToolId, TurnId},
+    id::{ApprovalId, EdgeId, IdSeed, ItemId, NodeId, ToolId, TurnId},
     node::{Containment, NodeTodo, Process},
     provider::{ProviderCaps, ProviderEvent},
     record::{GlobalMode, Mode},
@@ -42,11 +42,11 @@ use super::{
 
 /// A request to change a run.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Command {
+pub struct RunCommand {
     /// Who asks.
     pub by: Actor,
     /// Where the ids of what comes to be are taken from.
-    pub seed: Seed,
+    pub seed: IdSeed,
     /// What is asked for.
     pub ask: Ask,
 }
@@ -95,7 +95,7 @@ pub enum Ask {
     /// Forget the run, once nothing of it is in flight.
     RemoveRun,
     /// Create a node.
-    CreateNode(Box<NodeInput>),
+    CreateNode(Box<GraphNodeInput>),
     /// Say something to a node.
     SendMessage {
         /// Its receiver; without one, the node that can only be meant.

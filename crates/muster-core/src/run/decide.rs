@@ -20,28 +20,28 @@ mod tool;
 mod turn;
 
 use super::{
-    Command, Event, Rejection, Runs,
+    RunAggregate, RunCommand, RunEvent, RunRejection,
     command::Ask,
+    draft::RunDraft,
     event::LogSource,
     lookup::{self, Found},
     record::CONTRACT_VERSION,
-    story::Story,
 };
-use crate::{Documents, Env, Refusal};
+use crate::{Documents, Env, WorkRefusal};
 
 /// Decides one command.
 pub(super) fn decide(
-    docs: &Documents<Runs>,
-    command: &Command,
+    docs: &Documents<RunAggregate>,
+    command: &RunCommand,
     env: &Env,
-) -> Result<Vec<Event>, Refusal<Runs>> {
+) -> Result<Vec<RunEvent>, WorkRefusal<RunAggregate>> {
     known_version(docs)?;
-    let mut story = Story::begin(docs, command, env);
+    let mut story = RunDraft::begin(docs, command, env);
     tell(&mut story, command)?;
     Ok(story.end())
 }
 
-fn tell(story: &mut Story, command: &Command) -> Found<()> {
+fn tell(story: &mut RunDraft, command: &RunCommand) -> Found<()> {
     match &command.ask {
         Ask::CreateRun(create) => create::run(story, create),
         Ask::EditRun(fields) => create::edit(story, fields),
@@ -53,9 +53,11 @@ fn tell(story: &mut Story, command: &Command) -> Found<()> {
         Ask::DeleteRun => life::delete(story),
         Ask::RemoveRun => life::remove(story),
         Ask::CreateNode(input) => node::create(story, input).map(|_| ()),
-        Ask::SendMessage { node, content, interrupt, id } => {
-            inbox::chat(story, *node, inbox::Said { content, interrupt: *interrupt, id: *id })
-        }
+        Ask::SendMessage { node, content, interrupt, id } => inbox::chat(
+            story,
+            *node,
+            inbox::PersonMessage { content, interrupt: *interrupt, id: *id },
+        ),
         Ask::CancelItem { node, item } => inbox::cancel(story, *node, *item),
         Ask::ResendItem { node, item } => inbox::resend(story, *node, *item),
         Ask::EditNode(edit) => steer::edit(story, edit),
@@ -110,15 +112,15 @@ fn tell(story: &mut Story, command: &Command) -> Found<()> {
     }
 }
 
-fn reject<T>(rejection: Rejection) -> Found<T> {
-    Err(Refusal::rejected(rejection))
+fn reject<T>(rejection: RunRejection) -> Found<T> {
+    Err(WorkRefusal::rejected(rejection))
 }
 
 /// A run of a version that this program does not know is not touched (RUNS-GEN-3).
-fn known_version(docs: &Documents<Runs>) -> Found<()> {
+fn known_version(docs: &Documents<RunAggregate>) -> Found<()> {
     match lookup::find_run(docs)? {
         Some(run) if run.contract_version != CONTRACT_VERSION => {
-            reject(Rejection::ContractVersion { version: run.contract_version.clone() })
+            reject(RunRejection::ContractVersion { version: run.contract_version.clone() })
         }
         Some(_) | None => Ok(()),
     }

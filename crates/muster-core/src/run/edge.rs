@@ -124,7 +124,7 @@ impl Edge {
 
 /// An end of a handoff: who it is and whether it leads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct End {
+pub struct HandoffEnd {
     /// The node.
     pub id: NodeId,
     /// Whether it is an orchestrator.
@@ -143,7 +143,11 @@ pub struct Way {
 /// Finds the way from one node to another; `None` when no edge permits it (RUNS-HAND-1).
 ///
 /// `edges` are in the order of their making.
-pub fn way<'a>(edges: impl IntoIterator<Item = &'a Edge>, from: End, to: End) -> Option<Way> {
+pub fn way<'a>(
+    edges: impl IntoIterator<Item = &'a Edge>,
+    from: HandoffEnd,
+    to: HandoffEnd,
+) -> Option<Way> {
     let permitting: Vec<&Edge> =
         edges.into_iter().filter(|edge| edge.permits(from.id, to.id)).collect();
     let oldest = permitting.first()?;

@@ -8,7 +8,7 @@ pub use start::{needs_recovery, outstanding};
 use serde_json::{Map, Value};
 
 use super::{
-    Event, Fact, Runs,
+    RunAggregate, RunEvent, RunFact,
     approval::{Approval, Resolution},
     command::{GATED_TASK_TOOLS, LookRequest, WorkRequest},
     event::{NodePatched, RunPatched, TurnMoved, TurnStep},
@@ -16,18 +16,18 @@ use super::{
     lookup::{self, Lookup},
     moment::Moment,
     node::{Node, SESSION_PENDING},
-    record::{Evidence, Phase, Run, RunStatus},
+    record::{LoopEvidence, Phase, Run, RunStatus},
     schedule,
     settings::Isolation,
-    turn::{Executor, Tool, Turn, TurnReason, TurnStatus},
+    turn::{Executor, NodeTurn, Tool, TurnReason, TurnStatus},
 };
 use crate::Documents;
 
-type Docs = Documents<Runs>;
+type Docs = Documents<RunAggregate>;
 
 /// Something that the runtime shall do.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Effect {
+pub enum RunEffect {
     /// Check the surroundings; answered by `ReportBoot`.
     RunBoot,
     /// Run the checks one after the other; answered by `ReportVerification`.
@@ -52,7 +52,7 @@ pub enum Effect {
         /// The turn.
         turn: TurnId,
         /// How.
-        manner: Manner,
+        manner: StopManner,
     },
     /// Make a provider forget; answered by `ReportReset`.
     ResetContext {
@@ -84,7 +84,7 @@ pub enum Effect {
         node: NodeId,
     },
     /// Tell a provider what a person has decided (RUNS-APP-6).
-    Decide(Box<Decision>),
+    Decide(Box<ApprovalDecision>),
     /// Execute a call; answered by `FinishTool`.
     ExecuteTool {
         /// The node.
@@ -111,13 +111,13 @@ pub enum Effect {
     /// Write the report of a stall; answered by `RecordArtifact`.
     WriteStallReport {
         /// What shows it.
-        evidence: Box<Evidence>,
+        evidence: Box<LoopEvidence>,
     },
 }
 
 /// How a turn is brought to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Manner {
+pub enum StopManner {
     /// It has ended by itself.
     Ended,
     /// The provider is asked to end it, and killed if it does not.
@@ -140,7 +140,7 @@ pub enum Timer {
 
 /// What a person has decided about a provider's question.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Decision {
+pub struct ApprovalDecision {
     /// The node.
     pub node: NodeId,
     /// The turn.
@@ -156,66 +156,66 @@ pub struct Decision {
 }
 
 /// What follows from an event, in the state that it led to or a later one.
-pub fn react(docs: &Docs, event: &Event) -> Lookup<Vec<Effect>> {
+pub fn react(docs: &Docs, event: &RunEvent) -> Lookup<Vec<RunEffect>> {
     let Some(run) = lookup::find_run(docs)? else { return Ok(Vec::new()) };
     let node = match event.node_id {
         Some(id) => lookup::find_node(docs, id)?,
         None => None,
     };
     match &event.fact {
-        Fact::RunPatched(patched) => Ok(of_run(run, patched)),
-        Fact::NodePatched(patched) => Ok(node.map_or(Vec::new(), |n| of_node(run, n, patched))),
-        Fact::NodeDeleted(_) => {
-            Ok(event.node_id.map(|node| Effect::RemoveNode { node }).into_iter().collect())
+        RunFact::RunPatched(patched) => Ok(of_run(run, patched)),
+        RunFact::NodePatched(patched) => Ok(node.map_or(Vec::new(), |n| of_node(run, n, patched))),
+        RunFact::NodeDeleted(_) => {
+            Ok(event.node_id.map(|node| RunEffect::RemoveNode { node }).into_iter().collect())
         }
-        Fact::TurnMoved(moved) => of_turn(docs, run, event, moved),
-        Fact::RunStalled(stalled) => {
+        RunFact::TurnMoved(moved) => of_turn(docs, run, event, moved),
+        RunFact::RunStalled(stalled) => {
             let evidence = Box::new(stalled.evidence.clone());
-            Ok(vec![Effect::WriteStallReport { evidence }])
+            Ok(vec![RunEffect::WriteStallReport { evidence }])
         }
-        Fact::ApprovalRequested(requested) if requested.tool.executor == Executor::Muster => {
+        RunFact::ApprovalRequested(requested) if requested.tool.executor == Executor::Muster => {
             Ok(vec![hold(docs, run, requested.approval_id)?].into_iter().flatten().collect())
         }
-        Fact::ApprovalResolved(resolved) => {
+        RunFact::ApprovalResolved(resolved) => {
             let approval = lookup::find_approval(docs, resolved.approval_id)?;
             let decision = approval.and_then(|approval| decision(approval, &resolved.resolution));
             Ok(decision.into_iter().collect())
         }
-        Fact::ToolStarted(call) if is_work(&call.tool) => {
+        RunFact::ToolStarted(call) if is_work(&call.tool) => {
             let place = event.node_id.zip(event.turn_id);
             let execute = |(node, turn)| {
                 let tool = Box::new(call.tool.clone());
-                Effect::ExecuteTool { node, turn, tool }
+                RunEffect::ExecuteTool { node, turn, tool }
             };
             Ok(place.map(execute).into_iter().collect())
         }
-        Fact::ToolCompleted(completed) => {
+        RunFact::ToolCompleted(completed) => {
             let tool = completed.tool_id;
-            Ok(event.node_id.map(|node| Effect::AnswerTool { node, tool }).into_iter().collect())
+            Ok(event.node_id.map(|node| RunEffect::AnswerTool { node, tool }).into_iter().collect())
         }
-        Fact::PhaseChanged(_) | Fact::ModeChanged(_) => Ok(vec![Effect::Schedule]),
-        Fact::ApprovalRequested(_)
-        | Fact::ToolStarted(_)
-        | Fact::RunDeleted(_)
-        | Fact::BudgetReached(_)
-        | Fact::NodeProgressed(_)
-        | Fact::NodeConfigured(_)
-        | Fact::NodeReset(_)
-        | Fact::InboxChanged(_)
-        | Fact::NodeLogged(_)
-        | Fact::ViolationFound(_)
-        | Fact::EdgeCreated(_)
-        | Fact::EdgeDeleted(_)
-        | Fact::HandoffSent(_)
-        | Fact::MessageQueued(_)
-        | Fact::TextStreamed(_)
-        | Fact::TextFinished(_)
-        | Fact::ThoughtStreamed(_)
-        | Fact::ThoughtFinished(_)
-        | Fact::ToolProposed(_)
-        | Fact::ApprovalDetached(_)
-        | Fact::ArtifactCreated(_)
-        | Fact::UsageReported(_) => Ok(Vec::new()),
+        RunFact::PhaseChanged(_) | RunFact::ModeChanged(_) => Ok(vec![RunEffect::Schedule]),
+        RunFact::ApprovalRequested(_)
+        | RunFact::ToolStarted(_)
+        | RunFact::RunDeleted(_)
+        | RunFact::BudgetReached(_)
+        | RunFact::NodeProgressed(_)
+        | RunFact::NodeConfigured(_)
+        | RunFact::NodeReset(_)
+        | RunFact::InboxChanged(_)
+        | RunFact::NodeLogged(_)
+        | RunFact::ViolationFound(_)
+        | RunFact::EdgeCreated(_)
+        | RunFact::EdgeDeleted(_)
+        | RunFact::HandoffSent(_)
+        | RunFact::MessageQueued(_)
+        | RunFact::TextStreamed(_)
+        | RunFact::TextFinished(_)
+        | RunFact::ThoughtStreamed(_)
+        | RunFact::ThoughtFinished(_)
+        | RunFact::ToolProposed(_)
+        | RunFact::ApprovalDetached(_)
+        | RunFact::ArtifactCreated(_)
+        | RunFact::UsageReported(_) => Ok(Vec::new()),
     }
 }
 
@@ -226,24 +226,24 @@ fn is_work(tool: &Tool) -> bool {
     tool.executor == Executor::Muster && lists.iter().any(|list| list.contains(&name))
 }
 
-fn of_run(run: &Run, patched: &RunPatched) -> Vec<Effect> {
+fn of_run(run: &Run, patched: &RunPatched) -> Vec<RunEffect> {
     let patch = &patched.patch.run;
     let mut effects = Vec::new();
     let called = patch.status == Some(RunStatus::Queued) || patch.auto_start == Some(true);
     if called && boots(run) {
-        effects.push(Effect::RunBoot);
+        effects.push(RunEffect::RunBoot);
     }
     match patch.verifying {
-        Some(true) if run.verifying && patch.id.is_none() => effects.push(Effect::RunChecks),
+        Some(true) if run.verifying && patch.id.is_none() => effects.push(RunEffect::RunChecks),
         // Checks that ended by themselves leave their outcome in the same patch.
         Some(false) if patch.verification.is_none() && patch.id.is_none() => {
-            effects.push(Effect::KillChecks);
+            effects.push(RunEffect::KillChecks);
         }
         Some(_) | None => {}
     }
     let wakes = patch.status.is_some() || patch.settings.is_some() || patch.budget.is_some();
     if wakes {
-        effects.push(Effect::Schedule);
+        effects.push(RunEffect::Schedule);
     }
     effects
 }
@@ -257,22 +257,22 @@ pub fn is_isolated(run: &Run, node: &Node) -> bool {
     run.settings.isolation == Isolation::Worktree && node.capabilities.write_code
 }
 
-fn of_node(run: &Run, node: &Node, patched: &NodePatched) -> Vec<Effect> {
+fn of_node(run: &Run, node: &Node, patched: &NodePatched) -> Vec<RunEffect> {
     let patch = &patched.patch;
     let mut effects = Vec::new();
     if let Some(session) = patch.muster_session_id {
-        effects.push(Effect::OpenSession { node: node.id, session });
+        effects.push(RunEffect::OpenSession { node: node.id, session });
         if is_isolated(run, node) {
-            effects.push(Effect::MakeWorktree { node: node.id });
+            effects.push(RunEffect::MakeWorktree { node: node.id });
         }
     }
     let rests = patch.turn == Some(None);
     if let (Some(reason), None) = (&node.reset_requested, &node.turn)
         && (rests || patch.reset_requested.is_some())
     {
-        effects.push(Effect::ResetContext { node: node.id, reason: reason.clone() });
+        effects.push(RunEffect::ResetContext { node: node.id, reason: reason.clone() });
     } else if patch.id.is_none() && ends_session(node, patched, rests) {
-        effects.push(Effect::CloseProvider { node: node.id });
+        effects.push(RunEffect::CloseProvider { node: node.id });
     }
     let wakes = patch.queue.is_some()
         || patch.status.is_some()
@@ -282,7 +282,7 @@ fn of_node(run: &Run, node: &Node, patched: &NodePatched) -> Vec<Effect> {
         || patch.waiting_for.is_some()
         || patch.reset_requested == Some(None);
     if wakes {
-        effects.push(Effect::Schedule);
+        effects.push(RunEffect::Schedule);
     }
     effects
 }
@@ -295,23 +295,23 @@ fn ends_session(node: &Node, patched: &NodePatched, rests: bool) -> bool {
     node.turn.is_none() && (held || over)
 }
 
-fn of_turn(docs: &Docs, run: &Run, event: &Event, moved: &TurnMoved) -> Lookup<Vec<Effect>> {
+fn of_turn(docs: &Docs, run: &Run, event: &RunEvent, moved: &TurnMoved) -> Lookup<Vec<RunEffect>> {
     let (Some(node), Some(turn)) = (event.node_id, event.turn_id) else { return Ok(Vec::new()) };
-    let live = lookup::find_turn(docs, turn)?.is_some_and(Turn::is_live);
+    let live = lookup::find_turn(docs, turn)?.is_some_and(NodeTurn::is_live);
     Ok(match &moved.step {
         TurnStep::Started(_) if live => {
-            let mut effects = vec![Effect::SendPrompt { node, turn }];
+            let mut effects = vec![RunEffect::SendPrompt { node, turn }];
             effects.extend(limit(docs, run, turn)?);
             let budget = schedule::budget_deadline(docs, turn)?;
             let timer = Timer::Budget(turn);
-            effects.extend(budget.map(|at| Effect::SetTimer { at, timer }));
+            effects.extend(budget.map(|at| RunEffect::SetTimer { at, timer }));
             effects
         }
         TurnStep::Finishing(ending) if live => {
-            vec![Effect::FinishTurn { node, turn, manner: manner(ending.reason) }]
+            vec![RunEffect::FinishTurn { node, turn, manner: manner(ending.reason) }]
         }
         TurnStep::Completed(_) | TurnStep::Interrupted(_) | TurnStep::Failed(_) => {
-            vec![Effect::Schedule]
+            vec![RunEffect::Schedule]
         }
         TurnStep::Started(_)
         | TurnStep::Finishing(_)
@@ -323,16 +323,16 @@ fn of_turn(docs: &Docs, run: &Run, event: &Event, moved: &TurnMoved) -> Lookup<V
 }
 
 /// How a turn that ends for a reason is brought to its end.
-fn manner(reason: TurnReason) -> Manner {
+fn manner(reason: TurnReason) -> StopManner {
     match reason.status() {
-        TurnStatus::Completed => Manner::Ended,
-        TurnStatus::Interrupted => Manner::Interrupt,
+        TurnStatus::Completed => StopManner::Ended,
+        TurnStatus::Interrupted => StopManner::Interrupt,
         TurnStatus::Failed => match reason {
             TurnReason::Silent
             | TurnReason::TurnTimeout
             | TurnReason::ProtocolError
             | TurnReason::HandshakeFailed
-            | TurnReason::BudgetExceeded => Manner::Kill,
+            | TurnReason::BudgetExceeded => StopManner::Kill,
             TurnReason::Done
             | TurnReason::UserInterrupt
             | TurnReason::RunPaused
@@ -352,33 +352,33 @@ fn manner(reason: TurnReason) -> Manner {
             | TurnReason::TemplateMissing
             | TurnReason::PromptTooLarge
             | TurnReason::WorktreeFailed
-            | TurnReason::StoreFailed => Manner::Ended,
+            | TurnReason::StoreFailed => StopManner::Ended,
         },
     }
 }
 
-fn limit(docs: &Docs, run: &Run, turn: TurnId) -> Lookup<Option<Effect>> {
+fn limit(docs: &Docs, run: &Run, turn: TurnId) -> Lookup<Option<RunEffect>> {
     let Some(seconds) = run.settings.turn_max_seconds else { return Ok(None) };
     let turn = lookup::find_turn(docs, turn)?;
-    Ok(turn.map(|turn| Effect::SetTimer {
+    Ok(turn.map(|turn| RunEffect::SetTimer {
         at: turn.started_at.after_ms(i64::from(seconds) * 1_000),
         timer: Timer::TurnLimit(turn.id),
     }))
 }
 
 /// How long a call waits for its approval (RUNS-TOOL-5).
-fn hold(docs: &Docs, run: &Run, id: ApprovalId) -> Lookup<Option<Effect>> {
+fn hold(docs: &Docs, run: &Run, id: ApprovalId) -> Lookup<Option<RunEffect>> {
     let seconds = i64::from(run.settings.approval_hold_seconds);
     let approval = lookup::find_approval(docs, id)?;
-    Ok(approval.map(|approval| Effect::SetTimer {
+    Ok(approval.map(|approval| RunEffect::SetTimer {
         at: approval.requested_at.after_ms(seconds * 1_000),
         timer: Timer::Hold(id),
     }))
 }
 
-fn decision(approval: &Approval, resolution: &Resolution) -> Option<Effect> {
+fn decision(approval: &Approval, resolution: &Resolution) -> Option<RunEffect> {
     let forwarded = approval.tool.executor == Executor::Provider && !approval.detached;
-    let decision = || Decision {
+    let decision = || ApprovalDecision {
         node: approval.node_id,
         turn: approval.turn_id,
         approval: approval.approval_id,
@@ -386,5 +386,5 @@ fn decision(approval: &Approval, resolution: &Resolution) -> Option<Effect> {
         resolution: resolution.clone(),
         args: approval.granted_args().clone(),
     };
-    forwarded.then(|| Effect::Decide(Box::new(decision())))
+    forwarded.then(|| RunEffect::Decide(Box::new(decision())))
 }

@@ -32,7 +32,8 @@ use super::{
 /// A fact about a run, with what it is about.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Event {
+#[schemars(rename = "Event")]
+pub struct RunEvent {
     /// The node that it is about; of a handoff, the receiver (RUNS-EV-6).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_id: Option<NodeId>,
@@ -44,12 +45,12 @@ pub struct Event {
     pub by: Option<Actor>,
     /// The fact.
     #[serde(flatten)]
-    pub fact: Fact,
+    pub fact: RunFact,
 }
 
 /// Where a type of event comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Source {
+pub enum EventSource {
     /// The contract names it.
     Contract,
     /// Added here; consumers may pass it over.
@@ -62,11 +63,11 @@ macro_rules! facts {
         /// A fact, in the past tense.
         #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "type")]
-        pub enum Fact {
+        pub enum RunFact {
             $($(#[$doc])* #[serde(rename = $name)] $variant($payload),)*
         }
 
-        impl Fact {
+        impl RunFact {
             /// Name on the wire.
             pub fn name(&self) -> &'static str {
                 match self {
@@ -76,7 +77,7 @@ macro_rules! facts {
         }
 
         /// Every type of event that there is.
-        pub const TYPES: &[(&str, Source)] = &[$(($name, Source::$source),)*];
+        pub const TYPES: &[(&str, EventSource)] = &[$(($name, EventSource::$source),)*];
     };
 }
 
@@ -104,7 +105,7 @@ facts! {
     /// A queued input was taken out, or put back.
     InboxChanged(InboxChanged) = "node.inbox", Addition;
     /// A node is gone.
-    NodeDeleted(NodeDeleted) = "node.deleted", Addition;
+    NodeDeleted(RunNodeDeleted) = "node.deleted", Addition;
     /// A node's program wrote a line besides its protocol.
     NodeLogged(NodeLogged) = "node.log", Addition;
     /// A node changed what it may not change.
@@ -120,11 +121,11 @@ facts! {
     /// A message is in a node's inbox.
     MessageQueued(MessageQueued) = "message.user", Contract;
     /// Text came.
-    TextStreamed(Delta) = "message.assistant.delta", Contract;
+    TextStreamed(TextDelta) = "message.assistant.delta", Contract;
     /// The whole text of a turn.
     TextFinished(TextFinished) = "message.assistant.final", Contract;
     /// A thought came.
-    ThoughtStreamed(Delta) = "message.assistant.thinking.delta", Addition;
+    ThoughtStreamed(TextDelta) = "message.assistant.thinking.delta", Addition;
     /// A whole thought.
     ThoughtFinished(ThoughtFinished) = "message.assistant.thinking.final", Addition;
     /// A tool call is known.
@@ -147,7 +148,8 @@ facts! {
 
 /// A piece of text.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Delta {
+#[schemars(rename = "Delta")]
+pub struct TextDelta {
     /// The piece.
     pub delta: String,
 }
@@ -165,7 +167,8 @@ pub struct RunDeleted {}
 
 /// How many inputs went with a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct NodeDeleted {
+#[schemars(rename = "NodeDeleted")]
+pub struct RunNodeDeleted {
     /// Inputs that nobody will read.
     pub dropped: u32,
 }

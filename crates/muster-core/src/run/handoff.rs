@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Runs,
-    edge::{self, Direction, Edge, End, Way},
+    RunAggregate,
+    edge::{self, Direction, Edge, HandoffEnd, Way},
     id::NodeId,
     inbox::ItemKind,
     lookup::{self, Lookup},
-    turn::Turn,
+    turn::NodeTurn,
 };
 use crate::Documents;
 
-type Docs = Documents<Runs>;
+type Docs = Documents<RunAggregate>;
 
 /// The way from one node to another, if an edge permits it (RUNS-HAND-1).
 pub fn way(docs: &Docs, from: NodeId, to: NodeId) -> Lookup<Option<Way>> {
@@ -25,14 +25,14 @@ fn way_along(docs: &Docs, edges: &[&Edge], from: NodeId, to: NodeId) -> Lookup<O
     Ok(edge::way(edges.iter().copied(), from, to))
 }
 
-fn end(docs: &Docs, id: NodeId) -> Lookup<Option<End>> {
+fn end(docs: &Docs, id: NodeId) -> Lookup<Option<HandoffEnd>> {
     let node = lookup::find_node(docs, id)?.filter(|node| !node.deleting);
-    Ok(node.map(|node| End { id, leads: node.orchestrator }))
+    Ok(node.map(|node| HandoffEnd { id, leads: node.orchestrator }))
 }
 
 /// Whom a completed turn tells by itself: first whoever gave it work and waits for a report, then
 /// whoever its result is forwarded to (RUNS-HAND-4, RUNS-HAND-5).
-pub fn due(docs: &Docs, turn: &Turn) -> Lookup<Vec<(NodeId, Way)>> {
+pub fn due(docs: &Docs, turn: &NodeTurn) -> Lookup<Vec<(NodeId, Way)>> {
     let Some(node) = lookup::find_node(docs, turn.node_id)? else { return Ok(Vec::new()) };
     let edges = lookup::edges(docs)?;
     let work = work_given(docs, turn)?;
@@ -70,11 +70,11 @@ struct Work {
 }
 
 /// The nodes whose tasks a turn was given, each once, in their order.
-pub fn givers(docs: &Docs, turn: &Turn) -> Lookup<Vec<NodeId>> {
+pub fn givers(docs: &Docs, turn: &NodeTurn) -> Lookup<Vec<NodeId>> {
     Ok(work_given(docs, turn)?.givers)
 }
 
-fn work_given(docs: &Docs, turn: &Turn) -> Lookup<Work> {
+fn work_given(docs: &Docs, turn: &NodeTurn) -> Lookup<Work> {
     let mut work = Work { given: false, givers: Vec::new() };
     for taken in &turn.consumed {
         let Some(item) = lookup::find_item(docs, taken.id)? else { continue };

@@ -1,8 +1,9 @@
 //! Ids of the run room (RUNS-GEN-4): UUIDs, one type per thing they name.
 //!
 //! The core has no randomness. A caller that must know an id beforehand names it in its command;
-//! all others are minted from the [`Seed`] that comes with every command. The id of an event needs
-//! neither: it follows from the run and the event's number, so that a log read back has the same.
+//! all others are minted from the [`IdSeed`] that comes with every command. The id of an event
+//! needs neither: it follows from the run and the event's number, so that a log read back has the
+//! same.
 
 use std::{fmt, str::FromStr};
 
@@ -13,9 +14,9 @@ use crate::Timestamp;
 
 /// Text that is not a UUID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadId;
+pub struct BadRunId;
 
-impl fmt::Display for BadId {
+impl fmt::Display for BadRunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("expected a UUID such as 0197a3f0-6a1c-7cc3-98c8-1f2b6c0d4e5f")
     }
@@ -33,16 +34,16 @@ fn write_uuid(bits: u128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// Reads a hyphenated UUID of any version, in either case.
-fn read_uuid(text: &str) -> Result<u128, BadId> {
+fn read_uuid(text: &str) -> Result<u128, BadRunId> {
     let hyphens = [8, 13, 18, 23];
     let fits = |(at, byte): (usize, u8)| match hyphens.contains(&at) {
         true => byte == b'-',
         false => byte.is_ascii_hexdigit(),
     };
     if text.len() != 36 || !text.bytes().enumerate().all(fits) {
-        return Err(BadId);
+        return Err(BadRunId);
     }
-    u128::from_str_radix(&text.replace('-', ""), 16).map_err(|_| BadId)
+    u128::from_str_radix(&text.replace('-', ""), 16).map_err(|_| BadRunId)
 }
 
 /// Defines an id newtype.
@@ -59,9 +60,9 @@ macro_rules! id {
         }
 
         impl FromStr for $name {
-            type Err = BadId;
+            type Err = BadRunId;
 
-            fn from_str(text: &str) -> Result<Self, BadId> {
+            fn from_str(text: &str) -> Result<Self, BadRunId> {
                 read_uuid(text).map(Self)
             }
         }
@@ -171,9 +172,9 @@ impl EventId {
 
 /// Fresh randomness that comes with a command: a version 7 UUID that nobody else has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Seed(pub u128);
+pub struct IdSeed(pub u128);
 
-impl Seed {
+impl IdSeed {
     /// The ids that a decision makes, in order; the same seed gives the same ids again.
     pub fn mint(self, now: Timestamp) -> Mint {
         Mint { seed: self, now, count: 0 }
@@ -184,7 +185,7 @@ impl Seed {
 /// short form of an id is its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Mint {
-    seed: Seed,
+    seed: IdSeed,
     now: Timestamp,
     count: u128,
 }
@@ -204,7 +205,7 @@ impl Mint {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{EventId, NodeId, RunId, Seed};
+    use super::{EventId, IdSeed, NodeId, RunId};
     use crate::Timestamp;
 
     const TEXT: &str = "0197a3f0-6a1c-7cc3-98c8-1f2b6c0d4e5f";
@@ -240,7 +241,7 @@ mod tests {
 
     #[test]
     fn runs_gen_4_a_seed_mints_the_same_ids_again_and_no_two_alike() {
-        let seed = Seed(TEXT.parse::<NodeId>().unwrap().0);
+        let seed = IdSeed(TEXT.parse::<NodeId>().unwrap().0);
         let minted = || {
             let mut mint = seed.mint(Timestamp(1_767_225_600_000));
             (0..100).map(|_| NodeId(mint.fresh())).collect::<Vec<_>>()

@@ -56,7 +56,8 @@ words! {
 /// A message to a node.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Message {
+#[schemars(rename = "Message")]
+pub struct NodeMessage {
     /// Its id.
     pub id: ItemId,
     /// Its run.
@@ -125,7 +126,8 @@ pub struct EnvelopeMeta {
 /// A handoff.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Envelope {
+#[schemars(rename = "Envelope")]
+pub struct HandoffEnvelope {
     /// What it is.
     pub kind: EnvelopeKind,
     /// Its id.
@@ -148,17 +150,18 @@ pub struct Envelope {
 /// What a queued input holds.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Content {
+#[schemars(rename = "Content")]
+pub enum InboxContent {
     /// A message, a note, or the outcome of a tool.
-    Message(Message),
+    Message(NodeMessage),
     /// A handoff.
-    Envelope(Box<Envelope>),
+    Envelope(Box<HandoffEnvelope>),
 }
 
 /// A queued input.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Item {
+pub struct InboxItem {
     /// Its id: that of its message or envelope.
     pub id: ItemId,
     /// Its node.
@@ -179,23 +182,23 @@ pub struct Item {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_id: Option<ToolId>,
     /// What it holds.
-    pub content: Content,
+    pub content: InboxContent,
 }
 
-impl Item {
+impl InboxItem {
     /// Whether it wakes an orchestrator in any mode, besides messages of people (RUNS-AUTO-4).
     pub fn is_waking(&self) -> bool {
         match &self.content {
-            Content::Envelope(envelope) => envelope.meta.verify,
-            Content::Message(_) => self.kind == ItemKind::ToolResult,
+            InboxContent::Envelope(envelope) => envelope.meta.verify,
+            InboxContent::Message(_) => self.kind == ItemKind::ToolResult,
         }
     }
 
     /// The handoff that it holds.
-    pub fn envelope(&self) -> Option<&Envelope> {
+    pub fn envelope(&self) -> Option<&HandoffEnvelope> {
         match &self.content {
-            Content::Envelope(envelope) => Some(envelope),
-            Content::Message(_) => None,
+            InboxContent::Envelope(envelope) => Some(envelope),
+            InboxContent::Message(_) => None,
         }
     }
 }

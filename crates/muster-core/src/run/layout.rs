@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{id::NodeId, limits::NODES_MAX, moment::Moment};
-use crate::{Address, Aggregate, Documents, Env, Index, Recorded, Refusal, Subject, Unloaded};
+use crate::{Address, Aggregate, Documents, Env, Index, Recorded, Subject, Unloaded, WorkRefusal};
 
 /// A place on the screen.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ impl Default for Viewport {
 /// Where everything stands.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Layout {
+pub struct GraphLayout {
     /// Nodes.
     pub positions: BTreeMap<NodeId, Point>,
     /// What is seen.
@@ -70,7 +70,7 @@ pub enum Layouts {}
 impl Aggregate for Layouts {
     const STREAM: &'static str = "layout";
     type Key = ();
-    type Document = Layout;
+    type Document = GraphLayout;
     type Event = LayoutChange;
     type Command = LayoutChange;
     type Rejection = TooManyPositions;
@@ -85,19 +85,19 @@ impl Aggregate for Layouts {
         (address.kind == "layout").then_some(())
     }
 
-    fn encode(document: &Layout) -> serde_json::Result<String> {
+    fn encode(document: &GraphLayout) -> serde_json::Result<String> {
         serde_json::to_string(document)
     }
 
-    fn decode((): &(), body: &str) -> serde_json::Result<Layout> {
+    fn decode((): &(), body: &str) -> serde_json::Result<GraphLayout> {
         serde_json::from_str(body)
     }
 
-    fn index(_document: &Layout) -> Index {
+    fn index(_document: &GraphLayout) -> Index {
         Index::default()
     }
 
-    fn admits(filter: &Infallible, _document: &Layout) -> bool {
+    fn admits(filter: &Infallible, _document: &GraphLayout) -> bool {
         match *filter {}
     }
 
@@ -115,12 +115,12 @@ impl Aggregate for Layouts {
         documents: &Documents<Self>,
         command: &LayoutChange,
         _env: &Env,
-    ) -> Result<Vec<LayoutChange>, Refusal<Self>> {
+    ) -> Result<Vec<LayoutChange>, WorkRefusal<Self>> {
         let before = documents.get(&())?.cloned().unwrap_or_default();
         let mut after = before.clone();
         apply(&mut after, command);
         if after.positions.len() > NODES_MAX as usize {
-            return Err(Refusal::rejected(TooManyPositions));
+            return Err(WorkRefusal::rejected(TooManyPositions));
         }
         Ok(if after == before { Vec::new() } else { vec![command.clone()] })
     }
@@ -137,7 +137,7 @@ impl Aggregate for Layouts {
     }
 }
 
-fn apply(layout: &mut Layout, change: &LayoutChange) {
+fn apply(layout: &mut GraphLayout, change: &LayoutChange) {
     layout.positions.extend(change.positions.iter().map(|(node, point)| (*node, *point)));
     layout.viewport = change.viewport.or(layout.viewport);
 }
@@ -145,7 +145,7 @@ fn apply(layout: &mut Layout, change: &LayoutChange) {
 #[cfg(test)]
 mod tests {
     use super::{LayoutChange, Layouts, NodeId, Point, Viewport};
-    use crate::{Documents, Draft, Env, Head, Timestamp};
+    use crate::{Documents, Draft, Env, LogPosition, Timestamp};
 
     #[test]
     fn runs_ev_9_moving_a_node_is_no_event_of_the_run() {
@@ -154,7 +154,7 @@ mod tests {
         let moved =
             |x| LayoutChange { positions: [(node, Point { x, y: 0.0 })].into(), viewport: None };
         let env = Env { now: Timestamp(1_000) };
-        let mut draft = Draft::new(&mut documents, Head::default(), env);
+        let mut draft = Draft::new(&mut documents, LogPosition::default(), env);
         assert_eq!(draft.apply(&moved(1.0)).unwrap().len(), 1);
         assert_eq!(draft.apply(&moved(1.0)).unwrap().len(), 0, "nothing differs");
         let view = LayoutChange {

@@ -4,13 +4,13 @@ mod parts;
 mod words;
 
 pub use parts::{
-    BlockedReason, Capabilities, Connection, Grant, HandedBack, LastTurn, LiveTurn, NodeTodo,
-    Origin, Permissions, Process, ProviderSession, Question, Queue, Repetition, Retry, Rights,
-    SESSION_PENDING, WaitingFor,
+    BlockedReason, Capabilities, Grant, HandedBack, LastTurn, LiveTurn, NodeOrigin, NodeQuestion,
+    NodeTodo, Permissions, Process, ProviderConnection, ProviderSession, QueueCounts, Repetition,
+    Retry, Rights, SESSION_PENDING, WaitingFor,
 };
 pub use words::{
-    BlockCode, CommandRight, ConnectionStatus, Containment, NodeStatus, OriginKind,
-    PermissionsMode, Provider, TodoStatus, WaitMode,
+    BlockCode, CommandRight, ConnectionStatus, Containment, NodeStatus, NodeTodoStatus, OriginKind,
+    PermissionsMode, Provider, WaitMode,
 };
 
 use schemars::JsonSchema;
@@ -82,12 +82,12 @@ patched! {
         /// Its provider's session.
         session: ProviderSession,
         /// Whether its provider is there.
-        connection: Connection,
+        connection: ProviderConnection,
         /// Inputs that wait.
         inbox_count: u32,
         /// The same by what they can wake.
         #[schemars(skip)]
-        queue: Queue,
+        queue: QueueCounts,
         /// Inputs whose turns failed for good: they wait for a person to send them again or delete
         /// them.
         failed_inputs: u32 = default,
@@ -115,7 +115,7 @@ patched! {
         /// Whether it may declare the run done.
         orchestrator: bool,
         /// Who created it.
-        origin: Origin,
+        origin: NodeOrigin,
         /// Where it works.
         workdir: String,
         /// Its session in the session room.
@@ -143,7 +143,7 @@ patched! {
         #[schemars(skip)]
         reset_requested: Option<String>,
         /// The question that a person has to answer.
-        question: Option<Question>,
+        question: Option<NodeQuestion>,
         /// Approvals that block it.
         #[schemars(skip)]
         awaiting: Vec<ApprovalId>,

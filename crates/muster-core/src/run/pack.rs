@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::{
-    Document, Runs,
+    RunAggregate, RunDocument,
     artifact::{Artifact, ArtifactKind},
     id::{ArtifactId, ItemId, NodeId, RunId},
     lookup::{self, Lookup},
@@ -19,7 +19,7 @@ use crate::{
     text::{chars, cut},
 };
 
-type Docs = Documents<Runs>;
+type Docs = Documents<RunAggregate>;
 
 /// Artifacts of the sender that are looked at.
 const ARTIFACTS_MAX: u32 = 50;
@@ -28,7 +28,7 @@ const GOAL_CHARS_MAX: usize = 2_000;
 
 /// What a pack needs besides the documents of the run.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Source {
+pub struct PackSource {
     /// The artifact that it will be.
     pub id: ArtifactId,
     /// When it is made.
@@ -142,7 +142,7 @@ pub struct PackBudget {
 /// A context pack.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ContextPack {
+pub struct RunContextPack {
     /// The artifact that it is.
     pub pack_id: ArtifactId,
     /// The run.
@@ -184,12 +184,12 @@ pub struct ContextPack {
 /// A pack in the making.
 #[derive(Clone, Debug)]
 pub struct Builder {
-    pack: ContextPack,
+    pack: RunContextPack,
     docs: Vec<DocRef>,
 }
 
 /// Begins a pack with what the run knows: goal, task, changed files, artifacts (RUNS-PACK-3).
-pub fn begin(docs: &Docs, sender: &Node, source: Source) -> Lookup<Option<Builder>> {
+pub fn begin(docs: &Docs, sender: &Node, source: PackSource) -> Lookup<Option<Builder>> {
     let Some(run) = lookup::find_run(docs)? else { return Ok(None) };
     let found = recent_artifacts(docs, sender.id)?;
     let inputs = match sender.live_turn() {
@@ -216,13 +216,13 @@ pub fn begin(docs: &Docs, sender: &Node, source: Source) -> Lookup<Option<Builde
     Ok(Some(builder))
 }
 
-fn blank(run: &Run, sender: &Node, source: &Source) -> ContextPack {
+fn blank(run: &Run, sender: &Node, source: &PackSource) -> RunContextPack {
     let mut constraints = Vec::new();
     if run.global_mode == GlobalMode::Planning {
         constraints.push("PLANNING: only documentation may be written".to_owned());
     }
     let max_chars = run.settings.context_max_chars as usize;
-    ContextPack {
+    RunContextPack {
         pack_id: source.id,
         run_id: run.id,
         node_id: sender.id,
@@ -251,7 +251,7 @@ fn recent_artifacts(docs: &Docs, node: NodeId) -> Lookup<Vec<&Artifact>> {
         limit: Some(ARTIFACTS_MAX),
         ..ListQuery::of("artifact")
     };
-    let found = docs.list(&query)?.into_iter().filter_map(Document::as_artifact);
+    let found = docs.list(&query)?.into_iter().filter_map(RunDocument::as_artifact);
     Ok(found.filter(|artifact| artifact.kind != ArtifactKind::Prompt).collect())
 }
 
@@ -263,7 +263,7 @@ fn changed(artifact: &Artifact) -> Vec<(String, String)> {
 
 impl Builder {
     /// Makes a change if the pack still fits with it.
-    fn add(&mut self, change: impl FnOnce(&mut ContextPack)) {
+    fn add(&mut self, change: impl FnOnce(&mut RunContextPack)) {
         let mut larger = self.pack.clone();
         change(&mut larger);
         if size(&larger) <= self.pack.budget.max_chars {
@@ -279,7 +279,7 @@ impl Builder {
     }
 
     /// Adds what was compiled from the context tree, then excerpts as long as they fit.
-    pub fn finish(mut self, ctree: Option<PackTree>) -> ContextPack {
+    pub fn finish(mut self, ctree: Option<PackTree>) -> RunContextPack {
         if let Some(ctree) = ctree {
             self.add(|pack| pack.ctree = Some(ctree));
         }
@@ -292,8 +292,8 @@ impl Builder {
 }
 
 /// Characters of the compact JSON, with room for the digits of its own size.
-fn size(pack: &ContextPack) -> usize {
-    let digits = ContextPack {
+fn size(pack: &RunContextPack) -> usize {
+    let digits = RunContextPack {
         budget: PackBudget { used_chars: pack.budget.max_chars, ..pack.budget },
         ..pack.clone()
     };

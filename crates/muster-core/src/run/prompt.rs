@@ -25,23 +25,23 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Runs,
+    RunAggregate,
     hash::sha256_hex,
     id::{ArtifactId, ItemId, TurnId},
-    inbox::Item,
+    inbox::InboxItem,
     lookup::{self, Lookup},
     node::{ConnectionStatus, Node},
     record::Run,
     schedule,
-    turn::{Consumed, PromptKind, PromptParts, Trigger, Turn},
+    turn::{Consumed, NodeTurn, PromptKind, PromptParts, Trigger},
 };
 use crate::{Documents, tasks::id::TaskId, text::chars};
 
-type Docs = Documents<Runs>;
+type Docs = Documents<RunAggregate>;
 
 /// What a prompt needs besides the documents of the run.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Source {
+pub struct PromptSource {
     /// The turn that it is for; its random bits fence the inputs.
     pub turn: TurnId,
     /// Why the turn begins.
@@ -228,18 +228,18 @@ struct View<'a> {
     docs: &'a Docs,
     run: &'a Run,
     node: &'a Node,
-    source: &'a Source,
+    source: &'a PromptSource,
     /// The last turn that the provider's present session was told.
-    told: Option<&'a Turn>,
+    told: Option<&'a NodeTurn>,
     /// Inputs, those that come again first.
-    inputs: Vec<(Consumed, &'a Item)>,
+    inputs: Vec<(Consumed, &'a InboxItem)>,
 }
 
 /// Builds the prompt of a turn that a node could begin now.
 pub fn build(
     docs: &Docs,
     node: &Node,
-    source: &Source,
+    source: &PromptSource,
 ) -> Lookup<Option<Result<Prompt, TooLarge>>> {
     let Some(run) = lookup::find_run(docs)? else { return Ok(None) };
     let told = match node.told_turn_id {
@@ -298,7 +298,7 @@ fn assemble(view: &View<'_>, detail: Detail) -> Lookup<Prompt> {
     };
     let (sent, sent_blocks) = asked(&blocks, &text)?;
     let is_original =
-        |(taken, _): &(Consumed, &Item)| view.source.originals.contains_key(&taken.id);
+        |(taken, _): &(Consumed, &InboxItem)| view.source.originals.contains_key(&taken.id);
     let unkept = if told_inputs.iter().any(is_original) {
         let text = inputs::render(view, told_inputs, detail, Form::Typed)?;
         let blocks = Blocks { task: task(&text), ..blocks.clone() };
@@ -326,7 +326,7 @@ fn names(blocks: &Blocks) -> Vec<&'static str> {
 
 /// The turn whose prompt the provider still knows; without one everything is sent
 /// (RUNS-PROMPT-4).
-fn knows<'a>(view: &View<'a>, parts: &PromptParts) -> Option<&'a Turn> {
+fn knows<'a>(view: &View<'a>, parts: &PromptParts) -> Option<&'a NodeTurn> {
     let gone =
         view.node.connection.status == ConnectionStatus::Disconnected && !view.node.session.resume;
     let forgets = view.source.tools == ToolStyle::None;
@@ -336,10 +336,10 @@ fn knows<'a>(view: &View<'a>, parts: &PromptParts) -> Option<&'a Turn> {
 /// What the provider does not know yet.
 fn delta(
     view: &View<'_>,
-    told: &Turn,
+    told: &NodeTurn,
     blocks: &Blocks,
     parts: &PromptParts,
-    (head, inputs): (&task::Head, &str),
+    (head, inputs): (&task::TaskHeader, &str),
 ) -> Lookup<(String, Vec<&'static str>)> {
     let old = &told.prompt_parts;
     let changed = |new: &str, old: &str, text: &str| {

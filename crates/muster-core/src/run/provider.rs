@@ -104,7 +104,7 @@ pub enum ProviderEvent {
         suppressed: Option<u64>,
     },
     /// The turn is over; nothing follows.
-    TurnEnded(Outcome),
+    TurnEnded(ProviderOutcome),
 }
 
 /// A call as the provider names it.
@@ -120,7 +120,7 @@ pub struct ProviderTool {
 
 /// How a provider says that a turn ended. The text is kept by whoever drives the turn.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum ProviderOutcome {
     /// It is done.
     Completed,
     /// It was interrupted.

@@ -12,7 +12,7 @@ use super::{
 /// How far a run's log is, and how much there is of everything.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Pulse {
+pub struct RunPulse {
     /// Number of the newest event.
     pub last_seq: u64,
     /// Its time.
@@ -41,12 +41,12 @@ pub struct Journal {
     /// Number of the newest event that is no longer in it; zero when nothing was left out.
     pub forgotten: u64,
     /// Oldest first.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<GraphEntry>,
 }
 
 /// A change of the graph.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Entry {
+pub struct GraphEntry {
     /// Number of its event.
     pub seq: u64,
     /// What happened.
@@ -93,7 +93,7 @@ pub enum GraphChange {
 impl Journal {
     /// Adds a change, and forgets the oldest beyond the limit.
     pub(super) fn add(&mut self, seq: u64, change: GraphChange) {
-        self.entries.push(Entry { seq, change });
+        self.entries.push(GraphEntry { seq, change });
         if self.entries.len() > JOURNAL_ENTRIES_MAX {
             self.forgotten = self.entries.remove(0).seq;
         }

@@ -115,7 +115,8 @@ pub struct StallCounts {
 /// What shows that a run goes in circles (RUNS-LOOP-4).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Evidence {
+#[schemars(rename = "Evidence")]
+pub struct LoopEvidence {
     /// The rule.
     pub rule: StallRule,
     /// The node, if it is about one.
@@ -149,7 +150,7 @@ pub struct Stall {
     /// The turn, if it is about one.
     pub turn_id: Option<TurnId>,
     /// What shows it.
-    pub evidence: Evidence,
+    pub evidence: LoopEvidence,
 }
 
 /// A run declared done, from the declaration to the end.

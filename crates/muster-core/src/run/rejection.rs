@@ -12,7 +12,7 @@ use crate::tasks::id::TaskId;
 
 /// A rule that says no.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Rejection {
+pub enum RunRejection {
     /// The run never came to be (`UNKNOWN_RUN`).
     UnknownRun,
     /// The run is there already (`BAD_VALUE`).

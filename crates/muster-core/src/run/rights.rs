@@ -5,7 +5,7 @@ use super::{
     event::{ViolationFound, ViolationRule},
     node::Node,
     record::{GlobalMode, Phase, Run},
-    turn::Turn,
+    turn::NodeTurn,
 };
 
 /// Whether a path counts as documentation.
@@ -32,7 +32,7 @@ pub(super) fn touches_code(run: &Run, diff: Option<&WrittenFile>) -> bool {
 pub(super) fn violation(
     run: &Run,
     node: &Node,
-    turn: &Turn,
+    turn: &NodeTurn,
     diff: Option<&WrittenFile>,
 ) -> Option<ViolationFound> {
     let overlaps =

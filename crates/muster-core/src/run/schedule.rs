@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{Documents, Timestamp};
 
-type Docs = Documents<super::Runs>;
+type Docs = Documents<super::RunAggregate>;
 
 /// Whether a node may start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +41,7 @@ pub enum Class {
 
 /// A node that may start now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Start {
+pub struct NodeStart {
     /// The node.
     pub node: NodeId,
     /// Why.
@@ -56,7 +56,7 @@ pub struct Start {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Agenda {
     /// Nodes that may start now, the first first; as many as the run's own limit leaves.
-    pub starts: Vec<Start>,
+    pub starts: Vec<NodeStart>,
     /// When to ask again if nothing happens before.
     pub next: Option<Moment>,
     /// Turns that hold a slot.
@@ -91,7 +91,7 @@ pub fn slots(nodes: &[&Node]) -> u32 {
     u32::try_from(nodes.iter().filter(holds).count()).unwrap_or(u32::MAX)
 }
 
-fn start(node: &Node, trigger: Trigger) -> Start {
+fn start(node: &Node, trigger: Trigger) -> NodeStart {
     let class = match (node.queue.interrupts, node.queue.user) {
         (1.., _) => Class::Interrupt,
         (0, 1..) => Class::User,
@@ -99,7 +99,7 @@ fn start(node: &Node, trigger: Trigger) -> Start {
     };
     let free = node.last_turn.as_ref().map_or(node.created_at, |last| last.ended_at);
     let since = node.queue.since.map_or(free, |came| came.max(free));
-    Start { node: node.id, trigger, class, since }
+    NodeStart { node: node.id, trigger, class, since }
 }
 
 /// Whether a node may start (RUNS-SCH-1).
@@ -236,21 +236,24 @@ pub fn inputs(docs: &Docs, node: &Node) -> Lookup<Vec<Consumed>> {
     }
     let limit = u32::try_from(TURN_INPUTS_MAX).unwrap_or(u32::MAX);
     let waiting = lookup::queued(docs, node.id, Some(limit))?;
-    let first =
-        |item: &&super::inbox::Item| Consumed { kind: item.kind, id: item.id, redelivered: false };
+    let first = |item: &&super::inbox::InboxItem| Consumed {
+        kind: item.kind,
+        id: item.id,
+        redelivered: false,
+    };
     inputs.extend(waiting.iter().map(first));
     Ok(inputs)
 }
 
 /// Gives free slots to runs in turn (RUNS-SCH-4).
 #[derive(Clone, Debug, Default)]
-pub struct Ring {
+pub struct SlotRing {
     last: Option<RunId>,
 }
 
-impl Ring {
+impl SlotRing {
     /// The next start, with its run; `None` when nothing can start.
-    pub fn next(&mut self, agendas: &mut BTreeMap<RunId, Agenda>) -> Option<(RunId, Start)> {
+    pub fn next(&mut self, agendas: &mut BTreeMap<RunId, Agenda>) -> Option<(RunId, NodeStart)> {
         let able = |(run, agenda): (&RunId, &Agenda)| (!agenda.starts.is_empty()).then_some(*run);
         let behind = |run: &RunId| self.last.is_none_or(|last| *run > last);
         let waiting: Vec<RunId> = agendas.iter().filter_map(able).collect();

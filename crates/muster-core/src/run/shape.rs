@@ -9,11 +9,11 @@ macro_rules! words {
         $(#[$doc:meta])*
         $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }
     )*) => {$(
-        $(#[$doc])*
         #[derive(
             Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug,
             serde::Serialize, serde::Deserialize, schemars::JsonSchema,
         )]
+        $(#[$doc])*
         pub enum $name {
             $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)*
         }

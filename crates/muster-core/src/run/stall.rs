@@ -1,15 +1,15 @@
 //! Loop safety: what shows that a run goes in circles (RUNS-LOOP).
 
 use super::{
-    Fact, brake,
+    RunFact, brake,
     command::VerifyReport,
+    draft::RunDraft,
     event::RunStalled,
     id::TurnId,
     lookup::{self, Found},
     node::Repetition,
-    record::{Evidence, RunStatus, Stall, StallCounts, StallRule, StatusCode, StatusReason},
-    story::Story,
-    turn::Turn,
+    record::{LoopEvidence, RunStatus, Stall, StallCounts, StallRule, StatusCode, StatusReason},
+    turn::NodeTurn,
 };
 
 /// What a person could do, in the order of how little it costs.
@@ -46,8 +46,8 @@ pub(super) struct Signs {
 
 /// Counts what a completed turn repeats; the turn itself has not ended yet.
 pub(super) fn signs(
-    story: &Story,
-    turn: &Turn,
+    story: &RunDraft,
+    turn: &NodeTurn,
     output: Option<&str>,
     diff: Option<&str>,
 ) -> Found<Signs> {
@@ -109,7 +109,7 @@ fn alternates(turns: &[Trace], span: usize) -> bool {
 }
 
 /// Stalls the run when a node's turns repeat once too often (RUNS-LOOP-1).
-pub(super) fn judge(story: &mut Story, turn: &Turn, signs: &Signs) -> Found<()> {
+pub(super) fn judge(story: &mut RunDraft, turn: &NodeTurn, signs: &Signs) -> Found<()> {
     let threshold = story.run()?.settings.stall_threshold;
     let counts = &signs.repetition;
     let (rule, span) = if counts.output_count >= threshold {
@@ -123,7 +123,7 @@ pub(super) fn judge(story: &mut Story, turn: &Turn, signs: &Signs) -> Found<()> 
     };
     let from = signs.recent.len().saturating_sub(span as usize);
     let turn_ids: Vec<TurnId> = signs.recent[from..].iter().map(|trace| trace.turn).collect();
-    let evidence = Evidence {
+    let evidence = LoopEvidence {
         node_id: Some(turn.node_id),
         summaries: summaries(story, &turn_ids)?,
         turn_ids,
@@ -141,7 +141,7 @@ pub(super) fn judge(story: &mut Story, turn: &Turn, signs: &Signs) -> Found<()> 
 }
 
 /// First lines of the last turns, oldest first.
-pub(super) fn summaries(story: &Story, turns: &[TurnId]) -> Found<Vec<String>> {
+pub(super) fn summaries(story: &RunDraft, turns: &[TurnId]) -> Found<Vec<String>> {
     let last = &turns[turns.len().saturating_sub(SUMMARIES_MAX)..];
     let line = |id: &TurnId| -> Found<String> {
         Ok(lookup::turn(story.docs(), *id)?.summary.clone().unwrap_or_default())
@@ -150,14 +150,14 @@ pub(super) fn summaries(story: &Story, turns: &[TurnId]) -> Found<Vec<String>> {
 }
 
 /// Stalls the run when the same checks failed once too often; answers whether it did.
-pub(super) fn verification(story: &mut Story, report: &VerifyReport) -> Found<bool> {
+pub(super) fn verification(story: &mut RunDraft, report: &VerifyReport) -> Found<bool> {
     let run = story.run()?;
     let count = run.verification.as_ref().map_or(0, |verification| verification.count);
     let threshold = run.settings.stall_threshold;
     if count < threshold {
         return Ok(false);
     }
-    let evidence = Evidence {
+    let evidence = LoopEvidence {
         verification_failure: report.failure_hash.clone().unwrap_or_default(),
         counts: StallCounts { verification: count, ..StallCounts::default() },
         ..blank(StallRule::Verification, threshold)
@@ -167,9 +167,9 @@ pub(super) fn verification(story: &mut Story, report: &VerifyReport) -> Found<bo
 }
 
 /// Stalls the run because an agent says that it goes in circles.
-pub(super) fn reported(story: &mut Story, turn: &Turn, why: &str) -> Found<()> {
+pub(super) fn reported(story: &mut RunDraft, turn: &NodeTurn, why: &str) -> Found<()> {
     let threshold = story.run()?.settings.stall_threshold;
-    let evidence = Evidence {
+    let evidence = LoopEvidence {
         node_id: Some(turn.node_id),
         turn_ids: vec![turn.id],
         summaries: vec![crate::text::cut(why, REPORT_CHARS_MAX)],
@@ -179,8 +179,8 @@ pub(super) fn reported(story: &mut Story, turn: &Turn, why: &str) -> Found<()> {
 }
 
 /// Evidence that shows nothing yet.
-pub(super) fn blank(rule: StallRule, threshold: u32) -> Evidence {
-    Evidence {
+pub(super) fn blank(rule: StallRule, threshold: u32) -> LoopEvidence {
+    LoopEvidence {
         rule,
         node_id: None,
         turn_ids: Vec::new(),
@@ -196,7 +196,11 @@ pub(super) fn blank(rule: StallRule, threshold: u32) -> Evidence {
 
 /// Pauses the run with its evidence (RUNS-LOOP-3), and with a sentence of its own where the usual
 /// one does not say what happened.
-pub(super) fn declare(story: &mut Story, evidence: Evidence, why: Option<String>) -> Found<()> {
+pub(super) fn declare(
+    story: &mut RunDraft,
+    evidence: LoopEvidence,
+    why: Option<String>,
+) -> Found<()> {
     let now = story.now();
     let stall = Stall {
         at: now,
@@ -213,7 +217,7 @@ pub(super) fn declare(story: &mut Story, evidence: Evidence, why: Option<String>
         run.status_reason = Some(reason);
         run.stall = Some(stall);
     })?;
-    let fact = Fact::RunStalled(RunStalled { evidence });
+    let fact = RunFact::RunStalled(RunStalled { evidence });
     match node_id {
         Some(node) => story.tell_of(node, fact),
         None => story.tell(fact),

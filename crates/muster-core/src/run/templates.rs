@@ -2,7 +2,7 @@
 
 /// A template as its file has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Template {
+pub struct RunTemplate {
     /// What the header says it can; shown to people, never a right.
     pub capabilities: Vec<String>,
     /// What the header says it must not; shown to people.
@@ -39,8 +39,8 @@ pub fn file_stem(role: &str) -> Option<String> {
 
 /// Reads a template's file: an optional header from `[template]` to the first blank line, then
 /// the text.
-pub fn parse(file: &str) -> Template {
-    let mut template = Template {
+pub fn parse(file: &str) -> RunTemplate {
+    let mut template = RunTemplate {
         capabilities: Vec::new(),
         constraints: Vec::new(),
         version: None,

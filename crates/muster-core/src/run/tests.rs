@@ -14,24 +14,26 @@ mod turns;
 mod views;
 
 use super::{
-    Ask, Command, Document, Event, Fact, Key, Rejection, Runs,
+    Ask, RunAggregate, RunCommand, RunDocument, RunEvent, RunFact, RunKey, RunRejection,
     artifact::{ArtifactKind, DiffMetadata, DiffMethod, WrittenFile},
     command::{
-        BeginTurn, BootReport, CheckInput, CloseTurn, CreateRun, EditNode, NodeInput,
+        BeginTurn, BootReport, CheckInput, CloseTurn, CreateRun, EditNode, GraphNodeInput,
         PlannedPrompt, PutEdge, RetryHint, RunFields, SetStatus, StatusWish, VerifyReport,
     },
     edge::Actor,
-    id::{ArtifactId, EdgeId, NodeId, RunId, Seed, TurnId},
+    id::{ArtifactId, EdgeId, IdSeed, NodeId, RunId, TurnId},
     lookup,
     moment::Moment,
     node::{Node, PermissionsMode, Provider},
-    provider::{Outcome, ProviderEvent, ProviderTool},
+    provider::{ProviderEvent, ProviderOutcome, ProviderTool},
     record::{Phase, Run, RunStatus},
     schedule::{self, Agenda},
-    turn::{PromptKind, PromptParts, Turn, TurnReason},
-    view::history::{Line, served},
+    turn::{NodeTurn, PromptKind, PromptParts, TurnReason},
+    view::history::{LoggedEvent, served},
 };
-use crate::{Aggregate, Documents, Draft, Env, Head, Recorded, Refusal, Replay, Timestamp};
+use crate::{
+    Aggregate, Documents, Draft, Env, LogPosition, Recorded, Replay, Timestamp, WorkRefusal,
+};
 
 /// 2026-01-01T00:00:00Z.
 const START_MS: i64 = 1_767_225_600_000;
@@ -40,8 +42,8 @@ const RUN: RunId = RunId(0x0197_a3f0_6a1c_7cc3_98c8_1f2b_6c0d_4e5f);
 
 /// A run in memory that keeps its log. Its clock moves only when told to.
 struct Room {
-    docs: Documents<Runs>,
-    log: Vec<Recorded<Event>>,
+    docs: Documents<RunAggregate>,
+    log: Vec<Recorded<RunEvent>>,
     now: i64,
     seeds: u128,
 }
@@ -75,19 +77,19 @@ impl Room {
     }
 
     /// Runs one command as one call.
-    fn call(&mut self, by: Actor, ask: Ask) -> Result<Vec<Event>, Box<Rejection>> {
+    fn call(&mut self, by: Actor, ask: Ask) -> Result<Vec<RunEvent>, Box<RunRejection>> {
         let count = self.log.len() as u64;
         let env = Env { now: Timestamp(self.now) };
-        let head = Head { global: count, seq: count };
-        let command = Command { by, seed: Seed(self.fresh()), ask };
+        let head = LogPosition { global: count, seq: count };
+        let command = RunCommand { by, seed: IdSeed(self.fresh()), ask };
         let mut draft = Draft::new(&mut self.docs, head, env);
         match draft.apply(&command) {
             Ok(_) => {}
-            Err(Refusal::Rejected(rejection)) => {
+            Err(WorkRefusal::Rejected(rejection)) => {
                 self.docs.reset();
                 return Err(rejection);
             }
-            Err(Refusal::Unloaded(need)) => panic!("complete documents lack {need:?}"),
+            Err(WorkRefusal::Unloaded(need)) => panic!("complete documents lack {need:?}"),
         }
         let recorded = draft.into_events();
         self.docs.settle();
@@ -96,20 +98,20 @@ impl Room {
         Ok(events)
     }
 
-    fn accept(&mut self, by: Actor, ask: Ask) -> Vec<Event> {
+    fn accept(&mut self, by: Actor, ask: Ask) -> Vec<RunEvent> {
         let asked = format!("{ask:?}");
         self.call(by, ask).unwrap_or_else(|rejection| panic!("{asked} was refused: {rejection:?}"))
     }
 
-    fn user(&mut self, ask: Ask) -> Vec<Event> {
+    fn user(&mut self, ask: Ask) -> Vec<RunEvent> {
         self.accept(Actor::USER, ask)
     }
 
-    fn runtime(&mut self, ask: Ask) -> Vec<Event> {
+    fn runtime(&mut self, ask: Ask) -> Vec<RunEvent> {
         self.accept(Actor::RUNTIME, ask)
     }
 
-    fn refuse(&mut self, ask: Ask) -> Rejection {
+    fn refuse(&mut self, ask: Ask) -> RunRejection {
         let asked = format!("{ask:?}");
         match self.call(Actor::USER, ask) {
             Err(rejection) => *rejection,
@@ -117,7 +119,7 @@ impl Room {
         }
     }
 
-    fn boot(&mut self, ok: bool) -> Vec<Event> {
+    fn boot(&mut self, ok: bool) -> Vec<RunEvent> {
         let report = self.file(ArtifactKind::Report, "boot.report.json");
         self.runtime(Ask::ReportBoot(Box::new(BootReport { ok, report })))
     }
@@ -141,15 +143,15 @@ impl Room {
         lookup::nodes(&self.docs).unwrap().last().unwrap().id
     }
 
-    fn wish(&mut self, to: StatusWish) -> Vec<Event> {
+    fn wish(&mut self, to: StatusWish) -> Vec<RunEvent> {
         self.user(Ask::SetStatus(SetStatus::to(to)))
     }
 
-    fn say(&mut self, node: NodeId, content: &str) -> Vec<Event> {
+    fn say(&mut self, node: NodeId, content: &str) -> Vec<RunEvent> {
         self.user(message(Some(node), content, false))
     }
 
-    fn verify(&mut self, ok: bool) -> Vec<Event> {
+    fn verify(&mut self, ok: bool) -> Vec<RunEvent> {
         let report = self.file(ArtifactKind::Report, "verify.report.json");
         let failed = if ok { Vec::new() } else { vec!["tests".to_owned()] };
         let failure_hash = (!ok).then(|| "same".to_owned());
@@ -204,11 +206,11 @@ impl Room {
         turn
     }
 
-    fn report(&mut self, turn: TurnId, event: ProviderEvent) -> Vec<Event> {
+    fn report(&mut self, turn: TurnId, event: ProviderEvent) -> Vec<RunEvent> {
         self.runtime(Ask::Report { turn, event })
     }
 
-    fn stream(&mut self, turn: TurnId, text: &str) -> Vec<Event> {
+    fn stream(&mut self, turn: TurnId, text: &str) -> Vec<RunEvent> {
         self.report(turn, ProviderEvent::Delta { text: text.to_owned() })
     }
 
@@ -229,28 +231,28 @@ impl Room {
         }
     }
 
-    fn close(&mut self, turn: TurnId, text: &str, changed: &[&str]) -> Vec<Event> {
+    fn close(&mut self, turn: TurnId, text: &str, changed: &[&str]) -> Vec<RunEvent> {
         let close = self.closing(turn, text, changed);
         self.runtime(Ask::CloseTurn(Box::new(close)))
     }
 
     /// The provider says that it is done.
-    fn complete(&mut self, turn: TurnId, text: &str, changed: &[&str]) -> Vec<Event> {
-        let mut events = self.report(turn, ProviderEvent::TurnEnded(Outcome::Completed));
+    fn complete(&mut self, turn: TurnId, text: &str, changed: &[&str]) -> Vec<RunEvent> {
+        let mut events = self.report(turn, ProviderEvent::TurnEnded(ProviderOutcome::Completed));
         events.extend(self.close(turn, text, changed));
         events
     }
 
     /// The provider says that it failed.
-    fn fail(&mut self, turn: TurnId, reason: TurnReason) -> Vec<Event> {
-        let outcome = Outcome::Failed { reason, detail: Some("why".to_owned()) };
+    fn fail(&mut self, turn: TurnId, reason: TurnReason) -> Vec<RunEvent> {
+        let outcome = ProviderOutcome::Failed { reason, detail: Some("why".to_owned()) };
         let mut events = self.report(turn, ProviderEvent::TurnEnded(outcome));
         events.extend(self.close(turn, "", &[]));
         events
     }
 
     /// A whole turn.
-    fn answer(&mut self, node: NodeId, text: &str, changed: &[&str]) -> Vec<Event> {
+    fn answer(&mut self, node: NodeId, text: &str, changed: &[&str]) -> Vec<RunEvent> {
         let turn = self.prompt(node);
         self.complete(turn, text, changed)
     }
@@ -260,12 +262,12 @@ impl Room {
         lookup::edges(&self.docs).unwrap().last().unwrap().id
     }
 
-    fn edit(&mut self, node: NodeId, input: NodeInput) -> Vec<Event> {
+    fn edit(&mut self, node: NodeId, input: GraphNodeInput) -> Vec<RunEvent> {
         let edit = EditNode { node, input, status: None, summary: None };
         self.user(Ask::EditNode(Box::new(edit)))
     }
 
-    fn turn(&self, id: TurnId) -> &Turn {
+    fn turn(&self, id: TurnId) -> &NodeTurn {
         lookup::turn(&self.docs, id).unwrap()
     }
 
@@ -283,19 +285,19 @@ impl Room {
 
     /// Reading the log back gives the same events and the same documents, texts included.
     fn check_replay(&self) {
-        let mut replay = Replay::<Runs>::default();
+        let mut replay = Replay::<RunAggregate>::default();
         for (at, recorded) in self.log.iter().enumerate() {
             assert_eq!(recorded.seq, at as u64 + 1, "seq has no gaps");
             let written = serde_json::to_string(&recorded.event).unwrap();
-            let event: Event = serde_json::from_str(&written).unwrap();
+            let event: RunEvent = serde_json::from_str(&written).unwrap();
             assert_eq!(recorded.event, event, "{written}");
             replay.apply(&Recorded { event, ..recorded.clone() });
         }
         for (key, document) in replay.documents() {
             assert_eq!(self.docs.get(key).unwrap(), Some(document));
-            let written = Runs::encode(document).unwrap();
-            assert_eq!(&Runs::decode(key, &written).unwrap(), document, "{written}");
-            assert_eq!(Runs::key(&Runs::address(key)).as_ref(), Some(key));
+            let written = RunAggregate::encode(document).unwrap();
+            assert_eq!(&RunAggregate::decode(key, &written).unwrap(), document, "{written}");
+            assert_eq!(RunAggregate::key(&RunAggregate::address(key)).as_ref(), Some(key));
         }
     }
 }
@@ -313,12 +315,12 @@ fn create(fields: RunFields) -> Ask {
     }))
 }
 
-fn input(role: &str) -> NodeInput {
-    NodeInput {
+fn input(role: &str) -> GraphNodeInput {
+    GraphNodeInput {
         label: Some(role.to_owned()),
         role_template: Some(role.to_owned()),
         provider: Some(Provider::Custom),
-        ..NodeInput::default()
+        ..GraphNodeInput::default()
     }
 }
 
@@ -362,13 +364,13 @@ fn tool(id: &str) -> ProviderTool {
 }
 
 /// The event as it is sent.
-fn wire(recorded: &Recorded<Event>) -> serde_json::Value {
+fn wire(recorded: &Recorded<RunEvent>) -> serde_json::Value {
     let (kind, body) =
         (recorded.event.fact.name(), serde_json::to_string(&recorded.event).unwrap());
-    let line = Line { seq: recorded.seq, at: recorded.at, kind, body: &body };
+    let line = LoggedEvent { seq: recorded.seq, at: recorded.at, kind, body: &body };
     serde_json::from_str(&served(RUN, line)).unwrap()
 }
 
-fn kinds(events: &[Event]) -> Vec<&'static str> {
+fn kinds(events: &[RunEvent]) -> Vec<&'static str> {
     events.iter().map(|event| event.fact.name()).collect()
 }

@@ -308,7 +308,8 @@ pub struct OpenTool {
 /// A turn.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Turn {
+#[schemars(rename = "Turn")]
+pub struct NodeTurn {
     /// Its id.
     pub id: TurnId,
     /// Its run.
@@ -377,7 +378,7 @@ pub struct Turn {
     pub seq: u64,
 }
 
-impl Turn {
+impl NodeTurn {
     /// Whether it has not ended.
     pub fn is_live(&self) -> bool {
         self.state != TurnState::Ended

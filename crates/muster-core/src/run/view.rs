@@ -4,9 +4,9 @@
 //! | asked for | function |
 //! |---|---|
 //! | the run | [`snapshot::snapshot`] |
-//! | its events | stored rows, each through [`history::wire`], chosen by [`history::PageRequest`] |
+//! | its events | stored rows through [`history::wire`], chosen by [`history::RunPageRequest`] |
 //! | its turns, artifacts, and the inbox of a node | [`turns`] |
-//! | words in all of it | [`search::Question`], event by event |
+//! | words in all of it | [`search::SearchWords`], event by event |
 //! | what waits for a person | [`attention`], over the catalogued documents of all runs |
 
 pub mod attention;

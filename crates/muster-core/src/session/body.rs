@@ -225,7 +225,7 @@ pub struct PermissionResponse {
 
 /// Body of `task_event` for a task of Muster itself; ids of the tree are added when it is recorded.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct TaskEvent {
+pub struct TaskEventBody {
     /// What happened, for example `task.updated`.
     pub kind: String,
     /// The task.
@@ -249,7 +249,7 @@ pub struct TaskEvent {
 /// Body of `ctree_snapshot`: sections for readers, and what the event does to the tree or the
 /// session, which readers ignore.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct TreeSnapshot {
+pub struct TreeSnapshotBody {
     /// The sections that changed.
     #[serde(flatten)]
     pub sections: Sections,

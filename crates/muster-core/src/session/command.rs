@@ -3,32 +3,32 @@
 use serde_json::{Map, Value};
 
 use super::{
-    body::{self, TaskEvent},
-    entity::Driver,
-    event::Body,
+    body::{self, TaskEventBody},
+    entity::SessionDriver,
+    event::EventBody,
     receipt::CallKey,
 };
 use crate::{ctree::NodeId, todo::Titles};
 
 /// A command. Each one that is accepted leaves at least one event.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Command {
+pub enum SessionCommand {
     /// Makes the session (HB-7).
     Create(Box<Create>),
     /// Says something to it (HB-9).
-    Input(Input),
+    Input(SessionInput),
     /// Reports something that happened (HB-10).
     Record(Box<Record>),
     /// Writes its todo list (TT-2).
     WriteTodos(WriteTodos),
     /// One of the commands of HB-12.
-    Control(Control),
+    Control(SessionControl),
     /// Reports a task that changed in a workspace.
-    ReportTask(TaskEvent),
+    ReportTask(TaskEventBody),
     /// Says what drives the session from now on, or that nothing does.
-    Drive(Option<Driver>),
+    Drive(Option<SessionDriver>),
     /// An outside host claims the session, or renews its claim.
-    Claim(Claim),
+    Claim(HostClaim),
     /// The claim of a host ends.
     Unclaim(Unclaim),
     /// Deletes the session (HB-8).
@@ -37,7 +37,7 @@ pub enum Command {
 
 /// A host's claim on a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Claim {
+pub struct HostClaim {
     /// The name that the host goes by: only the same one renews the claim.
     pub host: String,
     /// How long the claim lasts, in milliseconds.
@@ -84,14 +84,14 @@ pub struct Create {
     /// Budget of the session's own text in characters, if not the usual one (CC-5).
     pub max_chars: Option<u64>,
     /// What drives it, if anything does.
-    pub driver: Option<Driver>,
+    pub driver: Option<SessionDriver>,
     /// Makes the call happen once.
     pub key: Option<CallKey>,
 }
 
 /// Something said to a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Input {
+pub struct SessionInput {
     /// What.
     pub text: String,
     /// By whom, if not the person at the keyboard.
@@ -117,7 +117,7 @@ pub struct Record {
     /// Its type.
     pub kind: String,
     /// Its body.
-    pub data: Body,
+    pub data: EventBody,
     /// The run it belongs to.
     pub run_id: Option<String>,
     /// The turn, if not the running one.
@@ -132,7 +132,7 @@ pub struct Record {
 
 impl Record {
     /// An event of a type with a body, and nothing else.
-    pub fn of(author: Author, kind: &str, data: Body) -> Self {
+    pub fn of(author: Author, kind: &str, data: EventBody) -> Self {
         let kind = kind.to_owned();
         let (run_id, turn_id, thread_id) = (None, None, None);
         Self { author, kind, data, run_id, turn_id, thread_id, given: None, key: None }
@@ -152,9 +152,9 @@ pub struct WriteTodos {
 
 /// An order to a session.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Control {
+pub struct SessionControl {
     /// Which.
-    pub order: Order,
+    pub order: SessionOrder,
     /// Who gives it.
     pub by: Option<String>,
     /// Makes the call happen once.
@@ -163,7 +163,7 @@ pub struct Control {
 
 /// The commands of HB-12.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Order {
+pub enum SessionOrder {
     /// Ends the running turn and drops what waits.
     Stop,
     /// Ends the running turn.
@@ -189,7 +189,7 @@ pub struct PermissionAnswer {
     /// Which one.
     pub request_id: String,
     /// The answer.
-    pub decision: Decision,
+    pub decision: SessionDecision,
     /// What is said with it.
     pub note: Option<String>,
     /// A rule that goes with it.
@@ -200,7 +200,7 @@ pub struct PermissionAnswer {
 
 /// Answers to an approval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Decision {
+pub enum SessionDecision {
     /// Yes, this time.
     AllowOnce,
     /// Yes, from now on.
@@ -213,7 +213,7 @@ pub enum Decision {
     DenyStop,
 }
 
-impl Decision {
+impl SessionDecision {
     /// All of them.
     pub const ALL: [Self; 5] =
         [Self::AllowOnce, Self::AllowAlways, Self::DenyOnce, Self::DenyAlways, Self::DenyStop];
@@ -235,7 +235,7 @@ impl Decision {
     }
 }
 
-impl Command {
+impl SessionCommand {
     /// The key that makes the call happen once.
     pub fn key(&self) -> Option<&CallKey> {
         match self {
@@ -262,10 +262,12 @@ impl Command {
             Self::Record(record) => &record.kind,
             Self::WriteTodos(_) => body::TOOL_RESULT,
             Self::Control(control) => match &control.order {
-                Order::Stop | Order::SetModel(_) | Order::SetMode(_) => body::SESSION_META,
-                Order::Interrupt => body::INTERRUPT,
-                Order::Decide(_) => body::PERMISSION_RESPONSE,
-                Order::Pin { .. } => body::CTREE_SNAPSHOT,
+                SessionOrder::Stop | SessionOrder::SetModel(_) | SessionOrder::SetMode(_) => {
+                    body::SESSION_META
+                }
+                SessionOrder::Interrupt => body::INTERRUPT,
+                SessionOrder::Decide(_) => body::PERMISSION_RESPONSE,
+                SessionOrder::Pin { .. } => body::CTREE_SNAPSHOT,
             },
             Self::ReportTask(_) => body::TASK_EVENT,
             Self::Drive(_) => body::CTREE_SNAPSHOT,

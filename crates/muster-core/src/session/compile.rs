@@ -7,20 +7,20 @@ mod pick;
 use std::collections::BTreeMap;
 
 use super::{
-    Key, Sessions,
+    SessionAggregate, SessionKey,
     entity::{Session, StoredNode, TextHashes},
     lookup,
 };
 use crate::{
     Documents, ListQuery, Unloaded,
     ctree::{
-        self, Collapse, Compiler, Digest, Node, NodeId, Sections, Snapshot, chain::Chain,
+        self, Collapse, Compiler, Digest, NodeId, Sections, TreeNode, TreeSnapshot, chain::Chain,
         tree::Compiled,
     },
 };
 
-type Docs = Documents<Sessions>;
-type Loaded<T> = Result<T, Unloaded<Sessions>>;
+type Docs = Documents<SessionAggregate>;
+type Loaded<T> = Result<T, Unloaded<SessionAggregate>>;
 
 /// All five sections of the summary (HB-13).
 pub(super) fn sections(docs: &Docs, session: &Session) -> Loaded<Sections> {
@@ -35,7 +35,7 @@ pub(super) fn sections(docs: &Docs, session: &Session) -> Loaded<Sections> {
         }
     };
     Ok(Sections {
-        snapshot: Some(Snapshot::of(&root.node)),
+        snapshot: Some(TreeSnapshot::of(&root.node)),
         compiler: Some(compiler),
         collapse: Some(collapse),
         runner: Some(session.runner()),
@@ -53,7 +53,7 @@ pub(super) fn compile(docs: &Docs, session: &Session, max_chars: u64) -> Loaded<
         pick::pick(docs, session, size, max_chars)?
     };
     let long = kept.iter().filter(|stored| stored.text.is_none() && stored.node.body_chars > 0);
-    docs.have_all(long.map(|stored| Key::Text(stored.node.id.clone())))?;
+    docs.have_all(long.map(|stored| SessionKey::Text(stored.node.id.clone())))?;
     let dropped = size - kept.len() as u64;
     let chars = kept.iter().map(|stored| stored.node.line_chars() + 1).sum::<u64>() - 1;
     let outline = Outline::of(&kept);
@@ -120,7 +120,7 @@ impl<'d> Outline<'d> {
         Self(children)
     }
 
-    fn below(&self, node: &Node) -> &[&'d StoredNode] {
+    fn below(&self, node: &TreeNode) -> &[&'d StoredNode] {
         self.0.get(&node.id).map(Vec::as_slice).unwrap_or_default()
     }
 

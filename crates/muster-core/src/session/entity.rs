@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::receipt::{KeptAnswer, Source};
+use super::receipt::{SessionAnswer, TodoSource};
 use crate::{
     Timestamp,
-    ctree::{Digest, Node, Runner},
-    todo::{Item, Op},
+    ctree::{Digest, Runner, TreeNode},
+    todo::{Op, TodoItem},
 };
 
 /// What is left of a session, or the session itself.
@@ -22,7 +22,7 @@ pub enum Standing {
         at: Timestamp,
         /// The answer that its creation got, for a repetition under the same key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        creation: Option<KeptAnswer>,
+        creation: Option<SessionAnswer>,
     },
 }
 
@@ -30,7 +30,7 @@ pub enum Standing {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Session {
     /// How it is.
-    pub status: Status,
+    pub status: SessionStatus,
     /// When it was made.
     pub created_at: Timestamp,
     /// When its last event was accepted.
@@ -55,9 +55,9 @@ pub struct Session {
     pub turns: Turns,
     /// Inputs that wait, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub queue: Vec<Waiting>,
+    pub queue: Vec<WaitingInput>,
     /// What drives it; without one, turns that an input starts end at once.
-    pub driver: Option<Driver>,
+    pub driver: Option<SessionDriver>,
     /// Todo scopes beside `main`.
     pub scopes: u64,
     /// Its own todo list in numbers.
@@ -66,7 +66,7 @@ pub struct Session {
     pub tree: TreeSums,
     /// The answer that its creation got, where that is kept beyond the session's end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub creation: Option<KeptAnswer>,
+    pub creation: Option<SessionAnswer>,
     /// The outside host that drives it, until it releases the session or its lease expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Lease>,
@@ -75,7 +75,7 @@ pub struct Session {
 /// How a session is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum SessionStatus {
     /// Not ready yet.
     Starting,
     /// Waits for input.
@@ -90,7 +90,7 @@ pub enum Status {
     Stopped,
 }
 
-impl Status {
+impl SessionStatus {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Starting, Self::Idle, Self::Running, Self::Completed, Self::Failed, Self::Stopped];
@@ -121,15 +121,15 @@ pub struct Turns {
     /// How many ids were given, also to turns that never began.
     pub named: u64,
     /// The one that is running.
-    pub running: Option<Turn>,
+    pub running: Option<SessionTurn>,
     /// How the session will be when the running one has ended, if somebody has said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Status>,
+    pub outcome: Option<SessionStatus>,
 }
 
 /// A turn.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Turn {
+pub struct SessionTurn {
     /// Its id.
     pub id: String,
     /// Its number.
@@ -138,7 +138,7 @@ pub struct Turn {
 
 /// An input that waits for its turn.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Waiting {
+pub struct WaitingInput {
     /// Number of its event.
     pub seq: u64,
     /// The turn that will take it.
@@ -147,7 +147,7 @@ pub struct Waiting {
 
 /// Phase and status of what drives a session, in its own words.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Driver {
+pub struct SessionDriver {
     /// What it is busy with.
     pub phase: String,
     /// How it is.
@@ -236,7 +236,7 @@ impl Session {
     /// What drives the session, as its tree's summary says (CC-6).
     pub fn runner(&self) -> Runner {
         match &self.driver {
-            Some(Driver { phase, status }) => {
+            Some(SessionDriver { phase, status }) => {
                 Runner { phase: phase.clone(), status: status.clone() }
             }
             None => Runner { phase: "chat".to_owned(), status: self.status.word().to_owned() },
@@ -285,18 +285,18 @@ pub struct HistoryEntry {
     /// When it was accepted.
     pub at: Timestamp,
     /// Where it came from.
-    pub source: Source,
+    pub source: TodoSource,
     /// What was done.
     pub op: Op,
     /// The list after it.
-    pub items: Vec<Item>,
+    pub items: Vec<TodoItem>,
 }
 
 /// A node of the tree, with its text if that is short.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StoredNode {
     /// The node.
-    pub node: Node,
+    pub node: TreeNode,
     /// Its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,

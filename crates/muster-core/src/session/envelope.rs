@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Event, SessionId, event::Place};
+use super::{SessionEvent, SessionId, event::EventPlace};
 use crate::{Recorded, Timestamp};
 
 /// Version of the protocol that events and `/health` name (EN-7).
@@ -39,13 +39,13 @@ struct Stored<'a> {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default)]
-    place: Place,
+    place: EventPlace,
     #[serde(borrow)]
     data: &'a RawValue,
 }
 
 /// A stored event as compact JSON.
-pub fn encode(session: &SessionId, recorded: &Recorded<Event>) -> String {
+pub fn encode(session: &SessionId, recorded: &Recorded<SessionEvent>) -> String {
     let Recorded { seq, at, event, .. } = recorded;
     let data = raw(&event.data);
     let envelope = Envelope::of(session, &event.kind, *at, &data).stored(*seq, &event.place);
@@ -97,7 +97,7 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    fn stored(self, seq: u64, place: &'a Place) -> Self {
+    fn stored(self, seq: u64, place: &'a EventPlace) -> Self {
         Self {
             id: self.session_id.event_id(seq),
             seq: Some(seq),

@@ -7,22 +7,22 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::receipt::{CallKey, Source, TodoReceipt};
+use super::receipt::{CallKey, TodoReceipt, TodoSource};
 
 /// Body of an event.
-pub type Body = Map<String, Value>;
+pub type EventBody = Map<String, Value>;
 
 /// One event.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Event {
+pub struct SessionEvent {
     /// Its type (EV-1).
     #[serde(rename = "type")]
     pub kind: String,
     /// What it belongs to.
-    #[serde(default, skip_serializing_if = "Place::is_nowhere")]
-    pub place: Place,
+    #[serde(default, skip_serializing_if = "EventPlace::is_nowhere")]
+    pub place: EventPlace,
     /// What happened.
-    pub data: Body,
+    pub data: EventBody,
     /// What only replay needs to know.
     #[serde(default, skip_serializing_if = "Aside::is_empty")]
     pub aside: Aside,
@@ -30,7 +30,7 @@ pub struct Event {
 
 /// Run, turn and thread of an event; what there is none of is left out (EN-8).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Place {
+pub struct EventPlace {
     /// The run behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
@@ -45,7 +45,7 @@ pub struct Place {
     pub turn: Option<u64>,
 }
 
-impl Place {
+impl EventPlace {
     /// Whether it belongs to nothing.
     pub fn is_nowhere(&self) -> bool {
         *self == Self::default()
@@ -66,7 +66,7 @@ pub struct Aside {
     pub redacted: bool,
     /// Where a todo change came from, if not from an event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Source>,
+    pub source: Option<TodoSource>,
     /// Whether the answer is kept beyond the end of the session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outlives_session: bool,
@@ -88,9 +88,9 @@ impl Aside {
     }
 }
 
-impl Event {
+impl SessionEvent {
     /// An event with a typed body.
-    pub fn of(kind: &str, place: Place, body: &impl Serialize) -> Self {
+    pub fn of(kind: &str, place: EventPlace, body: &impl Serialize) -> Self {
         let data = match serde_json::to_value(body) {
             Ok(Value::Object(data)) => data,
             other => unreachable!("bodies of events are objects: {other:?}"),

@@ -2,39 +2,39 @@
 //! will stand ([`super::decide`]).
 
 use super::{
-    Document, Event, Key, Sessions,
+    SessionAggregate, SessionDocument, SessionEvent, SessionKey,
     body::TURN_START,
     entity::{
-        HistoryEntry, InputText, Permission, Session, Standing, Status, Tally, TreeSums, Turn,
-        Turns, Waiting,
+        HistoryEntry, InputText, Permission, Session, SessionStatus, SessionTurn, Standing, Tally,
+        TreeSums, Turns, WaitingInput,
     },
-    event::Body,
-    fact::{Fact, outcome, text},
-    grounds::Grounds,
+    event::EventBody,
+    fact::{SessionFact, outcome, text},
     lookup,
-    receipt::{KeptAnswer, Receipt, Source},
+    receipt::{Receipt, SessionAnswer, TodoSource},
+    stored_tree::StoredTree,
 };
 use crate::{
     Documents, Recorded, Unloaded,
     ctree::{
-        Moment, NodeNotice, Occurrence, Planted, TakenInput, TodoChange, growth, plant, root_label,
-        tree::MAX_CHARS_DEFAULT,
+        EventMoment, NodeNotice, Occurrence, Planted, TakenInput, TodoChange, growth, plant,
+        root_label, tree::MAX_CHARS_DEFAULT,
     },
-    todo::{Published, Scope, Stamp},
+    todo::{Published, Stamp, TodoScope},
 };
 
-type Docs = Documents<Sessions>;
-type Loaded<T> = Result<T, Unloaded<Sessions>>;
+type Docs = Documents<SessionAggregate>;
+type Loaded<T> = Result<T, Unloaded<SessionAggregate>>;
 
 /// Applies an event and says what it did to the tree.
-pub(super) fn apply(docs: &mut Docs, recorded: &Recorded<Event>) -> Loaded<Planted> {
+pub(super) fn apply(docs: &mut Docs, recorded: &Recorded<SessionEvent>) -> Loaded<Planted> {
     if recorded.event.is_end() {
         let creation = match lookup::standing(docs)? {
             Some(Standing::Open(session)) => session.creation.clone(),
             Some(Standing::Ended { .. }) | None => None,
         };
         let ended = Standing::Ended { at: recorded.at, creation };
-        docs.put(Key::Session, Document::Session(ended));
+        docs.put(SessionKey::Session, SessionDocument::Session(ended));
         return Ok(Planted::default());
     }
     let mut session = match lookup::standing(docs)? {
@@ -48,17 +48,17 @@ pub(super) fn apply(docs: &mut Docs, recorded: &Recorded<Event>) -> Loaded<Plant
     keep_answers(docs, recorded);
     session.last_seq = recorded.seq;
     session.last_activity_at = recorded.at;
-    docs.put(Key::Session, Document::Session(Standing::Open(Box::new(session))));
+    docs.put(SessionKey::Session, SessionDocument::Session(Standing::Open(Box::new(session))));
     Ok(planted)
 }
 
 /// The first event: the session and the root of its tree.
-fn begin(docs: &mut Docs, recorded: &Recorded<Event>) -> Loaded<Planted> {
+fn begin(docs: &mut Docs, recorded: &Recorded<SessionEvent>) -> Loaded<Planted> {
     let data = &recorded.event.data;
     let max_chars = data.get("ctree_max_chars").and_then(serde_json::Value::as_u64);
     let max_chars = max_chars.unwrap_or(MAX_CHARS_DEFAULT);
     let mut session = Session {
-        status: Status::Idle,
+        status: SessionStatus::Idle,
         created_at: recorded.at,
         last_activity_at: recorded.at,
         last_seq: recorded.seq,
@@ -80,28 +80,28 @@ fn begin(docs: &mut Docs, recorded: &Recorded<Event>) -> Loaded<Planted> {
     };
     set_fields(&mut session, data);
     let label = root_label(session.title.as_deref().unwrap_or_default());
-    let mut grounds = Grounds::of(docs, session.tree);
-    let moment = Moment { seq: recorded.seq, at: recorded.at, turn: None };
+    let mut grounds = StoredTree::of(docs, session.tree);
+    let moment = EventMoment { seq: recorded.seq, at: recorded.at, turn: None };
     let root = growth::plant_root(&mut grounds, label, &moment)?;
     let made = NodeNotice::of(&grounds, &root)?.into_iter().collect();
     session.tree = grounds.sums;
     keep_answers(docs, recorded);
-    docs.put(Key::Session, Document::Session(Standing::Open(Box::new(session))));
+    docs.put(SessionKey::Session, SessionDocument::Session(Standing::Open(Box::new(session))));
     Ok(Planted { made, changed: Vec::new(), node: Some(root) })
 }
 
 /// The answer to the creation, if it is to outlive the session.
-fn creation(recorded: &Recorded<Event>) -> Option<KeptAnswer> {
+fn creation(recorded: &Recorded<SessionEvent>) -> Option<SessionAnswer> {
     let aside = &recorded.event.aside;
     let key = aside.answer.as_ref().filter(|_| aside.outlives_session)?;
-    Some(KeptAnswer { digest: key.digest.clone(), receipt: Receipt::of(recorded) })
+    Some(SessionAnswer { digest: key.digest.clone(), receipt: Receipt::of(recorded) })
 }
 
 /// Lets a todo list follow what was published of it, and adds to its history.
 fn follow_todo(
     docs: &mut Docs,
     session: &mut Session,
-    recorded: &Recorded<Event>,
+    recorded: &Recorded<SessionEvent>,
 ) -> Loaded<Option<TodoChange>> {
     let Some(published) = recorded.event.todo() else { return Ok(None) };
     let mut scope = match lookup::scope(docs, &published.scope_key)? {
@@ -118,77 +118,83 @@ fn follow_todo(
         revision: scope.revision,
         seq: recorded.seq,
         at: recorded.at,
-        source: recorded.event.aside.source.unwrap_or(Source::Event),
+        source: recorded.event.aside.source.unwrap_or(TodoSource::Event),
         op: published.change.op(),
         items: scope.items.clone(),
     };
-    docs.create(Key::Entry(scope.key.clone(), scope.revision), Document::Entry(entry));
+    docs.create(
+        SessionKey::Entry(scope.key.clone(), scope.revision),
+        SessionDocument::Entry(entry),
+    );
     let counts = scope.counts();
     if scope.key.is_main() {
         session.todos = Tally { done: counts.done, total: counts.total };
     }
     let change = TodoChange::of(&scope);
-    docs.put(Key::Scope(scope.key.clone()), Document::Scope(scope));
+    docs.put(SessionKey::Scope(scope.key.clone()), SessionDocument::Scope(scope));
     Ok(Some(change))
 }
 
 /// The list that an update begins.
-pub(super) fn next_scope(session: &Session, published: &Published) -> Scope {
+pub(super) fn next_scope(session: &Session, published: &Published) -> TodoScope {
     let order = if published.scope_key.is_main() { 0 } else { session.scopes + 1 };
-    Scope::unwritten(published.scope_key.clone(), order)
+    TodoScope::unwritten(published.scope_key.clone(), order)
 }
 
 /// Changes the session as the event says; answers the inputs that its turn takes.
 fn settle(
     docs: &mut Docs,
     session: &mut Session,
-    recorded: &Recorded<Event>,
+    recorded: &Recorded<SessionEvent>,
 ) -> Loaded<Vec<TakenInput>> {
     let Recorded { seq, event, .. } = recorded;
     match event.fact() {
-        Fact::Meta(data) => {
+        SessionFact::Meta(data) => {
             set_fields(session, data);
-            if text(data, "status") == Some(Status::Stopped.word()) {
+            if text(data, "status") == Some(SessionStatus::Stopped.word()) {
                 stop(docs, session);
             }
         }
-        Fact::TurnStarted { turn } => return start_turn(docs, session, event, turn),
-        Fact::TurnEnded(status) => {
+        SessionFact::TurnStarted { turn } => return start_turn(docs, session, event, turn),
+        SessionFact::TurnEnded(status) => {
             if session.turns.running.take().is_some() {
                 let said = session.turns.outcome.take();
-                session.status = said.filter(|_| status == Status::Idle).unwrap_or(status);
+                session.status = said.filter(|_| status == SessionStatus::Idle).unwrap_or(status);
             }
         }
-        Fact::Waits { text } => {
+        SessionFact::Waits { text } => {
             let turn_id = event.place.turn_id.clone().unwrap_or_default();
             session.turns.named += 1;
-            session.queue.push(Waiting { seq: *seq, turn_id });
-            docs.create(Key::Input(*seq), Document::Input(InputText { text: text.to_owned() }));
+            session.queue.push(WaitingInput { seq: *seq, turn_id });
+            docs.create(
+                SessionKey::Input(*seq),
+                SessionDocument::Input(InputText { text: text.to_owned() }),
+            );
         }
-        Fact::Asked { request_id } => {
+        SessionFact::Asked { request_id } => {
             let asked = Permission { seq: *seq, decision: None };
-            docs.put(Key::permission(request_id), Document::Permission(asked));
+            docs.put(SessionKey::permission(request_id), SessionDocument::Permission(asked));
         }
-        Fact::Answered { request_id, decision } => {
+        SessionFact::Answered { request_id, decision } => {
             let answered = Permission { seq: *seq, decision: Some(decision.to_owned()) };
-            docs.put(Key::permission(request_id), Document::Permission(answered));
+            docs.put(SessionKey::permission(request_id), SessionDocument::Permission(answered));
         }
-        Fact::Completed { summary } => {
+        SessionFact::Completed { summary } => {
             session.completion_summary = Some(summary.clone());
-            let outcome = summary.as_object().map_or(Status::Completed, outcome);
+            let outcome = summary.as_object().map_or(SessionStatus::Completed, outcome);
             finish(session, outcome);
         }
-        Fact::TurnSummedUp { summary } => session.completion_summary = Some(summary.clone()),
-        Fact::RunFinished(outcome) => finish(session, outcome),
-        Fact::Driven(driver) => session.driver = driver,
-        Fact::Claimed(lease) => session.lease = lease,
-        Fact::Compiled(text) => session.tree.text = Some(text),
-        Fact::Pinned { .. } | Fact::Plain => {}
+        SessionFact::TurnSummedUp { summary } => session.completion_summary = Some(summary.clone()),
+        SessionFact::RunFinished(outcome) => finish(session, outcome),
+        SessionFact::Driven(driver) => session.driver = driver,
+        SessionFact::Claimed(lease) => session.lease = lease,
+        SessionFact::Compiled(text) => session.tree.text = Some(text),
+        SessionFact::Pinned { .. } | SessionFact::Plain => {}
     }
     Ok(Vec::new())
 }
 
-fn set_fields(session: &mut Session, data: &Body) {
+fn set_fields(session: &mut Session, data: &EventBody) {
     let fields = [
         ("title", &mut session.title),
         ("model", &mut session.model),
@@ -204,15 +210,15 @@ fn set_fields(session: &mut Session, data: &Body) {
 }
 
 fn stop(docs: &mut Docs, session: &mut Session) {
-    session.status = Status::Stopped;
+    session.status = SessionStatus::Stopped;
     session.turns.outcome = None;
     for waiting in session.queue.drain(..) {
-        docs.remove(Key::Input(waiting.seq));
+        docs.remove(SessionKey::Input(waiting.seq));
     }
 }
 
 /// The session has this status once no turn is running.
-fn finish(session: &mut Session, outcome: Status) {
+fn finish(session: &mut Session, outcome: SessionStatus) {
     if session.turns.running.is_some() {
         session.turns.outcome = Some(outcome);
     } else {
@@ -224,23 +230,23 @@ fn finish(session: &mut Session, outcome: Status) {
 fn start_turn(
     docs: &mut Docs,
     session: &mut Session,
-    event: &Event,
+    event: &SessionEvent,
     number: u64,
 ) -> Loaded<Vec<TakenInput>> {
     let id = event.place.turn_id.clone().unwrap_or_default();
     let mut taken = Vec::new();
     if session.queue.first().is_some_and(|waiting| waiting.turn_id == id) {
         let seq = session.queue.remove(0).seq;
-        if let Some(Document::Input(input)) = docs.get(&Key::Input(seq))? {
+        if let Some(SessionDocument::Input(input)) = docs.get(&SessionKey::Input(seq))? {
             taken.push(TakenInput { seq, text: input.text.clone() });
         }
-        docs.remove(Key::Input(seq));
+        docs.remove(SessionKey::Input(seq));
     } else {
         session.turns.named += 1;
     }
-    session.status = Status::Running;
+    session.status = SessionStatus::Running;
     session.turns.newest = number;
-    session.turns.running = Some(Turn { id, number });
+    session.turns.running = Some(SessionTurn { id, number });
     session.turns.outcome = None;
     Ok(taken)
 }
@@ -254,13 +260,13 @@ struct Growth {
 fn grow(
     docs: &mut Docs,
     session: &mut Session,
-    recorded: &Recorded<Event>,
+    recorded: &Recorded<SessionEvent>,
     growth: Growth,
 ) -> Loaded<Planted> {
     let Recorded { seq, at, event, .. } = recorded;
-    let moment = Moment { seq: *seq, at: *at, turn: event.place.turn };
-    if let Fact::Pinned { node, pinned } = event.fact() {
-        growth::pin(&mut Grounds::of(docs, session.tree), &node, pinned, &moment)?;
+    let moment = EventMoment { seq: *seq, at: *at, turn: event.place.turn };
+    if let SessionFact::Pinned { node, pinned } = event.fact() {
+        growth::pin(&mut StoredTree::of(docs, session.tree), &node, pinned, &moment)?;
         // What is pinned is never left out of a text.
         session.tree.text = None;
         return Ok(Planted::default());
@@ -273,23 +279,23 @@ fn grow(
     if occurrence.is_none() && growth.todo.is_none() {
         return Ok(Planted::default());
     }
-    let mut grounds = Grounds::of(docs, session.tree);
+    let mut grounds = StoredTree::of(docs, session.tree);
     let planted = plant(&mut grounds, occurrence, growth.todo, &moment)?;
     session.tree = TreeSums { text: None, ..grounds.sums };
     Ok(planted)
 }
 
 /// Keeps what a repetition of the call will be answered.
-fn keep_answers(docs: &mut Docs, recorded: &Recorded<Event>) {
+fn keep_answers(docs: &mut Docs, recorded: &Recorded<SessionEvent>) {
     let aside = &recorded.event.aside;
     let kept = |digest: &str| {
         let (digest, receipt) = (digest.to_owned(), Receipt::of(recorded));
-        Document::Answer(KeptAnswer { digest, receipt })
+        SessionDocument::Answer(SessionAnswer { digest, receipt })
     };
     if let Some(key) = &aside.answer {
-        docs.put(Key::answer(&key.key), kept(&key.digest));
+        docs.put(SessionKey::answer(&key.key), kept(&key.digest));
     }
     if let Some(given) = &aside.given {
-        docs.put(Key::given(&given.key), kept(&given.digest));
+        docs.put(SessionKey::given(&given.key), kept(&given.digest));
     }
 }

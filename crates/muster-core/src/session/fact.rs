@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{
-    Event, body,
-    entity::{Driver, Lease, Status, TextHashes},
-    event::Body,
+    SessionEvent, body,
+    entity::{Lease, SessionDriver, SessionStatus, TextHashes},
+    event::EventBody,
 };
 use crate::{
     Timestamp,
@@ -14,13 +14,13 @@ use crate::{
 };
 
 /// An event as far as it changes the session.
-pub(super) enum Fact<'a> {
+pub(super) enum SessionFact<'a> {
     /// Fields of the session.
-    Meta(&'a Body),
+    Meta(&'a EventBody),
     /// A turn began.
     TurnStarted { turn: u64 },
     /// A turn ended.
-    TurnEnded(Status),
+    TurnEnded(SessionStatus),
     /// An input waits.
     Waits { text: &'a str },
     /// An approval is wanted.
@@ -32,11 +32,11 @@ pub(super) enum Fact<'a> {
     /// A turn was summed up.
     TurnSummedUp { summary: &'a Value },
     /// The run has finished.
-    RunFinished(Status),
+    RunFinished(SessionStatus),
     /// A node was pinned or let go.
     Pinned { node: NodeId, pinned: bool },
     /// Something else drives the session.
-    Driven(Option<Driver>),
+    Driven(Option<SessionDriver>),
     /// A host drives the session, or none does any more.
     Claimed(Option<Lease>),
     /// The tree was made into text.
@@ -45,33 +45,33 @@ pub(super) enum Fact<'a> {
     Plain,
 }
 
-impl Event {
+impl SessionEvent {
     /// Reads what the event means for its session.
-    pub(super) fn fact(&self) -> Fact<'_> {
+    pub(super) fn fact(&self) -> SessionFact<'_> {
         let data = &self.data;
         let fact = match self.kind.as_str() {
-            body::SESSION_META => Some(Fact::Meta(data)),
-            body::TURN_START => self.place.turn.map(|turn| Fact::TurnStarted { turn }),
-            body::TURN_END => Some(Fact::TurnEnded(after_turn(data))),
+            body::SESSION_META => Some(SessionFact::Meta(data)),
+            body::TURN_START => self.place.turn.map(|turn| SessionFact::TurnStarted { turn }),
+            body::TURN_END => Some(SessionFact::TurnEnded(after_turn(data))),
             body::USER_MESSAGE if data.get("queued").is_some_and(|queued| queued == true) => {
-                text(data, "text").map(|text| Fact::Waits { text })
+                text(data, "text").map(|text| SessionFact::Waits { text })
             }
             body::PERMISSION_REQUEST => {
-                text(data, "request_id").map(|request_id| Fact::Asked { request_id })
+                text(data, "request_id").map(|request_id| SessionFact::Asked { request_id })
             }
             body::PERMISSION_RESPONSE => answered(data),
             body::COMPLETION => data.get("summary").map(|summary| match self.aside.sums_up_turn {
-                true => Fact::TurnSummedUp { summary },
-                false => Fact::Completed { summary },
+                true => SessionFact::TurnSummedUp { summary },
+                false => SessionFact::Completed { summary },
             }),
-            body::SESSION_DRIVER => Some(Fact::Claimed(lease(data))),
-            body::RUN_FINISHED => Some(Fact::RunFinished(outcome(data))),
+            body::SESSION_DRIVER => Some(SessionFact::Claimed(lease(data))),
+            body::RUN_FINISHED => Some(SessionFact::RunFinished(outcome(data))),
             body::CTREE_SNAPSHOT => {
                 pinned(data).or_else(|| driven(data)).or_else(|| compiled(data))
             }
             _ => None,
         };
-        fact.unwrap_or(Fact::Plain)
+        fact.unwrap_or(SessionFact::Plain)
     }
 
     /// The todo update that the event publishes, if it does.
@@ -85,56 +85,59 @@ impl Event {
 }
 
 /// A field's text.
-pub(super) fn text<'a>(data: &'a Body, field: &str) -> Option<&'a str> {
+pub(super) fn text<'a>(data: &'a EventBody, field: &str) -> Option<&'a str> {
     data.get(field).and_then(Value::as_str)
 }
 
 /// How a session is after a turn that ended so.
-fn after_turn(data: &Body) -> Status {
-    if text(data, "status") == Some("failed") { Status::Failed } else { Status::Idle }
+fn after_turn(data: &EventBody) -> SessionStatus {
+    if text(data, "status") == Some("failed") { SessionStatus::Failed } else { SessionStatus::Idle }
 }
 
 /// How a session is after a report of its end: completed, unless the report says otherwise.
-pub(super) fn outcome(report: &Body) -> Status {
+pub(super) fn outcome(report: &EventBody) -> SessionStatus {
     if report.get("completed").is_some_and(|completed| completed == false) {
-        Status::Failed
+        SessionStatus::Failed
     } else {
-        Status::Completed
+        SessionStatus::Completed
     }
 }
 
-fn answered(data: &Body) -> Option<Fact<'_>> {
+fn answered(data: &EventBody) -> Option<SessionFact<'_>> {
     let request_id = text(data, "request_id")?;
-    Some(Fact::Answered { request_id, decision: text(data, "decision").unwrap_or_default() })
+    Some(SessionFact::Answered { request_id, decision: text(data, "decision").unwrap_or_default() })
 }
 
-fn pinned(data: &Body) -> Option<Fact<'_>> {
+fn pinned(data: &EventBody) -> Option<SessionFact<'_>> {
     let pin = data.get("pin")?.as_object()?;
     let node = NodeId::given(text(pin, "node_id")?);
-    Some(Fact::Pinned { node, pinned: pin.get("pinned")?.as_bool()? })
+    Some(SessionFact::Pinned { node, pinned: pin.get("pinned")?.as_bool()? })
 }
 
-fn driven(data: &Body) -> Option<Fact<'_>> {
+fn driven(data: &EventBody) -> Option<SessionFact<'_>> {
     let driver = data.get("driver")?;
     match driver {
         Value::Object(driver) => {
             let word = |field| text(driver, field).unwrap_or_default().to_owned();
-            Some(Fact::Driven(Some(Driver { phase: word("phase"), status: word("status") })))
+            Some(SessionFact::Driven(Some(SessionDriver {
+                phase: word("phase"),
+                status: word("status"),
+            })))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Some(Fact::Driven(None))
+            Some(SessionFact::Driven(None))
         }
     }
 }
 
-fn lease(data: &Body) -> Option<Lease> {
+fn lease(data: &EventBody) -> Option<Lease> {
     let expires_at = Timestamp(data.get("expires_at_ms")?.as_i64()?);
     Some(Lease { host: text(data, "host")?.to_owned(), expires_at })
 }
 
-fn compiled(data: &Body) -> Option<Fact<'_>> {
+fn compiled(data: &EventBody) -> Option<SessionFact<'_>> {
     let hashes = data.get("compiler")?.as_object()?;
     let hash = |stage| serde_json::from_value::<Digest>(hashes.get(stage)?.clone()).ok();
     let dropped = data.get("collapse")?.get("dropped")?.as_u64()?;
-    Some(Fact::Compiled(TextHashes { z2: hash("z2")?, z3: hash("z3")?, dropped }))
+    Some(SessionFact::Compiled(TextHashes { z2: hash("z2")?, z3: hash("z3")?, dropped }))
 }

@@ -1,77 +1,86 @@
 //! Finding documents, or the rule that says that they are not there.
 
 use super::{
-    Document, Key, Rejection, Sessions,
+    SessionAggregate, SessionDocument, SessionKey, SessionRejection,
     entity::{HistoryEntry, Session, Standing, StoredNode},
 };
 use crate::{
-    Documents, ListQuery, Refusal, Unloaded,
-    ctree::{Node, NodeId},
-    todo::{Scope, ScopeKey},
+    Documents, ListQuery, Unloaded, WorkRefusal,
+    ctree::{NodeId, TreeNode},
+    todo::{ScopeKey, TodoScope},
 };
 
-type Docs = Documents<Sessions>;
+type Docs = Documents<SessionAggregate>;
 
 /// The session, or what is left of it; none if there never was one.
-pub fn standing(docs: &Docs) -> Result<Option<&Standing>, Unloaded<Sessions>> {
-    match docs.get(&Key::Session)? {
-        Some(Document::Session(standing)) => Ok(Some(standing)),
+pub fn standing(docs: &Docs) -> Result<Option<&Standing>, Unloaded<SessionAggregate>> {
+    match docs.get(&SessionKey::Session)? {
+        Some(SessionDocument::Session(standing)) => Ok(Some(standing)),
         Some(other) => unreachable!("a session is kept under its key, not {other:?}"),
         None => Ok(None),
     }
 }
 
 /// The session, if it lives.
-pub fn session(docs: &Docs) -> Result<&Session, Refusal<Sessions>> {
+pub fn session(docs: &Docs) -> Result<&Session, WorkRefusal<SessionAggregate>> {
     match standing(docs)? {
         Some(Standing::Open(session)) => Ok(session),
-        Some(Standing::Ended { .. }) => Err(Refusal::rejected(Rejection::SessionEnded)),
-        None => Err(Refusal::rejected(Rejection::UnknownSession)),
+        Some(Standing::Ended { .. }) => Err(WorkRefusal::rejected(SessionRejection::SessionEnded)),
+        None => Err(WorkRefusal::rejected(SessionRejection::UnknownSession)),
     }
 }
 
 /// A todo list, if an update of it was ever accepted.
-pub fn scope<'d>(docs: &'d Docs, key: &ScopeKey) -> Result<Option<&'d Scope>, Unloaded<Sessions>> {
-    match docs.get(&Key::Scope(key.clone()))? {
-        Some(Document::Scope(scope)) => Ok(Some(scope)),
+pub fn scope<'d>(
+    docs: &'d Docs,
+    key: &ScopeKey,
+) -> Result<Option<&'d TodoScope>, Unloaded<SessionAggregate>> {
+    match docs.get(&SessionKey::Scope(key.clone()))? {
+        Some(SessionDocument::Scope(scope)) => Ok(Some(scope)),
         Some(other) => unreachable!("a list is kept under its key, not {other:?}"),
         None => Ok(None),
     }
 }
 
 /// The todo lists in their order.
-pub fn scopes(docs: &Docs) -> Result<Vec<&Scope>, Unloaded<Sessions>> {
+pub fn scopes(docs: &Docs) -> Result<Vec<&TodoScope>, Unloaded<SessionAggregate>> {
     let found = docs.list(&ListQuery::of("scope"))?.into_iter();
-    Ok(found.filter_map(Document::as_scope).collect())
+    Ok(found.filter_map(SessionDocument::as_scope).collect())
 }
 
 /// A node and its short text.
 pub fn stored_node<'d>(
     docs: &'d Docs,
     id: &NodeId,
-) -> Result<Option<&'d StoredNode>, Unloaded<Sessions>> {
-    Ok(docs.get(&Key::Node(id.clone()))?.and_then(Document::as_node))
+) -> Result<Option<&'d StoredNode>, Unloaded<SessionAggregate>> {
+    Ok(docs.get(&SessionKey::Node(id.clone()))?.and_then(SessionDocument::as_node))
 }
 
 /// A node.
-pub fn node<'d>(docs: &'d Docs, id: &NodeId) -> Result<Option<&'d Node>, Unloaded<Sessions>> {
+pub fn node<'d>(
+    docs: &'d Docs,
+    id: &NodeId,
+) -> Result<Option<&'d TreeNode>, Unloaded<SessionAggregate>> {
     Ok(stored_node(docs, id)?.map(|stored| &stored.node))
 }
 
 /// The text of a node, wherever it is kept.
-pub fn text<'d>(docs: &'d Docs, stored: &'d StoredNode) -> Result<&'d str, Unloaded<Sessions>> {
+pub fn text<'d>(
+    docs: &'d Docs,
+    stored: &'d StoredNode,
+) -> Result<&'d str, Unloaded<SessionAggregate>> {
     if stored.text.is_some() || stored.node.body_chars == 0 {
         return Ok(stored.text.as_deref().unwrap_or_default());
     }
-    match docs.get(&Key::Text(stored.node.id.clone()))? {
-        Some(Document::Text(body)) => Ok(&body.text),
+    match docs.get(&SessionKey::Text(stored.node.id.clone()))? {
+        Some(SessionDocument::Text(body)) => Ok(&body.text),
         other => unreachable!("{} has a text, not {other:?}", stored.node.id),
     }
 }
 
-impl Document {
+impl SessionDocument {
     /// The todo list it is, if it is one.
-    pub fn as_scope(&self) -> Option<&Scope> {
+    pub fn as_scope(&self) -> Option<&TodoScope> {
         if let Self::Scope(scope) = self { Some(scope) } else { None }
     }
 

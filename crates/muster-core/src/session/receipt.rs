@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Event, body};
+use super::{SessionEvent, body};
 use crate::{
     Recorded, Timestamp,
-    todo::{Change, Published, Scope},
+    todo::{ListChange, Published, TodoScope},
 };
 
 /// A name that makes a call happen once: an idempotency key, or the id of an outside event.
@@ -20,7 +20,7 @@ pub struct CallKey {
 /// Where a change of a todo list came from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum TodoSource {
     /// The todo tool.
     TodoWrite,
     /// An event.
@@ -76,9 +76,9 @@ fn is_applied(applied: &bool) -> bool {
 
 impl Receipt {
     /// The receipt for a call that has left this event.
-    pub fn of(recorded: &Recorded<Event>) -> Self {
+    pub fn of(recorded: &Recorded<SessionEvent>) -> Self {
         let Recorded { seq, at, event, .. } = recorded;
-        let written = event.aside.source == Some(Source::TodoWrite);
+        let written = event.aside.source == Some(TodoSource::TodoWrite);
         let todo = event.todo().map(|published| TodoReceipt::of(published, written));
         let queued = event.kind == body::USER_MESSAGE
             && event.data.get("queued").is_some_and(|queued| queued == true);
@@ -96,21 +96,21 @@ impl Receipt {
 impl TodoReceipt {
     fn of(published: Published, written: bool) -> Self {
         let titles = match published.change {
-            Change::Replace { items } if written => {
+            ListChange::Replace { items } if written => {
                 Some(items.into_iter().map(|item| item.title).collect())
             }
-            Change::Replace { .. }
-            | Change::Clear
-            | Change::Patch { .. }
-            | Change::Upsert { .. }
-            | Change::Delete { .. } => None,
+            ListChange::Replace { .. }
+            | ListChange::Clear
+            | ListChange::Patch { .. }
+            | ListChange::Upsert { .. }
+            | ListChange::Delete { .. } => None,
         };
         let (scope_key, revision) = (published.scope_key.to_string(), published.revision);
         Self { scope_key, revision, applied: true, titles }
     }
 
     /// For an update that left the list as it is.
-    pub(super) fn unapplied(scope: &Scope) -> Self {
+    pub(super) fn unapplied(scope: &TodoScope) -> Self {
         let (scope_key, revision) = (scope.key.to_string(), scope.revision);
         Self { scope_key, revision, applied: false, titles: None }
     }
@@ -118,7 +118,7 @@ impl TodoReceipt {
 
 /// An answer that is kept for a repetition of its call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct KeptAnswer {
+pub struct SessionAnswer {
     /// Digest of what was asked for.
     pub digest: String,
     /// What was answered.

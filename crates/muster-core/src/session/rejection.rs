@@ -7,7 +7,7 @@ use crate::{
 
 /// Why a command was refused; nothing was stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Rejection {
+pub enum SessionRejection {
     /// There never was such a session.
     UnknownSession,
     /// The session was deleted (TT-13).
@@ -41,7 +41,7 @@ pub enum Rejection {
     /// The event's `todo` is no update (TD-23).
     MalformedTodo(Malformed),
     /// The list does not take the update (TS-6).
-    Todo(todo::Rejection),
+    Todo(todo::TodoRejection),
     /// The caller has seen another revision of the list (TT-7).
     RevisionMismatch {
         /// What the caller has seen.

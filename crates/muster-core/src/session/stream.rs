@@ -12,7 +12,7 @@ pub const STREAM_GAP: &str = "stream.gap";
 
 /// What a reader asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Request<'a> {
+pub struct StreamRequest<'a> {
     /// `Last-Event-ID`, or else `from_id`; blank counts as not given.
     pub resume: Option<&'a str>,
     /// Whether it wants what was before.
@@ -35,7 +35,7 @@ pub enum Mode {
 
 /// What a connection begins with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Opening {
+pub struct StreamOpening {
     /// How it goes on.
     pub mode: Mode,
     /// Events behind this number follow.
@@ -51,10 +51,10 @@ pub struct ResumeWindowExceeded {
     pub last_seq: u64,
 }
 
-impl Opening {
+impl StreamOpening {
     /// Decides where a connection begins. A resume point wins over everything else (SS-5).
     pub fn of(
-        request: Request<'_>,
+        request: StreamRequest<'_>,
         session: &SessionId,
         last_seq: u64,
     ) -> Result<Self, ResumeWindowExceeded> {
@@ -133,15 +133,16 @@ pub enum GapReason {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mode, Opening, Request, ResumeWindowExceeded, SessionId};
+    use super::{Mode, ResumeWindowExceeded, SessionId, StreamOpening, StreamRequest};
 
     #[test]
     fn a_connection_begins_where_it_was_asked_to() {
         let session = SessionId::from_bits(0x12ab34);
         let seventh = session.event_id(7);
         let open = |resume, replay, limit| {
-            let request = Request { resume, replay, limit };
-            Opening::of(request, &session, 40).map(|opening| (opening.mode, opening.after_seq))
+            let request = StreamRequest { resume, replay, limit };
+            StreamOpening::of(request, &session, 40)
+                .map(|opening| (opening.mode, opening.after_seq))
         };
         assert_eq!(open(None, false, None), Ok((Mode::Live, 40)));
         assert_eq!(open(None, false, Some(3)), Ok((Mode::Live, 40)));

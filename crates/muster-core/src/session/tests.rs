@@ -11,21 +11,23 @@ mod turns;
 use serde_json::{Map, Value};
 
 use super::{
-    Command, Document, Done, Event, Key, Rejection, SessionId, Sessions,
-    command::{Author, Control, Create, Input, Order, Record, WriteTodos},
+    SessionAggregate, SessionCommand, SessionCommandResult, SessionDocument, SessionEvent,
+    SessionId, SessionKey, SessionRejection,
+    command::{Author, Create, Record, SessionControl, SessionInput, SessionOrder, WriteTodos},
     encode,
-    entity::{Driver, Session},
+    entity::{Session, SessionDriver},
     lookup, perform,
     receipt::CallKey,
 };
 use crate::{
-    Aggregate as _, Documents, Draft, Env, Head, Recorded, Refusal, Replay, Timestamp, todo::Titles,
+    Aggregate as _, Documents, Draft, Env, LogPosition, Recorded, Replay, Timestamp, WorkRefusal,
+    todo::Titles,
 };
 
 /// A session in memory that keeps its log.
 struct Room {
-    docs: Documents<Sessions>,
-    log: Vec<Recorded<Event>>,
+    docs: Documents<SessionAggregate>,
+    log: Vec<Recorded<SessionEvent>>,
     /// Milliseconds that have passed besides one for each event.
     waited_ms: i64,
 }
@@ -39,22 +41,25 @@ impl Room {
     /// A session that waits for input.
     fn open() -> Self {
         let mut room = Self::empty();
-        room.accept(Command::Create(Box::default()));
+        room.accept(SessionCommand::Create(Box::default()));
         room
     }
 
-    fn call(&mut self, command: &Command) -> Result<Done, Box<Rejection>> {
+    fn call(
+        &mut self,
+        command: &SessionCommand,
+    ) -> Result<SessionCommandResult, Box<SessionRejection>> {
         let count = self.log.len() as u64;
         let now = 1_000 + self.waited_ms + i64::try_from(count).unwrap();
         let env = Env { now: Timestamp(now) };
-        let mut draft = Draft::new(&mut self.docs, Head { global: count, seq: count }, env);
+        let mut draft = Draft::new(&mut self.docs, LogPosition { global: count, seq: count }, env);
         let done = match perform(&mut draft, command) {
             Ok(done) => done,
-            Err(Refusal::Rejected(rejection)) => {
+            Err(WorkRefusal::Rejected(rejection)) => {
                 self.docs.reset();
                 return Err(rejection);
             }
-            Err(Refusal::Unloaded(need)) => panic!("complete documents lack {need:?}"),
+            Err(WorkRefusal::Unloaded(need)) => panic!("complete documents lack {need:?}"),
         };
         let recorded = draft.into_events();
         self.docs.settle();
@@ -62,13 +67,13 @@ impl Room {
         Ok(done)
     }
 
-    fn accept(&mut self, command: Command) -> Done {
+    fn accept(&mut self, command: SessionCommand) -> SessionCommandResult {
         let commands = [command];
         let done = self.call(&commands[0]);
         done.unwrap_or_else(|error| panic!("{commands:?} was refused: {error:?}"))
     }
 
-    fn refuse(&mut self, command: Command) -> Rejection {
+    fn refuse(&mut self, command: SessionCommand) -> SessionRejection {
         let before = self.log.len();
         let commands = [command];
         let refused = match self.call(&commands[0]) {
@@ -90,7 +95,7 @@ impl Room {
     }
 
     /// Events of a type, oldest first.
-    fn of_type(&self, kind: &str) -> Vec<&Event> {
+    fn of_type(&self, kind: &str) -> Vec<&SessionEvent> {
         let events = self.log.iter().map(|recorded| &recorded.event);
         events.filter(|event| event.kind == kind).collect()
     }
@@ -100,14 +105,14 @@ impl Room {
     }
 
     /// The documents that a replay of the log leaves, as text.
-    fn replayed(&self) -> Vec<(Key, String)> {
-        let mut replay = Replay::<Sessions>::default();
+    fn replayed(&self) -> Vec<(SessionKey, String)> {
+        let mut replay = Replay::<SessionAggregate>::default();
         for recorded in &self.log {
             let text = serde_json::to_string(&recorded.event).unwrap();
             let event = serde_json::from_str(&text).unwrap();
             replay.apply(&Recorded { event, ..recorded.clone() });
         }
-        let text = |document: &Document| Sessions::encode(document).unwrap();
+        let text = |document: &SessionDocument| SessionAggregate::encode(document).unwrap();
         replay.documents().map(|(key, document)| (key.clone(), text(document))).collect()
     }
 
@@ -119,12 +124,12 @@ impl Room {
     }
 }
 
-fn input(text: &str) -> Command {
-    Command::Input(Input { text: text.to_owned(), source: None, key: None })
+fn input(text: &str) -> SessionCommand {
+    SessionCommand::Input(SessionInput { text: text.to_owned(), source: None, key: None })
 }
 
-fn outside(kind: &str, data: Value) -> Command {
-    Command::Record(Box::new(Record::of(Author::Outside, kind, object(data))))
+fn outside(kind: &str, data: Value) -> SessionCommand {
+    SessionCommand::Record(Box::new(Record::of(Author::Outside, kind, object(data))))
 }
 
 fn object(data: Value) -> Map<String, Value> {
@@ -132,8 +137,8 @@ fn object(data: Value) -> Map<String, Value> {
     data
 }
 
-fn order(order: Order) -> Command {
-    Command::Control(Control { order, by: None, key: None })
+fn order(order: SessionOrder) -> SessionCommand {
+    SessionCommand::Control(SessionControl { order, by: None, key: None })
 }
 
 fn titles(entries: &[&str]) -> Titles {
@@ -141,12 +146,12 @@ fn titles(entries: &[&str]) -> Titles {
     Titles::of(&entries).unwrap()
 }
 
-fn write(entries: &[&str]) -> Command {
+fn write(entries: &[&str]) -> SessionCommand {
     write_expecting(entries, None)
 }
 
-fn write_expecting(entries: &[&str], expected_revision: Option<u64>) -> Command {
-    Command::WriteTodos(WriteTodos { titles: titles(entries), expected_revision, key: None })
+fn write_expecting(entries: &[&str], expected_revision: Option<u64>) -> SessionCommand {
+    SessionCommand::WriteTodos(WriteTodos { titles: titles(entries), expected_revision, key: None })
 }
 
 fn key(key: &str, digest: &str) -> Option<CallKey> {
@@ -157,38 +162,42 @@ fn key(key: &str, digest: &str) -> Option<CallKey> {
 fn a_session_begins_with_its_root() {
     let mut room = Room::empty();
     let create = Create { title: Some("Ship it".to_owned()), ..Create::default() };
-    let done = room.accept(Command::Create(Box::new(create)));
+    let done = room.accept(SessionCommand::Create(Box::new(create)));
     assert_eq!(done.receipt.seq, 1);
     assert_eq!(room.types(0), ["session.meta", "ctree_node", "ctree_snapshot"]);
     let node = &room.log[1].event.data;
     assert_eq!(node["snapshot"]["node_count"], 1);
     assert_eq!(node["node"]["label"], "Ship it");
-    assert_eq!(room.refuse(Command::Create(Box::default())), Rejection::SessionExists);
+    assert_eq!(
+        room.refuse(SessionCommand::Create(Box::default())),
+        SessionRejection::SessionExists
+    );
 }
 
 #[test]
 fn a_task_is_the_first_input() {
     let mut room = Room::empty();
     let create = Create { task: Some("begin".to_owned()), ..Create::default() };
-    room.accept(Command::Create(Box::new(create)));
+    room.accept(SessionCommand::Create(Box::new(create)));
     assert_eq!(room.of_type("user_message").len(), 1);
     let mut room = Room::empty();
     let create = Create { task: Some(" \u{1c}".to_owned()), ..Create::default() };
-    room.accept(Command::Create(Box::new(create)));
+    room.accept(SessionCommand::Create(Box::new(create)));
     assert_eq!(room.types(0), ["session.meta", "ctree_node", "ctree_snapshot"]);
 }
 
 #[test]
 fn nothing_can_be_asked_of_a_session_that_is_not_there() {
     let mut room = Room::empty();
-    assert_eq!(room.refuse(input("hello")), Rejection::UnknownSession);
-    room.accept(Command::Create(Box::default()));
+    assert_eq!(room.refuse(input("hello")), SessionRejection::UnknownSession);
+    room.accept(SessionCommand::Create(Box::default()));
     room.accept(write(&["one"]));
-    room.accept(Command::End);
-    for command in [input("hello"), write(&["two"]), order(Order::Stop), Command::End] {
-        assert_eq!(room.refuse(command), Rejection::SessionEnded);
+    room.accept(SessionCommand::End);
+    for command in [input("hello"), write(&["two"]), order(SessionOrder::Stop), SessionCommand::End]
+    {
+        assert_eq!(room.refuse(command), SessionRejection::SessionEnded);
     }
-    assert_eq!(room.refuse(Command::Create(Box::default())), Rejection::SessionEnded);
+    assert_eq!(room.refuse(SessionCommand::Create(Box::default())), SessionRejection::SessionEnded);
 }
 
 #[test]
@@ -222,7 +231,7 @@ fn a_key_makes_a_call_happen_once() {
     let mut room = Room::open();
     let keyed = |text: &str, digest: &str| {
         let key = key("k", digest);
-        Command::Input(Input { text: text.to_owned(), source: None, key })
+        SessionCommand::Input(SessionInput { text: text.to_owned(), source: None, key })
     };
     let first = room.accept(keyed("hello", "d1"));
     let seq = room.last_seq();
@@ -231,12 +240,12 @@ fn a_key_makes_a_call_happen_once() {
     assert_eq!((again.receipt, again.replayed), (first.receipt, true));
     assert_eq!(room.of_type("user_message").len(), 2);
     assert!(room.last_seq() > seq);
-    let taken = Rejection::KeyTaken { key: "k".to_owned() };
+    let taken = SessionRejection::KeyTaken { key: "k".to_owned() };
     assert_eq!(room.refuse(keyed("other", "d2")), taken);
     // A refused call leaves its key unused.
     let blank = |text: &str| {
         let key = key("free", text);
-        Command::Input(Input { text: text.to_owned(), source: None, key })
+        SessionCommand::Input(SessionInput { text: text.to_owned(), source: None, key })
     };
     room.refuse(blank(" "));
     assert!(!room.accept(blank("said")).replayed);
@@ -246,16 +255,16 @@ fn a_key_makes_a_call_happen_once() {
 fn a_creation_is_answered_again_after_the_end_of_its_session() {
     let mut room = Room::empty();
     let create = |digest: &str| {
-        Command::Create(Box::new(Create { key: key("k", digest), ..Create::default() }))
+        SessionCommand::Create(Box::new(Create { key: key("k", digest), ..Create::default() }))
     };
     let first = room.accept(create("d1"));
-    room.accept(Command::End);
+    room.accept(SessionCommand::End);
     let log = room.log.len();
     let again = room.accept(create("d1"));
     assert_eq!((again.receipt, again.replayed), (first.receipt, true));
     assert_eq!(room.log.len(), log, "nothing happens");
-    assert_eq!(room.refuse(create("d2")), Rejection::KeyTaken { key: "k".to_owned() });
-    assert_eq!(room.refuse(Command::Create(Box::default())), Rejection::SessionEnded);
+    assert_eq!(room.refuse(create("d2")), SessionRejection::KeyTaken { key: "k".to_owned() });
+    assert_eq!(room.refuse(SessionCommand::Create(Box::default())), SessionRejection::SessionEnded);
 }
 
 #[test]
@@ -269,14 +278,14 @@ fn secrets_never_reach_the_log() {
         overrides: Some(serde_json::json!([secret])),
         ..Create::default()
     };
-    room.accept(Command::Create(Box::new(create)));
+    room.accept(SessionCommand::Create(Box::new(create)));
     assert!(room.accept(input(&secret)).receipt.redacted);
     let written = room.accept(write(&[&secret, "plain"]));
     assert_eq!(written.receipt.todo.unwrap().titles.unwrap(), ["<redacted>", "plain"]);
     let todo = serde_json::json!({"op": "upsert", "item": {"id": secret, "title": secret}});
     let data = serde_json::json!({"text": secret, "todo": todo, secret.as_str(): 1});
     assert!(room.accept(outside("assistant_message", data)).receipt.redacted);
-    room.accept(order(Order::SetModel(secret.clone())));
+    room.accept(order(SessionOrder::SetModel(secret.clone())));
     for (at, recorded) in room.log.iter().enumerate() {
         let text = serde_json::to_string(&recorded.event).unwrap();
         assert!(!text.contains(&secret), "event {at}: {text}");

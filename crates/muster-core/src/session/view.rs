@@ -6,19 +6,19 @@ mod tree;
 
 pub use object::{SessionObject, TodoCount, object};
 pub use todos::{
-    EntryView, History, HistoryPage, ScopeView, Snapshots, TodoList, Todos, history, snapshots,
-    todo_read, todos,
+    EntryView, ScopeView, SessionTodos, Snapshots, TodoHistory, TodoHistoryPage, TodoList, history,
+    snapshots, todo_read, todos,
 };
 pub use tree::{
-    Ctrees, DroppedPage, DroppedRequest, NodesPage, Stage, TreeRequest, compiled, ctrees,
+    Ctrees, DroppedPage, DroppedRequest, NodesPage, TreeRequest, TreeStage, compiled, ctrees,
     dropped_page, tree_page, tree_text,
 };
 
-use super::{Sessions, lookup};
-use crate::{Documents, Refusal};
+use super::{SessionAggregate, lookup};
+use crate::{Documents, WorkRefusal};
 
-type Docs = Documents<Sessions>;
-type Shown<T> = Result<T, Refusal<Sessions>>;
+type Docs = Documents<SessionAggregate>;
+type Shown<T> = Result<T, WorkRefusal<SessionAggregate>>;
 
 /// Number of the session's newest event.
 pub fn last_seq(docs: &Docs) -> Shown<u64> {

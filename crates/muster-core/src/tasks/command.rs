@@ -4,9 +4,9 @@
 use serde_json::{Map, Value};
 
 use super::{
-    entity::{KeptAnswer, Status},
-    event::{Manner, MetaPatch, OwnPatch, StepFields},
-    history::Operation,
+    entity::{TaskAnswer, TaskStatus},
+    event::{EditKind, MetaPatch, OwnPatch, StepFields},
+    history::HistoryOperation,
     id::{CardId, EntityId, NodeId, PlanId, StepId, TaskId},
     memory::{CardType, NoteEntry},
     path::{NodePath, StepPath},
@@ -15,13 +15,13 @@ use super::{
 
 /// A request to change a workspace.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Command {
+pub enum TaskCommand {
     /// Create a plan.
     CreatePlan(CreatePlan),
     /// Create a task.
     CreateTask(CreateTask),
     /// Change fields of a plan or task.
-    Edit(Edit),
+    Edit(FieldsEdit),
     /// Add steps to a task.
     AddSteps(AddSteps),
     /// Change fields of a step.
@@ -78,7 +78,7 @@ pub enum Command {
         /// The plan or task.
         id: EntityId,
         /// The status.
-        to: Status,
+        to: TaskStatus,
     },
     /// Change a plan's checklist.
     SetChecklist(SetChecklist),
@@ -132,7 +132,7 @@ pub enum Command {
         title: Option<String>,
     },
     /// Add an operation to the history.
-    RecordOperation(Operation),
+    RecordOperation(HistoryOperation),
     /// Undo or redo an operation.
     Restore {
         /// Position of the operation.
@@ -150,7 +150,7 @@ pub enum Command {
         /// The key.
         key: String,
         /// What was answered.
-        kept: KeptAnswer,
+        kept: TaskAnswer,
     },
 }
 
@@ -180,7 +180,7 @@ pub struct CreateTask {
 
 /// Fields of a plan or task to change.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Edit {
+pub struct FieldsEdit {
     /// The plan or task.
     pub id: EntityId,
     /// Fields that both have.
@@ -188,7 +188,7 @@ pub struct Edit {
     /// Fields that only one of them has.
     pub own: OwnPatch,
     /// How it was asked for.
-    pub manner: Manner,
+    pub manner: EditKind,
 }
 
 /// Skips the gates that force can skip.

@@ -19,7 +19,7 @@ use crate::Timestamp;
 )]
 #[serde(rename_all = "UPPERCASE")]
 #[schemars(inline)]
-pub enum Status {
+pub enum TaskStatus {
     /// Not begun.
     #[default]
     Todo,
@@ -29,7 +29,7 @@ pub enum Status {
     Done,
 }
 
-impl Status {
+impl TaskStatus {
     /// Every status, as they follow each other.
     pub const ALL: [Self; 3] = [Self::Todo, Self::Active, Self::Done];
 
@@ -67,7 +67,7 @@ pub struct Meta {
     /// Version of the entity (TASKS-REV).
     pub revision: u64,
     /// How far it is.
-    pub status: Status,
+    pub status: TaskStatus,
     /// One-line name.
     pub title: String,
     /// What it is about.
@@ -111,7 +111,7 @@ impl Meta {
     pub fn new(title: String, description: Option<String>, at: Timestamp) -> Self {
         Self {
             revision: 0,
-            status: Status::Todo,
+            status: TaskStatus::Todo,
             title,
             description,
             context: None,
@@ -254,7 +254,7 @@ impl Task {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TaskTally {
     /// Its status.
-    pub status: Status,
+    pub status: TaskStatus,
     /// All its steps.
     pub steps_total: u64,
     /// Its closed steps.
@@ -286,11 +286,11 @@ pub struct StatusCounts {
 
 impl StatusCounts {
     /// The count of one status.
-    pub fn of(&self, status: Status) -> u64 {
+    pub fn of(&self, status: TaskStatus) -> u64 {
         match status {
-            Status::Todo => self.todo,
-            Status::Active => self.active,
-            Status::Done => self.done,
+            TaskStatus::Todo => self.todo,
+            TaskStatus::Active => self.active,
+            TaskStatus::Done => self.done,
         }
     }
 
@@ -299,11 +299,11 @@ impl StatusCounts {
         self.todo + self.active + self.done
     }
 
-    pub(super) fn slot(&mut self, status: Status) -> &mut u64 {
+    pub(super) fn slot(&mut self, status: TaskStatus) -> &mut u64 {
         match status {
-            Status::Todo => &mut self.todo,
-            Status::Active => &mut self.active,
-            Status::Done => &mut self.done,
+            TaskStatus::Todo => &mut self.todo,
+            TaskStatus::Active => &mut self.active,
+            TaskStatus::Done => &mut self.done,
         }
     }
 }
@@ -348,7 +348,7 @@ impl PlanSums {
         *count = by(*count, 1);
         self.steps_total = by(self.steps_total, tally.steps_total);
         self.steps_completed = by(self.steps_completed, tally.steps_completed);
-        if tally.status == Status::Done {
+        if tally.status == TaskStatus::Done {
             self.done_forced = by(self.done_forced, tally.forced);
             return;
         }
@@ -386,7 +386,7 @@ pub struct Workspace {
 
 /// The answer of an earlier call, kept for its idempotency key (TASKS-IDEM).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct KeptAnswer {
+pub struct TaskAnswer {
     /// Operation that was called.
     pub tool: String,
     /// Digest of its canonical arguments.

@@ -11,13 +11,14 @@ use serde_json::{Map, Value};
 pub use derived::{Derived, PlanMove, StatusMove};
 pub use memory::{CardKept, CardsCommitted, EvidenceCaptured, NoteCommitted, NoteKept};
 pub use step::{
-    AddedStep, NodeAdded, NodeDefined, NodeDeleted, StepBlockSet, StepDefined, StepDeleted,
-    StepDone, StepFields, StepNoted, StepRef, StepReopened, StepVerified, StepsAdded, TaskRef,
+    AddedStep, NodeAdded, NodeDefined, StepBlockSet, StepDefined, StepDeleted, StepDone,
+    StepFields, StepNodeDeleted, StepNoted, StepRef, StepReopened, StepVerified, StepsAdded,
+    TaskRef,
 };
 
 use super::{
-    entity::{Checklist, KeptAnswer, Urgency},
-    history::{Fields, Operation},
+    entity::{Checklist, TaskAnswer, Urgency},
+    history::{FieldValues, HistoryOperation},
     id::{EntityId, NodeId, PlanId, TaskId},
     optional,
     path::StepPath,
@@ -26,13 +27,13 @@ use super::{
 /// A fact about a workspace.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", content = "fact", rename_all = "snake_case")]
-pub enum Event {
+pub enum TaskEvent {
     /// A plan came to be.
     PlanCreated(PlanCreated),
     /// A task came to be.
     TaskCreated(TaskCreated),
     /// Fields of a plan or task changed.
-    Edited(Edited),
+    Edited(FieldsEdited),
     /// A plan or task got another status.
     StatusSet(StatusSet),
     /// A plan or task was deleted.
@@ -62,7 +63,7 @@ pub enum Event {
     /// Fields of a node changed.
     NodeDefined(NodeDefined),
     /// A node was deleted.
-    NodeDeleted(NodeDeleted),
+    NodeDeleted(StepNodeDeleted),
     /// Evidence was attached.
     EvidenceCaptured(EvidenceCaptured),
     /// Cards were committed to the reasoning memory.
@@ -76,7 +77,7 @@ pub enum Event {
     /// An entry of the notes document; seen by nobody but replay.
     NoteKept(NoteKept),
     /// An operation for the history; seen by nobody but replay.
-    OperationRecorded(Operation),
+    OperationRecorded(HistoryOperation),
     /// Focus moved; seen by nobody but replay.
     FocusMoved {
         /// Where it is now.
@@ -87,11 +88,11 @@ pub enum Event {
         /// The key.
         key: String,
         /// What was answered.
-        kept: KeptAnswer,
+        kept: TaskAnswer,
     },
 }
 
-impl Event {
+impl TaskEvent {
     /// The one step the event is about, if it is about one.
     pub fn step(&self) -> Option<&StepRef> {
         match self {
@@ -126,7 +127,7 @@ impl Event {
     }
 }
 
-impl Event {
+impl TaskEvent {
     /// The one node the event is about, if it is about one.
     pub fn node_id(&self) -> Option<NodeId> {
         if let Self::NodeAdded(added) = self {
@@ -222,7 +223,7 @@ pub struct TaskCreated {
 
 /// Fields of a plan or task changed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Edited {
+pub struct FieldsEdited {
     /// The plan or task.
     pub subject: EntityRef,
     /// Common fields that changed.
@@ -230,13 +231,13 @@ pub struct Edited {
     /// Fields of the kind that changed.
     pub own: OwnPatch,
     /// Whether it was edited as a whole or field by field.
-    pub manner: Manner,
+    pub manner: EditKind,
 }
 
 /// How fields of a plan or task were changed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Manner {
+pub enum EditKind {
     /// By `tasks_edit`.
     Edit,
     /// By a patch that named these fields.
@@ -357,7 +358,7 @@ pub struct Restored {
     /// Node that was written, if it was one.
     pub node: Option<u32>,
     /// The values written.
-    pub fields: Fields,
+    pub fields: FieldValues,
     /// What followed from it.
     #[serde(default, skip_serializing_if = "Derived::is_empty")]
     pub derived: Derived,

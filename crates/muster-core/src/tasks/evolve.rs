@@ -8,16 +8,16 @@ mod memory;
 mod step;
 
 use super::{
-    Document, Event, Key, Tasks,
-    entity::{Meta, Plan, Status, Task, Workspace},
+    TaskAggregate, TaskDocument, TaskEvent, TaskKey,
+    entity::{Meta, Plan, Task, TaskStatus, Workspace},
     event::Derived,
     id::{EntityId, PlanId, TaskId},
     lookup,
 };
 use crate::{Documents, Recorded, Timestamp, Unloaded};
 
-type Docs = Documents<Tasks>;
-type Applied = Result<(), Unloaded<Tasks>>;
+type Docs = Documents<TaskAggregate>;
+type Applied = Result<(), Unloaded<TaskAggregate>>;
 
 /// When and where in the log an event stands.
 #[derive(Clone, Copy)]
@@ -27,36 +27,36 @@ struct Moment {
 }
 
 /// Applies one event.
-pub(super) fn evolve(docs: &mut Docs, recorded: &Recorded<Event>) -> Applied {
+pub(super) fn evolve(docs: &mut Docs, recorded: &Recorded<TaskEvent>) -> Applied {
     let moment = Moment { at: recorded.at, seq: recorded.global };
     match &recorded.event {
-        Event::PlanCreated(created) => entity::plan_created(docs, created, moment),
-        Event::TaskCreated(created) => entity::task_created(docs, created, moment),
-        Event::Edited(edited) => entity::edited(docs, edited, moment),
-        Event::StatusSet(set) => entity::status_set(docs, set, moment),
-        Event::Deleted(deleted) => entity::deleted(docs, deleted),
-        Event::ChecklistSet(set) => entity::checklist_set(docs, set, moment),
-        Event::ContractSet(set) => entity::contract_set(docs, set, moment),
-        Event::StepsAdded(added) => step::added(docs, added, moment),
-        Event::StepDefined(defined) => step::defined(docs, defined, moment),
-        Event::StepNoted(noted) => step::noted(docs, noted, moment),
-        Event::StepVerified(verified) => step::verified(docs, verified, moment),
-        Event::StepDone(done) => step::done(docs, done, moment),
-        Event::StepReopened(reopened) => step::reopened(docs, reopened, moment),
-        Event::StepBlockSet(set) => step::block_set(docs, set, moment),
-        Event::StepDeleted(deleted) => step::deleted(docs, deleted, moment),
-        Event::NodeAdded(added) => step::node_added(docs, added, moment),
-        Event::NodeDefined(defined) => step::node_defined(docs, defined, moment),
-        Event::NodeDeleted(deleted) => step::node_deleted(docs, deleted, moment),
-        Event::EvidenceCaptured(captured) => memory::evidence_captured(docs, captured, moment),
-        Event::CardKept(kept) => memory::card_kept(docs, kept, moment),
-        Event::NoteKept(kept) => memory::note_kept(docs, kept, moment),
-        Event::OperationRecorded(operation) => memory::recorded(docs, operation, moment),
-        Event::Restored(restored) => memory::restored(docs, restored, moment),
-        Event::CardsCommitted(_) | Event::NoteCommitted(_) => Ok(()),
-        Event::FocusMoved { to } => change_workspace(docs, |workspace| workspace.focus = *to),
-        Event::AnswerKept { key, kept } => {
-            docs.put(Key::Answer(key.clone()), Document::Answer(kept.clone()));
+        TaskEvent::PlanCreated(created) => entity::plan_created(docs, created, moment),
+        TaskEvent::TaskCreated(created) => entity::task_created(docs, created, moment),
+        TaskEvent::Edited(edited) => entity::edited(docs, edited, moment),
+        TaskEvent::StatusSet(set) => entity::status_set(docs, set, moment),
+        TaskEvent::Deleted(deleted) => entity::deleted(docs, deleted),
+        TaskEvent::ChecklistSet(set) => entity::checklist_set(docs, set, moment),
+        TaskEvent::ContractSet(set) => entity::contract_set(docs, set, moment),
+        TaskEvent::StepsAdded(added) => step::added(docs, added, moment),
+        TaskEvent::StepDefined(defined) => step::defined(docs, defined, moment),
+        TaskEvent::StepNoted(noted) => step::noted(docs, noted, moment),
+        TaskEvent::StepVerified(verified) => step::verified(docs, verified, moment),
+        TaskEvent::StepDone(done) => step::done(docs, done, moment),
+        TaskEvent::StepReopened(reopened) => step::reopened(docs, reopened, moment),
+        TaskEvent::StepBlockSet(set) => step::block_set(docs, set, moment),
+        TaskEvent::StepDeleted(deleted) => step::deleted(docs, deleted, moment),
+        TaskEvent::NodeAdded(added) => step::node_added(docs, added, moment),
+        TaskEvent::NodeDefined(defined) => step::node_defined(docs, defined, moment),
+        TaskEvent::NodeDeleted(deleted) => step::node_deleted(docs, deleted, moment),
+        TaskEvent::EvidenceCaptured(captured) => memory::evidence_captured(docs, captured, moment),
+        TaskEvent::CardKept(kept) => memory::card_kept(docs, kept, moment),
+        TaskEvent::NoteKept(kept) => memory::note_kept(docs, kept, moment),
+        TaskEvent::OperationRecorded(operation) => memory::recorded(docs, operation, moment),
+        TaskEvent::Restored(restored) => memory::restored(docs, restored, moment),
+        TaskEvent::CardsCommitted(_) | TaskEvent::NoteCommitted(_) => Ok(()),
+        TaskEvent::FocusMoved { to } => change_workspace(docs, |workspace| workspace.focus = *to),
+        TaskEvent::AnswerKept { key, kept } => {
+            docs.put(TaskKey::Answer(key.clone()), TaskDocument::Answer(kept.clone()));
             Ok(())
         }
     }
@@ -89,13 +89,13 @@ fn apply_plan_move(docs: &mut Docs, derived: &Derived, moment: Moment) -> Applie
 fn change_workspace(docs: &mut Docs, change: impl FnOnce(&mut Workspace)) -> Applied {
     let mut workspace = lookup::workspace(docs)?;
     change(&mut workspace);
-    docs.put(Key::Workspace, Document::Workspace(workspace));
+    docs.put(TaskKey::Workspace, TaskDocument::Workspace(workspace));
     Ok(())
 }
 
 /// Changes a task and passes the difference on to its plan's sums, the counts and its dependents.
 fn change_task(docs: &mut Docs, id: TaskId, change: impl FnOnce(&mut Task)) -> Applied {
-    let Some(Document::Task(task)) = docs.edit(&Key::Task(id))? else { return Ok(()) };
+    let Some(TaskDocument::Task(task)) = docs.edit(&TaskKey::Task(id))? else { return Ok(()) };
     let (before, parent) = (task.tally(), task.parent);
     change(task);
     let after = task.tally();
@@ -118,7 +118,7 @@ fn change_task(docs: &mut Docs, id: TaskId, change: impl FnOnce(&mut Task)) -> A
 
 /// Changes a plan and passes a new status on to the counts and its dependents.
 fn change_plan(docs: &mut Docs, id: PlanId, change: impl FnOnce(&mut Plan)) -> Applied {
-    let Some(Document::Plan(plan)) = docs.edit(&Key::Plan(id))? else { return Ok(()) };
+    let Some(TaskDocument::Plan(plan)) = docs.edit(&TaskKey::Plan(id))? else { return Ok(()) };
     let before = plan.meta.status;
     change(plan);
     let after = plan.meta.status;
@@ -140,15 +140,20 @@ fn change_meta(docs: &mut Docs, id: EntityId, change: impl FnOnce(&mut Meta)) ->
 }
 
 /// Whoever depends on `id` starts or stops waiting when it leaves or reaches DONE.
-fn tell_dependents(docs: &mut Docs, id: EntityId, before: Status, after: Status) -> Applied {
-    if (before == Status::Done) == (after == Status::Done) {
+fn tell_dependents(
+    docs: &mut Docs,
+    id: EntityId,
+    before: TaskStatus,
+    after: TaskStatus,
+) -> Applied {
+    if (before == TaskStatus::Done) == (after == TaskStatus::Done) {
         return Ok(());
     }
     let dependents =
-        docs.get(&id.into())?.and_then(Document::meta).map(|meta| meta.dependents.clone());
+        docs.get(&id.into())?.and_then(TaskDocument::meta).map(|meta| meta.dependents.clone());
     for dependent in dependents.unwrap_or_default() {
         change_meta(docs, dependent, |meta| {
-            if after == Status::Done {
+            if after == TaskStatus::Done {
                 meta.waiting_on.remove(&id);
             } else {
                 meta.waiting_on.insert(id);

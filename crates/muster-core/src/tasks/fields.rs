@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::{
     entity::{Plan, Task},
-    history::Fields,
-    step::{Block, Checkpoint, Node, Step, Waiver},
+    history::FieldValues,
+    step::{Checkpoint, Step, StepBlock, StepNode, Waiver},
     view::step_object::WaiverObject,
 };
 
 /// Patchable fields of a plan.
-pub fn of_plan(plan: &Plan) -> Fields {
+pub fn of_plan(plan: &Plan) -> FieldValues {
     let meta = &plan.meta;
     named([
         ("title", json!(meta.title)),
@@ -28,7 +28,7 @@ pub fn of_plan(plan: &Plan) -> Fields {
 }
 
 /// Patchable fields of a task.
-pub fn of_task(task: &Task) -> Fields {
+pub fn of_task(task: &Task) -> FieldValues {
     let meta = &task.meta;
     named([
         ("title", json!(meta.title)),
@@ -45,7 +45,7 @@ pub fn of_task(task: &Task) -> Fields {
 }
 
 /// Fields of a step that operations change, its gate included.
-pub fn of_step(step: &Step) -> Fields {
+pub fn of_step(step: &Step) -> FieldValues {
     let mut fields = named([
         ("title", json!(step.title)),
         ("success_criteria", json!(step.success_criteria)),
@@ -70,7 +70,7 @@ pub fn of_step(step: &Step) -> Fields {
 }
 
 /// Fields of a node.
-pub fn of_node(node: &Node) -> Fields {
+pub fn of_node(node: &StepNode) -> FieldValues {
     named([
         ("title", json!(node.title)),
         ("status", json!(node.status)),
@@ -99,7 +99,7 @@ pub(super) fn are_same(name: &str, one: &Value, other: &Value) -> bool {
 
 /// The fields as views show them: operations of earlier versions hold a waiver in its stored form
 /// and do not say that a closing was forced.
-pub fn shown(stored: &Fields) -> Fields {
+pub fn shown(stored: &FieldValues) -> FieldValues {
     let mut shown = stored.clone();
     let Some(stored) = stored.get("waiver") else { return shown };
     let waiver = Option::<Waiver>::deserialize(stored).ok().flatten();
@@ -111,12 +111,12 @@ pub fn shown(stored: &Fields) -> Fields {
 }
 
 /// The fields that differ, before and after.
-pub fn difference(before: &Fields, after: &Fields) -> (Fields, Fields) {
+pub fn difference(before: &FieldValues, after: &FieldValues) -> (FieldValues, FieldValues) {
     let changed = |(name, value): &(&String, &Value)| {
         !before.get(*name).is_some_and(|before| are_same(name, before, value))
     };
     let names: Vec<&String> = after.iter().filter(changed).map(|(name, _)| name).collect();
-    let pick = |fields: &Fields| -> Fields {
+    let pick = |fields: &FieldValues| -> FieldValues {
         names
             .iter()
             .filter_map(|name| Some(((*name).clone(), fields.get(*name)?.clone())))
@@ -126,7 +126,7 @@ pub fn difference(before: &Fields, after: &Fields) -> (Fields, Fields) {
 }
 
 /// Writes fields of a step back.
-pub(super) fn write_step(step: &mut Step, fields: &Fields) {
+pub(super) fn write_step(step: &mut Step, fields: &FieldValues) {
     read(fields, "title", &mut step.title);
     read(fields, "success_criteria", &mut step.success_criteria);
     read(fields, "tests", &mut step.tests);
@@ -137,7 +137,7 @@ pub(super) fn write_step(step: &mut Step, fields: &Fields) {
         (step.block.is_some(), step.block.take().and_then(|block| block.reason));
     read(fields, "blocked", &mut blocked);
     read(fields, "block_reason", &mut reason);
-    step.block = blocked.then_some(Block { reason });
+    step.block = blocked.then_some(StepBlock { reason });
     for checkpoint in Checkpoint::ALL {
         match fields.get(&format!("{}_confirmed", checkpoint.name())) {
             Some(Value::Bool(true)) => {
@@ -155,7 +155,7 @@ pub(super) fn write_step(step: &mut Step, fields: &Fields) {
 }
 
 /// Writes fields of a node back.
-pub(super) fn write_node(node: &mut Node, fields: &Fields) {
+pub(super) fn write_node(node: &mut StepNode, fields: &FieldValues) {
     read(fields, "title", &mut node.title);
     read(fields, "status", &mut node.status);
     read(fields, "status_manual", &mut node.status_manual);
@@ -172,7 +172,7 @@ pub(super) fn write_node(node: &mut Node, fields: &Fields) {
 }
 
 /// Writes fields of a task back; dependencies are linked by the caller.
-pub(super) fn write_task(task: &mut Task, fields: &Fields) {
+pub(super) fn write_task(task: &mut Task, fields: &FieldValues) {
     write_meta(&mut task.meta, fields);
     read(fields, "domain", &mut task.domain);
     read(fields, "phase", &mut task.phase);
@@ -181,13 +181,13 @@ pub(super) fn write_task(task: &mut Task, fields: &Fields) {
 }
 
 /// Writes fields of a plan back; dependencies are linked by the caller.
-pub(super) fn write_plan(plan: &mut Plan, fields: &Fields) {
+pub(super) fn write_plan(plan: &mut Plan, fields: &FieldValues) {
     write_meta(&mut plan.meta, fields);
     read(fields, "contract", &mut plan.contract);
     read(fields, "contract_data", &mut plan.contract_data);
 }
 
-fn write_meta(meta: &mut super::entity::Meta, fields: &Fields) {
+fn write_meta(meta: &mut super::entity::Meta, fields: &FieldValues) {
     read(fields, "title", &mut meta.title);
     read(fields, "description", &mut meta.description);
     read(fields, "context", &mut meta.context);
@@ -197,7 +197,11 @@ fn write_meta(meta: &mut super::entity::Meta, fields: &Fields) {
 }
 
 /// Sets a value from the field of that name, if it is there.
-pub(super) fn read<T: DeserializeOwned + Serialize>(fields: &Fields, name: &str, slot: &mut T) {
+pub(super) fn read<T: DeserializeOwned + Serialize>(
+    fields: &FieldValues,
+    name: &str,
+    slot: &mut T,
+) {
     let Some(value) = fields.get(name) else { return };
     match serde_json::from_value(value.clone()) {
         Ok(read) => *slot = read,
@@ -205,6 +209,6 @@ pub(super) fn read<T: DeserializeOwned + Serialize>(fields: &Fields, name: &str,
     }
 }
 
-fn named<const N: usize>(fields: [(&str, Value); N]) -> Fields {
+fn named<const N: usize>(fields: [(&str, Value); N]) -> FieldValues {
     BTreeMap::from(fields.map(|(name, value)| (name.to_owned(), value)))
 }

@@ -2,7 +2,7 @@
 
 use super::{
     entity::Task,
-    rejection::{Gate, GateReport},
+    rejection::{GateReport, StepGate},
     step::{Checkpoint, Checkpoints, Step},
 };
 
@@ -60,15 +60,15 @@ impl GateReport {
     }
 
     /// The first gate in order that says no (TASKS-GATE-1).
-    pub fn first_open(&self) -> Option<Gate> {
+    pub fn first_open(&self) -> Option<StepGate> {
         if !self.missing_checkpoints.is_empty() {
-            Some(Gate::Checkpoints)
+            Some(StepGate::Checkpoints)
         } else if !self.missing_proofs.is_empty() {
-            Some(Gate::Proof)
+            Some(StepGate::Proof)
         } else if self.has_open_children() {
-            Some(Gate::Children)
+            Some(StepGate::Children)
         } else if self.blocked {
-            Some(Gate::Blocked)
+            Some(StepGate::Blocked)
         } else {
             None
         }

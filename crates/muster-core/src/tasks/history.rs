@@ -6,16 +6,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    Event, Tasks, entity::Status, event::StepDone, fields, id::EntityId, lookup, path::StepPath,
+    TaskAggregate, TaskEvent, entity::TaskStatus, event::StepDone, fields, id::EntityId, lookup,
+    path::StepPath,
 };
-use crate::{Documents, Recorded, Refusal, Timestamp};
+use crate::{Documents, Recorded, Timestamp, WorkRefusal};
 
 /// Values of fields by name.
-pub type Fields = BTreeMap<String, Value>;
+pub type FieldValues = BTreeMap<String, Value>;
 
 /// One accepted mutation of a plan or task.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Operation {
+pub struct HistoryOperation {
     /// The plan or task.
     pub entity: EntityId,
     /// Step that was addressed.
@@ -28,7 +29,7 @@ pub struct Operation {
     pub intent: String,
     /// What can be undone; `None` when it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub change: Option<Change>,
+    pub change: Option<OperationChange>,
     /// Where it stands.
     #[serde(default)]
     pub state: OperationState,
@@ -43,7 +44,7 @@ pub struct Operation {
     pub undone_at: u64,
 }
 
-impl Operation {
+impl HistoryOperation {
     /// What it was about.
     pub fn addressed(&self) -> Addressed {
         Addressed { entity: self.entity, path: self.path.clone(), node: self.node }
@@ -52,11 +53,11 @@ impl Operation {
 
 /// What an undoable operation changed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Change {
+pub struct OperationChange {
     /// Changed fields before.
-    pub before: Fields,
+    pub before: FieldValues,
     /// Changed fields after.
-    pub after: Fields,
+    pub after: FieldValues,
     /// Changes on other entities.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub derived: Vec<DerivedChange>,
@@ -120,7 +121,10 @@ pub struct Addressed {
 
 impl Addressed {
     /// Its fields as they are now.
-    pub fn fields(&self, docs: &Documents<Tasks>) -> Result<Fields, Refusal<Tasks>> {
+    pub fn fields(
+        &self,
+        docs: &Documents<TaskAggregate>,
+    ) -> Result<FieldValues, WorkRefusal<TaskAggregate>> {
         match (self.entity, &self.path) {
             (EntityId::Plan(id), _) => Ok(fields::of_plan(lookup::plan(docs, id)?)),
             (EntityId::Task(id), None) => Ok(fields::of_task(lookup::task(docs, id)?)),
@@ -139,28 +143,28 @@ impl Addressed {
     /// The undoable operation that led from `before` to what is there now.
     pub fn operation(
         &self,
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         intent: &str,
-        before: &Fields,
-        events: &[Recorded<Event>],
-    ) -> Result<Operation, Refusal<Tasks>> {
+        before: &FieldValues,
+        events: &[Recorded<TaskEvent>],
+    ) -> Result<HistoryOperation, WorkRefusal<TaskAggregate>> {
         let (before, after) = fields::difference(before, &self.fields(docs)?);
-        let forced = |recorded: &Recorded<Event>| {
+        let forced = |recorded: &Recorded<TaskEvent>| {
             let waiver = |done: &StepDone| done.waiver.is_some();
-            matches!(&recorded.event, Event::StepDone(done) if waiver(done))
+            matches!(&recorded.event, TaskEvent::StepDone(done) if waiver(done))
         };
-        let change = Change {
+        let change = OperationChange {
             before,
             after,
             derived: events.iter().flat_map(|recorded| self.derived(&recorded.event)).collect(),
             forced: events.iter().any(forced),
         };
-        Ok(Operation { change: Some(change), ..self.plain(intent) })
+        Ok(HistoryOperation { change: Some(change), ..self.plain(intent) })
     }
 
     /// An operation that cannot be undone.
-    pub fn plain(&self, intent: &str) -> Operation {
-        Operation {
+    pub fn plain(&self, intent: &str) -> HistoryOperation {
+        HistoryOperation {
             entity: self.entity,
             path: self.path.clone(),
             node: self.node,
@@ -174,7 +178,7 @@ impl Addressed {
     }
 
     /// Changes of other steps, of the task's status and of the plan's status (TASKS-HIST-2).
-    fn derived(&self, event: &Event) -> Vec<DerivedChange> {
+    fn derived(&self, event: &TaskEvent) -> Vec<DerivedChange> {
         let Some(derived) = event.derived() else { return Vec::new() };
         let mut changes = Vec::new();
         let others = derived.reopened.iter();
@@ -187,7 +191,7 @@ impl Addressed {
                 after: json!(false),
             });
         }
-        let status = |id: EntityId, before: Status, after: Status| DerivedChange {
+        let status = |id: EntityId, before: TaskStatus, after: TaskStatus| DerivedChange {
             id,
             path: None,
             field: "status".to_owned(),

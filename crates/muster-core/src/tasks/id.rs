@@ -12,11 +12,11 @@ use crate::text;
 
 /// Text that is not an id of the expected form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadId {
+pub struct BadTaskId {
     expected: &'static str,
 }
 
-impl fmt::Display for BadId {
+impl fmt::Display for BadTaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "expected {}", self.expected)
     }
@@ -39,12 +39,12 @@ macro_rules! id {
         }
 
         impl FromStr for $name {
-            type Err = BadId;
+            type Err = BadTaskId;
 
-            fn from_str(text: &str) -> Result<Self, BadId> {
+            fn from_str(text: &str) -> Result<Self, BadTaskId> {
                 let digits = text.strip_prefix($prefix);
                 let number = digits.and_then(|digits| $read(digits, $width));
-                number.map(Self).ok_or(BadId { expected: $expected })
+                number.map(Self).ok_or(BadTaskId { expected: $expected })
             }
         }
 
@@ -176,12 +176,12 @@ impl fmt::Display for EntityId {
 }
 
 impl FromStr for EntityId {
-    type Err = BadId;
+    type Err = BadTaskId;
 
-    fn from_str(text: &str) -> Result<Self, BadId> {
+    fn from_str(text: &str) -> Result<Self, BadTaskId> {
         let plan = text.parse().map(Self::Plan);
         plan.or_else(|_| text.parse().map(Self::Task))
-            .map_err(|_| BadId { expected: "an id such as TASK-001 or PLAN-001" })
+            .map_err(|_| BadTaskId { expected: "an id such as TASK-001 or PLAN-001" })
     }
 }
 
@@ -248,15 +248,15 @@ impl fmt::Display for WorkspaceId {
 }
 
 impl FromStr for WorkspaceId {
-    type Err = BadId;
+    type Err = BadTaskId;
 
-    fn from_str(text: &str) -> Result<Self, BadId> {
+    fn from_str(text: &str) -> Result<Self, BadTaskId> {
         let first = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
         let rest = |byte: u8| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte);
         if first && text.len() <= WORKSPACE_CHARS_MAX && text.bytes().all(rest) {
             return Ok(Self(text.to_owned()));
         }
-        Err(BadId {
+        Err(BadTaskId {
             expected: "a workspace id: 1 to 128 of [A-Za-z0-9._/-], first a letter or digit",
         })
     }

@@ -4,20 +4,20 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Document, Key, Rejection, Tasks,
+    TaskAggregate, TaskDocument, TaskKey, TaskRejection,
     command::{NodeTarget, StepSelector, StepTarget},
-    entity::{Plan, Status, Task, Workspace},
+    entity::{Plan, Task, TaskStatus, Workspace},
     id::{CardId, EntityId, EntityKind, NodeId, PlanId, TaskId},
     memory::Card,
     path::NodePath,
     rejection::Candidates,
-    step::{Node, Step},
+    step::{Step, StepNode},
 };
-use crate::{Documents, ListOrder, ListQuery, Refusal, Unloaded};
+use crate::{Documents, ListOrder, ListQuery, Unloaded, WorkRefusal};
 
-type Docs = Documents<Tasks>;
-type Lookup<T> = Result<T, Unloaded<Tasks>>;
-type Found<T> = Result<T, Refusal<Tasks>>;
+type Docs = Documents<TaskAggregate>;
+type Lookup<T> = Result<T, Unloaded<TaskAggregate>>;
+type Found<T> = Result<T, WorkRefusal<TaskAggregate>>;
 
 /// How many tasks are suggested to a call without a target.
 const CANDIDATES_MAX: u32 = 2;
@@ -35,20 +35,20 @@ pub enum TargetSource {
 
 /// What a call is about, before it is looked up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Wanted {
+pub struct LookupRequest {
     /// What an argument names.
     pub named: Option<EntityId>,
     /// What the caller is bound to; it comes before the focus (RUNS-TIE-3).
     pub bound: Option<EntityId>,
 }
 
-impl From<Option<EntityId>> for Wanted {
+impl From<Option<EntityId>> for LookupRequest {
     fn from(named: Option<EntityId>) -> Self {
         Self { named, bound: None }
     }
 }
 
-impl Wanted {
+impl LookupRequest {
     /// The target that it names without the focus; of a binding only what the call takes.
     fn target(self, accepts: Accepts) -> Option<Target> {
         let explicit = self.named.map(|id| Target { id, source: TargetSource::Explicit });
@@ -80,19 +80,21 @@ pub enum Accepts {
 
 /// The workspace document; an unknown workspace reads like an empty one (TASKS-WS-1).
 pub fn workspace(docs: &Docs) -> Lookup<Workspace> {
-    let document = docs.get(&Key::Workspace)?;
-    let Some(Document::Workspace(workspace)) = document else { return Ok(Workspace::default()) };
+    let document = docs.get(&TaskKey::Workspace)?;
+    let Some(TaskDocument::Workspace(workspace)) = document else {
+        return Ok(Workspace::default());
+    };
     Ok(workspace.clone())
 }
 
 /// The plan, if there is one.
 pub fn find_plan(docs: &Docs, id: PlanId) -> Lookup<Option<&Plan>> {
-    Ok(docs.get(&Key::Plan(id))?.and_then(Document::as_plan))
+    Ok(docs.get(&TaskKey::Plan(id))?.and_then(TaskDocument::as_plan))
 }
 
 /// The task, if there is one.
 pub fn find_task(docs: &Docs, id: TaskId) -> Lookup<Option<&Task>> {
-    Ok(docs.get(&Key::Task(id))?.and_then(Document::as_task))
+    Ok(docs.get(&TaskKey::Task(id))?.and_then(TaskDocument::as_task))
 }
 
 /// The plan, or the rejection that names it.
@@ -111,14 +113,14 @@ pub fn task(docs: &Docs, id: TaskId) -> Found<&Task> {
     }
 }
 
-fn unknown(docs: &Docs, id: EntityId) -> Lookup<Refusal<Tasks>> {
+fn unknown(docs: &Docs, id: EntityId) -> Lookup<WorkRefusal<TaskAggregate>> {
     let workspace = workspace(docs)?;
     let workspace_known = workspace.plans.total() + workspace.tasks.total() > 0;
-    Ok(Refusal::rejected(Rejection::UnknownEntity { id, workspace_known }))
+    Ok(WorkRefusal::rejected(TaskRejection::UnknownEntity { id, workspace_known }))
 }
 
 /// Status of a plan or task, if it exists.
-pub fn status(docs: &Docs, id: EntityId) -> Lookup<Option<Status>> {
+pub fn status(docs: &Docs, id: EntityId) -> Lookup<Option<TaskStatus>> {
     Ok(match id {
         EntityId::Plan(id) => find_plan(docs, id)?.map(|plan| plan.meta.status),
         EntityId::Task(id) => find_task(docs, id)?.map(|task| task.meta.status),
@@ -143,12 +145,16 @@ pub fn revision(docs: &Docs, id: EntityId) -> Found<u64> {
 
 /// Finds what a call is about: the explicit target, else what the caller is bound to, else focus
 /// (TASKS-TGT-3, -5, -6).
-pub fn target(docs: &Docs, wanted: impl Into<Wanted>, accepts: Accepts) -> Found<Target> {
+pub fn target(docs: &Docs, wanted: impl Into<LookupRequest>, accepts: Accepts) -> Found<Target> {
     let target = match wanted.into().target(accepts) {
         Some(target) => target,
         None => match workspace(docs)?.focus {
             Some(id) => Target { id, source: TargetSource::Focus },
-            None => return Err(Refusal::rejected(Rejection::NoTarget(candidates(docs, None)?))),
+            None => {
+                return Err(WorkRefusal::rejected(TaskRejection::NoTarget(candidates(
+                    docs, None,
+                )?)));
+            }
         },
     };
     if let Accepts::Only(wanted) = accepts
@@ -158,7 +164,7 @@ pub fn target(docs: &Docs, wanted: impl Into<Wanted>, accepts: Accepts) -> Found
             EntityId::Plan(plan) => Some(plan),
             EntityId::Task(_) => None,
         };
-        return Err(Refusal::rejected(Rejection::WrongKind {
+        return Err(WorkRefusal::rejected(TaskRejection::WrongKind {
             id: target.id,
             wanted,
             from_focus: target.source == TargetSource::Focus,
@@ -174,7 +180,7 @@ pub fn expect_revision(docs: &Docs, id: EntityId, expected: Option<u64>) -> Foun
     let actual = revision(docs, id)?;
     match expected {
         Some(expected) if expected != actual => {
-            Err(Refusal::rejected(Rejection::RevisionMismatch { id, expected, actual }))
+            Err(WorkRefusal::rejected(TaskRejection::RevisionMismatch { id, expected, actual }))
         }
         Some(_) | None => Ok(()),
     }
@@ -188,13 +194,14 @@ pub fn parent_plan(docs: &Docs, explicit: Option<PlanId>) -> Found<PlanId> {
     match workspace(docs)?.focus {
         Some(EntityId::Plan(id)) => plan(docs, id).map(|plan| plan.id),
         Some(EntityId::Task(id)) => task(docs, id).map(|task| task.parent),
-        None => Err(Refusal::rejected(Rejection::ParentMissing)),
+        None => Err(WorkRefusal::rejected(TaskRejection::ParentMissing)),
     }
 }
 
 /// The step that a selector names (TASKS-TGT-4).
-pub fn step<'a>(task: &'a Task, selector: &StepSelector) -> Result<&'a Step, Box<Rejection>> {
-    let unknown = || Box::new(Rejection::UnknownStep { task: task.id, selector: selector.clone() });
+pub fn step<'a>(task: &'a Task, selector: &StepSelector) -> Result<&'a Step, Box<TaskRejection>> {
+    let unknown =
+        || Box::new(TaskRejection::UnknownStep { task: task.id, selector: selector.clone() });
     match selector {
         StepSelector::Path(path) => task.steps.at(path).ok_or_else(unknown),
         StepSelector::Id(id) => task.steps.by_id(*id).ok_or_else(unknown),
@@ -204,7 +211,7 @@ pub fn step<'a>(task: &'a Task, selector: &StepSelector) -> Result<&'a Step, Box
             if by_path.id == by_id.id {
                 return Ok(by_path);
             }
-            Err(Box::new(Rejection::SelectorsDisagree { path: path.clone(), step_id: *id }))
+            Err(Box::new(TaskRejection::SelectorsDisagree { path: path.clone(), step_id: *id }))
         }
     }
 }
@@ -212,7 +219,7 @@ pub fn step<'a>(task: &'a Task, selector: &StepSelector) -> Result<&'a Step, Box
 /// The task and step that a step target names.
 pub fn task_and_step<'a>(docs: &'a Docs, target: &StepTarget) -> Found<(&'a Task, &'a Step)> {
     let task = task(docs, target.task)?;
-    let step = step(task, &target.selector).map_err(Refusal::Rejected)?;
+    let step = step(task, &target.selector).map_err(WorkRefusal::Rejected)?;
     Ok((task, step))
 }
 
@@ -220,7 +227,7 @@ pub fn task_and_step<'a>(docs: &'a Docs, target: &StepTarget) -> Found<(&'a Task
 pub fn task_step_and_node<'a>(
     docs: &'a Docs,
     target: &NodeTarget,
-) -> Found<(&'a Task, &'a Step, &'a Node)> {
+) -> Found<(&'a Task, &'a Step, &'a StepNode)> {
     let task = task(docs, target.task)?;
     let name = match (&target.path, target.id) {
         (Some(path), _) => path.named(),
@@ -228,7 +235,7 @@ pub fn task_step_and_node<'a>(
         (None, None) => String::new(),
     };
     let unknown =
-        || Refusal::rejected(Rejection::UnknownNode { task: task.id, name: name.clone() });
+        || WorkRefusal::rejected(TaskRejection::UnknownNode { task: task.id, name: name.clone() });
     let nodes = || task.steps.iter().flat_map(|step| step.nodes.iter().map(move |n| (step, n)));
     let at = |path: &NodePath| {
         nodes().find(|(step, node)| step.path == path.step && node.ordinal == path.ordinal)
@@ -239,7 +246,7 @@ pub fn task_step_and_node<'a>(
     match (by_path, by_id, &target.path) {
         (Some((_, one)), Some((_, other)), Some(path)) if one.id != other.id => {
             let (path, node_id) = (path.clone(), other.id);
-            Err(Refusal::rejected(Rejection::NodesDisagree { path, node_id }))
+            Err(WorkRefusal::rejected(TaskRejection::NodesDisagree { path, node_id }))
         }
         (Some((step, node)), _, _) | (None, Some((step, node)), _) => Ok((task, step, node)),
         (None, None, _) => Err(unknown()),
@@ -255,7 +262,7 @@ pub(super) fn waiters(docs: &Docs, id: EntityId) -> Lookup<BTreeSet<EntityId>> {
     let mut found = BTreeSet::new();
     let mut level = vec![id];
     while !level.is_empty() {
-        docs.have_all(level.iter().copied().map(Key::from))?;
+        docs.have_all(level.iter().copied().map(TaskKey::from))?;
         let mut next = Vec::new();
         for id in level {
             next.extend(waiting_for(docs, id)?.into_iter().filter(|id| found.insert(*id)));
@@ -274,9 +281,11 @@ fn waiting_for(docs: &Docs, id: EntityId) -> Lookup<Vec<EntityId>> {
 
 /// The card in the memory of a plan or task, or the rejection that names it.
 pub fn card(docs: &Docs, entity: EntityId, id: CardId) -> Found<&Card> {
-    match docs.get(&Key::Card(id))? {
-        Some(Document::Card(card)) if card.entity == entity => Ok(card),
-        Some(_) | None => Err(Refusal::rejected(Rejection::UnknownCard { entity, card: id })),
+    match docs.get(&TaskKey::Card(id))? {
+        Some(TaskDocument::Card(card)) if card.entity == entity => Ok(card),
+        Some(_) | None => {
+            Err(WorkRefusal::rejected(TaskRejection::UnknownCard { entity, card: id }))
+        }
     }
 }
 
@@ -294,12 +303,12 @@ fn candidates(docs: &Docs, within: Option<PlanId>) -> Lookup<Candidates> {
         Ok(docs
             .list(query)?
             .into_iter()
-            .filter_map(Document::as_task)
+            .filter_map(TaskDocument::as_task)
             .map(|task| task.id)
             .collect())
     };
     let mut open = Vec::new();
-    for status in [Status::Active, Status::Todo] {
+    for status in [TaskStatus::Active, TaskStatus::Todo] {
         open.extend(ids(&tasks(vec![status.name()], ListOrder::Ascending, CANDIDATES_MAX))?);
     }
     open.truncate(CANDIDATES_MAX as usize);
@@ -313,6 +322,6 @@ fn candidates(docs: &Docs, within: Option<PlanId>) -> Lookup<Candidates> {
         return Ok(Candidates::EmptyPlan(plan));
     }
     let plans = docs.list(&ListQuery { limit: Some(1), ..ListQuery::of("plan") })?;
-    let first = plans.into_iter().find_map(Document::as_plan);
+    let first = plans.into_iter().find_map(TaskDocument::as_plan);
     Ok(first.map_or(Candidates::Nothing, |plan| Candidates::Plan(plan.id)))
 }

@@ -7,16 +7,16 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    Command, Rejection, Tasks,
-    command::{DefineStep, Edit, NodeTarget, StepTarget},
-    event::{Manner, MetaPatch, OwnPatch},
-    history::{Addressed, Fields},
+    TaskAggregate, TaskCommand, TaskRejection,
+    command::{DefineStep, FieldsEdit, NodeTarget, StepTarget},
+    event::{EditKind, MetaPatch, OwnPatch},
+    history::{Addressed, FieldValues},
     id::EntityId,
     lookup,
     rejection::FieldFault,
     step::{Checkpoint, NodeFields},
 };
-use crate::{Documents, Refusal};
+use crate::{Documents, WorkRefusal};
 use field::FieldKind;
 
 /// What one operation of a patch does.
@@ -56,22 +56,22 @@ pub enum PatchTarget {
 
 /// A patch worked out: what it addresses, how history names it, and the command.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Patch {
+pub struct ResolvedPatch {
     /// What it addresses.
     pub addressed: Addressed,
     /// Its name in the history.
     pub intent: &'static str,
     /// The command that does it.
-    pub command: Command,
+    pub command: TaskCommand,
 }
 
-impl Patch {
+impl ResolvedPatch {
     /// Checks every operation, then works out the values that the patch leaves (TASKS-PATCH-1).
     pub fn plan(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         target: &PatchTarget,
         steps: &[PatchStep],
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let addressed = addressed(docs, target)?;
         let mut values = addressed.fields(docs)?;
         let mut given: Vec<String> = Vec::new();
@@ -96,7 +96,10 @@ impl Patch {
     }
 }
 
-fn addressed(docs: &Documents<Tasks>, target: &PatchTarget) -> Result<Addressed, Refusal<Tasks>> {
+fn addressed(
+    docs: &Documents<TaskAggregate>,
+    target: &PatchTarget,
+) -> Result<Addressed, WorkRefusal<TaskAggregate>> {
     match target {
         PatchTarget::Detail(id) => {
             lookup::revision(docs, *id)?;
@@ -114,13 +117,17 @@ fn addressed(docs: &Documents<Tasks>, target: &PatchTarget) -> Result<Addressed,
     }
 }
 
-fn fault(field: &str, fault: FieldFault, expected: &str) -> Refusal<Tasks> {
+fn fault(field: &str, fault: FieldFault, expected: &str) -> WorkRefusal<TaskAggregate> {
     let (field, expected) = (field.to_owned(), expected.to_owned());
-    Refusal::rejected(Rejection::BadField { field, fault, expected })
+    WorkRefusal::rejected(TaskRejection::BadField { field, fault, expected })
 }
 
 /// The value of a field after one operation (TASKS-PATCH-2).
-fn apply(kind: FieldKind, step: &PatchStep, current: Value) -> Result<Value, Refusal<Tasks>> {
+fn apply(
+    kind: FieldKind,
+    step: &PatchStep,
+    current: Value,
+) -> Result<Value, WorkRefusal<TaskAggregate>> {
     let refuse = |why: FieldFault, expected: &str| fault(&step.field, why, expected);
     match (step.verb, &step.value) {
         (Verb::Unset, Some(_)) => Err(refuse(FieldFault::NotAllowed, "no value with unset")),
@@ -167,7 +174,7 @@ fn join(current: Value, items: Value, verb: Verb) -> Value {
 
 /// Values after a patch and the fields that it named.
 struct Changed<'a> {
-    values: &'a Fields,
+    values: &'a FieldValues,
     given: &'a [String],
 }
 
@@ -181,8 +188,8 @@ impl Changed<'_> {
         Some(read.unwrap_or_else(|error| unreachable!("{name} was checked: {error}")))
     }
 
-    fn edit(&self, id: EntityId) -> Command {
-        Command::Edit(Edit {
+    fn edit(&self, id: EntityId) -> TaskCommand {
+        TaskCommand::Edit(FieldsEdit {
             id,
             meta: MetaPatch {
                 title: self.take("title"),
@@ -200,17 +207,17 @@ impl Changed<'_> {
                 component: self.take("component"),
                 assignee: self.take("assignee"),
             },
-            manner: Manner::Patch(self.given.to_vec()),
+            manner: EditKind::Patch(self.given.to_vec()),
         })
     }
 
-    fn define_step(&self, step: &StepTarget) -> Command {
+    fn define_step(&self, step: &StepTarget) -> TaskCommand {
         let mode = |checkpoint: Checkpoint| {
             let mode = self.take(&format!("proof_{}_mode", checkpoint.name()))?;
             Some((checkpoint, mode))
         };
         let modes: Vec<_> = Checkpoint::PROVABLE.into_iter().filter_map(mode).collect();
-        Command::DefineStep(DefineStep {
+        TaskCommand::DefineStep(DefineStep {
             step: step.clone(),
             title: self.take("title"),
             success_criteria: self.take("success_criteria"),
@@ -220,7 +227,7 @@ impl Changed<'_> {
         })
     }
 
-    fn define_node(&self, node: &NodeTarget) -> Command {
+    fn define_node(&self, node: &NodeTarget) -> TaskCommand {
         let fields = NodeFields {
             title: self.take("title"),
             status: self.take("status"),
@@ -236,6 +243,6 @@ impl Changed<'_> {
             risks: self.take("risks"),
             success_criteria: self.take("success_criteria"),
         };
-        Command::DefineNode { node: node.clone(), fields, given: self.given.to_vec() }
+        TaskCommand::DefineNode { node: node.clone(), fields, given: self.given.to_vec() }
     }
 }

@@ -11,7 +11,7 @@ use super::{
 
 /// Why a command is refused.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Rejection {
+pub enum TaskRejection {
     /// No target was given and there is no focus.
     NoTarget(Candidates),
     /// The target is of a kind that this call does not take.
@@ -74,7 +74,7 @@ pub enum Rejection {
     /// A gate of the step is open.
     GateOpen {
         /// The first gate in order that says no.
-        gate: Gate,
+        gate: StepGate,
         /// The whole state of the gate.
         report: GateReport,
     },
@@ -176,7 +176,7 @@ pub enum Rejection {
         /// Fields that differ: name, expected, actual.
         fields: Vec<(String, Value, Value)>,
         /// The gate that keeps a step from closing again.
-        unmet: Option<(Gate, GateReport)>,
+        unmet: Option<(StepGate, GateReport)>,
     },
     /// The tree would become too deep.
     TooDeep,
@@ -218,7 +218,7 @@ pub enum FieldFault {
 
 /// The gates of a step in the order they are checked (TASKS-GATE-1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Gate {
+pub enum StepGate {
     /// A required checkpoint is unconfirmed.
     Checkpoints,
     /// A required proof is missing.

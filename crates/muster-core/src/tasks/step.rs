@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    entity::{Status, Urgency},
+    entity::{TaskStatus, Urgency},
     id::{NodeId, StepId},
     optional,
     path::StepPath,
@@ -155,10 +155,10 @@ pub struct Step {
     pub waiver: Option<Waiver>,
     /// Present while it is blocked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub block: Option<Block>,
+    pub block: Option<StepBlock>,
     /// Sub-plan, by ordinal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<StepNode>,
     /// How many notes it has.
     #[serde(default)]
     pub notes: u32,
@@ -200,14 +200,14 @@ pub struct Waiver {
 
 /// A block on a step.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Block {
+pub struct StepBlock {
     /// Reason as given.
     pub reason: Option<String>,
 }
 
 /// A sub-task inside a step.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Node {
+pub struct StepNode {
     /// Stable id.
     pub id: NodeId,
     /// Ordinal inside the step.
@@ -215,7 +215,7 @@ pub struct Node {
     /// What is to be done.
     pub title: String,
     /// How far it is.
-    pub status: Status,
+    pub status: TaskStatus,
     /// Kept and shown, without effect.
     #[serde(default)]
     pub status_manual: bool,
@@ -261,7 +261,7 @@ pub struct NodeFields {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<Status>,
+    pub status: Option<TaskStatus>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_manual: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -365,12 +365,12 @@ impl Step {
     }
 
     /// Nodes of the sub-plan that are not done.
-    pub fn open_nodes(&self) -> impl Iterator<Item = &Node> {
-        self.nodes.iter().filter(|node| node.status != Status::Done)
+    pub fn open_nodes(&self) -> impl Iterator<Item = &StepNode> {
+        self.nodes.iter().filter(|node| node.status != TaskStatus::Done)
     }
 
     /// Path of one of its nodes.
-    pub fn node_path(&self, node: &Node) -> String {
+    pub fn node_path(&self, node: &StepNode) -> String {
         format!("{}.t:{}", self.path, node.ordinal)
     }
 

@@ -7,7 +7,7 @@ use super::{
 
 /// A checklist for a plan or steps for a task.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Template {
+pub struct TaskTemplate {
     /// Its name.
     pub id: &'static str,
     /// Its title.
@@ -15,12 +15,12 @@ pub struct Template {
     /// What it is for.
     pub description: &'static str,
     /// What it holds.
-    pub content: Content,
+    pub content: TaskTemplateContent,
 }
 
 /// What a template holds.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Content {
+pub enum TaskTemplateContent {
     /// Points of a plan's checklist.
     Checklist(&'static [&'static str]),
     /// Steps of a task.
@@ -47,12 +47,12 @@ impl TemplateStep {
     }
 }
 
-impl Template {
+impl TaskTemplate {
     /// Plan or task.
     pub fn kind(&self) -> EntityKind {
         match self.content {
-            Content::Checklist(_) => EntityKind::Plan,
-            Content::Steps(_) => EntityKind::Task,
+            TaskTemplateContent::Checklist(_) => EntityKind::Plan,
+            TaskTemplateContent::Steps(_) => EntityKind::Task,
         }
     }
 
@@ -68,22 +68,22 @@ pub const DEFAULT_TASK: &str = "basic-task";
 pub const PRINCIPAL_TASK: &str = "principal-task";
 
 /// All templates, in order.
-pub const TEMPLATES: [Template; 4] = [
-    Template {
+pub const TEMPLATES: [TaskTemplate; 4] = [
+    TaskTemplate {
         id: "basic-plan",
         title: "Short plan",
         description: "Three points for a small change",
-        content: Content::Checklist(&[
+        content: TaskTemplateContent::Checklist(&[
             "Agree on the goal and its limits",
             "Make the change",
             "Check it and write it down",
         ]),
     },
-    Template {
+    TaskTemplate {
         id: "principal-plan",
         title: "Initiative plan",
         description: "Nine points for work that spans weeks",
-        content: Content::Checklist(&[
+        content: TaskTemplateContent::Checklist(&[
             "State the goal, the scope and what is out of scope",
             "Record constraints, people involved and risks",
             "Set measurable outcomes",
@@ -95,11 +95,11 @@ pub const TEMPLATES: [Template; 4] = [
             "Look back: follow-ups and debts",
         ]),
     },
-    Template {
+    TaskTemplate {
         id: DEFAULT_TASK,
         title: "Everyday task",
         description: "Understand, build, check",
-        content: Content::Steps(&[
+        content: TaskTemplateContent::Steps(&[
             step(
                 "Pin down the goal and its limits",
                 ["The goal fits in one sentence", "Limits and exclusions are listed"],
@@ -117,11 +117,11 @@ pub const TEMPLATES: [Template; 4] = [
             ),
         ]),
     },
-    Template {
+    TaskTemplate {
         id: PRINCIPAL_TASK,
         title: "Demanding task",
         description: "Frame, design, build, prove, hand over",
-        content: Content::Steps(&[
+        content: TaskTemplateContent::Steps(&[
             step(
                 "Frame the problem",
                 [

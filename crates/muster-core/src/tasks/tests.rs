@@ -6,7 +6,7 @@ mod rules;
 mod views;
 
 use super::{
-    Command, Document, Event, Key, Rejection, Tasks,
+    TaskAggregate, TaskCommand, TaskDocument, TaskEvent, TaskKey, TaskRejection,
     command::{AddSteps, CreatePlan, CreateTask, NewStep, StepSelector, StepTarget},
     entity::{Plan, Task, Workspace},
     event::StepFields,
@@ -14,12 +14,12 @@ use super::{
     lookup,
     step::{Checkpoint, Checkpoints},
 };
-use crate::{Documents, Draft, Env, Head, Recorded, Refusal, Timestamp};
+use crate::{Documents, Draft, Env, LogPosition, Recorded, Timestamp, WorkRefusal};
 
 /// A workspace in memory that keeps its log.
 struct Room {
-    docs: Documents<Tasks>,
-    log: Vec<Recorded<Event>>,
+    docs: Documents<TaskAggregate>,
+    log: Vec<Recorded<TaskEvent>>,
 }
 
 impl Room {
@@ -38,19 +38,19 @@ impl Room {
     }
 
     /// Runs commands as one call.
-    fn call(&mut self, commands: &[Command]) -> Result<Vec<Event>, Box<Rejection>> {
+    fn call(&mut self, commands: &[TaskCommand]) -> Result<Vec<TaskEvent>, Box<TaskRejection>> {
         let count = self.log.len() as u64;
         let env = Env { now: Timestamp(1_000 + i64::try_from(count).unwrap()) };
-        let head = Head { global: count, seq: count };
+        let head = LogPosition { global: count, seq: count };
         let mut draft = Draft::new(&mut self.docs, head, env);
         for command in commands {
             match draft.apply(command) {
                 Ok(_) => {}
-                Err(Refusal::Rejected(rejection)) => {
+                Err(WorkRefusal::Rejected(rejection)) => {
                     self.docs.reset();
                     return Err(rejection);
                 }
-                Err(Refusal::Unloaded(need)) => panic!("complete documents lack {need:?}"),
+                Err(WorkRefusal::Unloaded(need)) => panic!("complete documents lack {need:?}"),
             }
         }
         let recorded = draft.into_events();
@@ -60,13 +60,13 @@ impl Room {
         Ok(events)
     }
 
-    fn accept(&mut self, command: Command) -> Vec<Event> {
+    fn accept(&mut self, command: TaskCommand) -> Vec<TaskEvent> {
         let commands = [command];
         self.call(&commands)
             .unwrap_or_else(|rejection| panic!("{commands:?} was refused: {rejection:?}"))
     }
 
-    fn refuse(&mut self, command: Command) -> Rejection {
+    fn refuse(&mut self, command: TaskCommand) -> TaskRejection {
         let commands = [command];
         match self.call(&commands) {
             Err(rejection) => *rejection,
@@ -89,15 +89,15 @@ impl Room {
     fn close(&mut self, path: &str) {
         let step = step(1, path);
         self.call(&[
-            Command::VerifyStep { step: step.clone(), confirmations: gate() },
-            Command::CloseStep { step, named: Checkpoints::new(), force: None },
+            TaskCommand::VerifyStep { step: step.clone(), confirmations: gate() },
+            TaskCommand::CloseStep { step, named: Checkpoints::new(), force: None },
         ])
         .unwrap();
     }
 }
 
-fn plan(title: &str) -> Command {
-    Command::CreatePlan(CreatePlan {
+fn plan(title: &str) -> TaskCommand {
+    TaskCommand::CreatePlan(CreatePlan {
         title: title.to_owned(),
         description: None,
         contract: None,
@@ -105,28 +105,28 @@ fn plan(title: &str) -> Command {
     })
 }
 
-fn task(parent: u64, title: &str) -> Command {
+fn task(parent: u64, title: &str) -> TaskCommand {
     let (parent, title) = (PlanId(parent), title.to_owned());
-    Command::CreateTask(CreateTask { parent, title, description: None })
+    TaskCommand::CreateTask(CreateTask { parent, title, description: None })
 }
 
-fn steps(task: u64, parent: Option<&str>, titles: &[&str]) -> Command {
+fn steps(task: u64, parent: Option<&str>, titles: &[&str]) -> TaskCommand {
     let new = |title: &&str| NewStep { title: (*title).to_owned(), fields: StepFields::default() };
     let parent = parent.map(|path| StepSelector::Path(path.parse().unwrap()));
     let steps = titles.iter().map(new).collect();
-    Command::AddSteps(AddSteps { task: TaskId(task), parent, steps })
+    TaskCommand::AddSteps(AddSteps { task: TaskId(task), parent, steps })
 }
 
 fn step(task: u64, path: &str) -> StepTarget {
     StepTarget { task: TaskId(task), selector: StepSelector::Path(path.parse().unwrap()) }
 }
 
-fn verify(path: &str, confirmations: &[(Checkpoint, bool)]) -> Command {
-    Command::VerifyStep { step: step(1, path), confirmations: confirmations.to_vec() }
+fn verify(path: &str, confirmations: &[(Checkpoint, bool)]) -> TaskCommand {
+    TaskCommand::VerifyStep { step: step(1, path), confirmations: confirmations.to_vec() }
 }
 
-fn close(path: &str) -> Command {
-    Command::CloseStep { step: step(1, path), named: Checkpoints::new(), force: None }
+fn close(path: &str) -> TaskCommand {
+    TaskCommand::CloseStep { step: step(1, path), named: Checkpoints::new(), force: None }
 }
 
 fn gate() -> Vec<(Checkpoint, bool)> {

@@ -33,7 +33,7 @@ pub mod timeline;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use lines::Line;
+pub use lines::ViewLine;
 pub use rollup::Rollup;
 pub use steps::{PlanSteps, StepsSummary, StepsView};
 pub use target::TargetView;

@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
-    Event,
-    entity::Status,
-    event::Manner,
+    TaskEvent,
+    entity::TaskStatus,
+    event::EditKind,
     id::{EntityId, EntityKind, PlanId},
 };
 use crate::{Json, Recorded, Timestamp};
@@ -48,7 +48,7 @@ pub struct FactView {
 }
 
 impl FactView {
-    fn of(event: &Event) -> Option<Self> {
+    fn of(event: &TaskEvent) -> Option<Self> {
         let (entity, _) = subject(event)?;
         Some(Self {
             task_id: entity.to_string(),
@@ -73,7 +73,7 @@ pub fn event_position(id: &str) -> Option<u64> {
 }
 
 /// The event as callers see it; `None` for those that only replay sees.
-pub fn show(recorded: &Recorded<Event>) -> Option<EventView> {
+pub fn show(recorded: &Recorded<TaskEvent>) -> Option<EventView> {
     Some(EventView {
         event_id: event_id(recorded.global),
         seq: recorded.global,
@@ -84,7 +84,7 @@ pub fn show(recorded: &Recorded<Event>) -> Option<EventView> {
 }
 
 /// What callers see of an event besides its place, as text; `None` for those that only replay sees.
-pub(super) fn fact(event: &Event) -> Option<String> {
+pub(super) fn fact(event: &TaskEvent) -> Option<String> {
     FactView::of(event).map(|fact| Json::of(&fact).to_string())
 }
 
@@ -107,126 +107,126 @@ const PLACE_BYTES: usize = 160;
 const ZEROS: &str = "0000000000000000";
 
 /// The event's name.
-pub fn event_type(event: &Event) -> &'static str {
+pub fn event_type(event: &TaskEvent) -> &'static str {
     let by_kind = |kind: EntityKind, plan: &'static str, task: &'static str| match kind {
         EntityKind::Plan => plan,
         EntityKind::Task => task,
     };
     match event {
-        Event::PlanCreated(_) => "plan_created",
-        Event::TaskCreated(_) => "task_created",
-        Event::Edited(edited) => match edited.manner {
-            Manner::Edit => by_kind(edited.subject.id.kind(), "plan_edited", "task_edited"),
-            Manner::Patch(_) => "task_patched",
+        TaskEvent::PlanCreated(_) => "plan_created",
+        TaskEvent::TaskCreated(_) => "task_created",
+        TaskEvent::Edited(edited) => match edited.manner {
+            EditKind::Edit => by_kind(edited.subject.id.kind(), "plan_edited", "task_edited"),
+            EditKind::Patch(_) => "task_patched",
         },
-        Event::StatusSet(set) => {
+        TaskEvent::StatusSet(set) => {
             let kind = set.subject.id.kind();
             match set.moved.to {
-                Status::Done => by_kind(kind, "plan_completed", "task_completed"),
-                Status::Todo | Status::Active => {
+                TaskStatus::Done => by_kind(kind, "plan_completed", "task_completed"),
+                TaskStatus::Todo | TaskStatus::Active => {
                     by_kind(kind, "plan_status_set", "task_status_set")
                 }
             }
         }
-        Event::Deleted(deleted) => by_kind(deleted.id.kind(), "plan_deleted", "task_deleted"),
-        Event::ChecklistSet(_) => "plan_updated",
-        Event::ContractSet(_) => "contract_updated",
-        Event::StepsAdded(_) => "steps_added",
-        Event::StepDefined(_) => "step_defined",
-        Event::StepNoted(_) => "step_noted",
-        Event::StepVerified(_) => "step_verified",
-        Event::StepDone(_) => "step_done",
-        Event::StepReopened(_) => "step_reopened",
-        Event::StepBlockSet(set) if set.blocked => "step_blocked",
-        Event::StepBlockSet(_) => "step_unblocked",
-        Event::StepDeleted(_) => "step_deleted",
-        Event::NodeAdded(_) => "task_node_added",
-        Event::NodeDefined(_) => "task_node_defined",
-        Event::NodeDeleted(_) => "task_node_deleted",
-        Event::EvidenceCaptured(_) => "evidence_captured",
-        Event::CardsCommitted(_) => "cards_committed",
-        Event::NoteCommitted(_) => "note_committed",
-        Event::Restored(restored) if restored.undo => "undo_applied",
-        Event::Restored(_) => "redo_applied",
-        Event::CardKept(_) => "card_kept",
-        Event::NoteKept(_) => "note_kept",
-        Event::OperationRecorded(_) => "operation_recorded",
-        Event::FocusMoved { .. } => "focus_moved",
-        Event::AnswerKept { .. } => "answer_kept",
+        TaskEvent::Deleted(deleted) => by_kind(deleted.id.kind(), "plan_deleted", "task_deleted"),
+        TaskEvent::ChecklistSet(_) => "plan_updated",
+        TaskEvent::ContractSet(_) => "contract_updated",
+        TaskEvent::StepsAdded(_) => "steps_added",
+        TaskEvent::StepDefined(_) => "step_defined",
+        TaskEvent::StepNoted(_) => "step_noted",
+        TaskEvent::StepVerified(_) => "step_verified",
+        TaskEvent::StepDone(_) => "step_done",
+        TaskEvent::StepReopened(_) => "step_reopened",
+        TaskEvent::StepBlockSet(set) if set.blocked => "step_blocked",
+        TaskEvent::StepBlockSet(_) => "step_unblocked",
+        TaskEvent::StepDeleted(_) => "step_deleted",
+        TaskEvent::NodeAdded(_) => "task_node_added",
+        TaskEvent::NodeDefined(_) => "task_node_defined",
+        TaskEvent::NodeDeleted(_) => "task_node_deleted",
+        TaskEvent::EvidenceCaptured(_) => "evidence_captured",
+        TaskEvent::CardsCommitted(_) => "cards_committed",
+        TaskEvent::NoteCommitted(_) => "note_committed",
+        TaskEvent::Restored(restored) if restored.undo => "undo_applied",
+        TaskEvent::Restored(_) => "redo_applied",
+        TaskEvent::CardKept(_) => "card_kept",
+        TaskEvent::NoteKept(_) => "note_kept",
+        TaskEvent::OperationRecorded(_) => "operation_recorded",
+        TaskEvent::FocusMoved { .. } => "focus_moved",
+        TaskEvent::AnswerKept { .. } => "answer_kept",
     }
 }
 
 /// The entity an event is about and the plan whose timeline shows it; `None` for those only replay
 /// sees.
-pub fn subject(event: &Event) -> Option<(EntityId, PlanId)> {
+pub fn subject(event: &TaskEvent) -> Option<(EntityId, PlanId)> {
     match event {
-        Event::PlanCreated(created) => Some((created.id.into(), created.id)),
-        Event::TaskCreated(created) => Some((created.id.into(), created.parent)),
-        Event::Edited(edited) => Some((edited.subject.id, edited.subject.plan)),
-        Event::StatusSet(set) => Some((set.subject.id, set.subject.plan)),
-        Event::Deleted(deleted) => Some((deleted.id, deleted.plan)),
-        Event::ChecklistSet(set) => Some((set.plan.into(), set.plan)),
-        Event::ContractSet(set) => Some((set.plan.into(), set.plan)),
-        Event::StepsAdded(added) => Some((added.task.task.into(), added.task.parent)),
-        Event::EvidenceCaptured(captured) => Some((captured.subject.id, captured.subject.plan)),
-        Event::CardsCommitted(committed) => Some((committed.id, committed.plan)),
-        Event::NoteCommitted(committed) => Some((committed.id, committed.plan)),
-        Event::Restored(restored) => Some((restored.subject.id, restored.subject.plan)),
-        Event::StepDefined(_)
-        | Event::StepNoted(_)
-        | Event::StepVerified(_)
-        | Event::StepDone(_)
-        | Event::StepReopened(_)
-        | Event::StepBlockSet(_)
-        | Event::StepDeleted(_)
-        | Event::NodeAdded(_)
-        | Event::NodeDefined(_)
-        | Event::NodeDeleted(_)
-        | Event::CardKept(_)
-        | Event::NoteKept(_)
-        | Event::OperationRecorded(_)
-        | Event::FocusMoved { .. }
-        | Event::AnswerKept { .. } => {
+        TaskEvent::PlanCreated(created) => Some((created.id.into(), created.id)),
+        TaskEvent::TaskCreated(created) => Some((created.id.into(), created.parent)),
+        TaskEvent::Edited(edited) => Some((edited.subject.id, edited.subject.plan)),
+        TaskEvent::StatusSet(set) => Some((set.subject.id, set.subject.plan)),
+        TaskEvent::Deleted(deleted) => Some((deleted.id, deleted.plan)),
+        TaskEvent::ChecklistSet(set) => Some((set.plan.into(), set.plan)),
+        TaskEvent::ContractSet(set) => Some((set.plan.into(), set.plan)),
+        TaskEvent::StepsAdded(added) => Some((added.task.task.into(), added.task.parent)),
+        TaskEvent::EvidenceCaptured(captured) => Some((captured.subject.id, captured.subject.plan)),
+        TaskEvent::CardsCommitted(committed) => Some((committed.id, committed.plan)),
+        TaskEvent::NoteCommitted(committed) => Some((committed.id, committed.plan)),
+        TaskEvent::Restored(restored) => Some((restored.subject.id, restored.subject.plan)),
+        TaskEvent::StepDefined(_)
+        | TaskEvent::StepNoted(_)
+        | TaskEvent::StepVerified(_)
+        | TaskEvent::StepDone(_)
+        | TaskEvent::StepReopened(_)
+        | TaskEvent::StepBlockSet(_)
+        | TaskEvent::StepDeleted(_)
+        | TaskEvent::NodeAdded(_)
+        | TaskEvent::NodeDefined(_)
+        | TaskEvent::NodeDeleted(_)
+        | TaskEvent::CardKept(_)
+        | TaskEvent::NoteKept(_)
+        | TaskEvent::OperationRecorded(_)
+        | TaskEvent::FocusMoved { .. }
+        | TaskEvent::AnswerKept { .. } => {
             event.step().map(|step| (step.task.task.into(), step.task.parent))
         }
     }
 }
 
 /// Path of the step or node that an event is about.
-pub(super) fn path(event: &Event) -> Option<String> {
+pub(super) fn path(event: &TaskEvent) -> Option<String> {
     let node = |ordinal: u32| event.step().map(|step| format!("{}.t:{ordinal}", step.path));
     match event {
-        Event::StepsAdded(added) => added.parent_path.as_ref().map(ToString::to_string),
-        Event::EvidenceCaptured(captured) => {
+        TaskEvent::StepsAdded(added) => added.parent_path.as_ref().map(ToString::to_string),
+        TaskEvent::EvidenceCaptured(captured) => {
             captured.evidence.step.as_ref().map(|(_, path)| path.to_string())
         }
-        Event::Restored(restored) => restored.path.as_ref().map(|path| match restored.node {
+        TaskEvent::Restored(restored) => restored.path.as_ref().map(|path| match restored.node {
             Some(ordinal) => format!("{path}.t:{ordinal}"),
             None => path.to_string(),
         }),
-        Event::NodeAdded(added) => node(added.node.ordinal),
-        Event::NodeDefined(defined) => node(defined.ordinal),
-        Event::NodeDeleted(deleted) => node(deleted.ordinal),
-        Event::PlanCreated(_)
-        | Event::TaskCreated(_)
-        | Event::Edited(_)
-        | Event::StatusSet(_)
-        | Event::Deleted(_)
-        | Event::ChecklistSet(_)
-        | Event::ContractSet(_)
-        | Event::StepDefined(_)
-        | Event::StepNoted(_)
-        | Event::StepVerified(_)
-        | Event::StepDone(_)
-        | Event::StepReopened(_)
-        | Event::StepBlockSet(_)
-        | Event::StepDeleted(_)
-        | Event::CardsCommitted(_)
-        | Event::NoteCommitted(_)
-        | Event::CardKept(_)
-        | Event::NoteKept(_)
-        | Event::OperationRecorded(_)
-        | Event::FocusMoved { .. }
-        | Event::AnswerKept { .. } => event.step().map(|step| step.path.to_string()),
+        TaskEvent::NodeAdded(added) => node(added.node.ordinal),
+        TaskEvent::NodeDefined(defined) => node(defined.ordinal),
+        TaskEvent::NodeDeleted(deleted) => node(deleted.ordinal),
+        TaskEvent::PlanCreated(_)
+        | TaskEvent::TaskCreated(_)
+        | TaskEvent::Edited(_)
+        | TaskEvent::StatusSet(_)
+        | TaskEvent::Deleted(_)
+        | TaskEvent::ChecklistSet(_)
+        | TaskEvent::ContractSet(_)
+        | TaskEvent::StepDefined(_)
+        | TaskEvent::StepNoted(_)
+        | TaskEvent::StepVerified(_)
+        | TaskEvent::StepDone(_)
+        | TaskEvent::StepReopened(_)
+        | TaskEvent::StepBlockSet(_)
+        | TaskEvent::StepDeleted(_)
+        | TaskEvent::CardsCommitted(_)
+        | TaskEvent::NoteCommitted(_)
+        | TaskEvent::CardKept(_)
+        | TaskEvent::NoteKept(_)
+        | TaskEvent::OperationRecorded(_)
+        | TaskEvent::FocusMoved { .. }
+        | TaskEvent::AnswerKept { .. } => event.step().map(|step| step.path.to_string()),
     }
 }

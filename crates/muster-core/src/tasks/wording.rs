@@ -88,16 +88,16 @@ impl<'de> Deserialize<'de> for Word {
 /// A long text; an empty one clears the field it is written to (TASKS-ARG-6).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
-pub struct Prose(pub String);
+pub struct LongText(pub String);
 
-impl Prose {
+impl LongText {
     /// The text to store: `None` for an empty one.
     pub fn stored(self) -> Option<String> {
         (!self.0.is_empty()).then_some(self.0)
     }
 }
 
-inline_schema!(Prose, {"type": "string", "maxLength": PROSE_CHARS_MAX});
+inline_schema!(LongText, {"type": "string", "maxLength": PROSE_CHARS_MAX});
 
 /// A long text that says something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,9 +117,9 @@ inline_schema!(Remark, {"type": "string", "maxLength": PROSE_CHARS_MAX});
 
 /// Criteria, tests, blockers: trimmed, without blanks, words for "nothing" and duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lines(pub Vec<String>);
+pub struct CleanLines(pub Vec<String>);
 
-impl<'de> Deserialize<'de> for Lines {
+impl<'de> Deserialize<'de> for CleanLines {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let given = Vec::<String>::deserialize(deserializer)?;
         let mut lines: Vec<String> = Vec::with_capacity(given.len());
@@ -135,7 +135,7 @@ impl<'de> Deserialize<'de> for Lines {
     }
 }
 
-inline_schema!(Lines, {
+inline_schema!(CleanLines, {
     "type": "array", "maxItems": ITEMS_MAX, "items": {"type": "string", "maxLength": ITEM_CHARS_MAX}
 });
 
@@ -230,11 +230,11 @@ inline_schema!(FreeObject, {"type": "object", "additionalProperties": true});
 
 #[cfg(test)]
 mod tests {
-    use super::{Lines, Points, Tags, Title};
+    use super::{CleanLines, Points, Tags, Title};
 
     #[test]
     fn lines_drop_blanks_words_for_nothing_and_duplicates() {
-        let lines: Lines =
+        let lines: CleanLines =
             serde_json::from_str(r#"[" a ", "None", "", "N/A", "a", "nada", "null"]"#).unwrap();
         assert_eq!(lines.0, ["a", "nada"]);
     }

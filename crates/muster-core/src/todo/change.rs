@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Item, ItemId, Patch};
+use super::{ItemId, TodoItem, TodoPatch};
 
 /// The five operations.
 #[derive(
@@ -58,23 +58,23 @@ impl Op {
 /// What happens to a list, ready to be applied and to be sent.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case")]
-pub enum Change {
+pub enum ListChange {
     /// The list becomes these items.
     Replace {
         /// The list, each id once.
-        items: Vec<Item>,
+        items: Vec<TodoItem>,
     },
     /// The list becomes empty.
     Clear,
     /// Fields of items change.
     Patch {
         /// What changes, in order.
-        patches: Vec<Patch>,
+        patches: Vec<TodoPatch>,
     },
     /// An item is put in, or takes the place of the one with its id.
     Upsert {
         /// The item.
-        item: Item,
+        item: TodoItem,
         /// Where a new item goes, when not to the end.
         position: Option<usize>,
     },
@@ -85,7 +85,7 @@ pub enum Change {
     },
 }
 
-impl Change {
+impl ListChange {
     /// Its name.
     pub fn op(&self) -> Op {
         match self {
@@ -98,7 +98,7 @@ impl Change {
     }
 
     /// Changes a list.
-    pub fn apply(&self, items: &mut Vec<Item>) {
+    pub fn apply(&self, items: &mut Vec<TodoItem>) {
         match self {
             Self::Replace { items: given } => items.clone_from(given),
             Self::Clear => items.clear(),
@@ -113,7 +113,7 @@ impl Change {
 }
 
 /// Applies patches in order; an id that is not there changes nothing (TD-20).
-fn patch(items: &mut [Item], patches: &[Patch]) {
+fn patch(items: &mut [TodoItem], patches: &[TodoPatch]) {
     let wanted: BTreeSet<&ItemId> = patches.iter().map(|patch| &patch.id).collect();
     // Found once, because a list and its patches may both be long.
     let places: BTreeMap<ItemId, usize> = items
@@ -130,7 +130,7 @@ fn patch(items: &mut [Item], patches: &[Patch]) {
 }
 
 /// A known id is replaced whole and keeps its place, whatever the position (TD-21).
-fn upsert(items: &mut Vec<Item>, item: &Item, position: Option<usize>) {
+fn upsert(items: &mut Vec<TodoItem>, item: &TodoItem, position: Option<usize>) {
     match items.iter_mut().find(|known| known.id == item.id) {
         Some(known) => known.clone_from(item),
         None => {

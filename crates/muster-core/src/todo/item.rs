@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value};
 use crate::text;
 
 /// What a producer attached to an item: any object, kept as it came.
-pub type Metadata = Map<String, Value>;
+pub type TodoMetadata = Map<String, Value>;
 
 /// Name of an item inside its scope. Opaque and exact: neither trimmed nor normalised.
 #[derive(
@@ -47,7 +47,7 @@ impl fmt::Display for ItemId {
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum TodoStatus {
     /// Not begun.
     #[default]
     Todo,
@@ -61,7 +61,7 @@ pub enum Status {
     Canceled,
 }
 
-impl Status {
+impl TodoStatus {
     /// All of them, in the order of the tables.
     pub const ALL: [Self; 5] =
         [Self::Todo, Self::InProgress, Self::Done, Self::Blocked, Self::Canceled];
@@ -100,7 +100,7 @@ impl Status {
 /// Urgency as its producer wrote it; kept, never judged (TD-7).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Priority {
+pub enum TodoPriority {
     /// `2`, `1.5`
     Number(Number),
     /// `"high"`, `"P1"`
@@ -109,27 +109,27 @@ pub enum Priority {
 
 /// One line of a list.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Item {
+pub struct TodoItem {
     /// Its name inside the scope.
     pub id: ItemId,
     /// What is to be done; trimmed, never blank.
     pub title: String,
     /// How far it is.
-    pub status: Status,
+    pub status: TodoStatus,
     /// The word it was given as, when that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_status: Option<String>,
     /// Urgency, as given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub priority: Option<Priority>,
+    pub priority: Option<TodoPriority>,
     /// What its producer attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Metadata>,
+    pub metadata: Option<TodoMetadata>,
 }
 
 /// How many items of a list have which status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Counts {
+pub struct TodoCounts {
     /// Not begun.
     pub todo: usize,
     /// Being worked on.
@@ -144,9 +144,9 @@ pub struct Counts {
     pub total: usize,
 }
 
-impl Counts {
+impl TodoCounts {
     /// Counts a list.
-    pub fn of(items: &[Item]) -> Self {
+    pub fn of(items: &[TodoItem]) -> Self {
         let mut counts = Self { total: items.len(), ..Self::default() };
         for item in items {
             *counts.of_status(item.status) += 1;
@@ -154,13 +154,13 @@ impl Counts {
         counts
     }
 
-    fn of_status(&mut self, status: Status) -> &mut usize {
+    fn of_status(&mut self, status: TodoStatus) -> &mut usize {
         match status {
-            Status::Todo => &mut self.todo,
-            Status::InProgress => &mut self.in_progress,
-            Status::Done => &mut self.done,
-            Status::Blocked => &mut self.blocked,
-            Status::Canceled => &mut self.canceled,
+            TodoStatus::Todo => &mut self.todo,
+            TodoStatus::InProgress => &mut self.in_progress,
+            TodoStatus::Done => &mut self.done,
+            TodoStatus::Blocked => &mut self.blocked,
+            TodoStatus::Canceled => &mut self.canceled,
         }
     }
 }

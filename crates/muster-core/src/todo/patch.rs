@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Item, ItemId, Metadata, Priority, Status};
+use super::{ItemId, TodoItem, TodoMetadata, TodoPriority, TodoStatus};
 
 /// New values for fields of the item with this id; what is left out stays (TD-20).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Patch {
+pub struct TodoPatch {
     /// The item it is about.
     pub id: ItemId,
     /// Its title, trimmed.
@@ -15,19 +15,19 @@ pub struct Patch {
     pub title: Option<String>,
     /// How far it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<Status>,
+    pub status: Option<TodoStatus>,
     /// The word the status was given as, when that is another one. Only beside a status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_status: Option<String>,
     /// Urgency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub priority: Option<Priority>,
+    pub priority: Option<TodoPriority>,
     /// What takes the place of the whole metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Metadata>,
+    pub metadata: Option<TodoMetadata>,
 }
 
-impl Patch {
+impl TodoPatch {
     /// Whether it changes no field at all.
     pub fn is_empty(&self) -> bool {
         self.title.is_none()
@@ -37,7 +37,7 @@ impl Patch {
     }
 
     /// Puts the new values into an item.
-    pub(super) fn apply(&self, item: &mut Item) {
+    pub(super) fn apply(&self, item: &mut TodoItem) {
         if let Some(title) = &self.title {
             item.title.clone_from(title);
         }

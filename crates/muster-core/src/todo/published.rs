@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 
-use super::{Change, ScopeKey};
+use super::{ListChange, ScopeKey};
 
 /// A `todo` field as the server writes it.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
@@ -17,7 +17,7 @@ pub struct Published {
     pub scope_label: String,
     /// What changes.
     #[serde(flatten)]
-    pub change: Change,
+    pub change: ListChange,
 }
 
 impl Published {
@@ -36,16 +36,16 @@ impl Serialize for Published {
         map.serialize_entry("scopeKey", &self.scope_key)?;
         map.serialize_entry("scopeLabel", &self.scope_label)?;
         match &self.change {
-            Change::Replace { items } => map.serialize_entry("items", items)?,
-            Change::Clear => {}
-            Change::Patch { patches } => map.serialize_entry("patches", patches)?,
-            Change::Upsert { item, position } => {
+            ListChange::Replace { items } => map.serialize_entry("items", items)?,
+            ListChange::Clear => {}
+            ListChange::Patch { patches } => map.serialize_entry("patches", patches)?,
+            ListChange::Upsert { item, position } => {
                 map.serialize_entry("item", item)?;
                 if let Some(position) = position {
                     map.serialize_entry("position", position)?;
                 }
             }
-            Change::Delete { ids } => map.serialize_entry("ids", ids)?,
+            ListChange::Delete { ids } => map.serialize_entry("ids", ids)?,
         }
         map.end()
     }

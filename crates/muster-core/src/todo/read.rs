@@ -9,7 +9,7 @@ pub(crate) mod fields;
 
 use serde_json::{Map, Value};
 
-use super::{Op, Operation, ScopeKey, Update};
+use super::{Op, ScopeKey, TodoOperation, TodoUpdate};
 use fields::{Object, first, first_array, first_object, first_text};
 
 /// Names of an item's id, strongest first.
@@ -50,7 +50,7 @@ pub fn read(
     kind: &str,
     body: &Map<String, Value>,
     fallback: Fallback,
-) -> Result<Option<Update>, Malformed> {
+) -> Result<Option<TodoUpdate>, Malformed> {
     match body.get("todo") {
         None | Some(Value::Null) => {
             let list = match fallback {
@@ -68,36 +68,36 @@ pub fn read(
 }
 
 /// A bare list: a `replace` without a revision (TD-2).
-fn unversioned(body: &Object, list: &[Value]) -> Result<Update, Malformed> {
-    let operation = Operation::Replace(entries::items(list)?);
+fn unversioned(body: &Object, list: &[Value]) -> Result<TodoUpdate, Malformed> {
+    let operation = TodoOperation::Replace(entries::items(list)?);
     let (scope, label) = scope(body, None);
-    Ok(Update { scope, label, revision: None, operation })
+    Ok(TodoUpdate { scope, label, revision: None, operation })
 }
 
-fn enveloped(body: &Object, envelope: &Object) -> Result<Update, Malformed> {
+fn enveloped(body: &Object, envelope: &Object) -> Result<TodoUpdate, Malformed> {
     let operation = operation(envelope)?;
     let (scope, label) = scope(body, Some(envelope));
     let revision = first(envelope, &["revision", "rev", "seq", "version"], fields::integer);
-    Ok(Update { scope, label, revision, operation })
+    Ok(TodoUpdate { scope, label, revision, operation })
 }
 
-fn operation(envelope: &Object) -> Result<Operation, Malformed> {
+fn operation(envelope: &Object) -> Result<TodoOperation, Malformed> {
     let word = first_text(envelope, &["op", "operation", "type"]);
     let word = word.ok_or(Malformed::NoOperation)?.to_lowercase();
     match Op::of_word(&word).ok_or(Malformed::UnknownOperation(word))? {
         Op::Replace => {
             let list = first_array(envelope, &["items", "todos"]).ok_or(Malformed::NoItems)?;
-            entries::items(list).map(Operation::Replace)
+            entries::items(list).map(TodoOperation::Replace)
         }
-        Op::Clear => Ok(Operation::Clear),
-        Op::Patch => entries::patches(envelope).map(Operation::Patch),
+        Op::Clear => Ok(TodoOperation::Clear),
+        Op::Patch => entries::patches(envelope).map(TodoOperation::Patch),
         Op::Upsert => {
             let item = first_object(envelope, &["item", "todo"]).unwrap_or(envelope);
             let entry = entries::item(item).ok_or(Malformed::NoTitle)?;
             let position = envelope.get("position").and_then(fields::integer);
-            Ok(Operation::Upsert { entry, position })
+            Ok(TodoOperation::Upsert { entry, position })
         }
-        Op::Delete => entries::ids(envelope).map(Operation::Delete),
+        Op::Delete => entries::ids(envelope).map(TodoOperation::Delete),
     }
 }
 

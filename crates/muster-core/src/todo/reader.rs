@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 pub use handled::HandledSeqs;
 
 use super::{
-    Counts, Fallback, Incoming, Item, Malformed, Op, ScopeKey, Update, read, settle::settle,
+    Fallback, Incoming, Malformed, Op, ScopeKey, TodoCounts, TodoItem, TodoUpdate, read,
+    settle::settle,
 };
 use crate::Timestamp;
 
@@ -27,7 +28,7 @@ pub struct ScopeState {
     /// The last revision that was accepted, if one ever came.
     pub revision: Option<i64>,
     /// The list.
-    pub items: Vec<Item>,
+    pub items: Vec<TodoItem>,
     /// Whether updates may be missing.
     pub stale: bool,
     /// Whether an update was ever accepted; `main` exists before that.
@@ -40,7 +41,7 @@ pub struct ScopeState {
 
 /// How a new connection joins on to the one before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Connection {
+pub enum ConnectionStart {
     /// It continues exactly after the last event handled.
     Gapless,
     /// Events may be missing.
@@ -57,14 +58,14 @@ pub enum Handled {
     /// Its update makes no sense and was counted.
     Malformed(Malformed),
     /// Its update came too late for this scope.
-    Ignored(ScopeKey, Ignored),
+    Ignored(ScopeKey, IgnoredUpdate),
     /// Its update was accepted, even if it changed nothing.
     Accepted(ScopeKey),
 }
 
 /// Why an update was not applied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ignored {
+pub enum IgnoredUpdate {
     /// Its revision is not greater than the last one (TD-13).
     RevisionNotNewer,
     /// It has no revision, and the scope has one (TD-14).
@@ -75,7 +76,7 @@ pub enum Ignored {
 
 /// All lists of one session.
 #[derive(Clone, Debug)]
-pub struct Reader {
+pub struct TodoReader {
     fallback: Fallback,
     scopes: Vec<ScopeState>,
     places: BTreeMap<ScopeKey, usize>,
@@ -84,7 +85,7 @@ pub struct Reader {
     changes: u64,
 }
 
-impl Reader {
+impl TodoReader {
     /// A reader that has seen nothing: `main` is there, empty.
     pub fn new(fallback: Fallback) -> Self {
         let main = ScopeState::unseen(ScopeKey::main());
@@ -121,10 +122,10 @@ impl Reader {
     }
 
     /// Says that the connection was lost and how the next one joins on (TD-26).
-    pub fn reconnected(&mut self, connection: Connection) {
+    pub fn reconnected(&mut self, connection: ConnectionStart) {
         match connection {
-            Connection::Gapless => {}
-            Connection::WithGap => self.mark_stale(),
+            ConnectionStart::Gapless => {}
+            ConnectionStart::WithGap => self.mark_stale(),
         }
     }
 
@@ -155,7 +156,7 @@ impl Reader {
         }
     }
 
-    fn update(&mut self, update: &Update, event: &Incoming<'_>) -> Handled {
+    fn update(&mut self, update: &TodoUpdate, event: &Incoming<'_>) -> Handled {
         let known = self.places.get(&update.scope).and_then(|at| self.scopes.get_mut(*at));
         let Some(scope) = known else {
             let mut scope = ScopeState::unseen(update.scope.clone());
@@ -192,26 +193,26 @@ impl ScopeState {
     }
 
     /// How many items have which status.
-    pub fn counts(&self) -> Counts {
-        Counts::of(&self.items)
+    pub fn counts(&self) -> TodoCounts {
+        TodoCounts::of(&self.items)
     }
 
     /// Why an update is not for this list any more.
-    fn gate(&self, update: &Update, seq: Option<u64>) -> Option<Ignored> {
+    fn gate(&self, update: &TodoUpdate, seq: Option<u64>) -> Option<IgnoredUpdate> {
         match (update.revision, self.revision) {
-            (Some(given), Some(last)) => (given <= last).then_some(Ignored::RevisionNotNewer),
+            (Some(given), Some(last)) => (given <= last).then_some(IgnoredUpdate::RevisionNotNewer),
             (Some(_), None) => None,
-            (None, Some(_)) => Some(Ignored::Unversioned),
+            (None, Some(_)) => Some(IgnoredUpdate::Unversioned),
             (None, None) => {
                 let is_older = seq.zip(self.accepted_seq).is_some_and(|(seq, last)| seq <= last);
-                is_older.then_some(Ignored::OlderEvent)
+                is_older.then_some(IgnoredUpdate::OlderEvent)
             }
         }
     }
 
     /// Whether an update says that the list is whole, without changing it (TD-27). The snapshot of
     /// an empty list is a `clear`, which confirms nothing else.
-    fn is_confirmed_by(&self, update: &Update) -> bool {
+    fn is_confirmed_by(&self, update: &TodoUpdate) -> bool {
         let is_snapshot = match update.operation.op() {
             Op::Replace => true,
             Op::Clear => self.items.is_empty(),
@@ -221,7 +222,7 @@ impl ScopeState {
     }
 
     /// Applies an update that passed the gate; answers whether anything can be seen of it.
-    fn accept(&mut self, update: &Update, event: &Incoming<'_>) -> bool {
+    fn accept(&mut self, update: &TodoUpdate, event: &Incoming<'_>) -> bool {
         let change = settle(&self.items, &update.operation);
         let mut items = self.items.clone();
         change.apply(&mut items);

@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Change, Counts, Item, Published, ScopeKey, SnapshotResult, Titles, Update,
+    ListChange, Published, ScopeKey, SnapshotResult, Titles, TodoCounts, TodoItem, TodoUpdate,
     settle::{settle, written},
 };
 use crate::Timestamp;
 
 /// A scope as a document.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Scope {
+pub struct TodoScope {
     /// Its stable name.
     pub key: ScopeKey,
     /// The words shown for it.
@@ -18,7 +18,7 @@ pub struct Scope {
     /// Number of its last accepted update; 0 before the first.
     pub revision: i64,
     /// The list.
-    pub items: Vec<Item>,
+    pub items: Vec<TodoItem>,
     /// Its place among the scopes of the session; `main` has 0.
     pub order: u64,
     /// Seq of the event that changed it last; 0 before the first.
@@ -42,7 +42,7 @@ pub struct Stamp {
 
 /// The rule that says no to a change.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Rejection {
+pub enum TodoRejection {
     /// The update brings a revision that is not greater than the current one (TS-6).
     RevisionNotNewer {
         /// Which list.
@@ -61,7 +61,7 @@ pub enum Rejection {
     },
 }
 
-impl Scope {
+impl TodoScope {
     /// A scope before its first update. It is not known yet, and nothing is sent for it (TD-12).
     pub fn unwritten(key: ScopeKey, order: u64) -> Self {
         Self {
@@ -83,13 +83,13 @@ impl Scope {
 
     /// What is sent for an update from outside: its own revision if that is newer, else the next
     /// one (TS-6). The update's scope is this one; its key is not looked at.
-    pub fn accept(&self, update: &Update) -> Result<Published, Rejection> {
+    pub fn accept(&self, update: &TodoUpdate) -> Result<Published, TodoRejection> {
         let revision = match update.revision {
             None => self.next_revision()?,
             Some(given) if given > self.revision => given,
             Some(given) => {
                 let (scope, current) = (self.key.clone(), self.revision);
-                return Err(Rejection::RevisionNotNewer { scope, given, current });
+                return Err(TodoRejection::RevisionNotNewer { scope, given, current });
             }
         };
         let label = update.label.as_ref().unwrap_or(&self.label);
@@ -98,7 +98,7 @@ impl Scope {
     }
 
     /// What is sent when the list becomes these titles (TT-9, TT-10).
-    pub fn write(&self, titles: &Titles) -> Result<Published, Rejection> {
+    pub fn write(&self, titles: &Titles) -> Result<Published, TodoRejection> {
         let revision = self.next_revision()?;
         let change = written(&self.items, titles.as_slice());
         Ok(self.published(revision, &self.label, change))
@@ -116,7 +116,7 @@ impl Scope {
     /// The whole list as an update, with its current revision (TS-4).
     pub fn snapshot(&self) -> Published {
         let items = self.items.clone();
-        self.published(self.revision, &self.label, Change::Replace { items })
+        self.published(self.revision, &self.label, ListChange::Replace { items })
     }
 
     /// The same as the body of the event that a reader gets on connect (TS-5).
@@ -125,21 +125,21 @@ impl Scope {
     }
 
     /// How many items have which status.
-    pub fn counts(&self) -> Counts {
-        Counts::of(&self.items)
+    pub fn counts(&self) -> TodoCounts {
+        TodoCounts::of(&self.items)
     }
 
-    fn next_revision(&self) -> Result<i64, Rejection> {
-        self.revision.checked_add(1).ok_or_else(|| Rejection::RevisionsExhausted {
+    fn next_revision(&self) -> Result<i64, TodoRejection> {
+        self.revision.checked_add(1).ok_or_else(|| TodoRejection::RevisionsExhausted {
             scope: self.key.clone(),
             current: self.revision,
         })
     }
 
     /// An empty list is always sent as a `clear`: some readers ignore a `replace` without items.
-    fn published(&self, revision: i64, label: &str, change: Change) -> Published {
-        let is_empty = matches!(&change, Change::Replace { items } if items.is_empty());
-        let change = if is_empty { Change::Clear } else { change };
+    fn published(&self, revision: i64, label: &str, change: ListChange) -> Published {
+        let is_empty = matches!(&change, ListChange::Replace { items } if items.is_empty());
+        let change = if is_empty { ListChange::Clear } else { change };
         let (scope_key, scope_label) = (self.key.clone(), label.to_owned());
         Published { revision, scope_key, scope_label, change }
     }

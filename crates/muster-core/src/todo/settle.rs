@@ -2,42 +2,44 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{Change, Entry, Item, ItemId, Operation, Status};
+use super::{ItemId, ListChange, TodoEntry, TodoItem, TodoOperation, TodoStatus};
 use crate::text;
 
 /// The change that an operation means for a list.
-pub(super) fn settle(present: &[Item], operation: &Operation) -> Change {
+pub(super) fn settle(present: &[TodoItem], operation: &TodoOperation) -> ListChange {
     match operation {
-        Operation::Replace(entries) => Change::Replace { items: replaced(present, entries) },
-        Operation::Clear => Change::Clear,
-        Operation::Patch(patches) => Change::Patch { patches: patches.clone() },
-        Operation::Upsert { entry, position } => upserted(present, entry, *position),
-        Operation::Delete(ids) => Change::Delete { ids: each_once(ids) },
+        TodoOperation::Replace(entries) => {
+            ListChange::Replace { items: replaced(present, entries) }
+        }
+        TodoOperation::Clear => ListChange::Clear,
+        TodoOperation::Patch(patches) => ListChange::Patch { patches: patches.clone() },
+        TodoOperation::Upsert { entry, position } => upserted(present, entry, *position),
+        TodoOperation::Delete(ids) => ListChange::Delete { ids: each_once(ids) },
     }
 }
 
 /// The list that a list of titles means: what was there keeps everything but its wording (TT-10).
-pub(super) fn written(present: &[Item], titles: &[String]) -> Change {
+pub(super) fn written(present: &[TodoItem], titles: &[String]) -> ListChange {
     let mut naming = Naming::over(present, BTreeSet::new());
     let item = |title: &String| match naming.take(title) {
-        Some(known) => Item { title: title.clone(), ..known.clone() },
-        None => Item {
+        Some(known) => TodoItem { title: title.clone(), ..known.clone() },
+        None => TodoItem {
             id: naming.make(title),
             title: title.clone(),
-            status: Status::Todo,
+            status: TodoStatus::Todo,
             raw_status: None,
             priority: None,
             metadata: None,
         },
     };
-    Change::Replace { items: titles.iter().map(item).collect() }
+    ListChange::Replace { items: titles.iter().map(item).collect() }
 }
 
 /// One row per id: where it occurs first, as it occurs last (TD-18).
-fn replaced(present: &[Item], entries: &[Entry]) -> Vec<Item> {
+fn replaced(present: &[TodoItem], entries: &[TodoEntry]) -> Vec<TodoItem> {
     let written = entries.iter().filter_map(|entry| entry.id.as_ref()).collect();
     let mut naming = Naming::over(present, written);
-    let mut items: Vec<Item> = Vec::with_capacity(entries.len());
+    let mut items: Vec<TodoItem> = Vec::with_capacity(entries.len());
     let mut places: BTreeMap<ItemId, usize> = BTreeMap::new();
     for entry in entries {
         let item = entry.item(naming.id_of(entry));
@@ -53,12 +55,12 @@ fn replaced(present: &[Item], entries: &[Entry]) -> Vec<Item> {
 }
 
 /// The position is given only where it matters, and within the list (TD-21).
-fn upserted(present: &[Item], entry: &Entry, position: Option<i64>) -> Change {
+fn upserted(present: &[TodoItem], entry: &TodoEntry, position: Option<i64>) -> ListChange {
     let id = Naming::over(present, entry.id.iter().collect()).id_of(entry);
     let is_known = present.iter().any(|item| item.id == id);
     let within = |at: i64| usize::try_from(at.max(0)).unwrap_or(usize::MAX).min(present.len());
     let position = position.filter(|_| !is_known).map(within);
-    Change::Upsert { item: entry.item(id), position }
+    ListChange::Upsert { item: entry.item(id), position }
 }
 
 fn each_once(ids: &[ItemId]) -> Vec<ItemId> {
@@ -69,12 +71,12 @@ fn each_once(ids: &[ItemId]) -> Vec<ItemId> {
 /// Gives ids to items that come without one (TD-17).
 struct Naming<'a> {
     /// The present list.
-    present: &'a [Item],
+    present: &'a [TodoItem],
     /// Ids that are written in the update.
     reserved: BTreeSet<&'a ItemId>,
     /// Items of the present list that can still be recognised, by folded title. Made when the
     /// first item asks: a list that brings its ids needs none.
-    known: Option<BTreeMap<String, VecDeque<&'a Item>>>,
+    known: Option<BTreeMap<String, VecDeque<&'a TodoItem>>>,
     /// Ids of the present list, for the same moment.
     used: BTreeSet<&'a ItemId>,
     /// How many ids were tried per stem.
@@ -82,12 +84,12 @@ struct Naming<'a> {
 }
 
 impl<'a> Naming<'a> {
-    fn over(present: &'a [Item], reserved: BTreeSet<&'a ItemId>) -> Self {
+    fn over(present: &'a [TodoItem], reserved: BTreeSet<&'a ItemId>) -> Self {
         let (used, tried) = (BTreeSet::new(), BTreeMap::new());
         Self { present, reserved, known: None, used, tried }
     }
 
-    fn id_of(&mut self, entry: &Entry) -> ItemId {
+    fn id_of(&mut self, entry: &TodoEntry) -> ItemId {
         match &entry.id {
             Some(id) => id.clone(),
             None => match self.take(&entry.title) {
@@ -98,11 +100,11 @@ impl<'a> Naming<'a> {
     }
 
     /// The first item with this title whose id is neither reserved nor taken; it is taken now.
-    fn take(&mut self, title: &str) -> Option<&'a Item> {
+    fn take(&mut self, title: &str) -> Option<&'a TodoItem> {
         let (present, reserved) = (self.present, &self.reserved);
         let used = &mut self.used;
         let known = self.known.get_or_insert_with(|| {
-            let mut known: BTreeMap<String, VecDeque<&'a Item>> = BTreeMap::new();
+            let mut known: BTreeMap<String, VecDeque<&'a TodoItem>> = BTreeMap::new();
             for item in present {
                 used.insert(&item.id);
                 if !reserved.contains(&item.id) {

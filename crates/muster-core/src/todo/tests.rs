@@ -12,20 +12,20 @@ mod views;
 use serde_json::{Value, json};
 
 use super::{
-    Fallback, Handled, Incoming, Item, Published, Reader, Scope, ScopeKey, ScopeState, Stamp,
-    Update, read,
+    Fallback, Handled, Incoming, Published, ScopeKey, ScopeState, Stamp, TodoItem, TodoReader,
+    TodoScope, TodoUpdate, read,
 };
 use crate::Timestamp;
 
 /// A reader and the events it was shown, each with the next seq.
 struct Screen {
-    reader: Reader,
+    reader: TodoReader,
     seq: u64,
 }
 
 impl Screen {
     fn new() -> Self {
-        Self { reader: Reader::new(Fallback::ToolPayload), seq: 0 }
+        Self { reader: TodoReader::new(Fallback::ToolPayload), seq: 0 }
     }
 
     /// Shows an event with this body.
@@ -60,26 +60,26 @@ impl Screen {
     }
 }
 
-fn line(items: &[Item]) -> String {
-    let item = |item: &Item| format!("{}:{}:{}", item.id, item.title, item.status.as_str());
+fn line(items: &[TodoItem]) -> String {
+    let item = |item: &TodoItem| format!("{}:{}:{}", item.id, item.title, item.status.as_str());
     items.iter().map(item).collect::<Vec<_>>().join(" ")
 }
 
 /// The update that a `todo` is, read strictly.
-fn update(todo: &Value) -> Update {
+fn update(todo: &Value) -> TodoUpdate {
     let body = json!({"todo": todo});
     read("tool_result", body.as_object().unwrap(), Fallback::Never).unwrap().unwrap()
 }
 
 /// A scope that the server keeps, with a log number for each change.
 struct Kept {
-    scope: Scope,
+    scope: TodoScope,
     seq: u64,
 }
 
 impl Kept {
     fn main() -> Self {
-        Self { scope: Scope::unwritten(ScopeKey::main(), 0), seq: 0 }
+        Self { scope: TodoScope::unwritten(ScopeKey::main(), 0), seq: 0 }
     }
 
     fn follow(&mut self, published: Published) -> Published {

@@ -1,11 +1,11 @@
 //! An update as it was read: typed, but ids may still be missing and a revision may not be there.
 
-use super::{Item, ItemId, Metadata, Op, Patch, Priority, ScopeKey, Status};
+use super::{ItemId, Op, ScopeKey, TodoItem, TodoMetadata, TodoPatch, TodoPriority, TodoStatus};
 use crate::redact;
 
 /// One change of one scope, as a producer asked for it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Update {
+pub struct TodoUpdate {
     /// Which list.
     pub scope: ScopeKey,
     /// A label for the list; without one it keeps the label that it has.
@@ -13,22 +13,22 @@ pub struct Update {
     /// Its number inside the scope, if it came with one.
     pub revision: Option<i64>,
     /// What changes.
-    pub operation: Operation,
+    pub operation: TodoOperation,
 }
 
 /// What an update does to a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Operation {
+pub enum TodoOperation {
     /// The list becomes these entries.
-    Replace(Vec<Entry>),
+    Replace(Vec<TodoEntry>),
     /// The list becomes empty.
     Clear,
     /// Fields of items change.
-    Patch(Vec<Patch>),
+    Patch(Vec<TodoPatch>),
     /// One item is put in, or takes the place of the one with its id.
     Upsert {
         /// The item.
-        entry: Entry,
+        entry: TodoEntry,
         /// Where a new one goes; 0 is first, without one it goes to the end.
         position: Option<i64>,
     },
@@ -38,29 +38,29 @@ pub enum Operation {
 
 /// An item as given, perhaps without an id.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub struct TodoEntry {
     /// Its id, if one was written.
     pub id: Option<ItemId>,
     /// What is to be done; trimmed, never blank.
     pub title: String,
     /// How far it is.
-    pub progress: Progress,
+    pub progress: GivenStatus,
     /// Urgency, as given.
-    pub priority: Option<Priority>,
+    pub priority: Option<TodoPriority>,
     /// What its producer attached.
-    pub metadata: Option<Metadata>,
+    pub metadata: Option<TodoMetadata>,
 }
 
 /// A status and the word it was given as.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Progress {
+pub struct GivenStatus {
     /// How far.
-    pub status: Status,
+    pub status: TodoStatus,
     /// The word, when it is not the status itself.
     pub raw: Option<String>,
 }
 
-impl Operation {
+impl TodoOperation {
     /// Its name.
     pub fn op(&self) -> Op {
         match self {
@@ -73,10 +73,10 @@ impl Operation {
     }
 }
 
-impl Entry {
+impl TodoEntry {
     /// The item that this entry is, under an id.
-    pub(super) fn item(&self, id: ItemId) -> Item {
-        Item {
+    pub(super) fn item(&self, id: ItemId) -> TodoItem {
+        TodoItem {
             id,
             title: self.title.clone(),
             status: self.progress.status,
@@ -87,7 +87,7 @@ impl Entry {
     }
 }
 
-impl Update {
+impl TodoUpdate {
     /// Replaces secrets in all texts, ids and the key included; answers whether there was one
     /// (EV-5). An id is always replaced alike, so that later updates still find its item.
     ///
@@ -103,7 +103,7 @@ impl Update {
     }
 }
 
-impl Operation {
+impl TodoOperation {
     fn redact(&mut self) -> bool {
         match self {
             Self::Replace(entries) => {
@@ -119,7 +119,7 @@ impl Operation {
     }
 }
 
-impl Entry {
+impl TodoEntry {
     fn redact(&mut self) -> bool {
         self.id.as_mut().is_some_and(redacted_id)
             | redacted(Some(&mut self.title))
@@ -129,7 +129,7 @@ impl Entry {
     }
 }
 
-impl Patch {
+impl TodoPatch {
     fn redact(&mut self) -> bool {
         redacted_id(&mut self.id)
             | redacted(self.title.as_mut())
@@ -153,13 +153,13 @@ fn redacted_id(id: &mut ItemId) -> bool {
     true
 }
 
-fn redacted_priority(priority: &mut Option<Priority>) -> bool {
+fn redacted_priority(priority: &mut Option<TodoPriority>) -> bool {
     match priority {
-        Some(Priority::Text(text)) => redacted(Some(text)),
-        Some(Priority::Number(_)) | None => false,
+        Some(TodoPriority::Text(text)) => redacted(Some(text)),
+        Some(TodoPriority::Number(_)) | None => false,
     }
 }
 
-fn redacted_metadata(metadata: Option<&mut Metadata>) -> bool {
+fn redacted_metadata(metadata: Option<&mut TodoMetadata>) -> bool {
     metadata.is_some_and(redact::object)
 }

@@ -10,9 +10,9 @@ use tokio::time::timeout;
 
 use super::hosts::only_value;
 use crate::{
-    dialect::Dialect,
+    dialect::ErrorDialect,
     limits::{BODY_TIMEOUT, DISCARD_BYTES_MAX, DISCARD_TIMEOUT},
-    refusal::{Kind, Refusal},
+    refusal::{HttpRefusal, RefusalKind},
 };
 
 /// A body must be declared as JSON.
@@ -21,11 +21,11 @@ use crate::{
 /// were allowed get an answer. A POST without a body is an empty object on the routes of sessions
 /// and runs: a page could send it unasked, but never without its `Origin`, which is checked
 /// before.
-pub(super) fn check_content_type(head: &Parts, has_body: bool) -> Result<(), Refusal> {
+pub(super) fn check_content_type(head: &Parts, has_body: bool) -> Result<(), HttpRefusal> {
     let may_be_bare = head.method != Method::POST
-        || match Dialect::of(head.uri.path()) {
-            Dialect::Bridge | Dialect::Runs => true,
-            Dialect::Operations => false,
+        || match ErrorDialect::of(head.uri.path()) {
+            ErrorDialect::Bridge | ErrorDialect::Runs => true,
+            ErrorDialect::Operations => false,
         };
     if may_be_bare && !has_body {
         return Ok(());
@@ -36,7 +36,11 @@ pub(super) fn check_content_type(head: &Parts, has_body: bool) -> Result<(), Ref
         return Ok(());
     }
     let recovery = "send the header Content-Type: application/json";
-    Err(Refusal::new(Kind::NotJson, "the body is not declared as application/json", recovery))
+    Err(HttpRefusal::new(
+        RefusalKind::NotJson,
+        "the body is not declared as application/json",
+        recovery,
+    ))
 }
 
 /// How much a body may hold.
@@ -53,10 +57,10 @@ pub(super) async fn read(
     body: &mut Body,
     limits: BodyLimits,
     scanner: Option<&mut RequestIdScanner>,
-) -> Result<Bytes, Refusal> {
+) -> Result<Bytes, HttpRefusal> {
     let Ok(read) = timeout(BODY_TIMEOUT, collect(body, limits.bytes, scanner)).await else {
-        return Err(Refusal::new(
-            Kind::BodyTimeout,
+        return Err(HttpRefusal::new(
+            RefusalKind::BodyTimeout,
             format!("the body did not arrive within {} seconds", BODY_TIMEOUT.as_secs()),
             "send the whole body at once",
         ));
@@ -70,7 +74,7 @@ async fn collect(
     body: &mut Body,
     bytes_max: usize,
     scanner: Option<&mut RequestIdScanner>,
-) -> Result<Bytes, Refusal> {
+) -> Result<Bytes, HttpRefusal> {
     let mut collected = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| broken(&error.to_string()))?;
@@ -107,16 +111,16 @@ pub(super) async fn discard(body: &mut Body, mut scanner: Option<&mut RequestIdS
     }
 }
 
-fn check_text(bytes: &[u8], depth_max: usize) -> Result<(), Refusal> {
+fn check_text(bytes: &[u8], depth_max: usize) -> Result<(), HttpRefusal> {
     if let Err(error) = std::str::from_utf8(bytes) {
-        return Err(Refusal::invalid(
+        return Err(HttpRefusal::invalid(
             "bad_format",
             format!("the body is not UTF-8 text: wrong byte at position {}", error.valid_up_to()),
             "encode the JSON body as UTF-8",
         ));
     }
     if nesting(bytes) > depth_max {
-        return Err(Refusal::invalid(
+        return Err(HttpRefusal::invalid(
             "out_of_range",
             format!("the body nests arrays and objects deeper than {depth_max}"),
             "send a flatter body",
@@ -145,17 +149,17 @@ fn nesting(json: &[u8]) -> usize {
     deepest
 }
 
-pub(super) fn too_large(bytes_max: usize) -> Refusal {
-    Refusal::new(
-        Kind::BodyTooLarge,
+pub(super) fn too_large(bytes_max: usize) -> HttpRefusal {
+    HttpRefusal::new(
+        RefusalKind::BodyTooLarge,
         format!("the body is larger than {bytes_max} bytes"),
         "send less at once, for example fewer steps per call",
     )
 }
 
-fn broken(cause: &str) -> Refusal {
+fn broken(cause: &str) -> HttpRefusal {
     let recovery = "send the request again";
-    Refusal::invalid("bad_format", format!("the body broke off: {cause}"), recovery)
+    HttpRefusal::invalid("bad_format", format!("the body broke off: {cause}"), recovery)
 }
 
 #[cfg(test)]
@@ -163,7 +167,7 @@ mod tests {
     use axum::http::{Method, Request, header};
 
     use super::{check_content_type, check_text, nesting};
-    use crate::dialect::Dialect;
+    use crate::dialect::ErrorDialect;
 
     #[test]
     fn brackets_nest_outside_of_strings_only() {
@@ -177,7 +181,7 @@ mod tests {
     #[test]
     fn the_deepest_allowed_nesting_passes() {
         let nested = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        for dialect in [Dialect::Operations, Dialect::Bridge] {
+        for dialect in [ErrorDialect::Operations, ErrorDialect::Bridge] {
             let max = dialect.json_depth_max();
             assert!(check_text(nested(max).as_bytes(), max).is_ok());
             assert!(check_text(nested(max + 1).as_bytes(), max).is_err());

@@ -9,7 +9,7 @@ use std::{fmt, net::SocketAddr, str::FromStr};
 use axum::http::{HeaderMap, HeaderName, Uri, header, uri::Authority};
 
 use super::origin::AllowedOrigin;
-use crate::refusal::{Kind, Refusal};
+use crate::refusal::{HttpRefusal, RefusalKind};
 
 const LOOPBACK_NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 const HTTP_PORT: u16 = 80;
@@ -116,14 +116,14 @@ impl Hosts {
     }
 
     /// The request must name this server in `Host`, and in its target when it is in absolute form.
-    pub(crate) fn check_host(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Refusal> {
+    pub(crate) fn check_host(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), HttpRefusal> {
         let named = only_value(headers, &header::HOST).is_some_and(|host| self.answers_to(host));
         let targeted = uri.authority().is_none_or(|target| self.answers_to(target.as_str()));
         if named && targeted {
             return Ok(());
         }
-        Err(Refusal::new(
-            Kind::ForeignHost,
+        Err(HttpRefusal::new(
+            RefusalKind::ForeignHost,
             "the Host header does not name this server",
             format!(
                 "address the server as {}, or start it with --allow-host NAME",
@@ -134,11 +134,11 @@ impl Hosts {
 
     /// A request that comes from a page must come from one of this server's own, or from an origin
     /// that was allowed.
-    pub(crate) fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    pub(crate) fn check_origin(&self, headers: &HeaderMap) -> Result<(), HttpRefusal> {
         let foreign = |message: &str| {
             let recovery = "call from the page of this server or from a program that is not a \
                             browser, or start the server with --allow-origin ORIGIN";
-            Err(Refusal::new(Kind::ForeignOrigin, message, recovery))
+            Err(HttpRefusal::new(RefusalKind::ForeignOrigin, message, recovery))
         };
         if self.guest(headers).is_some() {
             return Ok(());

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
-use super::Access;
+use super::Requester;
 use crate::{
     limits::{CODE_LIFETIME, CODES_MAX, TICKET_LIFETIME, TICKETS_MAX},
     one_time::OneTime,
@@ -47,7 +47,7 @@ pub(crate) struct Keys {
     /// Codes of links that sign a browser in.
     pub(crate) codes: OneTime<CallerRole>,
     /// Tickets that open a WebSocket.
-    pub(crate) tickets: OneTime<Access>,
+    pub(crate) tickets: OneTime<Requester>,
     /// Held by whoever tries a passphrase.
     pub(crate) passphrase_turn: Semaphore,
 }
@@ -74,11 +74,11 @@ impl Keys {
         secret: &str,
         origin: Option<&str>,
         now: SystemTime,
-    ) -> Option<Access> {
-        let program = self.role_of_secret(secret).map(Access::Program);
+    ) -> Option<Requester> {
+        let program = self.role_of_secret(secret).map(Requester::Program);
         program.or_else(|| {
             let page = self.pages.find(secret, origin, now, |role| self.bound_to(role));
-            page.map(|(id, role)| Access::Browser(role, id))
+            page.map(|(id, role)| Requester::Browser(role, id))
         })
     }
 

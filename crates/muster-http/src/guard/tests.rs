@@ -8,17 +8,17 @@ use muster_api::runs::Bearer;
 use muster_core::run::id::{NodeId, RunId};
 use tempfile::TempDir;
 
-use super::{Access, CallerRole, Gate, Hosts, Keys};
-use crate::{page_session::NewPageSession, refusal::Kind, site::person_routes};
+use super::{CallerRole, Hosts, Keys, RequestGuard, Requester};
+use crate::{page_session::NewPageSession, refusal::RefusalKind, server_state::person_routes};
 
 const OWN_HOST: (&str, &str) = ("host", "localhost:7717");
 const OWN_ORIGIN: (&str, &str) = ("origin", "http://localhost:7717");
 const NODE_TOKEN: &str = "of a node that works";
 const NODE: Bearer = Bearer { run: RunId(1), node: NodeId(2) };
-const AGENT: Access = Access::Program(CallerRole::Agent);
+const AGENT: Requester = Requester::Program(CallerRole::Agent);
 
 struct Fixture {
-    gate: Gate,
+    gate: RequestGuard,
     bearer: String,
     person: String,
     _storage: TempDir,
@@ -40,7 +40,7 @@ fn fixture() -> Fixture {
     let keys = Keys::of(storage.path()).unwrap();
     let secret = std::fs::read_to_string(storage.path().join("token")).unwrap();
     let person = format!("Bearer {}", keys.person.open(None).unwrap());
-    let gate = Gate {
+    let gate = RequestGuard {
         hosts: Hosts::new("127.0.0.1:7717".parse().unwrap(), &[]),
         keys: Some(keys),
         of_person: person_routes(),
@@ -57,7 +57,7 @@ fn head(method: &str, path: &str, headers: &[(&str, &str)]) -> Parts {
     request.body(()).unwrap().into_parts().0
 }
 
-fn admit(gate: &Gate, parts: &Parts) -> Result<Access, Kind> {
+fn admit(gate: &RequestGuard, parts: &Parts) -> Result<Requester, RefusalKind> {
     gate.admit(parts, SystemTime::now()).map_err(|refusal| refusal.kind())
 }
 
@@ -68,7 +68,7 @@ fn the_token_opens_every_route() {
         let known = head(method, path, &[OWN_HOST, ("authorization", &bearer)]);
         assert_eq!(admit(&gate, &known), Ok(AGENT), "{method} {path}");
         let unknown = head(method, path, &[OWN_HOST]);
-        assert_eq!(admit(&gate, &unknown), Err(Kind::Unauthorized), "{method} {path}");
+        assert_eq!(admit(&gate, &unknown), Err(RefusalKind::Unauthorized), "{method} {path}");
     }
 }
 
@@ -76,9 +76,9 @@ fn the_token_opens_every_route() {
 fn a_forged_host_fails_before_the_token_is_looked_at() {
     let Fixture { gate, bearer, .. } = fixture();
     let forged = head("GET", "/health", &[("host", "evil.example"), ("authorization", &bearer)]);
-    assert_eq!(admit(&gate, &forged), Err(Kind::ForeignHost));
+    assert_eq!(admit(&gate, &forged), Err(RefusalKind::ForeignHost));
     let foreign = [OWN_HOST, ("authorization", bearer.as_str()), ("origin", "null")];
-    assert_eq!(admit(&gate, &head("GET", "/health", &foreign)), Err(Kind::ForeignOrigin));
+    assert_eq!(admit(&gate, &head("GET", "/health", &foreign)), Err(RefusalKind::ForeignOrigin));
 }
 
 #[test]
@@ -87,13 +87,13 @@ fn authorization_in_other_forms_is_no_token() {
     let secret = bearer.trim_start_matches("Bearer ");
     for value in [secret.to_owned(), format!("Basic {secret}"), "Bearer ".to_owned()] {
         let parts = head("GET", "/api/ops", &[OWN_HOST, ("authorization", &value)]);
-        assert_eq!(admit(&gate, &parts), Err(Kind::Unauthorized), "{value}");
+        assert_eq!(admit(&gate, &parts), Err(RefusalKind::Unauthorized), "{value}");
     }
     let doubled =
         head("GET", "/api/ops", &[OWN_HOST, ("authorization", &bearer), ("authorization", "x")]);
-    assert_eq!(admit(&gate, &doubled), Err(Kind::Unauthorized));
+    assert_eq!(admit(&gate, &doubled), Err(RefusalKind::Unauthorized));
     let in_url = head("GET", &format!("/api/ops?token={secret}"), &[OWN_HOST]);
-    assert_eq!(admit(&gate, &in_url), Err(Kind::Unauthorized));
+    assert_eq!(admit(&gate, &in_url), Err(RefusalKind::Unauthorized));
 }
 
 #[test]
@@ -103,18 +103,18 @@ fn a_signed_in_page_is_known_by_its_header_on_its_own_origin_only() {
     let admitted = |headers: &[(&str, &str)]| {
         let all: Vec<_> = [OWN_HOST].iter().chain(headers).copied().collect();
         let post = head("POST", "/api/ops/tasks_note", &all);
-        admit(&fixture.gate, &post).map(Access::role)
+        admit(&fixture.gate, &post).map(Requester::role)
     };
     let header = ("authorization", page.as_str());
     assert_eq!(admitted(&[header]), Ok(Some(CallerRole::Person)));
     assert_eq!(admitted(&[header, OWN_ORIGIN]), Ok(Some(CallerRole::Person)));
     let other_name = ("origin", "http://127.0.0.1:7717");
-    assert_eq!(admitted(&[header, other_name]), Err(Kind::Unauthorized), "another origin's");
+    assert_eq!(admitted(&[header, other_name]), Err(RefusalKind::Unauthorized), "another origin's");
     let other_port = ("origin", "http://localhost:3000");
-    assert_eq!(admitted(&[header, other_port]), Err(Kind::ForeignOrigin));
+    assert_eq!(admitted(&[header, other_port]), Err(RefusalKind::ForeignOrigin));
     let secret = page.trim_start_matches("Bearer ");
     let cookie = format!("muster_7717={secret}");
-    assert_eq!(admitted(&[("cookie", &cookie), OWN_ORIGIN]), Err(Kind::Unauthorized));
+    assert_eq!(admitted(&[("cookie", &cookie), OWN_ORIGIN]), Err(RefusalKind::Unauthorized));
 }
 
 #[test]
@@ -132,12 +132,12 @@ fn what_only_a_person_may_do_needs_the_key_or_a_person_s_page() {
     ] {
         let with = |secret: &str| {
             let parts = head(method, path, &[OWN_HOST, ("authorization", secret)]);
-            admit(gate, &parts).map(Access::role)
+            admit(gate, &parts).map(Requester::role)
         };
-        assert_eq!(with(bearer), Err(Kind::PersonRequired), "{method} {path}");
+        assert_eq!(with(bearer), Err(RefusalKind::PersonRequired), "{method} {path}");
         assert_eq!(
             with(&fixture.page(CallerRole::Agent)),
-            Err(Kind::PersonRequired),
+            Err(RefusalKind::PersonRequired),
             "{method} {path}"
         );
         assert_eq!(with(person), Ok(Some(CallerRole::Person)), "{method} {path}");
@@ -159,35 +159,40 @@ fn an_upgrade_needs_a_secret_everywhere_and_a_ticket_works_once() {
         ["/", "/health", "/mcp", "/api/session", "/nowhere"]
             .map(|path| admit(gate, &head("GET", path, &headers)))
     };
-    assert_eq!(with(&[]), [Err(Kind::Unauthorized); 5]);
+    assert_eq!(with(&[]), [Err(RefusalKind::Unauthorized); 5]);
     assert_eq!(with(&[("authorization", bearer)]), [Ok(AGENT); 5]);
     let keys = gate.keys.as_ref().unwrap();
-    let ticket = keys.tickets.issue(Access::Program(CallerRole::Person), Instant::now()).unwrap();
+    let ticket =
+        keys.tickets.issue(Requester::Program(CallerRole::Person), Instant::now()).unwrap();
     let socket = |query: &str| admit(gate, &head("GET", &format!("/{query}"), &upgrade));
-    assert_eq!(socket(&format!("api/ops?ticket={ticket}")), Err(Kind::Unauthorized));
-    let person = Ok(Access::Program(CallerRole::Person));
+    assert_eq!(socket(&format!("api/ops?ticket={ticket}")), Err(RefusalKind::Unauthorized));
+    let person = Ok(Requester::Program(CallerRole::Person));
     assert_eq!(socket(&format!("ws?ticket={ticket}")), person);
-    assert_eq!(socket(&format!("ws?ticket={ticket}")), Err(Kind::Unauthorized), "it was used");
+    assert_eq!(
+        socket(&format!("ws?ticket={ticket}")),
+        Err(RefusalKind::Unauthorized),
+        "it was used"
+    );
     let token = bearer.trim_start_matches("Bearer ");
     assert_eq!(socket(&format!("ws?token={token}")), Ok(AGENT));
     let key = fixture.person.trim_start_matches("Bearer ");
     let leaked = socket(&format!("ws?token={key}"));
-    assert_eq!(leaked, Err(Kind::Unauthorized), "the person's key belongs in no address");
+    assert_eq!(leaked, Err(RefusalKind::Unauthorized), "the person's key belongs in no address");
 }
 
 #[test]
 fn public_routes_are_public_for_reading_only() {
     let Fixture { gate, .. } = fixture();
     for path in ["/", "/health", "/assets/muster.css", "/assets/muster.js"] {
-        assert_eq!(admit(&gate, &head("GET", path, &[OWN_HOST])), Ok(Access::Stranger));
+        assert_eq!(admit(&gate, &head("GET", path, &[OWN_HOST])), Ok(Requester::Stranger));
         let posted = head("POST", path, &[OWN_HOST]);
-        assert_eq!(admit(&gate, &posted), Err(Kind::Unauthorized), "{path}");
+        assert_eq!(admit(&gate, &posted), Err(RefusalKind::Unauthorized), "{path}");
     }
-    assert_eq!(admit(&gate, &head("POST", "/api/session", &[OWN_HOST])), Ok(Access::Stranger));
+    assert_eq!(admit(&gate, &head("POST", "/api/session", &[OWN_HOST])), Ok(Requester::Stranger));
     let lookalikes = ["//", "/health/", "/Health", "/api/session/", "/api/session/x"];
     for path in lookalikes {
         let outcome = admit(&gate, &head("GET", path, &[OWN_HOST]));
-        assert_eq!(outcome, Err(Kind::Unauthorized), "{path}");
+        assert_eq!(outcome, Err(RefusalKind::Unauthorized), "{path}");
     }
 }
 
@@ -196,13 +201,13 @@ fn without_authentication_host_and_origin_still_count() {
     let Fixture { mut gate, .. } = fixture();
     gate.keys = None;
     let anybody = head("POST", "/api/ops/tasks_note", &[OWN_HOST]);
-    assert_eq!(admit(&gate, &anybody), Ok(Access::Anybody));
+    assert_eq!(admit(&gate, &anybody), Ok(Requester::Anybody));
     let approve = head("POST", "/api/approvals/7/resolve", &[OWN_HOST]);
-    assert_eq!(admit(&gate, &approve).map(Access::role), Ok(Some(CallerRole::Person)));
+    assert_eq!(admit(&gate, &approve).map(Requester::role), Ok(Some(CallerRole::Person)));
     let forged = head("POST", "/api/ops/tasks_note", &[("host", "evil.example:7717")]);
-    assert_eq!(admit(&gate, &forged), Err(Kind::ForeignHost));
+    assert_eq!(admit(&gate, &forged), Err(RefusalKind::ForeignHost));
     let foreign = head("POST", "/", &[OWN_HOST, ("origin", "http://localhost:3000")]);
-    assert_eq!(admit(&gate, &foreign), Err(Kind::ForeignOrigin));
+    assert_eq!(admit(&gate, &foreign), Err(RefusalKind::ForeignOrigin));
 }
 
 #[test]
@@ -213,10 +218,10 @@ fn routes_of_agents_know_nodes_and_nobody_else() {
         heads.map(|(method, path)| admit(&gate, &head(method, path, &[OWN_HOST, header])))
     };
     let of_node = format!("Bearer {NODE_TOKEN}");
-    assert_eq!(with(("authorization", &of_node)), [Ok(Access::Node(NODE)); 2]);
-    assert_eq!(with(("authorization", "Bearer of nobody")), [Err(Kind::Unauthorized); 2]);
-    assert_eq!(with(("authorization", &bearer)), [Err(Kind::Unauthorized); 2]);
-    assert_eq!(with(("authorization", &person)), [Err(Kind::Unauthorized); 2]);
+    assert_eq!(with(("authorization", &of_node)), [Ok(Requester::Node(NODE)); 2]);
+    assert_eq!(with(("authorization", "Bearer of nobody")), [Err(RefusalKind::Unauthorized); 2]);
+    assert_eq!(with(("authorization", &bearer)), [Err(RefusalKind::Unauthorized); 2]);
+    assert_eq!(with(("authorization", &person)), [Err(RefusalKind::Unauthorized); 2]);
     let elsewhere = head("GET", "/api/runs", &[OWN_HOST, ("authorization", &of_node)]);
-    assert_eq!(admit(&gate, &elsewhere), Err(Kind::Unauthorized));
+    assert_eq!(admit(&gate, &elsewhere), Err(RefusalKind::Unauthorized));
 }

@@ -2,7 +2,7 @@
 //! the one without the prefix.
 
 use muster_core::session::{
-    entity::Status,
+    entity::SessionStatus,
     limits::{LEASE_MS_DEFAULT, LEASE_MS_MAX, LEASE_MS_MIN},
 };
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use super::{
     bridge_shapes::{flag, list, object, one_of, or_null, record, shape, text, whole},
     json_content,
 };
-use crate::bridge::{SESSIONS_MAX, unprefixed};
+use crate::sessions::{SESSIONS_MAX, unprefixed};
 
 /// One route: what it is for, what it takes, what it gives.
 struct Entry {
@@ -203,7 +203,11 @@ fn session_filters() -> Vec<Value> {
     vec![
         query("limit", &limit, "So many sessions at most."),
         query("cursor", &text(), "`X-Next-Cursor` of the page before."),
-        query("status", &one_of(&Status::ALL.map(Status::word)), "Only sessions that are so."),
+        query(
+            "status",
+            &one_of(&SessionStatus::ALL.map(SessionStatus::word)),
+            "Only sessions that are so.",
+        ),
         query("workspace", &text(), "Only sessions of this folder."),
         query(
             "metadata.key",

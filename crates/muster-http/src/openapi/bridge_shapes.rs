@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::bridge::COMMANDS;
+use crate::sessions::COMMANDS;
 
 /// Any text.
 pub(super) fn text() -> Value {

@@ -3,16 +3,16 @@
 //! What is answered is described by the very types that are written; what may be left out there is
 //! optional here. Readers ignore fields that they do not know (RUNS-GEN-2).
 
-use muster_api::runs::{RunCode, SearchAnswer, StreamWord, Surveyed, request};
+use muster_api::runs::{ProviderFamily, RunCode, SearchAnswer, StreamWord, request};
 use muster_core::run::{
     approval::Approval,
     artifact::Artifact,
     edge::Edge,
-    event::Event,
+    event::RunEvent,
     node::Node,
     prompt::BlocksFile,
-    turn::Turn,
-    view::{attention::Attention, snapshot::Snapshot, turns::ItemView},
+    turn::NodeTurn,
+    view::{attention::Attention, snapshot::RunSnapshot, turns::ItemView},
 };
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -41,18 +41,18 @@ fn answered() -> Map<String, Value> {
         settings.meta_schema = None;
     });
     let mut generator: SchemaGenerator = settings.into_generator();
-    generator.subschema_for::<Snapshot<'_>>();
+    generator.subschema_for::<RunSnapshot<'_>>();
     generator.subschema_for::<Node>();
     generator.subschema_for::<Edge>();
-    generator.subschema_for::<Turn>();
+    generator.subschema_for::<NodeTurn>();
     generator.subschema_for::<Approval>();
     generator.subschema_for::<Artifact>();
     generator.subschema_for::<ItemView>();
     generator.subschema_for::<Attention>();
     generator.subschema_for::<SearchAnswer>();
-    generator.subschema_for::<Surveyed>();
+    generator.subschema_for::<ProviderFamily>();
     generator.subschema_for::<BlocksFile>();
-    generator.subschema_for::<Event>();
+    generator.subschema_for::<RunEvent>();
     generator.subschema_for::<StreamWord>();
     generator.subschema_for::<About>();
     generator.subschema_for::<SignedIn>();

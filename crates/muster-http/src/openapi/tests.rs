@@ -6,7 +6,7 @@ use muster_api::Registry;
 use serde_json::Value;
 
 use super::document;
-use crate::{bridge, runs, site};
+use crate::{runs, server_state, sessions};
 
 /// Methods and paths of the document.
 fn documented(document: &Value) -> BTreeSet<(String, String)> {
@@ -22,7 +22,7 @@ fn documented(document: &Value) -> BTreeSet<(String, String)> {
 fn every_route_is_in_the_document_and_nothing_else_is() {
     let registry = Registry::default();
     let document = document(&registry);
-    let routes = bridge::unprefixed().into_iter().chain(site::own_routes());
+    let routes = sessions::unprefixed().into_iter().chain(server_state::own_routes());
     let routes = routes.chain(runs::listed());
     let mut expected = BTreeSet::from([("post".to_owned(), "/mcp".to_owned())]);
     for route in routes.filter(|route| !route.path.starts_with("/assets/")) {
@@ -44,7 +44,7 @@ fn every_route_is_in_the_document_and_nothing_else_is() {
 #[test]
 fn every_route_of_the_bridge_says_what_it_takes_and_gives() {
     let document = document(&Registry::default());
-    for route in bridge::unprefixed() {
+    for route in sessions::unprefixed() {
         let operation = &document["paths"][route.path][route.method];
         let place = format!("{} {}", route.method, route.path);
         assert!(operation["description"].as_str().unwrap().contains("`/v1/"), "{place}");

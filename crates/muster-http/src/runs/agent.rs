@@ -8,36 +8,42 @@ use axum::{
     http::{StatusCode, request::Parts},
 };
 use muster_api::{
-    Effect, Json,
+    Json, OperationEffect,
     runs::{AgentWish, Bearer, RunCode, RunDriver, RunFault, witnessed},
 };
 use muster_core::{run::command::tool_names, text};
 use serde_json::json;
 
-use super::request::{Answer, Asked, Named, Unanswered, ask, json as answer};
-use crate::{guard::Access, site::Site};
+use super::request::{Asked, RunPathIds, RunsError, RunsResponse, ask, json as answer};
+use crate::{guard::Requester, server_state::ServerState};
 
 /// The agent that sends a request.
-pub(super) struct Agent {
+pub(super) struct CallingAgent {
     driver: RunDriver,
     bearer: Bearer,
 }
 
-impl FromRequestParts<Arc<Site>> for Agent {
-    type Rejection = Unanswered;
+impl FromRequestParts<Arc<ServerState>> for CallingAgent {
+    type Rejection = RunsError;
 
-    async fn from_request_parts(head: &mut Parts, site: &Arc<Site>) -> Result<Self, Unanswered> {
+    async fn from_request_parts(
+        head: &mut Parts,
+        site: &Arc<ServerState>,
+    ) -> Result<Self, RunsError> {
         let driver = site.app.runs().driver()?.clone();
-        match head.extensions.get::<Access>() {
-            Some(Access::Node(bearer)) => Ok(Self { driver, bearer: *bearer }),
+        match head.extensions.get::<Requester>() {
+            Some(Requester::Node(bearer)) => Ok(Self { driver, bearer: *bearer }),
             _ => Err(RunFault::new(RunCode::Unauthorized, "this is no agent of a run").into()),
         }
     }
 }
 
 /// Lists the tools of runs that the node may use now.
-pub(super) async fn list(State(site): State<Arc<Site>>, agent: Agent) -> Answer {
-    let Agent { driver, bearer } = agent;
+pub(super) async fn list(
+    State(site): State<Arc<ServerState>>,
+    agent: CallingAgent,
+) -> RunsResponse {
+    let CallingAgent { driver, bearer } = agent;
     let tools = site.run_blocking(move || driver.tools(bearer)).await?;
     let tools = tools.map_err(RunFault::from)?;
     let told = json!({"runId": bearer.run, "nodeId": bearer.node, "tools": tools});
@@ -47,12 +53,12 @@ pub(super) async fn list(State(site): State<Arc<Site>>, agent: Agent) -> Answer 
 /// Calls a tool: one of runs, or one of tasks and todos in the name of the node's session. Refusals
 /// are answers, too.
 pub(super) async fn call(
-    State(site): State<Arc<Site>>,
-    agent: Agent,
-    named: Named,
+    State(site): State<Arc<ServerState>>,
+    agent: CallingAgent,
+    named: RunPathIds,
     asked: Asked,
-) -> Answer {
-    let Agent { driver, bearer } = agent;
+) -> RunsResponse {
+    let CallingAgent { driver, bearer } = agent;
     let wish = AgentWish { name: named.tool(), args: asked.fields };
     if is_of_runs(&site, bearer, &wish).await? {
         let name = wish.name.clone();
@@ -77,14 +83,14 @@ pub(super) async fn call(
 /// Reads by a tool of tasks or todos, for the client of an agent that lists or shows resources. The
 /// agent made no call, so the log of the run has none.
 pub(super) async fn read(
-    State(site): State<Arc<Site>>,
-    agent: Agent,
-    named: Named,
+    State(site): State<Arc<ServerState>>,
+    agent: CallingAgent,
+    named: RunPathIds,
     asked: Asked,
-) -> Answer {
+) -> RunsResponse {
     let wish = AgentWish { name: named.tool(), args: asked.fields };
     let row = site.app.registry().get(&wish.name);
-    if !row.is_some_and(|row| row.effect == Effect::Read) {
+    if !row.is_some_and(|row| row.effect == OperationEffect::Read) {
         let detail = format!("{} is not a tool that only reads", text::echo(&wish.name));
         return Err(RunFault::new(RunCode::NotFound, detail).into());
     }
@@ -94,7 +100,11 @@ pub(super) async fn read(
 
 /// Whether whatever drives runs has to make a call: it is one of its own tools, or one of the task
 /// store that a person has to approve.
-async fn is_of_runs(site: &Site, bearer: Bearer, wish: &AgentWish) -> Result<bool, Unanswered> {
+async fn is_of_runs(
+    site: &ServerState,
+    bearer: Bearer,
+    wish: &AgentWish,
+) -> Result<bool, RunsError> {
     if site.app.registry().get(&wish.name).is_none() {
         return Ok(true);
     }

@@ -6,11 +6,14 @@ use axum::extract::State;
 use muster_api::runs::{ApprovalsRequest, RunCode, request};
 use muster_core::run::{approval::Verdict, command::CallFiles};
 
-use super::request::{Answer, Asked, Named, Parameters, ask, tell};
-use crate::site::Site;
+use super::request::{Asked, RunPathIds, RunsQuery, RunsResponse, ask, tell};
+use crate::server_state::ServerState;
 
 /// Lists approvals, oldest first.
-pub(super) async fn list(State(site): State<Arc<Site>>, parameters: Parameters) -> Answer {
+pub(super) async fn list(
+    State(site): State<Arc<ServerState>>,
+    parameters: RunsQuery,
+) -> RunsResponse {
     let answered = parameters.word("status", &["pending", "all"], |word| word)?;
     let request = ApprovalsRequest {
         run: parameters.id("runId", RunCode::UnknownRun)?,
@@ -20,7 +23,11 @@ pub(super) async fn list(State(site): State<Arc<Site>>, parameters: Parameters) 
 }
 
 /// Answers an approval.
-pub(super) async fn resolve(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
+pub(super) async fn resolve(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    asked: Asked,
+) -> RunsResponse {
     let approval = named.approval()?;
     let resolution = request::resolution(asked.fields)?;
     let found = ask(&site, move |app| app.runs().run_of(approval, None)).await;
@@ -34,6 +41,6 @@ pub(super) async fn resolve(State(site): State<Arc<Site>>, named: Named, asked: 
 }
 
 /// Lists what waits for a person, oldest first.
-pub(super) async fn attention(State(site): State<Arc<Site>>) -> Answer {
+pub(super) async fn attention(State(site): State<Arc<ServerState>>) -> RunsResponse {
     tell(&site, |app| app.runs().attention()).await
 }

@@ -10,7 +10,7 @@ use axum::{
     extract::State,
     http::{HeaderValue, Response, header},
 };
-use muster_api::{Subscription, Update, runs::RunFault};
+use muster_api::{StreamUpdate, Subscription, runs::RunFault};
 use muster_core::tasks::id::WorkspaceId;
 use tokio::{
     sync::{mpsc, watch},
@@ -18,13 +18,16 @@ use tokio::{
 };
 
 use super::{
-    pieces::{self, Piece},
-    request::{Answer, Parameters, ask},
+    pieces::{self, FilePiece},
+    request::{RunsQuery, RunsResponse, ask},
 };
-use crate::{limits::KEEP_ALIVE_AFTER, site::Site};
+use crate::{limits::KEEP_ALIVE_AFTER, server_state::ServerState};
 
 /// Follows a workspace.
-pub(super) async fn follow(State(site): State<Arc<Site>>, parameters: Parameters) -> Answer {
+pub(super) async fn follow(
+    State(site): State<Arc<ServerState>>,
+    parameters: RunsQuery,
+) -> RunsResponse {
     let name = parameters.text("workspace").unwrap_or_default();
     let bad = |_| RunFault::bad_value("workspace", "workspace must be the name of one");
     let workspace: WorkspaceId = name.parse().map_err(bad)?;
@@ -42,7 +45,7 @@ pub(super) async fn follow(State(site): State<Arc<Site>>, parameters: Parameters
 /// One reader's connection.
 struct Line {
     subscription: Subscription,
-    sender: mpsc::Sender<Piece>,
+    sender: mpsc::Sender<FilePiece>,
     stop: watch::Receiver<bool>,
 }
 
@@ -68,7 +71,7 @@ impl Line {
             _ = self.stop.wait_for(|stopped| *stopped) => return None,
         };
         match update {
-            Ok(Update::Events(_) | Update::Resync { .. }) => {
+            Ok(StreamUpdate::Events(_) | StreamUpdate::Resync { .. }) => {
                 Some(told(self.subscription.position()))
             }
             Err(error) => {

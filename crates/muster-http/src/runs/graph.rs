@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use muster_api::runs::{Change, RunCode, RunFault, request, rights};
+use muster_api::runs::{RunChangeRequest, RunCode, RunFault, request, rights};
 use muster_core::run::id::{NodeId, RunId};
 
-use super::request::{Answer, Asked, Named, Sender, tell};
-use crate::site::Site;
+use super::request::{Asked, RunPathIds, RunsResponse, Sender, tell};
+use crate::server_state::ServerState;
 
 /// Creates a node.
 pub(super) async fn create_node(
-    State(site): State<Arc<Site>>,
+    State(site): State<Arc<ServerState>>,
     sender: Sender,
-    named: Named,
+    named: RunPathIds,
     asked: Asked,
-) -> Answer {
+) -> RunsResponse {
     let run = named.run()?;
     tell(&site, move |app| {
         let runs = app.runs();
@@ -24,18 +24,18 @@ pub(super) async fn create_node(
         sender.may_set(rights::create_node(&request, runs.usual_permissions()))?;
         let checked = runs.check_node_of(run, None, &request.input);
         checked.map_err(|fault| fault.below(&request.prefix))?;
-        runs.carry_out(Change::create_node(run, request).once(asked.once))
+        runs.carry_out(RunChangeRequest::create_node(run, request).once(asked.once))
     })
     .await
 }
 
 /// Changes a node.
 pub(super) async fn edit_node(
-    State(site): State<Arc<Site>>,
+    State(site): State<Arc<ServerState>>,
     sender: Sender,
-    named: Named,
+    named: RunPathIds,
     asked: Asked,
-) -> Answer {
+) -> RunsResponse {
     let (run, node) = (named.run()?, named.node()?);
     tell(&site, move |app| {
         let runs = app.runs();
@@ -44,74 +44,105 @@ pub(super) async fn edit_node(
         sender.may_set(rights::edit_node(&request, &present))?;
         let checked = runs.check_node_of(run, Some(node), &request.edit.input);
         checked.map_err(|fault| fault.below(&request.prefix))?;
-        runs.carry_out(Change::edit_node(run, request).once(asked.once))
+        runs.carry_out(RunChangeRequest::edit_node(run, request).once(asked.once))
     })
     .await
 }
 
 /// Deletes a node.
-pub(super) async fn delete_node(State(site): State<Arc<Site>>, named: Named) -> Answer {
+pub(super) async fn delete_node(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+) -> RunsResponse {
     let (run, node) = (named.run()?, named.node()?);
-    tell(&site, move |app| app.runs().carry_out(Change::delete_node(run, node))).await
+    tell(&site, move |app| app.runs().carry_out(RunChangeRequest::delete_node(run, node))).await
 }
 
 /// Clears a node's context.
-pub(super) async fn reset(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
+pub(super) async fn reset(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    asked: Asked,
+) -> RunsResponse {
     let (run, node) = (named.run()?, named.node()?);
     let reason = request::reset(asked.fields)?;
-    let change = Change::reset_node(run, node, reason).once(asked.once);
+    let change = RunChangeRequest::reset_node(run, node, reason).once(asked.once);
     tell(&site, move |app| app.runs().carry_out(change)).await
 }
 
 /// Lets a node go on.
-pub(super) async fn start(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
-    command(&site, &named, asked, Change::start_node).await
+pub(super) async fn start(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    asked: Asked,
+) -> RunsResponse {
+    command(&site, &named, asked, RunChangeRequest::start_node).await
 }
 
 /// Ends what a node does, and holds it.
-pub(super) async fn stop(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
-    command(&site, &named, asked, Change::stop_node).await
+pub(super) async fn stop(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    asked: Asked,
+) -> RunsResponse {
+    command(&site, &named, asked, RunChangeRequest::stop_node).await
 }
 
 /// Ends the turn that a node has in flight.
-pub(super) async fn interrupt(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
-    command(&site, &named, asked, Change::interrupt_node).await
+pub(super) async fn interrupt(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    asked: Asked,
+) -> RunsResponse {
+    command(&site, &named, asked, RunChangeRequest::interrupt_node).await
 }
 
 /// A command to a node that says nothing more.
 async fn command(
-    site: &Site,
-    named: &Named,
+    site: &ServerState,
+    named: &RunPathIds,
     asked: Asked,
-    change: fn(RunId, NodeId) -> Change,
-) -> Answer {
+    change: fn(RunId, NodeId) -> RunChangeRequest,
+) -> RunsResponse {
     let change = change(named.run()?, named.node()?).once(asked.once);
     request::nothing(&asked.fields)?;
     tell(site, move |app| app.runs().carry_out(change)).await
 }
 
 /// Shows the inputs of a node that wait: for a turn, or for a person because they failed.
-pub(super) async fn inbox(State(site): State<Arc<Site>>, named: Named) -> Answer {
+pub(super) async fn inbox(State(site): State<Arc<ServerState>>, named: RunPathIds) -> RunsResponse {
     let (run, node) = (named.run()?, named.node()?);
     tell(&site, move |app| app.runs().inbox(run, node)).await
 }
 
 /// Sends an input again whose turns failed.
-pub(super) async fn resend(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
+pub(super) async fn resend(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    asked: Asked,
+) -> RunsResponse {
     let (run, node, item) = (named.run()?, named.node()?, named.item()?);
-    let change = Change::resend_item(run, node, item).once(asked.once);
+    let change = RunChangeRequest::resend_item(run, node, item).once(asked.once);
     request::nothing(&asked.fields)?;
     tell(&site, move |app| app.runs().carry_out(change)).await
 }
 
 /// Takes a queued or failed input out again.
-pub(super) async fn cancel(State(site): State<Arc<Site>>, named: Named) -> Answer {
+pub(super) async fn cancel(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+) -> RunsResponse {
     let (run, node, item) = (named.run()?, named.node()?, named.item()?);
-    tell(&site, move |app| app.runs().carry_out(Change::cancel_item(run, node, item))).await
+    tell(&site, move |app| app.runs().carry_out(RunChangeRequest::cancel_item(run, node, item)))
+        .await
 }
 
 /// Makes an edge, or changes one.
-pub(super) async fn put_edge(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
+pub(super) async fn put_edge(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    asked: Asked,
+) -> RunsResponse {
     let run = named.run()?;
     tell(&site, move |app| {
         app.runs().exists(run)?;
@@ -121,13 +152,20 @@ pub(super) async fn put_edge(State(site): State<Arc<Site>>, named: Named, asked:
 }
 
 /// Removes an edge.
-pub(super) async fn delete_edge(State(site): State<Arc<Site>>, named: Named) -> Answer {
+pub(super) async fn delete_edge(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+) -> RunsResponse {
     let (run, edge) = (named.run()?, named.edge()?);
-    tell(&site, move |app| app.runs().carry_out(Change::delete_edge(run, edge))).await
+    tell(&site, move |app| app.runs().carry_out(RunChangeRequest::delete_edge(run, edge))).await
 }
 
 /// Says something to a node.
-pub(super) async fn chat(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
+pub(super) async fn chat(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    asked: Asked,
+) -> RunsResponse {
     let run = named.run()?;
     tell(&site, move |app| {
         app.runs().exists(run)?;
@@ -142,7 +180,7 @@ pub(super) async fn chat(State(site): State<Arc<Site>>, named: Named, asked: Ask
         let missing = || RunFault::new(RunCode::MissingField, "content is needed").at("content");
         let content = input.content.ok_or_else(missing)?;
         let interrupt = input.interrupt.unwrap_or(false);
-        let change = Change::chat(run, node, content, interrupt).once(asked.once);
+        let change = RunChangeRequest::chat(run, node, content, interrupt).once(asked.once);
         app.runs().carry_out(change).map_err(|fault| {
             let reaches = fault.code != RunCode::UnknownNode;
             if reaches { fault } else { fault.at("nodeId") }

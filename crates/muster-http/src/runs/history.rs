@@ -14,16 +14,16 @@ use muster_api::runs::{
 use muster_core::run::{
     artifact::ArtifactKind,
     view::{
-        history::{Filter, PAGE_EVENTS, PAGE_EVENTS_MAX, PageRequest},
-        search::{QUESTION_CHARS_MAX, Question},
+        history::{Filter, PAGE_EVENTS, PAGE_EVENTS_MAX, RunPageRequest},
+        search::{QUESTION_CHARS_MAX, SearchWords},
     },
 };
 
 use super::{
     pieces,
-    request::{Answer, Named, Parameters, ask, tell},
+    request::{RunPathIds, RunsQuery, RunsResponse, ask, tell},
 };
-use crate::site::Site;
+use crate::server_state::ServerState;
 
 /// Turns or artifacts of a page when no number is given, and at most.
 const ROWS_DEFAULT: u64 = 100;
@@ -34,13 +34,13 @@ const HITS_MAX: u64 = 100;
 
 /// A page of events (RUNS-PAGE).
 pub(super) async fn events(
-    State(site): State<Arc<Site>>,
-    named: Named,
-    parameters: Parameters,
-) -> Answer {
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    parameters: RunsQuery,
+) -> RunsResponse {
     let run = named.run()?;
     let limit = parameters.number("limit", 1, u64::from(PAGE_EVENTS_MAX))?;
-    let page = PageRequest {
+    let page = RunPageRequest {
         since: parameters.number("since", 0, u64::MAX)?,
         before: parameters.number("before", 0, u64::MAX)?,
         limit: limit.map_or(PAGE_EVENTS, |limit| u32::try_from(limit).unwrap_or(PAGE_EVENTS_MAX)),
@@ -54,7 +54,7 @@ pub(super) async fn events(
 }
 
 /// Which events a reader wants, whatever the parameter of their types is called.
-pub(super) fn filter(parameters: &Parameters, types: &str) -> RunTold<Filter> {
+pub(super) fn filter(parameters: &RunsQuery, types: &str) -> RunTold<Filter> {
     Ok(Filter {
         node: parameters.id("nodeId", RunCode::UnknownNode)?,
         turn: None,
@@ -63,7 +63,7 @@ pub(super) fn filter(parameters: &Parameters, types: &str) -> RunTold<Filter> {
     })
 }
 
-fn rows(parameters: &Parameters) -> RunTold<(Option<u64>, u32)> {
+fn rows(parameters: &RunsQuery) -> RunTold<(Option<u64>, u32)> {
     let below = parameters.number("cursor", 0, u64::MAX)?;
     let limit = parameters.number("limit", 1, ROWS_MAX)?.unwrap_or(ROWS_DEFAULT);
     Ok((below, u32::try_from(limit).unwrap_or(u32::MAX)))
@@ -71,10 +71,10 @@ fn rows(parameters: &Parameters) -> RunTold<(Option<u64>, u32)> {
 
 /// A page of turns.
 pub(super) async fn turns(
-    State(site): State<Arc<Site>>,
-    named: Named,
-    parameters: Parameters,
-) -> Answer {
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    parameters: RunsQuery,
+) -> RunsResponse {
     let run = named.run()?;
     let (below, limit) = rows(&parameters)?;
     let node = parameters.id("nodeId", RunCode::UnknownNode)?;
@@ -82,17 +82,17 @@ pub(super) async fn turns(
 }
 
 /// One turn.
-pub(super) async fn turn(State(site): State<Arc<Site>>, named: Named) -> Answer {
+pub(super) async fn turn(State(site): State<Arc<ServerState>>, named: RunPathIds) -> RunsResponse {
     let (run, turn) = (named.run()?, named.turn()?);
     tell(&site, move |app| app.runs().turn(run, turn)).await
 }
 
 /// A piece of an artifact.
 pub(super) async fn artifact(
-    State(site): State<Arc<Site>>,
-    named: Named,
-    parameters: Parameters,
-) -> Answer {
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    parameters: RunsQuery,
+) -> RunsResponse {
     let (run, artifact) = (named.run()?, named.artifact()?);
     let offset = parameters.number("offset", 0, u64::MAX)?.unwrap_or(0);
     let max_bytes = parameters.number("maxBytes", 1, PIECE_BYTES_MAX)?.unwrap_or(PIECE_BYTES);
@@ -100,7 +100,7 @@ pub(super) async fn artifact(
 }
 
 /// The bytes of an artifact, piece by piece, so that a large one needs no room here.
-pub(super) async fn raw(State(site): State<Arc<Site>>, named: Named) -> Answer {
+pub(super) async fn raw(State(site): State<Arc<ServerState>>, named: RunPathIds) -> RunsResponse {
     let (run, artifact) = (named.run()?, named.artifact()?);
     let (artifact, first) = ask(&site, move |app| {
         let artifact = app.runs().artifact(run, artifact)?;
@@ -142,10 +142,10 @@ pub(super) async fn raw(State(site): State<Arc<Site>>, named: Named) -> Answer {
 
 /// A page of artifacts.
 pub(super) async fn artifacts(
-    State(site): State<Arc<Site>>,
-    named: Named,
-    parameters: Parameters,
-) -> Answer {
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    parameters: RunsQuery,
+) -> RunsResponse {
     let run = named.run()?;
     let (below, limit) = rows(&parameters)?;
     let request = ArtifactsRequest {
@@ -159,9 +159,12 @@ pub(super) async fn artifacts(
 }
 
 /// Finds words in one run or in all.
-pub(super) async fn search(State(site): State<Arc<Site>>, parameters: Parameters) -> Answer {
+pub(super) async fn search(
+    State(site): State<Arc<ServerState>>,
+    parameters: RunsQuery,
+) -> RunsResponse {
     let asked = parameters.text("q").filter(|text| text.chars().count() <= QUESTION_CHARS_MAX);
-    let question = asked.and_then(Question::of).ok_or_else(|| {
+    let question = asked.and_then(SearchWords::of).ok_or_else(|| {
         let detail = format!("q must have words, {QUESTION_CHARS_MAX} characters at most");
         RunFault::bad_value("q", detail)
     })?;

@@ -9,25 +9,25 @@ use axum::{
 };
 use muster_api::{
     App, Json,
-    runs::{Change, RunFault, RunsRequest, request, rights},
+    runs::{RunChangeRequest, RunFault, RunsRequest, request, rights},
 };
 use muster_core::run::{
     record::{CONTRACT_VERSION, RunStatus},
-    view::snapshot::{ArtifactExtent, Extent, Wanted},
+    view::snapshot::{ArtifactExtent, Extent, SnapshotRequest},
 };
 use serde_json::{Value, json};
 
 use super::request::{
-    Answer, Asked, Named, Parameters, Sender, ask, json as answer, tell, tell_large,
+    Asked, RunPathIds, RunsQuery, RunsResponse, Sender, ask, json as answer, tell, tell_large,
 };
-use crate::{health, site::Site};
+use crate::{health, server_state::ServerState};
 
 /// Runs of a page when no number is given, and at most.
 const RUNS_DEFAULT: u64 = 100;
 const RUNS_MAX: u64 = 500;
 
 /// `GET /api/health`: open to monitors.
-pub(super) async fn health(State(site): State<Arc<Site>>) -> Response<Body> {
+pub(super) async fn health(State(site): State<Arc<ServerState>>) -> Response<Body> {
     let (status, _) = health::examine(&site).await;
     let body = json!({
         "ok": status == StatusCode::OK,
@@ -38,14 +38,21 @@ pub(super) async fn health(State(site): State<Arc<Site>>) -> Response<Body> {
 }
 
 /// Creates a run.
-pub(super) async fn create(State(site): State<Arc<Site>>, sender: Sender, asked: Asked) -> Answer {
+pub(super) async fn create(
+    State(site): State<Arc<ServerState>>,
+    sender: Sender,
+    asked: Asked,
+) -> RunsResponse {
     let request = request::create_run(asked.fields)?;
     sender.may_set(rights::create_run(&request, site.app.runs().usual_permissions()))?;
     tell(&site, move |app| app.runs().create(request, asked.once)).await
 }
 
 /// Lists runs, the newest change first.
-pub(super) async fn list(State(site): State<Arc<Site>>, parameters: Parameters) -> Answer {
+pub(super) async fn list(
+    State(site): State<Arc<ServerState>>,
+    parameters: RunsQuery,
+) -> RunsResponse {
     let limit = parameters.number("limit", 1, RUNS_MAX)?.unwrap_or(RUNS_DEFAULT);
     let unknown = |()| RunFault::bad_value("cursor", "cursor must be one that a page gave");
     let behind = parameters.text("cursor").map(str::parse).transpose().map_err(unknown)?;
@@ -60,14 +67,16 @@ pub(super) async fn list(State(site): State<Arc<Site>>, parameters: Parameters) 
 
 /// Shows a run.
 pub(super) async fn show(
-    State(site): State<Arc<Site>>,
-    named: Named,
-    parameters: Parameters,
-) -> Answer {
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    parameters: RunsQuery,
+) -> RunsResponse {
     let run = named.run()?;
     let artifacts = parameters.word("artifacts", ArtifactExtent::ALL, ArtifactExtent::name)?;
-    let wanted =
-        Wanted { artifacts: artifacts.unwrap_or(Wanted::DEFAULT.artifacts), ..Wanted::DEFAULT };
+    let wanted = SnapshotRequest {
+        artifacts: artifacts.unwrap_or(SnapshotRequest::DEFAULT.artifacts),
+        ..SnapshotRequest::DEFAULT
+    };
     let question = move |app: &App| {
         let run = app.runs().show(run, wanted)?;
         Ok(Json::of(&std::collections::BTreeMap::from([("run", run)])))
@@ -80,44 +89,57 @@ pub(super) async fn show(
 
 /// Changes a run.
 pub(super) async fn edit(
-    State(site): State<Arc<Site>>,
+    State(site): State<Arc<ServerState>>,
     sender: Sender,
-    named: Named,
+    named: RunPathIds,
     asked: Asked,
-) -> Answer {
+) -> RunsResponse {
     let run = named.run()?;
     tell(&site, move |app| {
         let runs = app.runs();
         runs.exists(run)?;
         let request = request::edit_run(asked.fields, || {
-            let shown = runs.show(run, Wanted::DEFAULT)?.read();
-            Ok(if let Value::Object(fields) = shown { fields } else { request::Fields::new() })
+            let shown = runs.show(run, SnapshotRequest::DEFAULT)?.read();
+            Ok(if let Value::Object(fields) = shown { fields } else { request::JsonFields::new() })
         })?;
         sender.may_set(rights::edit_run(&request))?;
         let prefix = request.prefix.clone();
         let checked = runs.check_binding(&request.fields, Some(run));
         checked.map_err(|fault| fault.below(&prefix))?;
-        runs.carry_out(Change::edit_run(run, request).once(asked.once))
+        runs.carry_out(RunChangeRequest::edit_run(run, request).once(asked.once))
     })
     .await
 }
 
 /// Runs the checks of a run.
-pub(super) async fn verify(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
+pub(super) async fn verify(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    asked: Asked,
+) -> RunsResponse {
     let run = named.run()?;
     request::nothing(&asked.fields)?;
-    tell(&site, move |app| app.runs().carry_out(Change::verify(run).once(asked.once))).await
+    tell(&site, move |app| app.runs().carry_out(RunChangeRequest::verify(run).once(asked.once)))
+        .await
 }
 
 /// Puts away that a run was declared done and is not.
-pub(super) async fn dismiss(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
+pub(super) async fn dismiss(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    asked: Asked,
+) -> RunsResponse {
     let run = named.run()?;
     request::nothing(&asked.fields)?;
-    tell(&site, move |app| app.runs().carry_out(Change::dismiss(run).once(asked.once))).await
+    tell(&site, move |app| app.runs().carry_out(RunChangeRequest::dismiss(run).once(asked.once)))
+        .await
 }
 
 /// Deletes a run.
-pub(super) async fn remove(State(site): State<Arc<Site>>, named: Named) -> Answer {
+pub(super) async fn remove(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+) -> RunsResponse {
     let run = named.run()?;
     let Some(driver) = site.app.driver() else {
         return tell(&site, move |app| app.runs().delete(run)).await;

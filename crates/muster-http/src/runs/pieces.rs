@@ -11,15 +11,15 @@ use hyper::body::Frame;
 use tokio::sync::mpsc;
 
 /// A piece, or why there are no more.
-pub(super) type Piece = Result<Bytes, io::Error>;
+pub(super) type FilePiece = Result<Bytes, io::Error>;
 
 /// A body, and where its pieces go in.
-pub(super) fn channel() -> (mpsc::Sender<Piece>, Body) {
+pub(super) fn channel() -> (mpsc::Sender<FilePiece>, Body) {
     let (sender, receiver) = mpsc::channel(1);
     (sender, Body::new(Pieces(receiver)))
 }
 
-struct Pieces(mpsc::Receiver<Piece>);
+struct Pieces(mpsc::Receiver<FilePiece>);
 
 impl hyper::body::Body for Pieces {
     type Data = Bytes;

@@ -10,44 +10,44 @@ use axum::{
 };
 use muster_api::{
     App, CallKey, Json,
-    runs::{RunCode, RunFault, RunTold, request::Fields},
+    runs::{RunCode, RunFault, RunTold, request::JsonFields},
 };
 use muster_core::run::id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId, RunId, TurnId};
 use serde_json::Value;
 
 use crate::{
-    guard::{Access, CallerRole},
+    guard::{CallerRole, Requester},
     limits::RETRY_AFTER_SECONDS,
     once::{self, BadKey},
-    refusal::{CHALLENGE, RUNS_JSON, Refusal, text_response},
-    site::Site,
+    refusal::{CHALLENGE, HttpRefusal, RUNS_JSON, text_response},
+    server_state::ServerState,
 };
 
 /// What a handler answers.
-pub(super) type Answer = Result<Response<Body>, Unanswered>;
+pub(super) type RunsResponse = Result<Response<Body>, RunsError>;
 
 /// Why a request was not carried out.
 #[derive(Debug)]
-pub(super) enum Unanswered {
+pub(super) enum RunsError {
     /// A rule of runs says no.
     Fault(RunFault),
     /// The surface broke.
-    Refusal(Refusal),
+    Refusal(HttpRefusal),
 }
 
-impl From<RunFault> for Unanswered {
+impl From<RunFault> for RunsError {
     fn from(fault: RunFault) -> Self {
         Self::Fault(fault)
     }
 }
 
-impl From<Refusal> for Unanswered {
-    fn from(refusal: Refusal) -> Self {
+impl From<HttpRefusal> for RunsError {
+    fn from(refusal: HttpRefusal) -> Self {
         Self::Refusal(refusal.for_path("/api/runs"))
     }
 }
 
-impl IntoResponse for Unanswered {
+impl IntoResponse for RunsError {
     fn into_response(self) -> Response<Body> {
         match self {
             Self::Fault(fault) => written(&fault),
@@ -77,47 +77,47 @@ pub(super) fn json(status: StatusCode, body: &Json) -> Response<Body> {
 
 /// Asks the application something, away from the event loop.
 pub(super) async fn ask<T: Send + 'static>(
-    site: &Site,
+    site: &ServerState,
     question: impl FnOnce(&App) -> RunTold<T> + Send + 'static,
-) -> Result<T, Unanswered> {
+) -> Result<T, RunsError> {
     let app = Arc::clone(&site.app);
     Ok(site.run_blocking(move || question(&app)).await??)
 }
 
 /// Asks the application something whose answer is the answer.
 pub(super) async fn tell(
-    site: &Site,
+    site: &ServerState,
     question: impl FnOnce(&App) -> RunTold<Json> + Send + 'static,
-) -> Answer {
+) -> RunsResponse {
     Ok(json(StatusCode::OK, &ask(site, question).await?))
 }
 
 /// Asks the application something whose answer may be megabytes, away from the event loop.
 pub(super) async fn ask_large<T: Send + 'static>(
-    site: &Site,
+    site: &ServerState,
     question: impl FnOnce(&App) -> RunTold<T> + Send + 'static,
-) -> Result<T, Unanswered> {
+) -> Result<T, RunsError> {
     let app = Arc::clone(&site.app);
     Ok(site.run_large(move || question(&app)).await??)
 }
 
 /// Asks the application something whose answer is the answer, and may be megabytes.
 pub(super) async fn tell_large(
-    site: &Site,
+    site: &ServerState,
     question: impl FnOnce(&App) -> RunTold<Json> + Send + 'static,
-) -> Answer {
+) -> RunsResponse {
     Ok(json(StatusCode::OK, &ask_large(site, question).await?))
 }
 
 /// Who sends a request about runs.
 #[derive(Clone, Copy)]
-pub(super) struct Sender(Access);
+pub(super) struct Sender(Requester);
 
 impl<S: Sync> FromRequestParts<S> for Sender {
-    type Rejection = Unanswered;
+    type Rejection = RunsError;
 
-    async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, Unanswered> {
-        Ok(Self(head.extensions.get::<Access>().copied().unwrap_or(Access::Stranger)))
+    async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, RunsError> {
+        Ok(Self(head.extensions.get::<Requester>().copied().unwrap_or(Requester::Stranger)))
     }
 }
 
@@ -136,19 +136,19 @@ impl Sender {
 }
 
 /// The ids in a path. One of another form is as unknown as any other.
-pub(super) struct Named(BTreeMap<String, String>);
+pub(super) struct RunPathIds(BTreeMap<String, String>);
 
-impl<S: Send + Sync> FromRequestParts<S> for Named {
-    type Rejection = Unanswered;
+impl<S: Send + Sync> FromRequestParts<S> for RunPathIds {
+    type Rejection = RunsError;
 
-    async fn from_request_parts(head: &mut Parts, state: &S) -> Result<Self, Unanswered> {
+    async fn from_request_parts(head: &mut Parts, state: &S) -> Result<Self, RunsError> {
         let path = Path::<BTreeMap<String, String>>::from_request_parts(head, state).await;
         let unknown = |_| RunFault::new(RunCode::NotFound, "the path is not UTF-8 text");
         Ok(Self(path.map_err(unknown)?.0))
     }
 }
 
-impl Named {
+impl RunPathIds {
     fn id<T: FromStr>(&self, name: &str, code: RunCode, what: &str) -> RunTold<T> {
         let text = self.0.get(name).map(String::as_str).unwrap_or_default();
         text.parse().map_err(|_| RunFault::new(code, format!("there is no {what} {text:?}")))
@@ -201,12 +201,12 @@ impl Named {
 }
 
 /// Query parameters, the last one of a name; unknown ones are not looked at.
-pub(super) struct Parameters(BTreeMap<String, String>);
+pub(super) struct RunsQuery(BTreeMap<String, String>);
 
-impl<S: Sync> FromRequestParts<S> for Parameters {
-    type Rejection = Unanswered;
+impl<S: Sync> FromRequestParts<S> for RunsQuery {
+    type Rejection = RunsError;
 
-    async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, Unanswered> {
+    async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, RunsError> {
         let pairs = Query::<Vec<(String, String)>>::try_from_uri(&head.uri);
         let bad = |error: axum::extract::rejection::QueryRejection| {
             RunFault::bad_value("query", error.body_text())
@@ -215,7 +215,7 @@ impl<S: Sync> FromRequestParts<S> for Parameters {
     }
 }
 
-impl Parameters {
+impl RunsQuery {
     /// A parameter as it was given; an empty one counts as not given.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
@@ -265,15 +265,15 @@ impl Parameters {
 /// The body of a request and the key under which it happens once.
 pub(super) struct Asked {
     /// The fields; an empty body has none.
-    pub(super) fields: Fields,
+    pub(super) fields: JsonFields,
     /// The key.
     pub(super) once: Option<CallKey>,
 }
 
 impl<S: Send + Sync> FromRequest<S> for Asked {
-    type Rejection = Unanswered;
+    type Rejection = RunsError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Unanswered> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, RunsError> {
         let (headers, path) = (request.headers().clone(), request.uri().path().to_owned());
         let body = Bytes::from_request(request, state).await;
         let broken = |_| RunFault::new(RunCode::BadJson, "the body did not arrive whole");
@@ -284,9 +284,9 @@ impl<S: Send + Sync> FromRequest<S> for Asked {
     }
 }
 
-fn fields(body: &[u8]) -> RunTold<Fields> {
+fn fields(body: &[u8]) -> RunTold<JsonFields> {
     if body.trim_ascii().is_empty() {
-        return Ok(Fields::new());
+        return Ok(JsonFields::new());
     }
     let unreadable = |error: serde_json::Error| {
         RunFault::new(RunCode::BadJson, format!("the body is not JSON: {error}"))

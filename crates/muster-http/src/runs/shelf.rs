@@ -9,11 +9,14 @@ use muster_api::{
 };
 use serde_json::json;
 
-use super::request::{Answer, Asked, Named, Parameters, ask, json as answer, tell};
-use crate::site::Site;
+use super::request::{Asked, RunPathIds, RunsQuery, RunsResponse, ask, json as answer, tell};
+use crate::server_state::ServerState;
 
 /// Lists templates.
-pub(super) async fn list(State(site): State<Arc<Site>>, parameters: Parameters) -> Answer {
+pub(super) async fn list(
+    State(site): State<Arc<ServerState>>,
+    parameters: RunsQuery,
+) -> RunsResponse {
     let cwd = parameters.text("cwd").map(PathBuf::from);
     tell(&site, move |app| {
         let runs = app.runs();
@@ -25,10 +28,10 @@ pub(super) async fn list(State(site): State<Arc<Site>>, parameters: Parameters) 
 
 /// Shows a template.
 pub(super) async fn show(
-    State(site): State<Arc<Site>>,
-    named: Named,
-    parameters: Parameters,
-) -> Answer {
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    parameters: RunsQuery,
+) -> RunsResponse {
     let cwd = parameters.text("cwd").map(PathBuf::from);
     tell(&site, move |app| {
         let runs = app.runs();
@@ -39,7 +42,7 @@ pub(super) async fn show(
 }
 
 /// Writes a template of the user.
-pub(super) async fn create(State(site): State<Arc<Site>>, asked: Asked) -> Answer {
+pub(super) async fn create(State(site): State<Arc<ServerState>>, asked: Asked) -> RunsResponse {
     let input = request::template(asked.fields)?;
     let (name, content) = (needed(input.name, "name")?, needed(input.content, "content")?);
     let made =
@@ -48,7 +51,11 @@ pub(super) async fn create(State(site): State<Arc<Site>>, asked: Asked) -> Answe
 }
 
 /// Changes a template of the user.
-pub(super) async fn change(State(site): State<Arc<Site>>, named: Named, asked: Asked) -> Answer {
+pub(super) async fn change(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+    asked: Asked,
+) -> RunsResponse {
     let input = request::template(asked.fields)?;
     let name = named.template();
     if input.name.is_some_and(|given| given != name) {
@@ -60,7 +67,10 @@ pub(super) async fn change(State(site): State<Arc<Site>>, named: Named, asked: A
 }
 
 /// Removes a template of the user.
-pub(super) async fn remove(State(site): State<Arc<Site>>, named: Named) -> Answer {
+pub(super) async fn remove(
+    State(site): State<Arc<ServerState>>,
+    named: RunPathIds,
+) -> RunsResponse {
     tell(&site, move |app| {
         let name = app.runs().templates(None).remove(&named.template())?;
         Ok(Json::from(json!({"name": name})))
@@ -74,13 +84,16 @@ fn needed(value: Option<String>, name: &str) -> RunTold<String> {
 }
 
 /// Lists folders.
-pub(super) async fn folders(State(site): State<Arc<Site>>, parameters: Parameters) -> Answer {
+pub(super) async fn folders(
+    State(site): State<Arc<ServerState>>,
+    parameters: RunsQuery,
+) -> RunsResponse {
     let path = parameters.text("path").map(PathBuf::from);
     tell(&site, move |app| Ok(Json::of(&app.runs().folders(path)?))).await
 }
 
 /// Lists the programs that a node can be.
-pub(super) async fn providers(State(site): State<Arc<Site>>) -> Answer {
+pub(super) async fn providers(State(site): State<Arc<ServerState>>) -> RunsResponse {
     let runs = site.app.runs().driver()?.clone();
     Ok(answer(StatusCode::OK, &runs::providers(runs.settings()).await))
 }

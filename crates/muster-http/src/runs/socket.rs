@@ -18,12 +18,12 @@ use axum::extract::State;
 use muster_api::runs::{RunCode, RunFault, RunTold};
 use muster_core::run::{id::RunId, view::history::Filter};
 
-use self::{line::Line, upgrade::Upgrade};
+use self::{line::SocketConnection, upgrade::Upgrade};
 use super::{
     history::filter,
-    request::{Answer, Parameters, Unanswered, ask},
+    request::{RunsError, RunsQuery, RunsResponse, ask},
 };
-use crate::site::Site;
+use crate::server_state::ServerState;
 
 /// What a reader asks for.
 struct Wish {
@@ -36,7 +36,7 @@ struct Wish {
 }
 
 impl Wish {
-    fn read(parameters: &Parameters) -> RunTold<Self> {
+    fn read(parameters: &RunsQuery) -> RunTold<Self> {
         let wish = Self {
             run: parameters.id("runId", RunCode::UnknownRun)?,
             since: parameters.number("since", 0, u64::MAX)?,
@@ -52,10 +52,10 @@ impl Wish {
 
 /// Opens a WebSocket.
 pub(super) async fn open(
-    State(site): State<Arc<Site>>,
-    parameters: Parameters,
-    upgrade: Result<Upgrade, Unanswered>,
-) -> Answer {
+    State(site): State<Arc<ServerState>>,
+    parameters: RunsQuery,
+    upgrade: Result<Upgrade, RunsError>,
+) -> RunsResponse {
     let wish = Wish::read(&parameters)?;
     let last_seq = match wish.run {
         Some(run) => Some(ask(&site, move |app| app.runs().last_seq(run)).await?),
@@ -65,7 +65,7 @@ pub(super) async fn open(
     let full = |_| RunFault::new(RunCode::LimitReached, "too many WebSockets are open");
     let place = Arc::clone(&site.sockets).try_acquire_owned().map_err(full)?;
     Ok(upgrade.accept(move |socket| async move {
-        Line::new(site, wish, last_seq).run(socket).await;
+        SocketConnection::new(site, wish, last_seq).run(socket).await;
         drop(place);
     }))
 }

@@ -16,7 +16,7 @@ use rmcp::{
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
-use crate::{Answer, Backend, Call};
+use crate::{Backend, BackendFuture, McpCall};
 
 /// Records what happened to it.
 #[derive(Default)]
@@ -57,7 +57,12 @@ impl Fixture {
         ]
     }
 
-    async fn run(&self, name: &str, arguments: Map<String, Value>, call: &Call) -> CallToolResult {
+    async fn run(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        call: &McpCall,
+    ) -> CallToolResult {
         match name {
             "append" => {
                 // A writer that yields in the middle: a second one would overtake it here.
@@ -136,15 +141,15 @@ impl Backend for Fixture {
     fn call_tool(
         &self,
         request: CallToolRequestParams,
-        call: Call,
-    ) -> Answer<'_, CallToolResponse> {
+        call: McpCall,
+    ) -> BackendFuture<'_, CallToolResponse> {
         Box::pin(async move {
             let arguments = request.arguments.expect("the adapter fills arguments in");
             Ok(self.run(&request.name, arguments, &call).await.into())
         })
     }
 
-    fn resources(&self, _cursor: Option<String>) -> Answer<'_, ListResourcesResult> {
+    fn resources(&self, _cursor: Option<String>) -> BackendFuture<'_, ListResourcesResult> {
         Box::pin(std::future::ready(Ok(ListResourcesResult::default())))
     }
 
@@ -155,14 +160,14 @@ impl Backend for Fixture {
     fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _call: Call,
-    ) -> Answer<'_, ReadResourceResponse> {
+        _call: McpCall,
+    ) -> BackendFuture<'_, ReadResourceResponse> {
         let facts = json!({"uri": request.uri});
         let missing = ErrorData::resource_not_found("no such resource", Some(facts));
         Box::pin(std::future::ready(Err(missing)))
     }
 
-    fn complete(&self, request: CompleteRequestParams) -> Answer<'_, CompletionInfo> {
+    fn complete(&self, request: CompleteRequestParams) -> BackendFuture<'_, CompletionInfo> {
         let echoed = CompletionInfo::new(vec![request.argument.value]);
         Box::pin(std::future::ready(Ok(echoed.expect("one value"))))
     }
@@ -174,8 +179,8 @@ impl Backend for Fixture {
     fn prompt(
         &self,
         request: GetPromptRequestParams,
-        _call: Call,
-    ) -> Answer<'_, GetPromptResponse> {
+        _call: McpCall,
+    ) -> BackendFuture<'_, GetPromptResponse> {
         let message = PromptMessage::new_text(Role::User, request.name);
         Box::pin(std::future::ready(Ok(GetPromptResult::new(vec![message]).into())))
     }

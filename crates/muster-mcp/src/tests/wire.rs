@@ -12,7 +12,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{Adapter, Backend, stdio};
+use crate::{Backend, McpAdapter, stdio};
 
 /// Longest wait for anything that must happen.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
@@ -24,7 +24,7 @@ const PIPE_BYTES: usize = 64 * 1024;
 pub(super) struct Wire {
     writer: Option<WriteHalf<DuplexStream>>,
     reader: Lines<BufReader<ReadHalf<DuplexStream>>>,
-    server: RunningService<RoleServer, Adapter>,
+    server: RunningService<RoleServer, McpAdapter>,
     stopping: watch::Sender<bool>,
 }
 

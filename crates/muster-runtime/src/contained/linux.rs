@@ -30,7 +30,7 @@ use rustix::{
     },
 };
 
-use super::{Closed, LaunchError, LaunchLimits, LaunchOrder, Mechanism, tried, unsupported};
+use super::{ClosedFolder, LaunchError, LaunchLimits, LaunchOrder, Mechanism, tried, unsupported};
 
 /// Rights with which a root of its own namespace could reach what is covered.
 const GIVEN_UP: [CapabilitySet; 9] = [
@@ -123,7 +123,7 @@ fn separate() -> Result<(), LaunchError> {
 }
 
 /// Covers a folder with an empty one that cannot be written, but for what stays open.
-fn cover(closed: &Closed) -> Result<(), LaunchError> {
+fn cover(closed: &ClosedFolder) -> Result<(), LaunchError> {
     // Held before the cover is there, for nothing below it can be named afterwards.
     let open: Vec<(&Path, Held)> =
         closed.kept_open().filter_map(|path| Some((path, Held::open(path)?))).collect();

@@ -13,7 +13,7 @@ use super::{
 const PAGE_EVENTS: u32 = 512;
 
 /// A piece of the log, written out.
-pub(super) struct Page {
+pub(super) struct FeedPage {
     pub(super) batches: Vec<Batch>,
     /// Whether the stream ends with it.
     pub(super) ended: bool,
@@ -21,7 +21,7 @@ pub(super) struct Page {
     pub(super) full: bool,
 }
 
-impl Page {
+impl FeedPage {
     /// The events behind a number.
     pub(super) fn read(feed: &Feed, after: u64) -> Result<Self, StoreError> {
         match &feed.source {

@@ -11,7 +11,7 @@ pub(super) const RING_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// The events, oldest first and without gap.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(super) struct EventRing {
     batches: VecDeque<Batch>,
     bytes: usize,
     last: u64,
@@ -20,7 +20,7 @@ pub(super) struct Ring {
 
 /// Where a number is in relation to the ring.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum RingPosition {
     /// These come next.
     Events(Vec<Batch>),
     /// Nothing comes next yet.
@@ -34,7 +34,7 @@ pub(super) enum Place {
     },
 }
 
-impl Ring {
+impl EventRing {
     /// An empty ring for what comes behind a number.
     pub(super) fn behind(last: u64) -> Self {
         Self { batches: VecDeque::new(), bytes: 0, last, ended: false }
@@ -66,13 +66,17 @@ impl Ring {
     }
 
     /// What comes behind a number, as much of it as is sent at once.
-    pub(super) fn behind_number(&self, after: u64) -> Place {
+    pub(super) fn behind_number(&self, after: u64) -> RingPosition {
         if after >= self.last {
-            return if self.ended { Place::Ended } else { Place::Newest };
+            return if self.ended { RingPosition::Ended } else { RingPosition::Newest };
         }
         let first = self.batches.front().map_or(self.last + 1, Batch::first);
         if after + 1 < first.max(self.first_kept()) {
-            return if self.ended { Place::Ended } else { Place::Lost { last: self.last } };
+            return if self.ended {
+                RingPosition::Ended
+            } else {
+                RingPosition::Lost { last: self.last }
+            };
         }
         let at = self.batches.partition_point(|batch| batch.last() <= after);
         let mut bytes = 0;
@@ -81,7 +85,7 @@ impl Ring {
             bytes <= BATCH_BYTES_MAX || bytes == batch.bytes().len()
         };
         let behind = self.batches.range(at..).filter_map(|batch| batch.behind(after));
-        Place::Events(behind.take_while(fits).collect())
+        RingPosition::Events(behind.take_while(fits).collect())
     }
 
     /// Number of the oldest event that is still given; older ones may lie in the same batch.
@@ -94,30 +98,30 @@ impl Ring {
 mod tests {
     use super::{
         super::batch::{BATCH_BYTES_MAX, Batches},
-        Place, RING_BYTES_MAX, RING_EVENTS_MAX, Ring,
+        EventRing, RING_BYTES_MAX, RING_EVENTS_MAX, RingPosition,
     };
 
     /// Adds a batch of so many events of one size.
-    fn push(ring: &mut Ring, count: u64, bytes: usize) {
+    fn push(ring: &mut EventRing, count: u64, bytes: usize) {
         let mut batches = Batches::behind(ring.last());
         (0..count).for_each(|_| batches.push(&vec![b'x'; bytes]));
         batches.finish().into_iter().for_each(|batch| ring.push(batch));
     }
 
-    fn numbers(place: Place) -> Vec<u64> {
+    fn numbers(place: RingPosition) -> Vec<u64> {
         match place {
-            Place::Events(batches) => {
+            RingPosition::Events(batches) => {
                 batches.iter().flat_map(|batch| batch.first()..=batch.last()).collect()
             }
-            Place::Newest | Place::Ended | Place::Lost { .. } => Vec::new(),
+            RingPosition::Newest | RingPosition::Ended | RingPosition::Lost { .. } => Vec::new(),
         }
     }
 
     #[test]
     fn gives_what_comes_behind_a_number_as_much_as_is_sent_at_once() {
-        let mut ring = Ring::behind(10);
-        assert_eq!(ring.behind_number(10), Place::Newest);
-        assert_eq!(ring.behind_number(9), Place::Lost { last: 10 });
+        let mut ring = EventRing::behind(10);
+        assert_eq!(ring.behind_number(10), RingPosition::Newest);
+        assert_eq!(ring.behind_number(9), RingPosition::Lost { last: 10 });
         push(&mut ring, 2, 40);
         push(&mut ring, 1, 40);
         push(&mut ring, 1, BATCH_BYTES_MAX);
@@ -126,20 +130,20 @@ mod tests {
         assert_eq!(numbers(ring.behind_number(11)), [12, 13]);
         assert_eq!(numbers(ring.behind_number(13)), [14]);
         assert_eq!(numbers(ring.behind_number(14)), [15]);
-        assert_eq!(ring.behind_number(15), Place::Newest);
+        assert_eq!(ring.behind_number(15), RingPosition::Newest);
         ring.end();
         assert_eq!(numbers(ring.behind_number(14)), [15]);
-        assert_eq!(ring.behind_number(15), Place::Ended);
-        assert_eq!(ring.behind_number(3), Place::Ended);
+        assert_eq!(ring.behind_number(15), RingPosition::Ended);
+        assert_eq!(ring.behind_number(3), RingPosition::Ended);
     }
 
     #[test]
     fn gives_no_more_than_its_number_and_keeps_no_more_than_its_size() {
-        let mut ring = Ring::behind(0);
+        let mut ring = EventRing::behind(0);
         push(&mut ring, 10, 10);
         push(&mut ring, RING_EVENTS_MAX - 5, 10);
         let last = RING_EVENTS_MAX + 5;
-        assert_eq!(ring.behind_number(4), Place::Lost { last });
+        assert_eq!(ring.behind_number(4), RingPosition::Lost { last });
         assert_eq!(numbers(ring.behind_number(5))[0], 6);
         push(&mut ring, 5, 10);
         assert_eq!(ring.batches.len(), 2);
@@ -147,7 +151,7 @@ mod tests {
             push(&mut ring, 1, RING_BYTES_MAX / 3);
         }
         let last = ring.last();
-        assert_eq!(ring.behind_number(last - 4), Place::Lost { last });
+        assert_eq!(ring.behind_number(last - 4), RingPosition::Lost { last });
         assert_eq!(numbers(ring.behind_number(last - 3)), [last - 2]);
         push(&mut ring, 1, 2 * RING_BYTES_MAX);
         assert_eq!(numbers(ring.behind_number(last)), [last + 1]);

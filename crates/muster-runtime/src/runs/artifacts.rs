@@ -29,7 +29,7 @@ pub(crate) struct Files {
 }
 
 /// A file to write.
-pub(crate) struct Draft<'a> {
+pub(crate) struct ArtifactDraft<'a> {
     /// What it is.
     pub(crate) kind: ArtifactKind,
     /// Its file name for people.
@@ -56,7 +56,7 @@ pub enum ArtifactError {
 
 /// A piece of an artifact.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Chunk {
+pub struct ArtifactChunk {
     /// The bytes.
     pub bytes: Vec<u8>,
     /// Where they begin.
@@ -88,7 +88,7 @@ impl Files {
         &self,
         run: RunId,
         id: ArtifactId,
-        draft: Draft<'_>,
+        draft: ArtifactDraft<'_>,
     ) -> io::Result<WrittenFile> {
         let name = file_name(draft.name);
         let folder = self.of_run(run).join("artifacts").join(&id.to_string()[..2]);
@@ -122,7 +122,7 @@ impl Files {
         artifact: &Artifact,
         offset: u64,
         max_bytes: usize,
-    ) -> Result<Chunk, ArtifactError> {
+    ) -> Result<ArtifactChunk, ArtifactError> {
         let mut file = self.open(artifact)?;
         let mut bytes = vec![0; max_bytes.min(CHUNK_BYTES_MAX)];
         file.seek(SeekFrom::Start(offset.min(artifact.size)))?;
@@ -133,7 +133,7 @@ impl Files {
         bytes.truncate(filled);
         let end = offset + filled as u64;
         let next_offset = (end < artifact.size && filled > 0).then_some(end);
-        Ok(Chunk { bytes, offset, next_offset })
+        Ok(ArtifactChunk { bytes, offset, next_offset })
     }
 
     /// The whole of an artifact as text.
@@ -271,11 +271,11 @@ fn bounded(kind: ArtifactKind, content: &[u8]) -> (Vec<u8>, bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::{ArtifactError, Draft, Files, bounded, file_name, publish_with};
+    use super::{ArtifactDraft, ArtifactError, Files, bounded, file_name, publish_with};
     use muster_core::{
         Timestamp,
         run::{
-            artifact::{Artifact, ArtifactKind, Metadata},
+            artifact::{Artifact, ArtifactKind, ArtifactMetadata},
             id::{ArtifactId, NodeId, RunId},
             moment::Moment,
         },
@@ -284,7 +284,7 @@ mod tests {
     fn written(files: &Files, content: &[u8]) -> Artifact {
         let (run, id) = (RunId(7), ArtifactId(0xabcd << 112));
         let kind = ArtifactKind::Report;
-        let draft = Draft { kind, name: "report.json", content, diff: None };
+        let draft = ArtifactDraft { kind, name: "report.json", content, diff: None };
         let file = files.write(run, id, draft).unwrap();
         Artifact {
             id,
@@ -299,7 +299,7 @@ mod tests {
             sha256: file.sha256,
             content_type: file.content_type,
             truncated: file.truncated,
-            metadata: Metadata::default(),
+            metadata: ArtifactMetadata::default(),
             number: 1,
         }
     }

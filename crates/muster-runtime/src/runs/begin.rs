@@ -7,25 +7,25 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use muster_core::{
     Documents,
     run::{
-        Ask, Runs as Room,
+        Ask, RunAggregate as Room,
         artifact::{Artifact, ArtifactKind, Reference},
         command::{BeginTurn, FailStart, PlannedPrompt},
         id::{ArtifactId, ItemId, RunId, TurnId},
-        inbox::{Content, Item},
+        inbox::{InboxContent, InboxItem},
         lookup,
         node::Node,
-        prompt::{self, BoundTask, Prompt, Source, ToolStyle},
+        prompt::{self, BoundTask, Prompt, PromptSource, ToolStyle},
         record::Run,
-        schedule::{self, Start},
+        schedule::{self, NodeStart},
         turn::TurnReason,
     },
 };
 
 use super::{
-    artifacts::Draft,
+    artifacts::ArtifactDraft,
     bound,
     settings::Protocol,
-    shared::{Planned, Shared},
+    shared::{PromptedTurn, RunsContext},
     worktree,
 };
 
@@ -36,7 +36,7 @@ const INPUT_CHARS_MAX: usize = 32_000;
 struct Standing {
     run: Run,
     node: Node,
-    items: Vec<Item>,
+    items: Vec<InboxItem>,
     packs: Vec<Artifact>,
 }
 
@@ -47,7 +47,7 @@ struct Unaskable {
 }
 
 /// Begins a turn, or says why it cannot; a node that may no longer start is left alone.
-pub(crate) async fn begin(shared: &Arc<Shared>, run: RunId, start: Start) {
+pub(crate) async fn begin(shared: &Arc<RunsContext>, run: RunId, start: NodeStart) {
     let turn = TurnId(shared.fresh());
     if let Err(unplaced) = worktree::settle(shared, run, start.node).await {
         let (reason, detail) = (TurnReason::WorktreeFailed, unplaced.to_string());
@@ -90,9 +90,9 @@ pub(crate) async fn begin(shared: &Arc<Shared>, run: RunId, start: Start) {
 }
 
 async fn fail(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunsContext>,
     run: RunId,
-    start: Start,
+    start: NodeStart,
     turn: TurnId,
     Unaskable { reason, detail }: Unaskable,
 ) {
@@ -101,7 +101,7 @@ async fn fail(
     shared.report(run, Ask::FailStart(fail)).await;
 }
 
-fn standing(docs: &Documents<Room>, start: Start) -> lookup::Lookup<Option<Standing>> {
+fn standing(docs: &Documents<Room>, start: NodeStart) -> lookup::Lookup<Option<Standing>> {
     let (Some(run), Some(node)) = (lookup::find_run(docs)?, lookup::find_node(docs, start.node)?)
     else {
         return Ok(None);
@@ -121,16 +121,16 @@ fn standing(docs: &Documents<Room>, start: Start) -> lookup::Lookup<Option<Stand
 
 /// A prompt that is in its files.
 struct WrittenPrompt {
-    planned: Planned,
+    planned: PromptedTurn,
     record: PlannedPrompt,
 }
 
 /// Builds the prompt and writes it down; `None` when the node is gone.
 async fn written(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunsContext>,
     standing: Standing,
     turn: TurnId,
-    start: Start,
+    start: NodeStart,
 ) -> Result<Option<WrittenPrompt>, Unaskable> {
     let source = source(shared, &standing, turn, start).await?;
     let (run, asked) = (standing.run.id, source.clone());
@@ -151,12 +151,14 @@ async fn written(
     let inputs = standing.items.into_iter().filter(|item| taken.contains(&item.id));
     let inputs = inputs.map(|item| as_typed(item, &source.originals)).collect();
     let record = record(shared, run, &prompt, &source).await?;
-    Ok(Some(WrittenPrompt { planned: Planned { prompt, inputs }, record }))
+    Ok(Some(WrittenPrompt { planned: PromptedTurn { prompt, inputs }, record }))
 }
 
 /// An input as the agent gets it.
-fn as_typed(mut item: Item, originals: &BTreeMap<ItemId, String>) -> Item {
-    if let (Content::Message(message), Some(typed)) = (&mut item.content, originals.get(&item.id)) {
+fn as_typed(mut item: InboxItem, originals: &BTreeMap<ItemId, String>) -> InboxItem {
+    if let (InboxContent::Message(message), Some(typed)) =
+        (&mut item.content, originals.get(&item.id))
+    {
         message.content.clone_from(typed);
     }
     item
@@ -168,10 +170,10 @@ fn not_stored(cause: &str) -> Unaskable {
 
 /// Writes both files of a prompt.
 async fn record(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunsContext>,
     run: RunId,
     prompt: &Prompt,
-    source: &Source,
+    source: &PromptSource,
 ) -> Result<PlannedPrompt, Unaskable> {
     let full = prompt.blocks.full();
     let blocks = serde_json::to_string_pretty(&prompt.blocks_file(source))
@@ -181,7 +183,7 @@ async fn record(
     let write = move || {
         let one = |id, name, content: &str| {
             let (kind, content) = (ArtifactKind::Prompt, content.as_bytes());
-            files.write(run, id, Draft { kind, name, content, diff: None })
+            files.write(run, id, ArtifactDraft { kind, name, content, diff: None })
         };
         Ok::<_, std::io::Error>((
             one(ids[0], "prompt.full.txt", &full)?,
@@ -205,11 +207,11 @@ async fn record(
 
 /// Everything that a prompt needs besides the documents of the run.
 async fn source(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunsContext>,
     standing: &Standing,
     turn: TurnId,
-    start: Start,
-) -> Result<Source, Unaskable> {
+    start: NodeStart,
+) -> Result<PromptSource, Unaskable> {
     let (run, node) = (&standing.run, &standing.node);
     let cwd = PathBuf::from(&run.cwd);
     let missing = |detail: String| Unaskable { reason: TurnReason::TemplateMissing, detail };
@@ -230,7 +232,7 @@ async fn source(
         .iter()
         .filter_map(|artifact| shared.files.text(artifact).ok().map(|text| (artifact.id, text)));
     let task = bound::task(shared, run, node).await;
-    Ok(Source {
+    Ok(PromptSource {
         turn,
         trigger: start.trigger,
         template,
@@ -243,7 +245,7 @@ async fn source(
 }
 
 /// What people typed into inputs that the log has without a secret.
-async fn originals(shared: &Arc<Shared>, standing: &Standing) -> BTreeMap<ItemId, String> {
+async fn originals(shared: &Arc<RunsContext>, standing: &Standing) -> BTreeMap<ItemId, String> {
     let (originals, run) = (shared.originals.clone(), standing.run.clone());
     let items = standing.items.clone();
     let read = move || {
@@ -254,7 +256,7 @@ async fn originals(shared: &Arc<Shared>, standing: &Standing) -> BTreeMap<ItemId
 }
 
 /// How a node calls Muster's tools.
-fn style(shared: &Shared, node: &Node) -> ToolStyle {
+fn style(shared: &RunsContext, node: &Node) -> ToolStyle {
     match shared.settings.profile(node.provider, &node.provider_profile).map(|p| p.protocol) {
         Some(Protocol::Jsonl) => ToolStyle::Lines,
         Some(Protocol::Raw) => ToolStyle::None,
@@ -264,19 +266,19 @@ fn style(shared: &Shared, node: &Node) -> ToolStyle {
 }
 
 /// Files that hold inputs which are too long for a prompt.
-async fn overflow(shared: &Arc<Shared>, standing: &Standing) -> BTreeMap<ItemId, ArtifactId> {
+async fn overflow(shared: &Arc<RunsContext>, standing: &Standing) -> BTreeMap<ItemId, ArtifactId> {
     let mut files = BTreeMap::new();
     for item in &standing.items {
         let text = match &item.content {
-            Content::Message(message) => &message.content,
-            Content::Envelope(envelope) => &envelope.payload.message,
+            InboxContent::Message(message) => &message.content,
+            InboxContent::Envelope(envelope) => &envelope.payload.message,
         };
         if muster_core::text::chars(text) <= INPUT_CHARS_MAX {
             continue;
         }
         let (run, id) = (standing.run.id, ArtifactId(shared.fresh()));
         let (kind, content) = (ArtifactKind::Transcript, text.as_bytes());
-        let draft = Draft { kind, name: "message.txt", content, diff: None };
+        let draft = ArtifactDraft { kind, name: "message.txt", content, diff: None };
         match shared.files.write(run, id, draft) {
             Ok(file) => {
                 let (node, file) = (standing.node.id, Box::new(file));

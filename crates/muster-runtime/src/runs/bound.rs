@@ -6,9 +6,9 @@ use muster_core::{
     Documents, Draft,
     run::{node::Node, record::Run},
     tasks::{
-        Command, Tasks,
+        TaskAggregate, TaskCommand,
         command::CaptureEvidence,
-        entity::Status,
+        entity::TaskStatus,
         id::{EntityId, TaskId, WorkspaceId},
         lookup,
         step::Checkpoints,
@@ -16,7 +16,7 @@ use muster_core::{
     },
 };
 
-use super::shared::Shared;
+use super::shared::RunsContext;
 
 /// Characters of a capsule (8.2 of the rules).
 const CAPSULE_CHARS_MAX: usize = 1_500;
@@ -26,7 +26,7 @@ const HANDOFF_LINES: usize = 5;
 
 /// A task with what it is in short.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Bound {
+pub(crate) struct TaskBinding {
     pub(crate) id: TaskId,
     pub(crate) workspace: String,
     pub(crate) capsule: String,
@@ -34,33 +34,33 @@ pub(crate) struct Bound {
 }
 
 /// The task that a node works on: its own, or the run's.
-pub(crate) async fn task(shared: &Arc<Shared>, run: &Run, node: &Node) -> Option<Bound> {
+pub(crate) async fn task(shared: &Arc<RunsContext>, run: &Run, node: &Node) -> Option<TaskBinding> {
     look(shared, run, node.task_id.or(run.task_id)?).await
 }
 
 /// Whether the task that a run is bound to is done; `None` when there is none.
-pub(crate) async fn is_done(shared: &Arc<Shared>, run: &Run) -> Option<bool> {
+pub(crate) async fn is_done(shared: &Arc<RunsContext>, run: &Run) -> Option<bool> {
     look(shared, run, run.task_id?).await.map(|task| task.done)
 }
 
-async fn look(shared: &Arc<Shared>, run: &Run, id: TaskId) -> Option<Bound> {
+async fn look(shared: &Arc<RunsContext>, run: &Run, id: TaskId) -> Option<TaskBinding> {
     let workspace: WorkspaceId = run.workspace.as_deref()?.parse().ok()?;
     let shared = Arc::clone(shared);
     let read = move || {
-        let view = |docs: &Documents<Tasks>| {
+        let view = |docs: &Documents<TaskAggregate>| {
             let task = lookup::task(docs, id)?;
             let handoff = Handoff::of(docs, EntityId::Task(id), HANDOFF_LINES)?;
             Ok((task.meta.title.clone(), task.meta.status, handoff))
         };
-        shared.engine.read::<Tasks, _>(&workspace.stream(), view).ok().map(
+        shared.engine.read::<TaskAggregate, _>(&workspace.stream(), view).ok().map(
             |(title, status, handoff)| {
                 let lists = serde_json::to_string(&handoff).unwrap_or_default();
                 let capsule = format!("{title} ({})\n{lists}", status.name());
-                Bound {
+                TaskBinding {
                     id,
                     workspace: workspace.to_string(),
                     capsule: muster_core::text::cut(&capsule, CAPSULE_CHARS_MAX),
-                    done: status == Status::Done,
+                    done: status == TaskStatus::Done,
                 }
             },
         )
@@ -70,10 +70,10 @@ async fn look(shared: &Arc<Shared>, run: &Run, id: TaskId) -> Option<Bound> {
 
 /// Attaches what the checks gave to the task that a run is bound to; it confirms no checkpoint
 /// (RUNS-TIE-4).
-pub(crate) async fn attach(shared: &Arc<Shared>, run: &Run, checks: Vec<String>) {
+pub(crate) async fn attach(shared: &Arc<RunsContext>, run: &Run, checks: Vec<String>) {
     let workspace = run.workspace.as_deref().and_then(|name| name.parse::<WorkspaceId>().ok());
     let (Some(workspace), Some(task)) = (workspace, run.task_id) else { return };
-    let evidence = Command::CaptureEvidence(CaptureEvidence {
+    let evidence = TaskCommand::CaptureEvidence(CaptureEvidence {
         id: EntityId::Task(task),
         step: None,
         checkpoints: Checkpoints::default(),
@@ -83,8 +83,8 @@ pub(crate) async fn attach(shared: &Arc<Shared>, run: &Run, checks: Vec<String>)
     });
     let (shared, run) = (Arc::clone(shared), run.id);
     let execute = move || {
-        let work = move |draft: &mut Draft<'_, Tasks>| draft.apply(&evidence).map(drop);
-        shared.engine.execute::<Tasks, _>(workspace.stream(), work)
+        let work = move |draft: &mut Draft<'_, TaskAggregate>| draft.apply(&evidence).map(drop);
+        shared.engine.execute::<TaskAggregate, _>(workspace.stream(), work)
     };
     if !matches!(tokio::task::spawn_blocking(execute).await, Ok(Ok(()))) {
         tracing::warn!(%run, "the task was not given what the checks gave");

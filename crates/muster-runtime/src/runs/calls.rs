@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use muster_core::{
-    Documents, Refusal,
+    Documents, WorkRefusal,
     run::{
-        Ask, Document, Fact, Rejection, Runs as Room,
+        Ask, RunAggregate as Room, RunDocument, RunFact, RunRejection,
         approval::{ApprovalStatus, Verdict},
         command::{CallFiles, Resolve},
         edge::Actor,
@@ -23,7 +23,7 @@ use tokio::time::Duration;
 
 use super::{
     packs,
-    shared::{AskError, RunEvents, Shared},
+    shared::{AskError, RunEvents, RunsContext},
     tokens::Bearer,
     tools::{self, Called, ToolAnswer},
 };
@@ -40,9 +40,10 @@ struct Caller {
     hold: Duration,
 }
 
-fn caller(docs: &Documents<Room>, node: NodeId) -> Result<Caller, Refusal<Room>> {
+fn caller(docs: &Documents<Room>, node: NodeId) -> Result<Caller, WorkRefusal<Room>> {
     let turn = lookup::node(docs, node)?.live_turn();
-    let turn = turn.ok_or_else(|| Refusal::rejected(Rejection::NodeNotRunning { id: node }))?;
+    let turn =
+        turn.ok_or_else(|| WorkRefusal::rejected(RunRejection::NodeNotRunning { id: node }))?;
     let seconds = lookup::run(docs)?.settings.approval_hold_seconds;
     Ok(Caller { turn, hold: Duration::from_secs(seconds.into()) })
 }
@@ -71,7 +72,7 @@ pub trait TaskOperations: Send + Sync + 'static {
 }
 
 /// Makes a call and waits for its outcome, or until a person has had time enough (RUNS-TOOL-5).
-pub(crate) async fn call(shared: &Arc<Shared>, of: Bearer, wish: AgentWish) -> ToolAnswer {
+pub(crate) async fn call(shared: &Arc<RunsContext>, of: Bearer, wish: AgentWish) -> ToolAnswer {
     let name = wish.name.clone();
     let answered = made(shared, of, wish).await;
     let now = shared.engine.now();
@@ -88,7 +89,7 @@ enum Made {
     Asked(ApprovalId),
 }
 
-async fn made(shared: &Arc<Shared>, of: Bearer, wish: AgentWish) -> Result<Made, ToolError> {
+async fn made(shared: &Arc<RunsContext>, of: Bearer, wish: AgentWish) -> Result<Made, ToolError> {
     let Bearer { run, node } = of;
     let known = shared.view(run, move |docs| caller(docs, node)).await.map_err(unmade)?;
     shared.settle(run, node).await;
@@ -104,7 +105,7 @@ async fn made(shared: &Arc<Shared>, of: Bearer, wish: AgentWish) -> Result<Made,
         }
     };
     let asked = events.iter().find_map(|recorded| {
-        let Fact::ApprovalRequested(asked) = &recorded.event.fact else { return None };
+        let RunFact::ApprovalRequested(asked) = &recorded.event.fact else { return None };
         Some(asked.approval_id)
     });
     let limit = if asked.is_some() { known.hold + MARGIN } else { WORK_MAX };
@@ -126,7 +127,7 @@ fn unmade(error: AskError) -> ToolError {
 
 /// Has a call carried out elsewhere and tells it; without a turn in flight nobody is told.
 pub(crate) async fn witness<T: Send + 'static>(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunsContext>,
     of: Bearer,
     wish: AgentWish,
     work: impl FnOnce() -> (Witnessed, T) + Send + 'static,
@@ -162,7 +163,7 @@ pub(crate) async fn witness<T: Send + 'static>(
 
 /// Files that have to be there before an approval is answered.
 pub(crate) async fn files_for_answer(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunsContext>,
     run: RunId,
     id: ApprovalId,
 ) -> CallFiles {
@@ -179,7 +180,7 @@ pub(crate) async fn files_for_answer(
 
 /// Answers an approval; a node that comes to be with it gets what its parent knows.
 pub(crate) async fn resolve(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunsContext>,
     run: RunId,
     mut resolve: Resolve,
 ) -> Result<RunEvents, AskError> {
@@ -197,7 +198,7 @@ pub(crate) async fn resolve(
 }
 
 /// What waits for a person. Only documents that may are in the catalogue.
-pub(crate) fn attention(shared: &Shared) -> Result<Vec<Attention>, StoreError> {
+pub(crate) fn attention(shared: &RunsContext) -> Result<Vec<Attention>, StoreError> {
     let mut items = Vec::new();
     for kind in ["approval", "node", "run"] {
         let query = CatalogueQuery { kind, below: None, limit: None };
@@ -206,7 +207,7 @@ pub(crate) fn attention(shared: &Shared) -> Result<Vec<Attention>, StoreError> {
                 items.extend(attention::of_approval(approval));
             } else if let Some(node) = document.as_node() {
                 items.extend(attention::of_node(node));
-            } else if let Document::Run(run) = &document {
+            } else if let RunDocument::Run(run) = &document {
                 items.extend(attention::of_run(run));
             }
         }

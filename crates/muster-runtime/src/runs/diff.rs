@@ -22,9 +22,9 @@ use muster_core::run::{
 };
 use tokio::sync::Mutex;
 
-use self::patch::Change;
 pub(crate) use self::patch::NO_CHANGES;
-use super::{artifacts::make_private, shared::Shared};
+use self::patch::TreeChange;
+use super::{artifacts::make_private, shared::RunsContext};
 
 /// How long a tree may take (RUNS-DIFF-2).
 const SNAPSHOT_MAX: Duration = Duration::from_secs(60);
@@ -35,7 +35,7 @@ pub(crate) const SKIPPED_FOLDERS: [&str; 5] = ["node_modules", "target", ".venv"
 
 /// A tree that was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tree {
+pub(crate) struct RecordedTree {
     /// Its id.
     pub(crate) id: String,
     /// Files that were not looked at.
@@ -52,7 +52,7 @@ pub(crate) struct Diff {
 }
 
 /// Where the trees of a directory are kept.
-pub(crate) struct Place<'a> {
+pub(crate) struct TreeStore<'a> {
     /// The shadow's folder.
     pub(crate) shadow: PathBuf,
     /// The directory.
@@ -75,7 +75,7 @@ struct Shadow {
 
 /// The newest tree of a directory.
 struct Recorded {
-    tree: Tree,
+    tree: RecordedTree,
     /// Which recording of the run it was.
     number: u64,
 }
@@ -89,10 +89,10 @@ impl Shadows {
     /// Records the tree of a directory as it is now; the error says why it cannot be.
     pub(crate) async fn snapshot(
         &self,
-        shared: &Shared,
+        shared: &RunsContext,
         run: RunId,
         workdir: &Path,
-    ) -> Result<Tree, String> {
+    ) -> Result<RecordedTree, String> {
         let shadow = self.of(run);
         let asked = shadow.begun.load(Ordering::SeqCst);
         let mut latest = shadow.latest.lock().await;
@@ -122,7 +122,7 @@ impl Shadows {
     /// diff; it never fails a turn (RUNS-DIFF-5).
     pub(crate) async fn diff(
         &self,
-        shared: &Shared,
+        shared: &RunsContext,
         run: RunId,
         workdir: &Path,
         before: Option<&str>,
@@ -150,13 +150,17 @@ impl Shadows {
     }
 }
 
-fn place<'a>(shared: &'a Shared, run: RunId, workdir: &'a Path) -> Result<Place<'a>, String> {
+fn place<'a>(
+    shared: &'a RunsContext,
+    run: RunId,
+    workdir: &'a Path,
+) -> Result<TreeStore<'a>, String> {
     let shadow = shared.files.of_run(run).join("shadow");
     make_private(&shadow).map_err(|error| error.to_string())?;
-    Ok(Place { shadow, workdir, home: &shared.settings.home })
+    Ok(TreeStore { shadow, workdir, home: &shared.settings.home })
 }
 
-fn finished(change: Change, method: DiffMethod, before: &str, after: Tree) -> Diff {
+fn finished(change: TreeChange, method: DiffMethod, before: &str, after: RecordedTree) -> Diff {
     let metadata = DiffMetadata {
         summary: patch::summary(&change),
         diff_hash: patch::hash(&change),

@@ -19,7 +19,7 @@ use std::{sync::Arc, time::Duration};
 
 use muster_core::run::{
     Ask,
-    effect::{Decision, Manner},
+    effect::{ApprovalDecision, StopManner},
     event::{ResetMethod, ToolCompleted},
     id::{NodeId, RunId, TurnId},
     provider::ResetAbility,
@@ -33,10 +33,10 @@ use tokio::{
 pub(crate) use self::drive::Whole;
 use self::{drive::Drive, late::Late};
 use super::{
-    finish::{self, Ending},
+    finish::{self, TurnFinish},
     process::family::Family,
     provider::{Opened, Signal, Verdict},
-    shared::Shared,
+    shared::RunsContext,
 };
 
 /// How long a program may take to end a turn that is interrupted (RUNS-INBOX-3).
@@ -45,7 +45,7 @@ const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 const CLOSE_GRACE: Duration = Duration::from_secs(4);
 
 /// What a driver is told.
-pub(crate) enum Order {
+pub(crate) enum DriverOrder {
     /// Hand the prompt of a turn to the provider.
     Send {
         /// The turn.
@@ -56,10 +56,10 @@ pub(crate) enum Order {
         /// The turn.
         turn: TurnId,
         /// How.
-        manner: Manner,
+        manner: StopManner,
     },
     /// A person has decided.
-    Decide(Box<Decision>),
+    Decide(Box<ApprovalDecision>),
     /// A call has its outcome.
     Answer(Box<ToolCompleted>),
     /// Tell what the program has said so far, before something else of it is told.
@@ -76,20 +76,20 @@ pub(crate) enum Order {
 
 /// What comes next.
 enum Next {
-    Order(Order),
+    Order(DriverOrder),
     Signal(Box<Signal>),
     Due,
     End,
 }
 
 /// The driver of one node.
-pub(crate) struct Driver {
-    shared: Arc<Shared>,
+pub(crate) struct NodeDriver {
+    shared: Arc<RunsContext>,
     run: RunId,
     node: NodeId,
     open: Option<Opened>,
     /// Where that was started.
-    place: send::Place,
+    place: send::DirectoryIdentity,
     turn: Option<Drive>,
     /// The turn before, which what comes late belongs to.
     last: Option<TurnId>,
@@ -99,14 +99,14 @@ pub(crate) struct Driver {
     closes: bool,
 }
 
-impl Driver {
-    pub(crate) fn of(shared: Arc<Shared>, run: RunId, node: NodeId) -> Self {
+impl NodeDriver {
+    pub(crate) fn of(shared: Arc<RunsContext>, run: RunId, node: NodeId) -> Self {
         Self {
             shared,
             run,
             node,
             open: None,
-            place: send::Place::default(),
+            place: send::DirectoryIdentity::default(),
             turn: None,
             last: None,
             late: Late::default(),
@@ -115,11 +115,11 @@ impl Driver {
     }
 
     /// Works until the node is gone or everything ends.
-    pub(crate) async fn drive(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
+    pub(crate) async fn drive(mut self, mut orders: mpsc::UnboundedReceiver<DriverOrder>) {
         loop {
             match self.next(&mut orders).await {
-                Next::Order(Order::Remove) | Next::End => break,
-                Next::Order(Order::Stop(stopped)) => {
+                Next::Order(DriverOrder::Remove) | Next::End => break,
+                Next::Order(DriverOrder::Stop(stopped)) => {
                     self.stop().await;
                     if stopped.send(()).is_err() {
                         tracing::debug!(node = %self.node, "nobody waited for the end of a node");
@@ -134,7 +134,7 @@ impl Driver {
         self.close_provider(CLOSE_GRACE).await;
     }
 
-    async fn next(&mut self, orders: &mut mpsc::UnboundedReceiver<Order>) -> Next {
+    async fn next(&mut self, orders: &mut mpsc::UnboundedReceiver<DriverOrder>) -> Next {
         let due = self.deadline();
         tokio::select! {
             // An order must not wait behind a flood of output.
@@ -151,17 +151,17 @@ impl Driver {
         }
     }
 
-    async fn obey(&mut self, order: Order) {
+    async fn obey(&mut self, order: DriverOrder) {
         match order {
-            Order::Send { turn } => self.send(turn).await,
-            Order::Finish { turn, manner } => self.finish(turn, manner).await,
-            Order::Decide(decision) => self.decide(&decision).await,
-            Order::Answer(completed) => self.answer(&completed).await,
-            Order::Settle(settled) => self.settle(settled).await,
-            Order::Reset => self.reset().await,
-            Order::Close if self.turn.is_some() => self.closes = true,
-            Order::Close => self.leave().await,
-            Order::Remove | Order::Stop(_) => {}
+            DriverOrder::Send { turn } => self.send(turn).await,
+            DriverOrder::Finish { turn, manner } => self.finish(turn, manner).await,
+            DriverOrder::Decide(decision) => self.decide(&decision).await,
+            DriverOrder::Answer(completed) => self.answer(&completed).await,
+            DriverOrder::Settle(settled) => self.settle(settled).await,
+            DriverOrder::Reset => self.reset().await,
+            DriverOrder::Close if self.turn.is_some() => self.closes = true,
+            DriverOrder::Close => self.leave().await,
+            DriverOrder::Remove | DriverOrder::Stop(_) => {}
         }
     }
 
@@ -186,27 +186,29 @@ impl Driver {
     }
 
     /// Brings a turn to its end, now or when the program has answered.
-    async fn finish(&mut self, turn: TurnId, manner: Manner) {
+    async fn finish(&mut self, turn: TurnId, manner: StopManner) {
         if self.turn.as_ref().is_none_or(|drive| drive.turn != turn) {
             // A turn that was cut off: what the log has of it is all that there is.
-            let ending = Ending { process_gone: self.open.is_none(), ..Ending::of(turn) };
+            let ending = TurnFinish { process_gone: self.open.is_none(), ..TurnFinish::of(turn) };
             finish::close(&self.shared, self.run, ending).await;
             return;
         }
         let ended = self.turn.as_ref().is_none_or(|drive| drive.ended || !drive.sent);
         match (manner, self.open.as_mut()) {
-            (Manner::Interrupt, Some(open)) if !ended => {
+            (StopManner::Interrupt, Some(open)) if !ended => {
                 let told = open.session.interrupt(turn);
                 let grace = if told.is_ok() { INTERRUPT_GRACE } else { Duration::ZERO };
                 if let Some(drive) = self.turn.as_mut() {
                     drive.stopping = Some(Instant::now() + grace);
                 }
             }
-            (Manner::Kill, Some(_)) => {
+            (StopManner::Kill, Some(_)) => {
                 self.close_provider(Duration::ZERO).await;
                 self.close_turn().await;
             }
-            (Manner::Ended | Manner::Interrupt | Manner::Kill, _) => self.close_turn().await,
+            (StopManner::Ended | StopManner::Interrupt | StopManner::Kill, _) => {
+                self.close_turn().await
+            }
         }
     }
 
@@ -219,7 +221,7 @@ impl Driver {
         self.last = Some(drive.turn);
         self.end_commands(&drive);
         let stderr = self.open.as_ref().map(|open| open.stderr.text());
-        let ending = Ending {
+        let ending = TurnFinish {
             turn: drive.turn,
             text: Some(drive.said.whole()),
             process_gone: self.open.is_none(),
@@ -252,7 +254,7 @@ impl Driver {
         }
     }
 
-    async fn decide(&mut self, decision: &Decision) {
+    async fn decide(&mut self, decision: &ApprovalDecision) {
         let Some(drive) = self.turn.as_mut().filter(|drive| drive.turn == decision.turn) else {
             return;
         };

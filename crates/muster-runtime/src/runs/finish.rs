@@ -5,17 +5,17 @@ use std::{path::PathBuf, sync::Arc};
 use muster_core::{
     Documents, EventOrder, EventQuery,
     run::{
-        Ask, Event, Runs as Room,
+        Ask, RunAggregate as Room, RunEvent,
         artifact::{ArtifactKind, WrittenFile},
         command::{CloseTurn, RetryHint},
         edge::Direction,
         handoff,
         id::{ArtifactId, RunId, TurnId},
-        inbox::Item,
+        inbox::InboxItem,
         lookup::{self, Lookup},
         node::Node,
         record::{Phase, Run},
-        turn::{Turn, TurnReason, TurnStatus},
+        turn::{NodeTurn, TurnReason, TurnStatus},
         view::{
             transcript::transcript,
             turns::{ListPage, text_so_far, turns},
@@ -23,7 +23,7 @@ use muster_core::{
     },
 };
 
-use super::{artifacts::Draft, driver::Whole, packs, reports, shared::Shared};
+use super::{artifacts::ArtifactDraft, driver::Whole, packs, reports, shared::RunsContext};
 
 /// Events that are read at once for a transcript, and how often.
 const EVENTS_AT_ONCE: u32 = 1_000;
@@ -32,7 +32,7 @@ const EVENT_PAGES_MAX: usize = 20;
 const TURNS_AT_ONCE: u32 = 200;
 
 /// What is known of a turn that ends, by whoever drove it.
-pub(crate) struct Ending {
+pub(crate) struct TurnFinish {
     /// The turn.
     pub(crate) turn: TurnId,
     /// All that was said; what the log has of it without.
@@ -45,7 +45,7 @@ pub(crate) struct Ending {
     pub(crate) retry: RetryHint,
 }
 
-impl Ending {
+impl TurnFinish {
     /// The end of a turn that nobody drives any more.
     pub(crate) fn of(turn: TurnId) -> Self {
         Self { turn, text: None, process_gone: true, stderr: None, retry: RetryHint::default() }
@@ -56,23 +56,27 @@ impl Ending {
 struct Standing {
     run: Run,
     node: Node,
-    turn: Turn,
-    items: Vec<Item>,
-    events: Vec<Event>,
+    turn: NodeTurn,
+    items: Vec<InboxItem>,
+    events: Vec<RunEvent>,
     text: String,
     overlap: Vec<TurnId>,
     gives_work: bool,
 }
 
 /// Writes down the end of a turn and closes it.
-pub(crate) async fn close(shared: &Arc<Shared>, run: RunId, ending: Ending) {
+pub(crate) async fn close(shared: &Arc<RunsContext>, run: RunId, ending: TurnFinish) {
     if let Some(close) = closing(shared, run, ending).await {
         shared.report(run, Ask::CloseTurn(Box::new(close))).await;
     }
 }
 
 /// What a turn leaves; `None` when it has ended already.
-pub(crate) async fn closing(shared: &Arc<Shared>, run: RunId, ending: Ending) -> Option<CloseTurn> {
+pub(crate) async fn closing(
+    shared: &Arc<RunsContext>,
+    run: RunId,
+    ending: TurnFinish,
+) -> Option<CloseTurn> {
     let (turn, reads_text) = (ending.turn, ending.text.is_none());
     let known = shared.view_large(run, move |docs| Ok(standing(docs, turn, reads_text)?)).await;
     let standing = match known {
@@ -100,8 +104,8 @@ pub(crate) async fn closing(shared: &Arc<Shared>, run: RunId, ending: Ending) ->
     };
     if standing.turn.sent {
         close.diff = diff(shared, &standing).await;
-        let events: Vec<&Event> = standing.events.iter().collect();
-        let items: Vec<&Item> = standing.items.iter().collect();
+        let events: Vec<&RunEvent> = standing.events.iter().collect();
+        let items: Vec<&InboxItem> = standing.items.iter().collect();
         let told = transcript(&standing.turn, &items, &events, &close.text);
         close.transcript =
             write(shared, run, ArtifactKind::Transcript, ("transcript.md", &redacted(told)));
@@ -135,12 +139,12 @@ pub(crate) fn redacted(text: String) -> String {
 
 /// Writes a file; what cannot be written is missed, not fatal.
 pub(crate) fn write(
-    shared: &Shared,
+    shared: &RunsContext,
     run: RunId,
     kind: ArtifactKind,
     (name, content): (&str, &str),
 ) -> Option<WrittenFile> {
-    let draft = Draft { kind, name, content: content.as_bytes(), diff: None };
+    let draft = ArtifactDraft { kind, name, content: content.as_bytes(), diff: None };
     match shared.files.write(run, ArtifactId(shared.fresh()), draft) {
         Ok(file) => Some(file),
         Err(error) => {
@@ -150,7 +154,7 @@ pub(crate) fn write(
     }
 }
 
-async fn diff(shared: &Arc<Shared>, standing: &Standing) -> Option<WrittenFile> {
+async fn diff(shared: &Arc<RunsContext>, standing: &Standing) -> Option<WrittenFile> {
     let (run, workdir) = (standing.run.id, PathBuf::from(&standing.node.workdir));
     let before = standing.turn.tree.as_deref();
     let mut diff = shared.shadows.diff(shared, run, &workdir, before).await;
@@ -158,7 +162,7 @@ async fn diff(shared: &Arc<Shared>, standing: &Standing) -> Option<WrittenFile> 
     diff.metadata.overlap_turns.clone_from(&standing.overlap);
     let content = diff.content.as_bytes();
     let (kind, name, metadata) = (ArtifactKind::Diff, "diff.patch", Some(diff.metadata));
-    let draft = Draft { kind, name, content, diff: metadata };
+    let draft = ArtifactDraft { kind, name, content, diff: metadata };
     match shared.files.write(run, ArtifactId(shared.fresh()), draft) {
         Ok(file) => Some(file),
         Err(error) => {
@@ -192,7 +196,7 @@ fn standing(docs: &Documents<Room>, id: TurnId, reads_text: bool) -> Lookup<Opti
 
 /// Events of a turn, oldest first. They are asked for by the turn alone: a question that names the
 /// node too is answered from all that the node has ever done.
-fn events(docs: &Documents<Room>, turn: &Turn) -> Lookup<Vec<Event>> {
+fn events(docs: &Documents<Room>, turn: &NodeTurn) -> Lookup<Vec<RunEvent>> {
     let mut query = EventQuery {
         entity: None,
         scope: Some(turn.id.to_string()),
@@ -215,7 +219,7 @@ fn events(docs: &Documents<Room>, turn: &Turn) -> Lookup<Vec<Event>> {
 }
 
 /// Turns of other nodes that ran in the same directory at the same time (RUNS-DIFF-6).
-fn overlap(docs: &Documents<Room>, turn: &Turn, node: &Node) -> Lookup<Vec<TurnId>> {
+fn overlap(docs: &Documents<Room>, turn: &NodeTurn, node: &Node) -> Lookup<Vec<TurnId>> {
     let mut found = Vec::new();
     for other in turns(docs, None, ListPage { below: None, limit: TURNS_AT_ONCE })? {
         let together = other.ended_at.is_none_or(|ended| ended > turn.started_at);

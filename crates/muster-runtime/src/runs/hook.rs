@@ -32,7 +32,7 @@ use tokio::{
 };
 
 use super::{
-    process::lines::{self, Line},
+    process::lines::{self, OutputLine},
     provider::reading,
 };
 
@@ -138,7 +138,7 @@ pub(crate) fn sweep(home: &Path) {
 }
 
 /// A question that waits for its answer.
-pub(crate) struct Waiting {
+pub(crate) struct PendingQuestion {
     /// The call.
     pub(crate) question: HookQuestion,
     /// Where the answer goes; without one the call is denied.
@@ -153,7 +153,10 @@ pub(crate) struct Post {
 
 impl Post {
     /// Opens a socket below a folder, in one that only its owner may enter.
-    pub(crate) fn open(below: &Path, name: &str) -> io::Result<(Self, mpsc::Receiver<Waiting>)> {
+    pub(crate) fn open(
+        below: &Path,
+        name: &str,
+    ) -> io::Result<(Self, mpsc::Receiver<PendingQuestion>)> {
         let folder = below.join(name);
         fs::DirBuilder::new().mode(0o700).recursive(true).create(below)?;
         check_private(below)?;
@@ -184,7 +187,7 @@ impl Drop for Post {
     }
 }
 
-async fn hear(listener: UnixListener, questions: mpsc::Sender<Waiting>) {
+async fn hear(listener: UnixListener, questions: mpsc::Sender<PendingQuestion>) {
     while let Ok((stream, _)) = listener.accept().await {
         let questions = questions.clone();
         tokio::spawn(async move {
@@ -198,18 +201,18 @@ async fn hear(listener: UnixListener, questions: mpsc::Sender<Waiting>) {
 /// Hears one question and answers it.
 async fn converse(
     stream: tokio::net::UnixStream,
-    questions: mpsc::Sender<Waiting>,
+    questions: mpsc::Sender<PendingQuestion>,
 ) -> io::Result<()> {
     let (reading, mut writing) = stream.into_split();
     let mut reading = tokio::io::BufReader::new(reading);
     let question = match lines::next(&mut reading, QUESTION_BYTES_MAX).await? {
-        Line::Whole(line) => serde_json::from_str(&reading::text(&line)).ok(),
-        Line::TooLong | Line::End => None,
+        OutputLine::Whole(line) => serde_json::from_str(&reading::text(&line)).ok(),
+        OutputLine::TooLong | OutputLine::End => None,
     };
     let decided = match question {
         Some(question) => {
             let (answer, answered) = oneshot::channel();
-            match questions.send(Waiting { question, answer }).await {
+            match questions.send(PendingQuestion { question, answer }).await {
                 Ok(()) => answered.await.ok(),
                 Err(_) => None,
             }

@@ -5,12 +5,12 @@ pub(crate) mod drivers;
 use std::sync::Arc;
 
 use muster_core::run::{
-    Event, Fact, Runs as Room,
-    effect::{self, Effect},
+    RunAggregate as Room, RunEvent, RunFact,
+    effect::{self, RunEffect},
     event::ToolCompleted,
     id::{NodeId, RunId},
     record::{RunStatus, StatusCode},
-    view::history::{Line, wire},
+    view::history::{LoggedEvent, wire},
 };
 use muster_store::{EventRow, StoreError};
 use tokio::{
@@ -21,13 +21,13 @@ use tokio::{
 
 use self::drivers::Drivers;
 use super::{
-    driver::Order,
+    driver::DriverOrder,
     logfile::LogFile,
     mirror::{self, Mirror, Numbered},
     originals::{self, Sweep},
     phases, removal, reports,
     schedule::Wish,
-    shared::Shared,
+    shared::RunsContext,
     timers, tools,
 };
 
@@ -46,22 +46,22 @@ pub(crate) enum LaneOrder {
     /// Something else of a node is about to be told.
     Settle(NodeId, oneshot::Sender<()>),
     /// This was left to do when the server started.
-    Perform(Vec<Effect>),
+    Perform(Vec<RunEffect>),
     /// Everything ends: processes are closed, files are written.
     Stop(oneshot::Sender<()>),
 }
 
 /// Something to do, with the outcome that it is about.
 enum Work {
-    Effect(Effect),
+    Effect(RunEffect),
     /// The run works no more; its programs have nothing to do.
     CloseAll,
     Answer(NodeId, ToolCompleted),
 }
 
 /// The lane of one run.
-pub(crate) struct Lane {
-    shared: Arc<Shared>,
+pub(crate) struct RunLane {
+    shared: Arc<RunsContext>,
     run: RunId,
     after: u64,
     log: LogFile,
@@ -73,9 +73,9 @@ pub(crate) struct Lane {
     deleted: bool,
 }
 
-impl Lane {
+impl RunLane {
     /// A lane that has seen everything up to a number.
-    pub(crate) fn of(shared: Arc<Shared>, run: RunId, after: u64) -> Self {
+    pub(crate) fn of(shared: Arc<RunsContext>, run: RunId, after: u64) -> Self {
         let log = LogFile::of(&shared.files, run);
         let mirror = Mirror::start(Arc::clone(&shared), run);
         let drivers = Drivers::of(Arc::clone(&shared), run);
@@ -113,7 +113,7 @@ impl Lane {
                     }
                 }
                 Some(LaneOrder::Settle(node, settled)) => {
-                    self.drivers.order(node, Order::Settle(settled));
+                    self.drivers.order(node, DriverOrder::Settle(settled));
                 }
                 Some(LaneOrder::Perform(effects)) => {
                     effects.into_iter().for_each(|effect| self.perform(effect));
@@ -157,7 +157,7 @@ impl Lane {
                 match work {
                     Work::Effect(effect) => self.perform(effect),
                     // After the turn that each may have in flight.
-                    Work::CloseAll => self.drivers.order_all(|| Order::Close),
+                    Work::CloseAll => self.drivers.order_all(|| DriverOrder::Close),
                     Work::Answer(node, completed) => self.answer(node, completed),
                 }
             }
@@ -185,54 +185,60 @@ impl Lane {
 
     fn answer(&mut self, node: NodeId, completed: ToolCompleted) {
         if !self.shared.answer_call(&completed) {
-            self.drivers.order(node, Order::Answer(Box::new(completed)));
+            self.drivers.order(node, DriverOrder::Answer(Box::new(completed)));
         }
     }
 
     /// Has one thing done; nothing here waits.
-    fn perform(&mut self, effect: Effect) {
+    fn perform(&mut self, effect: RunEffect) {
         match effect {
-            Effect::RunBoot => self.spawn(phases::boot),
-            Effect::RunChecks => {
+            RunEffect::RunBoot => self.spawn(phases::boot),
+            RunEffect::RunChecks => {
                 let checks = tokio::spawn(phases::verify(Arc::clone(&self.shared), self.run));
                 self.checks = Some(checks.abort_handle());
             }
-            Effect::KillChecks => self.kill_checks(),
-            Effect::Schedule => self.shared.wish(Wish::Look(self.run)),
-            Effect::SendPrompt { node, turn } => self.drivers.order(node, Order::Send { turn }),
-            Effect::FinishTurn { node, turn, manner } => {
-                self.drivers.order(node, Order::Finish { turn, manner });
+            RunEffect::KillChecks => self.kill_checks(),
+            RunEffect::Schedule => self.shared.wish(Wish::Look(self.run)),
+            RunEffect::SendPrompt { node, turn } => {
+                self.drivers.order(node, DriverOrder::Send { turn })
             }
-            Effect::ResetContext { node, .. } => self.drivers.order(node, Order::Reset),
-            Effect::CloseProvider { node } => self.drivers.order(node, Order::Close),
-            Effect::RemoveNode { node } => {
+            RunEffect::FinishTurn { node, turn, manner } => {
+                self.drivers.order(node, DriverOrder::Finish { turn, manner });
+            }
+            RunEffect::ResetContext { node, .. } => self.drivers.order(node, DriverOrder::Reset),
+            RunEffect::CloseProvider { node } => self.drivers.order(node, DriverOrder::Close),
+            RunEffect::RemoveNode { node } => {
                 self.drivers.remove(node);
                 tokio::spawn(super::worktree::remove(Arc::clone(&self.shared), self.run, node));
             }
-            Effect::OpenSession { .. } => {}
-            Effect::MakeWorktree { node } => {
+            RunEffect::OpenSession { .. } => {}
+            RunEffect::MakeWorktree { node } => {
                 super::worktree::make_soon(&self.shared, self.run, node);
             }
-            Effect::Decide(decision) => {
+            RunEffect::Decide(decision) => {
                 let node = decision.node;
-                self.drivers.order(node, Order::Decide(decision));
+                self.drivers.order(node, DriverOrder::Decide(decision));
             }
-            Effect::ExecuteTool { node, turn, tool } => {
+            RunEffect::ExecuteTool { node, turn, tool } => {
                 let (shared, run) = (Arc::clone(&self.shared), self.run);
-                tokio::spawn(tools::execute(shared, run, tools::Call { node, turn, tool: *tool }));
+                tokio::spawn(tools::execute(
+                    shared,
+                    run,
+                    tools::RuntimeToolCall { node, turn, tool: *tool },
+                ));
             }
-            Effect::AnswerTool { .. } => {}
-            Effect::SetTimer { at, timer } => {
+            RunEffect::AnswerTool { .. } => {}
+            RunEffect::SetTimer { at, timer } => {
                 tokio::spawn(timers::wake(Arc::clone(&self.shared), self.run, at, timer));
             }
-            Effect::WriteStallReport { evidence } => {
+            RunEffect::WriteStallReport { evidence } => {
                 let (shared, run) = (Arc::clone(&self.shared), self.run);
                 tokio::spawn(async move { reports::stall(&shared, run, &evidence).await });
             }
         }
     }
 
-    fn spawn<F>(&self, work: impl FnOnce(Arc<Shared>, RunId) -> F)
+    fn spawn<F>(&self, work: impl FnOnce(Arc<RunsContext>, RunId) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -328,14 +334,13 @@ struct Page {
 }
 
 /// The next events with what follows from them.
-fn page(shared: &Shared, run: RunId, after: u64) -> Result<Page, StoreError> {
+fn page(shared: &RunsContext, run: RunId, after: u64) -> Result<Page, StoreError> {
     let stream = run.stream();
     let rows = shared.engine.store().snapshot()?.tail(&stream, after, PAGE_EVENTS)?;
     let mut events = Vec::with_capacity(rows.len());
     for row in &rows {
-        let event: Event = serde_json::from_str(&row.body).map_err(|error| StoreError::Engine {
-            action: "read an event",
-            cause: error.to_string(),
+        let event: RunEvent = serde_json::from_str(&row.body).map_err(|error| {
+            StoreError::Engine { action: "read an event", cause: error.to_string() }
         })?;
         events.push(event);
     }
@@ -362,8 +367,8 @@ fn page(shared: &Shared, run: RunId, after: u64) -> Result<Page, StoreError> {
 }
 
 /// Whether a run works no more: it is stopped, or has ended (RUNS-REST-9).
-fn stops(event: &Event) -> bool {
-    let Fact::RunPatched(patched) = &event.fact else { return false };
+fn stops(event: &RunEvent) -> bool {
+    let RunFact::RunPatched(patched) = &event.fact else { return false };
     let patch = &patched.patch.run;
     let ended = matches!(patch.status, Some(RunStatus::Completed | RunStatus::Failed));
     let stopped = patch.status_reason.as_ref().and_then(Option::as_ref);
@@ -371,9 +376,9 @@ fn stops(event: &Event) -> bool {
 }
 
 /// An answer to a call comes with what the event says of it.
-fn with_outcome(effect: Effect, event: &Event) -> Work {
+fn with_outcome(effect: RunEffect, event: &RunEvent) -> Work {
     match (effect, &event.fact) {
-        (Effect::AnswerTool { node, .. }, Fact::ToolCompleted(completed)) => {
+        (RunEffect::AnswerTool { node, .. }, RunFact::ToolCompleted(completed)) => {
             Work::Answer(node, completed.clone())
         }
         (effect, _) => Work::Effect(effect),
@@ -382,5 +387,5 @@ fn with_outcome(effect: Effect, event: &Event) -> Work {
 
 /// An event as it stands in the file of its run.
 pub(crate) fn written(run: RunId, row: &EventRow) -> String {
-    wire(run, Line { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body })
+    wire(run, LoggedEvent { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body })
 }

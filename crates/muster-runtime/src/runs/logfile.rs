@@ -11,17 +11,17 @@ use std::{
 };
 
 use muster_core::run::{
-    Runs as Room,
+    RunAggregate as Room,
     id::RunId,
     layout::Layouts,
-    view::snapshot::{Wanted, snapshot as shown},
+    view::snapshot::{SnapshotRequest, snapshot as shown},
 };
 use muster_store::{EventRow, Store, StoreError};
 
 use super::{
     artifacts::{Files, make_private, publish, write_whole},
     lane::written,
-    shared::Shared,
+    shared::RunsContext,
 };
 use crate::ExecuteError;
 
@@ -206,12 +206,12 @@ impl LogFile {
 }
 
 /// Writes `run.json`, the run as it is served.
-pub(crate) fn snapshot(shared: &Shared, run: RunId) -> Result<(), FileFailure> {
+pub(crate) fn snapshot(shared: &RunsContext, run: RunId) -> Result<(), FileFailure> {
     let folder = shared.files.prepare(run)?;
     let placed = |docs: &muster_core::Documents<Layouts>| Ok(docs.get(&())?.cloned());
     let layout = shared.engine.read::<Layouts, _>(&run.layout_stream(), placed);
     let layout = layout.ok().flatten().unwrap_or_default();
-    let view = |docs: &muster_core::Documents<Room>| shown(docs, Wanted::DEFAULT, &layout);
+    let view = |docs: &muster_core::Documents<Room>| shown(docs, SnapshotRequest::DEFAULT, &layout);
     match shared.engine.read::<Room, _>(&run.stream(), view) {
         Ok(json) => Ok(write_whole(&folder.join("run.json"), json.text().as_bytes())?),
         Err(ExecuteError::Rejected(_)) => Err(FileFailure::Gone),

@@ -7,20 +7,20 @@ mod ending;
 use std::{collections::BTreeMap, sync::Arc};
 
 use muster_core::{
-    Draft, Refusal,
+    Draft, WorkRefusal,
     run::{
-        Event, Fact,
+        RunEvent, RunFact,
         event::{ToolCompleted, TurnStep},
         id::{ItemId, NodeId, RunId, ToolId, TurnId},
-        inbox::{Content, Item, ItemKind},
+        inbox::{InboxContent, InboxItem, ItemKind},
         lookup,
         record::{Run, RunStatus},
         turn::{Consumed, Tool},
     },
     session::{
-        Command, SessionId, Sessions,
+        SessionAggregate, SessionCommand, SessionId,
         command::{Author, Create, Record},
-        entity::{Driver, NodeOwner},
+        entity::{NodeOwner, SessionDriver},
         perform,
         receipt::CallKey,
     },
@@ -30,24 +30,24 @@ use tokio::sync::mpsc;
 
 use self::ending::RunFinished;
 pub(crate) use self::ending::run_gone;
-use super::shared::Shared;
+use super::shared::RunsContext;
 use crate::ExecuteError;
 
 /// An event with its number.
-pub(crate) type Numbered = (u64, Event);
+pub(crate) type Numbered = (u64, RunEvent);
 
 /// Whether a session is told about an event at all.
-pub(crate) fn concerns(event: &Event) -> bool {
+pub(crate) fn concerns(event: &RunEvent) -> bool {
     match &event.fact {
-        Fact::TextFinished(_)
-        | Fact::ToolProposed(_)
-        | Fact::ToolCompleted(_)
-        | Fact::NodeDeleted(_) => true,
-        Fact::NodePatched(patched) => patched.patch.muster_session_id.is_some(),
-        Fact::RunPatched(patched) => {
+        RunFact::TextFinished(_)
+        | RunFact::ToolProposed(_)
+        | RunFact::ToolCompleted(_)
+        | RunFact::NodeDeleted(_) => true,
+        RunFact::NodePatched(patched) => patched.patch.muster_session_id.is_some(),
+        RunFact::RunPatched(patched) => {
             patched.patch.run.status.is_some() || patched.patch.run.phase.is_some()
         }
-        Fact::TurnMoved(moved) => match &moved.step {
+        RunFact::TurnMoved(moved) => match &moved.step {
             TurnStep::Started(_)
             | TurnStep::Completed(_)
             | TurnStep::Interrupted(_)
@@ -58,37 +58,37 @@ pub(crate) fn concerns(event: &Event) -> bool {
             | TurnStep::Silent
             | TurnStep::Finishing(_) => false,
         },
-        Fact::PhaseChanged(_)
-        | Fact::ModeChanged(_)
-        | Fact::RunStalled(_)
-        | Fact::RunDeleted(_)
-        | Fact::BudgetReached(_)
-        | Fact::NodeProgressed(_)
-        | Fact::NodeConfigured(_)
-        | Fact::NodeReset(_)
-        | Fact::InboxChanged(_)
+        RunFact::PhaseChanged(_)
+        | RunFact::ModeChanged(_)
+        | RunFact::RunStalled(_)
+        | RunFact::RunDeleted(_)
+        | RunFact::BudgetReached(_)
+        | RunFact::NodeProgressed(_)
+        | RunFact::NodeConfigured(_)
+        | RunFact::NodeReset(_)
+        | RunFact::InboxChanged(_)
         // An input is told with the turn that takes it.
-        | Fact::MessageQueued(_)
-        | Fact::HandoffSent(_)
-        | Fact::NodeLogged(_)
-        | Fact::ViolationFound(_)
-        | Fact::EdgeCreated(_)
-        | Fact::EdgeDeleted(_)
-        | Fact::TextStreamed(_)
-        | Fact::ThoughtStreamed(_)
-        | Fact::ThoughtFinished(_)
-        | Fact::ToolStarted(_)
-        | Fact::ApprovalRequested(_)
-        | Fact::ApprovalResolved(_)
-        | Fact::ApprovalDetached(_)
-        | Fact::ArtifactCreated(_)
-        | Fact::UsageReported(_) => false,
+        | RunFact::MessageQueued(_)
+        | RunFact::HandoffSent(_)
+        | RunFact::NodeLogged(_)
+        | RunFact::ViolationFound(_)
+        | RunFact::EdgeCreated(_)
+        | RunFact::EdgeDeleted(_)
+        | RunFact::TextStreamed(_)
+        | RunFact::ThoughtStreamed(_)
+        | RunFact::ThoughtFinished(_)
+        | RunFact::ToolStarted(_)
+        | RunFact::ApprovalRequested(_)
+        | RunFact::ApprovalResolved(_)
+        | RunFact::ApprovalDetached(_)
+        | RunFact::ArtifactCreated(_)
+        | RunFact::UsageReported(_) => false,
     }
 }
 
 /// The mirror of one run.
 pub(crate) struct Mirror {
-    shared: Arc<Shared>,
+    shared: Arc<RunsContext>,
     run: RunId,
     /// Names of tools whose outcome is still to come.
     tools: BTreeMap<ToolId, String>,
@@ -102,7 +102,7 @@ struct Told {
 
 impl Mirror {
     /// Starts a mirror; whoever has events for it sends them.
-    pub(crate) fn start(shared: Arc<Shared>, run: RunId) -> mpsc::UnboundedSender<Numbered> {
+    pub(crate) fn start(shared: Arc<RunsContext>, run: RunId) -> mpsc::UnboundedSender<Numbered> {
         let (sender, mut events) = mpsc::unbounded_channel();
         let mut mirror = Self { shared, run, tools: BTreeMap::new() };
         tokio::spawn(async move {
@@ -113,16 +113,16 @@ impl Mirror {
         sender
     }
 
-    async fn tell(&mut self, seq: u64, event: Event) {
-        if let Fact::RunPatched(patched) = &event.fact {
+    async fn tell(&mut self, seq: u64, event: RunEvent) {
+        if let RunFact::RunPatched(patched) = &event.fact {
             return self.tell_all(seq, patched.patch.run.status).await;
         }
         let Some(node) = event.node_id else { return };
-        if let Fact::NodeDeleted(_) = &event.fact {
+        if let RunFact::NodeDeleted(_) = &event.fact {
             return ending::node_gone(&self.shared, node).await;
         }
         let Some((run, session, label)) = self.known(node).await else { return };
-        if let Fact::NodePatched(_) = &event.fact {
+        if let RunFact::NodePatched(_) = &event.fact {
             let owner = NodeOwner { run_id: self.run.to_string(), node_id: node.to_string() };
             let create = Create {
                 title: Some(label),
@@ -132,12 +132,12 @@ impl Mirror {
                 ..Create::default()
             };
             self.shared.lists.know(&session, self.run, node);
-            return self.perform(session, Command::Create(Box::new(create))).await;
+            return self.perform(session, SessionCommand::Create(Box::new(create))).await;
         }
         let Some(told) = self.told(&event) else { return };
         let key = format!("run-{}-{seq}", self.run);
         self.record(&session, event.turn_id, told, key).await;
-        if let Fact::TurnMoved(moved) = &event.fact
+        if let RunFact::TurnMoved(moved) = &event.fact
             && let TurnStep::Started(started) = &moved.step
         {
             for item in self.inputs(&started.consumed).await {
@@ -154,11 +154,11 @@ impl Mirror {
         record.run_id = Some(self.run.to_string());
         record.turn_id = turn.map(|turn| turn.to_string());
         record.given = Some(CallKey { digest: key.clone(), key });
-        self.perform(session.clone(), Command::Record(Box::new(record))).await;
+        self.perform(session.clone(), SessionCommand::Record(Box::new(record))).await;
     }
 
     /// The inputs that a turn has taken, in order.
-    async fn inputs(&self, consumed: &[Consumed]) -> Vec<Item> {
+    async fn inputs(&self, consumed: &[Consumed]) -> Vec<InboxItem> {
         let ids: Vec<ItemId> = consumed.iter().map(|taken| taken.id).collect();
         let view = move |docs: &_| {
             let mut items = Vec::new();
@@ -190,7 +190,7 @@ impl Mirror {
         let Ok((run, sessions)) = self.shared.view(self.run, view).await else { return };
         let ended = status.and_then(|status| RunFinished::of(&run, status));
         for session in sessions.iter().filter_map(|session| SessionId::of(session)) {
-            self.perform(session.clone(), Command::Drive(Some(driver(&run)))).await;
+            self.perform(session.clone(), SessionCommand::Drive(Some(driver(&run)))).await;
             if let Some(ended) = &ended {
                 let key = format!("run-{}-{seq}", self.run);
                 ended.record(&self.shared, session, key).await;
@@ -198,20 +198,20 @@ impl Mirror {
         }
     }
 
-    async fn perform(&self, session: SessionId, command: Command) {
+    async fn perform(&self, session: SessionId, command: SessionCommand) {
         execute(&self.shared, session, move |draft| perform(draft, &command).map(drop)).await;
     }
 
-    fn told(&mut self, event: &Event) -> Option<Told> {
-        let (kind, body) = if let Fact::TextFinished(text) = &event.fact {
+    fn told(&mut self, event: &RunEvent) -> Option<Told> {
+        let (kind, body) = if let RunFact::TextFinished(text) = &event.fact {
             ("assistant_message", json!({"text": text.content}))
-        } else if let Fact::ToolProposed(call) = &event.fact {
+        } else if let RunFact::ToolProposed(call) = &event.fact {
             self.tools.insert(call.tool.id, call.tool.name.clone());
             ("tool_call", tool_call(&call.tool))
-        } else if let Fact::ToolCompleted(completed) = &event.fact {
+        } else if let RunFact::ToolCompleted(completed) = &event.fact {
             let name = self.tools.remove(&completed.tool_id).unwrap_or_default();
             ("tool_result", tool_result(&name, completed))
-        } else if let Fact::TurnMoved(moved) = &event.fact {
+        } else if let RunFact::TurnMoved(moved) = &event.fact {
             turn(&moved.step)?
         } else {
             return None;
@@ -222,12 +222,14 @@ impl Mirror {
 
 /// Writes to a session. What goes wrong is logged; the run goes on without it.
 async fn execute(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunsContext>,
     session: SessionId,
-    work: impl Fn(&mut Draft<'_, Sessions>) -> Result<(), Refusal<Sessions>> + Send + 'static,
+    work: impl Fn(&mut Draft<'_, SessionAggregate>) -> Result<(), WorkRefusal<SessionAggregate>>
+    + Send
+    + 'static,
 ) {
     let (engine, stream) = (Arc::clone(&shared.engine), session.stream());
-    let execute = move || engine.execute::<Sessions, _>(stream, work);
+    let execute = move || engine.execute::<SessionAggregate, _>(stream, work);
     match tokio::task::spawn_blocking(execute).await {
         Ok(Ok(())) => {}
         Ok(Err(ExecuteError::Rejected(rejection))) => {
@@ -242,13 +244,13 @@ async fn execute(
 }
 
 /// An input as its receiver reads it.
-fn input(item: &Item) -> Told {
+fn input(item: &InboxItem) -> Told {
     let (text, source) = match &item.content {
-        Content::Message(message) => {
+        InboxContent::Message(message) => {
             let source = (item.kind != ItemKind::Message).then(|| "muster".to_owned());
             (&message.content, source)
         }
-        Content::Envelope(envelope) => {
+        InboxContent::Envelope(envelope) => {
             let source = format!("handoff from {}", envelope.from_node_id);
             (&envelope.payload.message, Some(source))
         }
@@ -256,8 +258,8 @@ fn input(item: &Item) -> Told {
     Told { kind: "user_message", body: json!({"text": text, "source": source}) }
 }
 
-fn driver(run: &Run) -> Driver {
-    Driver { phase: run.phase.name().to_owned(), status: run.status.name().to_owned() }
+fn driver(run: &Run) -> SessionDriver {
+    SessionDriver { phase: run.phase.name().to_owned(), status: run.status.name().to_owned() }
 }
 
 fn tool_call(tool: &Tool) -> Value {

@@ -19,18 +19,18 @@ use muster_core::{
     Documents,
     redact::REDACTED,
     run::{
-        Runs as Room,
+        RunAggregate as Room,
         id::{ItemId, RunId},
-        inbox::{Content, Item, ItemKind, ItemState},
+        inbox::{InboxContent, InboxItem, ItemKind, ItemState},
         lookup::{self, Lookup},
         record::Run,
-        turn::Turn,
+        turn::NodeTurn,
     },
 };
 
 use super::{
     artifacts::{make_private, write_whole},
-    shared::Shared,
+    shared::RunsContext,
 };
 
 const FOLDER: &str = "originals";
@@ -90,8 +90,8 @@ impl Originals {
     }
 
     /// What was typed into an input, if it held a secret.
-    pub(crate) fn of(&self, run: &Run, item: &Item) -> Option<String> {
-        let Content::Message(message) = &item.content else { return None };
+    pub(crate) fn of(&self, run: &Run, item: &InboxItem) -> Option<String> {
+        let InboxContent::Message(message) = &item.content else { return None };
         if item.kind != ItemKind::Message || !message.content.contains(REDACTED) {
             return None;
         }
@@ -136,7 +136,7 @@ pub(crate) enum Sweep {
 }
 
 /// Forgets what no turn of a run needs any more.
-pub(crate) fn sweep(shared: &Arc<Shared>, run: RunId, how: Sweep) {
+pub(crate) fn sweep(shared: &Arc<RunsContext>, run: RunId, how: Sweep) {
     let kept = shared.originals.kept(run);
     if kept.is_empty() {
         return;
@@ -160,7 +160,7 @@ fn is_needed(docs: &Documents<Room>, id: ItemId) -> Lookup<Option<bool>> {
         ItemState::Cancelled | ItemState::Dropped => false,
         ItemState::Consumed => {
             let Some(turn) = item.consumed_turn_id else { return Ok(Some(false)) };
-            let live = lookup::find_turn(docs, turn)?.is_some_and(Turn::is_live);
+            let live = lookup::find_turn(docs, turn)?.is_some_and(NodeTurn::is_live);
             let node = lookup::find_node(docs, item.node_id)?;
             live || node.is_some_and(|node| node.redeliver_turn_id == Some(turn))
         }

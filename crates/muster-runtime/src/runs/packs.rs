@@ -5,24 +5,24 @@ use std::{io::Read as _, path::PathBuf, sync::Arc};
 use muster_core::{
     Documents,
     run::{
-        Runs as Room,
+        RunAggregate as Room,
         artifact::{ArtifactKind, WrittenFile},
         id::{ArtifactId, NodeId, RunId},
         lookup,
         moment::Moment,
-        pack::{self, DocRef, PackTask, PackTree, RepoFacts, Source},
+        pack::{self, DocRef, PackSource, PackTask, PackTree, RepoFacts},
         record::Run,
     },
-    session::{SessionId, Sessions, view::compiled},
+    session::{SessionAggregate, SessionId, view::compiled},
 };
 
 use super::{
-    artifacts::Draft,
+    artifacts::ArtifactDraft,
     bound,
     finish::redacted,
     repository,
-    shared::Shared,
-    tools::{Purpose, Workdir},
+    shared::RunsContext,
+    tools::{PathPurpose, Workdir},
 };
 
 /// Share of the room that is left which the text of the tree may take: quotes and ends of lines
@@ -39,14 +39,18 @@ const EXCERPT_BYTES_MAX: u64 = 4 * EXCERPT_CHARS_MAX as u64 + 16;
 const DOCS_MAX: usize = 3;
 
 /// Builds and writes the pack of what a node knows; `None` when it cannot be written.
-pub(crate) async fn build(shared: &Arc<Shared>, run: RunId, node: NodeId) -> Option<WrittenFile> {
+pub(crate) async fn build(
+    shared: &Arc<RunsContext>,
+    run: RunId,
+    node: NodeId,
+) -> Option<WrittenFile> {
     let known = move |docs: &Documents<Room>| {
         Ok((lookup::find_run(docs)?.cloned(), lookup::find_node(docs, node)?.cloned()))
     };
     let Ok((Some(record), Some(sender))) = shared.view(run, known).await else { return None };
     let task = bound::task(shared, &record, &sender).await;
     let id = ArtifactId(shared.fresh());
-    let source = Source {
+    let source = PackSource {
         id,
         now: Moment(shared.engine.now()),
         task: task.map(|task| PackTask {
@@ -66,7 +70,7 @@ pub(crate) async fn build(shared: &Arc<Shared>, run: RunId, node: NodeId) -> Opt
     let pack = builder.finish(tree);
     let text = redacted(serde_json::to_string(&pack).ok()?);
     let (kind, content) = (ArtifactKind::Contextpack, text.as_bytes());
-    let draft = Draft { kind, name: "contextpack.json", content, diff: None };
+    let draft = ArtifactDraft { kind, name: "contextpack.json", content, diff: None };
     shared.files.write(run, id, draft).ok()
 }
 
@@ -83,21 +87,21 @@ async fn facts(cwd: &str, workdir: &str) -> RepoFacts {
 }
 
 /// The context tree of the sender as text, with room for what JSON adds to it (RUNS-TIE-5).
-async fn tree(shared: &Arc<Shared>, session: &str, left: usize) -> Option<PackTree> {
+async fn tree(shared: &Arc<RunsContext>, session: &str, left: usize) -> Option<PackTree> {
     let stream = SessionId::of(session)?.stream();
     let left = left.saturating_sub(TREE_KEYS_CHARS);
     let max_chars = u64::try_from(left * TREE_PERCENT / 100).ok().filter(|max| *max > 0)?;
     let shared = Arc::clone(shared);
     let read = move || {
-        let view = |docs: &Documents<Sessions>| compiled(docs, Some(max_chars));
-        shared.engine.read::<Sessions, _>(&stream, view).ok()
+        let view = |docs: &Documents<SessionAggregate>| compiled(docs, Some(max_chars));
+        shared.engine.read::<SessionAggregate, _>(&stream, view).ok()
     };
     tokio::task::spawn_blocking(read).await.ok().flatten().map(PackTree::from)
 }
 
 /// Beginnings of the documents that a reader would open first. Agents may have made them: what is
 /// not a regular file is left out.
-async fn excerpts(shared: &Arc<Shared>, run: &Run) -> Vec<DocRef> {
+async fn excerpts(shared: &Arc<RunsContext>, run: &Run) -> Vec<DocRef> {
     let mut names = vec!["README.md".to_owned()];
     for path in &run.docs_paths {
         names.extend(["README.md", "ARCHITECTURE.md"].map(|name| format!("{path}/{name}")));
@@ -116,7 +120,7 @@ async fn excerpts(shared: &Arc<Shared>, run: &Run) -> Vec<DocRef> {
 
 fn excerpt(workdir: &Workdir, path: &str) -> Option<String> {
     let mut bytes = Vec::new();
-    let file = workdir.file(path, Purpose::Look).ok()?;
+    let file = workdir.file(path, PathPurpose::Look).ok()?;
     file.take(EXCERPT_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     Some(muster_core::text::cut(&String::from_utf8_lossy(&bytes), EXCERPT_CHARS_MAX))
 }

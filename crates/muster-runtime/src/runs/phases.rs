@@ -11,7 +11,7 @@ use std::{
 use muster_core::{
     Documents,
     run::{
-        Ask, Runs as Room,
+        Ask, RunAggregate as Room,
         artifact::{ArtifactKind, WrittenFile},
         command::{BootReport, VerifyReport},
         hash::sha256_hex,
@@ -34,7 +34,7 @@ use super::{
     reports::report,
     repository::{Facts, facts},
     settings::Contain,
-    shared::Shared,
+    shared::RunsContext,
 };
 
 /// How long all checks of BOOT may take (RUNS-PH-1).
@@ -63,7 +63,7 @@ struct BootFile {
     checks: Vec<Fitness>,
 }
 
-async fn standing(shared: &Arc<Shared>, run: RunId) -> Option<(Run, Vec<Node>)> {
+async fn standing(shared: &Arc<RunsContext>, run: RunId) -> Option<(Run, Vec<Node>)> {
     let view = |docs: &Documents<Room>| {
         let run = lookup::run(docs)?.clone();
         Ok((run, lookup::nodes(docs)?.into_iter().cloned().collect()))
@@ -72,7 +72,7 @@ async fn standing(shared: &Arc<Shared>, run: RunId) -> Option<(Run, Vec<Node>)> 
 }
 
 /// Checks the surroundings and reports what was found.
-pub(crate) async fn boot(shared: Arc<Shared>, run: RunId) {
+pub(crate) async fn boot(shared: Arc<RunsContext>, run: RunId) {
     let Some((record, nodes)) = standing(&shared, run).await else { return };
     let started_at = Moment(shared.engine.now());
     let checked = tokio::time::timeout(BOOT_MAX, fitness(&shared, &record, &nodes)).await;
@@ -86,7 +86,7 @@ pub(crate) async fn boot(shared: Arc<Shared>, run: RunId) {
     shared.report(run, Ask::ReportBoot(Box::new(BootReport { ok, report }))).await;
 }
 
-async fn fitness(shared: &Arc<Shared>, run: &Run, nodes: &[Node]) -> Vec<Fitness> {
+async fn fitness(shared: &Arc<RunsContext>, run: &Run, nodes: &[Node]) -> Vec<Fitness> {
     let mut checks = Vec::new();
     let mut note = |id, severity, began: Instant, outcome: Result<String, String>| {
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -128,7 +128,7 @@ fn directory(run: &Run) -> Result<String, String> {
     Ok(run.cwd.clone())
 }
 
-fn storage(shared: &Shared, run: RunId) -> Result<String, String> {
+fn storage(shared: &RunsContext, run: RunId) -> Result<String, String> {
     let folder = shared.files.prepare(run).map_err(|error| error.to_string())?;
     let probe = folder.join("probe");
     std::fs::write(&probe, b"")
@@ -147,7 +147,7 @@ async fn repository(cwd: &Path) -> Result<String, String> {
 struct Probing(BTreeMap<(Provider, String), watch::Receiver<Option<Probe>>>);
 
 impl Probing {
-    fn begin(shared: &Shared, nodes: &[Node]) -> Self {
+    fn begin(shared: &RunsContext, nodes: &[Node]) -> Self {
         let mut probing = BTreeMap::new();
         for node in nodes {
             let key = (node.provider, node.provider_profile.clone());
@@ -184,7 +184,7 @@ impl Probing {
     }
 }
 
-fn template(shared: &Shared, run: &Run, node: &Node) -> Result<String, String> {
+fn template(shared: &RunsContext, run: &Run, node: &Node) -> Result<String, String> {
     match shared.settings.templates(Path::new(&run.cwd)).find(&node.role_template) {
         Ok(Some(found)) => Ok(format!("{} ({})", found.name, found.source)),
         Ok(None) => Err(format!("{}: no template {:?}", node.label, node.role_template)),
@@ -218,7 +218,7 @@ struct VerifyFile {
 }
 
 /// Runs the checks one after the other and reports what they gave (RUNS-PH-2).
-pub(crate) async fn verify(shared: Arc<Shared>, run: RunId) {
+pub(crate) async fn verify(shared: Arc<RunsContext>, run: RunId) {
     let Some((record, _)) = standing(&shared, run).await else { return };
     let started_at = Moment(shared.engine.now());
     let (mut checks, mut logs) = (Vec::new(), Vec::new());
@@ -257,7 +257,7 @@ fn evidence(checks: &[Outcome], report: &WrittenFile) -> Vec<String> {
 }
 
 async fn one(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunsContext>,
     run: &Run,
     check: &Check,
     number: usize,

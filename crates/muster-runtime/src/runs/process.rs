@@ -87,7 +87,7 @@ pub(crate) struct Launch<'a> {
 }
 
 /// A process that was started, with everything that it starts itself.
-pub(crate) struct Running {
+pub(crate) struct RunningProcess {
     child: Child,
     family: Family,
     /// What was seen below it; those whose parents are gone cannot be found any more.
@@ -97,14 +97,14 @@ pub(crate) struct Running {
 }
 
 /// The ends of a process that are read and written.
-pub(crate) struct Ends {
+pub(crate) struct ProcessStreams {
     pub(crate) stdin: ChildStdin,
     pub(crate) stdout: ChildStdout,
     pub(crate) stderr: ChildStderr,
 }
 
 /// Starts a program in a process group of its own.
-pub(crate) fn start(launch: &Launch<'_>) -> io::Result<(Running, Ends)> {
+pub(crate) fn start(launch: &Launch<'_>) -> io::Result<(RunningProcess, ProcessStreams)> {
     if launch.command.is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"));
     }
@@ -134,13 +134,13 @@ pub(crate) fn start(launch: &Launch<'_>) -> io::Result<(Running, Ends)> {
     let pid = child.id().unwrap_or(0);
     let identity = Process { pid, started: family::start_time(pid).unwrap_or(0) };
     let missing = || io::Error::other("a pipe of the process is missing");
-    let ends = Ends {
+    let ends = ProcessStreams {
         stdin: child.stdin.take().ok_or_else(missing)?,
         stdout: child.stdout.take().ok_or_else(missing)?,
         stderr: child.stderr.take().ok_or_else(missing)?,
     };
     let (family, seen) = (launch.family.clone(), BTreeSet::new());
-    Ok((Running { child, family, seen, identity }, ends))
+    Ok((RunningProcess { child, family, seen, identity }, ends))
 }
 
 /// What a process may know of the server's own environment. Values are bytes to us: one that is no
@@ -154,7 +154,7 @@ fn is_passed_on(name: &OsStr) -> bool {
     name.starts_with(PASSED_ON_PREFIX) || PASSED_ON.contains(&name.to_ascii_uppercase().as_str())
 }
 
-impl Running {
+impl RunningProcess {
     /// Waits for its end.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait().await

@@ -1,9 +1,9 @@
 //! What every adapter of a provider offers, whatever it speaks to.
 //!
-//! An [`Adapter`] opens [`Session`]s. A session takes orders and reports through a channel of
-//! [`Signal`]s, each with the turn that it belongs to; the last signal of a session is
-//! [`Signal::Gone`]. Whoever holds a session drives one turn at a time and never writes to it in
-//! between, except decisions, outcomes of tools and interruptions (RUNS-PROV-5).
+//! A [`ProviderAdapter`] opens [`ProviderConversation`]s. A conversation takes orders and reports
+//! through a channel of [`Signal`]s, each with the turn that it belongs to; the last signal is
+//! [`Signal::Gone`]. Its owner drives one turn at a time and never writes to it in between, except
+//! decisions, outcomes of tools and interruptions (RUNS-PROV-5).
 
 mod acp;
 pub(crate) mod agent;
@@ -34,7 +34,7 @@ use muster_core::{
         command::RetryHint,
         event::{ToolError, ToolResult},
         id::TurnId,
-        inbox::Item,
+        inbox::InboxItem,
         node::{Process, Provider, Rights},
         provider::{
             ModifyAbility, OpenOrder, ProviderCaps, ProviderEvent, ResetAbility, SandboxAbility,
@@ -52,7 +52,7 @@ use super::{
     process::{Launch, confine::Confinement, family::Family, stderr::Tail},
     settings::{McpCommand, Profile, Protocol},
 };
-use agent::Agent;
+use agent::AgentAdapter;
 
 /// Something that takes its time.
 pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -61,24 +61,26 @@ pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub(crate) const SIGNALS_MAX: usize = 256;
 
 /// Opens sessions with one family of programs.
-pub(crate) trait Adapter: Send + Sync {
+pub(crate) trait ProviderAdapter: Send + Sync {
     /// Opens a session; the process is running when it answers.
-    fn open(&self, opening: Opening) -> Pending<'_, Result<Opened, OpenFailure>>;
+    fn open(&self, opening: SessionOpening) -> Pending<'_, Result<Opened, OpenFailure>>;
     /// Whether the program is there and what it calls itself; asks no model.
     fn probe(&self) -> Pending<'_, Probe>;
 }
 
 /// The adapter for a family of programs. Whatever has none of its own is spoken to as its profile
 /// says.
-pub(crate) fn adapter(provider: Provider, profile: &Profile) -> Box<dyn Adapter> {
+pub(crate) fn adapter(provider: Provider, profile: &Profile) -> Box<dyn ProviderAdapter> {
     let profile = profile.clone();
     match (profile.protocol, provider) {
-        (Protocol::Native, Provider::Claude) => Box::new(Agent::of(profile, claude::DIALECT)),
-        (Protocol::Native, Provider::Codex) => Box::new(Agent::of(profile, codex::DIALECT)),
-        (Protocol::Native, Provider::Gemini) => Box::new(Agent::of(profile, acp::GEMINI)),
+        (Protocol::Native, Provider::Claude) => {
+            Box::new(AgentAdapter::of(profile, claude::DIALECT))
+        }
+        (Protocol::Native, Provider::Codex) => Box::new(AgentAdapter::of(profile, codex::DIALECT)),
+        (Protocol::Native, Provider::Gemini) => Box::new(AgentAdapter::of(profile, acp::GEMINI)),
         (Protocol::Acp, _) => {
             let dialect = acp::dialect(&profile.command);
-            Box::new(Agent::of(profile, dialect))
+            Box::new(AgentAdapter::of(profile, dialect))
         }
         (Protocol::Native, Provider::Custom) | (Protocol::Jsonl | Protocol::Raw, _) => {
             Box::new(custom::Custom::of(profile))
@@ -87,7 +89,7 @@ pub(crate) fn adapter(provider: Provider, profile: &Profile) -> Box<dyn Adapter>
 }
 
 /// Everything that a session is opened with.
-pub(crate) struct Opening {
+pub(crate) struct SessionOpening {
     /// What the core orders.
     pub(crate) order: OpenOrder,
     /// Where it works.
@@ -110,7 +112,7 @@ pub(crate) struct Opening {
     pub(crate) env: BTreeMap<String, String>,
 }
 
-impl Opening {
+impl SessionOpening {
     /// How its program is started with a command and variables.
     pub(crate) fn launch<'a>(
         &'a self,
@@ -136,7 +138,7 @@ pub struct OfferedTool {
 /// A session that was opened.
 pub(crate) struct Opened {
     /// Takes orders.
-    pub(crate) session: Box<dyn Session>,
+    pub(crate) session: Box<dyn ProviderConversation>,
     /// What it reports.
     pub(crate) signals: mpsc::Receiver<Signal>,
     /// When it was last heard.
@@ -167,7 +169,7 @@ pub(crate) struct OpenFailure {
 pub(crate) struct Unreachable;
 
 /// What an adapter is asked in a turn.
-pub(crate) struct Question {
+pub(crate) struct TurnQuestion {
     /// The turn.
     pub(crate) turn: TurnId,
     /// Whether the prompt tells everything.
@@ -175,7 +177,7 @@ pub(crate) struct Question {
     /// The prompt.
     pub(crate) text: String,
     /// The inputs that it holds, for programs that want them apart.
-    pub(crate) inputs: Vec<Item>,
+    pub(crate) inputs: Vec<InboxItem>,
     /// Which attempt it is.
     pub(crate) attempt: u32,
     /// What it may do in this turn.
@@ -211,9 +213,9 @@ pub(crate) struct Answered<'a> {
 }
 
 /// A conversation with a program.
-pub(crate) trait Session: Send + Sync {
+pub(crate) trait ProviderConversation: Send + Sync {
     /// Hands it a prompt.
-    fn turn(&mut self, question: Question) -> Result<(), Unreachable>;
+    fn turn(&mut self, question: TurnQuestion) -> Result<(), Unreachable>;
     /// Tells it what a person decided.
     fn decide(&mut self, verdict: &Verdict<'_>) -> Result<(), Unreachable>;
     /// Gives it the outcome of a call.

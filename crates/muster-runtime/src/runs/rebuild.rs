@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use muster_core::run::{Event, Runs as Room, id::RunId, moment::Moment};
+use muster_core::run::{RunAggregate as Room, RunEvent, id::RunId, moment::Moment};
 use serde::Deserialize;
 
 use super::{lane::written, logfile::NEWER};
@@ -140,7 +140,7 @@ fn usable(text: &str, mut refuse: impl FnMut(u64)) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (number, line) in (1_u64..).zip(text.lines()) {
         let placed = serde_json::from_str::<Placed>(line).ok();
-        let placed = placed.filter(|_| serde_json::from_str::<Event>(line).is_ok());
+        let placed = placed.filter(|_| serde_json::from_str::<RunEvent>(line).is_ok());
         match placed {
             Some(Placed { seq, ts }) if seq == lines.len() as u64 + 1 => {
                 lines.push(imported(seq, ts.0.0, line));

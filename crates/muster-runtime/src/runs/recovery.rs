@@ -6,7 +6,7 @@ use std::sync::Arc;
 use muster_core::{
     Documents,
     run::{
-        Ask, Runs as Room,
+        Ask, RunAggregate as Room,
         command::{Recover, SetStatus, StatusWish},
         edge::Actor,
         effect,
@@ -20,11 +20,11 @@ use muster_core::{
 use muster_store::StoreError;
 
 use super::{
-    finish::{self, Ending},
+    finish::{self, TurnFinish},
     lane::LaneOrder,
     originals::{self, Sweep},
     process::family,
-    shared::Shared,
+    shared::RunsContext,
 };
 
 /// What a run was left with.
@@ -43,7 +43,7 @@ fn left(docs: &Documents<Room>) -> lookup::Lookup<Left> {
 }
 
 /// Recovers every run, and has done what is left to do.
-pub(crate) async fn recover(shared: &Arc<Shared>) -> Result<(), StoreError> {
+pub(crate) async fn recover(shared: &Arc<RunsContext>) -> Result<(), StoreError> {
     let (mark, storage) = (shared.mark.clone(), shared.settings.home.clone());
     let sweep = tokio::task::spawn_blocking(move || family::kill_strays(&mark, &storage));
     if let Err(error) = sweep.await {
@@ -58,7 +58,7 @@ pub(crate) async fn recover(shared: &Arc<Shared>) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn recover_run(shared: &Arc<Shared>, run: RunId) {
+async fn recover_run(shared: &Arc<RunsContext>, run: RunId) {
     let found = match shared.view(run, |docs| Ok(left(docs)?)).await {
         Ok(found) => found,
         Err(error) => {
@@ -70,7 +70,7 @@ async fn recover_run(shared: &Arc<Shared>, run: RunId) {
         found.processes.into_iter().for_each(family::kill_recorded);
         let mut turns = Vec::new();
         for turn in found.turns {
-            turns.extend(finish::closing(shared, run, Ending::of(turn)).await);
+            turns.extend(finish::closing(shared, run, TurnFinish::of(turn)).await);
         }
         let recover = Recover { shutdown: false, turns };
         shared.report(run, Ask::Recover(Box::new(recover))).await;
@@ -81,7 +81,7 @@ async fn recover_run(shared: &Arc<Shared>, run: RunId) {
 }
 
 /// Goes on with a run: what was left to do is done, and a paused one resumes if settings say so.
-async fn follow(shared: &Arc<Shared>, run: RunId) {
+async fn follow(shared: &Arc<RunsContext>, run: RunId) {
     let known = |docs: &Documents<Room>| {
         let record = lookup::run(docs)?;
         let restarted = record.status == RunStatus::Paused

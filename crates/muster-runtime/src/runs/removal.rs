@@ -10,7 +10,7 @@ use muster_core::{
 
 use super::{
     artifacts::make_private,
-    shared::{AskError, Shared},
+    shared::{AskError, RunsContext},
     trash, worktree,
 };
 
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(8);
 const LOOK_PAUSE: Duration = Duration::from_millis(20);
 
 /// Deletes a run.
-pub(crate) async fn delete(shared: &Arc<Shared>, run: RunId) -> Result<(), AskError> {
+pub(crate) async fn delete(shared: &Arc<RunsContext>, run: RunId) -> Result<(), AskError> {
     shared.tell(run, Ask::DeleteRun).await?;
     let over = async {
         while shared.view(run, |docs| Ok(lookup::pulse(docs)?.active_turns)).await? > 0 {
@@ -45,7 +45,7 @@ pub(crate) async fn delete(shared: &Arc<Shared>, run: RunId) -> Result<(), AskEr
 }
 
 /// Moves the files of a run to the trash.
-pub(crate) fn discard(shared: &Shared, run: RunId) {
+pub(crate) fn discard(shared: &RunsContext, run: RunId) {
     shared.originals.forget_all(run);
     let trash = trash::folder(&shared.settings.home);
     let to = trash.join(trash::name(run, shared.engine.now()));
@@ -59,7 +59,7 @@ pub(crate) fn discard(shared: &Shared, run: RunId) {
 }
 
 /// Removes files that were not finished and that nobody writes any more (RUNS-DATA-4).
-pub(crate) fn remove_unfinished(shared: &Shared) {
+pub(crate) fn remove_unfinished(shared: &RunsContext) {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let mut folders = vec![shared.settings.home.join("runs")];
     while let Some(folder) = folders.pop() {
@@ -83,7 +83,7 @@ pub(crate) fn remove_unfinished(shared: &Shared) {
 }
 
 /// Removes what has been in the trash for long enough.
-pub(crate) fn empty_trash(shared: &Shared) {
+pub(crate) fn empty_trash(shared: &RunsContext) {
     const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
     let oldest = shared.engine.now().0 - i64::from(shared.settings.trash_days) * DAY_MS;
     let emptied = trash::discarded(&shared.settings.home, Timestamp(oldest))

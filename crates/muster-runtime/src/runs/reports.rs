@@ -7,15 +7,15 @@ use muster_core::run::{
     artifact::{ArtifactKind, WrittenFile},
     command::CloseTurn,
     id::{NodeId, RunId},
-    record::{Evidence, Run},
+    record::{LoopEvidence, Run},
     rights,
 };
 use serde::Serialize;
 
-use super::{finish::write, shared::Shared};
+use super::{finish::write, shared::RunsContext};
 
 /// `stall.report.json`.
-pub(crate) async fn stall(shared: &Arc<Shared>, run: RunId, evidence: &Evidence) {
+pub(crate) async fn stall(shared: &Arc<RunsContext>, run: RunId, evidence: &LoopEvidence) {
     let Some(file) = report(shared, run, "stall.report.json", evidence) else { return };
     let (node, file) = (NodeId::RUNTIME, Box::new(file));
     shared.report(run, Ask::RecordArtifact { node, turn: None, file }).await;
@@ -23,7 +23,7 @@ pub(crate) async fn stall(shared: &Arc<Shared>, run: RunId, evidence: &Evidence)
 
 /// Writes a report as JSON.
 pub(crate) fn report(
-    shared: &Shared,
+    shared: &RunsContext,
     run: RunId,
     name: &str,
     content: &impl Serialize,
@@ -43,7 +43,7 @@ struct DocsSync<'a> {
 }
 
 /// `docs.sync.json` (RUNS-PH-4).
-pub(crate) fn docs_sync(shared: &Shared, run: &Run, close: &CloseTurn) -> Option<WrittenFile> {
+pub(crate) fn docs_sync(shared: &RunsContext, run: &Run, close: &CloseTurn) -> Option<WrittenFile> {
     let metadata = close.diff.as_ref().and_then(|diff| diff.diff.as_ref())?;
     let files = &metadata.files_changed;
     let content = DocsSync {

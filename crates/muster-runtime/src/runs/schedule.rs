@@ -10,11 +10,11 @@ use std::{
 use muster_core::run::{
     id::{NodeId, RunId},
     moment::Moment,
-    schedule::{Agenda, Ring, agenda},
+    schedule::{Agenda, SlotRing, agenda},
 };
 use tokio::sync::mpsc;
 
-use super::{begin, shared::Shared};
+use super::{begin, shared::RunsContext};
 
 /// Something that the schedule has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,16 +29,16 @@ pub(crate) enum Wish {
 
 /// The schedule of all runs.
 pub(crate) struct Schedule {
-    shared: Arc<Shared>,
+    shared: Arc<RunsContext>,
     agendas: BTreeMap<RunId, Agenda>,
     /// Nodes whose turns are being prepared; they hold slots already.
     preparing: BTreeMap<RunId, BTreeSet<NodeId>>,
-    ring: Ring,
+    ring: SlotRing,
 }
 
 impl Schedule {
-    pub(crate) fn of(shared: Arc<Shared>) -> Self {
-        let (agendas, preparing, ring) = (BTreeMap::new(), BTreeMap::new(), Ring::default());
+    pub(crate) fn of(shared: Arc<RunsContext>) -> Self {
+        let (agendas, preparing, ring) = (BTreeMap::new(), BTreeMap::new(), SlotRing::default());
         Self { shared, agendas, preparing, ring }
     }
 

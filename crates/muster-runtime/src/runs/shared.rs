@@ -9,13 +9,13 @@ use std::{
 };
 
 use muster_core::{
-    Documents, Recorded, Refusal,
+    Documents, Recorded, WorkRefusal,
     run::{
-        Ask, Command, Event, Rejection, Runs as Room,
+        Ask, RunAggregate as Room, RunCommand, RunEvent, RunRejection,
         edge::Actor,
         event::ToolCompleted,
-        id::{NodeId, RunId, Seed, ToolId, TurnId},
-        inbox::Item,
+        id::{IdSeed, NodeId, RunId, ToolId, TurnId},
+        inbox::InboxItem,
         node::{Containment, Node},
         prompt::Prompt,
     },
@@ -39,12 +39,12 @@ use super::{
     tools::FileCalls,
     worktree::Placing,
 };
-use crate::{Engine, ExecuteError, herald::Grown};
+use crate::{Engine, ExecuteError, notifier::Grown};
 
 /// Events that a command gave, in order.
-pub type RunEvents = Vec<Recorded<Event>>;
+pub type RunEvents = Vec<Recorded<RunEvent>>;
 /// Why a command gave none.
-pub type AskError = ExecuteError<Rejection>;
+pub type AskError = ExecuteError<RunRejection>;
 
 /// Pause before a write that the store refused is tried again.
 const STORE_PAUSE: Duration = Duration::from_millis(500);
@@ -52,15 +52,15 @@ const STORE_PAUSE: Duration = Duration::from_millis(500);
 const SETTLE_MAX: Duration = Duration::from_secs(2);
 
 /// A prompt that is written and whose turn begins.
-pub(crate) struct Planned {
+pub(crate) struct PromptedTurn {
     /// What is sent, and what the effective prompt is.
     pub(crate) prompt: Prompt,
     /// The inputs that it holds.
-    pub(crate) inputs: Vec<Item>,
+    pub(crate) inputs: Vec<InboxItem>,
 }
 
 /// What all parts share.
-pub(crate) struct Shared {
+pub(crate) struct RunsContext {
     pub(crate) engine: Arc<Engine>,
     pub(crate) settings: RunsSettings,
     pub(crate) files: Files,
@@ -84,7 +84,7 @@ pub(crate) struct Shared {
     operations: OnceLock<Arc<dyn TaskOperations>>,
     schedule: mpsc::UnboundedSender<Wish>,
     lanes: Mutex<BTreeMap<RunId, mpsc::UnboundedSender<LaneOrder>>>,
-    planned: Mutex<BTreeMap<TurnId, Planned>>,
+    planned: Mutex<BTreeMap<TurnId, PromptedTurn>>,
     callers: Mutex<BTreeMap<ToolId, oneshot::Sender<ToolCompleted>>>,
     runtime: Handle,
     /// Says that this server drives the runs, as long as it is open.
@@ -96,7 +96,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Shared {
+impl RunsContext {
     pub(crate) fn over(
         engine: Arc<Engine>,
         settings: RunsSettings,
@@ -158,9 +158,9 @@ impl Shared {
         by: Actor,
         ask: Ask,
     ) -> Result<RunEvents, AskError> {
-        let command = Command { by, seed: Seed(self.fresh()), ask };
+        let command = RunCommand { by, seed: IdSeed(self.fresh()), ask };
         let work = move |draft: &mut muster_core::Draft<'_, Room>| {
-            draft.apply(&command).map(<[Recorded<Event>]>::to_vec)
+            draft.apply(&command).map(<[Recorded<RunEvent>]>::to_vec)
         };
         self.engine.execute::<Room, _>(run.stream(), work)
     }
@@ -204,7 +204,7 @@ impl Shared {
     pub(crate) async fn view<T: Send + 'static>(
         self: &Arc<Self>,
         run: RunId,
-        view: impl Fn(&Documents<Room>) -> Result<T, Refusal<Room>> + Send + 'static,
+        view: impl Fn(&Documents<Room>) -> Result<T, WorkRefusal<Room>> + Send + 'static,
     ) -> Result<T, AskError> {
         let shared = Arc::clone(self);
         let read = move || shared.engine.read::<Room, T>(&run.stream(), view);
@@ -221,7 +221,7 @@ impl Shared {
     pub(crate) async fn view_large<T: Send + 'static>(
         self: &Arc<Self>,
         run: RunId,
-        view: impl Fn(&Documents<Room>) -> Result<T, Refusal<Room>> + Send + 'static,
+        view: impl Fn(&Documents<Room>) -> Result<T, WorkRefusal<Room>> + Send + 'static,
     ) -> Result<T, AskError> {
         let shared = Arc::clone(self);
         let read = move || shared.engine.read::<Room, T>(&run.stream(), view);
@@ -234,7 +234,7 @@ impl Shared {
         if let Err(error) = getrandom::fill(&mut bytes) {
             unreachable!("the operating system has random numbers: {error}");
         }
-        Seed(u128::from_be_bytes(bytes)).mint(self.engine.now()).fresh()
+        IdSeed(u128::from_be_bytes(bytes)).mint(self.engine.now()).fresh()
     }
 
     /// The lane of a run; it follows everything from now on.
@@ -253,7 +253,7 @@ impl Shared {
             return lane.clone();
         }
         let (lane, orders) = mpsc::unbounded_channel();
-        self.runtime.spawn(lane::Lane::of(Arc::clone(self), run, after).follow(orders));
+        self.runtime.spawn(lane::RunLane::of(Arc::clone(self), run, after).follow(orders));
         lanes.insert(run, lane.clone());
         lane
     }
@@ -287,8 +287,8 @@ impl Shared {
 
     /// Forgets a run whose lane has ended; nothing follows it.
     pub(crate) fn forget(&self, run: RunId) -> Result<(), AskError> {
-        let seed = Seed(self.fresh());
-        let command = Command { by: Actor::RUNTIME, seed, ask: Ask::RemoveRun };
+        let seed = IdSeed(self.fresh());
+        let command = RunCommand { by: Actor::RUNTIME, seed, ask: Ask::RemoveRun };
         let work = move |draft: &mut muster_core::Draft<'_, Room>| draft.apply(&command).map(drop);
         self.engine.execute::<Room, _>(run.stream(), work)
     }
@@ -311,12 +311,12 @@ impl Shared {
     }
 
     /// Keeps a prompt until its turn is sent.
-    pub(crate) fn plan(&self, turn: TurnId, planned: Planned) {
+    pub(crate) fn plan(&self, turn: TurnId, planned: PromptedTurn) {
         locked(&self.planned).insert(turn, planned);
     }
 
     /// Takes the prompt of a turn.
-    pub(crate) fn take_plan(&self, turn: TurnId) -> Option<Planned> {
+    pub(crate) fn take_plan(&self, turn: TurnId) -> Option<PromptedTurn> {
         locked(&self.planned).remove(&turn)
     }
 

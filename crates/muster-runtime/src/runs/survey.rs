@@ -15,7 +15,7 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProviderEntry")]
-pub struct Surveyed {
+pub struct ProviderFamily {
     /// Its name.
     pub name: Provider,
     /// Named commands of the server's configuration.
@@ -27,7 +27,7 @@ pub struct Surveyed {
     pub by_profile: BTreeMap<String, Probe>,
 }
 
-impl Surveyed {
+impl ProviderFamily {
     fn of(name: Provider, by_profile: BTreeMap<String, Probe>) -> Self {
         let first = by_profile.get(DEFAULT_PROFILE).or(by_profile.values().next());
         let nothing = || Probe::absent("no profile of this provider is configured".to_owned());
@@ -37,7 +37,7 @@ impl Surveyed {
 }
 
 /// Looks for all programs that nodes can be, at once. Asks no model.
-pub async fn survey(settings: &RunsSettings) -> Vec<Surveyed> {
+pub async fn survey(settings: &RunsSettings) -> Vec<ProviderFamily> {
     let mut looking = Vec::new();
     for ((provider, name), profile) in settings.profiles.clone() {
         let probing = tokio::spawn(async move { adapter(provider, &profile).probe().await });
@@ -48,6 +48,6 @@ pub async fn survey(settings: &RunsSettings) -> Vec<Surveyed> {
         let probe = probing.await.unwrap_or_else(|error| Probe::absent(error.to_string()));
         found.entry(provider).or_default().insert(name, probe);
     }
-    let of = |&name: &Provider| Surveyed::of(name, found.remove(&name).unwrap_or_default());
+    let of = |&name: &Provider| ProviderFamily::of(name, found.remove(&name).unwrap_or_default());
     Provider::ALL.iter().map(of).collect()
 }

@@ -19,14 +19,14 @@ use std::{
 use muster_core::{
     Documents,
     run::{
-        Ask, Event, Runs as Room,
-        command::{CreateRun, NodeInput, RunFields, SetStatus, SettingsPatch, StatusWish},
+        Ask, RunAggregate as Room, RunEvent,
+        command::{CreateRun, GraphNodeInput, RunFields, SetStatus, SettingsPatch, StatusWish},
         edge::Actor,
         id::{NodeId, RunId},
         lookup,
         node::{Node, PermissionsMode, Provider},
         record::{Mode, Run},
-        turn::Turn,
+        turn::NodeTurn,
         view::turns::{ListPage, turns},
     },
 };
@@ -107,16 +107,16 @@ impl Stage {
         self.dir.path().join("work")
     }
 
-    fn ask(&self, ask: Ask) -> Vec<Event> {
+    fn ask(&self, ask: Ask) -> Vec<RunEvent> {
         let events = self.runs.ask(self.run, Actor::USER, ask).unwrap();
         events.into_iter().map(|recorded| recorded.event).collect()
     }
 
     fn add(&self, label: &str, role: &str) -> NodeId {
-        self.add_with(NodeInput { role_template: Some(role.to_owned()), ..input(label) })
+        self.add_with(GraphNodeInput { role_template: Some(role.to_owned()), ..input(label) })
     }
 
-    fn add_with(&self, input: NodeInput) -> NodeId {
+    fn add_with(&self, input: GraphNodeInput) -> NodeId {
         self.ask(Ask::CreateNode(Box::new(input)));
         let last = |docs: &Documents<Room>| Ok(lookup::nodes(docs)?.last().map(|node| node.id));
         self.runs.read(self.run, last).unwrap().unwrap()
@@ -149,7 +149,7 @@ impl Stage {
     }
 
     /// Turns of a node, oldest first.
-    fn turns(&self, node: NodeId) -> Vec<Turn> {
+    fn turns(&self, node: NodeId) -> Vec<NodeTurn> {
         let page = ListPage { below: None, limit: 100 };
         let view = |docs: &Documents<Room>| {
             Ok(turns(docs, Some(node), page)?.into_iter().rev().cloned().collect())
@@ -169,7 +169,7 @@ impl Stage {
     }
 
     /// Waits until a node has ended so many turns and rests.
-    async fn ended(&self, node: NodeId, count: usize) -> Vec<Turn> {
+    async fn ended(&self, node: NodeId, count: usize) -> Vec<NodeTurn> {
         let over = |stage: &Stage| {
             let turns = stage.turns(node);
             turns.len() >= count && turns[..count].iter().all(|turn| !turn.is_live())
@@ -193,7 +193,7 @@ impl Stage {
     }
 
     /// The text that a turn ended with.
-    fn answer(&self, turn: &Turn) -> String {
+    fn answer(&self, turn: &NodeTurn) -> String {
         let finals = self.events_of("message.assistant.final");
         let id = turn.id.to_string();
         let found = finals.iter().find(|event| event["turnId"] == id.as_str());
@@ -234,11 +234,11 @@ fn running(stage: &Stage) -> bool {
     stage.record().status == muster_core::run::record::RunStatus::Running
 }
 
-fn input(label: &str) -> NodeInput {
-    NodeInput {
+fn input(label: &str) -> GraphNodeInput {
+    GraphNodeInput {
         label: Some(label.to_owned()),
         provider: Some(Provider::Custom),
-        ..NodeInput::default()
+        ..GraphNodeInput::default()
     }
 }
 
@@ -246,7 +246,7 @@ fn create(runs: &Runs, cwd: &Path, fields: RunFields) -> RunId {
     create_with(runs, cwd, fields, Vec::new())
 }
 
-fn create_with(runs: &Runs, cwd: &Path, fields: RunFields, nodes: Vec<NodeInput>) -> RunId {
+fn create_with(runs: &Runs, cwd: &Path, fields: RunFields, nodes: Vec<GraphNodeInput>) -> RunId {
     let id = RunId(runs.fresh_id());
     let create = CreateRun {
         id,

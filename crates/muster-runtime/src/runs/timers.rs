@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use muster_core::run::{
-    Ask, Runs as Room,
+    Ask, RunAggregate as Room,
     effect::Timer,
     id::{ApprovalId, RunId},
     lookup,
@@ -12,10 +12,10 @@ use muster_core::run::{
     turn::TurnReason,
 };
 
-use super::shared::Shared;
+use super::shared::RunsContext;
 
 /// Whether whoever waits for an approval gives up after a while.
-async fn gives_up(shared: &Arc<Shared>, run: RunId, approval: ApprovalId) -> bool {
+async fn gives_up(shared: &Arc<RunsContext>, run: RunId, approval: ApprovalId) -> bool {
     let tool = move |docs: &muster_core::Documents<Room>| {
         Ok(lookup::find_approval(docs, approval)?.map(|approval| approval.tool.id))
     };
@@ -25,13 +25,13 @@ async fn gives_up(shared: &Arc<Shared>, run: RunId, approval: ApprovalId) -> boo
 
 /// Comes back later. Most turns end long before, so what waits is small: what is to be done then
 /// gets its place when it is done.
-pub(crate) async fn wake(shared: Arc<Shared>, run: RunId, at: Moment, timer: Timer) {
+pub(crate) async fn wake(shared: Arc<RunsContext>, run: RunId, at: Moment, timer: Timer) {
     let left = at.ms().saturating_sub(shared.engine.now().0);
     tokio::time::sleep(Duration::from_millis(u64::try_from(left).unwrap_or(0))).await;
     Box::pin(act(shared, run, timer)).await;
 }
 
-async fn act(shared: Arc<Shared>, run: RunId, timer: Timer) {
+async fn act(shared: Arc<RunsContext>, run: RunId, timer: Timer) {
     let ask = match timer {
         // A program that calls by lines waits as long as it takes (RUNS-TOOL-5).
         Timer::Hold(approval) if !gives_up(&shared, run, approval).await => return,

@@ -12,21 +12,21 @@ use muster_core::{
     run::{
         Ask,
         id::{NodeId, RunId},
-        node::{NodeTodo, TodoStatus},
+        node::{NodeTodo, NodeTodoStatus},
     },
     session::{
-        Command, SessionId, Sessions,
+        SessionAggregate, SessionCommand, SessionId,
         body::TOOL_RESULT,
         command::{Author, Record},
         lookup, perform,
     },
-    todo::{Item, ScopeKey, Status},
+    todo::{ScopeKey, TodoItem, TodoStatus},
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::shared::Shared;
-use crate::herald::Grown;
+use super::shared::RunsContext;
+use crate::notifier::Grown;
 
 /// Scope of a program's own plan, and the tool whose result publishes it.
 const PLAN: &str = "plan";
@@ -70,7 +70,7 @@ impl Lists {
 }
 
 /// Shows the lists of sessions at their nodes, whenever one changes.
-pub(crate) async fn show(shared: Arc<Shared>, mut news: mpsc::UnboundedReceiver<Grown>) {
+pub(crate) async fn show(shared: Arc<RunsContext>, mut news: mpsc::UnboundedReceiver<Grown>) {
     let mut closing = shared.closing.subscribe();
     loop {
         let grown = tokio::select! {
@@ -82,7 +82,7 @@ pub(crate) async fn show(shared: Arc<Shared>, mut news: mpsc::UnboundedReceiver<
             continue;
         }
         let (reader, read) = (Arc::clone(&shared), stream.clone());
-        let view = move || reader.engine.read::<Sessions, _>(&read, |docs| Ok(list(docs)?));
+        let view = move || reader.engine.read::<SessionAggregate, _>(&read, |docs| Ok(list(docs)?));
         let Ok(Ok(Some(todos))) = tokio::task::spawn_blocking(view).await else { continue };
         if let Some((run, node)) = shared.lists.differs(&stream, &todos) {
             shared.report(run, Ask::ShowTodos { node, todos }).await;
@@ -91,7 +91,9 @@ pub(crate) async fn show(shared: Arc<Shared>, mut news: mpsc::UnboundedReceiver<
 }
 
 /// The list that a node shows; none while neither was written.
-fn list(docs: &Documents<Sessions>) -> Result<Option<Vec<NodeTodo>>, Unloaded<Sessions>> {
+fn list(
+    docs: &Documents<SessionAggregate>,
+) -> Result<Option<Vec<NodeTodo>>, Unloaded<SessionAggregate>> {
     let main = lookup::scope(docs, &ScopeKey::main())?;
     let shown = match (main, ScopeKey::of(PLAN)) {
         (Some(main), _) => Some(main),
@@ -101,37 +103,37 @@ fn list(docs: &Documents<Sessions>) -> Result<Option<Vec<NodeTodo>>, Unloaded<Se
     Ok(shown.map(|scope| scope.items.iter().filter_map(todo).collect()))
 }
 
-fn todo(item: &Item) -> Option<NodeTodo> {
+fn todo(item: &TodoItem) -> Option<NodeTodo> {
     let status = match item.status {
-        Status::Todo | Status::Blocked => TodoStatus::Pending,
-        Status::InProgress => TodoStatus::InProgress,
-        Status::Done => TodoStatus::Completed,
-        Status::Canceled => return None,
+        TodoStatus::Todo | TodoStatus::Blocked => NodeTodoStatus::Pending,
+        TodoStatus::InProgress => NodeTodoStatus::InProgress,
+        TodoStatus::Done => NodeTodoStatus::Completed,
+        TodoStatus::Canceled => return None,
     };
     let content = item.title.clone();
     Some(NodeTodo { active_form: content.clone(), content, status })
 }
 
 /// Keeps what a program says that it plans, in its own list.
-pub(crate) async fn plan(shared: &Arc<Shared>, session: SessionId, items: &[NodeTodo]) {
+pub(crate) async fn plan(shared: &Arc<RunsContext>, session: SessionId, items: &[NodeTodo]) {
     let items: Vec<Value> = items
         .iter()
         .enumerate()
         .map(|(at, item)| {
             let status = match item.status {
-                TodoStatus::Pending => "todo",
-                TodoStatus::InProgress => "in_progress",
-                TodoStatus::Completed => "done",
+                NodeTodoStatus::Pending => "todo",
+                NodeTodoStatus::InProgress => "in_progress",
+                NodeTodoStatus::Completed => "done",
             };
             json!({"id": format!("plan-{}", at + 1), "title": item.content, "status": status})
         })
         .collect();
     let shared = Arc::clone(shared);
     let execute = move || {
-        let work = move |draft: &mut Draft<'_, Sessions>| {
+        let work = move |draft: &mut Draft<'_, SessionAggregate>| {
             perform(draft, &plan_result(draft.documents(), &items)?).map(drop)
         };
-        shared.engine.execute::<Sessions, _>(session.stream(), work)
+        shared.engine.execute::<SessionAggregate, _>(session.stream(), work)
     };
     match tokio::task::spawn_blocking(execute).await {
         Ok(Ok(())) => {}
@@ -141,7 +143,10 @@ pub(crate) async fn plan(shared: &Arc<Shared>, session: SessionId, items: &[Node
 }
 
 /// The plan as the result of a tool, which readers of todo lists look at.
-fn plan_result(docs: &Documents<Sessions>, items: &[Value]) -> Result<Command, Unloaded<Sessions>> {
+fn plan_result(
+    docs: &Documents<SessionAggregate>,
+    items: &[Value],
+) -> Result<SessionCommand, Unloaded<SessionAggregate>> {
     let scope = match ScopeKey::of(PLAN) {
         Some(key) => lookup::scope(docs, &key)?,
         None => None,
@@ -158,5 +163,5 @@ fn plan_result(docs: &Documents<Sessions>, items: &[Value]) -> Result<Command, U
         "todo": {"op": "replace", "scopeKey": PLAN, "scopeLabel": PLAN, "items": items},
     });
     let body = body.as_object().cloned().unwrap_or_default();
-    Ok(Command::Record(Box::new(Record::of(Author::Server, TOOL_RESULT, body))))
+    Ok(SessionCommand::Record(Box::new(Record::of(Author::Server, TOOL_RESULT, body))))
 }

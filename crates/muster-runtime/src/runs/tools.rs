@@ -17,22 +17,24 @@ use std::{
 use muster_core::{
     Documents,
     run::{
-        Ask, Rejection, Runs as Room,
+        Ask, RunAggregate as Room, RunRejection,
         artifact::{ArtifactKind, artifact_reference},
-        command::{AgentCall, CallFiles, GATED_TASK_TOOLS, LookRequest, RunCommand, WorkRequest},
+        command::{
+            AgentCall, CallFiles, ExecuteCommand, GATED_TASK_TOOLS, LookRequest, WorkRequest,
+        },
         event::{ToolError, ToolResult},
         id::{NodeId, RunId, ToolId, TurnId},
         limits, lookup,
         node::{CommandRight, Node},
         record::Run,
-        turn::{Tool, Turn},
+        turn::{NodeTurn, Tool},
     },
     text::short_id,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub(in crate::runs) use self::files::workdir::{Purpose, Workdir};
+pub(in crate::runs) use self::files::workdir::{PathPurpose, Workdir};
 pub use self::outcome::{AnswerError, ToolAnswer};
 pub(crate) use self::{aside::FileCalls, offer::offered, outcome::bounded};
 use super::{
@@ -42,7 +44,7 @@ use super::{
     packs,
     process::{Launch, capture, family::Family},
     reports::report,
-    shared::{RunEvents, Shared},
+    shared::{RunEvents, RunsContext},
     tokens::Bearer,
 };
 use crate::ExecuteError;
@@ -69,7 +71,7 @@ pub(crate) struct Called {
 }
 
 /// A call that the runtime executes.
-pub(crate) struct Call {
+pub(crate) struct RuntimeToolCall {
     /// The node.
     pub(crate) node: NodeId,
     /// The turn.
@@ -81,7 +83,7 @@ pub(crate) struct Call {
 /// Makes a call: the core decides, and a refusal is told to the log in words. The error is for a
 /// call that could not be told at all.
 pub(crate) async fn call(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunsContext>,
     run: RunId,
     node: NodeId,
     called: Called,
@@ -115,13 +117,18 @@ pub(crate) async fn call(
     }
 }
 
-async fn task_done(shared: &Arc<Shared>, run: RunId) -> Option<bool> {
+async fn task_done(shared: &Arc<RunsContext>, run: RunId) -> Option<bool> {
     let record = shared.view(run, |docs| lookup::run(docs).cloned()).await.ok()?;
     bound::is_done(shared, &record).await
 }
 
 /// Files that have to be there before a call is made.
-async fn files_for(shared: &Arc<Shared>, run: RunId, node: NodeId, called: &Called) -> CallFiles {
+async fn files_for(
+    shared: &Arc<RunsContext>,
+    run: RunId,
+    node: NodeId,
+    called: &Called,
+) -> CallFiles {
     let mut files = CallFiles::default();
     let field = |name: &str| called.args.get(name);
     match called.name.as_str() {
@@ -145,7 +152,7 @@ async fn files_for(shared: &Arc<Shared>, run: RunId, node: NodeId, called: &Call
 }
 
 /// A refusal in words for an agent.
-pub(crate) fn words(rejection: &Rejection) -> ToolError {
+pub(crate) fn words(rejection: &RunRejection) -> ToolError {
     let (code, message) = offer::refusal(rejection);
     ToolError { message, code: Some(code.to_owned()) }
 }
@@ -154,11 +161,11 @@ pub(crate) fn words(rejection: &Rejection) -> ToolError {
 struct Caller {
     run: Run,
     node: Node,
-    turn: Turn,
+    turn: NodeTurn,
 }
 
 /// Executes a call and tells what came of it.
-pub(crate) async fn execute(shared: Arc<Shared>, run: RunId, call: Call) {
+pub(crate) async fn execute(shared: Arc<RunsContext>, run: RunId, call: RuntimeToolCall) {
     let (node, turn) = (call.node, call.turn);
     if GATED_TASK_TOOLS.contains(&call.tool.name.as_str()) {
         return operate(shared, run, call).await;
@@ -180,8 +187,8 @@ pub(crate) async fn execute(shared: Arc<Shared>, run: RunId, call: Call) {
 }
 
 /// Has the task store carry out a call, and tells what came of it.
-async fn operate(shared: Arc<Shared>, run: RunId, call: Call) {
-    let Call { node, turn, tool } = call;
+async fn operate(shared: Arc<RunsContext>, run: RunId, call: RuntimeToolCall) {
+    let RuntimeToolCall { node, turn, tool } = call;
     let (id, wish) = (tool.id, AgentWish { name: tool.name, args: tool.args });
     let done = match shared.operations() {
         Some(operations) => {
@@ -199,7 +206,7 @@ async fn operate(shared: Arc<Shared>, run: RunId, call: Call) {
 
 /// What comes of a call, if its arguments can be read.
 async fn outcome(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunsContext>,
     caller: Caller,
     tool: &Tool,
 ) -> Result<ToolResult, ToolError> {
@@ -236,10 +243,10 @@ pub(crate) fn found(output: &impl Serialize) -> ToolResult {
 
 /// Runs a command for an agent, in its directory and with its markers.
 async fn command(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunsContext>,
     caller: &Caller,
     tool: &Tool,
-    request: &RunCommand,
+    request: &ExecuteCommand,
 ) -> Result<ToolResult, ToolError> {
     match caller.turn.effective.run_commands {
         CommandRight::Full => {}

@@ -30,7 +30,7 @@ pub use self::{
     list::{Worktree, WorktreeState, worktrees},
     merge::{Merged, NotMerged},
 };
-use super::shared::Shared;
+use super::shared::RunsContext;
 
 /// Name of the folder that holds all of them.
 pub(crate) const FOLDER: &str = "worktrees";
@@ -42,14 +42,14 @@ fn of_run(home: &Path, run: RunId) -> PathBuf {
 
 /// Removes the worktree of a node that is gone, if nothing in it is only there; one that stays is
 /// named in the node's log (RUNS-NODE-7).
-pub(crate) async fn remove(shared: Arc<Shared>, run: RunId, node: NodeId) {
+pub(crate) async fn remove(shared: Arc<RunsContext>, run: RunId, node: NodeId) {
     for line in clear(vec![of_run(&shared.settings.home, run).join(node.to_string())]).await {
         shared.report(run, Ask::NoteLeft { node, line }).await;
     }
 }
 
 /// Removes the worktrees of a run that is gone, but for those that hold work.
-pub(crate) async fn remove_all(shared: &Shared, run: RunId) {
+pub(crate) async fn remove_all(shared: &RunsContext, run: RunId) {
     let Ok(entries) = std::fs::read_dir(of_run(&shared.settings.home, run)) else { return };
     for line in clear(entries.flatten().map(|entry| entry.path()).collect()).await {
         tracing::info!(%run, line, "a worktree is left of a run that is gone");
@@ -61,7 +61,7 @@ async fn clear(folders: Vec<PathBuf>) -> Vec<String> {
     let removing = tokio::task::spawn_blocking(move || {
         let there = folders.iter().filter(|folder| folder.exists());
         let stays = |folder: &PathBuf| {
-            let reason = remove_merged(folder, Ignored::Kept).err()?;
+            let reason = remove_merged(folder, IgnoredFiles::Kept).err()?;
             Some(format!("the worktree {} stays: {reason}", folder.display()))
         };
         there.filter_map(stays).collect()
@@ -71,7 +71,7 @@ async fn clear(folders: Vec<PathBuf>) -> Vec<String> {
 
 /// What happens to files that git ignores, which are nowhere else and in no snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ignored {
+pub enum IgnoredFiles {
     /// A worktree with some stays.
     Kept,
     /// They go with the worktree.
@@ -80,14 +80,14 @@ pub enum Ignored {
 
 /// Removes a worktree whose work is elsewhere too, and the branch that was made with it; an error
 /// says why it stays.
-pub(crate) fn remove_merged(folder: &Path, ignored: Ignored) -> Result<(), String> {
+pub(crate) fn remove_merged(folder: &Path, ignored: IgnoredFiles) -> Result<(), String> {
     let worktree = Git::at(folder);
     let state = state(folder)?;
     if state != WorktreeState::Merged {
         return Err(format!("it holds work that is nowhere else ({})", state.words()));
     }
     let left = worktree.ignored()?;
-    if ignored == Ignored::Kept && !left.is_empty() {
+    if ignored == IgnoredFiles::Kept && !left.is_empty() {
         let named = merge::named(&left);
         return Err(format!(
             "it holds files that git ignores and that no snapshot keeps ({named}): \

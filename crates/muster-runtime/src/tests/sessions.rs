@@ -4,14 +4,15 @@
 use std::path::Path;
 
 use muster_core::{
-    Documents, Draft, Refusal,
+    Documents, Draft, WorkRefusal,
     session::{
-        Command, Done, Event, Rejection, SessionId, Sessions,
-        command::{Author, Create, Input, Order, Record, WriteTodos},
-        entity::Driver,
+        SessionAggregate, SessionCommand, SessionCommandResult, SessionEvent, SessionId,
+        SessionRejection,
+        command::{Author, Create, Record, SessionInput, SessionOrder, WriteTodos},
+        entity::SessionDriver,
         perform, view,
     },
-    tasks::{Tasks, id::PlanId, lookup},
+    tasks::{TaskAggregate, id::PlanId, lookup},
     todo::Titles,
 };
 use muster_store::{CatalogueQuery, MemoryStore, StoreError};
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::examine;
 use super::{new_plan, over, sqlite};
-use crate::{Engine, ExecuteError, doctor::Report, transfer};
+use crate::{Engine, ExecuteError, doctor::DoctorReport, transfer};
 
 pub(super) fn id(number: u128) -> SessionId {
     SessionId::from_bits(number)
@@ -28,29 +29,29 @@ pub(super) fn id(number: u128) -> SessionId {
 pub(super) fn act(
     engine: &Engine,
     session: &SessionId,
-    command: Command,
-) -> Result<Done, ExecuteError<Rejection>> {
-    engine.execute::<Sessions, _>(session.stream(), move |draft| perform(draft, &command))
+    command: SessionCommand,
+) -> Result<SessionCommandResult, ExecuteError<SessionRejection>> {
+    engine.execute::<SessionAggregate, _>(session.stream(), move |draft| perform(draft, &command))
 }
 
-pub(super) fn record(kind: &str, data: Value) -> Command {
+pub(super) fn record(kind: &str, data: Value) -> SessionCommand {
     let Value::Object(data) = data else { panic!("{data} is no object") };
-    Command::Record(Box::new(Record::of(Author::Outside, kind, data)))
+    SessionCommand::Record(Box::new(Record::of(Author::Outside, kind, data)))
 }
 
-pub(super) fn say(text: &str) -> Command {
-    Command::Input(Input { text: text.to_owned(), source: None, key: None })
+pub(super) fn say(text: &str) -> SessionCommand {
+    SessionCommand::Input(SessionInput { text: text.to_owned(), source: None, key: None })
 }
 
-pub(super) fn write(title: &str) -> Command {
+pub(super) fn write(title: &str) -> SessionCommand {
     let titles = Titles::of(&[title.to_owned()]).unwrap();
-    Command::WriteTodos(WriteTodos { titles, expected_revision: None, key: None })
+    SessionCommand::WriteTodos(WriteTodos { titles, expected_revision: None, key: None })
 }
 
 /// A long and mixed session.
 pub(super) fn live(engine: &Engine, session: &SessionId) {
     let create = Create { title: Some("long".to_owned()), ..Create::default() };
-    act(engine, session, Command::Create(Box::new(create))).unwrap();
+    act(engine, session, SessionCommand::Create(Box::new(create))).unwrap();
     for round in 0..40 {
         act(engine, session, say(&format!("question {round}"))).unwrap();
         act(engine, session, record("turn_start", json!({}))).unwrap();
@@ -66,17 +67,17 @@ pub(super) fn live(engine: &Engine, session: &SessionId) {
         act(engine, session, record("turn_end", json!({}))).unwrap();
         act(engine, session, write(&format!("item {round}"))).unwrap();
     }
-    let pin = Order::Pin { node: muster_core::ctree::NodeId::numbered(3), pinned: true };
-    let control = muster_core::session::command::Control { order: pin, by: None, key: None };
-    act(engine, session, Command::Control(control)).unwrap();
+    let pin = SessionOrder::Pin { node: muster_core::ctree::NodeId::numbered(3), pinned: true };
+    let control = muster_core::session::command::SessionControl { order: pin, by: None, key: None };
+    act(engine, session, SessionCommand::Control(control)).unwrap();
 }
 
 fn ctrees(engine: &Engine, session: &SessionId) -> Value {
-    json!(engine.read::<Sessions, _>(&session.stream(), view::ctrees).unwrap())
+    json!(engine.read::<SessionAggregate, _>(&session.stream(), view::ctrees).unwrap())
 }
 
-fn healthy(engine: &Engine) -> Report {
-    let report = examine::<Sessions>(engine);
+fn healthy(engine: &Engine) -> DoctorReport {
+    let report = examine::<SessionAggregate>(engine);
     assert_eq!(report.damage, []);
     report
 }
@@ -106,9 +107,9 @@ fn an_ended_session_is_gone_but_for_its_end() {
     let engine = sqlite(dir.path());
     let (gone, stays) = (id(1), id(2));
     live(&engine, &gone);
-    act(&engine, &stays, Command::Create(Box::default())).unwrap();
+    act(&engine, &stays, SessionCommand::Create(Box::default())).unwrap();
     let head = engine.store().snapshot().unwrap().head(&gone.stream()).unwrap().seq;
-    act(&engine, &gone, Command::End).unwrap();
+    act(&engine, &gone, SessionCommand::End).unwrap();
     let mut snapshot = engine.store().snapshot().unwrap();
     let rest = snapshot.tail(&gone.stream(), 0, 10).unwrap();
     assert_eq!(rest.len(), 1);
@@ -117,18 +118,20 @@ fn an_ended_session_is_gone_but_for_its_end() {
     drop(snapshot);
     let other = sqlite(dir.path());
     for engine in [&engine, &other] {
-        for command in [say("still there?"), Command::Create(Box::default()), Command::End] {
+        for command in
+            [say("still there?"), SessionCommand::Create(Box::default()), SessionCommand::End]
+        {
             let refused = act(engine, &gone, command).unwrap_err();
-            assert_eq!(refused, ExecuteError::Rejected(Box::new(Rejection::SessionEnded)));
+            assert_eq!(refused, ExecuteError::Rejected(Box::new(SessionRejection::SessionEnded)));
         }
-        let read = engine.read::<Sessions, _>(&gone.stream(), view::todo_read).unwrap_err();
-        assert_eq!(read, ExecuteError::Rejected(Box::new(Rejection::SessionEnded)));
+        let read = engine.read::<SessionAggregate, _>(&gone.stream(), view::todo_read).unwrap_err();
+        assert_eq!(read, ExecuteError::Rejected(Box::new(SessionRejection::SessionEnded)));
         assert_eq!(sessions(engine), [stays.to_string()]);
     }
     healthy(&engine);
     let mut lines = 0;
     let export = |stream: &str, lines: &mut u64| {
-        transfer::export::<Sessions>(engine.store(), stream, &mut |_| {
+        transfer::export::<SessionAggregate>(engine.store(), stream, &mut |_| {
             *lines += 1;
             Ok(())
         })
@@ -142,8 +145,8 @@ fn an_ended_session_is_gone_but_for_its_end() {
 
 fn sessions(engine: &Engine) -> Vec<String> {
     let query = CatalogueQuery { kind: "session", below: None, limit: None };
-    let found = engine.catalogue::<Sessions>(&query).unwrap();
-    let object = |(stream, document): &(String, muster_core::session::Document)| {
+    let found = engine.catalogue::<SessionAggregate>(&query).unwrap();
+    let object = |(stream, document): &(String, muster_core::session::SessionDocument)| {
         document.as_session()?;
         Some(SessionId::of_stream(stream)?.to_string())
     };
@@ -154,7 +157,7 @@ fn sessions(engine: &Engine) -> Vec<String> {
 fn sessions_are_listed_newest_first() {
     let engine = over(MemoryStore::new());
     for number in 1..=5 {
-        act(&engine, &id(number), Command::Create(Box::default())).unwrap();
+        act(&engine, &id(number), SessionCommand::Create(Box::default())).unwrap();
     }
     act(&engine, &id(2), say("hello")).unwrap();
     let expected: Vec<String> = (1..=5).rev().map(|number| id(number).to_string()).collect();
@@ -166,20 +169,21 @@ fn work_in(engine: &Engine, session: &SessionId, title: &str) -> Result<u64, Str
     let (stream, command) = (session.stream(), new_plan(title));
     let title = title.to_owned();
     let both = engine.transact::<u64, String>(move |sheaf| {
-        let plan = sheaf.on::<Tasks, _>("workspace/acme".to_owned(), |draft| {
+        let plan = sheaf.on::<TaskAggregate, _>("workspace/acme".to_owned(), |draft| {
             draft.apply(&command)?;
             Ok(lookup::workspace(draft.documents())?.plans.total())
         })?;
         let Ok(plan) = plan else { return Ok(Err("no plan".to_owned())) };
-        let task = muster_core::session::body::TaskEvent {
+        let task = muster_core::session::body::TaskEventBody {
             kind: "plan.created".to_owned(),
             task_id: PlanId(plan).to_string(),
             status: "pending".to_owned(),
             description: Some(title.clone()),
             ..Default::default()
         };
-        let report = Command::ReportTask(task);
-        let told = sheaf.on::<Sessions, _>(stream.clone(), |draft| perform(draft, &report))?;
+        let report = SessionCommand::ReportTask(task);
+        let told =
+            sheaf.on::<SessionAggregate, _>(stream.clone(), |draft| perform(draft, &report))?;
         Ok(told.map(|done| done.receipt.seq).map_err(|rejection| format!("{rejection:?}")))
     });
     both.unwrap()
@@ -188,46 +192,47 @@ fn work_in(engine: &Engine, session: &SessionId, title: &str) -> Result<u64, Str
 #[test]
 fn a_task_tool_inside_a_session_shows_in_its_stream_or_nothing_happens() {
     let engine = over(MemoryStore::new());
-    act(&engine, &id(1), Command::Create(Box::default())).unwrap();
+    act(&engine, &id(1), SessionCommand::Create(Box::default())).unwrap();
     assert_eq!(work_in(&engine, &id(1), "first"), Ok(4));
-    let plans = |docs: &Documents<Tasks>| Ok(lookup::workspace(docs)?.plans.total());
-    let plans = || engine.read::<Tasks, u64>("workspace/acme", plans).unwrap();
+    let plans = |docs: &Documents<TaskAggregate>| Ok(lookup::workspace(docs)?.plans.total());
+    let plans = || engine.read::<TaskAggregate, u64>("workspace/acme", plans).unwrap();
     assert_eq!(plans(), 1);
-    act(&engine, &id(1), Command::End).unwrap();
+    act(&engine, &id(1), SessionCommand::End).unwrap();
     assert_eq!(work_in(&engine, &id(1), "second"), Err("SessionEnded".to_owned()));
     assert_eq!(plans(), 1);
-    assert_eq!(examine::<Tasks>(&engine).damage, []);
+    assert_eq!(examine::<TaskAggregate>(&engine).damage, []);
     healthy(&engine);
 }
 
 #[test]
 fn a_session_and_its_first_list_are_one_transaction() {
     let engine = over(MemoryStore::new());
-    let make = |draft: &mut Draft<'_, Sessions>| -> Result<Done, Refusal<Sessions>> {
-        perform(draft, &Command::Create(Box::default()))?;
+    let make = |draft: &mut Draft<'_, SessionAggregate>| {
+        perform(draft, &SessionCommand::Create(Box::default()))?;
         perform(draft, &write("first"))
     };
-    let done = engine.execute::<Sessions, _>(id(1).stream(), make).unwrap();
+    let done = engine.execute::<SessionAggregate, _>(id(1).stream(), make).unwrap();
     assert_eq!(done.receipt.todo.unwrap().revision, 1);
     assert_eq!(engine.store().position().unwrap(), done.receipt.seq + 3);
 }
 
 fn costs(dir: &Path, nodes: u64) -> Result<(Engine, SessionId), StoreError> {
     let (engine, session) = (sqlite(dir), id(7));
-    let driver = Driver { phase: "p".to_owned(), status: "s".to_owned() };
+    let driver = SessionDriver { phase: "p".to_owned(), status: "s".to_owned() };
     let create = Create { driver: Some(driver), ..Create::default() };
-    act(&engine, &session, Command::Create(Box::new(create))).unwrap();
+    act(&engine, &session, SessionCommand::Create(Box::new(create))).unwrap();
     act(&engine, &session, record("turn_start", json!({}))).unwrap();
-    let grow = |draft: &mut Draft<'_, Sessions>| -> Result<(), Refusal<Sessions>> {
-        for number in 0..10 {
-            let call = json!({"call_id": "c", "tool": "t", "call": {"arguments": number}});
-            perform(draft, &record("tool_call", call))?;
-            perform(draft, &record("tool_result", json!({"call_id": "c", "result": "fine"})))?;
-        }
-        perform(draft, &record("turn_start", json!({}))).map(drop)
-    };
+    let grow =
+        |draft: &mut Draft<'_, SessionAggregate>| -> Result<(), WorkRefusal<SessionAggregate>> {
+            for number in 0..10 {
+                let call = json!({"call_id": "c", "tool": "t", "call": {"arguments": number}});
+                perform(draft, &record("tool_call", call))?;
+                perform(draft, &record("tool_result", json!({"call_id": "c", "result": "fine"})))?;
+            }
+            perform(draft, &record("turn_start", json!({}))).map(drop)
+        };
     while engine.store().position()? < nodes * 2 {
-        engine.execute::<Sessions, _>(session.stream(), grow).unwrap();
+        engine.execute::<SessionAggregate, _>(session.stream(), grow).unwrap();
     }
     Ok((engine, session))
 }
@@ -265,14 +270,15 @@ fn figures_of_small_and_large_sessions() {
         });
         time("summary", &mut || drop(ctrees(&engine, &session)));
         time("text of 8,000", &mut || {
-            let read = |docs: &Documents<Sessions>, tree: &muster_core::ctree::Tree| {
+            let read = |docs: &Documents<SessionAggregate>,
+                        tree: &muster_core::ctree::ContextTree| {
                 view::tree_text(docs, tree, Some(8_000))
             };
             drop(engine.read_tree(&session, read).unwrap());
         });
         time("object", &mut || {
-            let read = |docs: &Documents<Sessions>| view::object(docs, &id(7));
-            drop(engine.read::<Sessions, _>(&session.stream(), read).unwrap());
+            let read = |docs: &Documents<SessionAggregate>| view::object(docs, &id(7));
+            drop(engine.read::<SessionAggregate, _>(&session.stream(), read).unwrap());
         });
     }
 }
@@ -281,10 +287,10 @@ fn figures_of_small_and_large_sessions() {
 #[test]
 fn rows_of_the_log_are_events_of_the_session() {
     let engine = over(MemoryStore::new());
-    act(&engine, &id(1), Command::Create(Box::default())).unwrap();
+    act(&engine, &id(1), SessionCommand::Create(Box::default())).unwrap();
     let rows = engine.store().snapshot().unwrap().tail(&id(1).stream(), 0, 9).unwrap();
     for row in rows {
-        let event: Event = serde_json::from_str(&row.body).unwrap();
+        let event: SessionEvent = serde_json::from_str(&row.body).unwrap();
         assert_eq!(event.kind, row.kind);
         let envelope =
             muster_core::session::encode_row(&id(1), row.seq, row.at, &row.body).unwrap();

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Barrier};
 
 use muster_core::{
-    Documents, Draft, Refusal,
-    tasks::{Command, Tasks, id::PlanId, lookup},
+    Documents, Draft, WorkRefusal,
+    tasks::{TaskAggregate, TaskCommand, id::PlanId, lookup},
 };
 use muster_store::{MemoryStore, StoreError};
 
@@ -16,12 +16,14 @@ const ONE: &str = "workspace/one";
 const TWO: &str = "workspace/two";
 
 fn plans(engine: &Engine, stream: &str) -> u64 {
-    let read = |docs: &Documents<Tasks>| Ok(lookup::workspace(docs)?.plans.total());
-    engine.read::<Tasks, u64>(stream, read).unwrap()
+    let read = |docs: &Documents<TaskAggregate>| Ok(lookup::workspace(docs)?.plans.total());
+    engine.read::<TaskAggregate, u64>(stream, read).unwrap()
 }
 
 /// Creates plans and answers the position of the last one.
-fn create(count: usize) -> impl Fn(&mut Draft<'_, Tasks>) -> Result<u64, Refusal<Tasks>> {
+fn create(
+    count: usize,
+) -> impl Fn(&mut Draft<'_, TaskAggregate>) -> Result<u64, WorkRefusal<TaskAggregate>> {
     move |draft| {
         let mut last = 0;
         for _ in 0..count {
@@ -31,9 +33,9 @@ fn create(count: usize) -> impl Fn(&mut Draft<'_, Tasks>) -> Result<u64, Refusal
     }
 }
 
-fn refuse(draft: &mut Draft<'_, Tasks>) -> Result<u64, Refusal<Tasks>> {
+fn refuse(draft: &mut Draft<'_, TaskAggregate>) -> Result<u64, WorkRefusal<TaskAggregate>> {
     draft.apply(&new_plan("lost with the rest"))?;
-    draft.apply(&Command::MoveFocus { to: Some(PlanId(9).into()) }).map(|_| 0)
+    draft.apply(&TaskCommand::MoveFocus { to: Some(PlanId(9).into()) }).map(|_| 0)
 }
 
 #[test]
@@ -66,7 +68,7 @@ fn a_refused_share_can_be_left_out() {
     });
     assert_eq!(kept.unwrap(), Ok(1));
     assert_eq!((plans(&engine, ONE), plans(&engine, TWO)), (0, 1));
-    let report = examine::<Tasks>(&engine);
+    let report = examine::<TaskAggregate>(&engine);
     assert_eq!((report.events, report.damage), (1, Vec::new()));
 }
 
@@ -94,7 +96,7 @@ fn callers_of_both_kinds_share_one_gapless_log() {
                 barrier.wait();
                 for _ in 0..15 {
                     if caller % 2 == 0 {
-                        engine.execute::<Tasks, _>(ONE.to_owned(), create(1)).unwrap();
+                        engine.execute::<TaskAggregate, _>(ONE.to_owned(), create(1)).unwrap();
                         continue;
                     }
                     let both = engine.transact::<(), ()>(|sheaf| {
@@ -108,6 +110,6 @@ fn callers_of_both_kinds_share_one_gapless_log() {
         }
     });
     assert_eq!((plans(&engine, ONE), plans(&engine, TWO)), (135, 45));
-    let report = examine::<Tasks>(&engine);
+    let report = examine::<TaskAggregate>(&engine);
     assert_eq!((report.events, report.damage), (180, Vec::new()));
 }

@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use muster_core::{
-    Documents, Refusal,
-    ctree::{Digest, Tree, tree::Compiled},
+    Documents, WorkRefusal,
+    ctree::{ContextTree, Digest, tree::Compiled},
     session::{
-        Command, Rejection, SessionId, Sessions, lookup,
-        view::{self, NodesPage, Stage, TreeRequest},
+        SessionAggregate, SessionCommand, SessionId, SessionRejection, lookup,
+        view::{self, NodesPage, TreeRequest, TreeStage},
     },
 };
 use muster_store::MemoryStore;
@@ -20,25 +20,27 @@ use super::{
 };
 use crate::{Engine, ExecuteError};
 
-type Docs = Documents<Sessions>;
+type Docs = Documents<SessionAggregate>;
 
 fn page(engine: &Engine, session: &SessionId, request: &TreeRequest) -> Option<NodesPage> {
-    let read = |docs: &Docs, tree: &Tree| view::tree_page(docs, tree, request);
+    let read = |docs: &Docs, tree: &ContextTree| view::tree_page(docs, tree, request);
     engine.read_tree(session, read).unwrap()
 }
 
-fn request(stage: Stage, limit: usize) -> TreeRequest {
+fn request(stage: TreeStage, limit: usize) -> TreeRequest {
     TreeRequest { stage, previews: false, bodies: true, limit, behind: None }
 }
 
 fn compiled(engine: &Engine, session: &SessionId, max_chars: u64) -> Compiled {
-    let read = |docs: &Docs, tree: &Tree| view::tree_text(docs, tree, Some(max_chars));
+    let read = |docs: &Docs, tree: &ContextTree| view::tree_text(docs, tree, Some(max_chars));
     engine.read_tree(session, read).unwrap().0
 }
 
 /// Number and hash of the tree as it is in memory and as the documents say.
 fn moments(engine: &Engine, session: &SessionId) -> [(u64, Digest); 2] {
-    let read = |docs: &Docs, tree: &Tree| -> Result<[(u64, Digest); 2], Refusal<Sessions>> {
+    let read = |docs: &Docs,
+                tree: &ContextTree|
+     -> Result<[(u64, Digest); 2], WorkRefusal<SessionAggregate>> {
         let root = lookup::node(docs, &tree.root().id)?.unwrap();
         Ok([(tree.len() as u64, tree.root().hash), (root.size, root.hash)])
     };
@@ -50,7 +52,7 @@ fn a_kept_tree_follows_every_writer() {
     let dir = tempfile::tempdir().unwrap();
     let (here, there) = (sqlite(dir.path()), sqlite(dir.path()));
     let session = id(1);
-    act(&here, &session, Command::Create(Box::default())).unwrap();
+    act(&here, &session, SessionCommand::Create(Box::default())).unwrap();
     for round in 0..12 {
         let writer = if round % 3 == 2 { &there } else { &here };
         act(writer, &session, say("question")).unwrap();
@@ -68,7 +70,7 @@ fn a_kept_tree_follows_every_writer() {
 fn readers_and_writers_at_once_never_see_two_moments() {
     let engine = over(MemoryStore::new());
     let session = id(1);
-    act(&engine, &session, Command::Create(Box::default())).unwrap();
+    act(&engine, &session, SessionCommand::Create(Box::default())).unwrap();
     let written = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -93,7 +95,7 @@ fn readers_and_writers_at_once_never_see_two_moments() {
 fn a_small_tree_that_nobody_reads_again_is_dropped_before_much_waits_for_it() {
     let engine = over(MemoryStore::new());
     let session = id(1);
-    act(&engine, &session, Command::Create(Box::default())).unwrap();
+    act(&engine, &session, SessionCommand::Create(Box::default())).unwrap();
     moments(&engine, &session);
     assert_eq!(engine.nodes_waiting(&session), Some(0));
     let mut most = 0;
@@ -112,7 +114,7 @@ fn pages_meet_and_give_the_hash_again() {
     let engine = over(MemoryStore::new());
     let session = id(1);
     live(&engine, &session);
-    for stage in [Stage::Raw, Stage::Collapsed] {
+    for stage in [TreeStage::Raw, TreeStage::Collapsed] {
         let whole = page(&engine, &session, &request(stage, usize::MAX)).unwrap();
         assert_eq!(whole.next, None);
         let mut asked = request(stage, 7);
@@ -127,14 +129,14 @@ fn pages_meet_and_give_the_hash_again() {
         }
         assert_eq!(nodes, whole.nodes);
         let expected = match stage {
-            Stage::Raw => whole.compiled.compiler.z1,
-            Stage::Collapsed => whole.compiled.compiler.z2,
+            TreeStage::Raw => whole.compiled.compiler.z1,
+            TreeStage::Collapsed => whole.compiled.compiler.z2,
         };
         assert_eq!(nodes[0].hash, expected);
         let long = nodes.iter().filter_map(|node| node.body.as_deref());
         assert!(long.map(str::len).max().unwrap() >= 3_900, "long texts are found too");
     }
-    let mut lost = request(Stage::Raw, 7);
+    let mut lost = request(TreeStage::Raw, 7);
     lost.behind = Some(muster_core::ctree::NodeId::given("node-x"));
     assert_eq!(page(&engine, &session, &lost), None);
 }
@@ -147,7 +149,7 @@ fn the_text_of_the_whole_tree_is_that_of_the_documents() {
     for max_chars in [1, 500, 8_000, 32_000, 1_000_000] {
         let whole = compiled(&engine, &session, max_chars);
         let read = |docs: &Docs| view::compiled(docs, Some(max_chars));
-        let part = engine.read::<Sessions, _>(&session.stream(), read).unwrap();
+        let part = engine.read::<SessionAggregate, _>(&session.stream(), read).unwrap();
         assert_eq!((&whole.text, whole.compiler), (&part.text, part.compiler));
         assert_eq!(whole.dropped.len() as u64, part.collapse.dropped);
         assert!(whole.used_chars <= max_chars);
@@ -159,11 +161,11 @@ fn the_text_of_the_whole_tree_is_that_of_the_documents() {
 fn a_session_that_is_not_there_has_no_tree() {
     let engine = over(MemoryStore::new());
     let read = |session: &SessionId| engine.read_tree(session, |_, tree| Ok(tree.len()));
-    let unknown = ExecuteError::Rejected(Box::new(Rejection::UnknownSession));
+    let unknown = ExecuteError::Rejected(Box::new(SessionRejection::UnknownSession));
     assert_eq!(read(&id(1)), Err(unknown));
-    act(&engine, &id(1), Command::Create(Box::default())).unwrap();
+    act(&engine, &id(1), SessionCommand::Create(Box::default())).unwrap();
     assert_eq!(read(&id(1)), Ok(1));
-    act(&engine, &id(1), Command::End).unwrap();
-    let ended = ExecuteError::Rejected(Box::new(Rejection::SessionEnded));
+    act(&engine, &id(1), SessionCommand::End).unwrap();
+    let ended = ExecuteError::Rejected(Box::new(SessionRejection::SessionEnded));
     assert_eq!(read(&id(1)), Err(ended));
 }

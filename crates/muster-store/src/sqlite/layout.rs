@@ -21,7 +21,7 @@ const MIGRATIONS: &[&str] = &[
 
 /// What a file turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum FileLayout {
     /// Nothing in it yet.
     Empty,
     /// Tables, but not those of this program.
@@ -50,7 +50,7 @@ fn last_text(connection: &Connection, sql: &str) -> rusqlite::Result<String> {
 }
 
 /// Reads the layout version without changing anything.
-pub(super) fn detect(connection: &Connection) -> rusqlite::Result<Layout> {
+pub(super) fn detect(connection: &Connection) -> rusqlite::Result<FileLayout> {
     let ours: Option<bool> = connection
         .query_row("SELECT max(name = 'meta') FROM sqlite_schema WHERE type = 'table'", [], |row| {
             row.get(0)
@@ -58,13 +58,13 @@ pub(super) fn detect(connection: &Connection) -> rusqlite::Result<Layout> {
         .optional()?
         .flatten();
     match ours {
-        None => Ok(Layout::Empty),
-        Some(false) => Ok(Layout::Foreign),
+        None => Ok(FileLayout::Empty),
+        Some(false) => Ok(FileLayout::Foreign),
         Some(true) => {
             let version: Option<u32> = connection
                 .query_row("SELECT v FROM meta WHERE k = 'layout'", [], |row| row.get(0))
                 .optional()?;
-            Ok(version.map_or(Layout::Foreign, Layout::Version))
+            Ok(version.map_or(FileLayout::Foreign, FileLayout::Version))
         }
     }
 }

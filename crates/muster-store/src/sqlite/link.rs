@@ -14,7 +14,7 @@ use std::{
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
 use super::{place, wal};
-use crate::{Access, SqliteOptions, StoreError};
+use crate::{SqliteOptions, StoreAccess, StoreError};
 
 /// Statements kept ready per connection; more than this crate has, so none is ever parsed twice.
 const STATEMENTS_CACHED_MAX: usize = 128;
@@ -56,7 +56,7 @@ impl Link {
         options: &SqliteOptions,
     ) -> Result<Self, StoreError> {
         let opened = Self::open_named(path, path.as_os_str(), role, options);
-        let looks = options.access == Access::Look;
+        let looks = options.access == StoreAccess::Look;
         match opened {
             Err(StoreError::Directory { cause, .. }) if looks && has_bytes(&wal::path(path)) => {
                 let cause = format!(

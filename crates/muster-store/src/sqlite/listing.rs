@@ -25,12 +25,12 @@ use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use crate::CatalogueQuery;
 
 /// A statement and its parameters.
-pub(super) struct Question<'a> {
+pub(super) struct ListStatement<'a> {
     pub(super) sql: String,
     pub(super) parameters: Vec<ToSqlOutput<'a>>,
 }
 
-impl<'a> Question<'a> {
+impl<'a> ListStatement<'a> {
     fn new() -> Self {
         Self { sql: String::with_capacity(512), parameters: Vec::with_capacity(8) }
     }
@@ -75,11 +75,11 @@ pub(super) use event_columns;
 
 /// The statuses of the documents that a list query is about, where they have to be found out: the
 /// query names none, and its answer is a merge over them.
-pub(super) fn statuses<'a>(stream: i64, query: &'a ListQuery) -> Option<Question<'a>> {
+pub(super) fn statuses<'a>(stream: i64, query: &'a ListQuery) -> Option<ListStatement<'a>> {
     if !query.statuses.is_empty() || !ranges_by_status(query) {
         return None;
     }
-    let mut question = Question::new();
+    let mut question = ListStatement::new();
     let place = place(&mut question, stream, query);
     let first = ["SELECT status FROM document INDEXED BY ", index(query), " WHERE ", &place];
     let first = first.concat();
@@ -101,7 +101,7 @@ pub(super) fn documents<'a>(
     stream: i64,
     query: &'a ListQuery,
     statuses: &[&'a str],
-) -> Question<'a> {
+) -> ListStatement<'a> {
     list(concat!(document_columns!(), ", id"), stream, query, statuses)
 }
 
@@ -110,14 +110,18 @@ pub(super) fn versions<'a>(
     stream: i64,
     query: &'a ListQuery,
     statuses: &[&'a str],
-) -> Question<'a> {
+) -> ListStatement<'a> {
     list("name, version, ord, rank, id", stream, query, statuses)
 }
 
 /// The statement that answers a list query with briefs only: the index has everything that it asks
 /// of the documents. The list is made first, then its briefs are looked up one by one in its order:
 /// a list with a limit is not mixed with what is joined to it.
-pub(super) fn briefs<'a>(stream: i64, query: &'a ListQuery, statuses: &[&'a str]) -> Question<'a> {
+pub(super) fn briefs<'a>(
+    stream: i64,
+    query: &'a ListQuery,
+    statuses: &[&'a str],
+) -> ListStatement<'a> {
     let columns = if is_ranked(query.order) { "ord, rank, id" } else { "ord, id" };
     let mut question = list(columns, stream, query, statuses);
     question.sql = [
@@ -135,8 +139,8 @@ fn list<'a>(
     stream: i64,
     query: &'a ListQuery,
     statuses: &[&'a str],
-) -> Question<'a> {
-    let mut question = Question::new();
+) -> ListStatement<'a> {
+    let mut question = ListStatement::new();
     let shared = shared_conditions(&mut question, stream, query);
     let select =
         ["SELECT ", columns, " FROM document INDEXED BY ", index(query), " WHERE ", &shared];
@@ -191,7 +195,7 @@ fn index(query: &ListQuery) -> &'static str {
 
 /// The kind and the parent. What an index covers is written as in the index, or the engine does not
 /// see that it serves.
-fn place<'a>(question: &mut Question<'a>, stream: i64, query: &'a ListQuery) -> String {
+fn place<'a>(question: &mut ListStatement<'a>, stream: i64, query: &'a ListQuery) -> String {
     let stream = question.integer(stream);
     let kind = question.text(query.kind);
     match &query.parent {
@@ -203,7 +207,11 @@ fn place<'a>(question: &mut Question<'a>, stream: i64, query: &'a ListQuery) -> 
     }
 }
 
-fn shared_conditions<'a>(question: &mut Question<'a>, stream: i64, query: &'a ListQuery) -> String {
+fn shared_conditions<'a>(
+    question: &mut ListStatement<'a>,
+    stream: i64,
+    query: &'a ListQuery,
+) -> String {
     let mut conditions = place(question, stream, query);
     match query.mark {
         None => {}
@@ -240,8 +248,8 @@ fn shared_conditions<'a>(question: &mut Question<'a>, stream: i64, query: &'a Li
 }
 
 /// The statement that lists documents of all streams, each with the name of its stream.
-pub(super) fn catalogue(query: &CatalogueQuery) -> Question<'_> {
-    let mut question = Question::new();
+pub(super) fn catalogue(query: &CatalogueQuery) -> ListStatement<'_> {
+    let mut question = ListStatement::new();
     let kind = question.text(query.kind);
     let last = question.integer(below(query.below));
     let limit = question.integer(query.limit.map_or(-1, i64::from));
@@ -257,12 +265,20 @@ pub(super) fn catalogue(query: &CatalogueQuery) -> Question<'_> {
 
 /// The statement that answers an event query; `after` is the query's bound as a number of the
 /// stream.
-pub(super) fn events<'a>(stream: i64, query: &'a EventQuery, after: Option<u64>) -> Question<'a> {
+pub(super) fn events<'a>(
+    stream: i64,
+    query: &'a EventQuery,
+    after: Option<u64>,
+) -> ListStatement<'a> {
     slice(event_columns!(), stream, query, after)
 }
 
 /// The statement that answers an event query with what is shown of each.
-pub(super) fn shown<'a>(stream: i64, query: &'a EventQuery, after: Option<u64>) -> Question<'a> {
+pub(super) fn shown<'a>(
+    stream: i64,
+    query: &'a EventQuery,
+    after: Option<u64>,
+) -> ListStatement<'a> {
     slice("global, at, shown", stream, query, after)
 }
 
@@ -271,8 +287,8 @@ fn slice<'a>(
     stream: i64,
     query: &'a EventQuery,
     after: Option<u64>,
-) -> Question<'a> {
-    let mut question = Question::new();
+) -> ListStatement<'a> {
+    let mut question = ListStatement::new();
     // In a stream, numbers and positions rise together. The indexes by subject end with the
     // position; all events of a stream are found by number.
     let (index, place, after) = match (&query.entity, &query.scope) {

@@ -8,8 +8,8 @@
 use std::{fs, io};
 
 use super::{
-    Access, SqliteStore, keep,
-    layout::{self, Layout, SCHEMA_VERSION},
+    SqliteStore, StoreAccess, keep,
+    layout::{self, FileLayout, SCHEMA_VERSION},
     link::Link,
     place, wal,
 };
@@ -20,14 +20,14 @@ const HEADER_BYTES: u64 = 512;
 
 impl SqliteStore {
     /// Makes the files ready; says which layout they then have.
-    pub(super) fn prepare(&self, access: Access) -> Result<u32, StoreError> {
+    pub(super) fn prepare(&self, access: StoreAccess) -> Result<u32, StoreError> {
         // Files that are not the platform's own are the engine's alone to look at.
         if self.writer.is_on_disk() {
             self.refuse_emptied(access)?;
         }
         match access {
-            Access::Work | Access::Afresh => self.make_ready().map(|()| SCHEMA_VERSION),
-            Access::Look => self.look(),
+            StoreAccess::Work | StoreAccess::Afresh => self.make_ready().map(|()| SCHEMA_VERSION),
+            StoreAccess::Look => self.look(),
         }
     }
 
@@ -102,10 +102,10 @@ impl SqliteStore {
     fn version(&self, link: &Link) -> Result<Option<u32>, StoreError> {
         let layout = layout::detect(&link.connection);
         match layout.map_err(|error| link.failed("read the layout", &error))? {
-            Layout::Empty => Ok(None),
-            Layout::Version(found) if found <= SCHEMA_VERSION => Ok(Some(found)),
-            Layout::Version(found) => Err(StoreError::TooNew { found, known: SCHEMA_VERSION }),
-            Layout::Foreign => {
+            FileLayout::Empty => Ok(None),
+            FileLayout::Version(found) if found <= SCHEMA_VERSION => Ok(Some(found)),
+            FileLayout::Version(found) => Err(StoreError::TooNew { found, known: SCHEMA_VERSION }),
+            FileLayout::Foreign => {
                 Err(self.damaged("the database is not a store of muster".to_owned()))
             }
         }
@@ -113,10 +113,10 @@ impl SqliteStore {
 
     /// Refuses a database file that has lost its content: the engine would take it for a new one,
     /// and delete what is left of its log.
-    fn refuse_emptied(&self, access: Access) -> Result<(), StoreError> {
+    fn refuse_emptied(&self, access: StoreAccess) -> Result<(), StoreError> {
         let bytes = self.bytes("");
         let rest = self.bytes("-wal").unwrap_or(0);
-        let gone = bytes.is_none() && rest == 0 && access != Access::Afresh;
+        let gone = bytes.is_none() && rest == 0 && access != StoreAccess::Afresh;
         let orphaned = bytes.is_none_or(|bytes| bytes < HEADER_BYTES) && rest > 0;
         let emptied = bytes.is_some_and(|bytes| bytes < HEADER_BYTES);
         if gone && self.writer.was_used() {

@@ -11,7 +11,7 @@ use super::{
     link::{Link, Role},
     view::View,
 };
-use crate::{Access, SqliteOptions, StoreError};
+use crate::{SqliteOptions, StoreAccess, StoreError};
 
 /// How long a caller waits for a reader before it gets one beyond the pool's size. Reads are short,
 /// so waiting is cheaper than opening; the bound is for callers that hold several views at once.
@@ -32,7 +32,7 @@ struct State {
 }
 
 /// A reader inside a read transaction, until it is dropped.
-pub(super) struct Reader<'a> {
+pub(super) struct PooledReader<'a> {
     pool: &'a Pool,
     link: Option<Link>,
 }
@@ -50,8 +50,8 @@ impl Pool {
     }
 
     /// A view of this moment.
-    pub(super) fn view(&self) -> Result<View<Reader<'_>>, StoreError> {
-        let reader = Reader { pool: self, link: Some(self.take()?) };
+    pub(super) fn view(&self) -> Result<View<PooledReader<'_>>, StoreError> {
+        let reader = PooledReader { pool: self, link: Some(self.take()?) };
         let begun =
             reader.connection.prepare_cached("BEGIN").and_then(|mut begin| begin.execute([]));
         begun.map_err(|error| reader.failed("began to read", &error))?;
@@ -61,8 +61,10 @@ impl Pool {
     /// A connection of its own, outside the pool.
     pub(super) fn open(&self) -> Result<Link, StoreError> {
         match self.options.access {
-            Access::Work | Access::Afresh => Link::open(&self.path, Role::Reader, &self.options),
-            Access::Look => self.guest(),
+            StoreAccess::Work | StoreAccess::Afresh => {
+                Link::open(&self.path, Role::Reader, &self.options)
+            }
+            StoreAccess::Look => self.guest(),
         }
     }
 
@@ -91,7 +93,7 @@ impl Pool {
     }
 }
 
-impl Deref for Reader<'_> {
+impl Deref for PooledReader<'_> {
     type Target = Link;
 
     fn deref(&self) -> &Link {
@@ -99,7 +101,7 @@ impl Deref for Reader<'_> {
     }
 }
 
-impl Drop for Reader<'_> {
+impl Drop for PooledReader<'_> {
     fn drop(&mut self) {
         let Some(link) = self.link.take() else { return };
         let ended = link.connection.prepare_cached("ROLLBACK").and_then(|mut end| end.execute([]));

@@ -25,7 +25,7 @@ use crate::StoreError;
 const USED: &[u8] = b"muster.db is in use\n";
 
 /// The queue of one storage directory.
-pub(super) struct Queue {
+pub(super) struct WriterQueue {
     door: PathBuf,
     desk: PathBuf,
     idle: Mutex<Option<Locks>>,
@@ -38,12 +38,12 @@ struct Locks {
 }
 
 /// The right to write, until it is dropped.
-pub(super) struct Place<'a> {
-    queue: &'a Queue,
+pub(super) struct WriteTicket<'a> {
+    queue: &'a WriterQueue,
     locks: Option<Locks>,
 }
 
-impl Queue {
+impl WriterQueue {
     /// The queue for a directory; nothing is opened yet.
     pub(super) fn new(directory: &Path) -> Self {
         let (door, desk) = (directory.join("muster.door"), directory.join("muster.lock"));
@@ -51,13 +51,13 @@ impl Queue {
     }
 
     /// Waits for the right to write, at most until the bound is over.
-    pub(super) fn wait(&self, bound: Duration) -> Result<Place<'_>, StoreError> {
+    pub(super) fn wait(&self, bound: Duration) -> Result<WriteTicket<'_>, StoreError> {
         let started = Instant::now();
         let locks = self.locks()?;
         let at_door = attempt(&locks.door).map_err(|error| self.failed(&error))?;
         if at_door && attempt(&locks.desk).map_err(|error| self.failed(&error))? {
             locks.door.unlock().map_err(|error| self.failed(&error))?;
-            return Ok(Place { queue: self, locks: Some(locks) });
+            return Ok(WriteTicket { queue: self, locks: Some(locks) });
         }
         let (sender, receiver) = mpsc::sync_channel(1);
         // Waiting in the kernel cannot be given up, so it is done aside. Should the bound pass
@@ -67,17 +67,17 @@ impl Queue {
         let spawned = thread::Builder::new().name("muster-queue".to_owned()).spawn(waiting);
         spawned.map_err(|error| self.failed(&error))?;
         match receiver.recv_timeout(bound.saturating_sub(started.elapsed())) {
-            Ok(Ok(locks)) => Ok(Place { queue: self, locks: Some(locks) }),
+            Ok(Ok(locks)) => Ok(WriteTicket { queue: self, locks: Some(locks) }),
             Ok(Err(error)) => Err(self.failed(&error)),
             Err(_) => Err(StoreError::Busy { waited_ms: milliseconds(started.elapsed()) }),
         }
     }
 
     /// Takes the right to write if nobody has it.
-    pub(super) fn try_enter(&self) -> Result<Option<Place<'_>>, StoreError> {
+    pub(super) fn try_enter(&self) -> Result<Option<WriteTicket<'_>>, StoreError> {
         let locks = self.locks()?;
         if attempt(&locks.desk).map_err(|error| self.failed(&error))? {
-            return Ok(Some(Place { queue: self, locks: Some(locks) }));
+            return Ok(Some(WriteTicket { queue: self, locks: Some(locks) }));
         }
         Ok(None)
     }
@@ -105,7 +105,7 @@ impl Queue {
     }
 }
 
-impl Place<'_> {
+impl WriteTicket<'_> {
     /// Leaves a mark that the store is in use, by which a database file that lost its content can
     /// be told from one that was never filled.
     pub(super) fn mark_used(&self) -> Result<(), StoreError> {
@@ -138,7 +138,7 @@ fn attempt(file: &File) -> io::Result<bool> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for WriteTicket<'_> {
     fn drop(&mut self) {
         let Some(locks) = self.locks.take() else { return };
         // A file that could not be unlocked is closed here, which releases it too.

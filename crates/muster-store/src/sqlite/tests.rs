@@ -20,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use muster_core::{Head, Timestamp};
+use muster_core::{LogPosition, Timestamp};
 
 use super::{SqliteOptions, SqliteStore};
 use crate::{Append, EventRow, Store, StoreError};
@@ -48,7 +48,7 @@ fn append(store: &SqliteStore, bytes: usize) -> Result<(), StoreError> {
     transaction.commit()
 }
 
-fn head(store: &SqliteStore) -> Head {
+fn head(store: &SqliteStore) -> LogPosition {
     store.snapshot().unwrap().head(STREAM).unwrap()
 }
 
@@ -62,7 +62,7 @@ fn a_reopened_store_has_everything_and_goes_on() {
     for round in 1..=3 {
         let store = open(home.path());
         append(&store, 10).unwrap();
-        assert_eq!(head(&store), Head { global: round, seq: round });
+        assert_eq!(head(&store), LogPosition { global: round, seq: round });
         assert_eq!(store.check().unwrap(), vec![]);
     }
 }
@@ -122,7 +122,7 @@ fn many_can_create_the_same_store_at_once() {
             scope.spawn(|| append(&open(&directory), 10).unwrap());
         }
     });
-    assert_eq!(head(&open(&directory)), Head { global: 8, seq: 8 });
+    assert_eq!(head(&open(&directory)), LogPosition { global: 8, seq: 8 });
 }
 
 #[test]
@@ -138,12 +138,16 @@ fn a_writer_waits_no_longer_than_its_bound() {
         assert!(matches!(refused, StoreError::Busy { waited_ms } if waited_ms >= 50), "{refused}");
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     }
-    assert_eq!(waiter.snapshot().unwrap().head(STREAM).unwrap(), Head::default(), "readers go on");
+    assert_eq!(
+        waiter.snapshot().unwrap().head(STREAM).unwrap(),
+        LogPosition::default(),
+        "readers go on"
+    );
     drop(held);
     // The places in the queue that were given up are handed on, not kept.
     append(&holder, 10).unwrap();
     append(&waiter, 10).unwrap();
-    assert_eq!(head(&holder), Head { global: 2, seq: 2 });
+    assert_eq!(head(&holder), LogPosition { global: 2, seq: 2 });
 }
 
 #[test]
@@ -163,7 +167,7 @@ fn a_second_transaction_of_one_store_waits_for_the_first() {
 
 /// What the database file holds without its log. Copied by another process, because closing a file
 /// that the engine has open would give up the engine's locks on it.
-fn without_log(directory: &Path) -> Head {
+fn without_log(directory: &Path) -> LogPosition {
     let home = tempfile::tempdir().unwrap();
     let mut copy = Command::new("cp");
     assert!(copy.arg(directory.join("muster.db")).arg(home.path()).status().unwrap().success());
@@ -184,7 +188,7 @@ fn the_write_ahead_log_is_folded_back_as_it_grows_and_at_rest() {
     assert!(largest < 40 * mebibyte as u64, "and is reset, it reached {largest}");
     assert!(without_log(home.path()).seq < 100, "something is only in the log");
     store.rest().unwrap();
-    assert_eq!(without_log(home.path()), Head { global: 100, seq: 100 });
+    assert_eq!(without_log(home.path()), LogPosition { global: 100, seq: 100 });
     assert_eq!(store.check().unwrap(), vec![]);
 }
 
@@ -225,7 +229,7 @@ fn a_reader_that_stays_cannot_stop_writers_or_rest() {
         append(&store, 1024 * 1024).unwrap();
     }
     store.rest().unwrap();
-    assert_eq!(old.head(STREAM).unwrap(), Head { global: 1, seq: 1 });
+    assert_eq!(old.head(STREAM).unwrap(), LogPosition { global: 1, seq: 1 });
     assert!(wal_bytes(home.path()) > 50 * 1024 * 1024, "it needs the log as it was");
     drop(old);
     store.rest().unwrap();
@@ -248,7 +252,7 @@ fn a_backup_is_a_whole_store_and_never_overwrites() {
     drop(open_view);
     append(&store, 10).unwrap();
     let copy = open(&other);
-    assert_eq!(head(&copy), Head { global: 20, seq: 20 });
+    assert_eq!(head(&copy), LogPosition { global: 20, seq: 20 });
     assert_eq!(copy.check().unwrap(), vec![]);
     append(&copy, 10).unwrap();
     drop(copy);

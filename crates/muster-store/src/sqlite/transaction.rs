@@ -5,17 +5,18 @@
 
 use std::borrow::Cow;
 
-use muster_core::{Address, Head, Index};
+use muster_core::{Address, Index, LogPosition};
 use rusqlite::{OptionalExtension as _, Params, Row, ToSql, params};
 
-use super::{view::View, writer::Turn};
+use super::{view::View, writer::WriteTurn};
 use crate::{
-    Append, DocumentChange, DocumentRow, EventRow, Snapshot as _, StoreError, Transaction, position,
+    Append, DocumentChange, DocumentRow, EventRow, StoreError, StoreSnapshot as _, Transaction,
+    position,
 };
 
 /// A write transaction.
 pub(super) struct SqliteTransaction<'a> {
-    view: View<Turn<'a>>,
+    view: View<WriteTurn<'a>>,
     /// The error after which the transaction no longer counts.
     broken: Option<StoreError>,
 }
@@ -23,7 +24,7 @@ pub(super) struct SqliteTransaction<'a> {
 crate::delegate::reads!(SqliteTransaction<'_>, view);
 
 impl<'a> SqliteTransaction<'a> {
-    pub(super) fn begin(mut turn: Turn<'a>) -> Result<Self, StoreError> {
+    pub(super) fn begin(mut turn: WriteTurn<'a>) -> Result<Self, StoreError> {
         turn.link()?;
         turn.mark_used()?;
         if let Err(error) = turn.run("began to write", "BEGIN IMMEDIATE") {
@@ -65,7 +66,7 @@ impl<'a> SqliteTransaction<'a> {
     }
 
     /// Where the log stands after these events, if they follow and their stream takes them.
-    fn next_head(&mut self, append: &Append<'_>) -> Result<Head, StoreError> {
+    fn next_head(&mut self, append: &Append<'_>) -> Result<LogPosition, StoreError> {
         let head = self.view.head(append.stream)?;
         position::refuse_ended(self.view.is_ended(), append.stream)?;
         position::advance(head, append.stream, append.events)

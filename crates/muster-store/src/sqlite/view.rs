@@ -2,14 +2,18 @@
 
 use std::{borrow::Cow, ops::Deref, sync::Arc};
 
-use muster_core::{Address, EventOrder, EventQuery, Head, Index, ListQuery, Subject, Timestamp};
+use muster_core::{
+    Address, EventOrder, EventQuery, Index, ListQuery, LogPosition, Subject, Timestamp,
+};
 use rusqlite::{OptionalExtension as _, Params, Row, params, params_from_iter};
 
 use super::{
     link::Link,
     listing::{self, document_columns, event_columns},
 };
-use crate::{CatalogueQuery, DocumentRow, EventRow, ShownRow, Snapshot, StoreError, StreamRow};
+use crate::{
+    CatalogueQuery, DocumentRow, EventRow, ShownRow, StoreError, StoreSnapshot, StreamRow,
+};
 
 /// Reads through a connection that is inside a transaction.
 pub(super) struct View<L> {
@@ -172,16 +176,18 @@ pub(super) fn newest(link: &Link) -> Result<u64, StoreError> {
     Ok(newest.map_or(0, i64::cast_unsigned))
 }
 
-impl<L: Deref<Target = Link>> Snapshot for View<L> {
-    fn head(&mut self, stream: &str) -> Result<Head, StoreError> {
+impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
+    fn head(&mut self, stream: &str) -> Result<LogPosition, StoreError> {
         let sql = "SELECT id, seq, ended FROM stream WHERE name = ?1";
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
         self.ended = false;
         let found = self.one("read a stream's head", sql, [stream], read)?;
-        let Some((id, seq, ended)) = found else { return Ok(Head { global: self.global, seq: 0 }) };
+        let Some((id, seq, ended)) = found else {
+            return Ok(LogPosition { global: self.global, seq: 0 });
+        };
         self.ended = ended;
         self.known = Some((stream.to_owned(), id));
-        Ok(Head { global: self.global, seq })
+        Ok(LogPosition { global: self.global, seq })
     }
 
     fn streams(&mut self, prefix: &str) -> Result<Vec<StreamRow>, StoreError> {

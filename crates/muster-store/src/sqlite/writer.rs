@@ -16,10 +16,10 @@ use super::{
     in_place::{FileIdentity, OpenedFile},
     layout,
     link::{Link, Role, milliseconds},
-    queue::{Place, Queue},
+    queue::{WriteTicket, WriterQueue},
     wal,
 };
-use crate::{Access, SqliteOptions, StoreError};
+use crate::{SqliteOptions, StoreAccess, StoreError};
 
 /// A write-ahead log of this many pages (32 MiB) is folded back after a commit.
 const CHECKPOINT_PAGES: u32 = 8_000;
@@ -37,11 +37,11 @@ const LOG_KEPT_BYTES_MAX: u64 = 40 * 1024 * 1024;
 const LOG_ROOM_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The writing side of one store.
-pub(super) struct Writer {
+pub(super) struct SqliteWriter {
     path: PathBuf,
     file: OpenedFile,
     options: SqliteOptions,
-    queue: Queue,
+    queue: WriterQueue,
     slot: Mutex<Slot>,
     freed: Condvar,
     /// Whether the store is known to carry the mark of use.
@@ -62,14 +62,14 @@ struct Slot {
 }
 
 /// This process's turn: nobody else writes until it is dropped.
-pub(super) struct Turn<'a> {
-    writer: &'a Writer,
+pub(super) struct WriteTurn<'a> {
+    writer: &'a SqliteWriter,
     link: Option<Link>,
-    place: Option<Place<'a>>,
+    place: Option<WriteTicket<'a>>,
 }
 
-impl Writer {
-    pub(super) fn new(path: PathBuf, queue: Queue, options: SqliteOptions) -> Self {
+impl SqliteWriter {
+    pub(super) fn new(path: PathBuf, queue: WriterQueue, options: SqliteOptions) -> Self {
         Self {
             file: OpenedFile::new(path.clone()),
             path,
@@ -83,7 +83,7 @@ impl Writer {
     }
 
     /// Waits until neither this process nor another one writes.
-    pub(super) fn turn(&self) -> Result<Turn<'_>, StoreError> {
+    pub(super) fn turn(&self) -> Result<WriteTurn<'_>, StoreError> {
         self.refuse_looking()?;
         let started = Instant::now();
         let bound = self.options.wait_bound;
@@ -95,21 +95,21 @@ impl Writer {
             return Err(StoreError::Busy { waited_ms: milliseconds(started.elapsed()) });
         }
         slot.taken = true;
-        let mut turn = Turn { writer: self, link: slot.link.take(), place: None };
+        let mut turn = WriteTurn { writer: self, link: slot.link.take(), place: None };
         drop(slot);
         turn.place = Some(self.queue.wait(bound.saturating_sub(started.elapsed()))?);
         Ok(turn)
     }
 
     /// The turn, if it can be had without waiting.
-    pub(super) fn idle_turn(&self) -> Result<Option<Turn<'_>>, StoreError> {
+    pub(super) fn idle_turn(&self) -> Result<Option<WriteTurn<'_>>, StoreError> {
         self.refuse_looking()?;
         let mut slot = self.slot();
         if slot.taken {
             return Ok(None);
         }
         slot.taken = true;
-        let mut turn = Turn { writer: self, link: slot.link.take(), place: None };
+        let mut turn = WriteTurn { writer: self, link: slot.link.take(), place: None };
         drop(slot);
         turn.place = self.queue.try_enter()?;
         Ok(turn.place.is_some().then_some(turn))
@@ -117,20 +117,20 @@ impl Writer {
 
     /// The connection for a short read, if it is open and nothing is being written. Nobody else
     /// writes in this process until it is dropped; other processes do.
-    pub(super) fn lend(&self) -> Option<Turn<'_>> {
+    pub(super) fn lend(&self) -> Option<WriteTurn<'_>> {
         let mut slot = self.slot();
         if !self.options.one_caller || slot.taken || slot.suspect {
             return None;
         }
         let link = slot.link.take()?;
         slot.taken = true;
-        Some(Turn { writer: self, link: Some(link), place: None })
+        Some(WriteTurn { writer: self, link: Some(link), place: None })
     }
 
     fn refuse_looking(&self) -> Result<(), StoreError> {
         match self.options.access {
-            Access::Work | Access::Afresh => Ok(()),
-            Access::Look => {
+            StoreAccess::Work | StoreAccess::Afresh => Ok(()),
+            StoreAccess::Look => {
                 let cause = "it was opened to be looked at only".to_owned();
                 Err(StoreError::Directory { path: self.path.clone(), cause })
             }
@@ -165,7 +165,7 @@ impl Writer {
     }
 }
 
-impl Turn<'_> {
+impl WriteTurn<'_> {
     /// The connection, opened if need be.
     pub(super) fn link(&mut self) -> Result<&mut Link, StoreError> {
         if self.link.is_none() {
@@ -211,7 +211,7 @@ impl Turn<'_> {
     /// Leaves the mark of use, if this process has not done so.
     pub(super) fn mark_used(&self) -> Result<(), StoreError> {
         if !self.writer.marked.load(Ordering::Relaxed) {
-            self.place.as_ref().map_or(Ok(()), Place::mark_used)?;
+            self.place.as_ref().map_or(Ok(()), WriteTicket::mark_used)?;
             self.writer.marked.store(true, Ordering::Relaxed);
         }
         Ok(())
@@ -301,7 +301,7 @@ impl Turn<'_> {
     }
 }
 
-impl Deref for Turn<'_> {
+impl Deref for WriteTurn<'_> {
     type Target = Link;
 
     fn deref(&self) -> &Link {
@@ -309,7 +309,7 @@ impl Deref for Turn<'_> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for WriteTurn<'_> {
     fn drop(&mut self) {
         let link = self.link.take();
         // A transaction that was not committed is undone before anybody else's begins.

@@ -1,6 +1,6 @@
 //! What is left of a stream that has ended, and that nothing else notices.
 
-use muster_core::{EventOrder, EventQuery, Head, Index, ListQuery, Mark};
+use muster_core::{EventOrder, EventQuery, Index, ListQuery, LogPosition, Mark};
 
 use super::{STREAM, address, document, event, head, write};
 use crate::{Append, DocumentChange, Store, StoreError, StreamRow};
@@ -41,7 +41,7 @@ pub(super) fn an_ended_stream_keeps_its_last_events_and_takes_no_more(store: &dy
     alternate(store);
     end(store, 7, 4);
     let mut view = store.snapshot().unwrap();
-    assert_eq!(view.head(SESSION).unwrap(), Head { global: 7, seq: 4 });
+    assert_eq!(view.head(SESSION).unwrap(), LogPosition { global: 7, seq: 4 });
     assert_eq!(view.tail(SESSION, 0, 10).unwrap(), [event(7, 4, None)]);
     assert_eq!(view.tail(SESSION, 4, 10).unwrap(), []);
     let tombstone = document("TOMB", 7, Index::default());
@@ -83,7 +83,7 @@ pub(super) fn positions_go_on_behind_an_end(store: &dyn Store) {
     assert_eq!(before.streams("").unwrap(), [row(SESSION, 2, false)]);
     drop(before);
     write(store, STREAM, &[event(4, 1, None)], &[]);
-    assert_eq!(head(store, STREAM), Head { global: 4, seq: 1 });
+    assert_eq!(head(store, STREAM), LogPosition { global: 4, seq: 1 });
     assert_eq!(store.check().unwrap(), vec![]);
 }
 
@@ -114,7 +114,7 @@ pub(super) fn an_end_shares_a_transaction_with_other_streams(store: &dyn Store) 
     transaction.end(&Append { events: &[event(8, 5, None)], ..append(SESSION) }).unwrap();
     transaction.append(&Append { events: &[event(9, 4, None)], ..append(STREAM) }).unwrap();
     transaction.commit().unwrap();
-    assert_eq!(head(store, SESSION), Head { global: 9, seq: 5 });
+    assert_eq!(head(store, SESSION), LogPosition { global: 9, seq: 5 });
     assert_eq!(store.snapshot().unwrap().tail(SESSION, 0, 9).unwrap(), [event(8, 5, None)]);
     assert_eq!(store.snapshot().unwrap().tail(STREAM, 0, 9).unwrap().len(), 4);
     assert_eq!(store.check().unwrap(), vec![]);

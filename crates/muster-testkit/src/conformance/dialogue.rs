@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use muster_mcp::Call;
+use muster_mcp::McpCall;
 use rmcp::{
     ErrorData,
     model::{
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Answers a tool that needs the client.
 pub(super) async fn answer(
     request: &CallToolRequestParams,
-    call: &Call,
+    call: &McpCall,
 ) -> Result<CallToolResult, ErrorData> {
     match request.name.as_ref() {
         "test_tool_with_logging" => {
@@ -73,7 +73,7 @@ fn argument(request: &CallToolRequestParams, name: &str) -> String {
     given.and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-async fn log(call: &Call, messages: &[&str]) {
+async fn log(call: &McpCall, messages: &[&str]) {
     for message in messages {
         let entry = LoggingMessageNotificationParam::new(LoggingLevel::Info, json!(message));
         if let Err(error) = call.context().peer.notify_logging_message(entry).await {
@@ -83,7 +83,7 @@ async fn log(call: &Call, messages: &[&str]) {
     }
 }
 
-fn needs_sampling(call: &Call) -> Result<CallToolResult, ErrorData> {
+fn needs_sampling(call: &McpCall) -> Result<CallToolResult, ErrorData> {
     let declared = call.context().client_capabilities().unwrap_or_default();
     if declared.sampling.is_some() {
         return Ok(text("The client can sample."));
@@ -92,20 +92,20 @@ fn needs_sampling(call: &Call) -> Result<CallToolResult, ErrorData> {
     Err(ErrorData::missing_required_client_capability(required))
 }
 
-async fn sample(call: &Call, prompt: &str) -> CallToolResult {
+async fn sample(call: &McpCall, prompt: &str) -> CallToolResult {
     let message = json!({"role": "user", "content": {"type": "text", "text": prompt}});
     let params = json!({"messages": [message], "maxTokens": 100});
     show("LLM response", ask(call, "sampling/createMessage", params).await)
 }
 
-async fn elicit(call: &Call, message: &str, fields: Value, required: &[&str]) -> CallToolResult {
+async fn elicit(call: &McpCall, message: &str, fields: Value, required: &[&str]) -> CallToolResult {
     let schema = json!({"type": "object", "properties": fields, "required": required});
     let params = json!({"message": message, "requestedSchema": schema});
     show("User response", ask(call, "elicitation/create", params).await)
 }
 
 /// The request is sent as plain JSON: the suite looks at its exact shape.
-async fn ask(call: &Call, method: &str, params: Value) -> Result<Value, ServiceError> {
+async fn ask(call: &McpCall, method: &str, params: Value) -> Result<Value, ServiceError> {
     let request = ServerRequest::CustomRequest(CustomRequest::new(method, Some(params)));
     let answer: ClientResult = call.context().peer.send_request(request).await?;
     Ok(serde_json::to_value(answer).unwrap_or_default())

@@ -3,7 +3,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use muster_mcp::Call;
+use muster_mcp::McpCall;
 use rmcp::{
     ErrorData,
     model::{
@@ -39,7 +39,7 @@ impl Seal {
 /// Answers an input-requiring tool.
 pub(super) fn answer(
     request: &CallToolRequestParams,
-    call: &Call,
+    call: &McpCall,
     seal: &Seal,
 ) -> Result<CallToolResponse, ErrorData> {
     let given = request.input_responses.as_ref();
@@ -126,7 +126,7 @@ fn ask_three(seal: &Seal) -> InputRequiredResult {
 }
 
 /// Asks only for what the client said it can give.
-fn within_capabilities(call: &Call) -> InputRequiredResult {
+fn within_capabilities(call: &McpCall) -> InputRequiredResult {
     let declared = call.context().client_capabilities().unwrap_or_default();
     let mut questions = Vec::new();
     if declared.elicitation.is_some() {

@@ -1,12 +1,12 @@
 //! Runs with a graph and a history of a known size.
 
 use muster_core::{
-    Draft, Refusal,
+    Draft, WorkRefusal,
     run::{
-        Ask, Command, Rejection, Runs,
-        command::{CreateRun, NodeInput, PutEdge, RunFields, SettingsPatch},
+        Ask, RunAggregate, RunCommand, RunRejection,
+        command::{CreateRun, GraphNodeInput, PutEdge, RunFields, SettingsPatch},
         edge::Actor,
-        id::{NodeId, RunId, Seed},
+        id::{IdSeed, NodeId, RunId},
         node::{PermissionsMode, Provider},
     },
 };
@@ -19,13 +19,13 @@ const MESSAGES: u64 = 10;
 
 /// Adds a run of 200 nodes whose log has at least so many events, and fewer than 200 more. Its name
 /// is the number asked for; it was never started, so that nothing is driven.
-pub fn add_run(engine: &Engine, events: u64) -> Result<(), ExecuteError<Rejection>> {
+pub fn add_run(engine: &Engine, events: u64) -> Result<(), ExecuteError<RunRejection>> {
     let run = RunId(u128::from(events) << 64);
-    let nodes = engine.execute::<Runs, _>(run.stream(), move |draft| create(draft, run))?;
+    let nodes = engine.execute::<RunAggregate, _>(run.stream(), move |draft| create(draft, run))?;
     let mut written = engine.store().snapshot()?.head(&run.stream())?.seq;
     while written < events {
         let nodes = nodes.clone();
-        engine.execute::<Runs, _>(run.stream(), move |draft| {
+        engine.execute::<RunAggregate, _>(run.stream(), move |draft| {
             (0..MESSAGES).try_for_each(|number| {
                 let node = nodes[(number as usize) % nodes.len()];
                 let content = format!("What is left of part {}?", written + number);
@@ -39,7 +39,10 @@ pub fn add_run(engine: &Engine, events: u64) -> Result<(), ExecuteError<Rejectio
     Ok(())
 }
 
-fn create(draft: &mut Draft<'_, Runs>, run: RunId) -> Result<Vec<NodeId>, Refusal<Runs>> {
+fn create(
+    draft: &mut Draft<'_, RunAggregate>,
+    run: RunId,
+) -> Result<Vec<NodeId>, WorkRefusal<RunAggregate>> {
     let create = CreateRun {
         id: run,
         cwd: "/".to_owned(),
@@ -71,21 +74,21 @@ fn create(draft: &mut Draft<'_, Runs>, run: RunId) -> Result<Vec<NodeId>, Refusa
 
 fn node(number: u128) -> Ask {
     let role = if number == 0 { "orchestrator" } else { "implementer" };
-    Ask::CreateNode(Box::new(NodeInput {
+    Ask::CreateNode(Box::new(GraphNodeInput {
         label: Some(format!("Node {number}")),
         role_template: Some(role.to_owned()),
         provider: Some(Provider::Custom),
-        ..NodeInput::default()
+        ..GraphNodeInput::default()
     }))
 }
 
 /// Applies a command; answers the node that its first event is about.
 fn tell(
-    draft: &mut Draft<'_, Runs>,
+    draft: &mut Draft<'_, RunAggregate>,
     seed: u128,
     ask: Ask,
-) -> Result<Option<NodeId>, Refusal<Runs>> {
-    let command = Command { by: Actor::USER, seed: Seed(seed), ask };
+) -> Result<Option<NodeId>, WorkRefusal<RunAggregate>> {
+    let command = RunCommand { by: Actor::USER, seed: IdSeed(seed), ask };
     let events = draft.apply(&command)?;
     Ok(events.first().and_then(|recorded| recorded.event.node_id))
 }
@@ -97,7 +100,7 @@ mod tests {
     use muster_api::{App, AppOptions};
     use muster_core::{
         Timestamp,
-        run::{Runs, id::RunId, lookup},
+        run::{RunAggregate, id::RunId, lookup},
     };
     use muster_runtime::FixedClock;
     use muster_store::MemoryStore;
@@ -110,7 +113,7 @@ mod tests {
         let app = App::over(Arc::new(MemoryStore::new()), clock, AppOptions::default());
         add_run(app.engine(), 2_000).unwrap();
         let stream = RunId(2_000 << 64).stream();
-        let seen = app.engine().read_at::<Runs, _>(&stream, |docs| {
+        let seen = app.engine().read_at::<RunAggregate, _>(&stream, |docs| {
             Ok((lookup::run(docs)?.name.clone(), lookup::nodes(docs)?.len()))
         });
         let ((name, nodes), head) = seen.unwrap();

@@ -1,11 +1,11 @@
 //! Sessions with trees of a known size.
 
 use muster_core::{
-    Draft, Refusal,
+    Draft, WorkRefusal,
     session::{
-        Command, Rejection, SessionId, Sessions,
+        SessionAggregate, SessionCommand, SessionId, SessionRejection,
         command::{Author, Create, Record},
-        entity::Driver,
+        entity::SessionDriver,
         perform,
     },
 };
@@ -20,17 +20,21 @@ const CALLS: u64 = 5;
 
 /// Adds a session whose tree has at least so many nodes, and fewer than 100 more. Its title is the
 /// number asked for, its last turn is running, and something drives it.
-pub fn add_session(engine: &Engine, nodes: u64) -> Result<(), ExecuteError<Rejection>> {
+pub fn add_session(engine: &Engine, nodes: u64) -> Result<(), ExecuteError<SessionRejection>> {
     let stream = SessionId::from_bits(u128::from(nodes)).stream();
-    let driver = Driver { phase: "bench".to_owned(), status: "running".to_owned() };
+    let driver = SessionDriver { phase: "bench".to_owned(), status: "running".to_owned() };
     let title = Some(nodes.to_string());
-    let create =
-        Command::Create(Box::new(Create { title, driver: Some(driver), ..Create::default() }));
-    engine
-        .execute::<Sessions, _>(stream.clone(), move |draft| perform(draft, &create).map(drop))?;
+    let create = SessionCommand::Create(Box::new(Create {
+        title,
+        driver: Some(driver),
+        ..Create::default()
+    }));
+    engine.execute::<SessionAggregate, _>(stream.clone(), move |draft| {
+        perform(draft, &create).map(drop)
+    })?;
     let calls = nodes.div_ceil(2);
     for first in (0..calls).step_by(CALLS as usize) {
-        engine.execute::<Sessions, _>(stream.clone(), move |draft| {
+        engine.execute::<SessionAggregate, _>(stream.clone(), move |draft| {
             if first % CALLS_PER_TURN == 0 {
                 perform(draft, &report("turn_start", Map::new()))?;
             }
@@ -40,7 +44,10 @@ pub fn add_session(engine: &Engine, nodes: u64) -> Result<(), ExecuteError<Rejec
     Ok(())
 }
 
-fn add_call(draft: &mut Draft<'_, Sessions>, number: u64) -> Result<(), Refusal<Sessions>> {
+fn add_call(
+    draft: &mut Draft<'_, SessionAggregate>,
+    number: u64,
+) -> Result<(), WorkRefusal<SessionAggregate>> {
     let call_id = json!(format!("c-{number}"));
     let arguments = json!({"command": format!("cargo test case_{number}")});
     let call = fields([
@@ -58,8 +65,8 @@ fn fields<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn report(kind: &str, body: Map<String, Value>) -> Command {
-    Command::Record(Box::new(Record::of(Author::Outside, kind, body)))
+fn report(kind: &str, body: Map<String, Value>) -> SessionCommand {
+    SessionCommand::Record(Box::new(Record::of(Author::Outside, kind, body)))
 }
 
 #[cfg(test)]

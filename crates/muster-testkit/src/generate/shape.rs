@@ -3,9 +3,9 @@
 use std::str::FromStr;
 
 use muster_core::{
-    Draft, Refusal,
+    Draft, WorkRefusal,
     tasks::{
-        Command, Rejection, Tasks,
+        TaskAggregate, TaskCommand, TaskRejection,
         command::{AddSteps, CommitCard},
         id::{CardId, TaskId, WorkspaceId},
         lookup,
@@ -56,7 +56,7 @@ impl FromStr for Shape {
 
 /// Adds a plan with one task of the shape.
 pub fn add_shape(engine: &Engine, workspace: &WorkspaceId, shape: Shape) -> Filled {
-    let task = engine.execute::<Tasks, _>(workspace.stream(), move |draft| {
+    let task = engine.execute::<TaskAggregate, _>(workspace.stream(), move |draft| {
         let task = TaskId(lookup::workspace(draft.documents())?.last_task + 1);
         let plan = create_plan(draft)?;
         add_task(draft, plan, task, FIRST_STEPS)?;
@@ -67,7 +67,7 @@ pub fn add_shape(engine: &Engine, workspace: &WorkspaceId, shape: Shape) -> Fill
             for start in range.clone().step_by(STEPS_PER_CALL as usize) {
                 let call = start..range.end.min(start + STEPS_PER_CALL);
                 let steps = call.map(|step| step_to_add(task, step)).collect();
-                draft.apply(&Command::AddSteps(AddSteps { task, parent: None, steps }))?;
+                draft.apply(&TaskCommand::AddSteps(AddSteps { task, parent: None, steps }))?;
                 draft.next_call();
             }
             for step in range.filter(|step| step.is_multiple_of(2)) {
@@ -82,7 +82,7 @@ pub fn add_shape(engine: &Engine, workspace: &WorkspaceId, shape: Shape) -> Fill
         Shape::Notes(count) => batches(engine, workspace, count, move |draft, range| {
             for number in range {
                 let note = format!("Batch {number} of 500 rows took 40 ms.");
-                draft.apply(&Command::NoteStep { step: at(task, 0), note })?;
+                draft.apply(&TaskCommand::NoteStep { step: at(task, 0), note })?;
                 draft.next_call();
             }
             Ok(())
@@ -94,23 +94,28 @@ fn batches(
     engine: &Engine,
     workspace: &WorkspaceId,
     count: u32,
-    work: impl Fn(&mut Draft<'_, Tasks>, std::ops::Range<u32>) -> Drafted + Clone + Send + 'static,
-) -> Result<(), ExecuteError<Rejection>> {
+    work: impl Fn(&mut Draft<'_, TaskAggregate>, std::ops::Range<u32>) -> Drafted
+    + Clone
+    + Send
+    + 'static,
+) -> Result<(), ExecuteError<TaskRejection>> {
     for start in (0..count).step_by(BATCH as usize) {
         let (work, range) = (work.clone(), start..count.min(start + BATCH));
-        engine.execute::<Tasks, _>(workspace.stream(), move |draft| work(draft, range.clone()))?;
+        engine.execute::<TaskAggregate, _>(workspace.stream(), move |draft| {
+            work(draft, range.clone())
+        })?;
     }
     Ok(())
 }
 
 fn commit_card(
-    draft: &mut Draft<'_, Tasks>,
+    draft: &mut Draft<'_, TaskAggregate>,
     task: TaskId,
     number: u32,
-) -> Result<(), Refusal<Tasks>> {
+) -> Result<(), WorkRefusal<TaskAggregate>> {
     let last = lookup::workspace(draft.documents())?.last_card;
     let supports = if number == 0 { Vec::new() } else { vec![CardId(last)] };
-    draft.apply(&Command::CommitCard(CommitCard {
+    draft.apply(&TaskCommand::CommitCard(CommitCard {
         entity: task.into(),
         id: None,
         kind: Some(CARD_TYPES[number as usize % CARD_TYPES.len()]),

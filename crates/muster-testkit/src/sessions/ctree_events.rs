@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, convert::Infallible};
 use muster_core::{
     Timestamp,
     ctree::{
-        Digest, Kind, Moment, Node, NodeId, Role, Score, Sprout, Status, Tree,
-        merge::{Line, Reader, TaskRow},
+        ContextTree, Digest, EventMoment, Kind, NodeId, Role, Score, Sprout, Status, TreeNode,
+        merge::{CtreeReader, MergedLine, PanelTaskRow},
     },
     todo::Incoming,
 };
@@ -89,7 +89,7 @@ pub fn run(vector: &Value) -> Result<Value, String> {
 }
 
 fn merged(steps: &[Value]) -> Merged {
-    let mut reader = Reader::default();
+    let mut reader = CtreeReader::default();
     for step in steps {
         if let Some(body) = step.get(HYDRATE) {
             reader.hydrate(body);
@@ -97,7 +97,7 @@ fn merged(steps: &[Value]) -> Merged {
             reader.handle(&event);
         }
     }
-    let text = |line: Line| line.to_string();
+    let text = |line: MergedLine| line.to_string();
     Merged {
         summary: reader.summary().to_json(),
         summary_line: reader.summary().line().map(text),
@@ -105,7 +105,7 @@ fn merged(steps: &[Value]) -> Merged {
     }
 }
 
-fn task(row: &TaskRow<'_>, footer: Option<String>) -> TaskOutcome {
+fn task(row: &PanelTaskRow<'_>, footer: Option<String>) -> TaskOutcome {
     TaskOutcome {
         id: row.id.to_owned(),
         status: row.status.to_owned(),
@@ -116,7 +116,7 @@ fn task(row: &TaskRow<'_>, footer: Option<String>) -> TaskOutcome {
 }
 
 fn grown(outlines: Vec<Outline>, budgets: &[u64]) -> Result<Grown, String> {
-    let (nodes, bodies): (Vec<Node>, BTreeMap<NodeId, String>) = outlines
+    let (nodes, bodies): (Vec<TreeNode>, BTreeMap<NodeId, String>) = outlines
         .into_iter()
         .map(|outline| {
             let (node, body) = outline.into_node();
@@ -124,7 +124,7 @@ fn grown(outlines: Vec<Outline>, budgets: &[u64]) -> Result<Grown, String> {
             (node, (id, body))
         })
         .unzip();
-    let tree = Tree::computed(nodes).map_err(|fault| fault.to_string())?;
+    let tree = ContextTree::computed(nodes).map_err(|fault| fault.to_string())?;
     let snapshot = tree.snapshot();
     let scores = tree.ids().filter_map(|id| Some((id.to_string(), tree.score(id)?)));
     let compiled = budgets.iter().map(|max_chars| compiled(&tree, *max_chars, &bodies));
@@ -136,8 +136,13 @@ fn grown(outlines: Vec<Outline>, budgets: &[u64]) -> Result<Grown, String> {
     })
 }
 
-fn compiled(tree: &Tree, max_chars: u64, bodies: &BTreeMap<NodeId, String>) -> CompiledOutcome {
-    let body = |node: &Node| Ok::<_, Infallible>(bodies.get(&node.id).map_or("", String::as_str));
+fn compiled(
+    tree: &ContextTree,
+    max_chars: u64,
+    bodies: &BTreeMap<NodeId, String>,
+) -> CompiledOutcome {
+    let body =
+        |node: &TreeNode| Ok::<_, Infallible>(bodies.get(&node.id).map_or("", String::as_str));
     let Ok(compiled) = tree.collapse(max_chars).compile(body);
     CompiledOutcome {
         max_chars: compiled.max_chars,
@@ -151,7 +156,7 @@ fn compiled(tree: &Tree, max_chars: u64, bodies: &BTreeMap<NodeId, String>) -> C
 }
 
 impl Outline {
-    fn into_node(self) -> (Node, String) {
+    fn into_node(self) -> (TreeNode, String) {
         let sprout = Sprout {
             kind: self.kind,
             role: self.role,
@@ -160,9 +165,9 @@ impl Outline {
             status: self.status,
             refs: Vec::new(),
         };
-        let moment = Moment { seq: self.seq, at: Timestamp::default(), turn: self.turn };
+        let moment = EventMoment { seq: self.seq, at: Timestamp::default(), turn: self.turn };
         let parent = self.parent_id.as_deref().map(NodeId::given);
         let (node, body) = sprout.into_node(NodeId::given(&self.id), parent, &moment);
-        (Node { pinned: self.pinned, refs: self.refs, ..node }, body)
+        (TreeNode { pinned: self.pinned, refs: self.refs, ..node }, body)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use muster_core::gating::{Gate, OwnFile, Surroundings};
+use muster_core::display_switches::{CtreeFileSettings, DisplaySwitches, SwitchSources};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -37,9 +37,9 @@ pub fn run(vector: &Value) -> Result<Value, String> {
     let vector = Vector::deserialize(vector).map_err(|error| error.to_string())?;
     let Vector::Gate { env, user_config, user_config_text } = vector;
     let user_file = user_config_text.or_else(|| user_config.map(|json| json.to_string()));
-    let gate = Gate::read(Surroundings {
+    let gate = DisplaySwitches::read(SwitchSources {
         environment: &|name| env.get(name).cloned(),
-        own_file: &OwnFile::default(),
+        own_file: &CtreeFileSettings::default(),
         user_file: user_file.as_deref(),
     });
     let actual = Actual {

@@ -2,7 +2,7 @@
 //! preview of a list.
 
 use muster_core::todo::{
-    Connection, Fallback, Incoming, Item, Reader, ScopeState,
+    ConnectionStart, Fallback, Incoming, ScopeState, TodoItem, TodoReader,
     view::{List, Strategy, preview},
 };
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ enum Vector {
         checkpoints: Vec<Checkpoint>,
     },
     Preview {
-        items: Vec<Item>,
+        items: Vec<TodoItem>,
         strategy: Strategy,
         max_rows: usize,
         scope: PreviewScope,
@@ -66,7 +66,7 @@ struct ScopeRow<'a> {
     label: &'a str,
     revision: Option<i64>,
     stale: bool,
-    items: &'a [Item],
+    items: &'a [TodoItem],
     counts: DoneOfTotal,
 }
 
@@ -111,16 +111,16 @@ fn reduced(steps: &[Value], checkpoints: &[Checkpoint]) -> Result<Reduced, Strin
 
 /// The state of a fresh reader after these steps.
 fn state_after(steps: &[Value]) -> Result<State, String> {
-    let mut reader = Reader::new(Fallback::ToolPayload);
+    let mut reader = TodoReader::new(Fallback::ToolPayload);
     steps.iter().try_for_each(|step| take(&mut reader, step))?;
     state(&reader)
 }
 
 /// Feeds one step to a reader; what is no event is skipped, as in a stream.
-fn take(reader: &mut Reader, step: &Value) -> Result<(), String> {
+fn take(reader: &mut TodoReader, step: &Value) -> Result<(), String> {
     match step.get(RECONNECT).and_then(Value::as_str) {
-        Some("gap") => reader.reconnected(Connection::WithGap),
-        Some("gapless") => reader.reconnected(Connection::Gapless),
+        Some("gap") => reader.reconnected(ConnectionStart::WithGap),
+        Some("gapless") => reader.reconnected(ConnectionStart::Gapless),
         Some(other) => return Err(format!("there is no reconnect {other:?}")),
         None => {
             if let Some(event) = Incoming::of(step) {
@@ -131,7 +131,7 @@ fn take(reader: &mut Reader, step: &Value) -> Result<(), String> {
     Ok(())
 }
 
-fn state(reader: &Reader) -> Result<State, String> {
+fn state(reader: &TodoReader) -> Result<State, String> {
     let scopes = reader.scopes();
     let entry = |scope: &ScopeState| {
         let counts = scope.counts();

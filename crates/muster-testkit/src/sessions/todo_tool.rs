@@ -8,13 +8,13 @@ mod comparison;
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use muster_api::{App, AppOptions, Binding, SessionFault, StoreError};
+use muster_api::{App, AppOptions, SessionBinding, SessionFault, StoreError};
 use muster_core::{
     session::{
-        self, Command, Rejection, SessionId,
+        self, SessionCommand, SessionId, SessionRejection,
         command::{Author, Create, Record},
         limits::HISTORY_ENTRIES_MAX,
-        view::HistoryPage,
+        view::TodoHistoryPage,
     },
     todo::{self, ScopeKey},
 };
@@ -121,7 +121,7 @@ impl<'a> House<'a> {
             Action::Publish { todo } => self.publish(&step.session, todo),
             Action::SessionEnd => {
                 let (app, id) = self.session(&step.session)?;
-                app.sessions().perform(&id, Command::End).map_err(spoken)?;
+                app.sessions().perform(&id, SessionCommand::End).map_err(spoken)?;
                 Ok(json!({"ok": true}))
             }
             Action::Restart => self.restart(),
@@ -139,20 +139,20 @@ impl<'a> House<'a> {
     /// new session.
     fn session(&mut self, name: &str) -> Result<(&App, SessionId), String> {
         let known = self.ids.get(name).cloned();
-        let over = |session: Binding| {
+        let over = |session: SessionBinding| {
             let options = AppOptions { session, ..AppOptions::default() };
             App::over(Arc::clone(&self.store), Arc::new(SystemClock), options)
         };
         let id = match known {
             Some(id) => id,
             None => {
-                let app = over(Binding::Unbound);
+                let app = over(SessionBinding::Unbound);
                 app.sessions().create(Create::default()).map_err(spoken)?.id
             }
         };
         self.ids.insert(name.to_owned(), id.clone());
         let entry = self.apps.entry(name.to_owned());
-        let app = entry.or_insert_with(|| over(Binding::Named(id.clone())));
+        let app = entry.or_insert_with(|| over(SessionBinding::Named(id.clone())));
         Ok((app, id))
     }
 
@@ -183,7 +183,7 @@ impl<'a> House<'a> {
         let (app, id) = self.session(name)?;
         let body = Map::from_iter([("todo".to_owned(), todo.clone())]);
         let record = Record::of(Author::Outside, OUTSIDE_EVENT, body);
-        match app.sessions().perform(&id, Command::Record(Box::new(record))) {
+        match app.sessions().perform(&id, SessionCommand::Record(Box::new(record))) {
             Ok(done) => {
                 let revision = done.receipt.todo.map(|todo| todo.revision);
                 Ok(json!({"ok": true, "revision": revision}))
@@ -196,7 +196,7 @@ impl<'a> House<'a> {
     fn history(&mut self, name: &str) -> Result<Vec<Vec<String>>, String> {
         let (app, id) = self.session(name)?;
         let mut page =
-            HistoryPage { scope: ScopeKey::main(), limit: HISTORY_ENTRIES_MAX, before: None };
+            TodoHistoryPage { scope: ScopeKey::main(), limit: HISTORY_ENTRIES_MAX, before: None };
         let mut entries = Vec::new();
         loop {
             let part = match app.sessions().history(&id, &page) {
@@ -206,7 +206,7 @@ impl<'a> House<'a> {
             };
             page.before = part.entries.last().map(|entry| entry.revision);
             let titles =
-                |items: Vec<todo::Item>| items.into_iter().map(|item| item.title).collect();
+                |items: Vec<todo::TodoItem>| items.into_iter().map(|item| item.title).collect();
             entries.extend(part.entries.into_iter().map(|entry| titles(entry.items)));
             if !part.has_more {
                 break;
@@ -254,10 +254,10 @@ pub fn answer(envelope: &Value) -> Value {
 /// What a producer is told whose event was not taken.
 fn refusal(fault: SessionFault) -> Result<Value, String> {
     if let SessionFault::Refused(rejection) = &fault {
-        if let Rejection::MalformedTodo(_) = **rejection {
+        if let SessionRejection::MalformedTodo(_) = **rejection {
             return Ok(json!({"code": "INVALID_INPUT", "path": "data.todo"}));
         }
-        if let Rejection::Todo(todo::Rejection::RevisionNotNewer { .. }) = **rejection {
+        if let SessionRejection::Todo(todo::TodoRejection::RevisionNotNewer { .. }) = **rejection {
             return Ok(json!({"code": "REVISION_MISMATCH"}));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use muster_api::{Effect, Registry};
+use muster_api::{OperationEffect, Registry};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -16,7 +16,7 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::default);
 
 /// Whether an operation writes nothing, whatever it answers.
 fn is_read(tool: &str) -> bool {
-    REGISTRY.get(tool).is_some_and(|row| row.effect == Effect::Read)
+    REGISTRY.get(tool).is_some_and(|row| row.effect == OperationEffect::Read)
 }
 
 /// Plays every case on every surface, and every suggestion on a store of its own; answers what went

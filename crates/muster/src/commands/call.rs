@@ -22,7 +22,7 @@ use crate::{USAGE, config::Settings, output, storage};
 /// when the command line is wrong.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
-pub(crate) struct Call {
+pub(crate) struct CallCommand {
     /// The tool and its flags; `muster call --help` lists the tools, `muster call TOOL --help` its
     /// flags
     #[arg(value_name = "TOOL", trailing_var_arg = true, allow_hyphen_values = true, num_args = 0..)]
@@ -30,7 +30,7 @@ pub(crate) struct Call {
 }
 
 /// Calls the tool and prints its answer.
-pub(crate) fn run(settings: &Settings, call: Call) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(settings: &Settings, call: CallCommand) -> anyhow::Result<ExitCode> {
     let registry = Registry::default();
     let program = [OsString::from("muster call")];
     // A value that cannot be used is no matter for a call that names its workspace.

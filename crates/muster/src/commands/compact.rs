@@ -31,7 +31,7 @@ Examples:
   muster compact --dry-run              say what would go, and how much it is
   muster compact
   muster compact --older-than 0         empty the whole trash")]
-pub(crate) struct Compact {
+pub(crate) struct CompactCommand {
     /// Say what would be removed, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -59,7 +59,7 @@ impl Room {
 }
 
 /// Makes room, or says how much could be made.
-pub(crate) fn run(settings: &Settings, compact: &Compact) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(settings: &Settings, compact: &CompactCommand) -> anyhow::Result<ExitCode> {
     let home = storage::directory(settings)?;
     let store = storage::inspect(settings)?.map_err(storage::explained)?;
     let days = match compact.older_than {

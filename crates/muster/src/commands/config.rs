@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
-    arguments::Shared,
-    config::{self, ALL, Settings, Source},
+    arguments::GlobalFlags,
+    config::{self, ALL, Settings, ValueSource},
     output,
     people::Look,
     screen::{Screen, Tone},
@@ -28,7 +28,7 @@ Examples:
   muster config show                        every setting
   muster config show --json | jq '.settings[] | select(.source.kind != \"default\")'
   ${EDITOR:-vi} \"$(muster config path)\"     change the file")]
-pub(crate) struct Config {
+pub(crate) struct ConfigCommand {
     #[command(subcommand)]
     view: View,
 }
@@ -47,7 +47,7 @@ enum View {
 }
 
 /// Prints what was asked for.
-pub(crate) fn run(shared: Shared, config: &Config) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(shared: GlobalFlags, config: &ConfigCommand) -> anyhow::Result<ExitCode> {
     match &config.view {
         View::Show(look) => return show(&Settings::load(shared)?, look),
         View::Path => output::print(&format!("{}\n", path()?))?,
@@ -68,7 +68,7 @@ fn path() -> anyhow::Result<String> {
 struct Line {
     name: &'static str,
     value: Value,
-    source: Option<Source>,
+    source: Option<ValueSource>,
     /// Why the value cannot be used.
     problem: Option<String>,
 }
@@ -109,7 +109,7 @@ fn table(screen: Screen, settings: &Settings, lines: &[Line]) -> anyhow::Result<
         match (&line.source, &line.problem) {
             (Some(source), _) => {
                 let value = format!("{:VALUE_COLUMNS$}", words(&line.value));
-                let tone = if *source == Source::Default { Tone::Faint } else { Tone::Active };
+                let tone = if *source == ValueSource::Default { Tone::Faint } else { Tone::Active };
                 writeln!(text, "{name}  {value}  {}", screen.paint(tone, &source.to_string()))?;
             }
             (None, problem) => {

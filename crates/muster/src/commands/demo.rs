@@ -27,14 +27,14 @@ use muster_api::{
 };
 use muster_core::run::node::Provider;
 use muster_http::{
-    Authentication, CtreeDisplay, Installation, ServerOptions, limits::WRITE_STALL_MAX,
+    Authentication, CtreeDisplay, InstallationPaths, ServerOptions, limits::WRITE_STALL_MAX,
 };
 use serde_json::{Value, json};
 use tokio::{runtime, sync::oneshot};
 
-use self::part::Part;
+use self::part::DemoPart;
 use super::{
-    run::{self, Purpose, graph},
+    run::{self, RunPurpose, graph},
     serve::{self, STOP_GRACE, Serving},
 };
 use crate::{client::Client, output, people::Look, stop::StopRequest};
@@ -94,7 +94,7 @@ pub(crate) struct Demo {
 pub(crate) struct DemoAgent {
     /// Who to play
     #[arg(long, value_enum)]
-    part: Part,
+    part: DemoPart,
     /// Milliseconds between words
     #[arg(long, value_name = "MS", default_value_t = 60)]
     pace: u64,
@@ -203,7 +203,11 @@ async fn open(demo: &Demo, home: &Home) -> anyhow::Result<Serving> {
         authentication: Authentication::Token,
         allowed_hosts: Vec::new(),
         allowed_origins: Vec::new(),
-        installation: Installation { program, names_storage_dir: true, storage_dir: home.store() },
+        installation: InstallationPaths {
+            program,
+            names_storage_dir: true,
+            storage_dir: home.store(),
+        },
         ctrees: CtreeDisplay::default(),
         descriptors_max: serve::raise_descriptor_limit(),
         write_stall_max: WRITE_STALL_MAX,
@@ -212,7 +216,7 @@ async fn open(demo: &Demo, home: &Home) -> anyhow::Result<Serving> {
 }
 
 fn profiles(program: &Path, pace: u64) -> BTreeMap<(Provider, String), Profile> {
-    let profile = |part: &Part| {
+    let profile = |part: &DemoPart| {
         let name = part.to_possible_value().map(|value| value.get_name().to_owned());
         let name = name.unwrap_or_default();
         let words = [program.to_string_lossy().into_owned(), "demo-agent".to_owned()];
@@ -220,13 +224,13 @@ fn profiles(program: &Path, pace: u64) -> BTreeMap<(Provider, String), Profile> 
         let command = words.into_iter().chain(arguments).collect();
         ((Provider::Custom, name), Profile::jsonl(command))
     };
-    Part::value_variants().iter().map(profile).collect()
+    DemoPart::value_variants().iter().map(profile).collect()
 }
 
 /// Starts the run and shows it to its end.
 fn watch(client: &Client, project: &Path, hands_on: bool, look: &Look) -> anyhow::Result<ExitCode> {
     let graph = graph::parse(TEAM)?;
-    let purpose = Purpose { goal: GOAL, name: None, directory: project };
+    let purpose = RunPurpose { goal: GOAL, name: None, directory: project };
     let id = run::create(client, &graph, &purpose)?;
     std::thread::scope(|scope| {
         let (over, watched) = std::sync::mpsc::channel::<()>();

@@ -9,12 +9,12 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
 
-use self::folder::{Folder, Manifest};
+use self::folder::{ExportFolder, Manifest};
 use crate::{
     commands::tasks::whole,
     config::Settings,
     output,
-    people::{Desk, InWorkspace},
+    people::{InWorkspace, OpenWorkspace},
 };
 
 /// Rows of one page of plans and tasks.
@@ -42,10 +42,10 @@ pub(crate) struct Export {
 
 /// Writes the files.
 pub(crate) fn run(settings: &Settings, export: &Export) -> anyhow::Result<ExitCode> {
-    let desk = Desk::open(settings, &export.place)?;
+    let desk = OpenWorkspace::open(settings, &export.place)?;
     let workspace = desk.workspace();
     desk.must_exist()?;
-    let folder = Folder::for_export(&export.dir, workspace.as_str())?;
+    let folder = ExportFolder::for_export(&export.dir, workspace.as_str())?;
     let mut log = folder.open_log()?;
     let events = desk.app().export(workspace, &mut |line| log.write_line(line))?;
     log.finish()?;
@@ -66,7 +66,7 @@ pub(crate) fn run(settings: &Settings, export: &Export) -> anyhow::Result<ExitCo
 }
 
 /// Every plan and task there is.
-fn ids(desk: &Desk) -> anyhow::Result<Vec<String>> {
+fn ids(desk: &OpenWorkspace) -> anyhow::Result<Vec<String>> {
     let mut ids = Vec::new();
     for (list, other) in [("plans", "tasks_limit"), ("tasks", "plans_limit")] {
         let mut arguments = json!({other: 0});

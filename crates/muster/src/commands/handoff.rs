@@ -6,10 +6,10 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::tasks::{Lines, Progress, report_head, section, target};
+use super::tasks::{RadarLines, RadarProgress, report_head, section, target};
 use crate::{
     config::Settings,
-    people::{Desk, InWorkspace, Look, read},
+    people::{InWorkspace, Look, OpenWorkspace, read},
     screen::{Screen, Tone},
 };
 
@@ -22,7 +22,7 @@ Examples:
   muster handoff                            of the focused task
   muster handoff PLAN-001 --limit 30
   muster handoff TASK-001 --json | jq .handoff")]
-pub(crate) struct Handoff {
+pub(crate) struct HandoffCommand {
     /// Plan or task; without it the focused one
     #[arg(value_name = "ID")]
     id: Option<String>,
@@ -47,13 +47,14 @@ struct Report {
 }
 
 /// Prints the report.
-pub(crate) fn run(settings: &Settings, handoff: &Handoff) -> anyhow::Result<ExitCode> {
-    let desk = Desk::open(settings, &handoff.place)?;
+pub(crate) fn run(settings: &Settings, handoff: &HandoffCommand) -> anyhow::Result<ExitCode> {
+    let desk = OpenWorkspace::open(settings, &handoff.place)?;
     let mut arguments = target(handoff.id.as_deref());
     arguments["limit"] = json!(handoff.limit);
     let raw = desk.ask("tasks_handoff", arguments)?;
     handoff.look.print(&raw, |screen| {
-        let head = report_head(screen, &read::<Lines>(&raw["radar"])?, Progress::of(&raw));
+        let head =
+            report_head(screen, &read::<RadarLines>(&raw["radar"])?, RadarProgress::of(&raw));
         Ok(head + &lists(screen, &read(&raw["handoff"])?))
     })?;
     Ok(ExitCode::SUCCESS)

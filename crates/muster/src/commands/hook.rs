@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use crate::{
     config::Settings,
     output,
-    people::{Desk, InWorkspace, Undecided},
+    people::{InWorkspace, OpenWorkspace, Undecided},
     storage,
 };
 
@@ -47,7 +47,7 @@ enum Event {
     /// code 0 lets it pass, with other arguments if there are some on stdout; everything else is
     /// exit code 2 with the reason on stderr, and the call is not made.
     #[command(hide = true)]
-    PreToolUse(pre_tool_use::Asking),
+    PreToolUse(pre_tool_use::HookEndpoint),
     /// Fail with exit code 2 while begun work has not passed its gate
     ///
     /// A step is begun when it is open and has a confirmation, a note or evidence. While such a
@@ -75,7 +75,7 @@ pub(crate) fn run(settings: &Settings, hook: &Hook) -> anyhow::Result<ExitCode> 
     if !storage::directory(settings)?.is_dir() {
         return Ok(ExitCode::SUCCESS);
     }
-    let desk = match Desk::open(settings, &hook.place) {
+    let desk = match OpenWorkspace::open(settings, &hook.place) {
         Ok(desk) => desk,
         // A session must start and end all the same.
         Err(error) if error.is::<Undecided>() => {

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use muster_api::WorkspaceId;
 
-use super::export::folder::Folder;
+use super::export::folder::ExportFolder;
 use crate::{config::Settings, output, storage};
 
 /// Make a workspace of the files that `muster export` wrote
@@ -20,7 +20,7 @@ use crate::{config::Settings, output, storage};
 Examples:
   muster import tasks-of-rocket
   muster import tasks-of-rocket --workspace rocket-copy")]
-pub(crate) struct Import {
+pub(crate) struct ImportCommand {
     /// Folder that holds an exported workspace
     #[arg(value_name = "DIR")]
     dir: PathBuf,
@@ -31,9 +31,9 @@ pub(crate) struct Import {
 }
 
 /// Reads the files.
-pub(crate) fn run(settings: &Settings, import: Import) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(settings: &Settings, import: ImportCommand) -> anyhow::Result<ExitCode> {
     let place = import.dir.display();
-    let (folder, manifest) = Folder::of_export(&import.dir)?;
+    let (folder, manifest) = ExportFolder::of_export(&import.dir)?;
     let log = folder.exported_log(&manifest)?;
     let name = import.workspace.unwrap_or(manifest.workspace);
     let Ok(workspace) = name.parse::<WorkspaceId>() else {

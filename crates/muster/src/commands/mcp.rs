@@ -5,7 +5,7 @@ mod node;
 use std::{process::ExitCode, sync::Arc};
 
 use clap::Args;
-use muster_api::{App, AppOptions, Binding, Toolset};
+use muster_api::{App, AppOptions, SessionBinding, Toolset};
 use muster_mcp::{AppBackend, NodeBackend};
 
 use self::node::NodeServer;
@@ -65,8 +65,8 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
         keeps_house: true,
         one_caller: true,
         session: match &mcp.session {
-            Some(id) => Binding::Named(named(id)?),
-            None => Binding::Own,
+            Some(id) => SessionBinding::Named(named(id)?),
+            None => SessionBinding::Own,
         },
         ctree_max_chars: Some(settings.get(&CTREES_MAX_CHARS)?.value),
         ..AppOptions::default()

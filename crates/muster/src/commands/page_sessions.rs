@@ -30,7 +30,7 @@ Examples:
   muster page-sessions link                 a link that signs one browser in, once
   muster page-sessions revoke ID
   muster page-sessions revoke --all")]
-pub(crate) struct PageSessions {
+pub(crate) struct PageSessionsCommand {
     #[command(subcommand)]
     action: Option<Action>,
 
@@ -68,7 +68,7 @@ struct Row {
 }
 
 /// Does what is asked.
-pub(crate) fn run(settings: &Settings, asked: &PageSessions) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(settings: &Settings, asked: &PageSessionsCommand) -> anyhow::Result<ExitCode> {
     let client = Client::of(settings)?;
     match &asked.action {
         None => list(&client, &asked.look)?,

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
-use muster_api::runs::{Probe, Surveyed, survey};
+use muster_api::runs::{Probe, ProviderFamily, survey};
 use muster_core::run::{
     node::DEFAULT_PROFILE,
     provider::{ModifyAbility, ProviderCaps, SandboxAbility},
@@ -53,7 +53,7 @@ pub(crate) fn run(settings: &Settings, providers: &Providers) -> anyhow::Result<
 }
 
 /// A family with each of its profiles.
-fn all_lines(screen: Screen, family: &Surveyed) -> String {
+fn all_lines(screen: Screen, family: &ProviderFamily) -> String {
     let name = family.name.name();
     if family.by_profile.is_empty() {
         return lines(screen, name, &family.probe);

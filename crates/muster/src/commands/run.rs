@@ -1,9 +1,9 @@
 //! `muster run`: a run started from a goal and a graph, followed, steered and answered.
 
+mod default_agent;
 pub(crate) mod graph;
 mod inbox;
 mod line;
-mod staff;
 pub(crate) mod watch;
 
 use std::{
@@ -16,7 +16,7 @@ use clap::{Args, Subcommand};
 use muster_core::text;
 use serde_json::{Value, json};
 
-use self::{graph::Graph, staff::Agent};
+use self::{default_agent::DefaultAgent, graph::Graph};
 use crate::{client::Client, config::Settings, output, people::Look};
 
 /// Start a run, or steer one
@@ -63,7 +63,7 @@ struct Start {
     graph: Option<PathBuf>,
 
     #[command(flatten)]
-    agent: Agent,
+    agent: DefaultAgent,
 
     /// Directory that the agents work in; the current one by default
     #[arg(long, value_name = "DIR")]
@@ -81,7 +81,7 @@ struct Start {
 #[derive(Subcommand)]
 enum Action {
     /// Follow a run's events until it ends or Ctrl+C
-    Watch(watch::Watch),
+    Watch(watch::WatchRun),
     /// Start no more turns
     Pause {
         /// The run, or the beginning of its id
@@ -189,7 +189,7 @@ fn begin(client: &Client, run: &Run) -> anyhow::Result<ExitCode> {
     let dir = dir.canonicalize().with_context(|| format!("no directory {}", dir.display()))?;
     let goal = start.goal.as_deref().unwrap_or_default();
     let id =
-        create(client, &graph, &Purpose { goal, name: start.name.as_deref(), directory: &dir })?;
+        create(client, &graph, &RunPurpose { goal, name: start.name.as_deref(), directory: &dir })?;
     if start.detach {
         output::print(&format!("{id}\n"))?;
         return Ok(ExitCode::SUCCESS);
@@ -199,7 +199,7 @@ fn begin(client: &Client, run: &Run) -> anyhow::Result<ExitCode> {
 }
 
 /// What a run is for.
-pub(crate) struct Purpose<'a> {
+pub(crate) struct RunPurpose<'a> {
     /// What the agents shall reach.
     pub(crate) goal: &'a str,
     /// Its name in lists, unless the graph says it.
@@ -212,7 +212,7 @@ pub(crate) struct Purpose<'a> {
 pub(crate) fn create(
     client: &Client,
     graph: &Graph,
-    purpose: &Purpose<'_>,
+    purpose: &RunPurpose<'_>,
 ) -> anyhow::Result<String> {
     let mut body = graph.run.clone();
     body.insert("cwd".to_owned(), json!(purpose.directory));

@@ -29,7 +29,7 @@ Examples:
   muster runs --status running
   muster runs --json | jq '.runs[].id'
   muster run watch ID                       follow one")]
-pub(crate) struct Runs {
+pub(crate) struct RunsCommand {
     /// Only runs with this status: queued, running, paused, completed, failed
     #[arg(long, value_name = "STATUS")]
     status: Option<String>,
@@ -59,7 +59,7 @@ struct Counts {
 }
 
 /// Prints the list.
-pub(crate) fn run(settings: &Settings, runs: &Runs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(settings: &Settings, runs: &RunsCommand) -> anyhow::Result<ExitCode> {
     let client = Client::of(settings)?;
     let status = runs.status.as_ref().map(|status| format!("&status={status}"));
     let path = format!("/api/runs?view=summary&limit=500{}", status.unwrap_or_default());

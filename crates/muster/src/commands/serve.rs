@@ -17,8 +17,8 @@ use muster_api::{
     runs::{McpCommand, RunDriver, RunOptions, RunsSettings},
 };
 use muster_http::{
-    AllowedHost, AllowedOrigin, Authentication, CtreeDisplay, Installation, Server, ServerOptions,
-    limits::WRITE_STALL_MAX,
+    AllowedHost, AllowedOrigin, Authentication, CtreeDisplay, HttpServer, InstallationPaths,
+    ServerOptions, limits::WRITE_STALL_MAX,
 };
 use tokio::runtime;
 
@@ -119,7 +119,7 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         },
         allowed_hosts: settings.get_over(&ALLOW_HOSTS, hosts)?.value,
         allowed_origins: settings.get_over(&ALLOWED_ORIGINS, origins)?.value,
-        installation: Installation {
+        installation: InstallationPaths {
             program: std::env::current_exe().unwrap_or_else(|_| "muster".into()),
             names_storage_dir: !storage::is_default(settings, &storage_dir),
             storage_dir,
@@ -171,7 +171,7 @@ pub(crate) fn raise_descriptor_limit() -> Option<u64> {
 /// A server that listens, and the runs that it drives.
 pub(crate) struct Serving {
     /// The server; it answers once it runs.
-    pub(crate) server: Server,
+    pub(crate) server: HttpServer,
     /// The runs.
     pub(crate) runs: RunDriver,
     /// Lets clients on this machine find the server for as long as it is kept.
@@ -186,7 +186,7 @@ pub(crate) async fn open(
 ) -> anyhow::Result<Serving> {
     let (storage_dir, program) =
         (options.installation.storage_dir.clone(), options.installation.program.clone());
-    let server = Server::bind(Arc::clone(app), options).await?;
+    let server = HttpServer::bind(Arc::clone(app), options).await?;
     runs.mcp = Some(tools_for_agents(&server, &program, &storage_dir));
     let runs = RunDriver::start(app.engine_handle(), runs).await?;
     app.drive(runs.clone());
@@ -228,7 +228,7 @@ async fn answer(
 
 /// How agents of runs get Muster's tools. What binds them to their node is added by whoever starts
 /// them (RUNS-TIE-3).
-fn tools_for_agents(server: &Server, program: &Path, storage_dir: &Path) -> McpCommand {
+fn tools_for_agents(server: &HttpServer, program: &Path, storage_dir: &Path) -> McpCommand {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     McpCommand {
         command: text(program),
@@ -240,7 +240,7 @@ fn tools_for_agents(server: &Server, program: &Path, storage_dir: &Path) -> McpC
     }
 }
 
-fn write_down(server: &Server, storage_dir: &Path) -> Option<WrittenDown> {
+fn write_down(server: &HttpServer, storage_dir: &Path) -> Option<WrittenDown> {
     let written = WrittenDown::write(storage_dir, &local_url(server));
     if let Err(error) = &written {
         tracing::warn!(%error, "commands on this machine will not find this server by themselves");
@@ -250,7 +250,7 @@ fn write_down(server: &Server, storage_dir: &Path) -> Option<WrittenDown> {
 
 /// The address for clients on this machine. A server that listens on every address of the machine
 /// is reached without the detour over its public name.
-fn local_url(server: &Server) -> String {
+fn local_url(server: &HttpServer) -> String {
     let address = server.address();
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
@@ -259,7 +259,7 @@ fn local_url(server: &Server) -> String {
     }
 }
 
-fn announcement(server: &Server, installation: &Installation) -> anyhow::Result<String> {
+fn announcement(server: &HttpServer, installation: &InstallationPaths) -> anyhow::Result<String> {
     let mut text =
         format!("muster {} listens on {}\n", env!("CARGO_PKG_VERSION"), server.base_url());
     writeln!(

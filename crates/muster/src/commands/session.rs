@@ -9,8 +9,8 @@ use anyhow::{anyhow, bail};
 use clap::{Args, Subcommand};
 use muster_api::{App, InputFault, SessionFault, Told};
 use muster_core::session::{
-    Command, SessionId,
-    command::{Create, Input},
+    SessionCommand, SessionId,
+    command::{Create, SessionInput},
 };
 use serde_json::json;
 
@@ -31,7 +31,7 @@ Examples:
   muster session watch ID --replay          everything so far, then live
   muster session say ID 'how far are you?'
   muster session end ID")]
-pub(crate) struct Session {
+pub(crate) struct SessionCommandLine {
     #[command(subcommand)]
     action: Action,
 }
@@ -53,7 +53,7 @@ enum Action {
         id: String,
     },
     /// Follow a session's events until Ctrl+C
-    Watch(watch::Watch),
+    Watch(watch::WatchSession),
     /// Say something to a session
     Say {
         /// The session
@@ -69,7 +69,7 @@ enum Action {
 }
 
 /// Does what is asked of a session.
-pub(crate) fn run(settings: &Settings, session: &Session) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(settings: &Settings, session: &SessionCommandLine) -> anyhow::Result<ExitCode> {
     match &session.action {
         Action::New { title, task } => {
             let app = storage::open(settings)?;
@@ -87,7 +87,7 @@ pub(crate) fn run(settings: &Settings, session: &Session) -> anyhow::Result<Exit
         Action::Watch(watch) => return watch::run(settings, watch),
         Action::Say { id, text } => {
             let app = storage::open_existing(settings)?;
-            let input = Input { text: text.clone(), source: None, key: None };
+            let input = SessionInput { text: text.clone(), source: None, key: None };
             let said = app.sessions().say(&named(id)?, input).map_err(|fault| match fault {
                 InputFault::Session(fault) => refused(fault),
                 InputFault::Node(fault) => anyhow!(fault.detail),
@@ -101,14 +101,18 @@ pub(crate) fn run(settings: &Settings, session: &Session) -> anyhow::Result<Exit
         }
         Action::End { id } => {
             let app = storage::open_existing(settings)?;
-            perform(&app, id, Command::End)?;
+            perform(&app, id, SessionCommand::End)?;
             crate::output::print(&format!("{id} is gone\n"))?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn perform(app: &App, id: &str, command: Command) -> anyhow::Result<muster_core::session::Done> {
+fn perform(
+    app: &App,
+    id: &str,
+    command: SessionCommand,
+) -> anyhow::Result<muster_core::session::SessionCommandResult> {
     told(app.sessions().perform(&named(id)?, command))
 }
 

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, process::ExitCode};
 use anyhow::Context as _;
 use clap::Args;
 use muster_api::{SessionCursor, SessionPage, SessionsRequest};
-use muster_core::session::{entity::Status, view::SessionObject};
+use muster_core::session::{entity::SessionStatus, view::SessionObject};
 use serde_json::json;
 
 use super::session::told;
@@ -31,10 +31,10 @@ Examples:
   muster sessions --workspace ~/code/acme --limit 20
   muster sessions --json | jq '.[].session_id'
   muster session watch ID                   follow one")]
-pub(crate) struct Sessions {
+pub(crate) struct SessionsCommand {
     /// Only sessions with this status
     #[arg(long, value_name = "STATUS", value_parser = status_word)]
-    status: Option<Status>,
+    status: Option<SessionStatus>,
 
     /// Only sessions of this folder
     #[arg(long, value_name = "DIR")]
@@ -57,7 +57,7 @@ pub(crate) struct Sessions {
 }
 
 /// Prints the list.
-pub(crate) fn run(settings: &Settings, sessions: &Sessions) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(settings: &Settings, sessions: &SessionsCommand) -> anyhow::Result<ExitCode> {
     let app = storage::open_existing(settings)?;
     let request = sessions.request();
     let SessionPage { sessions: found, next } = told(app.sessions().list(&request))?;
@@ -78,7 +78,7 @@ pub(crate) fn run(settings: &Settings, sessions: &Sessions) -> anyhow::Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-impl Sessions {
+impl SessionsCommand {
     fn request(&self) -> SessionsRequest {
         SessionsRequest {
             status: self.status,
@@ -90,9 +90,10 @@ impl Sessions {
     }
 }
 
-fn status_word(word: &str) -> Result<Status, String> {
-    let words = || format!("one of {} is needed", Status::ALL.map(Status::word).join(", "));
-    Status::of_word(word).ok_or_else(words)
+fn status_word(word: &str) -> Result<SessionStatus, String> {
+    let words =
+        || format!("one of {} is needed", SessionStatus::ALL.map(SessionStatus::word).join(", "));
+    SessionStatus::of_word(word).ok_or_else(words)
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {
@@ -107,12 +108,12 @@ fn cursor(text: &str) -> Result<SessionCursor, String> {
 }
 
 /// The words for a status, with its colour.
-pub(super) fn status(screen: Screen, status: Status) -> String {
+pub(super) fn status(screen: Screen, status: SessionStatus) -> String {
     let tone = match status {
-        Status::Starting | Status::Idle => Tone::Faint,
-        Status::Running => Tone::Active,
-        Status::Completed => Tone::Good,
-        Status::Failed | Status::Stopped => Tone::Bad,
+        SessionStatus::Starting | SessionStatus::Idle => Tone::Faint,
+        SessionStatus::Running => Tone::Active,
+        SessionStatus::Completed => Tone::Good,
+        SessionStatus::Failed | SessionStatus::Stopped => Tone::Bad,
     };
     screen.paint(tone, &fill(status.word(), STATUS_COLUMNS))
 }

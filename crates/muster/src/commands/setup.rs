@@ -11,8 +11,8 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use self::{
-    agents::Installation,
-    file::{Change, Outcome},
+    agents::AgentInstallation,
+    file::{FileChange, FileOutcome},
 };
 use crate::{
     config::Settings,
@@ -31,7 +31,7 @@ Examples:
   muster setup claude --write               the MCP server and the hooks
   muster setup codex --dir . --workspace my-project --write
                                             for one project")]
-pub(crate) struct Setup {
+pub(crate) struct SetupCommand {
     /// The agent
     #[arg(value_enum)]
     agent: Agent,
@@ -66,7 +66,7 @@ enum Agent {
 }
 
 /// Shows the configuration, or writes it.
-pub(crate) fn run(settings: &Settings, setup: &Setup) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(settings: &Settings, setup: &SetupCommand) -> anyhow::Result<ExitCode> {
     let screen = Screen::of_stdout(setup.color);
     let project = match &setup.dir {
         Some(dir) => Some(
@@ -76,12 +76,12 @@ pub(crate) fn run(settings: &Settings, setup: &Setup) -> anyhow::Result<ExitCode
         None => None,
     };
     let asked = settings.workspace(setup.workspace.as_deref())?.map(|asked| asked.to_string());
-    let installation = Installation::new(settings, asked, project)?;
+    let installation = AgentInstallation::new(settings, asked, project)?;
     let mut text = String::new();
     // All of it is worked out before any of it is written.
     let changes = installation.changes(setup.agent)?;
-    let outcomes = changes.iter().map(Change::outcome).collect::<anyhow::Result<Vec<_>>>()?;
-    let pending = outcomes.iter().any(|outcome| !matches!(outcome, Outcome::InPlace));
+    let outcomes = changes.iter().map(FileChange::outcome).collect::<anyhow::Result<Vec<_>>>()?;
+    let pending = outcomes.iter().any(|outcome| !matches!(outcome, FileOutcome::InPlace));
     for (change, outcome) in changes.iter().zip(outcomes) {
         let state = if setup.write { change.apply(&outcome)? } else { outcome.plan().to_owned() };
         let file = screen.paint(Tone::Strong, &change.file.display().to_string());

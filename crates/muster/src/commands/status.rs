@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{
     client::Client,
-    config::{Settings, Source},
+    config::{Settings, ValueSource},
     people::{Look, read},
     screen::{Screen, Tone},
 };
@@ -27,7 +27,7 @@ Examples:
   muster status
   muster status --json | jq .version
   MUSTER_URL=http://127.0.0.1:8080 muster status")]
-pub(crate) struct Status {
+pub(crate) struct StatusCommand {
     #[command(flatten)]
     look: Look,
 }
@@ -49,7 +49,7 @@ enum Access {
 }
 
 /// Prints what the server says.
-pub(crate) fn run(settings: &Settings, status: &Status) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(settings: &Settings, status: &StatusCommand) -> anyhow::Result<ExitCode> {
     let client = Client::of(settings)?;
     let reply = client.get("/health")?;
     let Ok(health) = read::<Health>(&reply.body) else {
@@ -82,7 +82,7 @@ fn lines(
         "ok" => screen.paint(Tone::Good, "works"),
         other => screen.paint(Tone::Bad, other),
     };
-    let place = if matches!(client.source(), Source::LocalServer(_)) {
+    let place = if matches!(client.source(), ValueSource::LocalServer(_)) {
         "it runs on the storage folder".to_owned()
     } else {
         format!("named by {}", client.source())

@@ -6,10 +6,10 @@ mod rows;
 mod show;
 mod step;
 
-pub(crate) use radar::{Lines, Progress, report_head, section, target};
-pub(crate) use rows::{Evidence, TaskRow};
+pub(crate) use radar::{RadarLines, RadarProgress, report_head, section, target};
+pub(crate) use rows::{CliTaskRow, EvidenceRow};
 pub(crate) use show::{resumed, whole};
-pub(crate) use step::Step;
+pub(crate) use step::StepRow;
 
 use std::process::ExitCode;
 
@@ -17,7 +17,7 @@ use clap::{Args, Subcommand};
 
 use crate::{
     config::Settings,
-    people::{Desk, InWorkspace, Look},
+    people::{InWorkspace, Look, OpenWorkspace},
 };
 
 /// Show plans, tasks and steps as a tree with their progress
@@ -33,7 +33,7 @@ Examples:
   muster tasks show TASK-001                one task with checkpoints, proofs and evidence
   muster tasks radar                        where the focused task stands and what is next
   muster tasks --json | jq '.tasks[].id'    for programs")]
-pub(crate) struct Tasks {
+pub(crate) struct TasksCommand {
     #[command(flatten)]
     place: InWorkspace,
 
@@ -51,12 +51,12 @@ pub(crate) struct Tasks {
 #[derive(Subcommand)]
 enum View {
     Show(show::Show),
-    Radar(radar::Radar),
+    Radar(radar::RadarCommand),
 }
 
 /// Prints what was asked for.
-pub(crate) fn run(settings: &Settings, tasks: &Tasks) -> anyhow::Result<ExitCode> {
-    let desk = Desk::open(settings, &tasks.place)?;
+pub(crate) fn run(settings: &Settings, tasks: &TasksCommand) -> anyhow::Result<ExitCode> {
+    let desk = OpenWorkspace::open(settings, &tasks.place)?;
     match &tasks.view {
         None => list::run(&desk, &tasks.look, &tasks.filters)?,
         Some(View::Show(show)) => show::run(&desk, &tasks.look, show)?,

@@ -8,7 +8,7 @@ use muster_api::{ApiError, App, SessionsRequest};
 use muster_core::{
     session::{SessionId, view::ScopeView},
     text,
-    todo::{ScopeKey, Status},
+    todo::{ScopeKey, TodoStatus},
 };
 use serde_json::{Value, json};
 
@@ -129,11 +129,11 @@ fn list(screen: Screen, scope: &ScopeView) -> anyhow::Result<String> {
     let mut text = format!("{}  {revision}\n", screen.paint(Tone::Strong, &head));
     for item in &scope.items {
         let (glyph, tone) = match item.status {
-            Status::Todo => ("○", Tone::Faint),
-            Status::InProgress => ("◐", Tone::Active),
-            Status::Done => ("●", Tone::Good),
-            Status::Blocked => ("▲", Tone::Bad),
-            Status::Canceled => ("✕", Tone::Faint),
+            TodoStatus::Todo => ("○", Tone::Faint),
+            TodoStatus::InProgress => ("◐", Tone::Active),
+            TodoStatus::Done => ("●", Tone::Good),
+            TodoStatus::Blocked => ("▲", Tone::Bad),
+            TodoStatus::Canceled => ("✕", Tone::Faint),
         };
         let title = text::join_words(&item.title, ' ');
         writeln!(text, "  {} {title}", screen.paint(tone, glyph))?;

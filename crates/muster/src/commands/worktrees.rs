@@ -4,7 +4,7 @@ use std::{path::Path, process::ExitCode};
 
 use anyhow::{anyhow, bail};
 use clap::{Args, Subcommand};
-use muster_api::runs::{Ignored, Merged, Worktree, WorktreeState};
+use muster_api::runs::{IgnoredFiles, Merged, Worktree, WorktreeState};
 use muster_core::text::{names_id, short_id};
 use serde_json::json;
 
@@ -89,7 +89,7 @@ pub(crate) fn run(settings: &Settings, asked: &Worktrees) -> anyhow::Result<Exit
         }
         Some(Deed::Remove { node, ignored }) => {
             let worktree = one(&found, node)?;
-            let ignored = if *ignored { Ignored::Removed } else { Ignored::Kept };
+            let ignored = if *ignored { IgnoredFiles::Removed } else { IgnoredFiles::Kept };
             if let Err(reason) = worktree.remove(ignored) {
                 bail!("{} stays: {reason}", worktree.folder.display());
             }

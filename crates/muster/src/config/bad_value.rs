@@ -4,12 +4,12 @@ use std::fmt;
 
 use muster_api::echo;
 
-use super::{Row, Source};
+use super::{SettingRow, ValueSource};
 
 /// A value that a setting does not take.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BadValue {
-    source: Source,
+    source: ValueSource,
     name: &'static str,
     allowed: &'static str,
     /// The value, unless it may be a secret.
@@ -18,7 +18,7 @@ pub(crate) struct BadValue {
 
 impl BadValue {
     /// A value as it was written.
-    pub(super) fn new(row: &Row, source: Source, value: &str) -> Self {
+    pub(super) fn new(row: &SettingRow, source: ValueSource, value: &str) -> Self {
         // An address with a password in it is refused, and must not be repeated.
         let open = !row.secret && !value.contains('@');
         let value = open.then(|| echo(value));

@@ -2,10 +2,12 @@
 
 use std::{fs, io::Read as _, path::Path};
 
-use muster_core::gating::{Chosen, Gate, Origin, OwnFile, Surroundings};
+use muster_core::display_switches::{
+    CtreeFileSettings, DisplaySwitches, SwitchOrigin, SwitchSources, SwitchValue,
+};
 
 use super::{
-    BadValue, Row, Settings, Source, Sourced,
+    BadValue, SettingRow, Settings, Sourced, ValueSource,
     entries::{CTREES_ENABLED, CTREES_SUMMARY, CTREES_TASK_NODE, PROFILE},
     file::{FileValue, Written},
     places,
@@ -33,15 +35,15 @@ pub(super) fn task_node(settings: &Settings) -> Result<Sourced<bool>, BadValue> 
 impl Settings {
     /// How the switches come out. Only this program's own file can hold a bad value; what stands
     /// elsewhere is never an error (CF-5).
-    pub(crate) fn gate(&self) -> Result<Gate, BadValue> {
-        let own_file = OwnFile {
+    pub(crate) fn gate(&self) -> Result<DisplaySwitches, BadValue> {
+        let own_file = CtreeFileSettings {
             profile: self.own_text(&PROFILE.row)?,
             enabled: self.own_switch(&CTREES_ENABLED.row)?,
             summary: self.own_switch(&CTREES_SUMMARY.row)?,
             task_node: self.own_switch(&CTREES_TASK_NODE.row)?,
         };
         let user_file = places::user_file(&*self.variables).and_then(|path| small_text(&path));
-        Ok(Gate::read(Surroundings {
+        Ok(DisplaySwitches::read(SwitchSources {
             // A value that is no text is set all the same, to something else than `1` or `true`.
             environment: &|name| Some(self.variable(name)?.to_string_lossy().into_owned()),
             own_file: &own_file,
@@ -51,25 +53,25 @@ impl Settings {
 
     fn chosen<T>(
         &self,
-        row: &Row,
-        part: impl FnOnce(Gate) -> Chosen<T>,
+        row: &SettingRow,
+        part: impl FnOnce(DisplaySwitches) -> SwitchValue<T>,
     ) -> Result<Sourced<T>, BadValue> {
-        let Chosen { value, origin } = part(self.gate()?);
+        let SwitchValue { value, origin } = part(self.gate()?);
         let source = match origin {
-            Origin::Variable(name) => Source::Environment(name),
-            Origin::OwnFile => {
+            SwitchOrigin::Variable(name) => ValueSource::Environment(name),
+            SwitchOrigin::OwnFile => {
                 let written = self.file.value(row.name);
-                written.map_or(Source::Default, |written| written.source.clone())
+                written.map_or(ValueSource::Default, |written| written.source.clone())
             }
-            Origin::UserFile => {
-                Source::UserFile(places::user_file(&*self.variables).unwrap_or_default())
+            SwitchOrigin::UserFile => {
+                ValueSource::UserFile(places::user_file(&*self.variables).unwrap_or_default())
             }
-            Origin::Default => Source::Default,
+            SwitchOrigin::Default => ValueSource::Default,
         };
         Ok(Sourced { value, source })
     }
 
-    fn own_switch(&self, row: &Row) -> Result<Option<bool>, BadValue> {
+    fn own_switch(&self, row: &SettingRow) -> Result<Option<bool>, BadValue> {
         match self.file.value(row.name) {
             None => Ok(None),
             Some(Written { value: FileValue::Switch(switch), .. }) => Ok(Some(*switch)),
@@ -77,7 +79,7 @@ impl Settings {
         }
     }
 
-    fn own_text(&self, row: &Row) -> Result<Option<String>, BadValue> {
+    fn own_text(&self, row: &SettingRow) -> Result<Option<String>, BadValue> {
         match self.file.value(row.name) {
             None => Ok(None),
             Some(Written { value: FileValue::Text(text), .. }) => Ok(Some(text.clone())),

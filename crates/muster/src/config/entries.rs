@@ -16,7 +16,7 @@ pub(crate) use views::{
 };
 
 use super::{
-    Entry, Row, Setting, Sourced, places,
+    AnySetting, Setting, SettingRow, Sourced, places,
     readers::{self, Secret},
     row::{Blank, Form, Reading},
     server,
@@ -28,7 +28,7 @@ const SERVER_ADDR_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7717);
 
 /// All settings in the order in which people see them.
-pub(crate) static ALL: [&dyn Entry; 21] = [
+pub(crate) static ALL: [&dyn AnySetting; 21] = [
     &STORAGE_DIR,
     &WORKSPACE,
     &LOG_FILTER,
@@ -54,7 +54,7 @@ pub(crate) static ALL: [&dyn Entry; 21] = [
 
 /// The folder of the store; `None` when no home folder is known.
 pub(crate) static STORAGE_DIR: Setting<Option<PathBuf>> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "storage.dir",
         variables: &["MUSTER_STORAGE_DIR"],
         flag: Some("--storage-dir"),
@@ -63,7 +63,7 @@ pub(crate) static STORAGE_DIR: Setting<Option<PathBuf>> = Setting {
         default: "the platform's data folder",
         help: "Folder of the store and the token",
         blank: Blank::Refused,
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::Plain {
         shared: |shared| shared.storage_dir.clone().map(Some),
@@ -75,7 +75,7 @@ pub(crate) static STORAGE_DIR: Setting<Option<PathBuf>> = Setting {
 
 /// The default workspace (TASKS-WS-2).
 pub(crate) static WORKSPACE: Setting<Option<WorkspaceId>> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "workspace",
         variables: &["MUSTER_WORKSPACE", "BRANCHMIND_WORKSPACE"],
         flag: Some("--workspace"),
@@ -84,7 +84,7 @@ pub(crate) static WORKSPACE: Setting<Option<WorkspaceId>> = Setting {
         default: "none",
         help: "Workspace of calls and commands that name none",
         blank: Blank::Refused,
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::workspace, |_| Sourced::default(None)),
     show: |workspace| json!(workspace.as_ref().map(ToString::to_string)),
@@ -92,13 +92,13 @@ pub(crate) static WORKSPACE: Setting<Option<WorkspaceId>> = Setting {
 
 /// Which log lines appear; `None` for what suits the command.
 pub(crate) static LOG_FILTER: Setting<Option<String>> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "log.filter",
         variables: &["MUSTER_LOG"],
         allowed: "a log filter such as debug or warn,muster_http=debug",
         default: "info for muster serve, warn elsewhere",
         help: "Which log lines appear on stderr",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::log_filter, |_| Sourced::default(None)),
     show: |filter| json!(filter),
@@ -106,14 +106,14 @@ pub(crate) static LOG_FILTER: Setting<Option<String>> = Setting {
 
 /// How log lines look.
 pub(crate) static LOG_FORMAT: Setting<LogFormat> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "log.format",
         variables: &["MUSTER_LOG_FORMAT"],
         flag: Some("--log-format"),
         allowed: "text or json",
         default: "text",
         help: "How log lines on stderr look; MUSTER_LOG=debug shows more of them",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::Plain {
         shared: |shared| shared.log_format,
@@ -128,14 +128,14 @@ pub(crate) static LOG_FORMAT: Setting<LogFormat> = Setting {
 
 /// Where the server listens.
 pub(crate) static SERVER_ADDR: Setting<SocketAddr> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "server.addr",
         variables: &["MUSTER_ADDR"],
         flag: Some("--addr"),
         allowed: "an address with a port, for example 127.0.0.1:7717",
         default: "127.0.0.1:7717",
         help: "Address and port to listen on; port 0 takes a free one",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::address, |_| Sourced::default(SERVER_ADDR_DEFAULT)),
     show: |address| json!(address.to_string()),
@@ -143,7 +143,7 @@ pub(crate) static SERVER_ADDR: Setting<SocketAddr> = Setting {
 
 /// Whether the server asks for the token.
 pub(crate) static AUTH: Setting<bool> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "server.auth",
         variables: &["MUSTER_AUTH"],
         flag: Some("--no-auth"),
@@ -151,7 +151,7 @@ pub(crate) static AUTH: Setting<bool> = Setting {
         allowed: SWITCH,
         default: "true",
         help: "Ask every client for the token; can be switched off only on a loopback address",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::switch, |_| Sourced::default(true)),
     show: switch,
@@ -159,7 +159,7 @@ pub(crate) static AUTH: Setting<bool> = Setting {
 
 /// Further names of the server.
 pub(crate) static ALLOW_HOSTS: Setting<Vec<AllowedHost>> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "server.allow_hosts",
         variables: &["MUSTER_ALLOW_HOSTS"],
         flag: Some("--allow-host"),
@@ -167,7 +167,7 @@ pub(crate) static ALLOW_HOSTS: Setting<Vec<AllowedHost>> = Setting {
         allowed: "host names, each as NAME or NAME:PORT",
         default: "none",
         help: "Other names under which clients reach the server",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::list, |_| Sourced::default(Vec::new())),
     show: |hosts| hosts.iter().map(ToString::to_string).collect(),
@@ -175,7 +175,7 @@ pub(crate) static ALLOW_HOSTS: Setting<Vec<AllowedHost>> = Setting {
 
 /// Pages of other origins that may call the server (RUNS-SEC-2).
 pub(crate) static ALLOWED_ORIGINS: Setting<Vec<AllowedOrigin>> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "server.allowed_origins",
         variables: &["MUSTER_ALLOWED_ORIGINS"],
         flag: Some("--allow-origin"),
@@ -183,7 +183,7 @@ pub(crate) static ALLOWED_ORIGINS: Setting<Vec<AllowedOrigin>> = Setting {
         allowed: "origins as browsers send them, for example http://localhost:3000",
         default: "none",
         help: "Origins whose pages may call the server from a browser, with the token",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::list, |_| Sourced::default(Vec::new())),
     show: |origins| origins.iter().map(ToString::to_string).collect(),
@@ -191,14 +191,14 @@ pub(crate) static ALLOWED_ORIGINS: Setting<Vec<AllowedOrigin>> = Setting {
 
 /// Which tools are listed to agents.
 pub(crate) static TOOLSET: Setting<Toolset> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "mcp.toolset",
         variables: &["MUSTER_TOOLSET"],
         flag: Some("--toolset"),
         allowed: "core, daily or full",
         default: "daily",
         help: "How many tools are listed to agents; every tool can be called whatever is listed",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::toolset, |_| Sourced::default(Toolset::Daily)),
     show: |toolset| json!(toolset.name()),
@@ -206,13 +206,13 @@ pub(crate) static TOOLSET: Setting<Toolset> = Setting {
 
 /// The server that client commands talk to (CF-8).
 pub(crate) static CLIENT_URL: Setting<Option<String>> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "client.url",
         variables: &["MUSTER_URL", "BREADBOARD_API_URL"],
         allowed: "an address such as http://127.0.0.1:7717, without a user or password in it",
         default: "the server that runs on the storage folder",
         help: "Server that client commands talk to",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::Plain { shared: |_| None, read: readers::url, default: server::written_down },
     show: |url| json!(url),
@@ -220,7 +220,7 @@ pub(crate) static CLIENT_URL: Setting<Option<String>> = Setting {
 
 /// The token that client commands present (CF-8).
 pub(crate) static CLIENT_TOKEN: Setting<Option<Secret>> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "client.token",
         variables: &["MUSTER_TOKEN", "BREADBOARD_API_TOKEN"],
         form: Form::NotInFile,
@@ -228,7 +228,7 @@ pub(crate) static CLIENT_TOKEN: Setting<Option<Secret>> = Setting {
         default: "the token in the storage folder, for a server on this machine",
         help: "Token that client commands present; a person's commands take the person's key",
         secret: true,
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::token, server::local_token),
     show: |token| json!(if token.is_some() { "set" } else { "not set" }),
@@ -236,14 +236,14 @@ pub(crate) static CLIENT_TOKEN: Setting<Option<Secret>> = Setting {
 
 /// Where commands of a person read the passphrase from, instead of asking for it.
 pub(crate) static PASSPHRASE_FILE: Setting<Option<PathBuf>> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "client.passphrase_file",
         variables: &["MUSTER_PASSPHRASE_FILE"],
         form: Form::NotInFile,
         allowed: "the path of a file whose first line is the passphrase, or - for standard input",
         default: "none; the passphrase is asked for at the terminal",
         help: "File that holds the passphrase of the person's key, for scripts",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::folder, |_| Sourced::default(None)),
     show: |file| json!(file),
@@ -251,7 +251,7 @@ pub(crate) static PASSPHRASE_FILE: Setting<Option<PathBuf>> = Setting {
 
 /// The token of the node of a run that this program serves (RUNS-SEC-3).
 pub(crate) static NODE_TOKEN: Setting<Option<Secret>> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "node.token",
         variables: &["MUSTER_NODE_TOKEN"],
         form: Form::NotInFile,
@@ -259,7 +259,7 @@ pub(crate) static NODE_TOKEN: Setting<Option<Secret>> = Setting {
         default: "none; the server of a run gives one to every agent that it starts",
         help: "Node of a run whose tools `muster mcp` has besides, by its token",
         secret: true,
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::token, |_| Sourced::default(None)),
     show: |token| json!(if token.is_some() { "set" } else { "not set" }),

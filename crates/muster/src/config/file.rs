@@ -16,7 +16,7 @@ use toml::{
 };
 
 use super::{
-    BadValue, Row, Source,
+    BadValue, SettingRow, ValueSource,
     places::{self, FILE_VARIABLE},
     row::Form,
 };
@@ -34,12 +34,12 @@ pub(super) struct Written {
     /// The value.
     pub(super) value: FileValue,
     /// Its line.
-    pub(super) source: Source,
+    pub(super) source: ValueSource,
 }
 
 impl Written {
     /// The complaint that a setting does not take this value.
-    pub(super) fn refused(&self, row: &Row) -> BadValue {
+    pub(super) fn refused(&self, row: &SettingRow) -> BadValue {
         BadValue::new(row, self.source.clone(), &self.value.to_string())
     }
 }
@@ -85,14 +85,19 @@ impl File {
             }
         };
         let mut file = Self { path: Some(path.to_owned()), written: BTreeMap::new() };
-        file.flatten("", table.get_ref(), &|at| Source::File {
+        file.flatten("", table.get_ref(), &|at| ValueSource::File {
             path: path.to_owned(),
             line: line_of(text, at),
         });
         Ok(file)
     }
 
-    fn flatten(&mut self, prefix: &str, table: &DeTable<'_>, source: &dyn Fn(usize) -> Source) {
+    fn flatten(
+        &mut self,
+        prefix: &str,
+        table: &DeTable<'_>,
+        source: &dyn Fn(usize) -> ValueSource,
+    ) {
         for (key, value) in table {
             let name = format!("{prefix}{}", key.get_ref());
             if let DeValue::Table(inner) = value.get_ref() {
@@ -116,8 +121,8 @@ impl File {
     }
 
     /// Keys that set nothing, each with what was probably meant.
-    pub(super) fn warnings<'a>(&self, rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
-        let rows: Vec<&Row> = rows.collect();
+    pub(super) fn warnings<'a>(&self, rows: impl Iterator<Item = &'a SettingRow>) -> Vec<String> {
+        let rows: Vec<&SettingRow> = rows.collect();
         let odd = |(name, written): (&String, &Written)| {
             let source = &written.source;
             match rows.iter().find(|row| row.name == name) {
@@ -163,7 +168,7 @@ impl FileValue {
     pub(super) fn as_text(
         &self,
         form: Form,
-        source: &Source,
+        source: &ValueSource,
         home: Option<&Path>,
     ) -> Option<OsString> {
         match (form, self, source) {
@@ -171,7 +176,9 @@ impl FileValue {
                 Some(text.into())
             }
             (Form::Switch, Self::Switch(switch), _) => Some(switch.to_string().into()),
-            (Form::Folder, Self::Text(text), Source::File { path, .. }) if !text.is_empty() => {
+            (Form::Folder, Self::Text(text), ValueSource::File { path, .. })
+                if !text.is_empty() =>
+            {
                 Some(places::from_file(text, path, home).into())
             }
             (Form::List, Self::List(items), _) => {

@@ -7,7 +7,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::{ALL, Settings};
-use crate::{arguments::Shared, run_settings};
+use crate::{arguments::GlobalFlags, run_settings};
 
 /// The file of the program's own settings.
 const OWN: &str = "config.toml";
@@ -125,7 +125,7 @@ impl SettingsFile {
             "HOME" => Some(home.clone()),
             _ => None,
         };
-        let shared = Shared { storage_dir: None, log_format: None };
+        let shared = GlobalFlags { storage_dir: None, log_format: None };
         let settings = match Settings::of(shared, Box::new(variables)) {
             Ok(settings) => settings,
             Err(error) => return vec![format!("{error:#}")],

@@ -16,7 +16,7 @@ const USER_FILE_VARIABLE: &str = "BREADBOARD_USER_CONFIG";
 const FOLDER: &str = "muster";
 
 /// The file of settings, and whether it was named and so has to be there.
-pub(crate) struct OwnFile {
+pub(crate) struct SettingsFile {
     /// The file.
     pub(crate) path: PathBuf,
     /// Whether somebody named it.
@@ -24,12 +24,12 @@ pub(crate) struct OwnFile {
 }
 
 /// The file of settings; `None` when no home folder is known.
-pub(crate) fn own_file(variables: &dyn Fn(&str) -> Option<OsString>) -> Option<OwnFile> {
+pub(crate) fn own_file(variables: &dyn Fn(&str) -> Option<OsString>) -> Option<SettingsFile> {
     if let Some(path) = named(variables, FILE_VARIABLE) {
-        return Some(OwnFile { path, named: true });
+        return Some(SettingsFile { path, named: true });
     }
     let folder = platform_folder(variables, "XDG_CONFIG_HOME", ".config")?;
-    Some(OwnFile { path: folder.join("config.toml"), named: false })
+    Some(SettingsFile { path: folder.join("config.toml"), named: false })
 }
 
 /// The folder of the store and the token, unless another is set.

@@ -1,6 +1,6 @@
 //! The reference page of all settings.
 
-use super::{ALL, Row, row::Form};
+use super::{ALL, SettingRow, row::Form};
 
 /// What stands above the table.
 const OPENING: &str = "\
@@ -52,7 +52,7 @@ pub(crate) fn page() -> String {
     page
 }
 
-fn section(row: &Row) -> String {
+fn section(row: &SettingRow) -> String {
     let code = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", then ") }

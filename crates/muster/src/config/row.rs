@@ -4,11 +4,11 @@ use std::ffi::{OsStr, OsString};
 
 use serde_json::Value;
 
-use super::{BadValue, Settings, Source, Sourced, places};
-use crate::arguments::Shared;
+use super::{BadValue, Settings, Sourced, ValueSource, places};
+use crate::arguments::GlobalFlags;
 
 /// A setting as people meet it.
-pub(crate) struct Row {
+pub(crate) struct SettingRow {
     /// Name everywhere; in the file the key with its tables.
     pub(crate) name: &'static str,
     /// Environment variables, the strongest first.
@@ -29,7 +29,7 @@ pub(crate) struct Row {
     pub(crate) blank: Blank,
 }
 
-impl Row {
+impl SettingRow {
     /// What most rows share.
     pub(super) const PLAIN: Self = Self {
         name: "",
@@ -85,7 +85,7 @@ pub(crate) enum Blank {
 /// A setting with values of one type.
 pub(crate) struct Setting<T: 'static> {
     /// What people see of it.
-    pub(crate) row: Row,
+    pub(crate) row: SettingRow,
     /// How it is found.
     pub(super) reading: Reading<T>,
     /// A value for people and programs.
@@ -97,7 +97,7 @@ pub(super) enum Reading<T: 'static> {
     /// Flag, environment, file, default.
     Plain {
         /// The flag, where every command has it.
-        shared: fn(&Shared) -> Option<T>,
+        shared: fn(&GlobalFlags) -> Option<T>,
         /// What a text means; `None` for one that is not allowed.
         read: fn(&OsStr) -> Option<T>,
         /// The value when nothing is set.
@@ -125,7 +125,7 @@ impl<T> Setting<T> {
             Reading::Ruled(rule) => return rule(settings),
         };
         if let (Some(value), Some(name)) = (shared(&settings.shared), self.row.flag) {
-            return Ok(Sourced { value, source: Source::Flag(name) });
+            return Ok(Sourced { value, source: ValueSource::Flag(name) });
         }
         let Some((text, source)) = settings.text_of(&self.row)? else {
             return Ok(default(settings));
@@ -139,11 +139,11 @@ impl<T> Setting<T> {
 
 impl Settings {
     /// What the environment or else the file says, as a text.
-    fn text_of(&self, row: &Row) -> Result<Option<(OsString, Source)>, BadValue> {
+    fn text_of(&self, row: &SettingRow) -> Result<Option<(OsString, ValueSource)>, BadValue> {
         for name in row.variables {
             match (self.variable(name), row.blank) {
                 (Some(text), Blank::NotSet) if is_blank(&text) => {}
-                (Some(text), _) => return Ok(Some((text, Source::Environment(name)))),
+                (Some(text), _) => return Ok(Some((text, ValueSource::Environment(name)))),
                 (None, _) => {}
             }
         }
@@ -163,16 +163,16 @@ fn is_blank(text: &OsStr) -> bool {
 }
 
 /// A setting of any type, for lists of all.
-pub(crate) trait Entry: Sync {
+pub(crate) trait AnySetting: Sync {
     /// What people see of it.
-    fn row(&self) -> &Row;
+    fn row(&self) -> &SettingRow;
 
     /// Its value for people and programs, and where it came from.
     fn shown(&self, settings: &Settings) -> Result<Sourced<Value>, BadValue>;
 }
 
-impl<T> Entry for Setting<T> {
-    fn row(&self) -> &Row {
+impl<T> AnySetting for Setting<T> {
+    fn row(&self) -> &SettingRow {
         &self.row
     }
 

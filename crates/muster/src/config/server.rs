@@ -6,7 +6,7 @@ use anyhow::bail;
 use muster_http::TOKEN_FILE;
 
 use super::{
-    Settings, Source, Sourced,
+    Settings, Sourced, ValueSource,
     entries::{CLIENT_TOKEN, CLIENT_URL, NODE_TOKEN},
     readers::{self, Secret},
 };
@@ -14,11 +14,11 @@ use crate::{local_server, person::Person, storage};
 
 /// A server to talk to.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub(crate) struct ServerAddress {
     /// Its address, without a trailing slash.
     pub(crate) url: String,
     /// Who says so.
-    pub(crate) source: Source,
+    pub(crate) source: ValueSource,
     /// The token to present, if one is known. It goes to this address and nowhere else.
     pub(crate) token: Option<Secret>,
     /// The person whose key it takes where only a person may act; the key is of no use to a server
@@ -27,7 +27,7 @@ pub(crate) struct Server {
 }
 
 /// Finds the server that every client command talks to.
-pub(crate) fn server(settings: &Settings) -> anyhow::Result<Server> {
+pub(crate) fn server(settings: &Settings) -> anyhow::Result<ServerAddress> {
     let Sourced { value, source } = settings.get(&CLIENT_URL)?;
     let Some(url) = value else {
         bail!(
@@ -36,25 +36,30 @@ pub(crate) fn server(settings: &Settings) -> anyhow::Result<Server> {
         );
     };
     let person = if is_local(&url, &source) { Some(Person::of(settings)?) } else { None };
-    Ok(Server { url, source, token: settings.get(&CLIENT_TOKEN)?.value, person })
+    Ok(ServerAddress { url, source, token: settings.get(&CLIENT_TOKEN)?.value, person })
 }
 
 /// The server that drives the node whose token this program has; `None` without one.
-pub(crate) fn node_server(settings: &Settings) -> anyhow::Result<Option<Server>> {
+pub(crate) fn node_server(settings: &Settings) -> anyhow::Result<Option<ServerAddress>> {
     let token = settings.get(&NODE_TOKEN)?.value;
     let Some(token) = token else { return Ok(None) };
-    Ok(Some(Server { token: Some(token), person: None, ..server(settings)? }))
+    Ok(Some(ServerAddress { token: Some(token), person: None, ..server(settings)? }))
 }
 
 /// The server that runs on a storage folder of this machine.
-pub(crate) fn local(storage_dir: &Path) -> anyhow::Result<Server> {
+pub(crate) fn local(storage_dir: &Path) -> anyhow::Result<ServerAddress> {
     let Some(running) = local_server::find(storage_dir) else {
         bail!("no server runs on {}", storage_dir.display());
     };
     let token = fs::read_to_string(storage_dir.join(TOKEN_FILE)).ok();
     let token = token.and_then(|text| readers::token(text.as_ref())).flatten();
     let person = Some(Person::of_folder(storage_dir));
-    Ok(Server { url: running.url, source: Source::LocalServer(running.file), token, person })
+    Ok(ServerAddress {
+        url: running.url,
+        source: ValueSource::LocalServer(running.file),
+        token,
+        person,
+    })
 }
 
 /// The address that a running server of this machine has written down.
@@ -62,7 +67,7 @@ pub(super) fn written_down(settings: &Settings) -> Sourced<Option<String>> {
     let find = || {
         let running = local_server::find(&storage::directory(settings).ok()?)?;
         let value = readers::url(running.url.as_ref())?;
-        Some(Sourced { value, source: Source::LocalServer(running.file) })
+        Some(Sourced { value, source: ValueSource::LocalServer(running.file) })
     };
     find().unwrap_or_else(|| Sourced::default(None))
 }
@@ -76,14 +81,14 @@ pub(super) fn local_token(settings: &Settings) -> Sourced<Option<Secret>> {
     let token = || {
         let file = storage::directory(settings).ok()?.join(TOKEN_FILE);
         let token = readers::token(fs::read_to_string(&file).ok()?.as_ref())?;
-        Some(Sourced { value: token, source: Source::LocalServer(file) })
+        Some(Sourced { value: token, source: ValueSource::LocalServer(file) })
     };
     local.then(token).flatten().unwrap_or_else(|| Sourced::default(None))
 }
 
 /// Whether a server runs on this machine.
-fn is_local(url: &str, source: &Source) -> bool {
-    matches!(source, Source::LocalServer(_)) || is_loopback(url)
+fn is_local(url: &str, source: &ValueSource) -> bool {
+    matches!(source, ValueSource::LocalServer(_)) || is_loopback(url)
 }
 
 /// Whether an address leads to this machine.

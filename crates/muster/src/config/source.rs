@@ -10,20 +10,20 @@ pub(crate) struct Sourced<T> {
     /// The value.
     pub(crate) value: T,
     /// Where it came from.
-    pub(crate) source: Source,
+    pub(crate) source: ValueSource,
 }
 
 impl<T> Sourced<T> {
     /// A value that nobody chose.
     pub(crate) fn default(value: T) -> Self {
-        Self { value, source: Source::Default }
+        Self { value, source: ValueSource::Default }
     }
 }
 
 /// Where a value came from, the strongest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", content = "place", rename_all = "snake_case")]
-pub(crate) enum Source {
+pub(crate) enum ValueSource {
     /// A flag of the command line.
     Flag(&'static str),
     /// An environment variable.
@@ -43,7 +43,7 @@ pub(crate) enum Source {
     Default,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ValueSource {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(name) | Self::Environment(name) => formatter.write_str(name),

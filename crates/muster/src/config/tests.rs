@@ -10,7 +10,7 @@ use muster_core::todo::view::Strategy;
 use tempfile::TempDir;
 
 use super::{
-    ALL, LOG_FORMAT, SERVER_ADDR, STORAGE_DIR, Settings, Source, TOOLSET, WORKSPACE,
+    ALL, LOG_FORMAT, SERVER_ADDR, STORAGE_DIR, Settings, TOOLSET, ValueSource, WORKSPACE,
     entries::{
         ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, CLIENT_TOKEN, CLIENT_URL, CTREES_ENABLED,
         CTREES_MAX_CHARS, CTREES_SUMMARY, CTREES_TASK_NODE, LOG_FILTER, PROFILE, TODO_FOLLOW,
@@ -18,7 +18,7 @@ use super::{
     },
 };
 use crate::{
-    arguments::{LogFormat, Shared},
+    arguments::{GlobalFlags, LogFormat},
     local_server::WrittenDown,
 };
 
@@ -49,8 +49,8 @@ impl Home {
     }
 
     /// A line of the file of settings.
-    fn line(&self, line: usize) -> Source {
-        Source::File { path: self.path("own.toml"), line }
+    fn line(&self, line: usize) -> ValueSource {
+        ValueSource::File { path: self.path("own.toml"), line }
     }
 
     fn try_settings(&self, pairs: &[(&str, &str)]) -> anyhow::Result<Settings> {
@@ -61,7 +61,7 @@ impl Home {
         if own.exists() {
             variables.push(("MUSTER_CONFIG".to_owned(), own.into()));
         }
-        let shared = Shared { storage_dir: None, log_format: None };
+        let shared = GlobalFlags { storage_dir: None, log_format: None };
         Settings::of(
             shared,
             Box::new(move |name| {
@@ -82,27 +82,31 @@ fn flags_win_over_variables_and_variables_over_the_file() {
     let plain = home.settings(&[]).get(&SERVER_ADDR).unwrap();
     assert_eq!(
         (plain.value.to_string().as_str(), plain.source),
-        ("127.0.0.1:7717", Source::Default)
+        ("127.0.0.1:7717", ValueSource::Default)
     );
     home.configure("# here\n[server]\naddr = \"127.0.0.1:1\"\n");
     let of_file = home.settings(&[]).get(&SERVER_ADDR).unwrap();
     assert_eq!((of_file.value.port(), of_file.source), (1, home.line(3)));
     let settings = home.settings(&[("MUSTER_ADDR", "127.0.0.1:2")]);
     let of_variable = settings.get(&SERVER_ADDR).unwrap();
-    let source = Source::Environment("MUSTER_ADDR");
+    let source = ValueSource::Environment("MUSTER_ADDR");
     assert_eq!((of_variable.value.port(), of_variable.source), (2, source));
     let flag = Some("127.0.0.1:3".parse().unwrap());
     let of_flag = settings.get_over(&SERVER_ADDR, flag).unwrap();
-    assert_eq!((of_flag.value.port(), of_flag.source), (3, Source::Flag("--addr")));
+    assert_eq!((of_flag.value.port(), of_flag.source), (3, ValueSource::Flag("--addr")));
 }
 
 #[test]
 fn flags_of_every_command_are_known_to_the_settings() {
-    let shared = Shared { storage_dir: Some("here".into()), log_format: Some(LogFormat::Json) };
+    let shared =
+        GlobalFlags { storage_dir: Some("here".into()), log_format: Some(LogFormat::Json) };
     let variables = |name: &str| (name == "MUSTER_STORAGE_DIR").then(|| OsString::from("there"));
     let settings = Settings::of(shared, Box::new(variables)).unwrap();
     let folder = settings.get(&STORAGE_DIR).unwrap();
-    assert_eq!((folder.value, folder.source), (Some("here".into()), Source::Flag("--storage-dir")));
+    assert_eq!(
+        (folder.value, folder.source),
+        (Some("here".into()), ValueSource::Flag("--storage-dir"))
+    );
     assert_eq!(settings.get(&LOG_FORMAT).unwrap().value, LogFormat::Json);
 }
 
@@ -122,7 +126,7 @@ fn every_setting_is_read_from_the_file() {
     );
     let settings = home.settings(&[]);
     assert_eq!(settings.warnings(), Vec::<String>::new());
-    let is_of_file = |source: Source| matches!(source, Source::File { .. });
+    let is_of_file = |source: ValueSource| matches!(source, ValueSource::File { .. });
     for entry in ALL {
         let shown = entry.shown(&settings).unwrap();
         let elsewhere = ["server.addr", "client.token", "client.passphrase_file", "node.token"];
@@ -188,9 +192,9 @@ fn a_blank_variable_is_no_value_but_for_places_of_work() {
         ("MUSTER_STORAGE_DIR", ""),
     ];
     let settings = home.settings(&blank);
-    assert_eq!(settings.get(&SERVER_ADDR).unwrap().source, Source::Default);
+    assert_eq!(settings.get(&SERVER_ADDR).unwrap().source, ValueSource::Default);
     let url = settings.get(&CLIENT_URL).unwrap();
-    assert_eq!(url.source, Source::Environment("BREADBOARD_API_URL"));
+    assert_eq!(url.source, ValueSource::Environment("BREADBOARD_API_URL"));
     assert!(settings.get(&WORKSPACE).is_err() && settings.get(&STORAGE_DIR).is_err());
 }
 
@@ -214,7 +218,7 @@ fn unknown_keys_are_warned_about_with_the_nearest_name() {
     warned(&["line 7", "server.addr.port", "server.addr is"]);
     assert!(warnings.iter().all(|warning| !warning.contains("hunter2")));
     assert!(settings.get(&CLIENT_TOKEN).unwrap().value.is_none());
-    assert_eq!(settings.get(&SERVER_ADDR).unwrap().source, Source::Default);
+    assert_eq!(settings.get(&SERVER_ADDR).unwrap().source, ValueSource::Default);
 }
 
 #[test]
@@ -244,16 +248,16 @@ fn the_switches_follow_environment_own_file_and_shared_file() {
     home.configure("[ctrees]\ntask_node = true\n");
     let settings = home.settings(&[("BREADBOARD_CTREES_SUMMARY", "1")]);
     let enabled = settings.get(&CTREES_ENABLED).unwrap();
-    assert_eq!((enabled.value, enabled.source), (true, Source::UserFile(shared)));
+    assert_eq!((enabled.value, enabled.source), (true, ValueSource::UserFile(shared)));
     let summary = settings.get(&CTREES_SUMMARY).unwrap();
-    let source = Source::Environment("BREADBOARD_CTREES_SUMMARY");
+    let source = ValueSource::Environment("BREADBOARD_CTREES_SUMMARY");
     assert_eq!((summary.value, summary.source), (true, source));
     let task_node = settings.get(&CTREES_TASK_NODE).unwrap();
     assert_eq!((task_node.value, task_node.source), (true, home.line(2)));
     let another = home.write("other.json", r#"{"ctrees": {"enabled": false}}"#);
     let named = [("BREADBOARD_USER_CONFIG", another.to_str().unwrap())];
     let enabled = home.settings(&named).get(&CTREES_ENABLED).unwrap();
-    assert_eq!((enabled.value, enabled.source), (false, Source::UserFile(another)));
+    assert_eq!((enabled.value, enabled.source), (false, ValueSource::UserFile(another)));
 }
 
 #[test]
@@ -283,11 +287,11 @@ fn the_server_is_named_by_variables_or_by_what_runs_here() {
     let running = WrittenDown::write(&store, "http://127.0.0.1:4711").unwrap();
     let found = url(&[storage]);
     assert_eq!(found.value.as_deref(), Some("http://127.0.0.1:4711"));
-    assert!(matches!(found.source, Source::LocalServer(file) if file.starts_with(&store)));
+    assert!(matches!(found.source, ValueSource::LocalServer(file) if file.starts_with(&store)));
     let other = ("BREADBOARD_API_URL", "http://127.0.0.1:2/");
     assert_eq!(url(&[storage, other]).value.as_deref(), Some("http://127.0.0.1:2"));
     let own = ("MUSTER_URL", "http://127.0.0.1:1");
-    assert_eq!(url(&[storage, other, own]).source, Source::Environment("MUSTER_URL"));
+    assert_eq!(url(&[storage, other, own]).source, ValueSource::Environment("MUSTER_URL"));
     drop(running);
     assert_eq!(url(&[storage]).value, None, "it has stopped");
 }
@@ -303,14 +307,14 @@ fn the_local_token_goes_only_to_a_server_of_this_machine() {
         let token = settings.get(&CLIENT_TOKEN).unwrap();
         (token.value.is_some(), token.source)
     };
-    let local = Source::LocalServer(file.clone());
+    let local = ValueSource::LocalServer(file.clone());
     assert_eq!(token(&[("MUSTER_URL", "http://localhost:7717")]), (true, local.clone()));
     let away = ("MUSTER_URL", "https://muster.example.org");
-    assert_eq!(token(&[away]), (false, Source::Default));
-    assert_eq!(token(&[]), (false, Source::Default), "there is no server to send it to");
+    assert_eq!(token(&[away]), (false, ValueSource::Default));
+    assert_eq!(token(&[]), (false, ValueSource::Default), "there is no server to send it to");
     let named = [away, ("BREADBOARD_API_TOKEN", "b"), ("MUSTER_TOKEN", "a")];
-    assert_eq!(token(&named), (true, Source::Environment("MUSTER_TOKEN")));
-    assert_eq!(token(&named[..2]), (true, Source::Environment("BREADBOARD_API_TOKEN")));
+    assert_eq!(token(&named), (true, ValueSource::Environment("MUSTER_TOKEN")));
+    assert_eq!(token(&named[..2]), (true, ValueSource::Environment("BREADBOARD_API_TOKEN")));
     let running = WrittenDown::write(Path::new(&store), "https://muster.example.org").unwrap();
     assert_eq!(token(&[]), (true, local), "our own server under its public name");
     drop(running);
@@ -357,7 +361,7 @@ fn the_defaults_are_what_the_rows_say() {
     let settings = home.settings(&[]);
     for entry in ALL {
         let Ok(shown) = entry.shown(&settings) else { panic!("{}", entry.row().name) };
-        assert_eq!(shown.source, Source::Default, "{}", entry.row().name);
+        assert_eq!(shown.source, ValueSource::Default, "{}", entry.row().name);
         let plain = match shown.value.as_str() {
             Some(text) => text.to_owned(),
             None => shown.value.to_string(),

@@ -14,7 +14,7 @@ use std::{
 };
 
 use muster_api::{App, AppOptions};
-use muster_runtime::{SystemClock, Update};
+use muster_runtime::{StreamUpdate, SystemClock};
 use muster_store::{SqliteOptions, SqliteStore, Store};
 use muster_testkit::faults::Chance;
 use serde_json::{Value, json};
@@ -155,14 +155,14 @@ fn commits_of_another_process_are_seen_soon() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for _ in 0..COMMITS {
             match runtime.block_on(subscription.next()).unwrap() {
-                Update::Events(rows) => {
+                StreamUpdate::Events(rows) => {
                     let moment = Instant::now();
                     let notes = rows.iter().filter(|row| row.kind == "step_noted");
                     let seqs: Vec<u64> = rows.iter().map(|row| row.seq).collect();
                     assert!(seqs.is_sorted_by(|one, next| one + 1 == *next));
                     notes.for_each(|row| seen.send((row.seq, moment)).unwrap());
                 }
-                Update::Resync { seq } => panic!("nobody is behind, but was sent to {seq}"),
+                StreamUpdate::Resync { seq } => panic!("nobody is behind, but was sent to {seq}"),
             }
         }
     };

@@ -18,7 +18,7 @@ use super::{
     picture,
     reference::{No, Reference},
 };
-use crate::{App, AppOptions, Effect, Toolset, WorkspaceId};
+use crate::{App, AppOptions, OperationEffect, Toolset, WorkspaceId};
 
 /// The workspace of every case.
 pub(super) const WORKSPACE: &str = "acme";
@@ -109,7 +109,7 @@ impl Play {
         let row = self.app.registry().get(tool);
         let Some(row) = row else { return fail(format!("{offer} names no tool")) };
         let params = offer["params"].as_object().cloned().unwrap_or_default();
-        let answer = if row.effect == Effect::Read {
+        let answer = if row.effect == OperationEffect::Read {
             self.app.call(tool, params).to_json()
         } else {
             self.call(tool, params)?

@@ -16,11 +16,11 @@ const HASH_CHARS: usize = 8;
 
 /// The parts of a line; there is at least one.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Line {
+pub struct MergedLine {
     parts: Vec<String>,
 }
 
-impl Line {
+impl MergedLine {
     pub(super) fn of(summary: &Summary) -> Option<Self> {
         let hash = summary.snapshot.get("node_hash").and_then(words);
         let parts = [
@@ -49,7 +49,7 @@ impl Line {
     }
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for MergedLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.joined(self.parts.len()))
     }

@@ -15,7 +15,7 @@ const UNKNOWN: &str = "unknown";
 
 /// What is known of one task.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Row {
+pub(super) struct KnownTask {
     /// The newest of its events.
     pub(super) last: Rank,
     status: Option<Slot<String>>,
@@ -28,7 +28,7 @@ pub(super) struct Row {
 
 /// A row of the tasks panel.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct TaskRow<'a> {
+pub struct PanelTaskRow<'a> {
     /// The task.
     pub id: &'a str,
     /// How far it is, in its own words.
@@ -46,9 +46,9 @@ pub struct TaskRow<'a> {
 }
 
 /// Takes an event over; one without a task id makes no row.
-pub(super) fn merge(tasks: &mut BTreeMap<String, Row>, rank: Rank, body: &Object) {
+pub(super) fn merge(tasks: &mut BTreeMap<String, KnownTask>, rank: Rank, body: &Object) {
     let Some(id) = task_status::task_id(body) else { return };
-    let row = tasks.entry(id).or_insert_with(|| Row::begun(rank));
+    let row = tasks.entry(id).or_insert_with(|| KnownTask::begun(rank));
     row.last = row.last.max(rank);
     offer(&mut row.status, rank, task_status::word(body));
     offer_first(&mut row.description, rank, body, &["description"]);
@@ -86,7 +86,7 @@ fn offer_first(slot: &mut Option<Slot<String>>, rank: Rank, body: &Object, names
     offer(slot, rank, first_text(body, names).map(str::to_owned));
 }
 
-impl Row {
+impl KnownTask {
     fn begun(rank: Rank) -> Self {
         Self {
             last: rank,
@@ -109,9 +109,9 @@ impl Row {
         }
     }
 
-    pub(super) fn shown<'a>(&'a self, id: &'a str) -> TaskRow<'a> {
+    pub(super) fn shown<'a>(&'a self, id: &'a str) -> PanelTaskRow<'a> {
         let text = |slot: &'a Option<Slot<String>>| Slot::value(slot).map(String::as_str);
-        TaskRow {
+        PanelTaskRow {
             id,
             status: text(&self.status).unwrap_or(UNKNOWN),
             node_id: text(&self.node_id),

@@ -5,7 +5,7 @@ use serde_json::{Map, Number, Value};
 
 use super::{Wood, moment, plain_hash};
 use crate::{
-    ctree::{NodeId, Occurrence, Tree, merge::Reader, plant},
+    ctree::{ContextTree, NodeId, Occurrence, merge::CtreeReader, plant},
     todo::Incoming,
 };
 
@@ -131,7 +131,7 @@ proptest! {
             let planted = plant(&mut wood, occurrence, None, &moment(seq, turn)).unwrap();
             prop_assert_eq!(wood.root().size, before + planted.made.len() as u64);
         }
-        let tree = Tree::of(wood.nodes.values().cloned()).unwrap();
+        let tree = ContextTree::of(wood.nodes.values().cloned()).unwrap();
         prop_assert_eq!(tree.root().hash.to_string(), plain_hash(&wood, &NodeId::root()));
         prop_assert!(wood.nodes.values().all(|node| node.label.chars().count() <= 120));
         let lines = wood.nodes.values().all(|node| !node.label.contains(['\n', '\u{1c}', '\t']));
@@ -142,7 +142,7 @@ proptest! {
     fn merging_any_json_keeps_a_reader_sound(
         steps in prop::collection::vec((json(), event_type(), any::<bool>()), 0..12),
     ) {
-        let mut reader = Reader::default();
+        let mut reader = CtreeReader::default();
         for (mut step, event_type, is_event) in steps {
             if let Some(envelope) = step.as_object_mut().filter(|_| is_event) {
                 envelope.insert("type".to_owned(), Value::from(event_type));

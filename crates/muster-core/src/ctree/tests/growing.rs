@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::{Wood, id, moment, plain_hash};
 use crate::ctree::{
-    Effect, Grove as _, Kind, Node, NodeId, Occurrence, Restatement, Role, Sketch, Sprout, Status,
+    GrowthEffect, Kind, NodeId, Occurrence, Restatement, Role, Sketch, Sprout, Status,
+    TreeLookup as _, TreeNode,
     chain::RECENT_CHILDREN_MAX,
     growth::{cite, grow, pin, restate},
 };
@@ -78,7 +79,7 @@ fn make_move(wood: &mut Wood, seq: u64, step: Move) {
 /// What is kept in a node for speed, worked out the slow way.
 fn check_books(wood: &Wood) {
     for node in wood.nodes.values() {
-        let below = |other: &&Node| {
+        let below = |other: &&TreeNode| {
             let mut at = Some(&other.id);
             while let Some(id) = at {
                 if *id == node.id {
@@ -88,7 +89,7 @@ fn check_books(wood: &Wood) {
             }
             false
         };
-        let subtree: Vec<&Node> = wood.nodes.values().filter(below).collect();
+        let subtree: Vec<&TreeNode> = wood.nodes.values().filter(below).collect();
         assert_eq!(node.size, subtree.len() as u64);
         let newest = subtree.iter().max_by_key(|other| other.seq).unwrap();
         assert_eq!(*node.newest(), newest.id);
@@ -172,10 +173,10 @@ fn a_change_that_changes_nothing_writes_nothing() {
     wood.forget_counts();
     let now = moment(3, None);
     let same = Restatement { label: Some("x".to_owned()), ..Restatement::default() };
-    assert_eq!(restate(&mut wood, &id(1), same, &now).unwrap(), Some(Effect::Nothing));
+    assert_eq!(restate(&mut wood, &id(1), same, &now).unwrap(), Some(GrowthEffect::Nothing));
     let again = vec!["node-0".to_owned()];
-    assert_eq!(cite(&mut wood, &id(1), again, &now).unwrap(), Some(Effect::Nothing));
-    assert_eq!(pin(&mut wood, &id(1), false, &now).unwrap(), Some(Effect::Nothing));
+    assert_eq!(cite(&mut wood, &id(1), again, &now).unwrap(), Some(GrowthEffect::Nothing));
+    assert_eq!(pin(&mut wood, &id(1), false, &now).unwrap(), Some(GrowthEffect::Nothing));
     assert_eq!(wood.touched().2, 0);
     assert_eq!(pin(&mut wood, &id(9), true, &now).unwrap(), None);
     assert_eq!(grow(&mut wood, &id(9), message("y"), &now).unwrap(), None);
@@ -221,6 +222,6 @@ fn a_node_survives_its_document() {
     pin(&mut wood, &id(3), true, &moment(42, None)).unwrap();
     for node in wood.nodes.values() {
         let json = serde_json::to_string(node).unwrap();
-        assert_eq!(serde_json::from_str::<Node>(&json).unwrap(), *node, "{json}");
+        assert_eq!(serde_json::from_str::<TreeNode>(&json).unwrap(), *node, "{json}");
     }
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::{ctree::merge::Reader, todo::Incoming};
+use crate::{ctree::merge::CtreeReader, todo::Incoming};
 
 fn event(event_type: &str, seq: u64, body: impl Into<Value>) -> Value {
     let body = body.into();
@@ -18,8 +18,8 @@ fn task(seq: u64, body: impl Into<Value>) -> Value {
     event("task_event", seq, body)
 }
 
-fn reader(events: &[Value]) -> Reader {
-    let mut reader = Reader::default();
+fn reader(events: &[Value]) -> CtreeReader {
+    let mut reader = CtreeReader::default();
     for event in events {
         reader.handle(&Incoming::of(event).unwrap());
     }
@@ -208,7 +208,7 @@ fn update() -> impl Strategy<Value = (&'static str, Value)> {
 }
 
 /// Everything a reader shows.
-fn shown(reader: &Reader) -> Value {
+fn shown(reader: &CtreeReader) -> Value {
     let tasks = reader.tasks().into_iter().map(|row| {
         let footer = reader.footer(&row).map(|line| line.to_string());
         json!([row.id, row.status, row.node_id, row.summary.to_json(), footer])
@@ -267,7 +267,7 @@ proptest! {
         updates in prop::collection::vec(last_node(), 1..12),
     ) {
         let mut expected = Map::new();
-        let mut reader = Reader::default();
+        let mut reader = CtreeReader::default();
         for (seq, update) in (1..).zip(updates) {
             follow(&mut expected, &update);
             let event = snapshot(seq, json!({"last_node": update}));

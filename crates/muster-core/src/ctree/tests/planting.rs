@@ -6,7 +6,7 @@ use super::{Wood, id, moment, plain_hash, todo};
 use crate::ctree::{
     Anchor, Kind, NodeId, Occurrence, Role, Status, TakenInput, plant, task_snapshot,
 };
-use crate::todo::Status::{Canceled, Done, Todo};
+use crate::todo::TodoStatus::{Canceled, Done, Todo};
 
 /// A session with a finished turn and one under way.
 fn session() -> Wood {

@@ -9,7 +9,8 @@ use proptest::prelude::*;
 
 use super::{Wood, id, moment, plain_hash};
 use crate::ctree::{
-    Digest, Grove as _, Kind, Node, NodeId, Restatement, Role, Sprout, Status, Tree,
+    ContextTree, Digest, Kind, NodeId, Restatement, Role, Sprout, Status, TreeLookup as _,
+    TreeNode,
     growth::{grow, pin, restate},
     tree::{Compiled, Misshapen, preview},
 };
@@ -47,12 +48,12 @@ fn grown(draws: Vec<Draw>) -> Wood {
 }
 
 impl Wood {
-    fn tree(&self) -> Tree {
-        Tree::of(self.nodes.values().cloned()).unwrap()
+    fn tree(&self) -> ContextTree {
+        ContextTree::of(self.nodes.values().cloned()).unwrap()
     }
 
     fn compile(&self, max_chars: u64) -> Compiled {
-        let body = |node: &Node| Ok::<_, Infallible>(self.body(&node.id).to_owned());
+        let body = |node: &TreeNode| Ok::<_, Infallible>(self.body(&node.id).to_owned());
         let Ok(compiled) = self.tree().collapse(max_chars).compile(body);
         compiled
     }
@@ -85,7 +86,7 @@ impl Wood {
     }
 
     /// The score in hundredths by the words of CS-1.
-    fn plain_score(&self, node: &Node) -> u64 {
+    fn plain_score(&self, node: &TreeNode) -> u64 {
         if node.kind == Kind::Root || node.pinned {
             return 100;
         }
@@ -168,7 +169,7 @@ proptest! {
         for node in complete.nodes.values().filter(|node| node.kind != Kind::Root) {
             wood.nodes.insert(node.id.clone(), node.clone());
         }
-        let mut by_seq: Vec<&Node> = wood.nodes.values().collect();
+        let mut by_seq: Vec<&TreeNode> = wood.nodes.values().collect();
         by_seq.sort_by_key(|node| node.seq);
         for node in by_seq {
             tree.advance(node.clone()).unwrap();
@@ -188,7 +189,7 @@ proptest! {
         prop_assert_eq!(tree.last_node(), whole.last_node());
         prop_assert_eq!(tree.page(None, usize::MAX), whole.page(None, usize::MAX));
         prop_assert_eq!(tree.collapse(100).z2(), whole.collapse(100).z2());
-        let computed = Tree::computed(changed.nodes.values().cloned()).unwrap();
+        let computed = ContextTree::computed(changed.nodes.values().cloned()).unwrap();
         prop_assert_eq!(computed.snapshot(), whole.snapshot());
     }
 
@@ -236,7 +237,7 @@ fn only_bodies_that_are_shown_are_asked_for() {
     let wood = grown((1..=6).map(draw).collect());
     let asked = |max_chars: u64| {
         let mut asked = Vec::new();
-        let body = |node: &Node| {
+        let body = |node: &TreeNode| {
             asked.push(node.id.to_string());
             Ok::<_, Infallible>(wood.body(&node.id))
         };
@@ -252,8 +253,8 @@ fn only_bodies_that_are_shown_are_asked_for() {
 #[test]
 fn nodes_that_are_no_tree_are_refused() {
     let wood = grown(vec![(0, 0, 0, String::new(), Vec::new(), false); 3]);
-    let nodes: Vec<Node> = wood.nodes.values().cloned().collect();
-    let fault = |nodes: Vec<Node>| Tree::of(nodes).map(|tree| tree.len());
+    let nodes: Vec<TreeNode> = wood.nodes.values().cloned().collect();
+    let fault = |nodes: Vec<TreeNode>| ContextTree::of(nodes).map(|tree| tree.len());
     assert_eq!(fault(Vec::new()), Err(Misshapen::NoRoot));
     assert_eq!(fault(nodes[1..].to_vec()), Err(Misshapen::NoRoot));
     assert_eq!(fault([&nodes[..], &nodes[2..3]].concat()), Err(Misshapen::Twice(id(2))));
@@ -268,9 +269,9 @@ fn nodes_that_are_no_tree_are_refused() {
     circle[3].parent_id = Some(id(2));
     assert_eq!(fault(circle), Err(Misshapen::Circle));
     let mut tree = wood.tree();
-    let moved = Node { parent_id: Some(id(1)), ..nodes[2].clone() };
+    let moved = TreeNode { parent_id: Some(id(1)), ..nodes[2].clone() };
     assert_eq!(tree.advance(moved), Err(Misshapen::Moved(id(2))));
-    let orphan = Node { id: id(8), parent_id: Some(id(7)), ..nodes[2].clone() };
+    let orphan = TreeNode { id: id(8), parent_id: Some(id(7)), ..nodes[2].clone() };
     assert_eq!(tree.advance(orphan), Err(Misshapen::Orphan(id(8))));
     assert_eq!(tree.len(), 4);
     assert_eq!(tree.page(Some(&id(8)), 1), None);
@@ -290,7 +291,7 @@ fn a_deep_tree_needs_no_deep_stack() {
         let node = sprout.into_node(id(number), Some(id(number - 1)), &moment(number + 1, None)).0;
         wood.nodes.insert(node.id.clone(), node);
     }
-    let tree = Tree::computed(wood.nodes.values().cloned()).unwrap();
+    let tree = ContextTree::computed(wood.nodes.values().cloned()).unwrap();
     let collapsed = tree.collapse(1_000);
     assert_eq!(tree.page(None, usize::MAX).unwrap().nodes.len(), 3_000);
     assert_eq!(collapsed.dropped().next(), Some(&id(2_999)));

@@ -10,11 +10,11 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use super::{Place, Tree, line};
+use super::{ContextTree, Place, line};
 use crate::ctree::{
     chain::Chain,
     digest::Digest,
-    node::{Node, NodeId},
+    node::{NodeId, TreeNode},
     notice::{Collapse, Compiler},
 };
 
@@ -24,7 +24,7 @@ pub const MAX_CHARS_DEFAULT: u64 = 32_000;
 /// What is left of a tree that had to fit a budget.
 #[derive(Debug)]
 pub struct Collapsed<'t> {
-    tree: &'t Tree,
+    tree: &'t ContextTree,
     max_chars: u64,
     /// Characters of the text before it is cut.
     chars: u64,
@@ -62,7 +62,7 @@ struct Candidate<'t> {
     place: Place,
 }
 
-impl Tree {
+impl ContextTree {
     /// Drops the least leaves until the text has at most so many characters, or none can go.
     pub fn collapse(&self, max_chars: u64) -> Collapsed<'_> {
         let mut collapsed = Collapsed {
@@ -100,7 +100,7 @@ struct Leaves<'t> {
 }
 
 impl<'t> Leaves<'t> {
-    fn of(tree: &'t Tree) -> Self {
+    fn of(tree: &'t ContextTree) -> Self {
         let leaves = (0..).zip(&tree.slots).filter(|(_, slot)| slot.children.is_empty());
         let mut first: Vec<_> = leaves.filter_map(|(place, _)| tree.candidate(place)).collect();
         first.sort_unstable_by(|a, b| b.cmp(a));
@@ -172,7 +172,7 @@ impl<'t> Collapsed<'t> {
         rehashed.unwrap_or_else(|| self.tree.hash_at(place))
     }
 
-    pub(super) fn tree(&self) -> &'t Tree {
+    pub(super) fn tree(&self) -> &'t ContextTree {
         self.tree
     }
 
@@ -197,7 +197,7 @@ impl<'t> Collapsed<'t> {
     }
 
     /// Nodes that are left, in the order of the text; those behind its end are none.
-    pub fn kept_nodes(&self) -> impl Iterator<Item = &'t Node> {
+    pub fn kept_nodes(&self) -> impl Iterator<Item = &'t TreeNode> {
         let tree = self.tree;
         let mut begun = 0;
         tree.walk_kept(&self.kept).map_while(move |place| {
@@ -217,7 +217,7 @@ impl<'t> Collapsed<'t> {
     /// the end of a text that is cut.
     pub fn compile<B: AsRef<str>, E>(
         &self,
-        mut body: impl FnMut(&Node) -> Result<B, E>,
+        mut body: impl FnMut(&TreeNode) -> Result<B, E>,
     ) -> Result<Compiled, E> {
         let mut text = Writing::within(self.max_chars);
         for place in self.tree.walk_kept(&self.kept) {
@@ -257,7 +257,7 @@ impl Writing {
     }
 
     /// Starts a node's line; false if there is no room left.
-    fn begin_line(&mut self, node: &Node) -> bool {
+    fn begin_line(&mut self, node: &TreeNode) -> bool {
         if !self.text.is_empty() {
             self.push("\n");
         }

@@ -1,17 +1,17 @@
 //! A node's line in the text (CC-2).
 
 use crate::{
-    ctree::node::{Kind, Node, Role, Status},
+    ctree::node::{Kind, Role, Status, TreeNode},
     text,
 };
 
 /// Whether the line shows the node's text; otherwise it shows the label.
-pub(super) fn shows_body(node: &Node) -> bool {
+pub(super) fn shows_body(node: &TreeNode) -> bool {
     !matches!(node.kind, Kind::Root | Kind::Turn) && node.body_chars > 0
 }
 
 /// Writes what stands before the text or the label.
-pub(super) fn push_lead(line: &mut String, node: &Node) {
+pub(super) fn push_lead(line: &mut String, node: &TreeNode) {
     match node.kind {
         Kind::Root => line.push_str("# "),
         Kind::Turn => line.push_str("## "),
@@ -34,7 +34,7 @@ pub(super) fn push_lead(line: &mut String, node: &Node) {
 }
 
 /// Characters of the whole line, without its text at hand.
-pub(super) fn chars(node: &Node) -> u64 {
+pub(super) fn chars(node: &TreeNode) -> u64 {
     let lead = match node.kind {
         Kind::Root => 2,
         Kind::Turn => 3,
@@ -53,7 +53,7 @@ pub(super) fn chars(node: &Node) -> u64 {
     lead as u64 + rest
 }
 
-impl Node {
+impl TreeNode {
     /// Characters of the node's line in the text, without the line feed before it.
     pub fn line_chars(&self) -> u64 {
         chars(self)
@@ -66,7 +66,7 @@ impl Node {
     }
 }
 
-fn tag(node: &Node) -> &'static str {
+fn tag(node: &TreeNode) -> &'static str {
     match (node.kind, node.role) {
         (Kind::Message, Some(role)) => Role::word(role),
         (kind, _) => kind.word(),

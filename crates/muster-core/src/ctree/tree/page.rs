@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::{Collapsed, Place, Tree, walk::Walk};
+use super::{Collapsed, ContextTree, Place, walk::Walk};
 use crate::{
     Timestamp,
     ctree::{
         digest::Digest,
-        node::{Kind, Node, NodeId, Role, Status},
+        node::{Kind, NodeId, Role, Status, TreeNode},
         score::Score,
     },
 };
@@ -17,7 +17,7 @@ const PREVIEW_CHARS_MAX: usize = 200;
 
 /// A part of a tree's nodes.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Page {
+pub struct TreePage {
     /// The nodes, in order.
     pub nodes: Vec<NodeView>,
     /// The node behind which the next page begins; none after the last page.
@@ -83,10 +83,10 @@ pub fn preview(text: &str) -> String {
     text.chars().take(PREVIEW_CHARS_MAX).collect()
 }
 
-impl Tree {
+impl ContextTree {
     /// A page of the whole tree, behind the node that an earlier page named; `None` if that node is
     /// not there.
-    pub fn page(&self, behind: Option<&NodeId>, limit: usize) -> Option<Page> {
+    pub fn page(&self, behind: Option<&NodeId>, limit: usize) -> Option<TreePage> {
         let hash = |place| self.hash_at(place);
         Some(self.cut_page(self.start(self.walk(), behind)?, limit, hash))
     }
@@ -98,17 +98,22 @@ impl Tree {
         }
     }
 
-    fn cut_page(&self, mut walk: Walk<'_>, limit: usize, hash: impl Fn(Place) -> Digest) -> Page {
+    fn cut_page(
+        &self,
+        mut walk: Walk<'_>,
+        limit: usize,
+        hash: impl Fn(Place) -> Digest,
+    ) -> TreePage {
         let places: Vec<Place> = walk.by_ref().take(limit).collect();
         let nodes: Vec<NodeView> =
             places.into_iter().map(|place| self.view(place, hash(place))).collect();
         let last = nodes.last().map(|node| node.id.clone());
-        Page { nodes, next: last.filter(|_| walk.next().is_some()) }
+        TreePage { nodes, next: last.filter(|_| walk.next().is_some()) }
     }
 
     fn view(&self, place: Place, hash: Digest) -> NodeView {
         let slot = self.slot(place);
-        let node: &Node = &slot.node;
+        let node: &TreeNode = &slot.node;
         NodeView {
             id: node.id.clone(),
             parent_id: node.parent_id.clone(),
@@ -137,8 +142,8 @@ impl Tree {
 }
 
 impl Collapsed<'_> {
-    /// A page of what is left, like [`Tree::page`].
-    pub fn page(&self, behind: Option<&NodeId>, limit: usize) -> Option<Page> {
+    /// A page of what is left, like [`ContextTree::page`].
+    pub fn page(&self, behind: Option<&NodeId>, limit: usize) -> Option<TreePage> {
         let tree = self.tree();
         let walk = tree.start(tree.walk_kept(self.kept()), behind)?;
         Some(tree.cut_page(walk, limit, |place| self.hash_at(place)))

@@ -1,15 +1,15 @@
 //! Depth-first, parents before children, children in the order of their seq.
 
-use super::{Place, Tree};
+use super::{ContextTree, Place};
 
 /// Nodes of a tree, or of what is left of it, in order.
 pub(super) struct Walk<'t> {
-    tree: &'t Tree,
+    tree: &'t ContextTree,
     next: Option<Place>,
     kept: Option<&'t [bool]>,
 }
 
-impl Tree {
+impl ContextTree {
     /// All nodes.
     pub(super) fn walk(&self) -> Walk<'_> {
         Walk { tree: self, next: Some(self.root), kept: None }

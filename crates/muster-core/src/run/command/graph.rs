@@ -17,7 +17,7 @@ use crate::{
 /// Settings of a node; absent means default at creation and unchanged afterwards.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct NodeInput {
+pub struct GraphNodeInput {
     /// Its name for people; required at creation.
     pub label: Option<String>,
     /// Its name for agents.
@@ -69,7 +69,7 @@ pub struct EditNode {
     /// The node.
     pub node: NodeId,
     /// Settings that change.
-    pub input: NodeInput,
+    pub input: GraphNodeInput,
     /// Whether it is held or released.
     pub status: Option<NodeWish>,
     /// Its short live status.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::NodeInput;
+use super::GraphNodeInput;
 use crate::{
     run::{
         artifact::WrittenFile,
@@ -32,7 +32,7 @@ pub struct CreateRun {
     /// Whether BOOT starts at once.
     pub auto_start: bool,
     /// Its first nodes.
-    pub nodes: Vec<NodeInput>,
+    pub nodes: Vec<GraphNodeInput>,
     /// What providers do that a body says nothing about.
     pub permissions_mode: PermissionsMode,
 }

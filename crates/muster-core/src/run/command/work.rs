@@ -24,7 +24,7 @@ tools! {
     /// A tool that works in the node's directory, with its arguments.
     WorkRequest;
     /// Run a command.
-    Command(RunCommand) = "command",
+    Command(ExecuteCommand) = "command",
     /// Read a file.
     ReadFile(ReadFile) = "read_file",
     /// Write a file.
@@ -91,7 +91,7 @@ pub struct ListArtifacts {
 /// Run a command through sh in your directory.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RunCommand {
+pub struct ExecuteCommand {
     /// The command.
     pub cmd: String,
     /// A folder below your directory.

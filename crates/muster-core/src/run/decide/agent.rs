@@ -2,11 +2,12 @@
 
 use super::{closing, inbox, perform, reject, tool};
 use crate::run::{
-    Fact, Rejection,
+    RunFact, RunRejection,
     approval::ApprovalKind,
     command::{
         AgentCall, COMPLETE_RUN, GATED_TASK_TOOLS, GATED_TOOLS, OPEN_CODES, ToolRequest, work,
     },
+    draft::RunDraft,
     event::{ApprovalRequested, ToolCall, ToolCompleted, ToolError, ToolResult},
     id::{ApprovalId, NodeId, ToolId, TurnId},
     inbox::ItemKind,
@@ -15,8 +16,7 @@ use crate::run::{
     node::{Node, PermissionsMode, is_orchestrator_role},
     record::RefusedCompletion,
     rejection::Limited,
-    story::Story,
-    turn::{Executor, Tool, Turn},
+    turn::{Executor, NodeTurn, Tool},
 };
 
 /// What a call asks for.
@@ -28,7 +28,7 @@ enum Asked {
 }
 
 /// Makes a call: at once, or when a person has approved it.
-pub(super) fn call(story: &mut Story, call: &AgentCall) -> Found<()> {
+pub(super) fn call(story: &mut RunDraft, call: &AgentCall) -> Found<()> {
     let turn = caller(story, call.turn)?;
     let asked = read(call)?;
     let node = story.node(turn.node_id)?.clone();
@@ -66,14 +66,14 @@ pub(super) fn call(story: &mut Story, call: &AgentCall) -> Found<()> {
 }
 
 /// The turn of the caller, if it may still call.
-fn caller(story: &mut Story, id: TurnId) -> Found<Turn> {
+fn caller(story: &mut RunDraft, id: TurnId) -> Found<NodeTurn> {
     let turn = lookup::turn(story.docs(), id)?.clone();
     if !turn.is_live() {
-        return reject(Rejection::TurnNotLive { id });
+        return reject(RunRejection::TurnNotLive { id });
     }
     if turn.tools.len() >= limits::OPEN_TOOLS_MAX {
         let max = limits::OPEN_TOOLS_MAX as u64;
-        return reject(Rejection::LimitReached { what: Limited::OpenTools, max });
+        return reject(RunRejection::LimitReached { what: Limited::OpenTools, max });
     }
     story.in_turn(Some(id));
     Ok(turn)
@@ -82,12 +82,12 @@ fn caller(story: &mut Story, id: TurnId) -> Found<Turn> {
 fn read(call: &AgentCall) -> Found<Asked> {
     match ToolRequest::read(&call.name, &call.args) {
         Some(Ok(request)) => Ok(Asked::Request(request)),
-        Some(Err(fault)) => reject(Rejection::InvalidArguments { fault }),
+        Some(Err(fault)) => reject(RunRejection::InvalidArguments { fault }),
         None => match work::check(&call.name, &call.args) {
             Some(Ok(())) => Ok(Asked::Work),
-            Some(Err(fault)) => reject(Rejection::InvalidArguments { fault }),
+            Some(Err(fault)) => reject(RunRejection::InvalidArguments { fault }),
             None if GATED_TASK_TOOLS.contains(&call.name.as_str()) => Ok(Asked::Work),
-            None => reject(Rejection::NoSuchTool { name: call.name.clone() }),
+            None => reject(RunRejection::NoSuchTool { name: call.name.clone() }),
         },
     }
 }
@@ -99,7 +99,7 @@ fn reason(call: &AgentCall) -> Option<String> {
     text.map(|text| crate::text::cut(text, limits::RESOLUTION_REASON_CHARS_MAX))
 }
 
-fn propose(story: &mut Story, turn: &Turn, call: &AgentCall) -> Found<Tool> {
+fn propose(story: &mut RunDraft, turn: &NodeTurn, call: &AgentCall) -> Found<Tool> {
     let tool = Tool {
         id: call.tool.unwrap_or_else(|| ToolId(story.fresh())),
         name: call.name.clone(),
@@ -107,7 +107,7 @@ fn propose(story: &mut Story, turn: &Turn, call: &AgentCall) -> Found<Tool> {
         provider_id: call.provider_id.clone(),
         executor: Executor::Muster,
     };
-    story.tell_of(turn.node_id, Fact::ToolProposed(ToolCall { tool: tool.clone() }))?;
+    story.tell_of(turn.node_id, RunFact::ToolProposed(ToolCall { tool: tool.clone() }))?;
     Ok(tool)
 }
 
@@ -142,14 +142,14 @@ fn gate_work(node: &Node, name: &str) -> Option<ApprovalKind> {
 
 /// Executes a request: its consequences stand between its start and its outcome.
 pub(super) fn execute(
-    story: &mut Story,
+    story: &mut RunDraft,
     node: &Node,
     tool: Tool,
     request: &ToolRequest,
     means: &perform::Means<'_>,
 ) -> Found<()> {
     let tool_id = tool.id;
-    story.tell_of(node.id, Fact::ToolStarted(ToolCall { tool }))?;
+    story.tell_of(node.id, RunFact::ToolStarted(ToolCall { tool }))?;
     // What comes after its turn belongs to none (RUNS-ORD-5); only the call itself does.
     let outer = story.in_turn(means.turn.map(|turn| turn.id));
     let answer = perform::perform(story, node, request, means)?;
@@ -159,17 +159,17 @@ pub(super) fn execute(
 }
 
 fn complete(
-    story: &mut Story,
+    story: &mut RunDraft,
     node: NodeId,
     tool_id: ToolId,
     result: ToolResult,
     error: Option<ToolError>,
 ) -> Found<()> {
-    story.tell_of(node, Fact::ToolCompleted(ToolCompleted::new(tool_id, result, error)))
+    story.tell_of(node, RunFact::ToolCompleted(ToolCompleted::new(tool_id, result, error)))
 }
 
 /// Keeps a call that a rule refused: proposed and completed, in words of whoever refused it.
-pub(super) fn refuse(story: &mut Story, call: &AgentCall, error: &ToolError) -> Found<()> {
+pub(super) fn refuse(story: &mut RunDraft, call: &AgentCall, error: &ToolError) -> Found<()> {
     let turn = caller(story, call.turn)?;
     let tool = propose(story, &turn, call)?;
     complete(story, turn.node_id, tool.id, ToolResult::default(), Some(error.clone()))?;
@@ -187,7 +187,7 @@ pub(super) fn refuse(story: &mut Story, call: &AgentCall, error: &ToolError) -> 
 
 /// The outcome of a call that the runtime executed.
 pub(super) fn finish(
-    story: &mut Story,
+    story: &mut RunDraft,
     turn: TurnId,
     id: ToolId,
     result: &ToolResult,
@@ -200,7 +200,7 @@ pub(super) fn finish(
         return complete(story, node, id, result.clone(), error.cloned());
     }
     if lookup::find_node(story.docs(), node)?.is_none_or(|node| !node.late_tools.contains(&id)) {
-        return reject(Rejection::UnknownTool { id });
+        return reject(RunRejection::UnknownTool { id });
     }
     complete(story, node, id, result.clone(), error.cloned())?;
     story.change_node(node, |node| node.late_tools.retain(|late| *late != id))?;
@@ -210,7 +210,7 @@ pub(super) fn finish(
 }
 
 /// Tells a node the outcome of a call that no longer waits for it (RUNS-APP-5).
-pub(super) fn deliver(story: &mut Story, node: NodeId, tool: ToolId, text: &str) -> Found<()> {
+pub(super) fn deliver(story: &mut RunDraft, node: NodeId, tool: ToolId, text: &str) -> Found<()> {
     if lookup::find_node(story.docs(), node)?.is_none() || !story.run()?.status.is_active() {
         return Ok(());
     }
@@ -226,7 +226,7 @@ pub(super) fn deliver(story: &mut Story, node: NodeId, tool: ToolId, text: &str)
 }
 
 /// A call has waited long enough: it is answered "pending", and its outcome comes as an input.
-pub(super) fn hold_expired(story: &mut Story, id: ApprovalId) -> Found<()> {
+pub(super) fn hold_expired(story: &mut RunDraft, id: ApprovalId) -> Found<()> {
     let approval = lookup::approval(story.docs(), id)?.clone();
     let waits = approval.is_pending() && !approval.detached;
     if waits && approval.tool.executor == Executor::Muster {

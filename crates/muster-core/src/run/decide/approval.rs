@@ -4,10 +4,11 @@ use serde_json::{Map, Value};
 
 use super::{agent, inbox, perform, reject, tool};
 use crate::run::{
-    Fact, Rejection,
+    RunFact, RunRejection,
     approval::{Approval, Resolution, Verdict},
     bounds::{bad, text},
     command::{GATED_TASK_TOOLS, Resolve, ToolRequest, arguments, work},
+    draft::RunDraft,
     edge::ActorKind,
     event::{ApprovalResolved, ToolCall, ToolCompleted, ToolError, ToolResult},
     id::TurnId,
@@ -15,12 +16,11 @@ use crate::run::{
     limits,
     lookup::{self, Found},
     node::Grant,
-    story::Story,
     turn::{Executor, Tool, TurnReason},
 };
 
 /// Denies whatever is pending in the run.
-pub(super) fn deny_all(story: &mut Story, cause: &str) -> Found<()> {
+pub(super) fn deny_all(story: &mut RunDraft, cause: &str) -> Found<()> {
     let pending: Vec<Approval> =
         lookup::pending_approvals(story.docs())?.into_iter().cloned().collect();
     pending.iter().try_for_each(|approval| deny(story, approval, cause))
@@ -28,7 +28,7 @@ pub(super) fn deny_all(story: &mut Story, cause: &str) -> Found<()> {
 
 /// Denies what a turn has pending, because it ends (11 of the rules). A restart denies nothing: a
 /// person may still answer.
-pub(super) fn deny_of_turn(story: &mut Story, turn: TurnId, reason: TurnReason) -> Found<()> {
+pub(super) fn deny_of_turn(story: &mut RunDraft, turn: TurnId, reason: TurnReason) -> Found<()> {
     if matches!(reason, TurnReason::ServerRestart | TurnReason::ServerShutdown) {
         return Ok(());
     }
@@ -44,7 +44,7 @@ pub(super) fn deny_of_turn(story: &mut Story, turn: TurnId, reason: TurnReason) 
 }
 
 /// Denies an approval in the runtime's name.
-pub(super) fn deny(story: &mut Story, approval: &Approval, cause: &str) -> Found<()> {
+pub(super) fn deny(story: &mut RunDraft, approval: &Approval, cause: &str) -> Found<()> {
     let resolution = Resolution {
         status: Verdict::Denied,
         modified_args: None,
@@ -56,11 +56,15 @@ pub(super) fn deny(story: &mut Story, approval: &Approval, cause: &str) -> Found
 }
 
 /// Records the answer; the node no longer waits for it (RUNS-APP-6).
-pub(super) fn answer(story: &mut Story, approval: &Approval, resolution: &Resolution) -> Found<()> {
+pub(super) fn answer(
+    story: &mut RunDraft,
+    approval: &Approval,
+    resolution: &Resolution,
+) -> Found<()> {
     let id = approval.approval_id;
     let outer = story.in_turn(Some(approval.turn_id));
     let resolved = ApprovalResolved { approval_id: id, resolution: resolution.clone() };
-    story.tell_of(approval.node_id, Fact::ApprovalResolved(resolved))?;
+    story.tell_of(approval.node_id, RunFact::ApprovalResolved(resolved))?;
     story.in_turn(outer);
     if lookup::find_node(story.docs(), approval.node_id)?.is_none() {
         return Ok(());
@@ -77,7 +81,7 @@ pub(super) fn answer(story: &mut Story, approval: &Approval, resolution: &Resolu
 }
 
 /// Completes the call of a denied approval, unless it ended with its process.
-pub(super) fn close_denied(story: &mut Story, approval: &Approval, cause: &str) -> Found<()> {
+pub(super) fn close_denied(story: &mut RunDraft, approval: &Approval, cause: &str) -> Found<()> {
     if approval.detached && approval.tool.executor == Executor::Provider {
         return Ok(());
     }
@@ -87,13 +91,13 @@ pub(super) fn close_denied(story: &mut Story, approval: &Approval, cause: &str) 
         result: ToolResult::default(),
         error: Some(ToolError { message: format!("denied: {cause}"), code: None }),
     };
-    story.tell_of(approval.node_id, Fact::ToolCompleted(completed))?;
+    story.tell_of(approval.node_id, RunFact::ToolCompleted(completed))?;
     story.in_turn(outer);
     Ok(())
 }
 
 /// What a person answers.
-pub(super) fn resolve(story: &mut Story, resolve: &Resolve) -> Found<()> {
+pub(super) fn resolve(story: &mut RunDraft, resolve: &Resolve) -> Found<()> {
     let approval = lookup::approval(story.docs(), resolve.approval)?.clone();
     check(&approval, resolve)?;
     let resolution = Resolution {
@@ -147,13 +151,13 @@ fn check(approval: &Approval, resolve: &Resolve) -> Found<()> {
     let id = approval.approval_id;
     if !approval.is_pending() {
         let resolution = approval.resolution.clone();
-        return reject(Rejection::AlreadyResolved { id, resolution });
+        return reject(RunRejection::AlreadyResolved { id, resolution });
     }
     text("reason", resolve.reason.as_deref().unwrap_or(""), limits::RESOLUTION_REASON_CHARS_MAX)?;
     match (resolve.verdict, &resolve.modified_args) {
-        (Verdict::Modified, None) => reject(Rejection::MissingField { field: "modifiedArgs" }),
+        (Verdict::Modified, None) => reject(RunRejection::MissingField { field: "modifiedArgs" }),
         (Verdict::Modified, Some(_)) if !approval.can_modify => {
-            reject(Rejection::ModifyUnsupported { id })
+            reject(RunRejection::ModifyUnsupported { id })
         }
         (Verdict::Approved | Verdict::Denied, Some(_)) => {
             bad("modifiedArgs", "nothing, unless the status is modified")
@@ -163,7 +167,7 @@ fn check(approval: &Approval, resolve: &Resolve) -> Found<()> {
     }
 }
 
-fn denied(story: &mut Story, approval: &Approval, resolution: &Resolution) -> Found<()> {
+fn denied(story: &mut RunDraft, approval: &Approval, resolution: &Resolution) -> Found<()> {
     let cause = resolution.reason.clone().unwrap_or_else(|| "by the user".to_owned());
     close_denied(story, approval, &cause)?;
     let text = format!("{} was denied: {cause}", approval.tool.name);
@@ -178,7 +182,7 @@ fn denied(story: &mut Story, approval: &Approval, resolution: &Resolution) -> Fo
 
 /// Does what an agent asked for and a person approved.
 fn granted(
-    story: &mut Story,
+    story: &mut RunDraft,
     approval: &Approval,
     tool: Tool,
     request: &ToolRequest,
@@ -202,18 +206,18 @@ fn granted(
 }
 
 /// Lets the runtime execute what a person approved.
-fn granted_work(story: &mut Story, approval: &Approval, tool: Tool) -> Found<()> {
+fn granted_work(story: &mut RunDraft, approval: &Approval, tool: Tool) -> Found<()> {
     let turn = lookup::turn(story.docs(), approval.turn_id)?.clone();
     let id = tool.id;
     if !approval.detached {
         return tool::begin(story, &turn, tool);
     }
     story.change_node(approval.node_id, |node| node.late_tools.push(id))?;
-    story.tell_of(approval.node_id, Fact::ToolStarted(ToolCall { tool }))
+    story.tell_of(approval.node_id, RunFact::ToolStarted(ToolCall { tool }))
 }
 
 /// The process that asked is gone: the answer holds for the next time that it asks the same.
-fn carry_over(story: &mut Story, approval: &Approval, tool: Tool) -> Found<()> {
+fn carry_over(story: &mut RunDraft, approval: &Approval, tool: Tool) -> Found<()> {
     let name = tool.name.clone();
     let grant = Grant { approval_id: approval.approval_id, name: tool.name, args: tool.args };
     story.change_node(approval.node_id, |node| {
@@ -231,7 +235,7 @@ fn carry_over(story: &mut Story, approval: &Approval, tool: Tool) -> Found<()> {
     note(story, approval, &format!("{name} was approved with {with}; call it again to run it"))
 }
 
-fn note(story: &mut Story, approval: &Approval, text: &str) -> Found<()> {
+fn note(story: &mut RunDraft, approval: &Approval, text: &str) -> Found<()> {
     let letter = inbox::Letter {
         node: approval.node_id,
         kind: ItemKind::System,

@@ -1,16 +1,16 @@
 //! Recording files that were written.
 
 use crate::run::{
-    Fact,
-    artifact::{Artifact, Metadata, WrittenFile},
+    RunFact,
+    artifact::{Artifact, ArtifactMetadata, WrittenFile},
+    draft::RunDraft,
     event::ArtifactCreated,
     id::NodeId,
     lookup::{self, Found},
-    story::Story,
 };
 
 /// Records a file of a node, in the turn of the story; the runtime's belong to the run.
-pub(super) fn record(story: &mut Story, node: NodeId, file: &WrittenFile) -> Found<()> {
+pub(super) fn record(story: &mut RunDraft, node: NodeId, file: &WrittenFile) -> Found<()> {
     let artifact = Artifact {
         id: file.id,
         run_id: story.run()?.id,
@@ -24,9 +24,9 @@ pub(super) fn record(story: &mut Story, node: NodeId, file: &WrittenFile) -> Fou
         sha256: file.sha256.clone(),
         content_type: file.content_type.clone(),
         truncated: file.truncated,
-        metadata: Metadata { diff: file.diff.clone() },
+        metadata: ArtifactMetadata { diff: file.diff.clone() },
         number: lookup::pulse(story.docs())?.artifacts + 1,
     };
-    let fact = Fact::ArtifactCreated(ArtifactCreated { artifact });
+    let fact = RunFact::ArtifactCreated(ArtifactCreated { artifact });
     if node.is_runtime() { story.tell(fact) } else { story.tell_of(node, fact) }
 }

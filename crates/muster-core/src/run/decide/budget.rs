@@ -2,35 +2,35 @@
 
 use super::{life, turn};
 use crate::run::{
-    Fact,
+    RunFact,
+    draft::RunDraft,
     event::{BudgetReached, Scope},
     id::{NodeId, TurnId},
     lookup::Found,
     record::{BudgetLevel, RunStatus, Spending, StatusCode, StatusReason, Warned},
     schedule,
     settings::{Budget, Spent, Usage},
-    story::Story,
     turn::TurnReason,
 };
 
 /// Adds what a node used to its counts and the run's.
-pub(super) fn add(story: &mut Story, node: NodeId, more: &Usage) -> Found<()> {
+pub(super) fn add(story: &mut RunDraft, node: NodeId, more: &Usage) -> Found<()> {
     story.change_node(node, |node| node.usage.add(more))?;
     add_to_run(story, more)?;
     watch(story, node)
 }
 
 /// Adds what a node used to the run's counts.
-pub(super) fn add_to_run(story: &mut Story, more: &Usage) -> Found<()> {
+pub(super) fn add_to_run(story: &mut RunDraft, more: &Usage) -> Found<()> {
     story.change_run(|run| run.usage.add(more))
 }
 
 /// Tells limits that are near or reached, each once, and stops what has to stop.
-pub(super) fn watch(story: &mut Story, id: NodeId) -> Found<()> {
+pub(super) fn watch(story: &mut RunDraft, id: NodeId) -> Found<()> {
     let node = story.node(id)?;
     let (hits, over) = found(&node.budget, &node.usage, &node.warned);
     for hit in &hits {
-        story.tell_of(id, Fact::BudgetReached(reached(Scope::Node, hit)))?;
+        story.tell_of(id, RunFact::BudgetReached(reached(Scope::Node, hit)))?;
     }
     story.change_node(id, |node| {
         node.warned.extend(hits.iter().map(|(_, warned)| *warned));
@@ -40,7 +40,7 @@ pub(super) fn watch(story: &mut Story, id: NodeId) -> Found<()> {
     let (hits, over) = found(&run.budget, &run.usage, &run.warned);
     let working = run.status == RunStatus::Running;
     for hit in &hits {
-        story.tell(Fact::BudgetReached(reached(Scope::Run, hit)))?;
+        story.tell(RunFact::BudgetReached(reached(Scope::Run, hit)))?;
     }
     story.change_run(|run| run.warned.extend(hits.iter().map(|(_, warned)| *warned)))?;
     let Some(spent) = over.filter(|_| working) else { return Ok(()) };
@@ -53,7 +53,7 @@ pub(super) fn watch(story: &mut Story, id: NodeId) -> Found<()> {
 }
 
 /// Ends a turn that has gone far beyond the time that there was for it (RUNS-BUD-2).
-pub(super) fn check(story: &mut Story, id: TurnId) -> Found<()> {
+pub(super) fn check(story: &mut RunDraft, id: TurnId) -> Found<()> {
     let now = story.now();
     match schedule::budget_deadline(story.docs(), id)? {
         Some(at) if at <= now => turn::finish(story, id, TurnReason::BudgetExceeded, None),

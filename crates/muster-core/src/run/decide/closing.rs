@@ -2,11 +2,12 @@
 
 use super::{approval, artifact, budget, handoff, inbox, life, phase, reject, steer};
 use crate::run::{
-    Fact, Rejection,
+    RunFact, RunRejection,
     approval::Approval,
     artifact::WrittenFile,
-    brake::{self, Progress},
+    brake::{self, TurnProgress},
     command::CloseTurn,
+    draft::RunDraft,
     event::{
         ApprovalDetached, FinalStatus, InboxChanged, ItemFate, TextFinished, ToolCompleted,
         ToolError, ToolResult, TurnEnded, TurnMoved, TurnStep,
@@ -21,8 +22,7 @@ use crate::run::{
     retry, rights,
     settings::Usage,
     stall,
-    story::Story,
-    turn::{Executor, RetryPolicy, Turn, TurnReason, TurnState, TurnStatus},
+    turn::{Executor, NodeTurn, RetryPolicy, TurnReason, TurnState, TurnStatus},
 };
 
 /// Characters of a first line that evidence of a stall shows.
@@ -30,7 +30,7 @@ const SUMMARY_LINE_CHARS: usize = 300;
 
 /// What a turn came to.
 struct End {
-    turn: Turn,
+    turn: NodeTurn,
     reason: TurnReason,
     status: TurnStatus,
     output_hash: Option<String>,
@@ -38,7 +38,7 @@ struct End {
     /// First line of its text.
     line: Option<String>,
     changed: bool,
-    progress: Progress,
+    progress: TurnProgress,
     retry: Option<Retry>,
 }
 
@@ -54,10 +54,10 @@ impl End {
     }
 }
 
-pub(super) fn close(story: &mut Story, close: &CloseTurn) -> Found<()> {
+pub(super) fn close(story: &mut RunDraft, close: &CloseTurn) -> Found<()> {
     let turn = lookup::turn(story.docs(), close.turn)?.clone();
     let (TurnState::Finishing, Some(reason)) = (turn.state, turn.reason) else {
-        return reject(Rejection::TurnNotLive { id: close.turn });
+        return reject(RunRejection::TurnNotLive { id: close.turn });
     };
     let (node, id) = (turn.node_id, turn.id);
     story.in_turn(Some(id));
@@ -71,7 +71,7 @@ pub(super) fn close(story: &mut Story, close: &CloseTurn) -> Found<()> {
             TurnStatus::Interrupted | TurnStatus::Failed => FinalStatus::Interrupted,
         };
         let content = close.text.clone();
-        story.tell_of(node, Fact::TextFinished(TextFinished { content, status }))?;
+        story.tell_of(node, RunFact::TextFinished(TextFinished { content, status }))?;
     }
     if end.status == TurnStatus::Completed {
         handoff::automatic(story, id, close)?;
@@ -81,7 +81,7 @@ pub(super) fn close(story: &mut Story, close: &CloseTurn) -> Found<()> {
     tell_end(story, &end)?;
     let violated = found.is_some();
     if let Some(violation) = found {
-        story.tell_of(node, Fact::ViolationFound(violation))?;
+        story.tell_of(node, RunFact::ViolationFound(violation))?;
     }
     let (now, run) = (story.now(), story.run()?);
     let leads = run.mode == Mode::Auto && run.root_node_id == Some(node);
@@ -97,7 +97,7 @@ pub(super) fn close(story: &mut Story, close: &CloseTurn) -> Found<()> {
     if end.sets_aside() {
         for taken in &end.turn.consumed {
             let changed = InboxChanged { item_id: taken.id, state: ItemFate::Failed };
-            story.tell_of(node, Fact::InboxChanged(changed))?;
+            story.tell_of(node, RunFact::InboxChanged(changed))?;
         }
     }
     follow(story, &end, close, &signs)
@@ -105,7 +105,7 @@ pub(super) fn close(story: &mut Story, close: &CloseTurn) -> Found<()> {
 
 /// Closes what the turn has open. Questions about Muster's own tools stay; a person may still
 /// answer them, and those about tools whose process a restart has ended (RUNS-APP-5).
-fn close_tools(story: &mut Story, turn: &Turn) -> Found<()> {
+fn close_tools(story: &mut RunDraft, turn: &NodeTurn) -> Found<()> {
     for open in &turn.tools {
         let asked = match open.approval_id {
             Some(id) => Some(lookup::approval(story.docs(), id)?.clone()),
@@ -128,7 +128,7 @@ fn close_tools(story: &mut Story, turn: &Turn) -> Found<()> {
             result: ToolResult::default(),
             error: Some(ToolError { message: "turn ended".to_owned(), code: None }),
         };
-        story.tell_of(turn.node_id, Fact::ToolCompleted(completed))?;
+        story.tell_of(turn.node_id, RunFact::ToolCompleted(completed))?;
     }
     Ok(())
 }
@@ -138,10 +138,10 @@ fn restarts(reason: Option<TurnReason>) -> bool {
 }
 
 /// Nothing waits for the answer any more; a node that could go on without it does.
-pub(super) fn detach(story: &mut Story, approval: &Approval, goes_on: bool) -> Found<()> {
+pub(super) fn detach(story: &mut RunDraft, approval: &Approval, goes_on: bool) -> Found<()> {
     let approval_id = approval.approval_id;
     let outer = story.in_turn(Some(approval.turn_id));
-    let fact = Fact::ApprovalDetached(ApprovalDetached { approval_id });
+    let fact = RunFact::ApprovalDetached(ApprovalDetached { approval_id });
     story.tell_of(approval.node_id, fact)?;
     story.in_turn(outer);
     if goes_on {
@@ -152,7 +152,7 @@ pub(super) fn detach(story: &mut Story, approval: &Approval, goes_on: bool) -> F
 }
 
 fn record_files(
-    story: &mut Story,
+    story: &mut RunDraft,
     node: NodeId,
     close: &CloseTurn,
     violations: &[String],
@@ -168,7 +168,12 @@ fn record_files(
     files.chain(&close.reports).try_for_each(|file| artifact::record(story, node, file))
 }
 
-fn summarise(story: &mut Story, turn: Turn, reason: TurnReason, close: &CloseTurn) -> Found<End> {
+fn summarise(
+    story: &mut RunDraft,
+    turn: NodeTurn,
+    reason: TurnReason,
+    close: &CloseTurn,
+) -> Found<End> {
     let status = reason.status();
     let completed = status == TurnStatus::Completed;
     let metadata = close.diff.as_ref().and_then(|diff| diff.diff.as_ref());
@@ -186,8 +191,8 @@ fn summarise(story: &mut Story, turn: Turn, reason: TurnReason, close: &CloseTur
         line,
         changed: metadata.is_some_and(|diff| !diff.files_changed.is_empty()),
         progress: match completed {
-            true => Progress::of(&turn, close.diff.as_ref()),
-            false => Progress::Unknown,
+            true => TurnProgress::of(&turn, close.diff.as_ref()),
+            false => TurnProgress::Unknown,
         },
         retry,
         turn,
@@ -196,8 +201,8 @@ fn summarise(story: &mut Story, turn: Turn, reason: TurnReason, close: &CloseTur
 
 /// When a failed turn is tried again (RUNS-TURN-7).
 fn planned(
-    story: &mut Story,
-    turn: &Turn,
+    story: &mut RunDraft,
+    turn: &NodeTurn,
     reason: TurnReason,
     close: &CloseTurn,
 ) -> Found<Option<Retry>> {
@@ -216,7 +221,7 @@ fn planned(
     }))
 }
 
-fn tell_end(story: &mut Story, end: &End) -> Found<()> {
+fn tell_end(story: &mut RunDraft, end: &End) -> Found<()> {
     let ended = TurnEnded {
         reason: end.reason,
         detail: end.turn.detail.clone(),
@@ -231,7 +236,7 @@ fn tell_end(story: &mut Story, end: &End) -> Found<()> {
         TurnStatus::Failed => TurnStep::Failed(ended),
     };
     let attempt = end.turn.attempt;
-    story.tell_of(end.turn.node_id, Fact::TurnMoved(TurnMoved { attempt, step }))
+    story.tell_of(end.turn.node_id, RunFact::TurnMoved(TurnMoved { attempt, step }))
 }
 
 /// What a node is after its turn (6.3 of the rules).
@@ -310,7 +315,7 @@ fn settle_failure(node: &mut Node, end: &End) {
 }
 
 /// What follows for the run.
-fn follow(story: &mut Story, end: &End, close: &CloseTurn, signs: &stall::Signs) -> Found<()> {
+fn follow(story: &mut RunDraft, end: &End, close: &CloseTurn, signs: &stall::Signs) -> Found<()> {
     let (node, turn) = (end.turn.node_id, end.turn.id);
     let seconds = story.now().seconds_since(end.turn.started_at);
     let used = Usage { turns: 1, active_seconds: seconds, ..Usage::default() };
@@ -352,7 +357,7 @@ fn follow(story: &mut Story, end: &End, close: &CloseTurn, signs: &stall::Signs)
 }
 
 /// Without its documentation turn the run cannot end by itself.
-fn docs_interrupted(story: &mut Story, id: NodeId) -> Found<()> {
+fn docs_interrupted(story: &mut RunDraft, id: NodeId) -> Found<()> {
     let run = story.run()?;
     let working = run.status == RunStatus::Running && run.phase == Phase::DocsSync;
     if !working || run.docs_node_id != Some(id) || !story.node(id)?.queue.is_empty() {
@@ -364,7 +369,7 @@ fn docs_interrupted(story: &mut Story, id: NodeId) -> Found<()> {
 }
 
 /// A node that will not try again by itself: whoever counts on it is told (RUNS-TURN-8).
-pub(super) fn failed_for_good(story: &mut Story, id: NodeId, turn: TurnId) -> Found<()> {
+pub(super) fn failed_for_good(story: &mut RunDraft, id: NodeId, turn: TurnId) -> Found<()> {
     handoff::failure(story, id, turn)?;
     let waiting: Vec<NodeId> = lookup::nodes(story.docs())?
         .iter()

@@ -2,16 +2,16 @@
 
 use super::{inbox, node, phase, reject};
 use crate::run::{
-    Fact, Rejection,
+    RunFact, RunRejection,
     bounds::{bad, filled, list, relative_path, text},
     command::{CheckInput, CreateRun, RunFields, SettingsPatch},
+    draft::RunDraft,
     event::{PhaseChanged, RunChange},
     id::CheckId,
     limits,
     lookup::{self, Found},
     record::{CONTRACT_VERSION, GlobalMode, Mode, Phase, PhaseReason, Run, RunStatus},
     settings::{Budget, Check, RunSettings, Usage},
-    story::Story,
 };
 
 /// Seconds after which a check is killed unless it says otherwise.
@@ -19,20 +19,20 @@ const CHECK_SECONDS: u32 = 600;
 /// Longest time that a check may ask for.
 const CHECK_SECONDS_MAX: u32 = 7_200;
 
-pub(super) fn run(story: &mut Story, create: &CreateRun) -> Found<()> {
+pub(super) fn run(story: &mut RunDraft, create: &CreateRun) -> Found<()> {
     if lookup::find_run(story.docs())?.is_some() {
-        return reject(Rejection::RunExists);
+        return reject(RunRejection::RunExists);
     }
     let mut run = blank(create, story);
     apply(story, &mut run, &create.fields)?;
     story.patch_run(RunChange::whole(&run))?;
     let (phase, reason) = (Phase::Boot, PhaseReason::Created);
-    story.tell(Fact::PhaseChanged(PhaseChanged { phase, previous_phase: None, reason }))?;
+    story.tell(RunFact::PhaseChanged(PhaseChanged { phase, previous_phase: None, reason }))?;
     create.nodes.iter().try_for_each(|input| node::create(story, input).map(|_| ()))
 }
 
 /// The run before anything is said about it.
-fn blank(create: &CreateRun, story: &Story) -> Run {
+fn blank(create: &CreateRun, story: &RunDraft) -> Run {
     let now = story.now();
     Run {
         id: create.id,
@@ -72,10 +72,10 @@ fn blank(create: &CreateRun, story: &Story) -> Run {
     }
 }
 
-pub(super) fn edit(story: &mut Story, fields: &RunFields) -> Found<()> {
+pub(super) fn edit(story: &mut RunDraft, fields: &RunFields) -> Found<()> {
     let mut run = story.run()?.clone();
     if fields.rebinds() && lookup::pulse(story.docs())?.active_turns > 0 {
-        return reject(Rejection::RunBusy);
+        return reject(RunRejection::RunBusy);
     }
     let goal = run.goal.clone();
     apply(story, &mut run, fields)?;
@@ -91,7 +91,7 @@ pub(super) fn edit(story: &mut Story, fields: &RunFields) -> Found<()> {
 }
 
 /// Sets what is given, if it fits.
-fn apply(story: &mut Story, run: &mut Run, fields: &RunFields) -> Found<()> {
+fn apply(story: &mut RunDraft, run: &mut Run, fields: &RunFields) -> Found<()> {
     if let Some(name) = &fields.name {
         filled("name", name, limits::NAME_CHARS_MAX)?;
         run.name.clone_from(name);
@@ -152,7 +152,7 @@ pub(super) fn limit(budget: &Budget) -> Found<()> {
     }
 }
 
-fn check(story: &mut Story, input: &CheckInput) -> Found<Check> {
+fn check(story: &mut RunDraft, input: &CheckInput) -> Found<Check> {
     filled("checks.name", &input.name, limits::CHECK_NAME_CHARS_MAX)?;
     filled("checks.command", &input.command, limits::CHECK_COMMAND_CHARS_MAX)?;
     let cwd = input.cwd.clone().unwrap_or_else(|| ".".to_owned());

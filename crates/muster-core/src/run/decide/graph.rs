@@ -2,20 +2,20 @@
 
 use super::reject;
 use crate::run::{
-    Fact, Rejection,
+    RunFact, RunRejection,
     bounds::{bad, text},
     command::PutEdge,
+    draft::RunDraft,
     edge::{Actor, Edge, EdgeType},
     event::{EdgeCreated, EdgeDeleted},
     id::{EdgeId, NodeId},
     limits,
     lookup::{self, Found},
     rejection::Limited,
-    story::Story,
 };
 
 /// Makes an edge, or changes the one that has the id (RUNS-EDGE-2); answers its id.
-pub(super) fn put(story: &mut Story, put: &PutEdge, by: Actor) -> Found<EdgeId> {
+pub(super) fn put(story: &mut RunDraft, put: &PutEdge, by: Actor) -> Found<EdgeId> {
     if let Some(id) = put.id
         && let Some(edge) = lookup::find_edge(story.docs(), id)?.cloned()
     {
@@ -25,7 +25,7 @@ pub(super) fn put(story: &mut Story, put: &PutEdge, by: Actor) -> Found<EdgeId> 
     let from_leads = from.orchestrator;
     let to_leads = story.node(put.to)?.orchestrator;
     if put.from == put.to {
-        return reject(Rejection::SelfEdge);
+        return reject(RunRejection::SelfEdge);
     }
     let kind = put.kind.unwrap_or(match to_leads && !from_leads {
         true => EdgeType::Report,
@@ -41,7 +41,7 @@ pub(super) fn put(story: &mut Story, put: &PutEdge, by: Actor) -> Found<EdgeId> 
     }
     if edges.len() >= limits::EDGES_MAX {
         let max = limits::EDGES_MAX as u64;
-        return reject(Rejection::LimitReached { what: Limited::Edges, max });
+        return reject(RunRejection::LimitReached { what: Limited::Edges, max });
     }
     let edge = Edge {
         id: put.id.unwrap_or_else(|| EdgeId(story.fresh())),
@@ -56,7 +56,7 @@ pub(super) fn put(story: &mut Story, put: &PutEdge, by: Actor) -> Found<EdgeId> 
         number: lookup::pulse(story.docs())?.edges + 1,
     };
     let id = edge.id;
-    story.tell(Fact::EdgeCreated(EdgeCreated { edge, updated: false }))?;
+    story.tell(RunFact::EdgeCreated(EdgeCreated { edge, updated: false }))?;
     Ok(id)
 }
 
@@ -75,7 +75,7 @@ fn label(given: Option<&str>, kind: EdgeType) -> Found<String> {
     Ok(label.to_owned())
 }
 
-fn change(story: &mut Story, put: &PutEdge, before: &Edge) -> Found<EdgeId> {
+fn change(story: &mut RunDraft, put: &PutEdge, before: &Edge) -> Found<EdgeId> {
     if (put.from, put.to) != (before.from, before.to) {
         return bad("edge", "the same ends: they cannot change");
     }
@@ -88,19 +88,19 @@ fn change(story: &mut Story, put: &PutEdge, before: &Edge) -> Found<EdgeId> {
     }
     let id = edge.id;
     if edge != *before {
-        story.tell(Fact::EdgeCreated(EdgeCreated { edge, updated: true }))?;
+        story.tell(RunFact::EdgeCreated(EdgeCreated { edge, updated: true }))?;
     }
     Ok(id)
 }
 
 /// Removes an edge; what was sent along it stays (RUNS-HAND-3).
-pub(super) fn disconnect(story: &mut Story, edge_id: EdgeId) -> Found<()> {
+pub(super) fn disconnect(story: &mut RunDraft, edge_id: EdgeId) -> Found<()> {
     lookup::edge(story.docs(), edge_id)?;
-    story.tell(Fact::EdgeDeleted(EdgeDeleted { edge_id }))
+    story.tell(RunFact::EdgeDeleted(EdgeDeleted { edge_id }))
 }
 
 /// Edges of one node, oldest first.
-pub(super) fn edges_of(story: &Story, node: NodeId) -> Found<Vec<Edge>> {
+pub(super) fn edges_of(story: &RunDraft, node: NodeId) -> Found<Vec<Edge>> {
     let edges = lookup::edges(story.docs())?;
     Ok(edges.into_iter().filter(|edge| edge.touches(node)).cloned().collect())
 }

@@ -4,16 +4,16 @@ use super::{graph, inbox};
 use crate::{
     ListOrder, ListQuery,
     run::{
-        Document,
+        RunDocument,
         artifact::{Artifact, ArtifactLink, artifact_reference, pack_reference},
         command::{CloseTurn, VerifyReport},
+        draft::RunDraft,
         edge::Direction,
         handoff,
         id::{ArtifactId, ItemId, NodeId, TurnId},
-        inbox::{Envelope, EnvelopeKind, EnvelopeMeta, HandoffStatus, Payload},
+        inbox::{EnvelopeKind, EnvelopeMeta, HandoffEnvelope, HandoffStatus, Payload},
         limits,
         lookup::{self, Found},
-        story::Story,
     },
 };
 
@@ -22,7 +22,7 @@ const CHANGES_SHOWN_MAX: u32 = 50;
 
 /// Sends what a completed turn owes: reports to whoever gave it work, and its result along the
 /// edges that carry it on (RUNS-HAND-4, RUNS-HAND-5).
-pub(super) fn automatic(story: &mut Story, id: TurnId, close: &CloseTurn) -> Found<()> {
+pub(super) fn automatic(story: &mut RunDraft, id: TurnId, close: &CloseTurn) -> Found<()> {
     let turn = lookup::turn(story.docs(), id)?.clone();
     let receivers = handoff::due(story.docs(), &turn)?;
     let mut artifacts: Vec<ArtifactLink> = Vec::new();
@@ -31,7 +31,7 @@ pub(super) fn automatic(story: &mut Story, id: TurnId, close: &CloseTurn) -> Fou
     artifacts.extend(turn.reports.iter().map(|id| link("report", *id)));
     for (to, way) in receivers {
         let pack = close.pack.as_ref().filter(|_| way.direction == Direction::Task);
-        let envelope = Envelope {
+        let envelope = HandoffEnvelope {
             kind: EnvelopeKind::Handoff,
             id: ItemId(story.fresh()),
             from_node_id: turn.node_id,
@@ -73,7 +73,7 @@ fn head(text: &str) -> String {
 }
 
 /// Tells the orchestrators of a node that it will not try again by itself (RUNS-TURN-8).
-pub(super) fn failure(story: &mut Story, id: NodeId, turn: TurnId) -> Found<()> {
+pub(super) fn failure(story: &mut RunDraft, id: NodeId, turn: TurnId) -> Found<()> {
     let turn = lookup::turn(story.docs(), turn)?.clone();
     let node = story.node(id)?.clone();
     let reason = turn.reason.map_or("failed", crate::run::turn::TurnReason::name);
@@ -99,7 +99,7 @@ pub(super) fn failure(story: &mut Story, id: NodeId, turn: TurnId) -> Found<()> 
 }
 
 /// Orchestrators that a node is connected with; without one, the lead.
-fn leads(story: &Story, id: NodeId) -> Found<Vec<NodeId>> {
+fn leads(story: &RunDraft, id: NodeId) -> Found<Vec<NodeId>> {
     let mut leads = Vec::new();
     for edge in graph::edges_of(story, id)? {
         let other = edge.other_end(id);
@@ -123,7 +123,7 @@ struct Notice {
 }
 
 /// The report of failed checks.
-pub(super) fn verification(story: &mut Story, to: NodeId, report: &VerifyReport) -> Found<()> {
+pub(super) fn verification(story: &mut RunDraft, to: NodeId, report: &VerifyReport) -> Found<()> {
     let names = report.failed.join(", ");
     let notice = Notice {
         message: format!("Verification failed: {names}. The report has the output of each check."),
@@ -136,7 +136,7 @@ pub(super) fn verification(story: &mut Story, to: NodeId, report: &VerifyReport)
 }
 
 /// What the documentation has to catch up with (RUNS-PH-4).
-pub(super) fn docs_sync(story: &mut Story, to: NodeId) -> Found<()> {
+pub(super) fn docs_sync(story: &mut RunDraft, to: NodeId) -> Found<()> {
     let query = ListQuery {
         statuses: vec!["diff"],
         order: ListOrder::Descending,
@@ -147,7 +147,7 @@ pub(super) fn docs_sync(story: &mut Story, to: NodeId) -> Found<()> {
         .docs()
         .list(&query)?
         .into_iter()
-        .filter_map(Document::as_artifact)
+        .filter_map(RunDocument::as_artifact)
         .filter(|artifact| !changed_files(artifact).is_empty())
         .cloned()
         .collect();
@@ -179,8 +179,8 @@ pub(super) fn link(kind: &str, id: ArtifactId) -> ArtifactLink {
     ArtifactLink { kind: kind.to_owned(), reference: artifact_reference(id) }
 }
 
-fn send(story: &mut Story, to: NodeId, notice: Notice) -> Found<()> {
-    let envelope = Envelope {
+fn send(story: &mut RunDraft, to: NodeId, notice: Notice) -> Found<()> {
+    let envelope = HandoffEnvelope {
         kind: EnvelopeKind::Handoff,
         id: ItemId(story.fresh()),
         from_node_id: NodeId::RUNTIME,

@@ -2,17 +2,17 @@
 
 use super::reject;
 use crate::run::{
-    Fact, Rejection,
+    RunFact, RunRejection,
     bounds::filled,
+    draft::RunDraft,
     event::{HandoffSent, InboxChanged, ItemFate, MessageQueued},
     id::{ItemId, NodeId, ToolId},
-    inbox::{Envelope, Item, ItemKind, ItemState, Message, Role},
+    inbox::{HandoffEnvelope, InboxItem, ItemKind, ItemState, NodeMessage, Role},
     limits,
     lookup::{self, Found},
     moment::Moment,
-    node::{Node, Queue},
+    node::{Node, QueueCounts},
     record::{Mode, Phase},
-    story::Story,
     turn::TurnReason,
 };
 
@@ -34,7 +34,7 @@ pub(super) struct Letter<'a> {
 
 /// What a person says.
 #[derive(Clone, Copy)]
-pub(super) struct Said<'a> {
+pub(super) struct PersonMessage<'a> {
     /// In words.
     pub(super) content: &'a str,
     /// Whether it goes first and ends the turn in flight.
@@ -44,15 +44,19 @@ pub(super) struct Said<'a> {
 }
 
 /// What a person sends; without a receiver, the one who can only be meant (RUNS-INBOX-5).
-pub(super) fn chat(story: &mut Story, node: Option<NodeId>, said: Said<'_>) -> Found<()> {
-    let Said { content, interrupt, id } = said;
+pub(super) fn chat(
+    story: &mut RunDraft,
+    node: Option<NodeId>,
+    said: PersonMessage<'_>,
+) -> Found<()> {
+    let PersonMessage { content, interrupt, id } = said;
     let run = story.run()?;
     if !run.status.is_active() {
-        return reject(Rejection::RunNotActive { status: run.status });
+        return reject(RunRejection::RunNotActive { status: run.status });
     }
     let (root, mode, no_goal) = (run.root_node_id, run.mode, run.goal.is_none());
     let node = match node {
-        Some(id) if story.node(id)?.deleting => return reject(Rejection::UnknownNode { id }),
+        Some(id) if story.node(id)?.deleting => return reject(RunRejection::UnknownNode { id }),
         Some(id) => id,
         None => target(story, root)?,
     };
@@ -79,28 +83,28 @@ pub(super) fn chat(story: &mut Story, node: Option<NodeId>, said: Said<'_>) -> F
     Ok(())
 }
 
-fn target(story: &Story, root: Option<NodeId>) -> Found<NodeId> {
+fn target(story: &RunDraft, root: Option<NodeId>) -> Found<NodeId> {
     if let Some(root) = root {
         return Ok(root);
     }
     match lookup::nodes(story.docs())?.as_slice() {
         [only] => Ok(only.id),
-        _ => reject(Rejection::NoTargetNode),
+        _ => reject(RunRejection::NoTargetNode),
     }
 }
 
 /// Says something to a node in the user's name.
-pub(super) fn say(story: &mut Story, node: NodeId, content: &str) -> Found<()> {
+pub(super) fn say(story: &mut RunDraft, node: NodeId, content: &str) -> Found<()> {
     let kind = ItemKind::Message;
     queue(story, &Letter { node, kind, content, interrupt: false, tool: None, id: None })
 }
 
 /// Queues a message.
-pub(super) fn queue(story: &mut Story, letter: &Letter<'_>) -> Found<()> {
+pub(super) fn queue(story: &mut RunDraft, letter: &Letter<'_>) -> Found<()> {
     let (node, now) = (letter.node, story.now());
     let person = letter.kind == ItemKind::Message;
     let places = story.node(node)?.queue;
-    let message = Message {
+    let message = NodeMessage {
         id: letter.id.unwrap_or_else(|| ItemId(story.fresh())),
         run_id: story.run()?.id,
         node_id: Some(node),
@@ -112,7 +116,7 @@ pub(super) fn queue(story: &mut Story, letter: &Letter<'_>) -> Found<()> {
     let order = if letter.interrupt { places.front } else { places.back };
     let (kind, tool_id) = (letter.kind, letter.tool);
     let queued = MessageQueued { message, kind, order, tool_id };
-    story.tell_of(node, Fact::MessageQueued(queued))?;
+    story.tell_of(node, RunFact::MessageQueued(queued))?;
     story.change_node(node, |node| {
         arrive(node, now);
         match letter.kind {
@@ -124,17 +128,17 @@ pub(super) fn queue(story: &mut Story, letter: &Letter<'_>) -> Found<()> {
             ItemKind::ToolResult => node.queue.waking += 1,
             ItemKind::Handoff | ItemKind::System => node.queue.other += 1,
         }
-        let Queue { front, back, .. } = &mut node.queue;
+        let QueueCounts { front, back, .. } = &mut node.queue;
         if letter.interrupt { *front -= 1 } else { *back += 1 }
     })
 }
 
 /// Delivers a handoff (RUNS-HAND-2).
-pub(super) fn deliver(story: &mut Story, envelope: Envelope) -> Found<()> {
+pub(super) fn deliver(story: &mut RunDraft, envelope: HandoffEnvelope) -> Found<()> {
     let (from, to, now) = (envelope.from_node_id, envelope.to_node_id, story.now());
     let waking = envelope.meta.verify;
     let order = story.node(to)?.queue.back;
-    story.tell_of(to, Fact::HandoffSent(HandoffSent { envelope, order }))?;
+    story.tell_of(to, RunFact::HandoffSent(HandoffSent { envelope, order }))?;
     story.change_node(to, |node| {
         arrive(node, now);
         node.queue.back += 1;
@@ -177,26 +181,26 @@ pub(super) fn hear(node: &mut Node, from: NodeId) {
 }
 
 /// Takes out an input that waits, or one that failed.
-pub(super) fn cancel(story: &mut Story, node: NodeId, id: ItemId) -> Found<()> {
+pub(super) fn cancel(story: &mut RunDraft, node: NodeId, id: ItemId) -> Found<()> {
     let state = own(story, node, id)?.state;
     match state {
         ItemState::Queued => remove(story, node, &[id], ItemFate::Cancelled),
         ItemState::Failed => discard(story, node, &[id], ItemFate::Cancelled),
         ItemState::Consumed | ItemState::Cancelled | ItemState::Dropped => {
-            reject(Rejection::ItemConsumed { id, state })
+            reject(RunRejection::ItemConsumed { id, state })
         }
     }
 }
 
 /// Sends an input again whose turns failed: a person wants it, so the node may try (RUNS-TURN-8).
-pub(super) fn resend(story: &mut Story, node: NodeId, id: ItemId) -> Found<()> {
+pub(super) fn resend(story: &mut RunDraft, node: NodeId, id: ItemId) -> Found<()> {
     let status = story.run()?.status;
     if !status.is_active() {
-        return reject(Rejection::RunNotActive { status });
+        return reject(RunRejection::RunNotActive { status });
     }
     let item = own(story, node, id)?.clone();
     if item.state != ItemState::Failed {
-        return reject(Rejection::ItemConsumed { id, state: item.state });
+        return reject(RunRejection::ItemConsumed { id, state: item.state });
     }
     discard(story, node, &[id], ItemFate::Returned)?;
     let now = story.now();
@@ -208,22 +212,22 @@ pub(super) fn resend(story: &mut Story, node: NodeId, id: ItemId) -> Found<()> {
 }
 
 /// An input of this node.
-fn own(story: &Story, node: NodeId, id: ItemId) -> Found<&Item> {
+fn own(story: &RunDraft, node: NodeId, id: ItemId) -> Found<&InboxItem> {
     story.node(node)?;
     let item = lookup::item(story.docs(), id)?;
-    if item.node_id == node { Ok(item) } else { reject(Rejection::UnknownItem { id }) }
+    if item.node_id == node { Ok(item) } else { reject(RunRejection::UnknownItem { id }) }
 }
 
 /// Ends that inputs are set aside.
 pub(super) fn discard(
-    story: &mut Story,
+    story: &mut RunDraft,
     node: NodeId,
     ids: &[ItemId],
     fate: ItemFate,
 ) -> Found<()> {
     for id in ids {
         let changed = InboxChanged { item_id: *id, state: fate };
-        story.tell_of(node, Fact::InboxChanged(changed))?;
+        story.tell_of(node, RunFact::InboxChanged(changed))?;
     }
     let gone = u32::try_from(ids.len()).unwrap_or(u32::MAX);
     story.change_node(node, |node| {
@@ -237,18 +241,23 @@ pub(super) fn discard(
 }
 
 /// Takes inputs out of a queue for good.
-pub(super) fn remove(story: &mut Story, node: NodeId, ids: &[ItemId], fate: ItemFate) -> Found<()> {
+pub(super) fn remove(
+    story: &mut RunDraft,
+    node: NodeId,
+    ids: &[ItemId],
+    fate: ItemFate,
+) -> Found<()> {
     let mut gone = Vec::new();
     for id in ids {
         gone.push(lookup::item(story.docs(), *id)?.clone());
         let changed = InboxChanged { item_id: *id, state: fate };
-        story.tell_of(node, Fact::InboxChanged(changed))?;
+        story.tell_of(node, RunFact::InboxChanged(changed))?;
     }
     story.change_node(node, |node| gone.iter().for_each(|item| leave(&mut node.queue, item)))
 }
 
 /// Puts an input back into the counts.
-fn enter(queue: &mut Queue, item: &Item) {
+fn enter(queue: &mut QueueCounts, item: &InboxItem) {
     if item.kind == ItemKind::Message {
         queue.user += 1;
         queue.interrupts += u32::from(item.interrupt);
@@ -260,7 +269,7 @@ fn enter(queue: &mut Queue, item: &Item) {
 }
 
 /// Takes an input off the counts.
-pub(super) fn leave(queue: &mut Queue, item: &Item) {
+pub(super) fn leave(queue: &mut QueueCounts, item: &InboxItem) {
     if item.kind == ItemKind::Message {
         queue.user -= 1;
         queue.interrupts -= u32::from(item.interrupt);

@@ -2,8 +2,9 @@
 
 use super::{approval, inbox, phase, reject, turn};
 use crate::run::{
-    Fact, Rejection, brake,
+    RunFact, RunRejection, brake,
     command::{SetStatus, StatusWish},
+    draft::RunDraft,
     event::{ModeChanged, RunDeleted},
     id::{NodeId, TurnId},
     lookup::{self, Found},
@@ -12,13 +13,12 @@ use crate::run::{
         Completion, Declarer, GlobalMode, Mode, Phase, PhaseReason, RunStatus, StatusCode,
         StatusReason,
     },
-    story::Story,
     turn::TurnReason,
 };
 
 /// What a wish means for a run as it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::run) enum Move {
+pub(in crate::run) enum LifecycleStep {
     /// It is so already.
     Nothing,
     /// BOOT begins, for the first time or again.
@@ -36,30 +36,38 @@ pub(in crate::run) enum Move {
 }
 
 /// The table of 5.2 of the rules; `None` where no way leads.
-pub(in crate::run) fn transition(status: RunStatus, phase: Phase, to: StatusWish) -> Option<Move> {
+pub(in crate::run) fn transition(
+    status: RunStatus,
+    phase: Phase,
+    to: StatusWish,
+) -> Option<LifecycleStep> {
     match (status, to) {
         (RunStatus::Queued, StatusWish::Queued)
         | (RunStatus::Running, StatusWish::Running)
         | (RunStatus::Completed, StatusWish::Completed)
-        | (RunStatus::Failed, StatusWish::Failed) => Some(Move::Nothing),
-        (RunStatus::Queued, StatusWish::Running) => Some(Move::Boot),
-        (RunStatus::Failed, StatusWish::Running) if phase == Phase::Boot => Some(Move::Boot),
+        | (RunStatus::Failed, StatusWish::Failed) => Some(LifecycleStep::Nothing),
+        (RunStatus::Queued, StatusWish::Running) => Some(LifecycleStep::Boot),
+        (RunStatus::Failed, StatusWish::Running) if phase == Phase::Boot => {
+            Some(LifecycleStep::Boot)
+        }
         (RunStatus::Running | RunStatus::Paused, StatusWish::Paused) => {
-            Some(Move::Pause(StatusCode::User))
+            Some(LifecycleStep::Pause(StatusCode::User))
         }
         (RunStatus::Running | RunStatus::Paused, StatusWish::Stopped) => {
-            Some(Move::Pause(StatusCode::Stopped))
+            Some(LifecycleStep::Pause(StatusCode::Stopped))
         }
-        (RunStatus::Paused, StatusWish::Running) => Some(Move::Resume),
+        (RunStatus::Paused, StatusWish::Running) => Some(LifecycleStep::Resume),
         (RunStatus::Running | RunStatus::Paused, StatusWish::Completed)
             if phase == Phase::Execute =>
         {
-            Some(Move::Complete)
+            Some(LifecycleStep::Complete)
         }
         (RunStatus::Queued | RunStatus::Running | RunStatus::Paused, StatusWish::Failed) => {
-            Some(Move::Abandon)
+            Some(LifecycleStep::Abandon)
         }
-        (RunStatus::Completed | RunStatus::Failed, StatusWish::Running) => Some(Move::Reopen),
+        (RunStatus::Completed | RunStatus::Failed, StatusWish::Running) => {
+            Some(LifecycleStep::Reopen)
+        }
         (RunStatus::Queued, StatusWish::Paused | StatusWish::Stopped | StatusWish::Completed)
         | (RunStatus::Running | RunStatus::Paused, StatusWish::Queued | StatusWish::Completed)
         | (
@@ -73,22 +81,22 @@ pub(in crate::run) fn transition(status: RunStatus, phase: Phase, to: StatusWish
     }
 }
 
-pub(super) fn set_status(story: &mut Story, wish: &SetStatus) -> Found<()> {
+pub(super) fn set_status(story: &mut RunDraft, wish: &SetStatus) -> Found<()> {
     let run = story.run()?;
     let (from, phase) = (run.status, run.phase);
     let Some(step) = transition(from, phase, wish.to) else {
-        return reject(Rejection::BadTransition { from, phase, to: wish.to });
+        return reject(RunRejection::BadTransition { from, phase, to: wish.to });
     };
     match step {
-        Move::Nothing => Ok(()),
-        Move::Boot => story.change_run(|run| {
+        LifecycleStep::Nothing => Ok(()),
+        LifecycleStep::Boot => story.change_run(|run| {
             run.status = RunStatus::Queued;
             run.status_reason = None;
             run.auto_start = true;
         }),
-        Move::Pause(code) => pause_by_user(story, code, wish.interrupt),
-        Move::Resume => resume(story),
-        Move::Complete => {
+        LifecycleStep::Pause(code) => pause_by_user(story, code, wish.interrupt),
+        LifecycleStep::Resume => resume(story),
+        LifecycleStep::Complete => {
             let completion = Completion {
                 by: Declarer::User,
                 node_id: None,
@@ -105,13 +113,13 @@ pub(super) fn set_status(story: &mut Story, wish: &SetStatus) -> Found<()> {
             }
             phase::advance(story)
         }
-        Move::Abandon => abandon(story),
-        Move::Reopen => reopen(story),
+        LifecycleStep::Abandon => abandon(story),
+        LifecycleStep::Reopen => reopen(story),
     }
 }
 
 /// A person pauses: a completion under way is called off (5.1 of the rules).
-fn pause_by_user(story: &mut Story, code: StatusCode, interrupt: bool) -> Found<()> {
+fn pause_by_user(story: &mut RunDraft, code: StatusCode, interrupt: bool) -> Found<()> {
     let run = story.run()?;
     let finishing = matches!(run.phase, Phase::Verify | Phase::DocsSync);
     let again = run.status == RunStatus::Paused && code == StatusCode::User;
@@ -132,7 +140,7 @@ fn pause_by_user(story: &mut Story, code: StatusCode, interrupt: bool) -> Found<
 }
 
 /// Stops starting turns, for a reason.
-pub(super) fn pause(story: &mut Story, reason: StatusReason) -> Found<()> {
+pub(super) fn pause(story: &mut RunDraft, reason: StatusReason) -> Found<()> {
     story.change_run(|run| {
         run.status = RunStatus::Paused;
         run.status_reason = Some(reason);
@@ -143,7 +151,7 @@ pub(super) fn pause(story: &mut Story, reason: StatusReason) -> Found<()> {
 }
 
 /// Goes on: the stall is over, its counts begin anew, AUTO is armed again (RUNS-ST-2).
-fn resume(story: &mut Story) -> Found<()> {
+fn resume(story: &mut RunDraft) -> Found<()> {
     let stalled = story.run()?.stall.as_ref().map(|stall| stall.node_id);
     brake::release(story)?;
     let checks = story.run()?.phase == Phase::Verify;
@@ -167,7 +175,7 @@ fn resume(story: &mut Story) -> Found<()> {
 }
 
 /// A person who resumes a run that stands still because its lead failed wants the lead to go on.
-fn forgive_lead(story: &mut Story) -> Found<()> {
+fn forgive_lead(story: &mut RunDraft) -> Found<()> {
     let run = story.run()?;
     let code = run.status_reason.as_ref().map(|reason| reason.code);
     match run.root_node_id.filter(|_| code == Some(StatusCode::OrchestratorFailed)) {
@@ -177,7 +185,7 @@ fn forgive_lead(story: &mut Story) -> Found<()> {
 }
 
 /// The loop counters of a node begin at zero (RUNS-LOOP-6).
-pub(super) fn restart_counts(story: &mut Story, node: NodeId) -> Found<()> {
+pub(super) fn restart_counts(story: &mut RunDraft, node: NodeId) -> Found<()> {
     let since_turn = lookup::pulse(story.docs())?.turns;
     if lookup::find_node(story.docs(), node)?.is_none() {
         return Ok(());
@@ -188,7 +196,7 @@ pub(super) fn restart_counts(story: &mut Story, node: NodeId) -> Found<()> {
 }
 
 /// AUTO may prompt the lead again, if it has ever had a turn (RUNS-AUTO-2).
-fn arm_root(story: &mut Story) -> Found<()> {
+fn arm_root(story: &mut RunDraft) -> Found<()> {
     let run = story.run()?;
     let (Some(root), Mode::Auto) = (run.root_node_id, run.mode) else { return Ok(()) };
     story.change_node(root, |node| {
@@ -196,7 +204,7 @@ fn arm_root(story: &mut Story) -> Found<()> {
     })
 }
 
-fn abandon(story: &mut Story) -> Found<()> {
+fn abandon(story: &mut RunDraft) -> Found<()> {
     let now = story.now();
     story.change_run(|run| {
         run.status = RunStatus::Failed;
@@ -209,7 +217,7 @@ fn abandon(story: &mut Story) -> Found<()> {
     approval::deny_all(story, "run_failed")
 }
 
-fn reopen(story: &mut Story) -> Found<()> {
+fn reopen(story: &mut RunDraft) -> Found<()> {
     if story.run()?.phase != Phase::Execute {
         phase::enter(story, Phase::Execute, PhaseReason::Reopened)?;
     }
@@ -226,7 +234,7 @@ fn reopen(story: &mut Story) -> Found<()> {
 }
 
 pub(super) fn set_modes(
-    story: &mut Story,
+    story: &mut RunDraft,
     mode: Option<Mode>,
     global_mode: Option<GlobalMode>,
 ) -> Found<()> {
@@ -236,7 +244,7 @@ pub(super) fn set_modes(
     if before == (mode, global_mode) {
         return Ok(());
     }
-    story.tell(Fact::ModeChanged(ModeChanged { mode, global_mode }))?;
+    story.tell(RunFact::ModeChanged(ModeChanged { mode, global_mode }))?;
     story.change_run(|run| (run.mode, run.global_mode) = (mode, global_mode))?;
     story.settle_nodes()?;
     match (before.0, mode, story.run()?.root_node_id) {
@@ -249,23 +257,23 @@ pub(super) fn set_modes(
 }
 
 /// Ends every turn in flight.
-pub(super) fn interrupt_all(story: &mut Story, reason: TurnReason) -> Found<()> {
+pub(super) fn interrupt_all(story: &mut RunDraft, reason: TurnReason) -> Found<()> {
     let live: Vec<TurnId> = lookup::live_turns(story.docs())?.iter().map(|turn| turn.id).collect();
     live.into_iter().try_for_each(|id| turn::finish(story, id, reason, None))
 }
 
 /// Ends everything in flight, because the run is about to be deleted.
-pub(super) fn delete(story: &mut Story) -> Found<()> {
+pub(super) fn delete(story: &mut RunDraft) -> Found<()> {
     story.run()?;
     interrupt_all(story, TurnReason::RunDeleted)?;
     approval::deny_all(story, "run_deleted")
 }
 
 /// Forgets the run. Its turns have ended before.
-pub(super) fn remove(story: &mut Story) -> Found<()> {
+pub(super) fn remove(story: &mut RunDraft) -> Found<()> {
     story.run()?;
     if lookup::pulse(story.docs())?.active_turns > 0 {
-        return reject(Rejection::RunBusy);
+        return reject(RunRejection::RunBusy);
     }
-    story.tell(Fact::RunDeleted(RunDeleted {}))
+    story.tell(RunFact::RunDeleted(RunDeleted {}))
 }

@@ -2,35 +2,39 @@
 
 use super::{create::limit, phase, reject};
 use crate::run::{
-    Rejection,
+    RunRejection,
     bounds::{bad, filled, list, name, text},
-    command::NodeInput,
+    command::GraphNodeInput,
+    draft::RunDraft,
     event::RunChange,
     id::{NodeId, SessionId},
     limits,
     lookup::{self, Found},
     node::{
-        Connection, DEFAULT_PROFILE, DEFAULT_ROLE, FIRST_SUMMARY, Node, NodePatch, NodeStatus,
-        Origin, OriginKind, ProviderSession, Queue, Repetition, Rights, is_orchestrator_role,
-        role_defaults,
+        DEFAULT_PROFILE, DEFAULT_ROLE, FIRST_SUMMARY, Node, NodeOrigin, NodePatch, NodeStatus,
+        OriginKind, ProviderConnection, ProviderSession, QueueCounts, Repetition, Rights,
+        is_orchestrator_role, role_defaults,
     },
     record::RunPatch,
     settings::{Budget, Usage},
-    story::Story,
 };
 
 /// Creates a node for a person.
-pub(super) fn create(story: &mut Story, input: &NodeInput) -> Found<NodeId> {
-    let origin = Origin { kind: OriginKind::User, node_id: None, approval_id: None };
+pub(super) fn create(story: &mut RunDraft, input: &GraphNodeInput) -> Found<NodeId> {
+    let origin = NodeOrigin { kind: OriginKind::User, node_id: None, approval_id: None };
     create_from(story, input, origin)
 }
 
 /// Creates a node; an origin without approval makes no orchestrator (RUNS-NODE-1).
-pub(super) fn create_from(story: &mut Story, input: &NodeInput, origin: Origin) -> Found<NodeId> {
+pub(super) fn create_from(
+    story: &mut RunDraft,
+    input: &GraphNodeInput,
+    origin: NodeOrigin,
+) -> Found<NodeId> {
     let max = story.run()?.settings.max_nodes.min(limits::NODES_MAX);
     if lookup::pulse(story.docs())?.living_nodes >= max {
         let what = crate::run::rejection::Limited::Nodes;
-        return reject(Rejection::LimitReached { what, max: u64::from(max) });
+        return reject(RunRejection::LimitReached { what, max: u64::from(max) });
     }
     let mut node = blank(story, input, origin)?;
     apply(story, &mut node, input)?;
@@ -48,14 +52,14 @@ pub(super) fn create_from(story: &mut Story, input: &NodeInput, origin: Origin) 
 }
 
 /// The oldest living orchestrator.
-pub(super) fn root(story: &Story) -> Found<Option<NodeId>> {
+pub(super) fn root(story: &RunDraft) -> Found<Option<NodeId>> {
     let nodes = lookup::nodes(story.docs())?;
     Ok(nodes.iter().find(|node| node.orchestrator).map(|node| node.id))
 }
 
 /// The node before its settings are applied.
-fn blank(story: &mut Story, input: &NodeInput, origin: Origin) -> Found<Node> {
-    let missing = |field| Rejection::MissingField { field };
+fn blank(story: &mut RunDraft, input: &GraphNodeInput, origin: NodeOrigin) -> Found<Node> {
+    let missing = |field| RunRejection::MissingField { field };
     let Some(label) = input.label.clone() else { return reject(missing("label")) };
     let Some(provider) = input.provider else { return reject(missing("provider")) };
     let (id, session) = (NodeId(story.fresh()), SessionId(story.fresh()));
@@ -86,9 +90,9 @@ fn blank(story: &mut Story, input: &NodeInput, origin: Origin) -> Found<Node> {
         permissions,
         effective: Rights::of(&capabilities, run.global_mode, run.phase),
         session: ProviderSession::default(),
-        connection: Connection::default(),
+        connection: ProviderConnection::default(),
         inbox_count: 0,
-        queue: Queue::default(),
+        queue: QueueCounts::default(),
         usage: Usage::default(),
         budget: Budget::default(),
         turn: None,
@@ -125,7 +129,7 @@ fn blank(story: &mut Story, input: &NodeInput, origin: Origin) -> Found<Node> {
 }
 
 /// Sets what is given, if it fits.
-pub(super) fn apply(story: &Story, node: &mut Node, input: &NodeInput) -> Found<()> {
+pub(super) fn apply(story: &RunDraft, node: &mut Node, input: &GraphNodeInput) -> Found<()> {
     check_texts(input)?;
     if let Some(alias) = &input.alias {
         unique(story, node.id, alias.as_deref())?;
@@ -162,7 +166,7 @@ pub(super) fn apply(story: &Story, node: &mut Node, input: &NodeInput) -> Found<
     Ok(())
 }
 
-fn check_texts(input: &NodeInput) -> Found<()> {
+fn check_texts(input: &GraphNodeInput) -> Found<()> {
     let optional = |value: &Option<Option<String>>| value.clone().flatten().unwrap_or_default();
     if let Some(label) = &input.label {
         filled("label", label, limits::NAME_CHARS_MAX)?;
@@ -188,7 +192,7 @@ fn check_texts(input: &NodeInput) -> Found<()> {
 }
 
 /// An alias names one node of the run, and no id.
-fn unique(story: &Story, id: NodeId, alias: Option<&str>) -> Found<()> {
+fn unique(story: &RunDraft, id: NodeId, alias: Option<&str>) -> Found<()> {
     let Some(alias) = alias else { return Ok(()) };
     let taken = |node: &&crate::run::node::Node| {
         node.id != id

@@ -8,18 +8,18 @@ use serde_json::Value;
 
 use super::{life, phase, reject};
 use crate::run::{
-    Rejection,
+    RunRejection,
     bounds::{filled, list},
     command::{AskUser, CallFiles, CompleteRun, NodeRef, ToolRequest, WaitFor},
+    draft::RunDraft,
     id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId},
     limits,
     lookup::{self, Found},
-    node::{Node, NodeStatus, Question, WaitMode, WaitingFor},
+    node::{Node, NodeQuestion, NodeStatus, WaitMode, WaitingFor},
     record::{Completion, Declarer, Phase, RunStatus},
     rejection::{OpenWork, Right},
     stall,
-    story::Story,
-    turn::Turn,
+    turn::NodeTurn,
 };
 
 /// Answers to choose from.
@@ -30,7 +30,7 @@ const AWAITED_MAX: usize = 50;
 /// What a request can make use of.
 pub(super) struct Means<'a> {
     /// The turn that it is made in; none when it comes after the turn has ended.
-    pub(super) turn: Option<&'a Turn>,
+    pub(super) turn: Option<&'a NodeTurn>,
     /// The approval that a person gave.
     pub(super) approval: Option<ApprovalId>,
     /// Files that were written for it.
@@ -42,7 +42,7 @@ pub(super) struct Means<'a> {
 /// What an agent is answered.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
-pub(super) enum Answer {
+pub(super) enum ToolReply {
     Spawned {
         status: &'static str,
         node_id: NodeId,
@@ -82,7 +82,7 @@ pub(super) struct Receiver {
 }
 
 /// Refuses what could not be done, before anybody is asked to approve it.
-pub(super) fn check(story: &Story, node: &Node, request: &ToolRequest) -> Found<()> {
+pub(super) fn check(story: &RunDraft, node: &Node, request: &ToolRequest) -> Found<()> {
     match request {
         ToolRequest::SpawnNode(spawn) => graph::check_spawn(story, node, spawn),
         ToolRequest::CreateEdge(connect) => graph::check_connect(story, node, connect),
@@ -103,7 +103,7 @@ pub(super) fn check(story: &Story, node: &Node, request: &ToolRequest) -> Found<
 
 /// Does what is asked for, and answers it.
 pub(super) fn perform(
-    story: &mut Story,
+    story: &mut RunDraft,
     node: &Node,
     request: &ToolRequest,
     means: &Means<'_>,
@@ -122,7 +122,7 @@ pub(super) fn perform(
             if let (Some(turn), RunStatus::Running) = (means.turn, story.run()?.status) {
                 stall::reported(story, turn, &because.reason)?;
             }
-            Answer::Status { status: "paused" }
+            ToolReply::Status { status: "paused" }
         }
         ToolRequest::SetSummary(set) => {
             filled("summary", &set.summary, limits::SHORT_SUMMARY_CHARS_MAX)?;
@@ -133,17 +133,17 @@ pub(super) fn perform(
                     turn.summary = Some(summary.clone());
                 }
             })?;
-            Answer::Summary { summary }
+            ToolReply::Summary { summary }
         }
         ToolRequest::RequestMode(request) => {
             life::set_modes(story, None, Some(request.global_mode))?;
-            Answer::Status { status: "switched" }
+            ToolReply::Status { status: "switched" }
         }
         ToolRequest::RequestReset(because) => {
             filled("reason", &because.reason, limits::RESOLUTION_REASON_CHARS_MAX)?;
             let reason = because.reason.clone();
             story.change_node(node.id, |node| node.reset_requested = Some(reason))?;
-            Answer::Status { status: "scheduled" }
+            ToolReply::Status { status: "scheduled" }
         }
     };
     Ok(serde_json::to_value(answer)
@@ -151,7 +151,7 @@ pub(super) fn perform(
 }
 
 /// The node that a name means (RUNS-TOOL-6).
-pub(super) fn named(story: &Story, name: &NodeRef) -> Found<NodeId> {
+pub(super) fn named(story: &RunDraft, name: &NodeRef) -> Found<NodeId> {
     if let Ok(id) = name.0.parse() {
         return Ok(story.node(id)?.id);
     }
@@ -161,14 +161,14 @@ pub(super) fn named(story: &Story, name: &NodeRef) -> Found<NodeId> {
     };
     match nodes.iter().find(bears) {
         Some(node) => Ok(node.id),
-        None => reject(Rejection::UnknownAlias { alias: name.0.clone() }),
+        None => reject(RunRejection::UnknownAlias { alias: name.0.clone() }),
     }
 }
 
-fn wait_for(story: &mut Story, node: &Node, wait: &WaitFor) -> Found<Answer> {
+fn wait_for(story: &mut RunDraft, node: &Node, wait: &WaitFor) -> Found<ToolReply> {
     list("nodes", &wait.nodes, AWAITED_MAX)?;
     if wait.nodes.is_empty() {
-        return reject(Rejection::MissingField { field: "nodes" });
+        return reject(RunRejection::MissingField { field: "nodes" });
     }
     let node_ids: Vec<NodeId> =
         wait.nodes.iter().map(|name| named(story, name)).collect::<Found<_>>()?;
@@ -183,48 +183,48 @@ fn wait_for(story: &mut Story, node: &Node, wait: &WaitFor) -> Found<Answer> {
         heard,
     };
     story.change_node(node.id, |node| node.waiting_for = Some(waiting_for.clone()))?;
-    Ok(Answer::Waiting { waiting_for })
+    Ok(ToolReply::Waiting { waiting_for })
 }
 
-fn ask_user(story: &mut Story, node: &Node, ask: &AskUser) -> Found<Answer> {
+fn ask_user(story: &mut RunDraft, node: &Node, ask: &AskUser) -> Found<ToolReply> {
     filled("question", &ask.question, limits::PROSE_CHARS_MAX)?;
     list("options", &ask.options, OPTIONS_MAX)?;
     for option in &ask.options {
         filled("options", option, limits::RESOLUTION_REASON_CHARS_MAX)?;
     }
-    let question = Question {
+    let question = NodeQuestion {
         text: ask.question.clone(),
         options: ask.options.clone(),
         asked_at: story.now(),
     };
     story.change_node(node.id, |node| node.question = Some(question))?;
-    Ok(Answer::Status { status: "asked" })
+    Ok(ToolReply::Status { status: "asked" })
 }
 
 /// Accepts that the run is done, unless work is open (RUNS-DONE-2).
 fn complete_run(
-    story: &mut Story,
+    story: &mut RunDraft,
     node: &Node,
     complete: &CompleteRun,
     means: &Means<'_>,
-) -> Found<Answer> {
+) -> Found<ToolReply> {
     if !node.orchestrator {
-        return reject(Rejection::Forbidden { right: Right::Orchestrator });
+        return reject(RunRejection::Forbidden { right: Right::Orchestrator });
     }
     filled("summary", &complete.summary, limits::PROSE_CHARS_MAX)?;
     send::links(story, &complete.artifacts)?;
     let run = story.run()?;
     if run.phase != Phase::Execute || run.status != RunStatus::Running {
-        return reject(Rejection::WrongPhase { phase: run.phase });
+        return reject(RunRejection::WrongPhase { phase: run.phase });
     }
     let open = open_work(story, node.id)?;
     if !open.is_empty() {
-        return reject(Rejection::OpenWork { open });
+        return reject(RunRejection::OpenWork { open });
     }
     let run = story.run()?;
     let required = run.settings.require_task_done && means.task_done == Some(false);
     if let Some(task) = run.task_id.filter(|_| required) {
-        return reject(Rejection::TaskNotDone { task });
+        return reject(RunRejection::TaskNotDone { task });
     }
     let completion = Completion {
         by: Declarer::Orchestrator,
@@ -237,11 +237,11 @@ fn complete_run(
         new_input: false,
     };
     phase::declare(story, completion)?;
-    Ok(Answer::Status { status: "accepted" })
+    Ok(ToolReply::Status { status: "accepted" })
 }
 
 /// What others still have to do; held and failed nodes do nothing.
-fn open_work(story: &Story, caller: NodeId) -> Found<Vec<OpenWork>> {
+fn open_work(story: &RunDraft, caller: NodeId) -> Found<Vec<OpenWork>> {
     let mut open = Vec::new();
     for node in lookup::nodes(story.docs())?.iter().filter(|node| node.id != caller) {
         if node.turn.is_some() {

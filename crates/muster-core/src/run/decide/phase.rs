@@ -2,8 +2,9 @@
 
 use super::{approval, artifact, handoff, inbox, life, reject};
 use crate::run::{
-    Fact, Rejection,
+    RunFact, RunRejection,
     command::{BootReport, VerifyReport},
+    draft::RunDraft,
     event::PhaseChanged,
     id::NodeId,
     lookup::{self, Found},
@@ -13,13 +14,12 @@ use crate::run::{
     },
     settings::DocsSync,
     stall,
-    story::Story,
 };
 
 /// Enters a phase; what a node may do follows it (RUNS-PH-5).
-pub(super) fn enter(story: &mut Story, phase: Phase, reason: PhaseReason) -> Found<()> {
+pub(super) fn enter(story: &mut RunDraft, phase: Phase, reason: PhaseReason) -> Found<()> {
     let previous_phase = Some(story.run()?.phase);
-    story.tell(Fact::PhaseChanged(PhaseChanged { phase, previous_phase, reason }))?;
+    story.tell(RunFact::PhaseChanged(PhaseChanged { phase, previous_phase, reason }))?;
     story.change_run(|run| {
         run.phase = phase;
         run.verifying = false;
@@ -30,10 +30,10 @@ pub(super) fn enter(story: &mut Story, phase: Phase, reason: PhaseReason) -> Fou
     Ok(())
 }
 
-pub(super) fn booted(story: &mut Story, report: &BootReport) -> Found<()> {
+pub(super) fn booted(story: &mut RunDraft, report: &BootReport) -> Found<()> {
     let run = story.run()?;
     if (run.phase, run.status) != (Phase::Boot, RunStatus::Queued) {
-        return reject(Rejection::WrongPhase { phase: run.phase });
+        return reject(RunRejection::WrongPhase { phase: run.phase });
     }
     artifact::record(story, NodeId::RUNTIME, &report.report)?;
     if !report.ok {
@@ -52,7 +52,7 @@ pub(super) fn booted(story: &mut Story, report: &BootReport) -> Found<()> {
 }
 
 /// Queues the goal for the lead, once, as soon as both are there (RUNS-AUTO-1).
-pub(super) fn deliver_goal(story: &mut Story) -> Found<()> {
+pub(super) fn deliver_goal(story: &mut RunDraft) -> Found<()> {
     let Some(run) = lookup::find_run(story.docs())? else { return Ok(()) };
     let due = run.phase == Phase::Execute && run.status.is_active() && !run.goal_delivered;
     let (Some(goal), Some(root), true) = (run.goal.clone(), run.root_node_id, due) else {
@@ -63,7 +63,7 @@ pub(super) fn deliver_goal(story: &mut Story) -> Found<()> {
 }
 
 /// Accepts that the run is declared done (RUNS-DONE-1): nothing new starts from here on.
-pub(super) fn declare(story: &mut Story, completion: Completion) -> Found<()> {
+pub(super) fn declare(story: &mut RunDraft, completion: Completion) -> Found<()> {
     story.change_run(|run| {
         run.status = RunStatus::Running;
         run.status_reason = None;
@@ -74,7 +74,7 @@ pub(super) fn declare(story: &mut Story, completion: Completion) -> Found<()> {
 }
 
 /// Goes on to VERIFY once the run is declared done and the last turn has ended.
-pub(super) fn advance(story: &mut Story) -> Found<()> {
+pub(super) fn advance(story: &mut RunDraft) -> Found<()> {
     let run = story.run()?;
     let due = run.status == RunStatus::Running && run.phase == Phase::Execute;
     let Some(completion) = run.completion.clone().filter(|_| due) else { return Ok(()) };
@@ -92,17 +92,17 @@ pub(super) fn advance(story: &mut Story) -> Found<()> {
 }
 
 /// Runs the checks for a person, without consequences for the phase.
-pub(super) fn start_verify(story: &mut Story) -> Found<()> {
+pub(super) fn start_verify(story: &mut RunDraft) -> Found<()> {
     if story.run()?.verifying {
-        return reject(Rejection::VerifyRunning);
+        return reject(RunRejection::VerifyRunning);
     }
     story.change_run(|run| run.verifying = true)
 }
 
-pub(super) fn verified(story: &mut Story, report: &VerifyReport) -> Found<()> {
+pub(super) fn verified(story: &mut RunDraft, report: &VerifyReport) -> Found<()> {
     let run = story.run()?;
     if !run.verifying {
-        return reject(Rejection::WrongPhase { phase: run.phase });
+        return reject(RunRejection::WrongPhase { phase: run.phase });
     }
     let counts = run.phase == Phase::Verify;
     for log in &report.logs {
@@ -128,7 +128,7 @@ pub(super) fn verified(story: &mut Story, report: &VerifyReport) -> Found<()> {
 }
 
 /// The outcome; equal failures are counted only where the phase asked for them.
-fn outcome(story: &Story, report: &VerifyReport, counts: bool) -> Found<Verification> {
+fn outcome(story: &RunDraft, report: &VerifyReport, counts: bool) -> Found<Verification> {
     let before = story.run()?.verification.as_ref();
     let earlier = before.map_or(0, |last| last.count);
     let equal = before.is_some_and(|last| last.failure_hash == report.failure_hash);
@@ -148,7 +148,7 @@ fn outcome(story: &Story, report: &VerifyReport, counts: bool) -> Found<Verifica
 }
 
 /// A required check failed: the work goes on with the report (RUNS-PH-3).
-fn failed(story: &mut Story, report: &VerifyReport) -> Found<()> {
+fn failed(story: &mut RunDraft, report: &VerifyReport) -> Found<()> {
     enter(story, Phase::Execute, PhaseReason::VerifyFailed)?;
     story.change_run(|run| run.completion = None)?;
     let told = receivers(story)?;
@@ -167,7 +167,7 @@ fn failed(story: &mut Story, report: &VerifyReport) -> Found<()> {
 }
 
 /// Who is told that checks failed: the lead, else whoever changed something since the last VERIFY.
-fn receivers(story: &Story) -> Found<Vec<NodeId>> {
+fn receivers(story: &RunDraft) -> Found<Vec<NodeId>> {
     if let Some(root) = story.run()?.root_node_id {
         return Ok(vec![root]);
     }
@@ -175,7 +175,7 @@ fn receivers(story: &Story) -> Found<Vec<NodeId>> {
     Ok(nodes.iter().filter(|node| node.changed).map(|node| node.id).collect())
 }
 
-fn forget_changes(story: &mut Story) -> Found<()> {
+fn forget_changes(story: &mut RunDraft) -> Found<()> {
     let changed: Vec<NodeId> = lookup::nodes(story.docs())?
         .iter()
         .filter(|node| node.changed)
@@ -185,7 +185,7 @@ fn forget_changes(story: &mut Story) -> Found<()> {
 }
 
 /// VERIFY is passed, or was not wanted.
-fn passed(story: &mut Story, reason: PhaseReason) -> Found<()> {
+fn passed(story: &mut RunDraft, reason: PhaseReason) -> Found<()> {
     let run = story.run()?;
     let Some(completion) = run.completion.clone() else { return Ok(()) };
     if completion.new_input {
@@ -207,7 +207,7 @@ fn passed(story: &mut Story, reason: PhaseReason) -> Found<()> {
 }
 
 /// Gives the documentation to whoever can write it, if anybody can.
-pub(super) fn assign_docs(story: &mut Story) -> Found<()> {
+pub(super) fn assign_docs(story: &mut RunDraft) -> Found<()> {
     let writer = docs_writer(story)?;
     story.change_run(|run| run.docs_node_id = writer)?;
     match writer {
@@ -217,7 +217,7 @@ pub(super) fn assign_docs(story: &mut Story) -> Found<()> {
 }
 
 /// Takes the documentation up again after a pause.
-pub(super) fn resume_docs(story: &mut Story) -> Found<()> {
+pub(super) fn resume_docs(story: &mut RunDraft) -> Found<()> {
     let run = story.run()?;
     let (Phase::DocsSync, Some(writer)) = (run.phase, run.docs_node_id) else { return Ok(()) };
     story.change_node(writer, inbox::forgive)?;
@@ -229,7 +229,7 @@ pub(super) fn resume_docs(story: &mut Story) -> Found<()> {
 }
 
 /// Who writes the documentation: the lead, else the oldest planner, else the oldest (RUNS-PH-4).
-fn docs_writer(story: &Story) -> Found<Option<NodeId>> {
+fn docs_writer(story: &RunDraft) -> Found<Option<NodeId>> {
     let root = story.run()?.root_node_id;
     let able = |node: &&&Node| node.capabilities.write_docs && !node.held && !node.failed;
     let nodes = lookup::nodes(story.docs())?;
@@ -241,7 +241,7 @@ fn docs_writer(story: &Story) -> Found<Option<NodeId>> {
 }
 
 /// The documentation turn is over (RUNS-PH-4).
-pub(super) fn docs_synced(story: &mut Story, changed_code: bool) -> Found<()> {
+pub(super) fn docs_synced(story: &mut RunDraft, changed_code: bool) -> Found<()> {
     let Some(completion) = story.run()?.completion.clone() else { return Ok(()) };
     story.change_run(|run| run.docs_node_id = None)?;
     if changed_code && !completion.sent_back {
@@ -261,13 +261,13 @@ pub(super) fn docs_synced(story: &mut Story, changed_code: bool) -> Found<()> {
 }
 
 /// A person said something meanwhile: it is not done after all.
-fn back_to_work(story: &mut Story) -> Found<()> {
+fn back_to_work(story: &mut RunDraft) -> Found<()> {
     enter(story, Phase::Execute, PhaseReason::NewInput)?;
     story.change_run(|run| run.completion = None)
 }
 
 /// The end (RUNS-DONE-3).
-fn done(story: &mut Story, reason: PhaseReason) -> Found<()> {
+fn done(story: &mut RunDraft, reason: PhaseReason) -> Found<()> {
     enter(story, Phase::Done, reason)?;
     let by = story.run()?.completion.as_ref().map(|completion| completion.by);
     let code = match by {

@@ -5,21 +5,21 @@
 
 use super::{agent, closing, life, turn};
 use crate::run::{
-    Fact,
+    RunFact,
     command::Recover,
+    draft::RunDraft,
     event::{ToolCompleted, ToolError, ToolResult},
     id::{NodeId, ToolId},
     lookup::{self, Found},
     node::ConnectionStatus,
     record::{Phase, RunStatus, StatusCode, StatusReason},
-    story::Story,
     turn::TurnReason,
 };
 
 /// What is said of a call that was under way.
 const LOST_CALL: &str = "the server was restarted while this ran; check before repeating it";
 
-pub(super) fn recover(story: &mut Story, recover: &Recover) -> Found<()> {
+pub(super) fn recover(story: &mut RunDraft, recover: &Recover) -> Found<()> {
     let open = has_open_work(story)?;
     let reason = match recover.shutdown {
         true => TurnReason::ServerShutdown,
@@ -45,7 +45,7 @@ pub(super) fn recover(story: &mut Story, recover: &Recover) -> Found<()> {
 }
 
 /// Whether something was to happen by itself.
-fn has_open_work(story: &Story) -> Found<bool> {
+fn has_open_work(story: &RunDraft) -> Found<bool> {
     let run = story.run()?;
     let finishing = run.completion.is_some() && run.phase != Phase::Done;
     let busy = lookup::nodes(story.docs())?.iter().any(|node| {
@@ -56,7 +56,7 @@ fn has_open_work(story: &Story) -> Found<bool> {
 }
 
 /// A node without its process; calls that were under way have no outcome.
-fn settle(story: &mut Story, id: NodeId, tools: &[ToolId]) -> Found<()> {
+fn settle(story: &mut RunDraft, id: NodeId, tools: &[ToolId]) -> Found<()> {
     give_up(story, id, tools, LOST_CALL)?;
     for tool in tools {
         agent::deliver(story, id, *tool, LOST_CALL)?;
@@ -73,17 +73,17 @@ fn settle(story: &mut Story, id: NodeId, tools: &[ToolId]) -> Found<()> {
 }
 
 /// Tells that calls which ran without a turn have no outcome.
-pub(super) fn give_up(story: &mut Story, id: NodeId, tools: &[ToolId], why: &str) -> Found<()> {
+pub(super) fn give_up(story: &mut RunDraft, id: NodeId, tools: &[ToolId], why: &str) -> Found<()> {
     for tool_id in tools {
         let error = ToolError { message: why.to_owned(), code: None };
         let (result, error) = (ToolResult::default(), Some(error));
         let completed = ToolCompleted { tool_id: *tool_id, result, error };
-        story.tell_of(id, Fact::ToolCompleted(completed))?;
+        story.tell_of(id, RunFact::ToolCompleted(completed))?;
     }
     Ok(())
 }
 
 /// Calls for the end of every turn, because the server ends (RUNS-REC-4).
-pub(super) fn shut_down(story: &mut Story) -> Found<()> {
+pub(super) fn shut_down(story: &mut RunDraft) -> Found<()> {
     life::interrupt_all(story, TurnReason::ServerShutdown)
 }

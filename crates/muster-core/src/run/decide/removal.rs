@@ -2,12 +2,12 @@
 
 use super::{approval, graph, inbox, node, phase, recovery, turn};
 use crate::run::{
-    Fact,
+    RunFact,
     approval::Approval,
-    event::{ItemFate, NodeDeleted},
+    draft::RunDraft,
+    event::{ItemFate, RunNodeDeleted},
     id::{EdgeId, ItemId, NodeId},
     lookup::{self, Found},
-    story::Story,
     turn::TurnReason,
 };
 
@@ -15,7 +15,7 @@ use crate::run::{
 const DELETED: &str = "its node was deleted while this ran";
 
 /// Deletes a node: at once, or when the turn in flight has ended.
-pub(super) fn delete(story: &mut Story, id: NodeId) -> Found<()> {
+pub(super) fn delete(story: &mut RunDraft, id: NodeId) -> Found<()> {
     let live = story.node(id)?.turn.is_some();
     if !live {
         return remove(story, id);
@@ -26,7 +26,7 @@ pub(super) fn delete(story: &mut Story, id: NodeId) -> Found<()> {
 }
 
 /// Takes away approvals and edges.
-fn isolate(story: &mut Story, id: NodeId) -> Found<()> {
+fn isolate(story: &mut RunDraft, id: NodeId) -> Found<()> {
     let pending: Vec<Approval> = lookup::pending_approvals(story.docs())?
         .into_iter()
         .filter(|approval| approval.node_id == id)
@@ -47,7 +47,7 @@ fn isolate(story: &mut Story, id: NodeId) -> Found<()> {
 }
 
 /// Drops the inputs that wait; returns how many there were.
-fn empty_inbox(story: &mut Story, id: NodeId) -> Found<u32> {
+fn empty_inbox(story: &mut RunDraft, id: NodeId) -> Found<u32> {
     let waiting: Vec<ItemId> =
         lookup::queued(story.docs(), id, None)?.iter().map(|item| item.id).collect();
     inbox::remove(story, id, &waiting, ItemFate::Dropped)?;
@@ -58,12 +58,12 @@ fn empty_inbox(story: &mut Story, id: NodeId) -> Found<u32> {
 }
 
 /// Removes a node that has no turn in flight.
-pub(super) fn remove(story: &mut Story, id: NodeId) -> Found<()> {
+pub(super) fn remove(story: &mut RunDraft, id: NodeId) -> Found<()> {
     isolate(story, id)?;
     let dropped = empty_inbox(story, id)?;
     let late = story.node(id)?.late_tools.clone();
     recovery::give_up(story, id, &late, DELETED)?;
-    story.tell_of(id, Fact::NodeDeleted(NodeDeleted { dropped }))?;
+    story.tell_of(id, RunFact::NodeDeleted(RunNodeDeleted { dropped }))?;
     let root = node::root(story)?;
     story.change_run(|run| run.root_node_id = root)?;
     if story.run()?.docs_node_id == Some(id) {

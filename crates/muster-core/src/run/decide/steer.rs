@@ -2,9 +2,10 @@
 
 use super::{inbox, node, phase, reject, turn};
 use crate::run::{
-    Fact, Rejection,
+    RunFact, RunRejection,
     bounds::text,
-    command::{EditNode, NodeInput, NodeWish},
+    command::{EditNode, GraphNodeInput, NodeWish},
+    draft::RunDraft,
     event::{NodeConfigured, NodeReset, ResetMethod, SettingChange},
     id::NodeId,
     limits,
@@ -13,20 +14,19 @@ use crate::run::{
         ConnectionStatus, Node, NodeConfig, OriginKind, Process, Repetition, SESSION_PENDING,
         is_orchestrator_role,
     },
-    story::Story,
     turn::TurnReason,
 };
 use serde_json::Value;
 
-pub(super) fn interrupt(story: &mut Story, id: NodeId) -> Found<()> {
+pub(super) fn interrupt(story: &mut RunDraft, id: NodeId) -> Found<()> {
     if story.node(id)?.turn.is_none() {
-        return reject(Rejection::NodeNotRunning { id });
+        return reject(RunRejection::NodeNotRunning { id });
     }
     turn::interrupt_node(story, id, TurnReason::UserInterrupt)
 }
 
 /// Ends what the node does and its process; inputs keep queueing (7.2 of the rules).
-pub(super) fn stop(story: &mut Story, id: NodeId) -> Found<()> {
+pub(super) fn stop(story: &mut RunDraft, id: NodeId) -> Found<()> {
     turn::interrupt_node(story, id, TurnReason::NodeStopped)?;
     story.change_node(id, |node| {
         node.held = true;
@@ -37,7 +37,7 @@ pub(super) fn stop(story: &mut Story, id: NodeId) -> Found<()> {
 }
 
 /// Lets a node go on, whatever stood in its way, with one turn if inputs wait.
-pub(super) fn start(story: &mut Story, id: NodeId) -> Found<()> {
+pub(super) fn start(story: &mut RunDraft, id: NodeId) -> Found<()> {
     active(story)?;
     story.change_node(id, |node| {
         release(node);
@@ -48,9 +48,9 @@ pub(super) fn start(story: &mut Story, id: NodeId) -> Found<()> {
     })
 }
 
-fn active(story: &Story) -> Found<()> {
+fn active(story: &RunDraft) -> Found<()> {
     let status = story.run()?.status;
-    if status.is_active() { Ok(()) } else { reject(Rejection::RunNotActive { status }) }
+    if status.is_active() { Ok(()) } else { reject(RunRejection::RunNotActive { status }) }
 }
 
 /// Takes away what a person can take away.
@@ -63,7 +63,7 @@ fn release(node: &mut Node) {
 }
 
 /// Clears the provider's context; queued inputs are kept.
-pub(super) fn reset(story: &mut Story, id: NodeId, reason: Option<&str>) -> Found<()> {
+pub(super) fn reset(story: &mut RunDraft, id: NodeId, reason: Option<&str>) -> Found<()> {
     turn::interrupt_node(story, id, TurnReason::NodeReset)?;
     let reason = reason.unwrap_or("user").to_owned();
     text("reason", &reason, limits::RESOLUTION_REASON_CHARS_MAX)?;
@@ -92,15 +92,15 @@ pub(super) fn end_session(node: &mut Node) {
 }
 
 /// The provider has forgotten.
-pub(super) fn reset_done(story: &mut Story, id: NodeId, method: ResetMethod) -> Found<()> {
+pub(super) fn reset_done(story: &mut RunDraft, id: NodeId, method: ResetMethod) -> Found<()> {
     let Some(reason) = story.node(id)?.reset_requested.clone() else { return Ok(()) };
     let reason = Some(reason);
-    story.tell_of(id, Fact::NodeReset(NodeReset { method, reason }))?;
+    story.tell_of(id, RunFact::NodeReset(NodeReset { method, reason }))?;
     story.change_node(id, |node| node.reset_requested = None)
 }
 
 /// Resuming a session was not possible: the next prompt has to tell everything (RUNS-PROMPT-4).
-pub(super) fn session_lost(story: &mut Story, id: NodeId) -> Found<()> {
+pub(super) fn session_lost(story: &mut RunDraft, id: NodeId) -> Found<()> {
     story.change_node(id, |node| {
         if node.turn.is_none() {
             end_session(node);
@@ -109,7 +109,7 @@ pub(super) fn session_lost(story: &mut Story, id: NodeId) -> Found<()> {
 }
 
 /// The process of a provider began or ended.
-pub(super) fn process(story: &mut Story, id: NodeId, process: Option<Process>) -> Found<()> {
+pub(super) fn process(story: &mut RunDraft, id: NodeId, process: Option<Process>) -> Found<()> {
     story.change_node(id, |node| {
         if process.is_none() && node.turn.is_none() && node.process.is_some() {
             node.connection.status = ConnectionStatus::Disconnected;
@@ -119,7 +119,7 @@ pub(super) fn process(story: &mut Story, id: NodeId, process: Option<Process>) -
 }
 
 /// A provider has said things that were not understood (RUNS-PROV-6).
-pub(super) fn unknown(story: &mut Story, id: NodeId, more: u64) -> Found<()> {
+pub(super) fn unknown(story: &mut RunDraft, id: NodeId, more: u64) -> Found<()> {
     story.change_node(id, |node| {
         let count = &mut node.connection.unknown_messages;
         *count = count.saturating_add(more);
@@ -127,13 +127,13 @@ pub(super) fn unknown(story: &mut Story, id: NodeId, more: u64) -> Found<()> {
 }
 
 /// Changes settings, and holds or releases the node (RUNS-NODE-4, RUNS-NODE-5).
-pub(super) fn edit(story: &mut Story, edit: &EditNode) -> Found<()> {
+pub(super) fn edit(story: &mut RunDraft, edit: &EditNode) -> Found<()> {
     let before = story.node(edit.node)?.clone();
     if let Some(summary) = &edit.summary {
         text("summary", summary, limits::SUMMARY_CHARS_MAX)?;
     }
     if edit.status == Some(NodeWish::Idle) && before.turn.is_some() {
-        return reject(Rejection::NodeRunning { id: edit.node });
+        return reject(RunRejection::NodeRunning { id: edit.node });
     }
     let mut after = before.clone();
     let trusted = before.origin.kind == OriginKind::User || before.origin.approval_id.is_some();
@@ -156,7 +156,7 @@ pub(super) fn edit(story: &mut Story, edit: &EditNode) -> Found<()> {
         after.repetition = Repetition { since_turn, ..Repetition::default() };
     }
     if !changes.is_empty() {
-        story.tell_of(edit.node, Fact::NodeConfigured(NodeConfigured { changes }))?;
+        story.tell_of(edit.node, RunFact::NodeConfigured(NodeConfigured { changes }))?;
     }
     story.change_node(edit.node, |node| *node = after)?;
     let root = node::root(story)?;
@@ -182,7 +182,7 @@ fn end_old_session(before: &Node, after: &mut Node) {
 }
 
 /// Whether a change of settings starts the counts of loops anew (RUNS-LOOP-6).
-fn restarts_counts(input: &NodeInput) -> bool {
+fn restarts_counts(input: &GraphNodeInput) -> bool {
     input.role_template.is_some()
         || input.provider.is_some()
         || input.provider_profile.is_some()

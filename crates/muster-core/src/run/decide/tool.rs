@@ -3,8 +3,9 @@
 
 use super::{approval, turn};
 use crate::run::{
-    Fact,
+    RunFact,
     approval::{ApprovalKind, Resolution, Verdict},
+    draft::RunDraft,
     edge::ActorKind,
     event::{
         ApprovalRequested, LogSource, ToolCall, ToolCompleted, ToolError, ToolResult, TurnMoved,
@@ -15,15 +16,14 @@ use crate::run::{
     lookup::{self, Found},
     node::PermissionsMode,
     provider::ProviderTool,
-    story::Story,
-    turn::{Executor, OpenTool, Tool, Turn, TurnState},
+    turn::{Executor, NodeTurn, OpenTool, Tool, TurnState},
 };
 
 /// What is said of a call that its provider asks about while it runs.
 const ASKED_AGAIN: &str = "its agent asks to run it again";
 
 /// A question of a provider.
-pub(super) struct Question<'a> {
+pub(super) struct ProviderQuestion<'a> {
     /// The provider's id of it.
     pub(super) id: &'a str,
     /// What it says besides.
@@ -34,8 +34,8 @@ pub(super) struct Question<'a> {
 
 /// Tells a call; one that is open already stays as it is. `None` when there are too many.
 pub(super) fn proposed(
-    story: &mut Story,
-    turn: &Turn,
+    story: &mut RunDraft,
+    turn: &NodeTurn,
     call: &ProviderTool,
 ) -> Found<Option<OpenTool>> {
     let open = lookup::turn(story.docs(), turn.id)?;
@@ -54,16 +54,16 @@ pub(super) fn proposed(
         provider_id: Some(call.id.clone()),
         executor: Executor::Provider,
     };
-    story.tell_of(turn.node_id, Fact::ToolProposed(ToolCall { tool: tool.clone() }))?;
+    story.tell_of(turn.node_id, RunFact::ToolProposed(ToolCall { tool: tool.clone() }))?;
     Ok(Some(OpenTool { tool, started: false, approval_id: None }))
 }
 
 /// A provider asks. Without a gate the answer is yes and nobody is asked (RUNS-APP-1).
 pub(super) fn asked(
-    story: &mut Story,
-    turn: &Turn,
+    story: &mut RunDraft,
+    turn: &NodeTurn,
     call: &ProviderTool,
-    question: &Question<'_>,
+    question: &ProviderQuestion<'_>,
 ) -> Found<()> {
     let Some(mut open) = proposed(story, turn, call)? else { return Ok(()) };
     // A turn that is about to end needs no answer any more.
@@ -100,27 +100,27 @@ pub(super) fn asked(
 /// A provider asks about a call that runs already, as one does that wants out of its sandbox: what
 /// ran has failed, and what it asks about is another call (RUNS-ORD-2).
 fn repeated(
-    story: &mut Story,
-    turn: &Turn,
+    story: &mut RunDraft,
+    turn: &NodeTurn,
     call: &ProviderTool,
     open: &OpenTool,
 ) -> Found<Option<OpenTool>> {
     let error = ToolError { message: ASKED_AGAIN.to_owned(), code: None };
     let (tool_id, result) = (open.tool.id, ToolResult::default());
     let completed = ToolCompleted { tool_id, result, error: Some(error) };
-    story.tell_of(turn.node_id, Fact::ToolCompleted(completed))?;
+    story.tell_of(turn.node_id, RunFact::ToolCompleted(completed))?;
     proposed(story, turn, call)
 }
 
 /// Asks a person: the node is blocked until the answer (RUNS-APP-2).
 pub(super) fn request_approval(
-    story: &mut Story,
-    turn: &Turn,
+    story: &mut RunDraft,
+    turn: &NodeTurn,
     request: ApprovalRequested,
 ) -> Found<()> {
     let (id, now) = (request.approval_id, story.now());
     let summary = format!("approval: {}", request.tool.name);
-    story.tell_of(turn.node_id, Fact::ApprovalRequested(request))?;
+    story.tell_of(turn.node_id, RunFact::ApprovalRequested(request))?;
     story.change_node(turn.node_id, |node| {
         node.awaiting.push(id);
         node.summary = crate::text::cut(&summary, limits::SUMMARY_CHARS_MAX);
@@ -131,13 +131,13 @@ pub(super) fn request_approval(
 
 /// A call that was approved when its process was gone already (RUNS-APP-5).
 fn use_grant(
-    story: &mut Story,
-    turn: &Turn,
+    story: &mut RunDraft,
+    turn: &NodeTurn,
     grant: usize,
     request: ApprovalRequested,
 ) -> Found<()> {
     let (id, tool) = (request.approval_id, request.tool.clone());
-    story.tell_of(turn.node_id, Fact::ApprovalRequested(request))?;
+    story.tell_of(turn.node_id, RunFact::ApprovalRequested(request))?;
     story.change_node(turn.node_id, |node| {
         node.grants.remove(grant);
     })?;
@@ -153,17 +153,17 @@ fn use_grant(
 }
 
 /// Moves the turn on, unless it is there already or about to end.
-fn enter(story: &mut Story, turn: &Turn, state: TurnState, step: TurnStep) -> Found<()> {
+fn enter(story: &mut RunDraft, turn: &NodeTurn, state: TurnState, step: TurnStep) -> Found<()> {
     let now = lookup::turn(story.docs(), turn.id)?.state;
     if now == state || now == TurnState::Finishing {
         return Ok(());
     }
     let moved = TurnMoved { attempt: turn.attempt, step };
-    story.tell_of(turn.node_id, Fact::TurnMoved(moved))
+    story.tell_of(turn.node_id, RunFact::TurnMoved(moved))
 }
 
 /// A provider no longer waits for an answer.
-pub(super) fn withdrawn(story: &mut Story, turn: &Turn, question: &str) -> Found<()> {
+pub(super) fn withdrawn(story: &mut RunDraft, turn: &NodeTurn, question: &str) -> Found<()> {
     let turn = lookup::turn(story.docs(), turn.id)?;
     let asked: Vec<ApprovalId> = turn.tools.iter().filter_map(|open| open.approval_id).collect();
     for id in asked {
@@ -176,7 +176,7 @@ pub(super) fn withdrawn(story: &mut Story, turn: &Turn, question: &str) -> Found
 }
 
 /// A provider executes a call; while a person is asked this is held back.
-pub(super) fn started(story: &mut Story, turn: &Turn, provider_id: &str) -> Found<()> {
+pub(super) fn started(story: &mut RunDraft, turn: &NodeTurn, provider_id: &str) -> Found<()> {
     let Some(open) = lookup::turn(story.docs(), turn.id)?.tool_of_provider(provider_id) else {
         return Ok(());
     };
@@ -188,15 +188,15 @@ pub(super) fn started(story: &mut Story, turn: &Turn, provider_id: &str) -> Foun
 }
 
 /// Tells that a call is being executed.
-pub(super) fn begin(story: &mut Story, turn: &Turn, tool: Tool) -> Found<()> {
-    story.tell_of(turn.node_id, Fact::ToolStarted(ToolCall { tool }))?;
+pub(super) fn begin(story: &mut RunDraft, turn: &NodeTurn, tool: Tool) -> Found<()> {
+    story.tell_of(turn.node_id, RunFact::ToolStarted(ToolCall { tool }))?;
     enter(story, turn, TurnState::Tool, TurnStep::ToolPending)
 }
 
 /// A call has its outcome: what was left out before is filled in.
 pub(super) fn completed(
-    story: &mut Story,
-    turn: &Turn,
+    story: &mut RunDraft,
+    turn: &NodeTurn,
     provider_id: &str,
     result: &ToolResult,
     error: Option<&ToolError>,
@@ -212,5 +212,5 @@ pub(super) fn completed(
         begin(story, turn, open.tool.clone())?;
     }
     let completed = ToolCompleted::new(open.tool.id, result.clone(), error.cloned());
-    story.tell_of(turn.node_id, Fact::ToolCompleted(completed))
+    story.tell_of(turn.node_id, RunFact::ToolCompleted(completed))
 }

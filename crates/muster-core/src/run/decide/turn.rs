@@ -2,24 +2,26 @@
 
 use super::{approval, artifact, inbox, reject, tool};
 use crate::run::{
-    Fact, Rejection,
+    RunFact, RunRejection,
     command::{BeginTurn, FailStart},
+    draft::RunDraft,
     event::{
         LogSource, NodeLogged, ThoughtFinished, TurnEnded, TurnEnding, TurnMoved, TurnStarted,
         TurnStep, UsageReported,
     },
     id::{NodeId, TurnId},
-    inbox::Item,
+    inbox::InboxItem,
     limits,
     lookup::{self, Found},
     node::{ConnectionStatus, LastTurn, LiveTurn},
-    provider::{Outcome, ProviderEvent},
+    provider::{ProviderEvent, ProviderOutcome},
     schedule::{self, Readiness},
-    story::Story,
-    turn::{Consumed, PromptKind, PromptParts, Trigger, Turn, TurnReason, TurnState, TurnStatus},
+    turn::{
+        Consumed, NodeTurn, PromptKind, PromptParts, Trigger, TurnReason, TurnState, TurnStatus,
+    },
 };
 
-pub(super) fn begin(story: &mut Story, begin: &BeginTurn) -> Found<()> {
+pub(super) fn begin(story: &mut RunDraft, begin: &BeginTurn) -> Found<()> {
     let node = story.node(begin.node)?.clone();
     ready(story, begin.node, begin.trigger)?;
     let consumed = taken(story, begin)?;
@@ -54,19 +56,19 @@ pub(super) fn begin(story: &mut Story, begin: &BeginTurn) -> Found<()> {
 }
 
 /// The node may still begin, for the reason that its prompt was written for.
-fn ready(story: &Story, id: NodeId, trigger: Trigger) -> Found<()> {
+fn ready(story: &RunDraft, id: NodeId, trigger: Trigger) -> Found<()> {
     let nodes = lookup::nodes(story.docs())?;
     let pending = lookup::pulse(story.docs())?.pending_approvals;
     let node = story.node(id)?;
     let readiness = schedule::readiness(story.run()?, &nodes, node, pending, story.now());
     if readiness != Readiness::Ready(trigger) || story.run()?.stall.is_some() {
-        return reject(Rejection::NotRunnable { id });
+        return reject(RunRejection::NotRunnable { id });
     }
     Ok(())
 }
 
 /// The inputs that the prompt holds: the first of those that wait, behind those that come again.
-fn taken(story: &Story, begin: &BeginTurn) -> Found<Vec<Consumed>> {
+fn taken(story: &RunDraft, begin: &BeginTurn) -> Found<Vec<Consumed>> {
     let offered = schedule::inputs(story.docs(), story.node(begin.node)?)?;
     let again: Vec<Consumed> = offered.iter().copied().filter(|input| input.redelivered).collect();
     let waiting = offered[again.len()..].iter().copied();
@@ -74,21 +76,21 @@ fn taken(story: &Story, begin: &BeginTurn) -> Found<Vec<Consumed>> {
         waiting.zip(&begin.inputs).filter(|(input, id)| input.id == **id).map(|(i, _)| i).collect();
     let none_left_behind = !chosen.is_empty() || offered.len() == again.len() || !again.is_empty();
     if chosen.len() != begin.inputs.len() || !none_left_behind {
-        return reject(Rejection::NotRunnable { id: begin.node });
+        return reject(RunRejection::NotRunnable { id: begin.node });
     }
     Ok(again.into_iter().chain(chosen).collect())
 }
 
 /// Tells that a turn begins, and what that means for its node.
 fn start(
-    story: &mut Story,
+    story: &mut RunDraft,
     node: NodeId,
     id: TurnId,
     attempt: u32,
     started: TurnStarted,
 ) -> Found<()> {
     if lookup::find_turn(story.docs(), id)?.is_some() {
-        return reject(Rejection::TurnNotLive { id });
+        return reject(RunRejection::TurnNotLive { id });
     }
     let now = story.now();
     let live = LiveTurn {
@@ -102,11 +104,11 @@ fn start(
         summary_at: None,
     };
     let fresh = started.consumed.iter().filter(|taken| !taken.redelivered);
-    let items: Vec<Item> =
+    let items: Vec<InboxItem> =
         fresh.map(|taken| lookup::item(story.docs(), taken.id).cloned()).collect::<Found<_>>()?;
     story.in_turn(Some(id));
     let step = TurnStep::Started(Box::new(started));
-    story.tell_of(node, Fact::TurnMoved(TurnMoved { attempt, step }))?;
+    story.tell_of(node, RunFact::TurnMoved(TurnMoved { attempt, step }))?;
     story.change_node(node, |node| {
         items.iter().for_each(|item| inbox::leave(&mut node.queue, item));
         node.queue.since = node.queue.since.map(|_| now);
@@ -127,7 +129,7 @@ fn start(
 }
 
 /// A turn that cannot even be asked: it fails, and its inputs stay where they are.
-pub(super) fn fail_start(story: &mut Story, fail: &FailStart) -> Found<()> {
+pub(super) fn fail_start(story: &mut RunDraft, fail: &FailStart) -> Found<()> {
     ready(story, fail.node, fail.trigger)?;
     let node = story.node(fail.node)?.clone();
     let started = TurnStarted {
@@ -150,7 +152,7 @@ pub(super) fn fail_start(story: &mut Story, fail: &FailStart) -> Found<()> {
         fail.detail.as_deref().map(|text| crate::text::cut(text, limits::DETAIL_CHARS_MAX));
     let ended = TurnEnded { reason, detail: detail.clone(), ..TurnEnded::plain(reason) };
     let step = TurnStep::Failed(ended);
-    story.tell_of(fail.node, Fact::TurnMoved(TurnMoved { attempt, step }))?;
+    story.tell_of(fail.node, RunFact::TurnMoved(TurnMoved { attempt, step }))?;
     story.change_node(fail.node, |changed| {
         let (turn_id, status) = (fail.turn, TurnStatus::Failed);
         changed.turn = None;
@@ -165,32 +167,32 @@ pub(super) fn fail_start(story: &mut Story, fail: &FailStart) -> Found<()> {
 }
 
 /// The turn, if it has not ended.
-fn live(story: &Story, id: TurnId) -> Found<Turn> {
+fn live(story: &RunDraft, id: TurnId) -> Found<NodeTurn> {
     let turn = lookup::turn(story.docs(), id)?;
-    if turn.is_live() { Ok(turn.clone()) } else { reject(Rejection::TurnNotLive { id }) }
+    if turn.is_live() { Ok(turn.clone()) } else { reject(RunRejection::TurnNotLive { id }) }
 }
 
 /// The provider has the prompt.
-pub(super) fn sent(story: &mut Story, id: TurnId) -> Found<()> {
+pub(super) fn sent(story: &mut RunDraft, id: TurnId) -> Found<()> {
     let turn = live(story, id)?;
     if turn.state != TurnState::Preparing {
-        return reject(Rejection::TurnNotLive { id });
+        return reject(RunRejection::TurnNotLive { id });
     }
     story.in_turn(Some(id));
     let (attempt, step) = (turn.attempt, TurnStep::Sent);
-    story.tell_of(turn.node_id, Fact::TurnMoved(TurnMoved { attempt, step }))
+    story.tell_of(turn.node_id, RunFact::TurnMoved(TurnMoved { attempt, step }))
 }
 
 /// Half of the time that a turn may be silent has passed (RUNS-TURN-6).
-pub(super) fn silent(story: &mut Story, id: TurnId) -> Found<()> {
+pub(super) fn silent(story: &mut RunDraft, id: TurnId) -> Found<()> {
     let turn = live(story, id)?;
     story.in_turn(Some(id));
     let (attempt, step) = (turn.attempt, TurnStep::Silent);
-    story.tell_of(turn.node_id, Fact::TurnMoved(TurnMoved { attempt, step }))
+    story.tell_of(turn.node_id, RunFact::TurnMoved(TurnMoved { attempt, step }))
 }
 
 /// Interrupts the turn that a node has in flight, if it has one.
-pub(super) fn interrupt_node(story: &mut Story, node: NodeId, reason: TurnReason) -> Found<()> {
+pub(super) fn interrupt_node(story: &mut RunDraft, node: NodeId, reason: TurnReason) -> Found<()> {
     match story.node(node)?.live_turn() {
         Some(turn) => finish(story, turn, reason, None),
         None => Ok(()),
@@ -199,7 +201,7 @@ pub(super) fn interrupt_node(story: &mut Story, node: NodeId, reason: TurnReason
 
 /// Says that a turn shall end; whoever drives it reports when it has. The first reason counts.
 pub(super) fn finish(
-    story: &mut Story,
+    story: &mut RunDraft,
     id: TurnId,
     reason: TurnReason,
     detail: Option<&str>,
@@ -211,7 +213,7 @@ pub(super) fn finish(
     let detail = detail.map(|text| crate::text::cut(text, limits::DETAIL_CHARS_MAX));
     let outer = story.in_turn(Some(id));
     let (attempt, step) = (turn.attempt, TurnStep::Finishing(TurnEnding { reason, detail }));
-    story.tell_of(turn.node_id, Fact::TurnMoved(TurnMoved { attempt, step }))?;
+    story.tell_of(turn.node_id, RunFact::TurnMoved(TurnMoved { attempt, step }))?;
     if reason.status() != TurnStatus::Completed {
         approval::deny_of_turn(story, id, reason)?;
     }
@@ -220,7 +222,7 @@ pub(super) fn finish(
 }
 
 /// What a provider reports. What belongs to no live turn goes to the log (RUNS-TURN-2).
-pub(super) fn report(story: &mut Story, id: TurnId, event: &ProviderEvent) -> Found<()> {
+pub(super) fn report(story: &mut RunDraft, id: TurnId, event: &ProviderEvent) -> Found<()> {
     let turn = lookup::turn(story.docs(), id)?.clone();
     story.in_turn(Some(id));
     if lookup::find_node(story.docs(), turn.node_id)?.is_none() {
@@ -238,16 +240,16 @@ pub(super) fn report(story: &mut Story, id: TurnId, event: &ProviderEvent) -> Fo
         }),
         ProviderEvent::Delta { text } => stream(story, &turn, text),
         ProviderEvent::ThoughtDelta { text } => {
-            story.tell_pieces(node, text, Fact::ThoughtStreamed)
+            story.tell_pieces(node, text, RunFact::ThoughtStreamed)
         }
         ProviderEvent::Thought { text } => {
-            let fact = Fact::ThoughtFinished(ThoughtFinished { content: text.clone() });
+            let fact = RunFact::ThoughtFinished(ThoughtFinished { content: text.clone() });
             story.tell_of(node, fact)
         }
         ProviderEvent::ToolProposed(call) => tool::proposed(story, &turn, call).map(|_| ()),
         ProviderEvent::ApprovalRequested { id, tool, context, can_modify } => {
             let question =
-                tool::Question { id, context: context.as_deref(), can_modify: *can_modify };
+                tool::ProviderQuestion { id, context: context.as_deref(), can_modify: *can_modify };
             tool::asked(story, &turn, tool, &question)
         }
         ProviderEvent::ApprovalWithdrawn { id } => tool::withdrawn(story, &turn, id),
@@ -258,7 +260,7 @@ pub(super) fn report(story: &mut Story, id: TurnId, event: &ProviderEvent) -> Fo
         ProviderEvent::Plan { .. } => Ok(()),
         ProviderEvent::Usage { model, usage } => {
             let (provider, model, usage) = (turn.provider, model.clone(), *usage);
-            let fact = Fact::UsageReported(UsageReported { provider, model, usage });
+            let fact = RunFact::UsageReported(UsageReported { provider, model, usage });
             story.tell_of(node, fact)?;
             super::budget::add(story, node, &usage.into())
         }
@@ -271,11 +273,11 @@ pub(super) fn report(story: &mut Story, id: TurnId, event: &ProviderEvent) -> Fo
     }
 }
 
-fn ended(story: &mut Story, id: TurnId, outcome: &Outcome) -> Found<()> {
+fn ended(story: &mut RunDraft, id: TurnId, outcome: &ProviderOutcome) -> Found<()> {
     match outcome {
-        Outcome::Completed => finish(story, id, TurnReason::Done, None),
-        Outcome::Interrupted => finish(story, id, TurnReason::UserInterrupt, None),
-        Outcome::Failed { reason, detail } => {
+        ProviderOutcome::Completed => finish(story, id, TurnReason::Done, None),
+        ProviderOutcome::Interrupted => finish(story, id, TurnReason::UserInterrupt, None),
+        ProviderOutcome::Failed { reason, detail } => {
             let failed = reason.status() == TurnStatus::Failed;
             let reason = if failed { *reason } else { TurnReason::ProviderError };
             finish(story, id, reason, detail.as_deref())
@@ -284,9 +286,9 @@ fn ended(story: &mut Story, id: TurnId, outcome: &Outcome) -> Found<()> {
 }
 
 /// Text as events of a bounded size (RUNS-EV-7).
-fn stream(story: &mut Story, turn: &Turn, text: &str) -> Found<()> {
+fn stream(story: &mut RunDraft, turn: &NodeTurn, text: &str) -> Found<()> {
     let now = story.now();
-    story.tell_pieces(turn.node_id, text, Fact::TextStreamed)?;
+    story.tell_pieces(turn.node_id, text, RunFact::TextStreamed)?;
     if story.node(turn.node_id)?.connection.streaming {
         return Ok(());
     }
@@ -296,7 +298,7 @@ fn stream(story: &mut Story, turn: &Turn, text: &str) -> Found<()> {
     })
 }
 
-fn progress(story: &mut Story, node: NodeId, summary: &str) -> Found<()> {
+fn progress(story: &mut RunDraft, node: NodeId, summary: &str) -> Found<()> {
     let now = story.now();
     let summary = crate::text::cut(summary.trim(), limits::SUMMARY_CHARS_MAX);
     let too_soon =
@@ -312,7 +314,7 @@ fn progress(story: &mut Story, node: NodeId, summary: &str) -> Found<()> {
 }
 
 /// A sign of life with the last output before it, written at most twice a minute (RUNS-EV-8).
-fn beat(story: &mut Story, node: NodeId, silent_ms: u32) -> Found<()> {
+fn beat(story: &mut RunDraft, node: NodeId, silent_ms: u32) -> Found<()> {
     let now = story.now();
     story.change_node(node, |node| {
         let connection = &mut node.connection;
@@ -327,18 +329,18 @@ fn beat(story: &mut Story, node: NodeId, silent_ms: u32) -> Found<()> {
 
 /// A line of a node's log.
 pub(super) fn log(
-    story: &mut Story,
+    story: &mut RunDraft,
     node: NodeId,
     source: LogSource,
     line: &str,
     suppressed: Option<u64>,
 ) -> Found<()> {
     let line = crate::text::cut(line, limits::LOG_LINE_CHARS_MAX);
-    story.tell_of(node, Fact::NodeLogged(NodeLogged { source, line, suppressed }))
+    story.tell_of(node, RunFact::NodeLogged(NodeLogged { source, line, suppressed }))
 }
 
 /// What came when its turn was over already: it never reaches another turn.
-fn late(story: &mut Story, turn: &Turn, event: &ProviderEvent) -> Found<()> {
+fn late(story: &mut RunDraft, turn: &NodeTurn, event: &ProviderEvent) -> Found<()> {
     let said = match event {
         ProviderEvent::Delta { text }
         | ProviderEvent::ThoughtDelta { text }

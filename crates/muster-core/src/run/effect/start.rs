@@ -1,6 +1,6 @@
 //! What a start finds to do: runs that were cut off, and work whose outcome never came.
 
-use super::{Docs, Effect, Manner, boots, manner};
+use super::{Docs, RunEffect, StopManner, boots, manner};
 use crate::run::{
     lookup::{self, Lookup},
     node::Node,
@@ -18,26 +18,26 @@ pub fn needs_recovery(docs: &Docs) -> Lookup<bool> {
 }
 
 /// What a start finds to do in a run that was recovered: the work whose outcome never came.
-pub fn outstanding(docs: &Docs) -> Lookup<Vec<Effect>> {
+pub fn outstanding(docs: &Docs) -> Lookup<Vec<RunEffect>> {
     let Some(run) = lookup::find_run(docs)? else { return Ok(Vec::new()) };
     let mut effects = Vec::new();
     if boots(run) {
-        effects.push(Effect::RunBoot);
+        effects.push(RunEffect::RunBoot);
     }
     if run.verifying {
-        effects.push(Effect::RunChecks);
+        effects.push(RunEffect::RunChecks);
     }
     for node in lookup::nodes(docs)? {
         if let (Some(reason), None) = (&node.reset_requested, &node.turn) {
-            effects.push(Effect::ResetContext { node: node.id, reason: reason.clone() });
+            effects.push(RunEffect::ResetContext { node: node.id, reason: reason.clone() });
         }
     }
     for turn in lookup::live_turns(docs)? {
         if turn.state == TurnState::Finishing {
-            let manner = turn.reason.map_or(Manner::Kill, manner);
-            effects.push(Effect::FinishTurn { node: turn.node_id, turn: turn.id, manner });
+            let manner = turn.reason.map_or(StopManner::Kill, manner);
+            effects.push(RunEffect::FinishTurn { node: turn.node_id, turn: turn.id, manner });
         }
     }
-    effects.push(Effect::Schedule);
+    effects.push(RunEffect::Schedule);
     Ok(effects)
 }

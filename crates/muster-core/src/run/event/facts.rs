@@ -11,9 +11,9 @@ use crate::run::{
     artifact::Artifact,
     edge::Edge,
     id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId, ToolId},
-    inbox::{Envelope, ItemKind, Message},
+    inbox::{HandoffEnvelope, ItemKind, NodeMessage},
     node::{Node, NodeConfig, NodePatch, NodeStatus, Provider},
-    record::{BudgetLevel, Evidence, GlobalMode, Mode, Phase, PhaseReason, Run, RunPatch},
+    record::{BudgetLevel, GlobalMode, LoopEvidence, Mode, Phase, PhaseReason, Run, RunPatch},
     settings::{Metric, Usage},
     shape::words,
     turn::Tool,
@@ -101,7 +101,7 @@ pub struct ModeChanged {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RunStalled {
     /// What shows it.
-    pub evidence: Evidence,
+    pub evidence: LoopEvidence,
 }
 
 words! {
@@ -262,7 +262,7 @@ pub struct EdgeCreated {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HandoffSent {
     /// The handoff.
-    pub envelope: Envelope,
+    pub envelope: HandoffEnvelope,
     /// Place in the receiver's queue.
     pub order: u64,
 }
@@ -272,7 +272,7 @@ pub struct HandoffSent {
 #[serde(rename_all = "camelCase")]
 pub struct MessageQueued {
     /// The message.
-    pub message: Message,
+    pub message: NodeMessage,
     /// What it is in the inbox.
     pub kind: ItemKind,
     /// Place in the queue.

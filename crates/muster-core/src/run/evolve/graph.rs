@@ -2,7 +2,7 @@
 
 use super::{Applied, Docs, Place, change_pulse};
 use crate::run::{
-    Document, Key,
+    RunDocument, RunKey,
     event::{EdgeCreated, NodeConfigured, NodePatched},
     id::EdgeId,
     pulse::{GraphChange, Journal},
@@ -15,12 +15,12 @@ pub(super) fn node_patched(docs: &mut Docs, place: Place<'_>, patched: &NodePatc
     let Some(id) = place.event.node_id else { return Ok(()) };
     let patch = (*patched.patch).clone();
     let failed = patch.failed == Some(true);
-    if let Some(Document::Node(node)) = docs.edit(&Key::Node(id))? {
+    if let Some(RunDocument::Node(node)) = docs.edit(&RunKey::Node(id))? {
         patch.apply(node);
         return if failed { note(docs, place, GraphChange::Failed { node: id }) } else { Ok(()) };
     }
     let Some(node) = patch.into_whole() else { return Ok(()) };
-    docs.put(Key::Node(id), Document::Node(Box::new(node)));
+    docs.put(RunKey::Node(id), RunDocument::Node(Box::new(node)));
     change_pulse(docs, |pulse| {
         pulse.nodes += 1;
         pulse.living_nodes += 1;
@@ -43,9 +43,9 @@ pub(super) fn node_configured(
 
 pub(super) fn node_deleted(docs: &mut Docs, place: Place<'_>) -> Applied {
     let Some(node) = place.event.node_id else { return Ok(()) };
-    let Some(Document::Node(gone)) = docs.get(&Key::Node(node))? else { return Ok(()) };
+    let Some(RunDocument::Node(gone)) = docs.get(&RunKey::Node(node))? else { return Ok(()) };
     let label = gone.label.clone();
-    docs.remove(Key::Node(node));
+    docs.remove(RunKey::Node(node));
     change_pulse(docs, |pulse| pulse.living_nodes -= 1)?;
     note(docs, place, GraphChange::Removed { node, label })
 }
@@ -56,24 +56,24 @@ pub(super) fn edge_created(docs: &mut Docs, place: Place<'_>, created: &EdgeCrea
     if !created.updated {
         change_pulse(docs, |pulse| pulse.edges += 1)?;
     }
-    docs.put(Key::Edge(edge.id), Document::Edge(edge));
+    docs.put(RunKey::Edge(edge.id), RunDocument::Edge(edge));
     note(docs, place, change)
 }
 
 pub(super) fn edge_deleted(docs: &mut Docs, place: Place<'_>, id: EdgeId) -> Applied {
-    let Some(Document::Edge(edge)) = docs.get(&Key::Edge(id))? else { return Ok(()) };
+    let Some(RunDocument::Edge(edge)) = docs.get(&RunKey::Edge(id))? else { return Ok(()) };
     let change = GraphChange::Edge { edge: id, from: edge.from, to: edge.to };
-    docs.remove(Key::Edge(id));
+    docs.remove(RunKey::Edge(id));
     note(docs, place, change)
 }
 
 fn note(docs: &mut Docs, place: Place<'_>, change: GraphChange) -> Applied {
-    match docs.edit(&Key::Journal)? {
-        Some(Document::Journal(journal)) => journal.add(place.seq, change),
+    match docs.edit(&RunKey::Journal)? {
+        Some(RunDocument::Journal(journal)) => journal.add(place.seq, change),
         Some(_) | None => {
             let mut journal = Journal::default();
             journal.add(place.seq, change);
-            docs.put(Key::Journal, Document::Journal(journal));
+            docs.put(RunKey::Journal, RunDocument::Journal(journal));
         }
     }
     Ok(())

@@ -2,9 +2,9 @@
 
 use super::{Applied, Docs, Place, turn};
 use crate::run::{
-    Document, Key,
+    RunDocument, RunKey,
     event::{HandoffSent, InboxChanged, ItemFate, MessageQueued},
-    inbox::{Content, Item, ItemKind, ItemState},
+    inbox::{InboxContent, InboxItem, ItemKind, ItemState},
 };
 
 pub(super) fn handoff_sent(docs: &mut Docs, place: Place<'_>, sent: &HandoffSent) -> Applied {
@@ -19,7 +19,7 @@ pub(super) fn handoff_sent(docs: &mut Docs, place: Place<'_>, sent: &HandoffSent
     })?;
     put(
         docs,
-        Item {
+        InboxItem {
             id: envelope.id,
             node_id: receiver,
             kind: ItemKind::Handoff,
@@ -29,7 +29,7 @@ pub(super) fn handoff_sent(docs: &mut Docs, place: Place<'_>, sent: &HandoffSent
             enqueued_at: place.at,
             consumed_turn_id: None,
             tool_id: None,
-            content: Content::Envelope(Box::new(envelope.clone())),
+            content: InboxContent::Envelope(Box::new(envelope.clone())),
         },
     );
     Ok(())
@@ -39,7 +39,7 @@ pub(super) fn message_queued(docs: &mut Docs, place: Place<'_>, queued: &Message
     let Some(node_id) = queued.message.node_id else { return Ok(()) };
     put(
         docs,
-        Item {
+        InboxItem {
             id: queued.message.id,
             node_id,
             kind: queued.kind,
@@ -49,18 +49,18 @@ pub(super) fn message_queued(docs: &mut Docs, place: Place<'_>, queued: &Message
             enqueued_at: place.at,
             consumed_turn_id: None,
             tool_id: queued.tool_id,
-            content: Content::Message(queued.message.clone()),
+            content: InboxContent::Message(queued.message.clone()),
         },
     );
     Ok(())
 }
 
-fn put(docs: &mut Docs, item: Item) {
-    docs.create(Key::Item(item.id), Document::Item(Box::new(item)));
+fn put(docs: &mut Docs, item: InboxItem) {
+    docs.create(RunKey::Item(item.id), RunDocument::Item(Box::new(item)));
 }
 
 pub(super) fn changed(docs: &mut Docs, changed: &InboxChanged) -> Applied {
-    let Some(Document::Item(item)) = docs.edit(&Key::Item(changed.item_id))? else {
+    let Some(RunDocument::Item(item)) = docs.edit(&RunKey::Item(changed.item_id))? else {
         return Ok(());
     };
     item.state = match changed.state {

@@ -2,7 +2,7 @@
 
 use super::{Applied, Docs, Place, change_pulse, turn};
 use crate::run::{
-    Document, Key,
+    RunDocument, RunKey,
     approval::{Approval, ApprovalStatus},
     artifact::{Artifact, ArtifactKind},
     event::{ApprovalRequested, ApprovalResolved, RunPatched},
@@ -11,10 +11,10 @@ use crate::run::{
 
 pub(super) fn run_patched(docs: &mut Docs, patched: &RunPatched) -> Applied {
     let patch = patched.patch.run.clone();
-    if let Some(Document::Run(run)) = docs.edit(&Key::Run)? {
+    if let Some(RunDocument::Run(run)) = docs.edit(&RunKey::Run)? {
         patch.apply(run);
     } else if let Some(run) = patch.into_whole() {
-        docs.put(Key::Run, Document::Run(Box::new(run)));
+        docs.put(RunKey::Run, RunDocument::Run(Box::new(run)));
     }
     Ok(())
 }
@@ -27,7 +27,7 @@ pub(super) fn requested(
     let (Some(node_id), Some(turn_id)) = (place.event.node_id, place.event.turn_id) else {
         return Ok(());
     };
-    let Some(Document::Run(run)) = docs.get(&Key::Run)? else { return Ok(()) };
+    let Some(RunDocument::Run(run)) = docs.get(&RunKey::Run)? else { return Ok(()) };
     let run_id = run.id;
     let mut number = 0;
     change_pulse(docs, |pulse| {
@@ -53,14 +53,14 @@ pub(super) fn requested(
         resolved_by: None,
         number,
     };
-    let key = Key::Approval(requested.approval_id);
-    docs.create(key, Document::Approval(Box::new(approval)));
+    let key = RunKey::Approval(requested.approval_id);
+    docs.create(key, RunDocument::Approval(Box::new(approval)));
     turn::tool_waits(docs, turn_id, requested.tool.id, Some(requested.approval_id))
 }
 
 pub(super) fn resolved(docs: &mut Docs, place: Place<'_>, resolved: &ApprovalResolved) -> Applied {
-    let key = Key::Approval(resolved.approval_id);
-    let Some(Document::Approval(approval)) = docs.edit(&key)? else { return Ok(()) };
+    let key = RunKey::Approval(resolved.approval_id);
+    let Some(RunDocument::Approval(approval)) = docs.edit(&key)? else { return Ok(()) };
     approval.status = resolved.resolution.status.into();
     approval.resolved_at = Some(place.at);
     approval.resolved_by = Some(resolved.resolution.by);
@@ -71,7 +71,9 @@ pub(super) fn resolved(docs: &mut Docs, place: Place<'_>, resolved: &ApprovalRes
 }
 
 pub(super) fn detached(docs: &mut Docs, place: Place<'_>, id: ApprovalId) -> Applied {
-    let Some(Document::Approval(approval)) = docs.edit(&Key::Approval(id))? else { return Ok(()) };
+    let Some(RunDocument::Approval(approval)) = docs.edit(&RunKey::Approval(id))? else {
+        return Ok(());
+    };
     approval.detached = true;
     let tool_id = approval.tool.id;
     turn::tool_left(docs, place, tool_id)
@@ -79,7 +81,7 @@ pub(super) fn detached(docs: &mut Docs, place: Place<'_>, id: ApprovalId) -> App
 
 pub(super) fn artifact_created(docs: &mut Docs, place: Place<'_>, artifact: &Artifact) -> Applied {
     change_pulse(docs, |pulse| pulse.artifacts += 1)?;
-    docs.create(Key::Artifact(artifact.id), Document::Artifact(Box::new(artifact.clone())));
+    docs.create(RunKey::Artifact(artifact.id), RunDocument::Artifact(Box::new(artifact.clone())));
     let id = artifact.id;
     turn::change(docs, place, |turn| {
         let files = &mut turn.artifacts;

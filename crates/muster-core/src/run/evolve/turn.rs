@@ -2,18 +2,22 @@
 
 use super::{Applied, Docs, Place, change_pulse};
 use crate::run::{
-    Document, Key,
+    RunDocument, RunKey,
     event::{TokenUsage, TurnEnded, TurnMoved, TurnStarted, TurnStep},
     id::{ApprovalId, ToolId, TurnId},
     inbox::ItemState,
     settings::Usage,
-    turn::{OpenTool, Tool, Turn, TurnArtifacts, TurnState},
+    turn::{NodeTurn, OpenTool, Tool, TurnArtifacts, TurnState},
 };
 
 /// Changes the turn that an event belongs to.
-pub(super) fn change(docs: &mut Docs, place: Place<'_>, change: impl FnOnce(&mut Turn)) -> Applied {
+pub(super) fn change(
+    docs: &mut Docs,
+    place: Place<'_>,
+    change: impl FnOnce(&mut NodeTurn),
+) -> Applied {
     let Some(id) = place.event.turn_id else { return Ok(()) };
-    if let Some(Document::Turn(turn)) = docs.edit(&Key::Turn(id))? {
+    if let Some(RunDocument::Turn(turn)) = docs.edit(&RunKey::Turn(id))? {
         change(turn);
     }
     Ok(())
@@ -47,7 +51,7 @@ pub(super) fn moved(docs: &mut Docs, place: Place<'_>, moved: &TurnMoved) -> App
 fn enter(docs: &mut Docs, place: Place<'_>, state: TurnState) -> Applied {
     change(docs, place, |turn| turn.state = state)?;
     let Some(node) = place.event.node_id else { return Ok(()) };
-    if let Some(Document::Node(node)) = docs.edit(&Key::Node(node))?
+    if let Some(RunDocument::Node(node)) = docs.edit(&RunKey::Node(node))?
         && let Some(live) = node.turn.as_mut()
         && Some(live.turn_id) == place.event.turn_id
     {
@@ -60,9 +64,9 @@ fn begun(docs: &mut Docs, place: Place<'_>, attempt: u32, started: &TurnStarted)
     let (Some(node_id), Some(id)) = (place.event.node_id, place.event.turn_id) else {
         return Ok(());
     };
-    let Some(Document::Node(node)) = docs.get(&Key::Node(node_id))? else { return Ok(()) };
+    let Some(RunDocument::Node(node)) = docs.get(&RunKey::Node(node_id))? else { return Ok(()) };
     let run_id = node.run_id;
-    let turn = Turn {
+    let turn = NodeTurn {
         id,
         run_id,
         node_id,
@@ -97,9 +101,9 @@ fn begun(docs: &mut Docs, place: Place<'_>, attempt: u32, started: &TurnStarted)
         tools: Vec::new(),
         seq: place.seq,
     };
-    docs.create(Key::Turn(id), Document::Turn(Box::new(turn)));
+    docs.create(RunKey::Turn(id), RunDocument::Turn(Box::new(turn)));
     for taken in &started.consumed {
-        if let Some(Document::Item(item)) = docs.edit(&Key::Item(taken.id))? {
+        if let Some(RunDocument::Item(item)) = docs.edit(&RunKey::Item(taken.id))? {
             item.state = ItemState::Consumed;
             item.consumed_turn_id = Some(id);
         }
@@ -129,7 +133,7 @@ fn has_ended(docs: &mut Docs, place: Place<'_>, ended: &TurnEnded) -> Applied {
 /// Text came: only the first of a stretch changes anything, so that a delta stays cheap.
 pub(super) fn streamed(docs: &mut Docs, place: Place<'_>) -> Applied {
     let Some(id) = place.event.turn_id else { return Ok(()) };
-    let Some(Document::Turn(turn)) = docs.get(&Key::Turn(id))? else { return Ok(()) };
+    let Some(RunDocument::Turn(turn)) = docs.get(&RunKey::Turn(id))? else { return Ok(()) };
     match turn.state {
         TurnState::Sent | TurnState::Tool => enter(docs, place, TurnState::Streaming),
         TurnState::Preparing
@@ -166,7 +170,7 @@ pub(super) fn tool_waits(
     tool: ToolId,
     approval: Option<ApprovalId>,
 ) -> Applied {
-    if let Some(Document::Turn(turn)) = docs.edit(&Key::Turn(turn))?
+    if let Some(RunDocument::Turn(turn)) = docs.edit(&RunKey::Turn(turn))?
         && let Some(open) = turn.tools.iter_mut().find(|open| open.tool.id == tool)
     {
         open.approval_id = approval;

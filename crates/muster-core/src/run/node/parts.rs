@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::words::{
-    BlockCode, CommandRight, ConnectionStatus, Containment, OriginKind, PermissionsMode,
-    TodoStatus, WaitMode,
+    BlockCode, CommandRight, ConnectionStatus, Containment, NodeTodoStatus, OriginKind,
+    PermissionsMode, WaitMode,
 };
 use crate::run::{
     id::{ApprovalId, NodeId, TurnId},
@@ -99,7 +99,8 @@ impl Default for ProviderSession {
 /// Whether a provider is there, and its last signs of life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Connection {
+#[schemars(rename = "Connection")]
+pub struct ProviderConnection {
     /// Whether it is there.
     pub status: ConnectionStatus,
     /// Whether text is coming.
@@ -122,7 +123,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-impl Default for Connection {
+impl Default for ProviderConnection {
     fn default() -> Self {
         Self {
             status: ConnectionStatus::Idle,
@@ -261,7 +262,8 @@ pub struct HandedBack {
 /// Who created a node.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Origin {
+#[schemars(rename = "Origin")]
+pub struct NodeOrigin {
     /// The kind.
     pub kind: OriginKind,
     /// The spawning node.
@@ -279,14 +281,14 @@ pub struct NodeTodo {
     /// What is to be done.
     pub content: String,
     /// How far it is.
-    pub status: TodoStatus,
+    pub status: NodeTodoStatus,
     /// The same as an activity.
     pub active_form: String,
 }
 
 /// What waits in a node's inbox, by what it can wake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Queue {
+pub struct QueueCounts {
     /// Order of the next input that goes to the front.
     pub front: u64,
     /// Order of the next input that goes to the back.
@@ -306,14 +308,14 @@ pub struct Queue {
 /// Where the orders of a queue begin, so that there is room in front.
 const QUEUE_MIDDLE: u64 = 1 << 32;
 
-impl Default for Queue {
+impl Default for QueueCounts {
     fn default() -> Self {
         let (front, back) = (QUEUE_MIDDLE - 1, QUEUE_MIDDLE);
         Self { front, back, user: 0, interrupts: 0, waking: 0, other: 0, since: None }
     }
 }
 
-impl Queue {
+impl QueueCounts {
     /// How many inputs wait.
     pub fn len(&self) -> u32 {
         self.user + self.waking + self.other
@@ -328,7 +330,8 @@ impl Queue {
 /// A question that an agent asked a person.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Question {
+#[schemars(rename = "Question")]
+pub struct NodeQuestion {
     /// The question.
     pub text: String,
     /// Answers to choose from.

@@ -87,7 +87,8 @@ words! {
         Any = "any",
     }
     /// State of an entry of a node's todo list.
-    TodoStatus {
+    #[schemars(rename = "TodoStatus")]
+    NodeTodoStatus {
         /// Not begun.
         Pending = "pending",
         /// Under way.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Blocks, Prompt, RoleText, Source, names};
+use super::{Blocks, Prompt, PromptSource, RoleText, names};
 use crate::run::{
     hash::sha256_hex,
     id::{ItemId, TurnId},
@@ -67,7 +67,7 @@ impl Prompt {
     }
 
     /// `prompt.blocks.json`.
-    pub fn blocks_file(&self, source: &Source) -> BlocksFile {
+    pub fn blocks_file(&self, source: &PromptSource) -> BlocksFile {
         let hash = |text: &str| sha256_hex(text.as_bytes());
         let block_hashes = names(&self.blocks)
             .into_iter()

@@ -4,9 +4,9 @@ use super::{Detail, Form, View};
 use crate::{
     run::{
         artifact::{Reference, artifact_reference},
-        inbox::{Content, Envelope, Item, ItemKind},
+        inbox::{HandoffEnvelope, InboxContent, InboxItem, ItemKind},
         lookup::{self, Lookup},
-        turn::{Consumed, Trigger, Turn},
+        turn::{Consumed, NodeTurn, Trigger},
     },
     text::{chars, cut},
 };
@@ -19,7 +19,10 @@ const PACK_CHARS_MAX: usize = 2_000;
 const FENCE_BITS: u128 = 0xFFFF_FFFF;
 
 /// Inputs that fit: all, or those that come again and the first that waits.
-pub(super) fn chosen<'v, 'a>(view: &'v View<'a>, detail: Detail) -> &'v [(Consumed, &'a Item)] {
+pub(super) fn chosen<'v, 'a>(
+    view: &'v View<'a>,
+    detail: Detail,
+) -> &'v [(Consumed, &'a InboxItem)] {
     let again = view.inputs.iter().filter(|(taken, _)| taken.redelivered).count();
     let end = if detail.all_inputs { view.inputs.len() } else { again.max(1) };
     &view.inputs[..end.min(view.inputs.len())]
@@ -28,11 +31,11 @@ pub(super) fn chosen<'v, 'a>(view: &'v View<'a>, detail: Detail) -> &'v [(Consum
 /// The inputs, behind a note on why the turn begins.
 pub(super) fn render(
     view: &View<'_>,
-    inputs: &[(Consumed, &Item)],
+    inputs: &[(Consumed, &InboxItem)],
     detail: Detail,
     form: Form,
 ) -> Lookup<String> {
-    let typed = |item: &Item| match form {
+    let typed = |item: &InboxItem| match form {
         Form::Typed => view.source.originals.get(&item.id),
         Form::Kept => None,
     };
@@ -41,24 +44,26 @@ pub(super) fn render(
     for (at, (taken, item)) in inputs.iter().enumerate() {
         let header = header(view, at + 1, taken, item)?;
         let body = match &item.content {
-            Content::Message(message) => {
+            InboxContent::Message(message) => {
                 shortened(view, item, typed(item).unwrap_or(&message.content))
             }
-            Content::Envelope(envelope) => handoff(view, item, envelope, detail)?,
+            InboxContent::Envelope(envelope) => handoff(view, item, envelope, detail)?,
         };
         texts.push(format!("{header}\n----- {fence}\n{body}\n----- {fence}"));
     }
     Ok(texts.join("\n\n"))
 }
 
-fn header(view: &View<'_>, number: usize, taken: &Consumed, item: &Item) -> Lookup<String> {
+fn header(view: &View<'_>, number: usize, taken: &Consumed, item: &InboxItem) -> Lookup<String> {
     let sender = match &item.content {
-        Content::Envelope(envelope) => match lookup::find_node(view.docs, envelope.from_node_id)? {
-            Some(node) => format!("from {} ({})", node.label, node.id),
-            None if envelope.from_node_id.is_runtime() => "from Muster".to_owned(),
-            None => format!("from a node that is gone ({})", envelope.from_node_id),
-        },
-        Content::Message(_) => match item.kind {
+        InboxContent::Envelope(envelope) => {
+            match lookup::find_node(view.docs, envelope.from_node_id)? {
+                Some(node) => format!("from {} ({})", node.label, node.id),
+                None if envelope.from_node_id.is_runtime() => "from Muster".to_owned(),
+                None => format!("from a node that is gone ({})", envelope.from_node_id),
+            }
+        }
+        InboxContent::Message(_) => match item.kind {
             ItemKind::Message => "from the user".to_owned(),
             ItemKind::Handoff | ItemKind::ToolResult | ItemKind::System => "from Muster".to_owned(),
         },
@@ -70,7 +75,7 @@ fn header(view: &View<'_>, number: usize, taken: &Consumed, item: &Item) -> Look
 }
 
 /// A text, or its head and where the whole of it is (RUNS-PROMPT-3).
-fn shortened(view: &View<'_>, item: &Item, text: &str) -> String {
+fn shortened(view: &View<'_>, item: &InboxItem, text: &str) -> String {
     if text.len() <= INPUT_CHARS_MAX || chars(text) <= INPUT_CHARS_MAX {
         return text.to_owned();
     }
@@ -81,7 +86,12 @@ fn shortened(view: &View<'_>, item: &Item, text: &str) -> String {
     }
 }
 
-fn handoff(view: &View<'_>, item: &Item, envelope: &Envelope, detail: Detail) -> Lookup<String> {
+fn handoff(
+    view: &View<'_>,
+    item: &InboxItem,
+    envelope: &HandoffEnvelope,
+    detail: Detail,
+) -> Lookup<String> {
     let payload = &envelope.payload;
     let mut lines = vec![shortened(view, item, &payload.message)];
     if let Some(status) = &payload.status {
@@ -155,13 +165,13 @@ fn auto(view: &View<'_>) -> Lookup<String> {
     ))
 }
 
-fn failed(turn: &Turn) -> String {
+fn failed(turn: &NodeTurn) -> String {
     let reason = turn.reason.map_or("unknown", crate::run::turn::TurnReason::name);
     let detail = turn.detail.as_deref().map(|detail| format!(": {}", cut(detail, 300)));
     format!("The last attempt at these inputs failed ({reason}{}).", detail.unwrap_or_default())
 }
 
-fn interrupted(turn: &Turn) -> String {
+fn interrupted(turn: &NodeTurn) -> String {
     let reason = turn.reason.map_or("unknown", crate::run::turn::TurnReason::name);
     let diff =
         turn.artifacts.diff.map(|id| format!(" What it had changed: {}.", artifact_reference(id)));

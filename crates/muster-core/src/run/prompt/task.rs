@@ -7,16 +7,16 @@ const GOAL_CHARS_MAX: usize = 2_000;
 const CAPSULE_CHARS_MAX: usize = 1_500;
 
 /// The parts of a task block that rarely change.
-pub(super) struct Head {
+pub(super) struct TaskHeader {
     pub(super) run: String,
     pub(super) goal: String,
     pub(super) own: String,
     pub(super) task: String,
 }
 
-pub(super) fn head(view: &View<'_>) -> Head {
+pub(super) fn head(view: &View<'_>) -> TaskHeader {
     let run = view.run;
-    Head {
+    TaskHeader {
         run: format!("Run: {} ({})", run.name, run.id),
         goal: goal(view),
         own: own(view),

@@ -8,7 +8,7 @@ use crate::run::{
     command::{AgentCall, CallFiles, CapabilityPatch},
     edge::{Direction, EdgeType},
     event::{ToolError, ToolResult},
-    inbox::{Envelope, ItemKind},
+    inbox::{HandoffEnvelope, ItemKind},
     node::{BlockCode, NodeStatus},
     record::{Declarer, StallRule, StatusCode},
     rejection::{OpenWork, Right},
@@ -34,7 +34,7 @@ impl Room {
         last["result"]["output"].clone()
     }
 
-    fn agent_refused(&mut self, turn: TurnId, name: &str, args: Value) -> Rejection {
+    fn agent_refused(&mut self, turn: TurnId, name: &str, args: Value) -> RunRejection {
         let node = self.turn(turn).node_id;
         let before = self.log.len();
         let rejection = self.call(Actor::agent(node), call(turn, name, args)).unwrap_err();
@@ -42,7 +42,7 @@ impl Room {
         *rejection
     }
 
-    fn received(&self, node: NodeId) -> Vec<Envelope> {
+    fn received(&self, node: NodeId) -> Vec<HandoffEnvelope> {
         let queued = lookup::queued(&self.docs, node, None).unwrap();
         queued.iter().filter_map(|item| item.envelope().cloned()).collect()
     }
@@ -59,7 +59,7 @@ fn runs_hand_2_a_handoff_is_delivered_with_its_event() {
             "to": node.to_string(), "message": "build it", "structured": {"part": 1},
         }),
     );
-    let events: Vec<Event> = room.log[before..].iter().map(|r| r.event.clone()).collect();
+    let events: Vec<RunEvent> = room.log[before..].iter().map(|r| r.event.clone()).collect();
     assert_eq!(
         kinds(&events),
         ["tool.proposed", "tool.started", "handoff.sent", "node.patch", "tool.completed"]
@@ -79,11 +79,11 @@ fn runs_hand_1_without_an_edge_nothing_is_delivered() {
     let stranger = room.add_node("reviewer");
     let args = json!({"to": stranger.to_string(), "message": "hi"});
     let rejection = room.agent_refused(turn, "send_handoff", args);
-    assert_eq!(rejection, Rejection::NoEdge { from: lead, to: stranger });
+    assert_eq!(rejection, RunRejection::NoEdge { from: lead, to: stranger });
     let edge = lookup::edges(&room.docs).unwrap()[0].id;
     room.user(Ask::DeleteEdge { edge });
     let args = json!({"to": node.to_string(), "message": "hi"});
-    assert!(matches!(room.agent_refused(turn, "send_handoff", args), Rejection::NoEdge { .. }));
+    assert!(matches!(room.agent_refused(turn, "send_handoff", args), RunRejection::NoEdge { .. }));
 }
 
 #[test]
@@ -114,17 +114,17 @@ fn runs_edge_2_edges_are_checked_and_not_made_twice() {
     let put = |edge: PutEdge| Ask::PutEdge(edge);
     let unknown = NodeId(5);
     let rejection = room.refuse(put(PutEdge::between(a, unknown)));
-    assert_eq!(rejection, Rejection::UnknownNode { id: unknown });
-    assert_eq!(room.refuse(put(PutEdge::between(a, a))), Rejection::SelfEdge);
+    assert_eq!(rejection, RunRejection::UnknownNode { id: unknown });
+    assert_eq!(room.refuse(put(PutEdge::between(a, a))), RunRejection::SelfEdge);
     let long = PutEdge { label: Some("x".repeat(61)), ..PutEdge::between(a, b) };
-    assert!(matches!(room.refuse(put(long)), Rejection::TooLong { .. }));
+    assert!(matches!(room.refuse(put(long)), RunRejection::TooLong { .. }));
     let id = room.connect(a, b);
     assert_eq!(room.user(put(PutEdge::between(a, b))), [], "the existing one is answered");
     let moved = PutEdge { id: Some(id), ..PutEdge::between(b, a) };
-    assert!(matches!(room.refuse(put(moved)), Rejection::BadValue { .. }));
+    assert!(matches!(room.refuse(put(moved)), RunRejection::BadValue { .. }));
     let events = room.user(Ask::DeleteEdge { edge: id });
     assert_eq!(kinds(&events), ["edge.deleted"]);
-    assert_eq!(room.refuse(Ask::DeleteEdge { edge: id }), Rejection::UnknownEdge { id });
+    assert_eq!(room.refuse(Ask::DeleteEdge { edge: id }), RunRejection::UnknownEdge { id });
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn runs_hand_3_what_was_delivered_stays_when_its_edge_goes() {
     assert_eq!(room.received(node)[0].payload.message, "build it");
     let args = json!({"to": node.to_string(), "message": "more"});
     let rejection = room.agent_refused(turn, "send_handoff", args);
-    assert!(matches!(rejection, Rejection::NoEdge { .. }));
+    assert!(matches!(rejection, RunRejection::NoEdge { .. }));
 }
 
 #[test]
@@ -202,11 +202,13 @@ fn runs_ref_1_references_are_checked_and_made_canonical() {
     assert_eq!(links[0].reference, format!("artifact://{id}"));
     assert_eq!(links[0].kind, "report");
     let wrong = room.agent_refused(turn, "send_handoff", send(format!("artifact://diff/{id}")));
-    assert_eq!(wrong, Rejection::UnknownArtifact { id });
+    assert_eq!(wrong, RunRejection::UnknownArtifact { id });
     for unknown in ["artifact://diff/123".to_owned(), format!("contextpack://pack/{id}")] {
         let rejection = room.agent_refused(turn, "send_handoff", send(unknown));
-        let refused =
-            matches!(rejection, Rejection::UnknownArtifact { .. } | Rejection::BadReference { .. });
+        let refused = matches!(
+            rejection,
+            RunRejection::UnknownArtifact { .. } | RunRejection::BadReference { .. }
+        );
         assert!(refused, "{rejection:?}");
     }
 }
@@ -222,7 +224,7 @@ fn runs_pack_1_long_messages_go_with_an_artifact_and_packs_with_tasks() {
     let pack = files.pack.as_ref().unwrap().id;
     let args = json!({"to": node.to_string(), "message": "x".repeat(5_000)});
     let rejection = room.agent_refused(turn, "send_handoff", args.clone());
-    assert!(matches!(rejection, Rejection::TooLong { max: 4_000, .. }));
+    assert!(matches!(rejection, RunRejection::TooLong { max: 4_000, .. }));
     let call = AgentCall {
         turn,
         tool: None,
@@ -308,12 +310,12 @@ fn runs_done_2_a_run_with_open_work_is_not_complete() {
     room.say(node, "work");
     let complete = || json!({"summary": "all done"});
     let rejection = room.agent_refused(turn, "complete_run", complete());
-    assert_eq!(rejection, Rejection::OpenWork { open: vec![OpenWork::Queued(node)] });
+    assert_eq!(rejection, RunRejection::OpenWork { open: vec![OpenWork::Queued(node)] });
     let other = room.prompt(node);
     let rejection = room.agent_refused(turn, "complete_run", complete());
-    assert_eq!(rejection, Rejection::OpenWork { open: vec![OpenWork::Running(node)] });
+    assert_eq!(rejection, RunRejection::OpenWork { open: vec![OpenWork::Running(node)] });
     let rejection = room.agent_refused(other, "complete_run", complete());
-    assert_eq!(rejection, Rejection::Forbidden { right: Right::Orchestrator });
+    assert_eq!(rejection, RunRejection::Forbidden { right: Right::Orchestrator });
     room.complete(other, "worked", &[]);
     assert_eq!(room.agent(turn, "complete_run", complete()), json!({"status": "accepted"}));
     assert_eq!(room.run().completion.as_ref().unwrap().by, Declarer::Orchestrator);
@@ -364,7 +366,7 @@ fn runs_done_2_a_bound_task_has_to_be_done() {
         }))
     };
     let rejection = room.call(Actor::agent(lead), complete(Some(false))).unwrap_err();
-    assert_eq!(*rejection, Rejection::TaskNotDone { task: crate::tasks::id::TaskId(7) });
+    assert_eq!(*rejection, RunRejection::TaskNotDone { task: crate::tasks::id::TaskId(7) });
     room.accept(Actor::agent(lead), complete(Some(true)));
 }
 
@@ -372,12 +374,12 @@ fn runs_done_2_a_bound_task_has_to_be_done() {
 fn runs_pit_29_and_sec_5_no_node_gets_a_right_that_its_parent_lacks() {
     let (mut room, lead, _, turn) = Room::led();
     let capabilities = CapabilityPatch { write_code: Some(false), ..CapabilityPatch::default() };
-    room.edit(lead, NodeInput { capabilities, ..NodeInput::default() });
+    room.edit(lead, GraphNodeInput { capabilities, ..GraphNodeInput::default() });
     let asking = json!({
         "label": "x", "role": "implementer", "capabilities": {"writeCode": true},
     });
     let rejection = room.agent_refused(turn, "spawn_node", asking);
-    assert_eq!(rejection, Rejection::ForbiddenCapability { lacking: vec!["writeCode"] });
+    assert_eq!(rejection, RunRejection::ForbiddenCapability { lacking: vec!["writeCode"] });
     let answer = room.agent(turn, "spawn_node", json!({"label": "x", "role": "implementer"}));
     let id: NodeId = serde_json::from_value(answer["nodeId"].clone()).unwrap();
     assert!(!room.node(id).capabilities.write_code);
@@ -399,19 +401,19 @@ fn runs_node_2_without_the_right_an_agent_connects_only_itself() {
     let third = room.add_node("planner");
     let foreign = json!({"from": other.to_string(), "to": third.to_string()});
     let rejection = room.agent_refused(turn, "create_edge", foreign);
-    assert_eq!(rejection, Rejection::Forbidden { right: Right::SpawnNodes });
+    assert_eq!(rejection, RunRejection::Forbidden { right: Right::SpawnNodes });
     let own = json!({"to": other.to_string()});
     let events = room.accept(Actor::agent(node), call(turn, "create_edge", own));
     assert!(kinds(&events).contains(&"approval.requested"));
     let rejection = room.agent_refused(turn, "spawn_node", json!({"label": "x", "role": "y"}));
-    assert_eq!(rejection, Rejection::Forbidden { right: Right::SpawnNodes });
+    assert_eq!(rejection, RunRejection::Forbidden { right: Right::SpawnNodes });
 }
 
 #[test]
 fn runs_tool_2_calls_that_are_refused_are_kept_with_their_answer() {
     let (mut room, lead, _, turn) = Room::led();
     let rejection = room.agent_refused(turn, "send_handoff", json!({"to": "x", "mesage": "y"}));
-    let Rejection::InvalidArguments { fault } = rejection else { panic!("{rejection:?}") };
+    let RunRejection::InvalidArguments { fault } = rejection else { panic!("{rejection:?}") };
     assert_eq!(fault, "there is no argument mesage: did you mean message?");
     for (name, args, expected) in [
         ("list_nodes", json!({"lmit": 1}), "there is no argument lmit: did you mean limit?"),
@@ -427,11 +429,11 @@ fn runs_tool_2_calls_that_are_refused_are_kept_with_their_answer() {
         ("command", json!({"cmd": "ls", "cwd": 7}), "cwd must be a string"),
     ] {
         let rejection = room.agent_refused(turn, name, args);
-        assert_eq!(rejection, Rejection::InvalidArguments { fault: expected.to_owned() });
+        assert_eq!(rejection, RunRejection::InvalidArguments { fault: expected.to_owned() });
     }
     room.accept(Actor::agent(lead), call(turn, "list_nodes", json!({"limit": 1, "status": null})));
     let rejection = room.agent_refused(turn, "make_coffee", json!({}));
-    assert_eq!(rejection, Rejection::NoSuchTool { name: "make_coffee".to_owned() });
+    assert_eq!(rejection, RunRejection::NoSuchTool { name: "make_coffee".to_owned() });
     let Ask::CallTool(refused) = call(turn, "make_coffee", json!({})) else { unreachable!() };
     let error = ToolError { message: "no such tool".to_owned(), code: Some("X".to_owned()) };
     let events = room.accept(Actor::agent(lead), Ask::RefuseTool { call: refused, error });
@@ -467,7 +469,7 @@ fn runs_sec_8_open_calls_are_bounded() {
         room.accept(Actor::agent(lead), call(turn, "read_file", json!({"path": "a"})));
     }
     let rejection = room.agent_refused(turn, "read_file", json!({"path": "a"}));
-    assert!(matches!(rejection, Rejection::LimitReached { max: 64, .. }));
+    assert!(matches!(rejection, RunRejection::LimitReached { max: 64, .. }));
     let open = room.turn(turn).tools[0].tool.id;
     let result = ToolResult { ok: true, ..ToolResult::default() };
     room.runtime(Ask::FinishTool { turn, tool: open, result, error: None });
@@ -477,14 +479,14 @@ fn runs_sec_8_open_calls_are_bounded() {
 #[test]
 fn an_alias_names_a_node() {
     let (mut room, lead, _, turn) = Room::led();
-    let named = NodeInput { alias: Some(Some("anna".to_owned())), ..input("implementer") };
+    let named = GraphNodeInput { alias: Some(Some("anna".to_owned())), ..input("implementer") };
     room.user(Ask::CreateNode(Box::new(named)));
     let anna = lookup::nodes(&room.docs).unwrap().last().unwrap().id;
     room.connect(lead, anna);
     room.agent(turn, "send_handoff", json!({"to": "Anna", "message": "hi"}));
     assert_eq!(room.received(anna).len(), 1);
     let rejection = room.agent_refused(turn, "send_handoff", json!({"to": "x", "message": "y"}));
-    assert_eq!(rejection, Rejection::UnknownAlias { alias: "x".to_owned() });
+    assert_eq!(rejection, RunRejection::UnknownAlias { alias: "x".to_owned() });
     let queued = lookup::queued(&room.docs, anna, None).unwrap();
     assert_eq!(queued[0].kind, ItemKind::Handoff);
 }

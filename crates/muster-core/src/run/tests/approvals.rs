@@ -55,12 +55,12 @@ impl Room {
             cli_permissions_mode: Some(PermissionsMode::Gated),
             ..PermissionPatch::default()
         };
-        let node = NodeInput { permissions, ..input("implementer") };
+        let node = GraphNodeInput { permissions, ..input("implementer") };
         self.user(Ask::CreateNode(Box::new(node)));
         lookup::nodes(&self.docs).unwrap().last().unwrap().id
     }
 
-    pub(super) fn ask(&mut self, turn: TurnId, id: &str) -> Vec<Event> {
+    pub(super) fn ask(&mut self, turn: TurnId, id: &str) -> Vec<RunEvent> {
         let event = ProviderEvent::ApprovalRequested {
             id: format!("question-{id}"),
             tool: tool(id),
@@ -95,7 +95,7 @@ impl Room {
         let node = room.add_node("implementer");
         let capabilities =
             crate::run::command::CapabilityPatch { spawn_nodes: Some(true), ..Default::default() };
-        room.edit(node, NodeInput { capabilities, ..NodeInput::default() });
+        room.edit(node, GraphNodeInput { capabilities, ..GraphNodeInput::default() });
         room.say(node, "go");
         let turn = room.prompt(node);
         let args = json!({"label": "Helper", "role": "reviewer", "instructions": "look"});
@@ -177,16 +177,16 @@ fn runs_app_3_answers_are_checked() {
     let (mut room, _, _, id) = Room::waiting();
     let unknown = ApprovalId(9);
     let rejection = room.refuse(resolve(unknown, Verdict::Approved));
-    assert_eq!(rejection, Rejection::UnknownApproval { id: unknown });
+    assert_eq!(rejection, RunRejection::UnknownApproval { id: unknown });
     let rejection = room.refuse(resolve(id, Verdict::Modified));
-    assert_eq!(rejection, Rejection::MissingField { field: "modifiedArgs" });
+    assert_eq!(rejection, RunRejection::MissingField { field: "modifiedArgs" });
     for (args, fault) in [
         (json!({"cmd": 7}), "cmd must be a string"),
         (json!({"cmnd": "x"}), "the call has no argument cmnd: did you mean cmd?"),
         (json!({}), "there are no arguments: the call has cmd"),
     ] {
         let expected = format!("arguments that fit command: {fault}");
-        let unfit = Rejection::BadValue { field: "modifiedArgs".to_owned(), expected };
+        let unfit = RunRejection::BadValue { field: "modifiedArgs".to_owned(), expected };
         assert_eq!(room.refuse(modify(id, args)), unfit);
         assert!(room.approval(id).is_pending(), "it is not used up");
     }
@@ -197,7 +197,8 @@ fn runs_app_3_answers_are_checked() {
     );
     let started = serde_json::to_value(&events[3]).unwrap();
     assert_eq!(started["tool"]["args"]["cmd"], "make check", "tool.started shows what runs");
-    let Rejection::AlreadyResolved { resolution, .. } = room.refuse(resolve(id, Verdict::Denied))
+    let RunRejection::AlreadyResolved { resolution, .. } =
+        room.refuse(resolve(id, Verdict::Denied))
     else {
         panic!("a second answer is refused")
     };
@@ -219,7 +220,7 @@ fn a_provider_that_takes_no_other_arguments_says_so() {
     room.report(turn, event);
     let id = room.pending()[0].approval_id;
     let rejection = room.refuse(modify(id, json!({})));
-    assert_eq!(rejection, Rejection::ModifyUnsupported { id });
+    assert_eq!(rejection, RunRejection::ModifyUnsupported { id });
     assert!(room.approval(id).is_pending());
 }
 
@@ -237,7 +238,7 @@ fn other_arguments_of_muster_s_own_tools_have_to_fit() {
         (json!({"cwd": "src"}), "cmd is needed"),
     ] {
         let rejection = room.refuse(modify(id, args));
-        let Rejection::BadValue { field, expected } = rejection else { panic!("{rejection:?}") };
+        let RunRejection::BadValue { field, expected } = rejection else { panic!("{rejection:?}") };
         assert!(field == "modifiedArgs" && expected.contains(fault), "{field} {expected}");
         assert!(room.approval(id).is_pending(), "it is not used up");
     }
@@ -484,14 +485,14 @@ fn a_call_of_a_gated_program_runs_after_its_approval() {
     let events = room.user(modify(approval.approval_id, json!({"cmd": "ls -l"})));
     let started = events.iter().find(|event| event.fact.name() == "tool.started").unwrap();
     let effects = crate::run::effect::react(&room.docs, started).unwrap();
-    let crate::run::effect::Effect::ExecuteTool { tool, .. } = &effects[0] else {
+    let crate::run::effect::RunEffect::ExecuteTool { tool, .. } = &effects[0] else {
         panic!("{effects:?}")
     };
     assert_eq!(tool.args["cmd"], "ls -l");
     let result = ToolResult { ok: true, output: Some("a".into()), ..ToolResult::default() };
     let finish = Ask::FinishTool { turn, tool: tool.id, result, error: None };
     assert_eq!(kinds(&room.runtime(finish.clone())), ["tool.completed"]);
-    assert!(matches!(room.refuse(finish), Rejection::UnknownTool { .. }));
+    assert!(matches!(room.refuse(finish), RunRejection::UnknownTool { .. }));
 }
 
 /// An agent whose call failed in its sandbox asks to run it outside.

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Room, wire};
 use crate::run::{
-    layout::Layout,
-    view::snapshot::{ArtifactExtent, Extent, Wanted, snapshot},
+    layout::GraphLayout,
+    view::snapshot::{ArtifactExtent, Extent, SnapshotRequest, snapshot},
 };
 
 fn merge(target: &mut Value, patch: &Value) {
@@ -122,8 +122,8 @@ impl Room {
         for recorded in &self.log {
             apply(&mut state, &wire(recorded));
         }
-        let wanted = Wanted { extent: Extent::Full, artifacts: ArtifactExtent::All };
-        let mut served = snapshot(&self.docs, wanted, &Layout::default()).unwrap().read();
+        let wanted = SnapshotRequest { extent: Extent::Full, artifacts: ArtifactExtent::All };
+        let mut served = snapshot(&self.docs, wanted, &GraphLayout::default()).unwrap().read();
         let object = served.as_object_mut().unwrap();
         object.remove("layout");
         let asked = object["approvals"].as_object_mut().unwrap();

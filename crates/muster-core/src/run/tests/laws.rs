@@ -3,9 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Event, Fact, NodeId, Phase, Recorded, Room, RunStatus, Turn, TurnId, lookup};
+use super::{
+    NodeId, NodeTurn, Phase, Recorded, Room, RunEvent, RunFact, RunStatus, TurnId, lookup,
+};
 use crate::run::{
-    Document, Key,
+    RunDocument, RunKey,
     event::TurnStep,
     id::{ApprovalId, ItemId, ToolId},
     inbox::ItemState,
@@ -71,10 +73,10 @@ impl Room {
             check_turn(&mut turns, recorded);
             tools.check(&recorded.event);
             match &recorded.event.fact {
-                Fact::ApprovalRequested(asked) => {
+                RunFact::ApprovalRequested(asked) => {
                     assert_eq!(answers.insert(asked.approval_id, 0), None);
                 }
-                Fact::ApprovalResolved(answered) => {
+                RunFact::ApprovalResolved(answered) => {
                     let count = answers.get_mut(&answered.approval_id).unwrap();
                     *count += 1;
                     assert_eq!(*count, 1, "one winner per approval");
@@ -116,8 +118,10 @@ impl Room {
             lookup::nodes(&self.docs).unwrap().iter().map(|node| node.id).collect();
         for recorded in &self.log {
             let (id, node) = match &recorded.event.fact {
-                Fact::MessageQueued(queued) => (queued.message.id, queued.message.node_id.unwrap()),
-                Fact::HandoffSent(sent) => (sent.envelope.id, sent.envelope.to_node_id),
+                RunFact::MessageQueued(queued) => {
+                    (queued.message.id, queued.message.node_id.unwrap())
+                }
+                RunFact::HandoffSent(sent) => (sent.envelope.id, sent.envelope.to_node_id),
                 _ => continue,
             };
             if living.contains(&node) {
@@ -147,15 +151,15 @@ impl Room {
         }
     }
 
-    fn turns(&self) -> Vec<&Turn> {
+    fn turns(&self) -> Vec<&NodeTurn> {
         let started = self.log.iter().filter_map(|recorded| match &recorded.event.fact {
-            Fact::TurnMoved(moved) if matches!(moved.step, TurnStep::Started(_)) => {
+            RunFact::TurnMoved(moved) if matches!(moved.step, TurnStep::Started(_)) => {
                 recorded.event.turn_id
             }
             _ => None,
         });
-        let turn = |id| match self.docs.get(&Key::Turn(id)).unwrap() {
-            Some(Document::Turn(turn)) => Some(&**turn),
+        let turn = |id| match self.docs.get(&RunKey::Turn(id)).unwrap() {
+            Some(RunDocument::Turn(turn)) => Some(&**turn),
             _ => None,
         };
         started.filter_map(turn).collect()
@@ -169,33 +173,33 @@ struct TurnLaw {
 }
 
 /// No output of a turn before it began or after it ended (RUNS-ORD-5, RUNS-TURN-2).
-fn check_turn(turns: &mut BTreeMap<TurnId, TurnLaw>, recorded: &Recorded<Event>) {
+fn check_turn(turns: &mut BTreeMap<TurnId, TurnLaw>, recorded: &Recorded<RunEvent>) {
     let Some(id) = recorded.event.turn_id else { return };
     let law = match &recorded.event.fact {
-        Fact::TurnMoved(moved) if matches!(moved.step, TurnStep::Started(_)) => {
+        RunFact::TurnMoved(moved) if matches!(moved.step, TurnStep::Started(_)) => {
             assert!(turns.insert(id, TurnLaw::default()).is_none());
             return;
         }
         _ => turns.get_mut(&id).unwrap(),
     };
     match &recorded.event.fact {
-        Fact::TurnMoved(moved) => {
+        RunFact::TurnMoved(moved) => {
             assert!(!law.ended, "{recorded:?}");
             law.ended = matches!(
                 moved.step,
                 TurnStep::Completed(_) | TurnStep::Interrupted(_) | TurnStep::Failed(_)
             );
         }
-        Fact::TextFinished(_) => {
+        RunFact::TextFinished(_) => {
             assert!(!law.ended);
             law.finals += 1;
         }
-        Fact::TextStreamed(_)
-        | Fact::ThoughtStreamed(_)
-        | Fact::ToolProposed(_)
-        | Fact::ApprovalRequested(_)
-        | Fact::HandoffSent(_)
-        | Fact::UsageReported(_) => assert!(!law.ended, "{recorded:?}"),
+        RunFact::TextStreamed(_)
+        | RunFact::ThoughtStreamed(_)
+        | RunFact::ToolProposed(_)
+        | RunFact::ApprovalRequested(_)
+        | RunFact::HandoffSent(_)
+        | RunFact::UsageReported(_) => assert!(!law.ended, "{recorded:?}"),
         _ => {}
     }
 }
@@ -216,28 +220,28 @@ struct ToolLaws {
 
 impl ToolLaws {
     /// proposed, then asked and answered, then started, then completed; each once (RUNS-ORD-2).
-    fn check(&mut self, event: &Event) {
+    fn check(&mut self, event: &RunEvent) {
         match &event.fact {
-            Fact::ToolProposed(call) => {
+            RunFact::ToolProposed(call) => {
                 assert!(self.tools.insert(call.tool.id, ToolLaw::default()).is_none());
             }
-            Fact::ApprovalRequested(asked) => {
+            RunFact::ApprovalRequested(asked) => {
                 self.questions.insert(asked.approval_id, asked.tool.id);
                 let law = self.tools.get_mut(&asked.tool.id).unwrap();
                 law.asked += 1;
                 assert_eq!((law.asked, law.started, law.completed), (1, 0, 0));
             }
-            Fact::ApprovalResolved(answered) => {
+            RunFact::ApprovalResolved(answered) => {
                 let tool = self.questions[&answered.approval_id];
                 self.tools.get_mut(&tool).unwrap().answered += 1;
             }
-            Fact::ToolStarted(call) => {
+            RunFact::ToolStarted(call) => {
                 let law = self.tools.get_mut(&call.tool.id).unwrap();
                 law.started += 1;
                 assert_eq!((law.started, law.completed), (1, 0));
                 assert_eq!(law.asked, law.answered, "nothing runs before its answer");
             }
-            Fact::ToolCompleted(completed) => {
+            RunFact::ToolCompleted(completed) => {
                 let law = self.tools.get_mut(&completed.tool_id).unwrap();
                 law.completed += 1;
                 assert_eq!(law.completed, 1);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::run::{
     command::SettingsPatch,
-    event::{Delta, PhaseChanged, TYPES},
+    event::{PhaseChanged, TYPES, TextDelta},
     limits,
     provider::ProviderEvent,
     record::{GlobalMode, Mode, PhaseReason, StatusCode},
@@ -11,10 +11,10 @@ use crate::run::{
 };
 use serde_json::json;
 
-fn reasons(events: &[Event]) -> Vec<PhaseReason> {
+fn reasons(events: &[RunEvent]) -> Vec<PhaseReason> {
     let mut reasons = Vec::new();
     for event in events {
-        if let Fact::PhaseChanged(PhaseChanged { reason, .. }) = &event.fact {
+        if let RunFact::PhaseChanged(PhaseChanged { reason, .. }) = &event.fact {
             reasons.push(*reason);
         }
     }
@@ -45,7 +45,7 @@ fn the_contract_types_of_events_are_all_there() {
     ];
     let mut named: Vec<&str> = TYPES
         .iter()
-        .filter(|(_, source)| *source == crate::run::event::Source::Contract)
+        .filter(|(_, source)| *source == crate::run::event::EventSource::Contract)
         .map(|(name, _)| *name)
         .collect();
     named.sort_unstable();
@@ -106,7 +106,7 @@ fn runs_st_every_status_meets_every_wish() {
             let outcome = room.call(Actor::USER, Ask::SetStatus(SetStatus::to(wish)));
             let line = match outcome {
                 Err(rejection) => {
-                    let expected = Rejection::BadTransition { from: status, phase, to: wish };
+                    let expected = RunRejection::BadTransition { from: status, phase, to: wish };
                     assert_eq!(*rejection, expected);
                     assert_eq!(room.log.len(), before, "RUNS-REST-6: nothing is written");
                     "refused".to_owned()
@@ -134,7 +134,7 @@ fn runs_ph_1_and_ph_5_boot_leads_to_execute_or_to_failed() {
     assert_eq!(room.state(), (RunStatus::Running, Phase::Execute));
     assert!(matches!(
         room.refuse(Ask::ReportBoot(Box::new(BootReport { ok: true, report: room_file() }))),
-        Rejection::WrongPhase { phase: Phase::Execute }
+        RunRejection::WrongPhase { phase: Phase::Execute }
     ));
 
     let mut room = Room::queued(RunFields::default());
@@ -205,7 +205,7 @@ fn a_manual_verify_has_no_consequences() {
     let mut room = Room::running_with(with_checks());
     let lead = room.add_node("orchestrator");
     room.user(Ask::StartVerify);
-    assert_eq!(room.refuse(Ask::StartVerify), Rejection::VerifyRunning);
+    assert_eq!(room.refuse(Ask::StartVerify), RunRejection::VerifyRunning);
     room.verify(false);
     assert_eq!(room.state(), (RunStatus::Running, Phase::Execute));
     assert_eq!(room.node(lead).inbox_count, 0);
@@ -296,28 +296,28 @@ fn values_out_of_range_are_refused_by_name() {
     let expected = "a number from 2 to 50".to_owned();
     assert_eq!(
         rejection,
-        Rejection::BadValue { field: "settings.stallThreshold".to_owned(), expected }
+        RunRejection::BadValue { field: "settings.stallThreshold".to_owned(), expected }
     );
     let fields = RunFields { name: Some("x".repeat(121)), ..RunFields::default() };
     let rejection = room.refuse(Ask::EditRun(Box::new(fields)));
-    assert_eq!(rejection, Rejection::TooLong { field: "name".to_owned(), max: 120 });
+    assert_eq!(rejection, RunRejection::TooLong { field: "name".to_owned(), max: 120 });
     let fields = RunFields { docs_paths: Some(vec!["../x".to_owned()]), ..RunFields::default() };
-    assert!(matches!(room.refuse(Ask::EditRun(Box::new(fields))), Rejection::BadValue { .. }));
+    assert!(matches!(room.refuse(Ask::EditRun(Box::new(fields))), RunRejection::BadValue { .. }));
     let budget = Budget { max_turns: Some(0), ..Budget::default() };
     let fields = RunFields { budget: Some(budget), ..RunFields::default() };
     let rejection = room.refuse(Ask::EditRun(Box::new(fields)));
     let expected = "a positive number or null".to_owned();
-    assert_eq!(rejection, Rejection::BadValue { field: "budget.maxTurns".to_owned(), expected });
+    assert_eq!(rejection, RunRejection::BadValue { field: "budget.maxTurns".to_owned(), expected });
 }
 
 #[test]
 fn runs_gen_3_a_run_of_a_later_version_is_not_touched() {
     let mut room = Room::running();
-    let Some(Document::Run(run)) = room.docs.edit(&Key::Run).unwrap() else { unreachable!() };
+    let Some(RunDocument::Run(run)) = room.docs.edit(&RunKey::Run).unwrap() else { unreachable!() };
     run.contract_version = "2".to_owned();
     room.docs.settle();
     let rejection = room.refuse(Ask::StartVerify);
-    assert_eq!(rejection, Rejection::ContractVersion { version: "2".to_owned() });
+    assert_eq!(rejection, RunRejection::ContractVersion { version: "2".to_owned() });
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn runs_sec_6_and_ev_7_a_secret_is_replaced_before_a_long_text_is_cut() {
     room.runtime(Ask::Report { turn, event: ProviderEvent::Delta { text } });
     let mut told = String::new();
     for recorded in &room.log[before..] {
-        if let Fact::TextStreamed(Delta { delta }) = &recorded.event.fact {
+        if let RunFact::TextStreamed(TextDelta { delta }) = &recorded.event.fact {
             told.push_str(delta);
         }
     }

@@ -108,7 +108,7 @@ impl Room {
                     cli_permissions_mode: Some(PermissionsMode::Gated),
                     ..Default::default()
                 };
-                let node = NodeInput { permissions, ..input(ROLES[*role]) };
+                let node = GraphNodeInput { permissions, ..input(ROLES[*role]) };
                 self.attempt(Actor::USER, Ask::CreateNode(Box::new(node)));
             }
             Move::AddNode(_) => {}
@@ -219,8 +219,8 @@ impl Room {
             Move::Ended(at, kind) => {
                 let turn = self.turn_at(*at)?;
                 let outcome = match REASONS.get(usize::from(*kind)) {
-                    Some(reason) => Outcome::Failed { reason: *reason, detail: None },
-                    None => Outcome::Completed,
+                    Some(reason) => ProviderOutcome::Failed { reason: *reason, detail: None },
+                    None => ProviderOutcome::Completed,
                 };
                 (Actor::RUNTIME, report(turn, ProviderEvent::TurnEnded(outcome)))
             }
@@ -276,7 +276,7 @@ impl Room {
             .collect();
         let recover = Recover { shutdown: false, turns };
         self.runtime(Ask::Recover(Box::new(recover)));
-        assert_eq!(lookup::live_turns(&self.docs).unwrap(), Vec::<&Turn>::new());
+        assert_eq!(lookup::live_turns(&self.docs).unwrap(), Vec::<&NodeTurn>::new());
     }
 
     /// Ends what is in flight, so that every law about ends can be checked.

@@ -28,10 +28,10 @@ fn runs_ord_1_a_node_is_told_as_a_node_and_in_the_run() {
 fn runs_pit_27_a_missing_field_is_named() {
     let mut room = Room::running();
     let create = |input| Ask::CreateNode(Box::new(input));
-    let rejection = room.refuse(create(NodeInput::default()));
-    assert_eq!(rejection, Rejection::MissingField { field: "label" });
-    let input = NodeInput { label: Some("x".to_owned()), ..NodeInput::default() };
-    assert_eq!(room.refuse(create(input)), Rejection::MissingField { field: "provider" });
+    let rejection = room.refuse(create(GraphNodeInput::default()));
+    assert_eq!(rejection, RunRejection::MissingField { field: "label" });
+    let input = GraphNodeInput { label: Some("x".to_owned()), ..GraphNodeInput::default() };
+    assert_eq!(room.refuse(create(input)), RunRejection::MissingField { field: "provider" });
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn runs_node_3_only_leads_can_spawn_without_approval() {
     let permissions =
         PermissionPatch { spawn_requires_approval: Some(false), ..PermissionPatch::default() };
     let node = room.add_node("implementer");
-    room.edit(node, NodeInput { permissions, ..NodeInput::default() });
+    room.edit(node, GraphNodeInput { permissions, ..GraphNodeInput::default() });
     assert!(room.node(node).permissions.spawn_requires_approval);
     let lead = room.add_node("orchestrator");
     assert!(!room.node(lead).permissions.spawn_requires_approval);
@@ -93,22 +93,23 @@ fn runs_node_3_only_leads_can_spawn_without_approval() {
 fn runs_gen_6_lengths_are_counted_in_characters() {
     let mut room = Room::running();
     let node = room.add_node("implementer");
-    let label = |count| NodeInput { label: Some("ä".repeat(count)), ..NodeInput::default() };
+    let label =
+        |count| GraphNodeInput { label: Some("ä".repeat(count)), ..GraphNodeInput::default() };
     room.edit(node, label(120));
     assert_eq!(room.node(node).label.len(), 240, "bytes do not count");
     let edit = EditNode { node, input: label(121), status: None, summary: None };
     let rejection = room.refuse(Ask::EditNode(Box::new(edit)));
-    assert!(matches!(rejection, Rejection::TooLong { max: 120, .. }), "{rejection:?}");
+    assert!(matches!(rejection, RunRejection::TooLong { max: 120, .. }), "{rejection:?}");
 }
 
 #[test]
 fn aliases_are_unique_and_no_ids() {
     let mut room = Room::running();
-    let alias = |alias: &str| NodeInput { alias: Some(Some(alias.to_owned())), ..input("x") };
+    let alias = |alias: &str| GraphNodeInput { alias: Some(Some(alias.to_owned())), ..input("x") };
     room.user(Ask::CreateNode(Box::new(alias("anna"))));
     for taken in ["anna", "-x", "Übel", "", "0197a3f0-6a1c-7cc3-98c8-1f2b6c0d4e5f"] {
         let rejection = room.refuse(Ask::CreateNode(Box::new(alias(taken))));
-        assert!(matches!(rejection, Rejection::BadValue { .. }), "{taken}");
+        assert!(matches!(rejection, RunRejection::BadValue { .. }), "{taken}");
     }
 }
 
@@ -117,7 +118,8 @@ fn runs_node_5_settings_are_told_before_and_after() {
     let mut room = Room::running();
     let node = room.add_node("implementer");
     let capabilities = CapabilityPatch { write_code: Some(false), ..CapabilityPatch::default() };
-    let change = NodeInput { label: Some("B".to_owned()), capabilities, ..NodeInput::default() };
+    let change =
+        GraphNodeInput { label: Some("B".to_owned()), capabilities, ..GraphNodeInput::default() };
     let events = room.edit(node, change.clone());
     assert_eq!(kinds(&events), ["node.config", "node.patch", "run.patch"]);
     let told = serde_json::to_value(&events[0]).unwrap();
@@ -147,7 +149,7 @@ fn runs_node_5_and_turn_5_another_provider_ends_the_session_with_the_turn() {
     let turn = room.prompt(node);
     let session = |id: &str| ProviderEvent::SessionStarted { session_id: id.to_owned() };
     room.report(turn, session("s-1"));
-    let other = NodeInput { provider: Some(Provider::Claude), ..NodeInput::default() };
+    let other = GraphNodeInput { provider: Some(Provider::Claude), ..GraphNodeInput::default() };
     room.edit(node, other);
     assert_eq!(room.node(node).session.session_id, "s-1");
     room.report(turn, session("s-2"));
@@ -164,8 +166,10 @@ fn runs_node_1_the_role_decides_who_leads() {
     let first = room.add_node("implementer");
     let second = room.add_node("orchestrator");
     assert_eq!(room.run().root_node_id, Some(second));
-    let role =
-        |role: &str| NodeInput { role_template: Some(role.to_owned()), ..NodeInput::default() };
+    let role = |role: &str| GraphNodeInput {
+        role_template: Some(role.to_owned()),
+        ..GraphNodeInput::default()
+    };
     room.edit(first, role(" Orchestrator "));
     assert_eq!(room.run().root_node_id, Some(first), "the oldest leads");
     room.edit(first, role("reviewer"));
@@ -187,7 +191,7 @@ fn runs_node_7_a_node_goes_with_all_that_hangs_on_it() {
     let events = room.close(turn, "half", &[]);
     let fates = kinds(&events).into_iter().filter(|kind| *kind == "node.inbox").count();
     let dropped = events.iter().find_map(|event| {
-        let Fact::NodeDeleted(deleted) = event.fact else { return None };
+        let RunFact::NodeDeleted(deleted) = event.fact else { return None };
         Some(deleted.dropped)
     });
     assert_eq!((fates, dropped), (2, Some(2)), "inputs that waited while its turn ended");
@@ -230,7 +234,7 @@ fn limits_of_nodes_hold() {
     room.add_node("a");
     let gone = room.add_node("b");
     let create = || Ask::CreateNode(Box::new(input("c")));
-    assert!(matches!(room.refuse(create()), Rejection::LimitReached { max: 2, .. }));
+    assert!(matches!(room.refuse(create()), RunRejection::LimitReached { max: 2, .. }));
     room.user(Ask::DeleteNode { node: gone });
     room.user(create());
 }
@@ -259,13 +263,13 @@ fn every_node() -> Vec<(&'static str, Room, NodeId)> {
         }),
         prepare("violation", &|room, node| {
             let capabilities = CapabilityPatch { write_code: Some(false), ..Default::default() };
-            room.edit(node, NodeInput { capabilities, ..NodeInput::default() });
+            room.edit(node, GraphNodeInput { capabilities, ..GraphNodeInput::default() });
             room.say(node, "x");
             room.answer(node, "x", &["src/a.rs"]);
         }),
         prepare("budget", &|room, node| {
             let budget = crate::run::settings::Budget { max_turns: Some(1), ..Default::default() };
-            room.edit(node, NodeInput { budget: Some(budget), ..NodeInput::default() });
+            room.edit(node, GraphNodeInput { budget: Some(budget), ..GraphNodeInput::default() });
             room.say(node, "x");
             room.answer(node, "x", &[]);
         }),
@@ -289,7 +293,7 @@ fn runs_node_every_state_meets_every_command() {
         let status = Some(status);
         Ask::EditNode(Box::new(EditNode {
             node,
-            input: NodeInput::default(),
+            input: GraphNodeInput::default(),
             status,
             summary: None,
         }))
@@ -340,12 +344,12 @@ fn runs_node_4_a_node_with_a_turn_is_not_released() {
         let status = Some(status);
         Ask::EditNode(Box::new(EditNode {
             node,
-            input: NodeInput::default(),
+            input: GraphNodeInput::default(),
             status,
             summary: None,
         }))
     };
-    assert_eq!(room.refuse(edit(NodeWish::Idle)), Rejection::NodeRunning { id: node });
+    assert_eq!(room.refuse(edit(NodeWish::Idle)), RunRejection::NodeRunning { id: node });
     room.user(edit(NodeWish::Blocked));
     assert_eq!(room.node(node).status, NodeStatus::Running, "held after the turn in flight");
     let turn = room.node(node).live_turn().unwrap();

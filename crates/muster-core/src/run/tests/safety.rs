@@ -3,7 +3,7 @@
 use super::*;
 use crate::run::{
     command::{CapabilityPatch, Recover, SettingsPatch},
-    effect::{self, Effect},
+    effect::{self, RunEffect},
     node::{BlockCode, ConnectionStatus, NodeStatus},
     record::{PhaseReason, RunPatch, StallRule, StatusCode},
     settings::{Budget, RunSettings},
@@ -27,7 +27,7 @@ fn runs_loop_1_and_loop_4_the_third_equal_turn_stalls() {
     assert_eq!(room.round(node, "same \r\n", &[]), None, "blanks do not count");
     let before = room.log.len();
     assert_eq!(room.round(node, "same", &[]), Some(StallRule::Output));
-    let told: Vec<Event> = room.log[before..].iter().map(|r| r.event.clone()).collect();
+    let told: Vec<RunEvent> = room.log[before..].iter().map(|r| r.event.clone()).collect();
     let names = kinds(&told);
     assert_eq!(names[names.len() - 2..], ["run.patch", "run.stalled"]);
     assert_eq!(room.node(node).status, NodeStatus::Idle, "RUNS-LOOP-3: idle, not blocked");
@@ -37,7 +37,7 @@ fn runs_loop_1_and_loop_4_the_third_equal_turn_stalls() {
     assert_eq!((evidence.counts.output, evidence.threshold), (3, 3));
     assert_eq!(evidence.diff_hash, "");
     let effects = effect::react(&room.docs, told.last().unwrap()).unwrap();
-    assert!(matches!(effects[0], Effect::WriteStallReport { .. }));
+    assert!(matches!(effects[0], RunEffect::WriteStallReport { .. }));
     room.check_replay();
 }
 
@@ -89,7 +89,8 @@ fn runs_loop_6_what_starts_the_counters_anew() {
     }
     room.say(node, "chat does not");
     assert_eq!(room.node(node).repetition.output_count, 2);
-    let prompt = NodeInput { prompt_override: Some(Some("x".to_owned())), ..NodeInput::default() };
+    let prompt =
+        GraphNodeInput { prompt_override: Some(Some("x".to_owned())), ..GraphNodeInput::default() };
     room.edit(node, prompt);
     assert_eq!(room.node(node).repetition.output_count, 0);
     room.answer(node, "same", &[]);
@@ -140,9 +141,9 @@ fn runs_bud_1_and_2_a_run_over_its_limit_pauses_and_goes_on_when_raised() {
 fn runs_bud_2_a_node_over_its_limit_is_blocked() {
     let mut room = Room::running();
     let node = room.add_node("implementer");
-    let budget = |tokens| NodeInput {
+    let budget = |tokens| GraphNodeInput {
         budget: Some(Budget { max_tokens: Some(tokens), ..Budget::default() }),
-        ..NodeInput::default()
+        ..GraphNodeInput::default()
     };
     room.edit(node, budget(100));
     room.say(node, "x");
@@ -168,7 +169,7 @@ fn runs_mode_5_forbidden_changes_block_the_node_and_stay() {
     let mut room = Room::running();
     let capabilities = CapabilityPatch { write_code: Some(false), ..Default::default() };
     let node = room.add_node("implementer");
-    room.edit(node, NodeInput { capabilities, ..NodeInput::default() });
+    room.edit(node, GraphNodeInput { capabilities, ..GraphNodeInput::default() });
     room.say(node, "x");
     let events = room.answer(node, "x", &["docs/a.md", "src/a.rs"]);
     let told = events.iter().find(|event| event.fact.name() == "node.violation").unwrap();
@@ -187,7 +188,7 @@ fn nobody_is_blamed_for_what_others_did_in_the_same_directory() {
     let node = room.add_node("reviewer");
     room.say(node, "x");
     let turn = room.prompt(node);
-    room.report(turn, ProviderEvent::TurnEnded(Outcome::Completed));
+    room.report(turn, ProviderEvent::TurnEnded(ProviderOutcome::Completed));
     let mut close = room.closing(turn, "x", &["src/a.rs"]);
     let overlap = TurnId(3);
     if let Some(diff) = close.diff.as_mut().and_then(|file| file.diff.as_mut()) {
@@ -230,7 +231,7 @@ fn runs_ph_4_documentation_that_changes_code_is_verified_once_more() {
     assert!(room.run().verifying);
     let events = room.verify(true);
     let last = events.iter().rev().find_map(|event| {
-        if let Fact::PhaseChanged(changed) = &event.fact { Some(changed.reason) } else { None }
+        if let RunFact::PhaseChanged(changed) = &event.fact { Some(changed.reason) } else { None }
     });
     assert_eq!(last, Some(PhaseReason::VerifyOk));
     assert_eq!(room.state(), (RunStatus::Completed, Phase::Done));
@@ -284,7 +285,7 @@ fn runs_rec_2_a_restart_closes_what_was_in_flight_and_pauses() {
     assert_eq!(room.node(a).connection.status, ConnectionStatus::Disconnected);
     assert_eq!(room.state().0, RunStatus::Paused);
     assert_eq!(room.run().status_reason.as_ref().unwrap().code, StatusCode::Restart);
-    assert_eq!(effect::outstanding(&room.docs).unwrap(), [Effect::Schedule]);
+    assert_eq!(effect::outstanding(&room.docs).unwrap(), [RunEffect::Schedule]);
     room.wish(StatusWish::Running);
     assert_eq!(room.ready(), [b, a], "people first, then what goes on");
     let again = room.begin(a);
@@ -327,7 +328,7 @@ fn a_verification_that_a_restart_cut_off_runs_again_on_resume() {
     assert!(!room.run().verifying);
     let events = room.wish(StatusWish::Running);
     let effects = effect::react(&room.docs, &events[0]).unwrap();
-    assert!(effects.contains(&Effect::RunChecks), "{effects:?}");
+    assert!(effects.contains(&RunEffect::RunChecks), "{effects:?}");
     room.verify(true);
     assert_eq!(room.state(), (RunStatus::Completed, Phase::Done));
 }
@@ -347,7 +348,7 @@ fn runs_bud_2_a_turn_far_beyond_the_time_is_ended() {
     let due = START_MS + 110_000;
     let timer = effect::Timer::Budget(first);
     let at = Moment(Timestamp(due));
-    assert!(effects.contains(&Effect::SetTimer { at, timer }), "{effects:?}");
+    assert!(effects.contains(&RunEffect::SetTimer { at, timer }), "{effects:?}");
     room.now += 10_000;
     room.prompt(b);
     let deadline = schedule::budget_deadline(&room.docs, first).unwrap().unwrap();

@@ -2,17 +2,17 @@
 
 use super::*;
 use crate::run::view::{
-    history::Line,
-    search::{FILES_TOLD_MAX, Hit, HitKind, Question},
+    history::LoggedEvent,
+    search::{FILES_TOLD_MAX, Hit, HitKind, SearchWords},
 };
 
 impl Room {
     fn found(&self, words: &str) -> Vec<Hit> {
-        let question = Question::of(words).unwrap();
+        let question = SearchWords::of(words).unwrap();
         let hits = self.log.iter().flat_map(|recorded| {
             let body = serde_json::to_string(&recorded.event).unwrap();
             let (seq, at, kind) = (recorded.seq, recorded.at, recorded.event.fact.name());
-            question.hits(RUN, Line { seq, at, kind, body: &body })
+            question.hits(RUN, LoggedEvent { seq, at, kind, body: &body })
         });
         hits.collect()
     }
@@ -70,5 +70,5 @@ fn a_diff_of_many_files_says_how_many_it_does_not_tell() {
 
 #[test]
 fn a_question_without_words_is_none() {
-    assert_eq!(Question::of(" \n\t"), None);
+    assert_eq!(SearchWords::of(" \n\t"), None);
 }

@@ -7,12 +7,12 @@ use crate::run::{
     id::ItemId,
     inbox::ItemState,
     node::{ConnectionStatus, NodeStatus},
-    schedule::{Ring, Start},
+    schedule::{NodeStart, SlotRing},
     turn::{Trigger, TurnState, TurnStatus},
     view,
 };
 
-fn place(events: &[Event], kind: &str) -> usize {
+fn place(events: &[RunEvent], kind: &str) -> usize {
     let found = kinds(events).iter().position(|known| *known == kind);
     found.unwrap_or_else(|| panic!("no {kind} in {:?}", kinds(events)))
 }
@@ -71,7 +71,7 @@ fn runs_pit_23_and_ord_4_the_final_precedes_the_idle_patch() {
     let turn = room.prompt(node);
     let events = room.complete(turn, "x", &[]);
     let idle = events.iter().position(|event| {
-        matches!(&event.fact, Fact::NodePatched(patched)
+        matches!(&event.fact, RunFact::NodePatched(patched)
             if patched.patch.status == Some(NodeStatus::Idle))
     });
     assert!(place(&events, "message.assistant.final") < idle.unwrap());
@@ -89,7 +89,7 @@ fn runs_turn_2_late_output_reaches_no_other_turn() {
     let events = room.stream(old, "late text");
     assert_eq!(kinds(&events), ["node.log"]);
     assert_eq!(events[0].turn_id, Some(old));
-    let late = ProviderEvent::TurnEnded(Outcome::Completed);
+    let late = ProviderEvent::TurnEnded(ProviderOutcome::Completed);
     assert_eq!(room.report(old, late), []);
     assert_eq!(kinds(&room.report(old, ProviderEvent::ToolProposed(tool("t")))), ["node.log"]);
     assert_eq!(room.turn(young).state, TurnState::Sent);
@@ -142,7 +142,7 @@ fn runs_inbox_3_an_interrupt_goes_first_and_ends_the_turn() {
     assert_eq!(kinds(&events), ["message.user", "node.patch", "turn.status"]);
     assert_eq!(room.turn(turn).reason, Some(TurnReason::UserInterrupt));
     let events = room.close(turn, "partial", &[]);
-    let Fact::TextFinished(TextFinished { content, status }) =
+    let RunFact::TextFinished(TextFinished { content, status }) =
         &events[place(&events, "message.assistant.final")].fact
     else {
         unreachable!()
@@ -178,25 +178,25 @@ fn runs_inbox_5_and_st_3_blank_chat_unknown_nodes_and_ended_runs_are_refused() {
     let node = room.add_node("implementer");
     let before = room.log.len();
     let blank = room.refuse(message(Some(node), " \n ", false));
-    assert!(matches!(blank, Rejection::BadValue { .. }));
+    assert!(matches!(blank, RunRejection::BadValue { .. }));
     let unknown = NodeId(7);
     let rejection = room.refuse(message(Some(unknown), "x", false));
-    assert_eq!(rejection, Rejection::UnknownNode { id: unknown });
+    assert_eq!(rejection, RunRejection::UnknownNode { id: unknown });
     assert_eq!(room.log.len(), before);
     room.wish(StatusWish::Failed);
     let rejection = room.refuse(message(Some(node), "x", false));
-    assert_eq!(rejection, Rejection::RunNotActive { status: RunStatus::Failed });
+    assert_eq!(rejection, RunRejection::RunNotActive { status: RunStatus::Failed });
 }
 
 #[test]
 fn a_message_without_receiver_goes_to_whom_it_can_only_mean() {
     let mut room = Room::running();
-    assert_eq!(room.refuse(message(None, "x", false)), Rejection::NoTargetNode);
+    assert_eq!(room.refuse(message(None, "x", false)), RunRejection::NoTargetNode);
     let one = room.add_node("implementer");
     room.user(message(None, "x", false));
     assert_eq!(room.node(one).inbox_count, 1);
     room.add_node("implementer");
-    assert_eq!(room.refuse(message(None, "x", false)), Rejection::NoTargetNode);
+    assert_eq!(room.refuse(message(None, "x", false)), RunRejection::NoTargetNode);
     let lead = room.add_node("orchestrator");
     room.user(message(None, "x", false));
     assert_eq!(room.node(lead).inbox_count, 1);
@@ -212,12 +212,12 @@ fn queued_inputs_can_be_taken_out_and_consumed_ones_cannot() {
     assert_eq!(kinds(&events), ["node.inbox", "node.patch"]);
     assert_eq!((room.node(node).inbox_count, room.ready()), (0, vec![]));
     let rejection = room.refuse(Ask::CancelItem { node, item });
-    assert_eq!(rejection, Rejection::ItemConsumed { id: item, state: ItemState::Cancelled });
+    assert_eq!(rejection, RunRejection::ItemConsumed { id: item, state: ItemState::Cancelled });
     room.say(node, "two");
     let item = lookup::queued(&room.docs, node, None).unwrap()[0].id;
     room.begin(node);
     let rejection = room.refuse(Ask::CancelItem { node, item });
-    assert_eq!(rejection, Rejection::ItemConsumed { id: item, state: ItemState::Consumed });
+    assert_eq!(rejection, RunRejection::ItemConsumed { id: item, state: ItemState::Consumed });
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn runs_turn_8_an_input_that_ends_its_agent_is_set_aside() {
     assert_eq!((known.failed_inputs, known.inbox_count), (0, 1));
     room.answer(node, "lived", &[]);
     let refused = room.refuse(Ask::ResendItem { node, item: poison });
-    assert_eq!(refused, Rejection::ItemConsumed { id: poison, state: ItemState::Consumed });
+    assert_eq!(refused, RunRejection::ItemConsumed { id: poison, state: ItemState::Consumed });
     room.check_replay();
 }
 
@@ -395,14 +395,14 @@ fn a_stale_plan_does_not_begin() {
     let begin = room.planned(node);
     room.user(Ask::StopNode { node });
     let rejection = room.refuse(Ask::BeginTurn(Box::new(begin.clone())));
-    assert_eq!(rejection, Rejection::NotRunnable { id: node });
+    assert_eq!(rejection, RunRejection::NotRunnable { id: node });
     room.user(Ask::StartNode { node });
     let rejection = room.refuse(Ask::BeginTurn(Box::new(begin.clone())));
-    assert_eq!(rejection, Rejection::NotRunnable { id: node }, "the trigger is another one");
+    assert_eq!(rejection, RunRejection::NotRunnable { id: node }, "the trigger is another one");
     let begin = BeginTurn { trigger: Trigger::Start, ..begin };
     room.user(message(Some(node), "first!", true));
     let rejection = room.refuse(Ask::BeginTurn(Box::new(begin)));
-    assert_eq!(rejection, Rejection::NotRunnable { id: node }, "another input goes first");
+    assert_eq!(rejection, RunRejection::NotRunnable { id: node }, "another input goes first");
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn runs_ev_7_long_text_becomes_events_of_a_bounded_size() {
     let events = room.stream(turn, &text);
     let mut whole = String::new();
     for event in &events {
-        if let Fact::TextStreamed(delta) = &event.fact {
+        if let RunFact::TextStreamed(delta) = &event.fact {
             assert!(delta.delta.len() <= 4_096);
             whole.push_str(&delta.delta);
         }
@@ -563,7 +563,7 @@ fn runs_sch_4_interrupts_go_first_then_people_then_age() {
 
 #[test]
 fn runs_sch_4_runs_take_turns_in_a_ring() {
-    let start = |node| Start {
+    let start = |node| NodeStart {
         node: NodeId(node),
         trigger: Trigger::User,
         class: schedule::Class::User,
@@ -574,7 +574,7 @@ fn runs_sch_4_runs_take_turns_in_a_ring() {
         ..Agenda::default()
     };
     let mut agendas = [(RunId(1), agenda(&[11, 12, 13])), (RunId(2), agenda(&[21]))].into();
-    let mut ring = Ring::default();
+    let mut ring = SlotRing::default();
     let mut order = Vec::new();
     while let Some((run, start)) = ring.next(&mut agendas) {
         order.push((run.0, start.node.0));
@@ -686,7 +686,7 @@ fn runs_turn_4_a_failed_turn_sends_nothing_by_itself() {
     let told = serde_json::to_value(&events[0]).unwrap();
     assert_eq!((&told["status"], &told["reason"]), (&"finishing".into(), &"exited".into()));
     let end = events.iter().rev().find(|event| event.fact.name() == "turn.status").unwrap();
-    let Fact::TurnMoved(moved) = &end.fact else { unreachable!() };
+    let RunFact::TurnMoved(moved) = &end.fact else { unreachable!() };
     let TurnStep::Failed(ended) = &moved.step else { panic!("{moved:?}") };
     assert_eq!(ended.detail.as_deref(), Some("why"));
     assert_eq!(ended.retry_at, room.node(node).retry.as_ref().map(|retry| retry.at));

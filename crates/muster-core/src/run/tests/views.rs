@@ -5,11 +5,13 @@ use crate::{
     EventOrder, Need,
     run::{
         event::ToolError,
-        layout::Layout,
+        layout::GraphLayout,
         view::{
             attention::{self, AttentionKind},
-            history::{Filter, Line, Page, PageDirection, PageRequest, wire as line},
-            snapshot::{ArtifactExtent, Extent, Wanted, snapshot},
+            history::{
+                Filter, LoggedEvent, PageDirection, RunHistoryPage, RunPageRequest, wire as line,
+            },
+            snapshot::{ArtifactExtent, Extent, SnapshotRequest, snapshot},
             transcript::transcript,
             turns::{self, ListPage},
         },
@@ -19,22 +21,25 @@ use serde_json::{Value, json};
 
 impl Room {
     fn served(&self, extent: Extent, artifacts: ArtifactExtent) -> Value {
-        let wanted = Wanted { extent, artifacts };
-        snapshot(&self.docs, wanted, &Layout::default()).unwrap().read()
+        let wanted = SnapshotRequest { extent, artifacts };
+        snapshot(&self.docs, wanted, &GraphLayout::default()).unwrap().read()
     }
 
     /// Runs a view that reads the log, as the engine does.
-    fn reading<T>(&mut self, view: impl Fn(&Documents<Runs>) -> Result<T, Refusal<Runs>>) -> T {
+    fn reading<T>(
+        &mut self,
+        view: impl Fn(&Documents<RunAggregate>) -> Result<T, WorkRefusal<RunAggregate>>,
+    ) -> T {
         loop {
             match view(&self.docs) {
                 Ok(value) => return value,
-                Err(Refusal::Rejected(rejection)) => panic!("{rejection:?}"),
-                Err(Refusal::Unloaded(need)) => {
+                Err(WorkRefusal::Rejected(rejection)) => panic!("{rejection:?}"),
+                Err(WorkRefusal::Unloaded(need)) => {
                     let Need::Events(query) = *need else { panic!("{need:?}") };
                     assert_eq!(query.order, EventOrder::OldestFirst);
                     let after = query.after.unwrap_or(0);
-                    let wanted = |recorded: &&Recorded<Event>| {
-                        let subject = Runs::subject(&recorded.event).unwrap();
+                    let wanted = |recorded: &&Recorded<RunEvent>| {
+                        let subject = RunAggregate::subject(&recorded.event).unwrap();
                         recorded.global > after && query.scope.as_ref() == Some(&subject.scope)
                     };
                     let found = self.log.iter().filter(wanted).take(query.limit as usize);
@@ -175,7 +180,7 @@ fn events_are_sent_as_they_are_stored() {
         let body = serde_json::to_string(&recorded.event).unwrap();
         let (seq, at, kind) = (recorded.seq, recorded.at, recorded.event.fact.name());
         let sent: Value =
-            serde_json::from_str(&line(RUN, Line { seq, at, kind, body: &body })).unwrap();
+            serde_json::from_str(&line(RUN, LoggedEvent { seq, at, kind, body: &body })).unwrap();
         assert_eq!(sent["runId"], RUN.to_string());
         assert_eq!(sent["type"], kind);
         assert_eq!((&sent["seq"], &sent["ts"]), (&json!(seq), &json!(at.rfc3339())));
@@ -200,7 +205,7 @@ fn runs_page_3_and_ev_6_filters_match_node_turn_and_type() {
         for recorded in &room.log {
             let body = serde_json::to_string(&recorded.event).unwrap();
             let (seq, at, kind) = (recorded.seq, recorded.at, recorded.event.fact.name());
-            if filter.admits(Line { seq, at, kind, body: &body }) {
+            if filter.admits(LoggedEvent { seq, at, kind, body: &body }) {
                 kinds.push(kind);
             }
         }
@@ -232,7 +237,7 @@ fn runs_page_3_and_ev_6_filters_match_node_turn_and_type() {
 
 #[test]
 fn runs_page_2_pages_know_where_they_lead() {
-    let request = |since, before| PageRequest { since, before, limit: 10 };
+    let request = |since, before| RunPageRequest { since, before, limit: 10 };
     assert_eq!(request(None, None).direction(), PageDirection::Backward);
     assert_eq!(request(None, None).range(50), 1..=50);
     assert_eq!(request(Some(5), None).range(50), 6..=50);
@@ -241,11 +246,11 @@ fn runs_page_2_pages_know_where_they_lead() {
     assert_eq!(request(Some(5), Some(9)).range(50), 6..=8);
     assert!(request(Some(50), None).range(50).is_empty());
     assert!(request(None, Some(0)).range(50).is_empty());
-    let page = Page::of(PageDirection::Backward, &[41, 42, 50], true);
+    let page = RunHistoryPage::of(PageDirection::Backward, &[41, 42, 50], true);
     assert_eq!(page.next_cursor.as_deref(), Some("41"));
-    let page = Page::of(PageDirection::Forward, &[41, 42, 50], true);
+    let page = RunHistoryPage::of(PageDirection::Forward, &[41, 42, 50], true);
     assert_eq!(page.next_cursor.as_deref(), Some("50"));
-    let page = Page::of(PageDirection::Forward, &[50], false);
+    let page = RunHistoryPage::of(PageDirection::Forward, &[50], false);
     assert_eq!((page.next_cursor, page.has_more, page.last_seq), (None, false, Some(50)));
 }
 
@@ -272,7 +277,8 @@ fn whatever_waits_for_a_person_is_in_one_list() {
     let mut items: Vec<_> = room.pending().iter().filter_map(attention::of_approval).collect();
     for node in lookup::nodes(&room.docs).unwrap() {
         items.extend(attention::of_node(node));
-        let catalogued = Runs::index(&Document::Node(Box::new(node.clone()))).marks & 8 != 0;
+        let catalogued =
+            RunAggregate::index(&RunDocument::Node(Box::new(node.clone()))).marks & 8 != 0;
         assert_eq!(catalogued, !attention::of_node(node).is_empty());
     }
     items.extend(attention::of_run(room.run()));
@@ -340,7 +346,8 @@ fn runs_done_2_a_refused_completion_waits_for_a_person() {
     let [item] = &waiting(&room)[..] else { panic!("one") };
     assert_eq!((item.kind, item.node_id), (AttentionKind::Refused, Some(lead)));
     assert!(item.title.ends_with("completion refused, work is open"), "{}", item.title);
-    let catalogued = Runs::index(&Document::Run(Box::new(room.run().clone()))).marks & 8 != 0;
+    let catalogued =
+        RunAggregate::index(&RunDocument::Run(Box::new(room.run().clone()))).marks & 8 != 0;
     assert!(catalogued);
     room.user(Ask::DismissRefusal);
     assert_eq!(waiting(&room), [], "seen");
@@ -430,8 +437,8 @@ fn a_transcript_tells_inputs_tools_and_text() {
     room.report(turn, ProviderEvent::ToolCompleted { id: "t".to_owned(), result, error: None });
     let known = room.turn(turn);
     let item = lookup::item(&room.docs, known.consumed[0].id).unwrap();
-    let events: Vec<&Event> = room.log.iter().map(|recorded| &recorded.event).collect();
-    let events: Vec<&Event> =
+    let events: Vec<&RunEvent> = room.log.iter().map(|recorded| &recorded.event).collect();
+    let events: Vec<&RunEvent> =
         events.into_iter().filter(|event| event.turn_id == Some(turn)).collect();
     insta::assert_snapshot!(transcript(known, &[item], &events, "There are 3."));
 }
@@ -447,7 +454,7 @@ fn tree(text: String) -> crate::run::pack::PackTree {
 fn runs_pack_3_and_pack_2_a_pack_is_filled_in_order_and_never_too_large() {
     use crate::run::{
         command::SettingsPatch,
-        pack::{self, DocRef, PackTask, RepoFacts, Source},
+        pack::{self, DocRef, PackSource, PackTask, RepoFacts},
     };
     let fields = |max| RunFields {
         goal: Some(Some("g".repeat(500))),
@@ -463,7 +470,7 @@ fn runs_pack_3_and_pack_2_a_pack_is_filled_in_order_and_never_too_large() {
         }
         room.say(node, "hand it on");
         room.prompt(node);
-        let source = || Source {
+        let source = || PackSource {
             id: ArtifactId(7),
             now: Moment(Timestamp(START_MS)),
             task: Some(PackTask {

@@ -10,7 +10,7 @@ use crate::{
     Timestamp,
     json::Json,
     run::{
-        Event, Fact,
+        RunEvent, RunFact,
         id::{EventId, NodeId, RunId, TurnId},
         shape::words,
     },
@@ -23,7 +23,7 @@ pub const PAGE_EVENTS_MAX: u32 = 2_000;
 
 /// An event as the log has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Line<'a> {
+pub struct LoggedEvent<'a> {
     /// Its number.
     pub seq: u64,
     /// Its time.
@@ -35,22 +35,22 @@ pub struct Line<'a> {
 }
 
 /// An event as it is sent, on sockets and in pages.
-pub fn served(run: RunId, line: Line<'_>) -> String {
+pub fn served(run: RunId, line: LoggedEvent<'_>) -> String {
     if !["node.patch", "run.patch"].contains(&line.kind) {
         return wire(run, line);
     }
-    match serde_json::from_str::<Event>(line.body).map(without_bookkeeping) {
-        Ok(event) => wire(run, Line { body: Json::of(&event).text(), ..line }),
+    match serde_json::from_str::<RunEvent>(line.body).map(without_bookkeeping) {
+        Ok(event) => wire(run, LoggedEvent { body: Json::of(&event).text(), ..line }),
         // Whatever wrote it, this version cannot tell its parts apart.
         Err(_) => wire(run, line),
     }
 }
 
-fn without_bookkeeping(mut event: Event) -> Event {
-    if let Fact::NodePatched(patched) = &mut event.fact {
+fn without_bookkeeping(mut event: RunEvent) -> RunEvent {
+    if let RunFact::NodePatched(patched) = &mut event.fact {
         *patched.patch = std::mem::take(&mut *patched.patch).served();
     }
-    if let Fact::RunPatched(patched) = &mut event.fact {
+    if let RunFact::RunPatched(patched) = &mut event.fact {
         let change = &mut *patched.patch;
         change.run = std::mem::take(&mut change.run).served();
         for node in change.nodes.iter_mut().flat_map(|nodes| nodes.values_mut()) {
@@ -61,7 +61,7 @@ fn without_bookkeeping(mut event: Event) -> Event {
 }
 
 /// An event as the file of the run has it: the stored text after its place in the log.
-pub fn wire(run: RunId, line: Line<'_>) -> String {
+pub fn wire(run: RunId, line: LoggedEvent<'_>) -> String {
     let id = EventId::of(run, line.seq, line.at);
     let rest = line.body.strip_prefix('{').unwrap_or(line.body);
     format!(
@@ -101,7 +101,7 @@ impl Filter {
         // Before its type an event has nothing but ids and times.
         let kind = wire.split_once(r#""type":""#).and_then(|(_, rest)| rest.split('"').next());
         let (kind, seq, at) = (kind.unwrap_or_default(), 0, Timestamp(0));
-        self.is_empty() || self.admits(Line { seq, at, kind, body: wire })
+        self.is_empty() || self.admits(LoggedEvent { seq, at, kind, body: wire })
     }
 
     /// Whether events of a type can be wanted.
@@ -111,7 +111,7 @@ impl Filter {
     }
 
     /// Whether an event is wanted.
-    pub fn admits(&self, line: Line<'_>) -> bool {
+    pub fn admits(&self, line: LoggedEvent<'_>) -> bool {
         self.admits_type(line.kind)
             && self.turn.is_none_or(|turn| names(line.body, "turnId", &turn.to_string()))
             && self.node.is_none_or(|node| concerns(line, node))
@@ -126,7 +126,7 @@ fn is_of(kind: &str, name: &str) -> bool {
 }
 
 /// Whether an event is about a node, or is a handoff that it sent (RUNS-EV-6).
-fn concerns(line: Line<'_>, node: NodeId) -> bool {
+fn concerns(line: LoggedEvent<'_>, node: NodeId) -> bool {
     let id = node.to_string();
     names(line.body, "nodeId", &id)
         || line.kind == "handoff.sent" && line.body.contains(&format!(r#""fromNodeId":"{id}""#))
@@ -152,7 +152,7 @@ words! {
 
 /// Where a page lies (RUNS-PAGE-1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PageRequest {
+pub struct RunPageRequest {
     /// Only events with a higher number.
     pub since: Option<u64>,
     /// Only events with a lower number.
@@ -161,7 +161,7 @@ pub struct PageRequest {
     pub limit: u32,
 }
 
-impl PageRequest {
+impl RunPageRequest {
     /// Which way it is read: upwards with `since`, else the newest first.
     pub fn direction(&self) -> PageDirection {
         match self.since {
@@ -181,7 +181,7 @@ impl PageRequest {
 /// What a page says about itself (RUNS-PAGE-2).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Page {
+pub struct RunHistoryPage {
     /// Which way it was read.
     pub direction: PageDirection,
     /// What the next page starts from; none when nothing is left.
@@ -194,7 +194,7 @@ pub struct Page {
     pub last_seq: Option<u64>,
 }
 
-impl Page {
+impl RunHistoryPage {
     /// The page that holds these numbers, oldest first.
     pub fn of(direction: PageDirection, seqs: &[u64], has_more: bool) -> Self {
         let (first_seq, last_seq) = (seqs.first().copied(), seqs.last().copied());

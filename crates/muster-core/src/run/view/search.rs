@@ -5,10 +5,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::history::Line;
+use super::history::LoggedEvent;
 use crate::{
     run::{
-        Event, Fact,
+        RunEvent, RunFact,
         artifact::Artifact,
         id::{ArtifactId, NodeId, RunId, TurnId},
         moment::Moment,
@@ -73,9 +73,9 @@ pub struct Hit {
 
 /// What is looked for: words that must all be there, in any order and case.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Question(Vec<String>);
+pub struct SearchWords(Vec<String>);
 
-impl Question {
+impl SearchWords {
     /// The words of a text; nothing when it has none.
     pub fn of(text: &str) -> Option<Self> {
         let words = text.split(text::is_whitespace).filter(|word| !word.is_empty());
@@ -101,14 +101,14 @@ impl Question {
     }
 
     /// Where an event of the log has the words.
-    pub fn hits(&self, run: RunId, line: Line<'_>) -> Vec<Hit> {
+    pub fn hits(&self, run: RunId, line: LoggedEvent<'_>) -> Vec<Hit> {
         if !is_told(line.kind) {
             return Vec::new();
         }
-        let event: Event = serde_json::from_str(line.body)
+        let event: RunEvent = serde_json::from_str(line.body)
             .unwrap_or_else(|error| unreachable!("stored events can be read: {error}"));
         let place = Place { run, line, node: event.node_id, turn: event.turn_id };
-        if let Fact::ArtifactCreated(created) = &event.fact {
+        if let RunFact::ArtifactCreated(created) = &event.fact {
             return self.in_artifact(&place, &created.artifact);
         }
         let hit =
@@ -137,7 +137,7 @@ impl Question {
 /// Where in the log an event stands, and what it is about.
 struct Place<'a> {
     run: RunId,
-    line: Line<'a>,
+    line: LoggedEvent<'a>,
     node: Option<NodeId>,
     turn: Option<TurnId>,
 }
@@ -171,17 +171,17 @@ fn is_told(kind: &str) -> bool {
 }
 
 /// The text of a fact that people read.
-fn spoken(fact: &Fact) -> Option<(HitKind, &str)> {
-    if let Fact::MessageQueued(queued) = fact {
+fn spoken(fact: &RunFact) -> Option<(HitKind, &str)> {
+    if let RunFact::MessageQueued(queued) = fact {
         return Some((HitKind::Message, &queued.message.content));
     }
-    if let Fact::TextFinished(finished) = fact {
+    if let RunFact::TextFinished(finished) = fact {
         return Some((HitKind::Answer, &finished.content));
     }
-    if let Fact::ThoughtFinished(thought) = fact {
+    if let RunFact::ThoughtFinished(thought) = fact {
         return Some((HitKind::Thought, &thought.content));
     }
-    if let Fact::HandoffSent(sent) = fact {
+    if let RunFact::HandoffSent(sent) = fact {
         return Some((HitKind::Handoff, &sent.envelope.payload.message));
     }
     None

@@ -10,12 +10,12 @@ use crate::{
     Documents, ListOrder, ListQuery,
     json::Json,
     run::{
-        Document, Runs,
+        RunAggregate, RunDocument,
         approval::Approval,
         artifact::Artifact,
         edge::Edge,
         id::{ApprovalId, ArtifactId, EdgeId, NodeId},
-        layout::{Layout, Point, Viewport},
+        layout::{GraphLayout, Point, Viewport},
         limits::RECENT_ARTIFACTS_MAX,
         lookup::{self, Found},
         moment::Moment,
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-type Docs = Documents<Runs>;
+type Docs = Documents<RunAggregate>;
 
 words! {
     /// How much of a run is shown.
@@ -51,7 +51,8 @@ words! {
 /// Numbers of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Counts {
+#[schemars(rename = "Counts")]
+pub struct RunCounts {
     /// Nodes.
     pub nodes: usize,
     /// Nodes that run.
@@ -82,8 +83,8 @@ pub struct LayoutView<'a> {
     updated_at: Option<Moment>,
 }
 
-impl<'a> From<&'a Layout> for LayoutView<'a> {
-    fn from(layout: &'a Layout) -> Self {
+impl<'a> From<&'a GraphLayout> for LayoutView<'a> {
+    fn from(layout: &'a GraphLayout) -> Self {
         Self {
             positions: &layout.positions,
             viewport: layout.viewport.unwrap_or_default(),
@@ -96,7 +97,7 @@ impl<'a> From<&'a Layout> for LayoutView<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Run")]
-pub struct Snapshot<'a> {
+pub struct RunSnapshot<'a> {
     /// Its own fields; every one that is served is there.
     #[serde(flatten)]
     #[schemars(with = "Run")]
@@ -114,25 +115,25 @@ pub struct Snapshot<'a> {
     last_seq: u64,
     layout: LayoutView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    counts: Option<Counts>,
+    counts: Option<RunCounts>,
 }
 
 /// What is to be shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wanted {
+pub struct SnapshotRequest {
     /// How much.
     pub extent: Extent,
     /// Which artifacts.
     pub artifacts: ArtifactExtent,
 }
 
-impl Wanted {
+impl SnapshotRequest {
     /// What `GET run` shows by default (RUNS-SNAP-1).
     pub const DEFAULT: Self = Self { extent: Extent::Full, artifacts: ArtifactExtent::Recent };
 }
 
 /// The run as text. Its layout is kept elsewhere and comes along.
-pub fn snapshot(docs: &Docs, wanted: Wanted, layout: &Layout) -> Found<Json> {
+pub fn snapshot(docs: &Docs, wanted: SnapshotRequest, layout: &GraphLayout) -> Found<Json> {
     let run = lookup::run(docs)?;
     let pulse = lookup::pulse(docs)?;
     let nodes = lookup::nodes(docs)?;
@@ -142,7 +143,7 @@ pub fn snapshot(docs: &Docs, wanted: Wanted, layout: &Layout) -> Found<Json> {
     let shows = wanted.extent != Extent::Summary;
     let artifacts = artifacts(docs, wanted)?;
     let shown = artifacts.len() as u64;
-    let snapshot = Snapshot {
+    let snapshot = RunSnapshot {
         run: RunPatch { updated_at: Some(pulse.updated_at), ..run.served() },
         node_configs: nodes.iter().filter(|_| shows).map(|node| (node.id, node.config())).collect(),
         nodes: nodes.into_iter().filter(|_| shows).map(|node| (node.id, node.served())).collect(),
@@ -159,7 +160,7 @@ pub fn snapshot(docs: &Docs, wanted: Wanted, layout: &Layout) -> Found<Json> {
     Ok(Json::of(&snapshot))
 }
 
-fn artifacts(docs: &Docs, wanted: Wanted) -> Found<Vec<&Artifact>> {
+fn artifacts(docs: &Docs, wanted: SnapshotRequest) -> Found<Vec<&Artifact>> {
     let limit = match (wanted.extent, wanted.artifacts) {
         (Extent::Summary | Extent::List, _) | (_, ArtifactExtent::None) => return Ok(Vec::new()),
         (Extent::Full, ArtifactExtent::Recent) => Some(RECENT_ARTIFACTS_MAX),
@@ -167,14 +168,14 @@ fn artifacts(docs: &Docs, wanted: Wanted) -> Found<Vec<&Artifact>> {
     };
     let order = ListOrder::Descending;
     let query = ListQuery { order, limit, ..ListQuery::of("artifact") };
-    Ok(docs.list(&query)?.into_iter().filter_map(Document::as_artifact).collect())
+    Ok(docs.list(&query)?.into_iter().filter_map(RunDocument::as_artifact).collect())
 }
 
-fn counts(nodes: &[&Node], edges: usize, approvals: usize, artifacts: u64) -> Counts {
+fn counts(nodes: &[&Node], edges: usize, approvals: usize, artifacts: u64) -> RunCounts {
     use crate::run::node::NodeStatus::{Blocked, Failed, Running};
     let with = |status| nodes.iter().filter(|node| node.status == status).count();
     let (running, blocked, failed) = (with(Running), with(Blocked), with(Failed));
-    Counts { nodes: nodes.len(), running, blocked, failed, edges, artifacts, approvals }
+    RunCounts { nodes: nodes.len(), running, blocked, failed, edges, artifacts, approvals }
 }
 
 /// When a run last changed, for lists of runs.

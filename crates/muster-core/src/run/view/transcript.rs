@@ -4,22 +4,27 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::run::{
-    Event, Fact,
-    inbox::{Content, Item},
-    turn::Turn,
+    RunEvent, RunFact,
+    inbox::{InboxContent, InboxItem},
+    turn::NodeTurn,
 };
 
 /// Characters of a tool's arguments or outcome that are shown.
 const TOOL_CHARS_MAX: usize = 4_000;
 
 /// Writes down a turn from its inputs, its events so far and its whole text.
-pub fn transcript(turn: &Turn, inputs: &[&Item], events: &[&Event], text: &str) -> String {
+pub fn transcript(
+    turn: &NodeTurn,
+    inputs: &[&InboxItem],
+    events: &[&RunEvent],
+    text: &str,
+) -> String {
     let mut parts = vec![format!("# Turn {} ({})", turn.number, turn.id)];
     for item in inputs {
         parts.push(format!("## {} {}", item.kind, item.id));
         parts.push(match &item.content {
-            Content::Message(message) => message.content.clone(),
-            Content::Envelope(envelope) => envelope.payload.message.clone(),
+            InboxContent::Message(message) => message.content.clone(),
+            InboxContent::Envelope(envelope) => envelope.payload.message.clone(),
         });
     }
     parts.extend(events.iter().filter_map(|event| line(event)));
@@ -31,52 +36,52 @@ pub fn transcript(turn: &Turn, inputs: &[&Item], events: &[&Event], text: &str) 
 }
 
 /// What an event adds; text is told as a whole in the end.
-fn line(event: &Event) -> Option<String> {
+fn line(event: &RunEvent) -> Option<String> {
     match &event.fact {
-        Fact::ToolProposed(call) => {
+        RunFact::ToolProposed(call) => {
             Some(format!("## tool {}\n\n```json\n{}\n```", call.tool.name, json(&call.tool.args)))
         }
-        Fact::ToolCompleted(completed) => {
+        RunFact::ToolCompleted(completed) => {
             let word = if completed.result.ok { "ok" } else { "failed" };
             let error = completed.error.as_ref().map(|error| error.message.clone());
             let output = completed.result.output.as_ref().map(said);
             let outcome = error.or(output).unwrap_or_default();
             Some(format!("{word}\n\n```\n{outcome}\n```"))
         }
-        Fact::ApprovalResolved(resolved) => {
+        RunFact::ApprovalResolved(resolved) => {
             Some(format!("approval: {}", resolved.resolution.status))
         }
-        Fact::HandoffSent(sent) => Some(format!(
+        RunFact::HandoffSent(sent) => Some(format!(
             "## handoff to {}\n\n{}",
             sent.envelope.to_node_id, sent.envelope.payload.message
         )),
-        Fact::RunPatched(_)
-        | Fact::PhaseChanged(_)
-        | Fact::ModeChanged(_)
-        | Fact::RunStalled(_)
-        | Fact::RunDeleted(_)
-        | Fact::BudgetReached(_)
-        | Fact::NodePatched(_)
-        | Fact::NodeProgressed(_)
-        | Fact::NodeConfigured(_)
-        | Fact::NodeReset(_)
-        | Fact::InboxChanged(_)
-        | Fact::NodeDeleted(_)
-        | Fact::NodeLogged(_)
-        | Fact::ViolationFound(_)
-        | Fact::TurnMoved(_)
-        | Fact::EdgeCreated(_)
-        | Fact::EdgeDeleted(_)
-        | Fact::MessageQueued(_)
-        | Fact::TextStreamed(_)
-        | Fact::TextFinished(_)
-        | Fact::ThoughtStreamed(_)
-        | Fact::ThoughtFinished(_)
-        | Fact::ToolStarted(_)
-        | Fact::ApprovalRequested(_)
-        | Fact::ApprovalDetached(_)
-        | Fact::ArtifactCreated(_)
-        | Fact::UsageReported(_) => None,
+        RunFact::RunPatched(_)
+        | RunFact::PhaseChanged(_)
+        | RunFact::ModeChanged(_)
+        | RunFact::RunStalled(_)
+        | RunFact::RunDeleted(_)
+        | RunFact::BudgetReached(_)
+        | RunFact::NodePatched(_)
+        | RunFact::NodeProgressed(_)
+        | RunFact::NodeConfigured(_)
+        | RunFact::NodeReset(_)
+        | RunFact::InboxChanged(_)
+        | RunFact::NodeDeleted(_)
+        | RunFact::NodeLogged(_)
+        | RunFact::ViolationFound(_)
+        | RunFact::TurnMoved(_)
+        | RunFact::EdgeCreated(_)
+        | RunFact::EdgeDeleted(_)
+        | RunFact::MessageQueued(_)
+        | RunFact::TextStreamed(_)
+        | RunFact::TextFinished(_)
+        | RunFact::ThoughtStreamed(_)
+        | RunFact::ThoughtFinished(_)
+        | RunFact::ToolStarted(_)
+        | RunFact::ApprovalRequested(_)
+        | RunFact::ApprovalDetached(_)
+        | RunFact::ArtifactCreated(_)
+        | RunFact::UsageReported(_) => None,
     }
 }
 

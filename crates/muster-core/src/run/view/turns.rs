@@ -6,16 +6,16 @@ use serde::Serialize;
 use crate::{
     Documents, EventOrder, EventQuery, ListOrder, ListQuery,
     run::{
-        Document, Fact, Runs,
+        RunAggregate, RunDocument, RunFact,
         artifact::{Artifact, ArtifactKind},
         id::{ItemId, NodeId, RunId, TurnId},
-        inbox::Item,
+        inbox::InboxItem,
         lookup::{self, Found, Lookup},
-        turn::{PromptKind, Turn},
+        turn::{NodeTurn, PromptKind},
     },
 };
 
-type Docs = Documents<Runs>;
+type Docs = Documents<RunAggregate>;
 
 /// Events that are read at once.
 const EVENTS_AT_ONCE: u32 = 1_000;
@@ -44,9 +44,9 @@ impl ListPage {
 }
 
 /// Turns of a run or of one node, newest first; the number of the last one leads to the next page.
-pub fn turns(docs: &Docs, node: Option<NodeId>, page: ListPage) -> Lookup<Vec<&Turn>> {
+pub fn turns(docs: &Docs, node: Option<NodeId>, page: ListPage) -> Lookup<Vec<&NodeTurn>> {
     let documents = docs.list(&page.query("turn", node))?;
-    Ok(documents.into_iter().filter_map(Document::as_turn).collect())
+    Ok(documents.into_iter().filter_map(RunDocument::as_turn).collect())
 }
 
 /// Artifacts of a run or of one node, newest first.
@@ -58,7 +58,7 @@ pub fn artifacts(
 ) -> Lookup<Vec<&Artifact>> {
     let statuses = kind.map(ArtifactKind::name).into_iter().collect();
     let query = ListQuery { statuses, ..page.query("artifact", node) };
-    Ok(docs.list(&query)?.into_iter().filter_map(Document::as_artifact).collect())
+    Ok(docs.list(&query)?.into_iter().filter_map(RunDocument::as_artifact).collect())
 }
 
 /// A queued input with what it holds, as the inbox shows it.
@@ -71,7 +71,7 @@ pub struct ItemView {
     pub ref_id: ItemId,
     /// The input.
     #[serde(flatten)]
-    pub item: Item,
+    pub item: InboxItem,
 }
 
 /// The inputs of a node that failed and wait for a person, then those that are queued.
@@ -80,12 +80,12 @@ pub fn inbox(docs: &Docs, node: NodeId) -> Found<Vec<ItemView>> {
     lookup::node(docs, node)?;
     let mut shown = lookup::failed_inputs(docs, node)?;
     shown.extend(lookup::queued(docs, node, None)?);
-    let view = |item: &&Item| ItemView { run_id, ref_id: item.id, item: (*item).clone() };
+    let view = |item: &&InboxItem| ItemView { run_id, ref_id: item.id, item: (*item).clone() };
     Ok(shown.iter().map(view).collect())
 }
 
 /// All text that the log has of a turn, which is what a turn that was cut off has said.
-pub fn text_so_far(docs: &Docs, turn: &Turn) -> Lookup<String> {
+pub fn text_so_far(docs: &Docs, turn: &NodeTurn) -> Lookup<String> {
     let mut text = String::new();
     let mut query = EventQuery {
         // The turn alone: with the node, all events of the node would be gone through.
@@ -98,7 +98,7 @@ pub fn text_so_far(docs: &Docs, turn: &Turn) -> Lookup<String> {
     loop {
         let events = docs.events(&query)?;
         for recorded in events.iter() {
-            if let Fact::TextStreamed(delta) = &recorded.event.fact {
+            if let RunFact::TextStreamed(delta) = &recorded.event.fact {
                 text.push_str(&delta.delta);
             }
         }

@@ -18,10 +18,10 @@ use crate::{
     ListOrder, ListQuery, RankBound,
     ctree::{NodeId, Score},
     session::{
-        Key,
+        SessionKey,
         entity::{Session, StoredNode},
-        grounds::{CLASS_STEP, CLASSES, KEPT_CLASS},
         lookup,
+        stored_tree::{CLASS_STEP, CLASSES, KEPT_CLASS},
     },
 };
 
@@ -141,7 +141,7 @@ impl<'d> Picking<'d> {
         let mut level: BTreeSet<&NodeId> =
             nodes.filter_map(|node| node.parent_id.as_ref()).collect();
         while !level.is_empty() {
-            self.docs.have_all(level.iter().map(|id| Key::Node((*id).clone())))?;
+            self.docs.have_all(level.iter().map(|id| SessionKey::Node((*id).clone())))?;
             let mut above = BTreeSet::new();
             for id in level {
                 above.extend(lookup::node(self.docs, id)?.and_then(|node| node.parent_id.as_ref()));

@@ -4,11 +4,11 @@ use super::{Decided, reject};
 use crate::{
     is_deeper_than, redact,
     session::{
-        Rejection,
+        SessionRejection,
         body::SessionMeta,
         command::Create,
-        entity::Status,
-        event::Body,
+        entity::SessionStatus,
+        event::EventBody,
         limits::{EVENT_BYTES_MAX, EVENT_DEPTH_MAX, FIELD_CHARS_MAX, METADATA_BYTES_MAX},
     },
     text,
@@ -16,13 +16,17 @@ use crate::{
 
 /// Refuses what is longer than its limit.
 pub(super) fn within(field: &'static str, actual: usize, limit: usize) -> Decided<()> {
-    if actual <= limit { Ok(()) } else { reject(Rejection::TooLong { field, limit, actual }) }
+    if actual <= limit {
+        Ok(())
+    } else {
+        reject(SessionRejection::TooLong { field, limit, actual })
+    }
 }
 
 /// A short text that has to say something, without secrets.
 pub(super) fn field(name: &'static str, value: &str) -> Decided<String> {
     if text::is_blank(value) {
-        return reject(Rejection::Blank { field: name });
+        return reject(SessionRejection::Blank { field: name });
     }
     Ok(redacted_text(value).0)
 }
@@ -36,19 +40,19 @@ pub(super) fn redacted_text(given: &str) -> (String, bool) {
 }
 
 /// Replaces secrets in a body; answers whether there was one.
-pub(super) fn redact_body(data: &mut Body) -> bool {
+pub(super) fn redact_body(data: &mut EventBody) -> bool {
     redact::object(data)
 }
 
 /// Refuses a body that is too large or too deep to be read back.
-pub(super) fn body(data: &Body) -> Decided<()> {
+pub(super) fn body(data: &EventBody) -> Decided<()> {
     if data.values().any(|value| is_deeper_than(value, EVENT_DEPTH_MAX - 1)) {
-        return reject(Rejection::TooDeep { limit: EVENT_DEPTH_MAX });
+        return reject(SessionRejection::TooDeep { limit: EVENT_DEPTH_MAX });
     }
     within("data", json_bytes(data), EVENT_BYTES_MAX)
 }
 
-fn json_bytes(data: &Body) -> usize {
+fn json_bytes(data: &EventBody) -> usize {
     serde_json::to_string(data).map_or(usize::MAX, |json| json.len())
 }
 
@@ -69,7 +73,7 @@ pub(super) fn meta(create: &Create) -> Decided<(SessionMeta, bool)> {
         title: short("title", &create.title)?,
         workspace: short("workspace", &create.workspace)?,
         config_path: short("config_path", &create.config_path)?,
-        status: Some(Status::Idle.word()),
+        status: Some(SessionStatus::Idle.word()),
         overrides: create.overrides.clone(),
         metadata: create.metadata.clone(),
         max_steps: create.max_steps,
@@ -81,7 +85,7 @@ pub(super) fn meta(create: &Create) -> Decided<(SessionMeta, bool)> {
     }
     if let Some(overrides) = &mut meta.overrides {
         redacted |= redact::value(overrides);
-        body(&Body::from_iter([("overrides".to_owned(), overrides.clone())]))?;
+        body(&EventBody::from_iter([("overrides".to_owned(), overrides.clone())]))?;
     }
     Ok((meta, redacted))
 }

@@ -1,13 +1,13 @@
 //! The commands of HB-12, and what drives a session.
 
-use super::{Decided, Desk, Event, check, meta_event, reject, stopped, turn};
+use super::{CommandDraft, Decided, SessionEvent, check, meta_event, reject, stopped, turn};
 use crate::{
     ctree::{NodeId, Runner, Sections},
     session::{
-        Document, Key, Rejection,
-        body::{self, Interrupt, PermissionResponse, Pin, SessionMeta, TreeSnapshot},
-        command::{Control, Decision, Order, PermissionAnswer},
-        entity::Driver,
+        SessionDocument, SessionKey, SessionRejection,
+        body::{self, Interrupt, PermissionResponse, Pin, SessionMeta, TreeSnapshotBody},
+        command::{PermissionAnswer, SessionControl, SessionDecision, SessionOrder},
+        entity::SessionDriver,
         event::Aside,
         limits::FIELD_CHARS_MAX,
         lookup,
@@ -15,21 +15,21 @@ use crate::{
 };
 
 /// Carries out an order.
-pub(super) fn control(desk: &mut Desk, control: &Control) -> Decided<()> {
+pub(super) fn control(desk: &mut CommandDraft, control: &SessionControl) -> Decided<()> {
     let aside = Aside { answer: control.key.clone(), ..Aside::default() };
     match &control.order {
-        Order::Stop => stop(desk, aside),
-        Order::Interrupt => interrupt(desk, control.by.clone(), aside),
-        Order::SetModel(model) => {
+        SessionOrder::Stop => stop(desk, aside),
+        SessionOrder::Interrupt => interrupt(desk, control.by.clone(), aside),
+        SessionOrder::SetModel(model) => {
             let model = Some(field("model", model)?);
             set(desk, &SessionMeta { model, ..SessionMeta::default() }, aside)
         }
-        Order::SetMode(mode) => {
+        SessionOrder::SetMode(mode) => {
             let mode = Some(field("mode", mode)?);
             set(desk, &SessionMeta { mode, ..SessionMeta::default() }, aside)
         }
-        Order::Decide(answer) => decide(desk, answer, control.by.clone(), aside),
-        Order::Pin { node, pinned } => pin(desk, node, *pinned, aside),
+        SessionOrder::Decide(answer) => decide(desk, answer, control.by.clone(), aside),
+        SessionOrder::Pin { node, pinned } => pin(desk, node, *pinned, aside),
     }
 }
 
@@ -39,42 +39,42 @@ fn field(name: &'static str, value: &str) -> Decided<String> {
     Ok(value)
 }
 
-fn set(desk: &mut Desk, meta: &SessionMeta, aside: Aside) -> Decided<()> {
+fn set(desk: &mut CommandDraft, meta: &SessionMeta, aside: Aside) -> Decided<()> {
     let event = meta_event(desk, meta, aside)?;
     desk.record(event)
 }
 
 /// Ends the running turn and drops what waits; a session that idles is stopped all the same.
-fn stop(desk: &mut Desk, aside: Aside) -> Decided<()> {
+fn stop(desk: &mut CommandDraft, aside: Aside) -> Decided<()> {
     turn::end(desk, "interrupted", Some("stop"))?;
     set(desk, &stopped(), aside)
 }
 
-fn interrupt(desk: &mut Desk, by: Option<String>, aside: Aside) -> Decided<()> {
+fn interrupt(desk: &mut CommandDraft, by: Option<String>, aside: Aside) -> Decided<()> {
     let Some(turn) = desk.session()?.turns.running.as_ref().map(|turn| turn.number) else {
-        return reject(Rejection::NothingRunning);
+        return reject(SessionRejection::NothingRunning);
     };
-    let event = Event::of(body::INTERRUPT, desk.here()?, &Interrupt { turn, by });
-    desk.record(Event { aside, ..event })?;
+    let event = SessionEvent::of(body::INTERRUPT, desk.here()?, &Interrupt { turn, by });
+    desk.record(SessionEvent { aside, ..event })?;
     turn::end(desk, "interrupted", Some("interrupt"))?;
     turn::take_waiting(desk)
 }
 
 /// Answers an approval; one of the answers also stops the session.
 fn decide(
-    desk: &mut Desk,
+    desk: &mut CommandDraft,
     answer: &PermissionAnswer,
     by: Option<String>,
     aside: Aside,
 ) -> Decided<()> {
     let request_id = answer.request_id.clone();
-    match desk.docs().get(&Key::permission(&request_id))? {
-        Some(Document::Permission(permission)) => {
+    match desk.docs().get(&SessionKey::permission(&request_id))? {
+        Some(SessionDocument::Permission(permission)) => {
             if let Some(decision) = permission.decision.clone() {
-                return reject(Rejection::AlreadyAnswered { request_id, decision });
+                return reject(SessionRejection::AlreadyAnswered { request_id, decision });
             }
         }
-        _ => return reject(Rejection::UnknownRequest { request_id }),
+        _ => return reject(SessionRejection::UnknownRequest { request_id }),
     }
     let response = PermissionResponse {
         request_id,
@@ -84,31 +84,31 @@ fn decide(
         scope: answer.scope.clone(),
         by,
     };
-    let mut event = Event::of(body::PERMISSION_RESPONSE, desk.here()?, &response);
+    let mut event = SessionEvent::of(body::PERMISSION_RESPONSE, desk.here()?, &response);
     let redacted = check::redact_body(&mut event.data);
     check::body(&event.data)?;
-    desk.record(Event { aside: Aside { redacted, ..aside }, ..event })?;
-    if answer.decision == Decision::DenyStop {
+    desk.record(SessionEvent { aside: Aside { redacted, ..aside }, ..event })?;
+    if answer.decision == SessionDecision::DenyStop {
         stop(desk, Aside::default())?;
     }
     Ok(())
 }
 
 /// Pins a node. Its score alone changes, so readers are told nothing but the pin itself (CS-2).
-fn pin(desk: &mut Desk, node: &NodeId, pinned: bool, aside: Aside) -> Decided<()> {
+fn pin(desk: &mut CommandDraft, node: &NodeId, pinned: bool, aside: Aside) -> Decided<()> {
     if lookup::node(desk.docs(), node)?.is_none() {
-        return reject(Rejection::UnknownNode { node_id: node.to_string() });
+        return reject(SessionRejection::UnknownNode { node_id: node.to_string() });
     }
     let pin = Some(Pin { node_id: node.clone(), pinned });
-    let snapshot = TreeSnapshot { pin, ..TreeSnapshot::default() };
-    let event = Event::of(body::CTREE_SNAPSHOT, desk.here()?, &snapshot);
-    desk.record_plain(Event { aside, ..event }).map(drop)
+    let snapshot = TreeSnapshotBody { pin, ..TreeSnapshotBody::default() };
+    let event = SessionEvent::of(body::CTREE_SNAPSHOT, desk.here()?, &snapshot);
+    desk.record_plain(SessionEvent { aside, ..event }).map(drop)
 }
 
 /// Notes what drives the session from now on, and tells readers of its tree.
-pub(super) fn drive(desk: &mut Desk, driver: Option<&Driver>) -> Decided<()> {
+pub(super) fn drive(desk: &mut CommandDraft, driver: Option<&SessionDriver>) -> Decided<()> {
     let driver = match driver {
-        Some(Driver { phase, status }) => {
+        Some(SessionDriver { phase, status }) => {
             let (phase, status) = (field("phase", phase)?, field("status", status)?);
             Some(Runner { phase, status })
         }
@@ -120,6 +120,7 @@ pub(super) fn drive(desk: &mut Desk, driver: Option<&Driver>) -> Decided<()> {
         runner.status = desk.session()?.status.word().to_owned();
     }
     let sections = Sections { runner: Some(runner), ..Sections::default() };
-    let snapshot = TreeSnapshot { sections, driver: Some(driver), ..TreeSnapshot::default() };
-    desk.record_plain(Event::of(body::CTREE_SNAPSHOT, desk.here()?, &snapshot)).map(drop)
+    let snapshot =
+        TreeSnapshotBody { sections, driver: Some(driver), ..TreeSnapshotBody::default() };
+    desk.record_plain(SessionEvent::of(body::CTREE_SNAPSHOT, desk.here()?, &snapshot)).map(drop)
 }

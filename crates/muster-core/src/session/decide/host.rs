@@ -1,12 +1,12 @@
 //! Outside hosts that drive a session for as long as they renew their claim on it.
 
-use super::{Decided, Desk, Event, check, reject, turn};
+use super::{CommandDraft, Decided, SessionEvent, check, reject, turn};
 use crate::{
     Timestamp,
     session::{
-        Rejection,
+        SessionRejection,
         body::{self, HostChange},
-        command::{Claim, Unclaim},
+        command::{HostClaim, Unclaim},
         entity::Lease,
         event::Aside,
         limits::{FIELD_CHARS_MAX, LEASE_MS_MAX, LEASE_MS_MIN},
@@ -15,15 +15,15 @@ use crate::{
 };
 
 /// Gives a host the session, or more time.
-pub(super) fn claim(desk: &mut Desk, claim: &Claim) -> Decided<()> {
+pub(super) fn claim(desk: &mut CommandDraft, claim: &HostClaim) -> Decided<()> {
     let host = check::field("host", &claim.host)?;
     check::within("host", text::chars(&host), FIELD_CHARS_MAX)?;
     let lease_ms = claim.lease_ms;
     if !(LEASE_MS_MIN..=LEASE_MS_MAX).contains(&lease_ms) {
-        return reject(Rejection::LeaseOutOfRange { lease_ms });
+        return reject(SessionRejection::LeaseOutOfRange { lease_ms });
     }
     if desk.session()?.driver.is_some() {
-        return reject(Rejection::DrivenByRun);
+        return reject(SessionRejection::DrivenByRun);
     }
     if let Some(lease) = alive(desk)?
         && lease.host != host
@@ -33,12 +33,12 @@ pub(super) fn claim(desk: &mut Desk, claim: &Claim) -> Decided<()> {
     let expires_at_ms = Some(Timestamp(desk.now().0.saturating_add(lease_ms)));
     let change = HostChange { host: Some(host), expires_at_ms, reason: None };
     let aside = Aside { answer: claim.key.clone(), ..Aside::default() };
-    let event = Event::of(body::SESSION_DRIVER, desk.here()?, &change);
-    desk.record(Event { aside, ..event })
+    let event = SessionEvent::of(body::SESSION_DRIVER, desk.here()?, &change);
+    desk.record(SessionEvent { aside, ..event })
 }
 
 /// Lets a host go. What waited for it ends without an agent.
-pub(super) fn unclaim(desk: &mut Desk, unclaim: &Unclaim) -> Decided<()> {
+pub(super) fn unclaim(desk: &mut CommandDraft, unclaim: &Unclaim) -> Decided<()> {
     let reason = match (unclaim, alive(desk)?) {
         (Unclaim::Released { host }, Some(lease)) => {
             if host.as_ref().is_some_and(|host| *host != lease.host) {
@@ -49,21 +49,21 @@ pub(super) fn unclaim(desk: &mut Desk, unclaim: &Unclaim) -> Decided<()> {
         (Unclaim::Expired, Some(lease)) => return reject(claimed(lease)),
         (Unclaim::Released { .. } | Unclaim::Expired, None) => {
             if desk.session()?.lease.is_none() {
-                return reject(Rejection::NotClaimed);
+                return reject(SessionRejection::NotClaimed);
             }
             "expired"
         }
     };
     let change = HostChange { host: None, expires_at_ms: None, reason: Some(reason) };
-    desk.record(Event::of(body::SESSION_DRIVER, desk.here()?, &change))?;
+    desk.record(SessionEvent::of(body::SESSION_DRIVER, desk.here()?, &change))?;
     turn::take_waiting(desk)
 }
 
-fn alive(desk: &Desk) -> Decided<Option<&Lease>> {
+fn alive(desk: &CommandDraft) -> Decided<Option<&Lease>> {
     let now = desk.now();
     Ok(desk.session()?.lease.as_ref().filter(|lease| lease.is_alive(now)))
 }
 
-fn claimed(lease: &Lease) -> Rejection {
-    Rejection::ClaimedByHost { host: lease.host.clone(), expires_at: lease.expires_at }
+fn claimed(lease: &Lease) -> SessionRejection {
+    SessionRejection::ClaimedByHost { host: lease.host.clone(), expires_at: lease.expires_at }
 }

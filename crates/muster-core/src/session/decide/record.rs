@@ -2,28 +2,28 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Decided, Desk, Event, check, reject, turn};
+use super::{CommandDraft, Decided, SessionEvent, check, reject, turn};
 use crate::{
     ctree::{Occurrence, TaskChange},
     session::{
-        Rejection,
-        body::{self, TaskEvent, is_reserved},
+        SessionRejection,
+        body::{self, TaskEventBody, is_reserved},
         command::{Author, Record},
         entity::InputTaker,
-        event::{Aside, Place},
+        event::{Aside, EventPlace},
         limits::{ID_CHARS_MAX, TURN_MAX, TYPE_CHARS_MAX},
         lookup,
         receipt::TodoReceipt,
     },
     text,
-    todo::{self, Fallback, Published, Scope},
+    todo::{self, Fallback, Published, TodoScope},
 };
 
 /// Where an event keeps a todo update that was not applied; readers do not look there.
 const UNAPPLIED_TODO: &str = "unapplied_todo";
 
 /// Records an event.
-pub(super) fn record(desk: &mut Desk, record: &Record) -> Decided<()> {
+pub(super) fn record(desk: &mut CommandDraft, record: &Record) -> Decided<()> {
     check_type(record)?;
     check::body(&record.data)?;
     let mut data = record.data.clone();
@@ -40,7 +40,7 @@ pub(super) fn record(desk: &mut Desk, record: &Record) -> Decided<()> {
     let (answer, given) = (record.key.clone(), record.given.clone());
     let (versioned, unapplied) = (todo.versioned, todo.unapplied);
     let aside = Aside { answer, given, redacted, versioned, unapplied, ..Aside::default() };
-    let event = Event { kind: record.kind.clone(), place, data, aside };
+    let event = SessionEvent { kind: record.kind.clone(), place, data, aside };
     match (record.kind.as_str(), record.author) {
         (body::TURN_START, _) => start_turn(desk, event),
         (body::TURN_END, _) => end_turn(desk, event),
@@ -57,8 +57,8 @@ pub(super) fn record(desk: &mut Desk, record: &Record) -> Decided<()> {
 }
 
 /// Reports a task of a workspace.
-pub(super) fn task(desk: &mut Desk, task: &TaskEvent) -> Decided<()> {
-    let mut event = Event::of(body::TASK_EVENT, desk.here()?, task);
+pub(super) fn task(desk: &mut CommandDraft, task: &TaskEventBody) -> Decided<()> {
+    let mut event = SessionEvent::of(body::TASK_EVENT, desk.here()?, task);
     event.aside.redacted = check::redact_body(&mut event.data);
     check::body(&event.data)?;
     record_task(desk, event)
@@ -67,11 +67,11 @@ pub(super) fn task(desk: &mut Desk, task: &TaskEvent) -> Decided<()> {
 fn check_type(record: &Record) -> Decided<()> {
     let kind = &record.kind;
     if text::is_blank(kind) {
-        return reject(Rejection::Blank { field: "type" });
+        return reject(SessionRejection::Blank { field: "type" });
     }
     check::within("type", text::chars(kind), TYPE_CHARS_MAX)?;
     if record.author == Author::Outside && is_reserved(kind) || kind == body::SESSION_ENDED {
-        return reject(Rejection::ReservedType { kind: kind.clone() });
+        return reject(SessionRejection::ReservedType { kind: kind.clone() });
     }
     let ids = [
         ("run_id", &record.run_id),
@@ -98,15 +98,15 @@ struct TodoPart {
 }
 
 impl TodoPart {
-    fn read(desk: &Desk, record: &Record) -> Decided<Self> {
+    fn read(desk: &CommandDraft, record: &Record) -> Decided<Self> {
         let mut update = match todo::read(&record.kind, &record.data, Fallback::Never) {
             Ok(Some(update)) => update,
             Ok(None) => return Ok(Self::default()),
-            Err(malformed) => return reject(Rejection::MalformedTodo(malformed)),
+            Err(malformed) => return reject(SessionRejection::MalformedTodo(malformed)),
         };
         let redacted = update.redact();
         let order = desk.session()?.scopes + 1;
-        let unwritten = Scope::unwritten(update.scope.clone(), order);
+        let unwritten = TodoScope::unwritten(update.scope.clone(), order);
         let scope = lookup::scope(desk.docs(), &update.scope)?.unwrap_or(&unwritten);
         let is_outside = record.author == Author::Outside;
         // A fallback must not override what its producer numbers.
@@ -119,15 +119,15 @@ impl TodoPart {
             Ok(published) => {
                 Ok(Self { published: Some(published), unapplied: None, versioned, redacted })
             }
-            Err(rejection) => reject(Rejection::Todo(rejection)),
+            Err(rejection) => reject(SessionRejection::Todo(rejection)),
         }
     }
 }
 
 /// Where the event belongs: what its author says, else the running turn.
-fn place(desk: &Desk, record: &Record) -> Decided<Place> {
+fn place(desk: &CommandDraft, record: &Record) -> Decided<EventPlace> {
     let here = desk.here()?;
-    Ok(Place {
+    Ok(EventPlace {
         run_id: record.run_id.clone().or(here.run_id),
         turn_id: record.turn_id.clone().or(here.turn_id),
         thread_id: record.thread_id.clone(),
@@ -136,7 +136,7 @@ fn place(desk: &Desk, record: &Record) -> Decided<Place> {
 }
 
 /// A turn that begins while another one runs takes its place; numbers only go up.
-fn start_turn(desk: &mut Desk, event: Event) -> Decided<()> {
+fn start_turn(desk: &mut CommandDraft, event: SessionEvent) -> Decided<()> {
     let running = desk.session()?.turns.running.clone();
     let taker = desk.input_taker()?;
     turn::end(desk, "interrupted", Some("superseded"))?;
@@ -157,13 +157,13 @@ fn start_turn(desk: &mut Desk, event: Event) -> Decided<()> {
     let turn_id = Some(named.or(waiting).unwrap_or_else(|| session.next_turn_id()));
     let mut event = event;
     event.data.insert("turn".to_owned(), number.into());
-    event.place = Place { turn_id, turn: Some(number), ..event.place };
+    event.place = EventPlace { turn_id, turn: Some(number), ..event.place };
     desk.record(event)
 }
 
 /// Ends the running turn, whatever number its author has for it; then it is the turn of whoever
 /// waits.
-fn end_turn(desk: &mut Desk, mut event: Event) -> Decided<()> {
+fn end_turn(desk: &mut CommandDraft, mut event: SessionEvent) -> Decided<()> {
     let Some(number) = event.place.turn else { return desk.record(event) };
     event.data.insert("turn".to_owned(), number.into());
     if !event.data.get("status").is_some_and(Value::is_string) {
@@ -174,7 +174,7 @@ fn end_turn(desk: &mut Desk, mut event: Event) -> Decided<()> {
 }
 
 /// Makes the three fields of a result agree (EV-2).
-fn agreeing(mut event: Event) -> Event {
+fn agreeing(mut event: SessionEvent) -> SessionEvent {
     let said = |field: &str, value: Value| event.data.get(field) == Some(&value);
     let failed = said("status", "error".into())
         || said("error", true.into())
@@ -186,7 +186,7 @@ fn agreeing(mut event: Event) -> Event {
 }
 
 /// Adds what the event says about its task's part of the tree (CE-3).
-fn record_task(desk: &mut Desk, mut event: Event) -> Decided<()> {
+fn record_task(desk: &mut CommandDraft, mut event: SessionEvent) -> Decided<()> {
     let Some(Occurrence::TaskChanged(TaskChange { task_id, .. })) =
         Occurrence::read(body::TASK_EVENT, &event.data)
     else {

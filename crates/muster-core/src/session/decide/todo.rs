@@ -1,40 +1,43 @@
 //! The todo tool's write (TT-5 to TT-10). What is wrong with the list itself was said before it
 //! became [`crate::todo::Titles`].
 
-use super::{Decided, Desk, Event, check, reject};
+use super::{CommandDraft, Decided, SessionEvent, check, reject};
 use crate::{
     session::{
-        Rejection,
+        SessionRejection,
         body::{self, ListWritten},
         command::WriteTodos,
         event::Aside,
         lookup,
-        receipt::Source,
+        receipt::TodoSource,
     },
-    todo::{Scope, ScopeKey},
+    todo::{ScopeKey, TodoScope},
 };
 
 /// Writes the session's own list.
-pub(super) fn write(desk: &mut Desk, write: &WriteTodos) -> Decided<()> {
+pub(super) fn write(desk: &mut CommandDraft, write: &WriteTodos) -> Decided<()> {
     let main = ScopeKey::main();
-    let unwritten = Scope::unwritten(main.clone(), 0);
+    let unwritten = TodoScope::unwritten(main.clone(), 0);
     let scope = lookup::scope(desk.docs(), &main)?.unwrap_or(&unwritten);
     if let Some(expected) = write.expected_revision
         && i64::try_from(expected) != Ok(scope.revision)
     {
         let items = scope.items.iter().map(|item| item.title.clone()).collect();
         let actual = scope.revision;
-        return reject(Rejection::RevisionMismatch { expected, actual, items });
+        return reject(SessionRejection::RevisionMismatch { expected, actual, items });
     }
     let mut titles = write.titles.clone();
     let redacted = titles.redact();
     let published = match scope.write(&titles) {
         Ok(published) => published,
-        Err(rejection) => return reject(Rejection::Todo(rejection)),
+        Err(rejection) => return reject(SessionRejection::Todo(rejection)),
     };
     let written = ListWritten::of(published, titles.as_slice().len());
-    let event = Event::of(body::TOOL_RESULT, desk.here()?, &written);
+    let event = SessionEvent::of(body::TOOL_RESULT, desk.here()?, &written);
     check::body(&event.data)?;
-    let (answer, source) = (write.key.clone(), Some(Source::TodoWrite));
-    desk.record(Event { aside: Aside { answer, redacted, source, ..Aside::default() }, ..event })
+    let (answer, source) = (write.key.clone(), Some(TodoSource::TodoWrite));
+    desk.record(SessionEvent {
+        aside: Aside { answer, redacted, source, ..Aside::default() },
+        ..event
+    })
 }

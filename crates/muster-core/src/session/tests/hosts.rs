@@ -2,21 +2,23 @@
 
 use serde_json::json;
 
-use super::{Command, Driver, Order, Rejection, Room, input, order, outside};
+use super::{
+    Room, SessionCommand, SessionDriver, SessionOrder, SessionRejection, input, order, outside,
+};
 use crate::session::{
-    command::{Claim, Unclaim},
-    entity::Status,
+    command::{HostClaim, Unclaim},
+    entity::SessionStatus,
     limits::{LEASE_MS_MAX, LEASE_MS_MIN},
 };
 
 const LEASE_MS: i64 = 60_000;
 
-fn claim(host: &str) -> Command {
-    Command::Claim(Claim { host: host.to_owned(), lease_ms: LEASE_MS, key: None })
+fn claim(host: &str) -> SessionCommand {
+    SessionCommand::Claim(HostClaim { host: host.to_owned(), lease_ms: LEASE_MS, key: None })
 }
 
-fn release(host: Option<&str>) -> Command {
-    Command::Unclaim(Unclaim::Released { host: host.map(str::to_owned) })
+fn release(host: Option<&str>) -> SessionCommand {
+    SessionCommand::Unclaim(Unclaim::Released { host: host.map(str::to_owned) })
 }
 
 fn claimed() -> Room {
@@ -51,7 +53,7 @@ fn a_turn_of_the_hosts_own_takes_no_input() {
     room.accept(input("waits"));
     let mut own = super::Record::of(super::Author::Outside, "turn_start", Default::default());
     own.turn_id = Some("from-the-editor".to_owned());
-    room.accept(Command::Record(Box::new(own)));
+    room.accept(SessionCommand::Record(Box::new(own)));
     room.accept(outside("turn_end", json!({})));
     assert_eq!(room.session().queue.len(), 1);
 }
@@ -62,11 +64,11 @@ fn a_lease_is_renewed_by_its_host_alone_and_released() {
     let refused = room.refuse(claim("other"));
     let expires_at = room.session().lease.as_ref().unwrap().expires_at;
     let host = "editor".to_owned();
-    assert_eq!(refused, Rejection::ClaimedByHost { host, expires_at });
+    assert_eq!(refused, SessionRejection::ClaimedByHost { host, expires_at });
     room.waited_ms += LEASE_MS - 1_000;
     room.accept(claim("editor"));
     assert!(room.session().lease.as_ref().unwrap().expires_at > expires_at);
-    assert!(matches!(room.refuse(release(Some("other"))), Rejection::ClaimedByHost { .. }));
+    assert!(matches!(room.refuse(release(Some("other"))), SessionRejection::ClaimedByHost { .. }));
     room.waited_ms += 2_000;
     assert!(room.accept(input("waits")).receipt.queued, "the lease was renewed");
     let before = room.last_seq();
@@ -75,8 +77,8 @@ fn a_lease_is_renewed_by_its_host_alone_and_released() {
         room.types(before).into_iter().filter(|kind| !kind.starts_with("ctree")).collect();
     assert_eq!(types, ["session.driver", "turn_start", "turn_end", "completion"]);
     assert_eq!(room.of_type("turn_end")[0].data["reason"], "no_agent");
-    assert_eq!((room.session().lease.as_ref(), room.session().status), (None, Status::Idle));
-    assert_eq!(room.refuse(release(None)), Rejection::NotClaimed);
+    assert_eq!((room.session().lease.as_ref(), room.session().status), (None, SessionStatus::Idle));
+    assert_eq!(room.refuse(release(None)), SessionRejection::NotClaimed);
     assert!(!room.accept(input("nobody drives")).receipt.queued);
 }
 
@@ -84,14 +86,14 @@ fn a_lease_is_renewed_by_its_host_alone_and_released() {
 fn what_waits_for_an_expired_lease_ends_without_an_agent() {
     let mut room = claimed();
     room.accept(input("waits"));
-    let expired = || Command::Unclaim(Unclaim::Expired);
-    assert!(matches!(room.refuse(expired()), Rejection::ClaimedByHost { .. }));
+    let expired = || SessionCommand::Unclaim(Unclaim::Expired);
+    assert!(matches!(room.refuse(expired()), SessionRejection::ClaimedByHost { .. }));
     room.waited_ms += LEASE_MS;
     room.accept(expired());
     assert_eq!(room.of_type("turn_end")[0].data["reason"], "no_agent");
     assert_eq!(room.of_type("session.driver")[1].data["reason"], "expired");
     assert_eq!((room.session().queue.len(), room.session().lease.as_ref()), (0, None));
-    assert_eq!(room.refuse(expired()), Rejection::NotClaimed);
+    assert_eq!(room.refuse(expired()), SessionRejection::NotClaimed);
 }
 
 #[test]
@@ -104,7 +106,7 @@ fn a_command_after_the_expiry_finds_nobody_who_drives() {
     assert_eq!(room.of_type("turn_end")[0].data["reason"], "no_agent");
     room.accept(claim("other"));
     room.accept(input("for the next host"));
-    room.accept(order(Order::Stop));
+    room.accept(order(SessionOrder::Stop));
     assert_eq!(room.session().queue.len(), 0, "a stop drops what waits");
 }
 
@@ -112,11 +114,14 @@ fn a_command_after_the_expiry_finds_nobody_who_drives() {
 fn only_a_session_without_a_run_can_be_claimed_and_not_for_ever() {
     let mut room = Room::open();
     for lease_ms in [LEASE_MS_MIN - 1, LEASE_MS_MAX + 1, -1] {
-        let claim = Claim { host: "editor".to_owned(), lease_ms, key: None };
-        assert_eq!(room.refuse(Command::Claim(claim)), Rejection::LeaseOutOfRange { lease_ms });
+        let claim = HostClaim { host: "editor".to_owned(), lease_ms, key: None };
+        assert_eq!(
+            room.refuse(SessionCommand::Claim(claim)),
+            SessionRejection::LeaseOutOfRange { lease_ms }
+        );
     }
-    assert_eq!(room.refuse(claim(" ")), Rejection::Blank { field: "host" });
-    let driver = Driver { phase: "work".to_owned(), status: "ready".to_owned() };
-    room.accept(Command::Drive(Some(driver)));
-    assert_eq!(room.refuse(claim("editor")), Rejection::DrivenByRun);
+    assert_eq!(room.refuse(claim(" ")), SessionRejection::Blank { field: "host" });
+    let driver = SessionDriver { phase: "work".to_owned(), status: "ready".to_owned() };
+    room.accept(SessionCommand::Drive(Some(driver)));
+    assert_eq!(room.refuse(claim("editor")), SessionRejection::DrivenByRun);
 }

@@ -3,16 +3,18 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Create, Driver, Order, Room, input, order, outside, write, write_expecting};
+use super::{
+    Create, Room, SessionDriver, SessionOrder, input, order, outside, write, write_expecting,
+};
 use crate::{
     Aggregate as _, ListQuery,
-    ctree::{NodeId, Tree, merge},
+    ctree::{ContextTree, NodeId, merge},
     session::{
-        Command, Sessions,
-        command::{Claim, Decision, PermissionAnswer, Unclaim},
+        SessionAggregate, SessionCommand,
+        command::{HostClaim, PermissionAnswer, SessionDecision, Unclaim},
         compile, view,
     },
-    todo::{Fallback, Handled, Incoming, Reader},
+    todo::{Fallback, Handled, Incoming, TodoReader},
 };
 
 fn words() -> impl Strategy<Value = String> {
@@ -38,7 +40,7 @@ fn todo() -> impl Strategy<Value = Value> {
     )
 }
 
-fn recorded() -> impl Strategy<Value = Command> {
+fn recorded() -> impl Strategy<Value = SessionCommand> {
     let kind = prop::sample::select(vec![
         "turn_start",
         "turn_end",
@@ -71,40 +73,40 @@ fn recorded() -> impl Strategy<Value = Command> {
     )
 }
 
-fn command() -> impl Strategy<Value = Command> {
+fn command() -> impl Strategy<Value = SessionCommand> {
     let answer = PermissionAnswer {
         request_id: "r".to_owned(),
-        decision: Decision::AllowOnce,
+        decision: SessionDecision::AllowOnce,
         note: None,
         rule: None,
         scope: None,
     };
-    let driver = Driver { phase: "p".to_owned(), status: "s".to_owned() };
+    let driver = SessionDriver { phase: "p".to_owned(), status: "s".to_owned() };
     prop_oneof![
         4 => words().prop_map(|text| input(&text)),
         10 => recorded(),
         4 => prop::collection::vec(prop::sample::select(vec!["a", "b", "c"]), 0..4)
             .prop_map(|titles| write(&titles)),
         1 => (0..4_u64).prop_map(|expected| write_expecting(&["d"], Some(expected))),
-        1 => Just(order(Order::Stop)),
-        1 => Just(order(Order::Interrupt)),
-        1 => words().prop_map(|mode| order(Order::SetMode(mode))),
-        1 => Just(order(Order::Decide(answer))),
+        1 => Just(order(SessionOrder::Stop)),
+        1 => Just(order(SessionOrder::Interrupt)),
+        1 => words().prop_map(|mode| order(SessionOrder::SetMode(mode))),
+        1 => Just(order(SessionOrder::Decide(answer))),
         1 => ((0..9_u64), any::<bool>()).prop_map(|(node, pinned)| {
-            order(Order::Pin { node: NodeId::numbered(node), pinned })
+            order(SessionOrder::Pin { node: NodeId::numbered(node), pinned })
         }),
-        1 => prop::option::of(Just(driver)).prop_map(Command::Drive),
+        1 => prop::option::of(Just(driver)).prop_map(SessionCommand::Drive),
         1 => prop::sample::select(vec!["a", "b"]).prop_map(|host| {
-            Command::Claim(Claim { host: host.to_owned(), lease_ms: 1_000, key: None })
+            SessionCommand::Claim(HostClaim { host: host.to_owned(), lease_ms: 1_000, key: None })
         }),
-        1 => Just(Command::Unclaim(Unclaim::Released { host: None })),
+        1 => Just(SessionCommand::Unclaim(Unclaim::Released { host: None })),
     ]
 }
 
 /// What the events so far say, to those who only read events.
 struct Onlooker {
-    reader: Reader,
-    tree: merge::Reader,
+    reader: TodoReader,
+    tree: merge::CtreeReader,
     nodes: u64,
     revisions: std::collections::BTreeMap<String, i64>,
 }
@@ -136,7 +138,7 @@ fn check_tree(room: &Room, onlooker: &Onlooker) {
     let all = room.docs.list(&ListQuery::of("node")).unwrap();
     let nodes: Vec<_> =
         all.iter().filter_map(|document| document.as_node()).map(|stored| &stored.node).collect();
-    let computed = Tree::computed(nodes.iter().map(|node| (*node).clone())).unwrap();
+    let computed = ContextTree::computed(nodes.iter().map(|node| (*node).clone())).unwrap();
     let root = crate::session::lookup::node(&room.docs, &NodeId::root()).unwrap().unwrap();
     assert_eq!(root.hash, computed.root().hash, "the hash equals a full computation");
     let chars: u64 = nodes.iter().map(|node| node.line_chars()).sum();
@@ -166,10 +168,10 @@ proptest! {
         let mut room = Room::empty();
         // So small a budget that texts leave something out.
         let create = Create { max_chars: Some(200), ..Create::default() };
-        room.accept(Command::Create(Box::new(create)));
+        room.accept(SessionCommand::Create(Box::new(create)));
         let mut onlooker = Onlooker {
-            reader: Reader::new(Fallback::Never),
-            tree: merge::Reader::default(),
+            reader: TodoReader::new(Fallback::Never),
+            tree: merge::CtreeReader::default(),
             nodes: 0,
             revisions: Default::default(),
         };
@@ -199,7 +201,8 @@ proptest! {
         }
         for (key, text) in room.replayed() {
             let stored = room.docs.get(&key).unwrap();
-            prop_assert_eq!(stored.map(|document| Sessions::encode(document).unwrap()), Some(text));
+            let stored = stored.map(|document| SessionAggregate::encode(document).unwrap());
+            prop_assert_eq!(stored, Some(text));
         }
     }
 }

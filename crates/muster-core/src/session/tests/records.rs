@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Author, Command, Record, Rejection, Room, input, key, object, outside};
+use super::{Author, Record, Room, SessionCommand, SessionRejection, input, key, object, outside};
 use crate::session::{
-    body::TaskEvent,
+    body::TaskEventBody,
     limits::{EVENT_BYTES_MAX, EVENT_DEPTH_MAX, TYPE_CHARS_MAX},
 };
 
@@ -12,22 +12,25 @@ use crate::session::{
 fn any_type_is_taken_but_those_of_the_server() {
     let mut room = Room::open();
     for kind in ["stream.hello", "ctree_node", "ctree_x", "session.meta", "session.ended"] {
-        let reserved = Rejection::ReservedType { kind: kind.to_owned() };
+        let reserved = SessionRejection::ReservedType { kind: kind.to_owned() };
         assert_eq!(room.refuse(outside(kind, json!({}))), reserved);
     }
-    let reserved = Rejection::ReservedType { kind: "run_finished".to_owned() };
+    let reserved = SessionRejection::ReservedType { kind: "run_finished".to_owned() };
     assert_eq!(room.refuse(outside("run_finished", json!({}))), reserved);
-    assert_eq!(room.refuse(outside(" ", json!({}))), Rejection::Blank { field: "type" });
+    assert_eq!(room.refuse(outside(" ", json!({}))), SessionRejection::Blank { field: "type" });
     let long = "x".repeat(TYPE_CHARS_MAX + 1);
-    assert!(matches!(room.refuse(outside(&long, json!({}))), Rejection::TooLong { .. }));
+    assert!(matches!(room.refuse(outside(&long, json!({}))), SessionRejection::TooLong { .. }));
     let done = room.accept(outside("what.ever", json!({"a": [1, {"b": null}]}))).receipt;
     assert_eq!((done.seq, done.todo), (4, None));
     assert_eq!(room.types(3), ["what.ever"]);
     let finished = Record::of(Author::Server, "run_finished", object(json!({"completed": false})));
-    room.accept(Command::Record(Box::new(finished)));
-    assert_eq!(room.session().status, crate::session::entity::Status::Failed);
+    room.accept(SessionCommand::Record(Box::new(finished)));
+    assert_eq!(room.session().status, crate::session::entity::SessionStatus::Failed);
     let end = Record::of(Author::Server, "session.ended", object(json!({})));
-    assert!(matches!(room.refuse(Command::Record(Box::new(end))), Rejection::ReservedType { .. }));
+    assert!(matches!(
+        room.refuse(SessionCommand::Record(Box::new(end))),
+        SessionRejection::ReservedType { .. }
+    ));
 }
 
 #[test]
@@ -36,13 +39,13 @@ fn an_event_id_is_recorded_once() {
     let event = |digest: &str| {
         let mut record = Record::of(Author::Outside, "warning", object(json!({"message": "m"})));
         record.given = key("their-1", digest);
-        Command::Record(Box::new(record))
+        SessionCommand::Record(Box::new(record))
     };
     let first = room.accept(event("d"));
     let again = room.accept(event("d"));
     assert_eq!((again.receipt, again.replayed), (first.receipt, true));
     assert_eq!(room.of_type("warning").len(), 1);
-    let taken = Rejection::EventIdTaken { id: "their-1".to_owned() };
+    let taken = SessionRejection::EventIdTaken { id: "their-1".to_owned() };
     assert_eq!(room.refuse(event("other")), taken);
 }
 
@@ -55,7 +58,7 @@ fn a_place_is_taken_from_the_author_or_the_running_turn() {
     record.run_id = Some("r-1".to_owned());
     record.turn_id = Some("their-turn".to_owned());
     record.thread_id = Some("th-1".to_owned());
-    room.accept(Command::Record(Box::new(record)));
+    room.accept(SessionCommand::Record(Box::new(record)));
     let warnings = room.of_type("warning");
     assert_eq!(warnings[0].place.turn_id.as_deref(), Some("t-1"));
     assert_eq!(warnings[1].place.turn_id.as_deref(), Some("their-turn"));
@@ -113,12 +116,12 @@ fn nodes_hang_where_they_belong() {
 fn a_task_event_says_where_its_task_is_in_the_tree() {
     let mut room = Room::open();
     let task = |status: &str| {
-        Command::ReportTask(TaskEvent {
+        SessionCommand::ReportTask(TaskEventBody {
             kind: "task.updated".to_owned(),
             task_id: "TASK-001".to_owned(),
             status: status.to_owned(),
             description: Some("Ship".to_owned()),
-            ..TaskEvent::default()
+            ..TaskEventBody::default()
         })
     };
     room.accept(task("running"));
@@ -148,7 +151,7 @@ fn a_body_is_neither_too_large_nor_too_deep() {
     let large = json!({"text": "x".repeat(EVENT_BYTES_MAX)});
     assert!(matches!(
         room.refuse(outside("assistant_message", large)),
-        Rejection::TooLong { field: "data", .. }
+        SessionRejection::TooLong { field: "data", .. }
     ));
     let nested = |levels: usize| {
         let mut value = json!(1);
@@ -157,11 +160,11 @@ fn a_body_is_neither_too_large_nor_too_deep() {
         }
         json!({"deep": value})
     };
-    let too_deep = Rejection::TooDeep { limit: EVENT_DEPTH_MAX };
+    let too_deep = SessionRejection::TooDeep { limit: EVENT_DEPTH_MAX };
     assert_eq!(room.refuse(outside("x", nested(EVENT_DEPTH_MAX))), too_deep);
     room.accept(outside("x", nested(EVENT_DEPTH_MAX - 1)));
     let stored = serde_json::to_string(&room.log[2].event).unwrap();
-    let read: crate::session::Event = serde_json::from_str(&stored).unwrap();
+    let read: crate::session::SessionEvent = serde_json::from_str(&stored).unwrap();
     assert_eq!(read, room.log[2].event, "what was accepted can be read back");
     let envelope = serde_json::to_string(&room.envelopes()[2]).unwrap();
     assert!(serde_json::from_str::<Value>(&envelope).is_ok());

@@ -3,19 +3,19 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{Order, Room, input, order, outside};
+use super::{Room, SessionOrder, input, order, outside};
 use crate::{
     Aggregate as _, ListQuery,
-    ctree::{Node, NodeId, Tree, tree::Compiled},
-    session::{Key, Sessions, compile, lookup, view},
+    ctree::{ContextTree, NodeId, TreeNode, tree::Compiled},
+    session::{SessionAggregate, SessionKey, compile, lookup, view},
 };
 
 /// The text as the whole tree gives it.
 fn whole(room: &Room, max_chars: u64) -> Compiled {
     let all = room.docs.list(&ListQuery::of("node")).unwrap();
     let nodes = all.iter().filter_map(|document| document.as_node());
-    let tree = Tree::of(nodes.map(|stored| stored.node.clone())).unwrap();
-    let text = |node: &Node| {
+    let tree = ContextTree::of(nodes.map(|stored| stored.node.clone())).unwrap();
+    let text = |node: &TreeNode| {
         let stored = lookup::stored_node(&room.docs, &node.id)?.unwrap();
         lookup::text(&room.docs, stored)
     };
@@ -84,7 +84,7 @@ fn take(room: &mut Room, step: &Step) {
             if lookup::node(&room.docs, &node).unwrap().is_none() {
                 return;
             }
-            order(Order::Pin { node, pinned: *pinned })
+            order(SessionOrder::Pin { node, pinned: *pinned })
         }
         Step::Todo(scope) => {
             let todo = json!({"op": "upsert", "title": "t", "scope": scope});
@@ -165,7 +165,7 @@ fn cc_5_a_text_is_made_once_and_made_again_after_a_change() {
     room.accept(outside("turn_start", json!({})));
     room.accept(outside("assistant_message", json!({"text": "in a turn"})));
     assert_eq!(kept(&room), None, "a turn makes it at its end");
-    room.accept(order(Order::Pin { node: NodeId::numbered(1), pinned: true }));
+    room.accept(order(SessionOrder::Pin { node: NodeId::numbered(1), pinned: true }));
     assert_eq!(kept(&room), None, "a pin changes what may be left out");
     room.accept(outside("turn_end", json!({})));
     assert!(kept(&room).is_some());
@@ -175,10 +175,11 @@ fn cc_5_a_text_is_made_once_and_made_again_after_a_change() {
 fn a_session_that_was_stored_without_its_text_is_read() {
     let mut room = Room::open();
     room.accept(input("hello"));
-    let stored = Sessions::encode(room.docs.get(&Key::Session).unwrap().unwrap()).unwrap();
+    let stored =
+        SessionAggregate::encode(room.docs.get(&SessionKey::Session).unwrap().unwrap()).unwrap();
     let mut value: serde_json::Value = serde_json::from_str(&stored).unwrap();
     let tree = value["tree"].as_object_mut().unwrap();
     assert!(tree.remove("text").is_some(), "{stored}");
-    let read = Sessions::decode(&Key::Session, &value.to_string()).unwrap();
+    let read = SessionAggregate::decode(&SessionKey::Session, &value.to_string()).unwrap();
     assert_eq!(read.as_session().unwrap().tree.text, None);
 }

@@ -2,19 +2,22 @@
 
 use serde_json::json;
 
-use super::{Command, Rejection, Room, WriteTodos, key, outside, titles, write, write_expecting};
+use super::{
+    Room, SessionCommand, SessionRejection, WriteTodos, key, outside, titles, write,
+    write_expecting,
+};
 use crate::{
     session::{
         SessionId,
-        receipt::Source,
-        view::{self, HistoryPage},
+        receipt::TodoSource,
+        view::{self, TodoHistoryPage},
     },
     todo::{self, Malformed, Op, ScopeKey},
 };
 
-fn history(room: &Room, scope: &str, limit: u32, before: Option<i64>) -> view::History {
+fn history(room: &Room, scope: &str, limit: u32, before: Option<i64>) -> view::TodoHistory {
     let scope = ScopeKey::of(scope).unwrap();
-    let page = HistoryPage { scope, limit, before };
+    let page = TodoHistoryPage { scope, limit, before };
     view::history(&room.docs, &SessionId::from_bits(1), &page).unwrap()
 }
 
@@ -40,7 +43,9 @@ fn a_written_list_is_published_with_the_next_revision() {
     let revisions: Vec<i64> = entries.iter().map(|entry| entry.revision).collect();
     assert_eq!(revisions, [3, 2, 1]);
     assert!(
-        entries.iter().all(|entry| entry.source == Source::TodoWrite && entry.op == Op::Replace)
+        entries
+            .iter()
+            .all(|entry| entry.source == TodoSource::TodoWrite && entry.op == Op::Replace)
     );
     assert_eq!(entries[1].items.len(), 1);
 }
@@ -60,8 +65,11 @@ fn a_list_that_was_never_written_reads_empty() {
 fn a_stale_write_is_refused_with_the_list_as_it_is() {
     let mut room = Room::open();
     room.accept(write_expecting(&["a"], Some(0)));
-    let stale =
-        |expected| Rejection::RevisionMismatch { expected, actual: 1, items: vec!["a".to_owned()] };
+    let stale = |expected| SessionRejection::RevisionMismatch {
+        expected,
+        actual: 1,
+        items: vec!["a".to_owned()],
+    };
     for expected in [0, 2, u64::MAX] {
         assert_eq!(room.refuse(write_expecting(&["b"], Some(expected))), stale(expected));
     }
@@ -72,7 +80,7 @@ fn a_stale_write_is_refused_with_the_list_as_it_is() {
 fn the_key_is_looked_at_before_the_revision() {
     let mut room = Room::open();
     let keyed = |digest: &str| {
-        Command::WriteTodos(WriteTodos {
+        SessionCommand::WriteTodos(WriteTodos {
             titles: titles(&["a"]),
             expected_revision: Some(0),
             key: key("k", digest),
@@ -82,7 +90,7 @@ fn the_key_is_looked_at_before_the_revision() {
     room.accept(write(&["b"]));
     let again = room.accept(keyed("d"));
     assert_eq!((again.receipt, again.replayed), (first, true));
-    assert_eq!(room.refuse(keyed("e")), Rejection::KeyTaken { key: "k".to_owned() });
+    assert_eq!(room.refuse(keyed("e")), SessionRejection::KeyTaken { key: "k".to_owned() });
     assert_eq!(view::todo_read(&room.docs).unwrap().items, ["b"]);
 }
 
@@ -97,7 +105,7 @@ fn what_was_ticked_stays_ticked() {
     room.accept(write(&["new", "ship it"]));
     let id = SessionId::from_bits(1);
     let scope = view::todos(&room.docs, &id, None).unwrap().scopes.remove(0);
-    assert_eq!(scope.items[1].status, todo::Status::Done);
+    assert_eq!(scope.items[1].status, todo::TodoStatus::Done);
     assert_eq!((scope.items[1].id.as_str(), scope.revision), ("x", 3));
     assert_eq!(scope.counts.todo, 1);
 }
@@ -146,8 +154,8 @@ fn updates_from_outside_get_a_revision_or_bring_a_newer_one() {
     assert_eq!(receipt(&mut room, json!(null)), ("Lane_1".to_owned(), 2));
     assert_eq!(receipt(&mut room, json!("10")), ("Lane_1".to_owned(), 10));
     let scope = ScopeKey::of("Lane_1").unwrap();
-    let stale = todo::Rejection::RevisionNotNewer { scope, given: 10, current: 10 };
-    assert_eq!(room.refuse(update(json!(10))), Rejection::Todo(stale));
+    let stale = todo::TodoRejection::RevisionNotNewer { scope, given: 10, current: 10 };
+    assert_eq!(room.refuse(update(json!(10))), SessionRejection::Todo(stale));
     assert_eq!(receipt(&mut room, json!(i64::MAX)), ("Lane_1".to_owned(), i64::MAX));
     let sent = &room.of_type("custom.type")[2].data["todo"];
     assert_eq!(sent["scopeKey"], "Lane_1");
@@ -168,7 +176,7 @@ fn a_malformed_update_is_refused_whole() {
         (json!({"op": "replace"}), Malformed::NoItems),
     ] {
         let refused = room.refuse(outside("tool_result", json!({"todo": todo})));
-        assert_eq!(refused, Rejection::MalformedTodo(expected));
+        assert_eq!(refused, SessionRejection::MalformedTodo(expected));
     }
     room.accept(outside("tool_result", json!({"todo": null})));
     assert_eq!(room.of_type("tool_result")[0].data.get("todo"), None, "no nulls");

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use super::{Create, Driver, Order, Rejection, Room, input, order, outside};
-use crate::session::{Command, command::Input, entity::Status};
+use super::{Create, Room, SessionDriver, SessionOrder, SessionRejection, input, order, outside};
+use crate::session::{SessionCommand, command::SessionInput, entity::SessionStatus};
 
 /// A session that something drives.
 fn driven() -> Room {
     let mut room = Room::empty();
-    let driver = Driver { phase: "work".to_owned(), status: "ready".to_owned() };
+    let driver = SessionDriver { phase: "work".to_owned(), status: "ready".to_owned() };
     let create = Create { driver: Some(driver), ..Create::default() };
-    room.accept(Command::Create(Box::new(create)));
+    room.accept(SessionCommand::Create(Box::new(create)));
     room
 }
 
@@ -37,7 +37,7 @@ fn an_input_without_an_agent_is_a_whole_turn() {
         *end,
         super::object(json!({"turn": 1, "status": "completed", "reason": "no_agent"}))
     );
-    assert_eq!(room.session().status, Status::Idle);
+    assert_eq!(room.session().status, SessionStatus::Idle);
     let summary = &room.log.last().unwrap().event.data;
     for section in ["snapshot", "compiler", "collapse", "runner", "last_node"] {
         assert!(summary[section].is_object(), "{section} in {summary:?}");
@@ -45,7 +45,7 @@ fn an_input_without_an_agent_is_a_whole_turn() {
     assert_eq!(summary["compiler"]["z1"], summary["snapshot"]["node_hash"]);
     assert_eq!(summary["runner"], json!({"phase": "chat", "status": "idle"}));
     assert_eq!(room.log[5].event.data["runner"], json!({"phase": "chat", "status": "running"}));
-    assert_eq!(room.refuse(input(" \u{1c}\t")), Rejection::Blank { field: "content" });
+    assert_eq!(room.refuse(input(" \u{1c}\t")), SessionRejection::Blank { field: "content" });
 }
 
 #[test]
@@ -81,12 +81,12 @@ fn the_turn_of_a_dropped_input_is_nobody_elses() {
     let mut room = driven();
     room.accept(input("first"));
     let dropped = room.accept(input("dropped")).receipt.turn_id.unwrap();
-    room.accept(order(Order::Stop));
-    assert_eq!((room.session().queue.len(), room.session().status), (0, Status::Stopped));
+    room.accept(order(SessionOrder::Stop));
+    assert_eq!((room.session().queue.len(), room.session().status), (0, SessionStatus::Stopped));
     let next = room.accept(input("next")).receipt;
     assert_ne!(next.turn_id.unwrap(), dropped);
     assert_eq!(room.session().turns.running.as_ref().unwrap().number, 2);
-    assert_eq!(room.session().status, Status::Running);
+    assert_eq!(room.session().status, SessionStatus::Running);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_turn_that_begins_takes_the_place_of_the_one_before() {
     room.accept(outside("turn_end", json!({"turn": 3, "status": "failed"})));
     assert_eq!(room.of_type("turn_end")[1].data["turn"], 8);
     assert_eq!(room.session().queue, [], "the input that waited had its turn");
-    assert_eq!(room.session().status, Status::Idle);
+    assert_eq!(room.session().status, SessionStatus::Idle);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn every_turn_ends_with_a_completion_that_sums_it_up() {
     room.accept(input("first"));
     room.accept(outside("turn_end", json!({"status": "failed", "reason": "provider_error"})));
     room.accept(input("second"));
-    room.accept(order(Order::Interrupt));
+    room.accept(order(SessionOrder::Interrupt));
     room.accept(input("third"));
     room.accept(outside("turn_end", json!({})));
     let completions = room.of_type("completion");
@@ -129,7 +129,7 @@ fn every_turn_ends_with_a_completion_that_sums_it_up() {
     ];
     assert_eq!(said, expected);
     assert_eq!(completions[0].place.turn_id.as_deref(), Some("t-1"));
-    assert_eq!(room.session().status, Status::Idle, "the session takes more input");
+    assert_eq!(room.session().status, SessionStatus::Idle, "the session takes more input");
     assert_eq!(room.session().completion_summary, Some(expected[2]["summary"].clone()));
 }
 
@@ -153,7 +153,7 @@ fn a_turn_end_out_of_the_blue_is_only_an_event() {
     let mut room = Room::open();
     room.accept(outside("turn_end", json!({"turn": 1, "status": "failed"})));
     assert_eq!(room.types(3), ["turn_end", "ctree_snapshot"]);
-    assert_eq!(room.session().status, Status::Idle);
+    assert_eq!(room.session().status, SessionStatus::Idle);
 }
 
 #[test]
@@ -161,15 +161,15 @@ fn the_outcome_of_a_session_is_told_when_its_turn_has_ended() {
     let mut room = driven();
     room.accept(input("go"));
     room.accept(outside("completion", json!({"summary": {"completed": true, "reason": "done"}})));
-    assert_eq!(room.session().status, Status::Running);
+    assert_eq!(room.session().status, SessionStatus::Running);
     room.accept(outside("turn_end", json!({})));
-    assert_eq!(room.session().status, Status::Completed);
+    assert_eq!(room.session().status, SessionStatus::Completed);
     assert_eq!(room.session().completion_summary.as_ref().unwrap()["reason"], "done");
     room.accept(outside("completion", json!({"summary": {"completed": false}})));
-    assert_eq!(room.session().status, Status::Failed);
+    assert_eq!(room.session().status, SessionStatus::Failed);
     room.accept(input("again"));
     room.accept(outside("turn_end", json!({"status": "failed"})));
-    assert_eq!(room.session().status, Status::Failed);
+    assert_eq!(room.session().status, SessionStatus::Failed);
 }
 
 #[test]
@@ -180,8 +180,8 @@ fn no_more_inputs_wait_than_there_is_room_for() {
         room.accept(input("waits"));
     }
     let limit = crate::session::limits::QUEUE_INPUTS_MAX;
-    assert_eq!(room.refuse(input("too many")), Rejection::QueueFull { limit });
+    assert_eq!(room.refuse(input("too many")), SessionRejection::QueueFull { limit });
     let text = "x".repeat(crate::session::limits::EVENT_BYTES_MAX + 1);
-    let long = Command::Input(Input { text, source: None, key: None });
-    assert!(matches!(room.refuse(long), Rejection::TooLong { field: "content", .. }));
+    let long = SessionCommand::Input(SessionInput { text, source: None, key: None });
+    assert!(matches!(room.refuse(long), SessionRejection::TooLong { field: "content", .. }));
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{Docs, Shown};
 use crate::session::{
     SessionId,
-    entity::{Driver, Session, Status, Tally},
+    entity::{Session, SessionDriver, SessionStatus, Tally},
     lookup,
 };
 
@@ -16,7 +16,7 @@ pub struct SessionObject {
     /// Its id.
     pub session_id: SessionId,
     /// How it is.
-    pub status: Status,
+    pub status: SessionStatus,
     /// When it was made.
     pub created_at: String,
     /// When its last event was accepted.
@@ -122,7 +122,7 @@ impl SessionObject {
 
 impl ShownDriver {
     fn of(session: &Session) -> Option<Self> {
-        if let Some(Driver { phase, status }) = session.driver.clone() {
+        if let Some(SessionDriver { phase, status }) = session.driver.clone() {
             let owner = session.owner();
             let run_id = owner.as_ref().map(|owner| owner.run_id.clone());
             let node_id = owner.map(|owner| owner.node_id);

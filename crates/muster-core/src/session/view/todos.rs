@@ -4,17 +4,17 @@ use serde::Serialize;
 
 use super::{Docs, Shown};
 use crate::{
-    ListOrder, ListQuery, Refusal, Timestamp,
+    ListOrder, ListQuery, Timestamp, WorkRefusal,
     session::{
-        Document, Rejection, SessionId, entity::HistoryEntry, limits::HISTORY_ENTRIES_MAX, lookup,
-        receipt::Source,
+        SessionDocument, SessionId, SessionRejection, entity::HistoryEntry,
+        limits::HISTORY_ENTRIES_MAX, lookup, receipt::TodoSource,
     },
-    todo::{Counts, Item, Op, Scope, ScopeKey, SnapshotResult},
+    todo::{Op, ScopeKey, SnapshotResult, TodoCounts, TodoItem, TodoScope},
 };
 
 /// The todo lists of a session.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Todos {
+pub struct SessionTodos {
     /// The session.
     pub session_id: SessionId,
     /// The last event that they contain.
@@ -35,9 +35,9 @@ pub struct ScopeView {
     /// Its revision.
     pub revision: i64,
     /// The list.
-    pub items: Vec<Item>,
+    pub items: Vec<TodoItem>,
     /// How many items have which status.
-    pub counts: Counts,
+    pub counts: TodoCounts,
     /// When it changed last.
     pub updated_at_ms: Timestamp,
     /// With which event.
@@ -55,7 +55,7 @@ pub struct TodoList {
 
 /// Which part of a history is wanted.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct HistoryPage {
+pub struct TodoHistoryPage {
     /// The list.
     pub scope: ScopeKey,
     /// At most so many entries.
@@ -66,7 +66,7 @@ pub struct HistoryPage {
 
 /// A part of a list's history, newest first.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct History {
+pub struct TodoHistory {
     /// The session.
     pub session_id: SessionId,
     /// The list.
@@ -88,11 +88,11 @@ pub struct EntryView {
     /// When it was accepted.
     pub timestamp_ms: Timestamp,
     /// Where it came from.
-    pub source: Source,
+    pub source: TodoSource,
     /// What was done.
     pub op: Op,
     /// The list after it.
-    pub items: Vec<Item>,
+    pub items: Vec<TodoItem>,
 }
 
 /// A snapshot of every known list, and the last event that they contain.
@@ -105,13 +105,13 @@ pub struct Snapshots {
 }
 
 /// All known lists, or the one asked for.
-pub fn todos(docs: &Docs, id: &SessionId, scope: Option<&ScopeKey>) -> Shown<Todos> {
+pub fn todos(docs: &Docs, id: &SessionId, scope: Option<&ScopeKey>) -> Shown<SessionTodos> {
     let seq = lookup::session(docs)?.last_seq;
     let scopes = match scope {
         None => lookup::scopes(docs)?.into_iter().map(ScopeView::of).collect(),
         Some(key) => vec![ScopeView::of(known(docs, key)?)],
     };
-    Ok(Todos { session_id: id.clone(), seq, scopes })
+    Ok(SessionTodos { session_id: id.clone(), seq, scopes })
 }
 
 /// The session's own list as the todo tool shows it.
@@ -125,7 +125,7 @@ pub fn todo_read(docs: &Docs) -> Shown<TodoList> {
 }
 
 /// A part of a list's history. The session's own list always has one, which may be empty.
-pub fn history(docs: &Docs, id: &SessionId, page: &HistoryPage) -> Shown<History> {
+pub fn history(docs: &Docs, id: &SessionId, page: &TodoHistoryPage) -> Shown<TodoHistory> {
     lookup::session(docs)?;
     if !page.scope.is_main() {
         known(docs, &page.scope)?;
@@ -138,11 +138,11 @@ pub fn history(docs: &Docs, id: &SessionId, page: &HistoryPage) -> Shown<History
         limit: Some(limit + 1),
         ..ListQuery::of("entry")
     };
-    let found = docs.list(&query)?.into_iter().filter_map(Document::as_entry);
+    let found = docs.list(&query)?.into_iter().filter_map(SessionDocument::as_entry);
     let mut entries: Vec<EntryView> = found.map(EntryView::of).collect();
     let has_more = entries.len() > limit as usize;
     entries.truncate(limit as usize);
-    Ok(History { session_id: id.clone(), scope_key: page.scope.clone(), entries, has_more })
+    Ok(TodoHistory { session_id: id.clone(), scope_key: page.scope.clone(), entries, has_more })
 }
 
 /// What a connection that is no gapless resume begins with.
@@ -155,13 +155,13 @@ pub fn snapshots(docs: &Docs) -> Shown<Snapshots> {
     })
 }
 
-fn known<'d>(docs: &'d Docs, key: &ScopeKey) -> Shown<&'d Scope> {
-    let unknown = || Refusal::rejected(Rejection::UnknownScope { scope: key.clone() });
+fn known<'d>(docs: &'d Docs, key: &ScopeKey) -> Shown<&'d TodoScope> {
+    let unknown = || WorkRefusal::rejected(SessionRejection::UnknownScope { scope: key.clone() });
     lookup::scope(docs, key)?.ok_or_else(unknown)
 }
 
 impl ScopeView {
-    fn of(scope: &Scope) -> Self {
+    fn of(scope: &TodoScope) -> Self {
         Self {
             scope_key: scope.key.clone(),
             scope_label: scope.label.clone(),

@@ -9,10 +9,10 @@ use serde::Serialize;
 use super::{Docs, Shown};
 use crate::{
     ctree::{
-        Node, NodeId, Sections, Tree,
-        tree::{Collapsed, Compiled, NodeView, Page, preview},
+        ContextTree, NodeId, Sections, TreeNode,
+        tree::{Collapsed, Compiled, NodeView, TreePage, preview},
     },
-    session::{Key, compile, lookup},
+    session::{SessionKey, compile, lookup},
 };
 
 /// The five sections, all there.
@@ -27,7 +27,7 @@ pub struct Ctrees {
 
 /// Which nodes are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stage {
+pub enum TreeStage {
     /// All of them.
     Raw,
     /// Those that are left within the session's budget.
@@ -38,7 +38,7 @@ pub enum Stage {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TreeRequest {
     /// Of which stage.
-    pub stage: Stage,
+    pub stage: TreeStage,
     /// Behind which node.
     pub behind: Option<NodeId>,
     /// At most so many.
@@ -110,7 +110,7 @@ pub fn compiled(docs: &Docs, max_chars: Option<u64>) -> Shown<Compiled> {
 /// does not leave out.
 pub fn dropped_page(
     docs: &Docs,
-    tree: &Tree,
+    tree: &ContextTree,
     request: &DroppedRequest,
 ) -> Shown<Option<DroppedPage>> {
     let session = lookup::session(docs)?;
@@ -130,20 +130,28 @@ pub fn dropped_page(
 
 /// The tree of these documents as text, and the last event in it. It looks at the whole tree and
 /// names what it leaves out, where [`compiled`] only counts.
-pub fn tree_text(docs: &Docs, tree: &Tree, max_chars: Option<u64>) -> Shown<(Compiled, u64)> {
+pub fn tree_text(
+    docs: &Docs,
+    tree: &ContextTree,
+    max_chars: Option<u64>,
+) -> Shown<(Compiled, u64)> {
     let session = lookup::session(docs)?;
     let collapsed = tree.collapse(max_chars.unwrap_or(session.tree.max_chars));
     Ok((written(docs, &collapsed)?, session.last_seq))
 }
 
 /// A page of the tree of these documents; none if it was to begin behind a node that is not there.
-pub fn tree_page(docs: &Docs, tree: &Tree, request: &TreeRequest) -> Shown<Option<NodesPage>> {
+pub fn tree_page(
+    docs: &Docs,
+    tree: &ContextTree,
+    request: &TreeRequest,
+) -> Shown<Option<NodesPage>> {
     let session = lookup::session(docs)?;
     let collapsed = tree.collapse(session.tree.max_chars);
     let behind = request.behind.as_ref();
     let page = match request.stage {
-        Stage::Raw => tree.page(behind, request.limit),
-        Stage::Collapsed => collapsed.page(behind, request.limit),
+        TreeStage::Raw => tree.page(behind, request.limit),
+        TreeStage::Collapsed => collapsed.page(behind, request.limit),
     };
     let Some(mut page) = page else { return Ok(None) };
     if request.previews || request.bodies {
@@ -164,7 +172,12 @@ fn written(docs: &Docs, collapsed: &Collapsed<'_>) -> Shown<Compiled> {
     collapsed.compile(|node| text_of(docs, node))
 }
 
-fn fill_texts(docs: &Docs, tree: &Tree, page: &mut Page, request: &TreeRequest) -> Shown<()> {
+fn fill_texts(
+    docs: &Docs,
+    tree: &ContextTree,
+    page: &mut TreePage,
+    request: &TreeRequest,
+) -> Shown<()> {
     have_texts(docs, page.nodes.iter().filter_map(|view| tree.node(&view.id)))?;
     for view in &mut page.nodes {
         let Some(node) = tree.node(&view.id) else { continue };
@@ -176,18 +189,20 @@ fn fill_texts(docs: &Docs, tree: &Tree, page: &mut Page, request: &TreeRequest) 
 }
 
 /// Asks at once for the texts of nodes: short ones are with the nodes, long ones beside them.
-fn have_texts<'t>(docs: &Docs, nodes: impl Iterator<Item = &'t Node>) -> Shown<()> {
+fn have_texts<'t>(docs: &Docs, nodes: impl Iterator<Item = &'t TreeNode>) -> Shown<()> {
     let ids: Vec<&NodeId> = nodes.filter(|node| node.body_chars > 0).map(|node| &node.id).collect();
-    docs.have_all(ids.iter().map(|id| Key::Node((*id).clone())))?;
+    docs.have_all(ids.iter().map(|id| SessionKey::Node((*id).clone())))?;
     let mut long = Vec::new();
     for id in ids {
         let stored = lookup::stored_node(docs, id)?;
-        long.extend(stored.filter(|stored| stored.text.is_none()).map(|_| Key::Text(id.clone())));
+        long.extend(
+            stored.filter(|stored| stored.text.is_none()).map(|_| SessionKey::Text(id.clone())),
+        );
     }
     Ok(docs.have_all(long.into_iter())?)
 }
 
-fn text_of<'d>(docs: &'d Docs, node: &Node) -> Shown<&'d str> {
+fn text_of<'d>(docs: &'d Docs, node: &TreeNode) -> Shown<&'d str> {
     if node.body_chars == 0 {
         return Ok("");
     }

@@ -2,13 +2,13 @@
 
 use super::{Decision, Docs, derive, reject, step_ref};
 use crate::{
-    Refusal, Timestamp, Unloaded,
+    Timestamp, Unloaded, WorkRefusal,
     tasks::{
-        Document, Event, Key, Rejection, Tasks,
+        TaskAggregate, TaskDocument, TaskEvent, TaskKey, TaskRejection,
         command::{Force, StepTarget},
         event::{Derived, StepBlockSet, StepDone, StepReopened},
         lookup,
-        rejection::{Gate, GateReport},
+        rejection::{GateReport, StepGate},
         step::{Checkpoint, Checkpoints, SKIPPED_BLOCK, Step, Waiver},
     },
 };
@@ -28,36 +28,40 @@ pub(super) fn close(
         (None, _) => None,
         // TASKS-GATE-4: force never skips open children.
         (Some(_), Some(force)) if !report.has_open_children() => Some(waive(&report, force)),
-        (Some(_), Some(_)) => return open_gate(docs, Gate::Children, report),
+        (Some(_), Some(_)) => return open_gate(docs, StepGate::Children, report),
         (Some(gate), None) => return open_gate(docs, gate, report),
     };
-    Ok(vec![Event::StepDone(StepDone {
+    Ok(vec![TaskEvent::StepDone(StepDone {
         step: step_ref(docs, task, step)?,
         waiver,
         derived: derive::work_begins(docs, task)?,
     })])
 }
 
-fn open_gate<T>(docs: &Docs, gate: Gate, report: GateReport) -> Result<T, Refusal<Tasks>> {
+fn open_gate<T>(
+    docs: &Docs,
+    gate: StepGate,
+    report: GateReport,
+) -> Result<T, WorkRefusal<TaskAggregate>> {
     reject(gate_open(docs, gate, report)?)
 }
 
 /// The refusal because of a gate, with what would close the step instead.
 pub(super) fn gate_open(
     docs: &Docs,
-    gate: Gate,
+    gate: StepGate,
     report: GateReport,
-) -> Result<Rejection, Unloaded<Tasks>> {
-    let before = docs.original(&Key::Task(report.task))?.and_then(Document::as_task);
+) -> Result<TaskRejection, Unloaded<TaskAggregate>> {
+    let before = docs.original(&TaskKey::Task(report.task))?.and_then(TaskDocument::as_task);
     let report = match before {
         Some(task) => report.with_closing(task),
         None => report,
     };
-    Ok(Rejection::GateOpen { gate, report })
+    Ok(TaskRejection::GateOpen { gate, report })
 }
 
-fn closed_already(step: &Step) -> Rejection {
-    Rejection::AlreadyClosed { step_id: step.id, path: step.path.clone() }
+fn closed_already(step: &Step) -> TaskRejection {
+    TaskRejection::AlreadyClosed { step_id: step.id, path: step.path.clone() }
 }
 
 /// What was skipped, in words that stay readable: `tests`, `proof:tests`, `blocked`.
@@ -75,13 +79,13 @@ pub(super) fn reopen(docs: &Docs, target: &StepTarget) -> Decision {
     let (task, step) = lookup::task_and_step(docs, target)?;
     if !step.is_closed() {
         let (step_id, path) = (step.id, step.path.clone());
-        return reject(Rejection::NotClosed { step_id, path });
+        return reject(TaskRejection::NotClosed { step_id, path });
     }
     let mut derived: Derived = derive::step_opens(docs, task, &step.path)?;
     // TASKS-STATE-6: what was asked for is no consequence of itself.
     derived.reopened.retain(|path| *path != step.path);
     let step = step_ref(docs, task, step)?;
-    Ok(vec![Event::StepReopened(StepReopened { step, derived })])
+    Ok(vec![TaskEvent::StepReopened(StepReopened { step, derived })])
 }
 
 pub(super) fn block(
@@ -96,5 +100,5 @@ pub(super) fn block(
     }
     let reason = reason.filter(|_| blocked).map(str::to_owned);
     let step = step_ref(docs, task, step)?;
-    Ok(vec![Event::StepBlockSet(StepBlockSet { step, blocked, reason })])
+    Ok(vec![TaskEvent::StepBlockSet(StepBlockSet { step, blocked, reason })])
 }

@@ -2,10 +2,10 @@
 
 use super::{Docs, next_revision};
 use crate::{
-    Refusal,
+    WorkRefusal,
     tasks::{
-        Key, Tasks,
-        entity::{Plan, Status, Task},
+        TaskAggregate, TaskKey,
+        entity::{Plan, Task, TaskStatus},
         event::{Derived, PlanMove, StatusMove},
         lookup,
         path::StepPath,
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-type Consequence = Result<Derived, Refusal<Tasks>>;
+type Consequence = Result<Derived, WorkRefusal<TaskAggregate>>;
 
 /// Nothing follows.
 pub(super) fn nothing() -> Derived {
@@ -23,16 +23,16 @@ pub(super) fn nothing() -> Derived {
 /// Work on a task begins: TODO becomes ACTIVE, and so does its plan.
 pub(super) fn work_begins(docs: &Docs, task: &Task) -> Consequence {
     match task.meta.status {
-        Status::Todo => task_moves(docs, task, Status::Active),
-        Status::Active | Status::Done => Ok(nothing()),
+        TaskStatus::Todo => task_moves(docs, task, TaskStatus::Active),
+        TaskStatus::Active | TaskStatus::Done => Ok(nothing()),
     }
 }
 
 /// An open task appears under a plan: a DONE plan becomes ACTIVE.
 pub(super) fn open_task_appears(docs: &Docs, plan: &Plan) -> Consequence {
     let plan = match plan.meta.status {
-        Status::Done => Some(plan_moves(docs, plan, Status::Active)?),
-        Status::Todo | Status::Active => None,
+        TaskStatus::Done => Some(plan_moves(docs, plan, TaskStatus::Active)?),
+        TaskStatus::Todo | TaskStatus::Active => None,
     };
     Ok(Derived { plan, ..nothing() })
 }
@@ -52,8 +52,8 @@ pub(super) fn step_opens(docs: &Docs, task: &Task, path: &StepPath) -> Consequen
 /// The task is open again: DONE becomes ACTIVE.
 pub(super) fn task_is_open(docs: &Docs, task: &Task) -> Consequence {
     match task.meta.status {
-        Status::Done => task_moves(docs, task, Status::Active),
-        Status::Todo | Status::Active => Ok(nothing()),
+        TaskStatus::Done => task_moves(docs, task, TaskStatus::Active),
+        TaskStatus::Todo | TaskStatus::Active => Ok(nothing()),
     }
 }
 
@@ -66,25 +66,29 @@ fn closed_upwards(task: &Task, path: Option<StepPath>) -> Vec<StepPath> {
     closed
 }
 
-fn task_moves(docs: &Docs, task: &Task, to: Status) -> Consequence {
+fn task_moves(docs: &Docs, task: &Task, to: TaskStatus) -> Consequence {
     let status = Some(StatusMove { from: task.meta.status, to });
     Ok(Derived { status, ..plan_follows(docs, task, to)? })
 }
 
 /// A task's status moves: leaving TODO wakes a TODO plan, an open task wakes a DONE one
 /// (TASKS-STATE-5).
-pub(super) fn plan_follows(docs: &Docs, task: &Task, to: Status) -> Consequence {
+pub(super) fn plan_follows(docs: &Docs, task: &Task, to: TaskStatus) -> Consequence {
     let plan = lookup::plan(docs, task.parent)?;
     let wakes = match plan.meta.status {
-        Status::Todo => task.meta.status == Status::Todo,
-        Status::Done => to != Status::Done,
-        Status::Active => false,
+        TaskStatus::Todo => task.meta.status == TaskStatus::Todo,
+        TaskStatus::Done => to != TaskStatus::Done,
+        TaskStatus::Active => false,
     };
-    let plan = if wakes { Some(plan_moves(docs, plan, Status::Active)?) } else { None };
+    let plan = if wakes { Some(plan_moves(docs, plan, TaskStatus::Active)?) } else { None };
     Ok(Derived { plan, ..nothing() })
 }
 
-fn plan_moves(docs: &Docs, plan: &Plan, to: Status) -> Result<PlanMove, Refusal<Tasks>> {
-    let revision = next_revision(docs, &Key::Plan(plan.id))?;
+fn plan_moves(
+    docs: &Docs,
+    plan: &Plan,
+    to: TaskStatus,
+) -> Result<PlanMove, WorkRefusal<TaskAggregate>> {
+    let revision = next_revision(docs, &TaskKey::Plan(plan.id))?;
     Ok(PlanMove { id: plan.id, from: plan.meta.status, to, revision })
 }

@@ -2,26 +2,27 @@
 
 use super::{Decision, Docs, entity_ref, reject};
 use crate::{
-    Refusal, Unloaded,
+    Unloaded, WorkRefusal,
     tasks::{
-        Document, Event, Key, Rejection, Tasks, command::Edit, event::Edited, id::EntityId, lookup,
+        TaskAggregate, TaskDocument, TaskEvent, TaskKey, TaskRejection, command::FieldsEdit,
+        event::FieldsEdited, id::EntityId, lookup,
     },
 };
 
-pub(super) fn edit(docs: &Docs, edit: &Edit) -> Decision {
+pub(super) fn edit(docs: &Docs, edit: &FieldsEdit) -> Decision {
     if let Some(field) = foreign_field(edit) {
-        return reject(Rejection::ForeignField { field, id: edit.id });
+        return reject(TaskRejection::ForeignField { field, id: edit.id });
     }
     if let Some(depends_on) = &edit.meta.depends_on {
         check_dependencies(docs, edit.id, depends_on)?;
     }
     let subject = entity_ref(docs, edit.id)?;
     let (meta, own) = (edit.meta.clone(), edit.own.clone());
-    Ok(vec![Event::Edited(Edited { subject, meta, own, manner: edit.manner.clone() })])
+    Ok(vec![TaskEvent::Edited(FieldsEdited { subject, meta, own, manner: edit.manner.clone() })])
 }
 
 /// A given field that entities of this kind do not have (TASKS-EDIT-2).
-fn foreign_field(edit: &Edit) -> Option<&'static str> {
+fn foreign_field(edit: &FieldsEdit) -> Option<&'static str> {
     let own = &edit.own;
     let foreign = match edit.id {
         EntityId::Plan(_) => [
@@ -45,16 +46,16 @@ fn check_dependencies(
     docs: &Docs,
     id: EntityId,
     depends_on: &[EntityId],
-) -> Result<(), Refusal<Tasks>> {
+) -> Result<(), WorkRefusal<TaskAggregate>> {
     let added = added(docs, id, depends_on)?;
     for dependency in &added {
         lookup::revision(docs, *dependency)?;
         if *dependency == id {
-            return reject(Rejection::DependsOnItself { id });
+            return reject(TaskRejection::DependsOnItself { id });
         }
     }
     match leading_back(docs, id, &added)? {
-        Some(through) => reject(Rejection::DependencyCircle { through }),
+        Some(through) => reject(TaskRejection::DependencyCircle { through }),
         None => Ok(()),
     }
 }
@@ -65,8 +66,8 @@ pub(super) fn added(
     docs: &Docs,
     id: EntityId,
     depends_on: &[EntityId],
-) -> Result<Vec<EntityId>, Unloaded<Tasks>> {
-    let meta = docs.get(&Key::from(id))?.and_then(Document::meta);
+) -> Result<Vec<EntityId>, Unloaded<TaskAggregate>> {
+    let meta = docs.get(&TaskKey::from(id))?.and_then(TaskDocument::meta);
     let before = meta.map(|meta| meta.depends_on.as_slice()).unwrap_or_default();
     Ok(depends_on.iter().copied().filter(|id| !before.contains(id)).collect())
 }
@@ -76,7 +77,7 @@ pub(super) fn leading_back(
     docs: &Docs,
     id: EntityId,
     added: &[EntityId],
-) -> Result<Option<EntityId>, Unloaded<Tasks>> {
+) -> Result<Option<EntityId>, Unloaded<TaskAggregate>> {
     if added.is_empty() {
         return Ok(None);
     }

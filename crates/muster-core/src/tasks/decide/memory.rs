@@ -2,9 +2,9 @@
 
 use super::{Decision, Docs, entity_ref, reject};
 use crate::{
-    Refusal, Timestamp,
+    Timestamp, WorkRefusal,
     tasks::{
-        Event, Rejection, Tasks,
+        TaskAggregate, TaskEvent, TaskRejection,
         command::{CaptureEvidence, CommitCard},
         event::{CardKept, CardsCommitted, EvidenceCaptured, NoteCommitted, NoteKept},
         id::{CardId, EntityId, EvidenceId},
@@ -18,7 +18,7 @@ pub(super) fn capture(docs: &Docs, capture: &CaptureEvidence) -> Decision {
     let step = match (&capture.step, capture.id) {
         (Some(selector), EntityId::Task(id)) => {
             let step = lookup::step(lookup::task(docs, id)?, selector);
-            let step = step.map_err(Refusal::Rejected)?;
+            let step = step.map_err(WorkRefusal::Rejected)?;
             Some((step.id, step.path.clone()))
         }
         (Some(_), EntityId::Plan(_)) | (None, _) => None,
@@ -35,7 +35,7 @@ pub(super) fn capture(docs: &Docs, capture: &CaptureEvidence) -> Decision {
         at: Timestamp::default(),
     };
     let subject = entity_ref(docs, capture.id)?;
-    Ok(vec![Event::EvidenceCaptured(EvidenceCaptured { subject, evidence })])
+    Ok(vec![TaskEvent::EvidenceCaptured(EvidenceCaptured { subject, evidence })])
 }
 
 /// TASKS-CARD-1.
@@ -51,18 +51,18 @@ pub(super) fn card(docs: &Docs, commit: &CommitCard) -> Decision {
     card.title = said(commit.title.as_ref(), card.title);
     card.text = said(commit.text.as_ref(), card.text);
     if card.title.is_none() && card.text.is_none() {
-        return reject(Rejection::EmptyCard);
+        return reject(TaskRejection::EmptyCard);
     }
     card.status = commit.status.clone().unwrap_or(card.status);
     card.tags = commit.tags.clone().unwrap_or(card.tags);
     card.meta = commit.meta.clone().unwrap_or(card.meta);
     if commit.supports.contains(&card.id) {
-        return reject(Rejection::SupportsItself { card: card.id });
+        return reject(TaskRejection::SupportsItself { card: card.id });
     }
     for supported in &commit.supports {
         card.supports.entry(*supported).or_insert(0);
     }
-    Ok(vec![Event::CardKept(CardKept { id: commit.entity, card })])
+    Ok(vec![TaskEvent::CardKept(CardKept { id: commit.entity, card })])
 }
 
 /// What a card says from now on: what is given, and nothing when that is blank.
@@ -73,7 +73,7 @@ fn said(given: Option<&String>, before: Option<String>) -> Option<String> {
     }
 }
 
-fn blank(docs: &Docs, entity: EntityId) -> Result<Card, Refusal<Tasks>> {
+fn blank(docs: &Docs, entity: EntityId) -> Result<Card, WorkRefusal<TaskAggregate>> {
     Ok(Card {
         id: CardId(lookup::workspace(docs)?.last_card + 1),
         entity,
@@ -92,7 +92,7 @@ fn blank(docs: &Docs, entity: EntityId) -> Result<Card, Refusal<Tasks>> {
 
 pub(super) fn note(docs: &Docs, note: &NoteEntry) -> Decision {
     lookup::revision(docs, note.entity)?;
-    Ok(vec![Event::NoteKept(NoteKept { id: note.entity, note: note.clone() })])
+    Ok(vec![TaskEvent::NoteKept(NoteKept { id: note.entity, note: note.clone() })])
 }
 
 pub(super) fn announce_cards(
@@ -102,10 +102,10 @@ pub(super) fn announce_cards(
     decision_note_seq: Option<u64>,
 ) -> Decision {
     let (plan, cards) = (lookup::plan_of(docs, id)?, cards.to_vec());
-    Ok(vec![Event::CardsCommitted(CardsCommitted { id, plan, cards, decision_note_seq })])
+    Ok(vec![TaskEvent::CardsCommitted(CardsCommitted { id, plan, cards, decision_note_seq })])
 }
 
 pub(super) fn announce_note(docs: &Docs, id: EntityId, seq: u64, title: Option<&str>) -> Decision {
     let (plan, title) = (lookup::plan_of(docs, id)?, title.map(str::to_owned));
-    Ok(vec![Event::NoteCommitted(NoteCommitted { id, plan, seq, title })])
+    Ok(vec![TaskEvent::NoteCommitted(NoteCommitted { id, plan, seq, title })])
 }

@@ -2,22 +2,22 @@
 
 use super::{Decision, Docs, derive, step_ref};
 use crate::{
-    Refusal, Timestamp,
+    Timestamp, WorkRefusal,
     tasks::{
-        Event, Tasks,
+        TaskAggregate, TaskEvent,
         command::{NodeTarget, StepTarget},
-        entity::{Status, Task},
-        event::{Derived, NodeAdded, NodeDefined, NodeDeleted},
+        entity::{Task, TaskStatus},
+        event::{Derived, NodeAdded, NodeDefined, StepNodeDeleted},
         id::NodeId,
         lookup,
-        step::{Node, NodeFields, NodeLists, Step},
+        step::{NodeFields, NodeLists, Step, StepNode},
     },
 };
 
 pub(super) fn add(docs: &Docs, target: &StepTarget, title: &str, fields: &NodeFields) -> Decision {
     let (task, step) = lookup::task_and_step(docs, target)?;
     let list = |given: &Option<Vec<String>>| given.clone().unwrap_or_default();
-    let node = Node {
+    let node = StepNode {
         id: NodeId(lookup::workspace(docs)?.last_node + 1),
         ordinal: step.next_node,
         title: title.to_owned(),
@@ -39,7 +39,7 @@ pub(super) fn add(docs: &Docs, target: &StepTarget, title: &str, fields: &NodeFi
         updated_at: Timestamp::default(),
     };
     let derived = opens(docs, task, step, node.status)?;
-    Ok(vec![Event::NodeAdded(NodeAdded { step: step_ref(docs, task, step)?, node, derived })])
+    Ok(vec![TaskEvent::NodeAdded(NodeAdded { step: step_ref(docs, task, step)?, node, derived })])
 }
 
 pub(super) fn define(
@@ -51,7 +51,7 @@ pub(super) fn define(
     let (task, step, node) = lookup::task_step_and_node(docs, target)?;
     let status = fields.status.unwrap_or(node.status);
     let derived = opens(docs, task, step, status)?;
-    Ok(vec![Event::NodeDefined(NodeDefined {
+    Ok(vec![TaskEvent::NodeDefined(NodeDefined {
         step: step_ref(docs, task, step)?,
         node_id: node.id,
         ordinal: node.ordinal,
@@ -62,8 +62,13 @@ pub(super) fn define(
 }
 
 /// TASKS-STATE-3: a closed step has no node that is not DONE.
-fn opens(docs: &Docs, task: &Task, step: &Step, status: Status) -> Result<Derived, Refusal<Tasks>> {
-    if status == Status::Done || !step.is_closed() {
+fn opens(
+    docs: &Docs,
+    task: &Task,
+    step: &Step,
+    status: TaskStatus,
+) -> Result<Derived, WorkRefusal<TaskAggregate>> {
+    if status == TaskStatus::Done || !step.is_closed() {
         return Ok(derive::nothing());
     }
     derive::step_opens(docs, task, &step.path)
@@ -73,5 +78,5 @@ pub(super) fn delete(docs: &Docs, target: &NodeTarget) -> Decision {
     let (task, step, node) = lookup::task_step_and_node(docs, target)?;
     let (node_id, ordinal) = (node.id, node.ordinal);
     let step = step_ref(docs, task, step)?;
-    Ok(vec![Event::NodeDeleted(NodeDeleted { step, node_id, ordinal })])
+    Ok(vec![TaskEvent::NodeDeleted(StepNodeDeleted { step, node_id, ordinal })])
 }

@@ -2,7 +2,7 @@
 
 use super::{Decision, Docs, next_revision, reject};
 use crate::tasks::{
-    Event, Key, Rejection,
+    TaskEvent, TaskKey, TaskRejection,
     command::{SetChecklist, SetContract},
     entity::Checklist,
     event::{ChecklistSet, ContractSet},
@@ -22,14 +22,14 @@ pub(super) fn checklist(docs: &Docs, set: &SetChecklist) -> Decision {
     };
     if current > points {
         let argument = if set.current.is_some() { "current" } else { "advance" };
-        return reject(Rejection::ChecklistPosition { argument, points });
+        return reject(TaskRejection::ChecklistPosition { argument, points });
     }
     let given =
         [("steps", set.steps.is_some()), ("doc", set.doc.is_some()), ("advance", set.advance)];
     let given = given.into_iter().filter(|(_, given)| *given);
-    Ok(vec![Event::ChecklistSet(ChecklistSet {
+    Ok(vec![TaskEvent::ChecklistSet(ChecklistSet {
         plan: plan.id,
-        revision: next_revision(docs, &Key::Plan(plan.id))?,
+        revision: next_revision(docs, &TaskKey::Plan(plan.id))?,
         checklist: Checklist {
             doc: set.doc.clone().unwrap_or_else(|| plan.checklist.doc.clone()),
             current: u32::try_from(current).unwrap_or(u32::MAX),
@@ -48,9 +48,9 @@ pub(super) fn contract(docs: &Docs, set: &SetContract) -> Decision {
         let kept = set.contract_data.clone().or_else(|| plan.contract_data.clone());
         (set.contract.clone().unwrap_or_else(|| plan.contract.clone()), kept)
     };
-    Ok(vec![Event::ContractSet(ContractSet {
+    Ok(vec![TaskEvent::ContractSet(ContractSet {
         plan: plan.id,
-        revision: next_revision(docs, &Key::Plan(plan.id))?,
+        revision: next_revision(docs, &TaskKey::Plan(plan.id))?,
         contract,
         contract_data,
         clear: set.clear,

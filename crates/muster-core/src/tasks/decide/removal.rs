@@ -4,7 +4,7 @@ use super::{Decision, Docs, derive, step_ref};
 use crate::{
     ListQuery,
     tasks::{
-        Document, Event,
+        TaskDocument, TaskEvent,
         command::StepTarget,
         event::{Deleted, StepDeleted},
         id::EntityId,
@@ -17,15 +17,15 @@ pub(super) fn entity(docs: &Docs, id: EntityId) -> Decision {
         EntityId::Task(id) => {
             let task = lookup::task(docs, id)?;
             let title = task.meta.title.clone();
-            Ok(vec![Event::Deleted(Deleted { id: id.into(), plan: task.parent, title })])
+            Ok(vec![TaskEvent::Deleted(Deleted { id: id.into(), plan: task.parent, title })])
         }
         EntityId::Plan(id) => {
             let plan = lookup::plan(docs, id)?;
             let query = ListQuery { parent: Some(id.to_string()), ..ListQuery::of("task") };
-            let tasks = docs.list(&query)?.into_iter().filter_map(Document::as_task);
+            let tasks = docs.list(&query)?.into_iter().filter_map(TaskDocument::as_task);
             let gone = tasks.map(|task| (EntityId::Task(task.id), task.meta.title.clone()));
             let itself = (EntityId::Plan(id), plan.meta.title.clone());
-            let deleted = |(gone, title)| Event::Deleted(Deleted { id: gone, plan: id, title });
+            let deleted = |(gone, title)| TaskEvent::Deleted(Deleted { id: gone, plan: id, title });
             Ok(gone.chain([itself]).map(deleted).collect())
         }
     }
@@ -37,5 +37,5 @@ pub(super) fn step(docs: &Docs, target: &StepTarget) -> Decision {
     let empties = deleted_steps == task.steps.len() as u64;
     let derived = if empties { derive::task_is_open(docs, task)? } else { derive::nothing() };
     let step = step_ref(docs, task, step)?;
-    Ok(vec![Event::StepDeleted(StepDeleted { step, deleted_steps, derived })])
+    Ok(vec![TaskEvent::StepDeleted(StepDeleted { step, deleted_steps, derived })])
 }

@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::{Decision, Docs, derive, edit, entity_ref, reject};
 use crate::{
-    Refusal,
+    WorkRefusal,
     tasks::{
-        Document, Event, Key, Rejection, Tasks,
+        TaskAggregate, TaskDocument, TaskEvent, TaskKey, TaskRejection,
         entity::Task,
         event::{Derived, Restored},
         fields,
-        history::{Change, Fields, Operation},
+        history::{FieldValues, HistoryOperation, OperationChange},
         id::EntityId,
         lookup,
         rejection::GateReport,
@@ -19,23 +19,23 @@ use crate::{
 };
 
 pub(super) fn restore(docs: &Docs, op_seq: u64, undo: bool) -> Decision {
-    let Some(Document::Operation(operation)) = docs.get(&Key::Operation(op_seq))? else {
-        return reject(Rejection::NothingToRestore { undo });
+    let Some(TaskDocument::Operation(operation)) = docs.get(&TaskKey::Operation(op_seq))? else {
+        return reject(TaskRejection::NothingToRestore { undo });
     };
     let Some(change) = &operation.change else {
-        return reject(Rejection::NothingToRestore { undo });
+        return reject(TaskRejection::NothingToRestore { undo });
     };
     let (found, written) =
         if undo { (&change.after, &change.before) } else { (&change.before, &change.after) };
     let conflicts = differing(&operation.addressed().fields(docs)?, found);
     if !conflicts.is_empty() {
-        return reject(Rejection::RestoreConflict { op_seq, fields: conflicts, unmet: None });
+        return reject(TaskRejection::RestoreConflict { op_seq, fields: conflicts, unmet: None });
     }
     check_circle(docs, operation, written)?;
     check_block(docs, operation, written)?;
     let written = &with_taken_back(docs, operation, written)?;
     check_closing(docs, operation, change, written)?;
-    Ok(vec![Event::Restored(Restored {
+    Ok(vec![TaskEvent::Restored(Restored {
         subject: entity_ref(docs, operation.entity)?,
         op_seq,
         intent: operation.intent.clone(),
@@ -47,7 +47,7 @@ pub(super) fn restore(docs: &Docs, op_seq: u64, undo: bool) -> Decision {
     })])
 }
 
-fn differing(current: &Fields, expected: &Fields) -> Vec<(String, Value, Value)> {
+fn differing(current: &FieldValues, expected: &FieldValues) -> Vec<(String, Value, Value)> {
     let differs = |(name, value): (&String, &Value)| {
         let actual = current.get(name).cloned().unwrap_or(Value::Null);
         (!fields::are_same(name, &actual, value)).then(|| (name.clone(), value.clone(), actual))
@@ -57,8 +57,8 @@ fn differing(current: &Fields, expected: &Fields) -> Vec<(String, Value, Value)>
 
 fn addressed_step<'a>(
     docs: &'a Docs,
-    operation: &Operation,
-) -> Result<Option<(&'a Task, &'a Step)>, Refusal<Tasks>> {
+    operation: &HistoryOperation,
+) -> Result<Option<(&'a Task, &'a Step)>, WorkRefusal<TaskAggregate>> {
     let (EntityId::Task(id), Some(path)) = (operation.entity, &operation.path) else {
         return Ok(None);
     };
@@ -69,9 +69,9 @@ fn addressed_step<'a>(
 /// Dependencies of others may have changed since; they never lead back (TASKS-EDIT-3).
 fn check_circle(
     docs: &Docs,
-    operation: &Operation,
-    written: &Fields,
-) -> Result<(), Refusal<Tasks>> {
+    operation: &HistoryOperation,
+    written: &FieldValues,
+) -> Result<(), WorkRefusal<TaskAggregate>> {
     let mut depends_on: Vec<EntityId> = Vec::new();
     fields::read(written, "depends_on", &mut depends_on);
     let added = edit::added(docs, operation.entity, &depends_on)?;
@@ -79,20 +79,24 @@ fn check_circle(
         return Ok(());
     }
     let field = "depends_on";
-    let value = |fields: &Fields| fields.get(field).cloned().unwrap_or_default();
+    let value = |fields: &FieldValues| fields.get(field).cloned().unwrap_or_default();
     let now = operation.addressed().fields(docs)?;
     let fields = vec![(field.to_owned(), value(written), value(&now))];
-    reject(Rejection::RestoreConflict { op_seq: operation.seq, fields, unmet: None })
+    reject(TaskRejection::RestoreConflict { op_seq: operation.seq, fields, unmet: None })
 }
 
 /// A closed step is not blocked (TASKS-BLOCK-1), unless it was closed by force in spite of a block.
-fn check_block(docs: &Docs, operation: &Operation, written: &Fields) -> Result<(), Refusal<Tasks>> {
+fn check_block(
+    docs: &Docs,
+    operation: &HistoryOperation,
+    written: &FieldValues,
+) -> Result<(), WorkRefusal<TaskAggregate>> {
     let blocks = operation.node.is_none() && written.get("blocked") == Some(&Value::Bool(true));
     match addressed_step(docs, operation)? {
         Some((_, step)) if blocks && step.is_closed() && !step.was_closed_blocked() => {
             let [expected, actual] = [false, true].map(Value::Bool);
             let fields = vec![("completed".to_owned(), expected, actual)];
-            reject(Rejection::RestoreConflict { op_seq: operation.seq, fields, unmet: None })
+            reject(TaskRejection::RestoreConflict { op_seq: operation.seq, fields, unmet: None })
         }
         Some(_) | None => Ok(()),
     }
@@ -102,9 +106,9 @@ fn check_block(docs: &Docs, operation: &Operation, written: &Fields) -> Result<(
 /// was given for the others.
 fn with_taken_back(
     docs: &Docs,
-    operation: &Operation,
-    written: &Fields,
-) -> Result<Fields, Refusal<Tasks>> {
+    operation: &HistoryOperation,
+    written: &FieldValues,
+) -> Result<FieldValues, WorkRefusal<TaskAggregate>> {
     let mut written = written.clone();
     if operation.path.is_none() || operation.node.is_some() {
         return Ok(written);
@@ -124,10 +128,10 @@ fn with_taken_back(
 /// TASKS-UNDO-3: closing a step again has to pass the gates as they are now.
 fn check_closing(
     docs: &Docs,
-    operation: &Operation,
-    change: &Change,
-    written: &Fields,
-) -> Result<(), Refusal<Tasks>> {
+    operation: &HistoryOperation,
+    change: &OperationChange,
+    written: &FieldValues,
+) -> Result<(), WorkRefusal<TaskAggregate>> {
     let closes = written.get("completed") == Some(&Value::Bool(true));
     if !closes || operation.node.is_some() {
         return Ok(());
@@ -138,14 +142,14 @@ fn check_closing(
     then.completed_at = None;
     let report = GateReport::of(task, &then, &Checkpoints::new());
     let open = if change.forced {
-        report.has_open_children().then_some(crate::tasks::rejection::Gate::Children)
+        report.has_open_children().then_some(crate::tasks::rejection::StepGate::Children)
     } else {
         report.first_open()
     };
     match open {
         Some(gate) => {
             let (op_seq, unmet) = (operation.seq, Some((gate, report)));
-            reject(Rejection::RestoreConflict { op_seq, fields: Vec::new(), unmet })
+            reject(TaskRejection::RestoreConflict { op_seq, fields: Vec::new(), unmet })
         }
         None => Ok(()),
     }
@@ -154,9 +158,9 @@ fn check_closing(
 /// What follows as for a direct call; status of task and plan never moves back (TASKS-UNDO-2).
 fn consequences(
     docs: &Docs,
-    operation: &Operation,
-    written: &Fields,
-) -> Result<Derived, Refusal<Tasks>> {
+    operation: &HistoryOperation,
+    written: &FieldValues,
+) -> Result<Derived, WorkRefusal<TaskAggregate>> {
     let Some((task, step)) = addressed_step(docs, operation)? else { return Ok(derive::nothing()) };
     let writes = |value: bool| written.get("completed") == Some(&Value::Bool(value));
     let changes_lists = written.contains_key("success_criteria") || written.contains_key("tests");

@@ -2,14 +2,14 @@
 
 use super::{Decision, Docs, closing::gate_open, derive, entity_ref, reject};
 use crate::{
-    ListQuery, Refusal, Unloaded,
+    ListQuery, Unloaded, WorkRefusal,
     tasks::{
-        Document, Event, Rejection, Tasks,
-        entity::{Plan, Status, Task},
+        TaskAggregate, TaskDocument, TaskEvent, TaskRejection,
+        entity::{Plan, Task, TaskStatus},
         event::{StatusMove, StatusSet},
         id::EntityId,
         lookup,
-        rejection::{Gate, GateReport},
+        rejection::{GateReport, StepGate},
         step::{Checkpoint, Checkpoints, Step},
     },
 };
@@ -17,7 +17,7 @@ use crate::{
 /// Entries of a list in a refusal.
 const LISTED_MAX: usize = 20;
 
-pub(super) fn set(docs: &Docs, id: EntityId, to: Status) -> Decision {
+pub(super) fn set(docs: &Docs, id: EntityId, to: TaskStatus) -> Decision {
     let from = match id {
         EntityId::Plan(id) => lookup::plan(docs, id)?.meta.status,
         EntityId::Task(id) => lookup::task(docs, id)?.meta.status,
@@ -25,7 +25,7 @@ pub(super) fn set(docs: &Docs, id: EntityId, to: Status) -> Decision {
     if from == to {
         return lapsed_gates(docs, id)?.into_iter().next().map_or(Ok(Vec::new()), reject);
     }
-    if to == Status::Done {
+    if to == TaskStatus::Done {
         check_done(docs, id)?;
     }
     let derived = match id {
@@ -33,16 +33,19 @@ pub(super) fn set(docs: &Docs, id: EntityId, to: Status) -> Decision {
         EntityId::Task(id) => derive::plan_follows(docs, lookup::task(docs, id)?, to)?,
     };
     let subject = entity_ref(docs, id)?;
-    Ok(vec![Event::StatusSet(StatusSet { subject, moved: StatusMove { from, to }, derived })])
+    Ok(vec![TaskEvent::StatusSet(StatusSet { subject, moved: StatusMove { from, to }, derived })])
 }
 
 /// Refuses with the first gate that is open.
-fn check_done(docs: &Docs, id: EntityId) -> Result<(), Refusal<Tasks>> {
+fn check_done(docs: &Docs, id: EntityId) -> Result<(), WorkRefusal<TaskAggregate>> {
     open_gates(docs, id)?.into_iter().next().map_or(Ok(()), reject)
 }
 
 /// All that keeps a plan or task from being DONE, in the order of the gates; it may be so already.
-pub fn open_gates(docs: &Docs, id: EntityId) -> Result<Vec<Rejection>, Refusal<Tasks>> {
+pub fn open_gates(
+    docs: &Docs,
+    id: EntityId,
+) -> Result<Vec<TaskRejection>, WorkRefusal<TaskAggregate>> {
     let (meta, mut open) = match id {
         EntityId::Plan(id) => {
             let plan = lookup::plan(docs, id)?;
@@ -54,41 +57,48 @@ pub fn open_gates(docs: &Docs, id: EntityId) -> Result<Vec<Rejection>, Refusal<T
         }
     };
     if meta.is_waiting() {
-        open.push(Rejection::DependenciesOpen { id, waiting_on: meta.waits() });
+        open.push(TaskRejection::DependenciesOpen { id, waiting_on: meta.waits() });
     }
     Ok(open)
 }
 
 /// Confirmations and proofs that a DONE task has come to need since, by evidence or a proof mode
 /// (TASKS-EVD-2).
-pub fn lapsed_gates(docs: &Docs, id: EntityId) -> Result<Vec<Rejection>, Refusal<Tasks>> {
+pub fn lapsed_gates(
+    docs: &Docs,
+    id: EntityId,
+) -> Result<Vec<TaskRejection>, WorkRefusal<TaskAggregate>> {
     match id {
         EntityId::Plan(_) => Ok(Vec::new()),
         EntityId::Task(id) => match lookup::task(docs, id)? {
-            task if task.meta.status == Status::Done => Ok(gates_of_steps(docs, task)?),
+            task if task.meta.status == TaskStatus::Done => Ok(gates_of_steps(docs, task)?),
             _ => Ok(Vec::new()),
         },
     }
 }
 
-fn open_tasks(docs: &Docs, plan: &Plan) -> Result<Option<Rejection>, Unloaded<Tasks>> {
+fn open_tasks(docs: &Docs, plan: &Plan) -> Result<Option<TaskRejection>, Unloaded<TaskAggregate>> {
     let open = ListQuery {
         parent: Some(plan.id.to_string()),
-        statuses: vec![Status::Todo.name(), Status::Active.name()],
+        statuses: vec![TaskStatus::Todo.name(), TaskStatus::Active.name()],
         limit: Some(LISTED_MAX as u32),
         ..ListQuery::of("task")
     };
-    let open: Vec<_> =
-        docs.list(&open)?.into_iter().filter_map(Document::as_task).map(|task| task.id).collect();
-    Ok((!open.is_empty()).then_some(Rejection::TasksOpen { plan: plan.id, open }))
+    let open: Vec<_> = docs
+        .list(&open)?
+        .into_iter()
+        .filter_map(TaskDocument::as_task)
+        .map(|task| task.id)
+        .collect();
+    Ok((!open.is_empty()).then_some(TaskRejection::TasksOpen { plan: plan.id, open }))
 }
 
-fn gates_of_steps(docs: &Docs, task: &Task) -> Result<Vec<Rejection>, Unloaded<Tasks>> {
+fn gates_of_steps(docs: &Docs, task: &Task) -> Result<Vec<TaskRejection>, Unloaded<TaskAggregate>> {
     let mut open = Vec::new();
-    for gate in [Gate::Checkpoints, Gate::Proof] {
+    for gate in [StepGate::Checkpoints, StepGate::Proof] {
         let fails = |step: &&Step| match gate {
-            Gate::Proof => Checkpoint::ALL.into_iter().any(|cp| step.misses_proof(cp)),
-            Gate::Checkpoints | Gate::Children | Gate::Blocked => {
+            StepGate::Proof => Checkpoint::ALL.into_iter().any(|cp| step.misses_proof(cp)),
+            StepGate::Checkpoints | StepGate::Children | StepGate::Blocked => {
                 Checkpoint::ALL.into_iter().any(|cp| step.misses(cp))
             }
         };
@@ -106,8 +116,8 @@ fn gates_of_steps(docs: &Docs, task: &Task) -> Result<Vec<Rejection>, Unloaded<T
     Ok(open)
 }
 
-fn steps_open(task: &Task) -> Rejection {
+fn steps_open(task: &Task) -> TaskRejection {
     let open = task.steps.iter().filter(|step| !step.is_closed()).take(LISTED_MAX);
     let open = open.map(|step| (step.id, step.path.clone())).collect();
-    Rejection::StepsOpen { task: task.id, total: task.steps.len(), open }
+    TaskRejection::StepsOpen { task: task.id, total: task.steps.len(), open }
 }

@@ -2,9 +2,9 @@
 
 use super::{Decision, Docs, derive, reject, step_ref, task_ref};
 use crate::{
-    Refusal,
+    WorkRefusal,
     tasks::{
-        Event, Rejection,
+        TaskEvent, TaskRejection,
         command::{AddSteps, DefineStep, NewStep, StepTarget},
         event::{AddedStep, StepDefined, StepFields, StepNoted, StepVerified, StepsAdded},
         id::StepId,
@@ -20,11 +20,11 @@ pub(super) fn add(docs: &Docs, add: &AddSteps) -> Decision {
         None => None,
         Some(selector) => match lookup::step(task, selector) {
             Ok(step) => Some(step.path.clone()),
-            Err(rejection) => return Err(Refusal::Rejected(rejection)),
+            Err(rejection) => return Err(WorkRefusal::Rejected(rejection)),
         },
     };
     if parent.as_ref().map_or(0, StepPath::depth) >= STEP_DEPTH_MAX {
-        return reject(Rejection::TooDeep);
+        return reject(TaskRejection::TooDeep);
     }
     let ordinals = task.steps.next_ordinal(parent.as_ref())..;
     let numbers = lookup::workspace(docs)?.last_step + 1..;
@@ -37,7 +37,7 @@ pub(super) fn add(docs: &Docs, add: &AddSteps) -> Decision {
     let steps = add.steps.iter().zip(ordinals).zip(numbers).map(added).collect();
     let derived = derive::steps_appear(docs, task, parent.as_ref())?;
     let task = task_ref(docs, task)?;
-    Ok(vec![Event::StepsAdded(StepsAdded { task, parent_path: parent, steps, derived })])
+    Ok(vec![TaskEvent::StepsAdded(StepsAdded { task, parent_path: parent, steps, derived })])
 }
 
 pub(super) fn define(docs: &Docs, define: &DefineStep) -> Decision {
@@ -69,7 +69,7 @@ pub(super) fn define(docs: &Docs, define: &DefineStep) -> Decision {
     } else {
         derive::nothing()
     };
-    Ok(vec![Event::StepDefined(StepDefined {
+    Ok(vec![TaskEvent::StepDefined(StepDefined {
         step: step_ref(docs, task, step)?,
         title: define.title.clone(),
         given: given_fields(define),
@@ -97,7 +97,7 @@ fn given_fields(define: &DefineStep) -> Vec<String> {
 
 pub(super) fn note(docs: &Docs, target: &StepTarget, note: &str) -> Decision {
     let (task, step) = lookup::task_and_step(docs, target)?;
-    Ok(vec![Event::StepNoted(StepNoted {
+    Ok(vec![TaskEvent::StepNoted(StepNoted {
         step: step_ref(docs, task, step)?,
         note_seq: step.notes + 1,
         note: note.to_owned(),
@@ -121,7 +121,7 @@ pub(super) fn verify(
     } else {
         derive::nothing()
     };
-    Ok(vec![Event::StepVerified(StepVerified {
+    Ok(vec![TaskEvent::StepVerified(StepVerified {
         step: step_ref(docs, task, step)?,
         confirmations: confirmations.to_vec(),
         derived,

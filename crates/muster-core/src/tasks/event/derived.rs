@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::tasks::{entity::Status, id::PlanId, path::StepPath};
+use crate::tasks::{entity::TaskStatus, id::PlanId, path::StepPath};
 
 /// Changes that follow from an event and have no event of their own (TASKS-STATE-6).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -29,9 +29,9 @@ impl Derived {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StatusMove {
     /// Before.
-    pub from: Status,
+    pub from: TaskStatus,
     /// After.
-    pub to: Status,
+    pub to: TaskStatus,
 }
 
 /// A plan's status before and after.
@@ -40,9 +40,9 @@ pub struct PlanMove {
     /// The plan.
     pub id: PlanId,
     /// Before.
-    pub from: Status,
+    pub from: TaskStatus,
     /// After.
-    pub to: Status,
+    pub to: TaskStatus,
     /// Its revision afterwards.
     pub revision: u64,
 }

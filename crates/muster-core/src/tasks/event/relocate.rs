@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::Event;
+use super::TaskEvent;
 use crate::tasks::{memory::Card, wire};
 
-impl Event {
+impl TaskEvent {
     /// Rewrites every position of an event that this event names. Zero names none.
     ///
     /// Positions that `evolve` fills in itself are not looked at there; they are rewritten all the
@@ -82,7 +82,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tasks::entity::KeptAnswer;
+    use crate::tasks::entity::TaskAnswer;
 
     #[test]
     fn the_events_in_a_kept_answer_move_and_nothing_else_does() {
@@ -90,9 +90,9 @@ mod tests {
             json!({"result": {"event": {"event_id": wire::event_id(position), "seq": position},
                               "count": 7, "title": "evt_7", "seq": 7}})
         };
-        let answer = |position| Event::AnswerKept {
+        let answer = |position| TaskEvent::AnswerKept {
             key: "once".to_owned(),
-            kept: KeptAnswer {
+            kept: TaskAnswer {
                 tool: "tasks_note".to_owned(),
                 digest: String::new(),
                 answer: shown(position),
@@ -111,7 +111,7 @@ mod tests {
             let fact = json!({"subject": {"id": "TASK-001", "plan": "PLAN-001", "revision": 2},
                               "op_seq": position, "intent": "step_patch", "undo": true,
                               "path": null, "node": null, "fields": {}});
-            serde_json::from_value::<Event>(json!({"type": "restored", "fact": fact})).unwrap()
+            serde_json::from_value::<TaskEvent>(json!({"type": "restored", "fact": fact})).unwrap()
         };
         let mut event = restored(3);
         event.relocate(&mut |position| position * 10);

@@ -6,7 +6,7 @@ use super::Derived;
 use crate::tasks::{
     id::{NodeId, PlanId, StepId, TaskId},
     path::StepPath,
-    step::{Checkpoint, Node, NodeFields, ProofModes, Waiver},
+    step::{Checkpoint, NodeFields, ProofModes, StepNode, Waiver},
 };
 
 /// Steps were added to a task.
@@ -169,7 +169,7 @@ pub struct NodeAdded {
     /// The step.
     pub step: StepRef,
     /// The node.
-    pub node: Node,
+    pub node: StepNode,
     /// What followed from it.
     #[serde(default, skip_serializing_if = "Derived::is_empty")]
     pub derived: Derived,
@@ -195,7 +195,7 @@ pub struct NodeDefined {
 
 /// A node was deleted.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct NodeDeleted {
+pub struct StepNodeDeleted {
     /// The step.
     pub step: StepRef,
     /// The node's id.

@@ -9,10 +9,10 @@ use super::{
 use crate::{
     ListQuery,
     tasks::{
-        Document, Key,
-        entity::{Checklist, Meta, Plan, PlanSums, Status, Task},
+        TaskDocument, TaskKey,
+        entity::{Checklist, Meta, Plan, PlanSums, Task, TaskStatus},
         event::{
-            ChecklistSet, ContractSet, Deleted, Edited, MetaPatch, OwnPatch, PlanCreated,
+            ChecklistSet, ContractSet, Deleted, FieldsEdited, MetaPatch, OwnPatch, PlanCreated,
             StatusSet, TaskCreated,
         },
         id::EntityId,
@@ -31,10 +31,10 @@ pub(super) fn plan_created(docs: &mut Docs, created: &PlanCreated, moment: Momen
         sums: PlanSums::default(),
     };
     plan.meta.created_seq = moment.seq;
-    docs.create(Key::Plan(created.id), Document::Plan(plan));
+    docs.create(TaskKey::Plan(created.id), TaskDocument::Plan(plan));
     change_workspace(docs, |workspace| {
         workspace.last_plan = created.id.0;
-        *workspace.plans.slot(Status::Todo) += 1;
+        *workspace.plans.slot(TaskStatus::Todo) += 1;
     })
 }
 
@@ -51,16 +51,16 @@ pub(super) fn task_created(docs: &mut Docs, created: &TaskCreated, moment: Momen
     };
     task.meta.created_seq = moment.seq;
     let tally = task.tally();
-    docs.create(Key::Task(created.id), Document::Task(task));
+    docs.create(TaskKey::Task(created.id), TaskDocument::Task(task));
     change_plan(docs, created.parent, |plan| plan.sums.add(&tally))?;
     apply_plan_move(docs, &created.derived, moment)?;
     change_workspace(docs, |workspace| {
         workspace.last_task = created.id.0;
-        *workspace.tasks.slot(Status::Todo) += 1;
+        *workspace.tasks.slot(TaskStatus::Todo) += 1;
     })
 }
 
-pub(super) fn edited(docs: &mut Docs, edited: &Edited, moment: Moment) -> Applied {
+pub(super) fn edited(docs: &mut Docs, edited: &FieldsEdited, moment: Moment) -> Applied {
     if let Some(depends_on) = &edited.meta.depends_on {
         link_dependencies(docs, edited.subject.id, depends_on)?;
     }
@@ -110,7 +110,7 @@ fn set<T: Clone>(slot: &mut T, given: Option<&T>) {
 /// Keeps both directions of dependencies: who waits for whom, and who has to be told.
 pub(super) fn link_dependencies(docs: &mut Docs, id: EntityId, depends_on: &[EntityId]) -> Applied {
     let new: BTreeSet<EntityId> = depends_on.iter().copied().collect();
-    let meta = docs.get(&id.into())?.and_then(Document::meta);
+    let meta = docs.get(&id.into())?.and_then(TaskDocument::meta);
     let old: BTreeSet<EntityId> =
         meta.map(|meta| meta.depends_on.iter().copied().collect()).unwrap_or_default();
     for dropped in old.difference(&new) {
@@ -125,7 +125,7 @@ pub(super) fn link_dependencies(docs: &mut Docs, id: EntityId, depends_on: &[Ent
     }
     let mut waiting_on = BTreeSet::new();
     for dependency in &new {
-        if lookup::status(docs, *dependency)?.is_some_and(|status| status != Status::Done) {
+        if lookup::status(docs, *dependency)?.is_some_and(|status| status != TaskStatus::Done) {
             waiting_on.insert(*dependency);
         }
     }
@@ -152,7 +152,7 @@ pub(super) fn deleted(docs: &mut Docs, deleted: &Deleted) -> Applied {
     let status = document.meta().map(|meta| meta.status).unwrap_or_default();
     let tally = document.as_task().map(Task::tally);
     // What is gone blocks nobody, as if it were done (TASKS-EDIT-3).
-    tell_dependents(docs, id, status, Status::Done)?;
+    tell_dependents(docs, id, status, TaskStatus::Done)?;
     if let Some(tally) = tally {
         change_plan(docs, deleted.plan, |plan| plan.sums.subtract(&tally))?;
     }
@@ -176,18 +176,18 @@ fn remove_attached(docs: &mut Docs, id: EntityId) -> Applied {
     let attached = |kind| ListQuery { parent: Some(id.to_string()), ..ListQuery::of(kind) };
     let mut keys = Vec::new();
     for document in docs.list(&attached("evidence"))? {
-        if let Document::Evidence(evidence) = document {
-            keys.push(Key::Evidence(evidence.id));
+        if let TaskDocument::Evidence(evidence) = document {
+            keys.push(TaskKey::Evidence(evidence.id));
         }
     }
     for document in docs.list(&attached("card"))? {
-        if let Document::Card(card) = document {
-            keys.push(Key::Card(card.id));
+        if let TaskDocument::Card(card) = document {
+            keys.push(TaskKey::Card(card.id));
         }
     }
     leave_stacks(docs, id, |_| true)?;
     keys.into_iter().for_each(|key| docs.remove(key));
-    docs.remove(Key::Memory(id));
+    docs.remove(TaskKey::Memory(id));
     Ok(())
 }
 

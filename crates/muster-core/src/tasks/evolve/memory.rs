@@ -9,11 +9,11 @@ use super::{
 use crate::{
     ListQuery,
     tasks::{
-        Document, Key,
+        TaskDocument, TaskKey,
         entity::Meta,
         event::{CardKept, EvidenceCaptured, NoteKept, Restored},
         fields,
-        history::{Operation, OperationState},
+        history::{HistoryOperation, OperationState},
         id::EntityId,
         memory::{Card, Evidence, MemoryCounts, NoteEntry, TraceEntry},
         wire,
@@ -25,13 +25,13 @@ use crate::{
 const BLOCKER_CHARS_MAX: usize = 200;
 
 fn change_counts(docs: &mut Docs, id: EntityId, change: impl FnOnce(&mut MemoryCounts)) -> Applied {
-    let key = Key::Memory(id);
+    let key = TaskKey::Memory(id);
     let mut counts = match docs.get(&key)? {
-        Some(Document::Memory(counts)) => counts.clone(),
+        Some(TaskDocument::Memory(counts)) => counts.clone(),
         Some(_) | None => MemoryCounts::default(),
     };
     change(&mut counts);
-    docs.put(key, Document::Memory(counts));
+    docs.put(key, TaskDocument::Memory(counts));
     Ok(())
 }
 
@@ -60,7 +60,7 @@ pub(super) fn evidence_captured(
     change_workspace(docs, |workspace| workspace.last_evidence = evidence.id.0)?;
     change_counts(docs, subject.id, |counts| counts.captures += 1)?;
     mirror_evidence(docs, &evidence, moment)?;
-    docs.put(Key::Evidence(evidence.id), Document::Evidence(evidence));
+    docs.put(TaskKey::Evidence(evidence.id), TaskDocument::Evidence(evidence));
     Ok(())
 }
 
@@ -97,14 +97,14 @@ pub(super) fn mirror_note(
         seq: moment.seq,
         at: moment.at,
     };
-    docs.put(Key::Note(moment.seq), Document::Note(note));
+    docs.put(TaskKey::Note(moment.seq), TaskDocument::Note(note));
     change_counts(docs, entity, |counts| counts.notes += 1)
 }
 
 pub(super) fn card_kept(docs: &mut Docs, kept: &CardKept, moment: Moment) -> Applied {
     let id = kept.card.id;
-    let before = match docs.get(&Key::Card(id))? {
-        Some(Document::Card(card)) => Some(card.clone()),
+    let before = match docs.get(&TaskKey::Card(id))? {
+        Some(TaskDocument::Card(card)) => Some(card.clone()),
         Some(_) | None => None,
     };
     let mut card = Card { last_seq: moment.seq, last_at: moment.at, ..kept.card.clone() };
@@ -132,22 +132,22 @@ pub(super) fn card_kept(docs: &mut Docs, kept: &CardKept, moment: Moment) -> App
     })?;
     change_workspace(docs, |workspace| workspace.last_card = workspace.last_card.max(id.0))?;
     let entry = TraceEntry { entity: kept.id, card: card.clone(), seq: moment.seq, at: moment.at };
-    docs.put(Key::Trace(moment.seq), Document::Trace(entry));
-    docs.put(Key::Card(id), Document::Card(card));
+    docs.put(TaskKey::Trace(moment.seq), TaskDocument::Trace(entry));
+    docs.put(TaskKey::Card(id), TaskDocument::Card(card));
     Ok(())
 }
 
 pub(super) fn note_kept(docs: &mut Docs, kept: &NoteKept, moment: Moment) -> Applied {
     let note = NoteEntry { seq: moment.seq, at: moment.at, ..kept.note.clone() };
-    docs.put(Key::Note(moment.seq), Document::Note(note));
+    docs.put(TaskKey::Note(moment.seq), TaskDocument::Note(note));
     change_counts(docs, kept.id, |counts| counts.notes += 1)
 }
 
 /// Adds an operation to the history; new work takes the chance to redo what was undone before it
 /// (TASKS-REDO-1).
-pub(super) fn recorded(docs: &mut Docs, operation: &Operation, moment: Moment) -> Applied {
+pub(super) fn recorded(docs: &mut Docs, operation: &HistoryOperation, moment: Moment) -> Applied {
     let id = operation.entity;
-    let redoable = docs.get(&id.into())?.and_then(Document::meta).is_some_and(|m| m.redoable);
+    let redoable = docs.get(&id.into())?.and_then(TaskDocument::meta).is_some_and(|m| m.redoable);
     if redoable {
         forget_redo(docs, id)?;
     }
@@ -155,8 +155,8 @@ pub(super) fn recorded(docs: &mut Docs, operation: &Operation, moment: Moment) -
         Some(_) => OperationState::Undoable,
         None => OperationState::Final,
     };
-    let operation = Operation { state, seq: moment.seq, at: moment.at, ..operation.clone() };
-    docs.put(Key::Operation(moment.seq), Document::Operation(operation));
+    let operation = HistoryOperation { state, seq: moment.seq, at: moment.at, ..operation.clone() };
+    docs.put(TaskKey::Operation(moment.seq), TaskDocument::Operation(operation));
     Ok(())
 }
 
@@ -164,7 +164,7 @@ pub(super) fn recorded(docs: &mut Docs, operation: &Operation, moment: Moment) -
 pub(super) fn leave_stacks(
     docs: &mut Docs,
     id: EntityId,
-    is_gone: impl Fn(&Operation) -> bool,
+    is_gone: impl Fn(&HistoryOperation) -> bool,
 ) -> Applied {
     let stacked = [OperationState::Undoable.name(), OperationState::Redoable.name()];
     let query = ListQuery {
@@ -174,14 +174,14 @@ pub(super) fn leave_stacks(
     };
     let mut gone = Vec::new();
     for document in docs.list(&query)? {
-        if let Document::Operation(operation) = document
+        if let TaskDocument::Operation(operation) = document
             && is_gone(operation)
         {
             gone.push(operation.seq);
         }
     }
     for seq in gone {
-        if let Some(Document::Operation(operation)) = docs.edit(&Key::Operation(seq))? {
+        if let Some(TaskDocument::Operation(operation)) = docs.edit(&TaskKey::Operation(seq))? {
             operation.state = match operation.state {
                 OperationState::Redoable | OperationState::Undone => OperationState::Undone,
                 OperationState::Undoable | OperationState::Final => OperationState::Final,
@@ -199,12 +199,12 @@ fn forget_redo(docs: &mut Docs, id: EntityId) -> Applied {
     };
     let mut positions = Vec::new();
     for document in docs.list(&query)? {
-        if let Document::Operation(operation) = document {
+        if let TaskDocument::Operation(operation) = document {
             positions.push(operation.seq);
         }
     }
     for seq in positions {
-        if let Some(Document::Operation(operation)) = docs.edit(&Key::Operation(seq))? {
+        if let Some(TaskDocument::Operation(operation)) = docs.edit(&TaskKey::Operation(seq))? {
             operation.state = OperationState::Undone;
         }
     }
@@ -215,7 +215,9 @@ fn forget_redo(docs: &mut Docs, id: EntityId) -> Applied {
 pub(super) fn restored(docs: &mut Docs, restored: &Restored, moment: Moment) -> Applied {
     write_fields(docs, restored, moment)?;
     apply_plan_move(docs, &restored.derived, moment)?;
-    if let Some(Document::Operation(operation)) = docs.edit(&Key::Operation(restored.op_seq))? {
+    if let Some(TaskDocument::Operation(operation)) =
+        docs.edit(&TaskKey::Operation(restored.op_seq))?
+    {
         operation.state =
             if restored.undo { OperationState::Redoable } else { OperationState::Undoable };
         operation.undone_at = if restored.undo { moment.seq } else { 0 };
@@ -224,7 +226,10 @@ pub(super) fn restored(docs: &mut Docs, restored: &Restored, moment: Moment) -> 
     change_meta(docs, restored.subject.id, |meta| meta.redoable = left)
 }
 
-fn redo_left(docs: &Docs, id: EntityId) -> Result<bool, crate::Unloaded<crate::tasks::Tasks>> {
+fn redo_left(
+    docs: &Docs,
+    id: EntityId,
+) -> Result<bool, crate::Unloaded<crate::tasks::TaskAggregate>> {
     let query = ListQuery {
         parent: Some(id.to_string()),
         statuses: vec![OperationState::Redoable.name()],

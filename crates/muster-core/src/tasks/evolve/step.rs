@@ -9,13 +9,14 @@ use super::{
 use crate::{
     ListQuery,
     tasks::{
-        Document, Key,
+        TaskDocument, TaskKey,
         event::{
-            Derived, NodeAdded, NodeDefined, NodeDeleted, StepBlockSet, StepDefined, StepDeleted,
-            StepDone, StepFields, StepNoted, StepRef, StepReopened, StepVerified, StepsAdded,
+            Derived, NodeAdded, NodeDefined, StepBlockSet, StepDefined, StepDeleted, StepDone,
+            StepFields, StepNodeDeleted, StepNoted, StepRef, StepReopened, StepVerified,
+            StepsAdded,
         },
         id::EntityId,
-        step::{Block, Checkpoint, Node, NodeFields, Step, Waiver},
+        step::{Checkpoint, NodeFields, Step, StepBlock, StepNode, Waiver},
         wire,
     },
 };
@@ -115,7 +116,7 @@ pub(super) fn reopened(docs: &mut Docs, reopened: &StepReopened, moment: Moment)
 
 pub(super) fn block_set(docs: &mut Docs, set: &StepBlockSet, moment: Moment) -> Applied {
     change_step(docs, &set.step, &Derived::default(), moment, |step| {
-        step.block = set.blocked.then(|| Block { reason: set.reason.clone() });
+        step.block = set.blocked.then(|| StepBlock { reason: set.reason.clone() });
     })
 }
 
@@ -125,10 +126,10 @@ pub(super) fn deleted(docs: &mut Docs, deleted: &StepDeleted, moment: Moment) ->
     let query = ListQuery { parent: Some(task_id.to_string()), ..ListQuery::of("evidence") };
     let mut gone = Vec::new();
     for document in docs.list(&query)? {
-        let Document::Evidence(evidence) = document else { continue };
+        let TaskDocument::Evidence(evidence) = document else { continue };
         let below = evidence.step.as_ref();
         if below.is_some_and(|(_, path)| *path == place.path || path.is_below(&place.path)) {
-            gone.push(Key::Evidence(evidence.id));
+            gone.push(TaskKey::Evidence(evidence.id));
         }
     }
     gone.into_iter().for_each(|key| docs.remove(key));
@@ -146,7 +147,7 @@ pub(super) fn deleted(docs: &mut Docs, deleted: &StepDeleted, moment: Moment) ->
 }
 
 pub(super) fn node_added(docs: &mut Docs, added: &NodeAdded, moment: Moment) -> Applied {
-    let node = Node { created_at: moment.at, updated_at: moment.at, ..added.node.clone() };
+    let node = StepNode { created_at: moment.at, updated_at: moment.at, ..added.node.clone() };
     change_step(docs, &added.step, &added.derived, moment, |step| {
         step.next_node = node.ordinal + 1;
         step.nodes.push(node);
@@ -164,7 +165,7 @@ pub(super) fn node_defined(docs: &mut Docs, defined: &NodeDefined, moment: Momen
     })
 }
 
-fn apply_node_fields(node: &mut Node, fields: &NodeFields) {
+fn apply_node_fields(node: &mut StepNode, fields: &NodeFields) {
     fn set<T: Clone>(slot: &mut T, given: Option<&T>) {
         if let Some(value) = given {
             slot.clone_from(value);
@@ -185,7 +186,7 @@ fn apply_node_fields(node: &mut Node, fields: &NodeFields) {
     set(&mut node.lists.success_criteria, fields.success_criteria.as_ref());
 }
 
-pub(super) fn node_deleted(docs: &mut Docs, deleted: &NodeDeleted, moment: Moment) -> Applied {
+pub(super) fn node_deleted(docs: &mut Docs, deleted: &StepNodeDeleted, moment: Moment) -> Applied {
     let StepRef { task, path, .. } = &deleted.step;
     leave_stacks(docs, task.task.into(), |operation| {
         operation.path.as_ref() == Some(path) && operation.node == Some(deleted.ordinal)

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::PatchTarget;
 use crate::{
     tasks::{
-        entity::{Status, Urgency},
+        entity::{TaskStatus, Urgency},
         id::EntityId,
         limits::{
             DEPENDENCIES_MAX, ITEM_CHARS_MAX, ITEMS_MAX, PROSE_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX,
@@ -14,7 +14,7 @@ use crate::{
         },
         rejection::FieldFault,
         step::ProofMode,
-        wording::{Dependencies, FreeObject, Lines, Tags, Title},
+        wording::{CleanLines, Dependencies, FreeObject, Tags, Title},
     },
     text,
 };
@@ -126,13 +126,13 @@ impl FieldKind {
                 Ok(if value == "" { Value::Null } else { value.clone() })
             }
             Self::Object => read::<FreeObject>(value, OBJECT).map(|object| Value::Object(object.0)),
-            Self::Status => same::<Status>(value, "TODO, ACTIVE or DONE"),
+            Self::Status => same::<TaskStatus>(value, "TODO, ACTIVE or DONE"),
             Self::Priority => same::<Urgency>(value, "LOW, MEDIUM, HIGH or CRITICAL"),
             Self::ProofMode => same::<ProofMode>(value, "off, warn or require"),
             Self::Flag => same::<bool>(value, FLAG),
             Self::Lines => {
                 bounded_list(value, ITEMS_MAX, ITEM_CHARS_MAX)?;
-                read::<Lines>(value, "a list of texts").map(|lines| json!(lines.0))
+                read::<CleanLines>(value, "a list of texts").map(|lines| json!(lines.0))
             }
             Self::Tags => {
                 bounded_list(value, TAGS_MAX, TAG_CHARS_MAX)?;

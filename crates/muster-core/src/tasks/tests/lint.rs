@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Command, Document, Key, Room, gate, plan, step, steps, task, verify};
+use super::{Room, TaskCommand, TaskDocument, TaskKey, gate, plan, step, steps, task, verify};
 use crate::tasks::{
-    command::{DefineStep, Edit, Force},
-    entity::{Plan, Status, Task},
-    event::{Manner, MetaPatch, OwnPatch},
+    command::{DefineStep, FieldsEdit, Force},
+    entity::{Plan, Task, TaskStatus},
+    event::{EditKind, MetaPatch, OwnPatch},
     id::{EntityId, PlanId, TaskId},
     step::{Checkpoint, Checkpoints, ProofMode},
     view::lint::LintView,
@@ -29,7 +29,7 @@ fn issue<'a>(view: &'a Value, code: &str) -> &'a Value {
 
 /// Changes a task behind the back of the rules.
 fn damage_task(room: &mut Room, change: impl FnOnce(&mut Task)) {
-    let Some(Document::Task(task)) = room.docs.edit(&Key::Task(TaskId(1))).unwrap() else {
+    let Some(TaskDocument::Task(task)) = room.docs.edit(&TaskKey::Task(TaskId(1))).unwrap() else {
         panic!("no task")
     };
     change(task);
@@ -37,16 +37,21 @@ fn damage_task(room: &mut Room, change: impl FnOnce(&mut Task)) {
 }
 
 fn damage_plan(room: &mut Room, change: impl FnOnce(&mut Plan)) {
-    let Some(Document::Plan(plan)) = room.docs.edit(&Key::Plan(PlanId(1))).unwrap() else {
+    let Some(TaskDocument::Plan(plan)) = room.docs.edit(&TaskKey::Plan(PlanId(1))).unwrap() else {
         panic!("no plan")
     };
     change(plan);
     room.docs.settle();
 }
 
-fn depend(id: impl Into<EntityId>, on: &[EntityId]) -> Command {
+fn depend(id: impl Into<EntityId>, on: &[EntityId]) -> TaskCommand {
     let meta = MetaPatch { depends_on: Some(on.to_vec()), ..MetaPatch::default() };
-    Command::Edit(Edit { id: id.into(), meta, own: OwnPatch::default(), manner: Manner::Edit })
+    TaskCommand::Edit(FieldsEdit {
+        id: id.into(),
+        meta,
+        own: OwnPatch::default(),
+        manner: EditKind::Edit,
+    })
 }
 
 #[test]
@@ -87,7 +92,7 @@ fn empty_plans_and_tasks_say_so() {
 #[test]
 fn proof_force_and_blocks_are_found_with_their_reasons() {
     let mut room = Room::with_task();
-    room.accept(Command::DefineStep(DefineStep {
+    room.accept(TaskCommand::DefineStep(DefineStep {
         step: step(1, "s:1.s:0"),
         title: None,
         success_criteria: None,
@@ -97,10 +102,10 @@ fn proof_force_and_blocks_are_found_with_their_reasons() {
     }));
     for (path, reason) in [("s:1", Some("HSM is down")), ("s:1.s:0", None)] {
         let reason = reason.map(str::to_owned);
-        room.accept(Command::BlockStep { step: step(1, path), blocked: true, reason });
+        room.accept(TaskCommand::BlockStep { step: step(1, path), blocked: true, reason });
     }
     let force = Some(Force { reason: Some("hotfix".to_owned()) });
-    room.accept(Command::CloseStep { step: step(1, "s:0"), named: Checkpoints::new(), force });
+    room.accept(TaskCommand::CloseStep { step: step(1, "s:0"), named: Checkpoints::new(), force });
     let view = lint(&room, TaskId(1));
     let message = |code: &str| issue(&view, code)["message"].clone();
     assert_eq!(message("FORCED_STEPS"), json!("1 step(s) closed by force, first s:0 (hotfix)"));
@@ -131,7 +136,7 @@ fn dependencies_are_followed() {
     room.accept(depend(TaskId(1), &[TaskId(2).into(), TaskId(3).into(), TaskId(4).into()]));
     let view = lint(&room, TaskId(1));
     assert_eq!(issue(&view, "WAITING")["message"], json!("waits for 3, first TASK-002"));
-    room.accept(Command::Delete { id: TaskId(2).into() });
+    room.accept(TaskCommand::Delete { id: TaskId(2).into() });
     let view = lint(&room, TaskId(1));
     let dangling = issue(&view, "DANGLING_DEPENDENCY");
     assert_eq!(dangling["message"], json!("1 deleted dependency(ies), first TASK-002"));
@@ -140,7 +145,7 @@ fn dependencies_are_followed() {
     damage_task(&mut room, |task| {
         task.meta.dependents.insert(TaskId(3).into());
     });
-    let Some(Document::Task(third)) = room.docs.edit(&Key::Task(TaskId(3))).unwrap() else {
+    let Some(TaskDocument::Task(third)) = room.docs.edit(&TaskKey::Task(TaskId(3))).unwrap() else {
         panic!("no task")
     };
     third.meta.depends_on.push(TaskId(1).into());
@@ -185,12 +190,12 @@ fn states_that_must_not_be_are_errors() {
     }
     damage_task(&mut room, |task| {
         task.parent = PlanId(9);
-        task.meta.status = Status::Done;
+        task.meta.status = TaskStatus::Done;
         let path = |path: &str| path.parse().unwrap();
         task.steps.at_mut(&path("s:1.s:0")).unwrap().reopen();
         task.steps.at_mut(&path("s:0")).unwrap().confirmed.clear();
     });
-    if let Some(Document::Workspace(workspace)) = room.docs.edit(&Key::Workspace).unwrap() {
+    if let Some(TaskDocument::Workspace(workspace)) = room.docs.edit(&TaskKey::Workspace).unwrap() {
         workspace.focus = Some(TaskId(7).into());
     }
     room.docs.settle();
@@ -228,7 +233,7 @@ fn states_that_must_not_be_are_errors() {
 fn a_plan_is_checked_against_its_tasks_and_its_checklist() {
     let mut room = Room::with_task();
     damage_plan(&mut room, |plan| {
-        plan.meta.status = Status::Done;
+        plan.meta.status = TaskStatus::Done;
         plan.checklist.steps = vec!["a".to_owned(), "b".to_owned()];
         plan.checklist.current = 3;
     });
@@ -257,7 +262,7 @@ fn memory_is_looked_at_beside_the_issues() {
     room.accept(steps(1, None, &["One"]));
     room.close("s:0");
     assert_eq!(code(&room), json!("TRACE_ONLY"));
-    room.accept(Command::NoteStep { step: step(1, "s:0"), note: "why".to_owned() });
+    room.accept(TaskCommand::NoteStep { step: step(1, "s:0"), note: "why".to_owned() });
     assert_eq!(health(&room)["status"], json!("ok"));
     assert_eq!(
         health(&room)["stats"],
@@ -268,7 +273,7 @@ fn memory_is_looked_at_beside_the_issues() {
             "reasoning_ref": "stored",
         })
     );
-    room.accept(Command::SetStatus { id: TaskId(1).into(), to: Status::Done });
+    room.accept(TaskCommand::SetStatus { id: TaskId(1).into(), to: TaskStatus::Done });
     assert_eq!(code(&room), json!("NO_DECISIONS"));
     assert_eq!(lint(&room, TaskId(1))["summary"]["total"], json!(0), "health is not counted");
 }

@@ -4,13 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::{Command, Document, Key, Rejection, Room, StepTarget, Tasks, plan, step, steps, task};
+use super::{
+    Room, StepTarget, TaskAggregate, TaskCommand, TaskDocument, TaskKey, TaskRejection, plan, step,
+    steps, task,
+};
 use crate::{
     Aggregate, Replay,
     tasks::{
-        command::{DefineStep, Edit},
-        entity::{PlanSums, Status, StatusCounts},
-        event::{Manner, MetaPatch, OwnPatch},
+        command::{DefineStep, FieldsEdit},
+        entity::{PlanSums, StatusCounts, TaskStatus},
+        event::{EditKind, MetaPatch, OwnPatch},
         id::{EntityId, PlanId, TaskId},
         step::{Checkpoint, Checkpoints, ProofMode},
     },
@@ -145,7 +148,7 @@ fn run(room: &mut Room, model: &mut Model, what: &Move) -> Result<(), TestCaseEr
         Move::Depend(number, on) => depend(room, model, *number, on)?,
         Move::Focus(number) => {
             let to = number.map(|number| EntityId::Task(TaskId(number)));
-            let accepted = room.call(&[Command::MoveFocus { to }]).is_ok();
+            let accepted = room.call(&[TaskCommand::MoveFocus { to }]).is_ok();
             prop_assert_eq!(accepted, number.is_none_or(|n| model.tasks.contains_key(&n)));
         }
     }
@@ -192,7 +195,7 @@ fn verify(
     let Some(path) = known.path(at) else { return Ok(()) };
     let confirmations: BTreeMap<Checkpoint, bool> = given.iter().copied().collect();
     let confirmations: Vec<(Checkpoint, bool)> = confirmations.into_iter().collect();
-    room.accept(Command::VerifyStep {
+    room.accept(TaskCommand::VerifyStep {
         step: target(number, &path),
         confirmations: confirmations.clone(),
     });
@@ -224,7 +227,7 @@ fn close(
 ) -> Result<(), TestCaseError> {
     let Some(known) = model.tasks.get_mut(&number) else { return Ok(()) };
     let Some(path) = known.path(at) else { return Ok(()) };
-    let close = Command::CloseStep {
+    let close = TaskCommand::CloseStep {
         step: target(number, &path),
         named: named.iter().copied().collect::<Checkpoints>(),
         force: None,
@@ -232,8 +235,10 @@ fn close(
     let outcome = room.call(&[close]);
     prop_assert_eq!(outcome.is_ok(), known.may_close(&path, named), "{:?}", outcome);
     if let Err(rejection) = outcome {
-        let expected =
-            matches!(*rejection, Rejection::GateOpen { .. } | Rejection::AlreadyClosed { .. });
+        let expected = matches!(
+            *rejection,
+            TaskRejection::GateOpen { .. } | TaskRejection::AlreadyClosed { .. }
+        );
         prop_assert!(expected, "{:?}", rejection);
         return Ok(());
     }
@@ -254,7 +259,7 @@ fn define_tests(
     let Some(known) = model.tasks.get_mut(&number) else { return Ok(()) };
     let Some(path) = known.path(at) else { return Ok(()) };
     let list = (0..tests).map(|n| format!("test {n}")).collect();
-    room.accept(Command::DefineStep(DefineStep { tests: Some(list), ..blank(number, &path) }));
+    room.accept(TaskCommand::DefineStep(DefineStep { tests: Some(list), ..blank(number, &path) }));
     let Some(step) = known.steps.get_mut(&path) else { unreachable!() };
     let changed = step.tests != tests;
     step.tests = tests;
@@ -281,7 +286,7 @@ fn require(
         return Ok(());
     }
     let proof_modes = Some(vec![(checkpoint, ProofMode::Require)]);
-    room.accept(Command::DefineStep(DefineStep { proof_modes, ..blank(number, &path) }));
+    room.accept(TaskCommand::DefineStep(DefineStep { proof_modes, ..blank(number, &path) }));
     if let Some(step) = known.steps.get_mut(&path) {
         step.required.insert(checkpoint);
     }
@@ -303,7 +308,7 @@ fn blank(number: u64, path: &[u32]) -> DefineStep {
 fn note(room: &mut Room, model: &mut Model, number: u64, at: usize) -> Result<(), TestCaseError> {
     let Some(known) = model.tasks.get_mut(&number) else { return Ok(()) };
     let Some(path) = known.path(at) else { return Ok(()) };
-    room.accept(Command::NoteStep { step: target(number, &path), note: "n".to_owned() });
+    room.accept(TaskCommand::NoteStep { step: target(number, &path), note: "n".to_owned() });
     known.revision += 1;
     Ok(())
 }
@@ -317,9 +322,13 @@ fn depend(
     let on: BTreeSet<u64> = on.iter().copied().collect();
     let ids: Vec<EntityId> = on.iter().map(|number| TaskId(*number).into()).collect();
     let meta = MetaPatch { depends_on: Some(ids), ..MetaPatch::default() };
-    let edit =
-        Edit { id: TaskId(number).into(), meta, own: OwnPatch::default(), manner: Manner::Edit };
-    let accepted = room.call(&[Command::Edit(edit)]).is_ok();
+    let edit = FieldsEdit {
+        id: TaskId(number).into(),
+        meta,
+        own: OwnPatch::default(),
+        manner: EditKind::Edit,
+    };
+    let accepted = room.call(&[TaskCommand::Edit(edit)]).is_ok();
     let known = model.tasks.contains_key(&number);
     if !known || on.contains(&number) || on.iter().any(|n| !model.tasks.contains_key(n)) {
         prop_assert!(!accepted);
@@ -346,8 +355,8 @@ fn check(room: &Room, model: &Model) -> Result<(), TestCaseError> {
             prop_assert_eq!(task.steps.open_children(&step.path).count(), 0);
         }
         let open = |id: &EntityId| match id {
-            EntityId::Task(id) => room.task(id.0).meta.status != Status::Done,
-            EntityId::Plan(id) => room.plan(id.0).meta.status != Status::Done,
+            EntityId::Task(id) => room.task(id.0).meta.status != TaskStatus::Done,
+            EntityId::Plan(id) => room.plan(id.0).meta.status != TaskStatus::Done,
         };
         let waits: Vec<EntityId> = task.meta.depends_on.iter().copied().filter(open).collect();
         prop_assert_eq!(task.meta.waits(), waits);
@@ -364,7 +373,7 @@ fn check(room: &Room, model: &Model) -> Result<(), TestCaseError> {
 
 /// Replay of the log gives the very same documents, texts included.
 fn check_replay(room: &Room) -> Result<(), TestCaseError> {
-    let mut replay = Replay::<Tasks>::default();
+    let mut replay = Replay::<TaskAggregate>::default();
     for recorded in &room.log {
         let written = serde_json::to_string(&recorded.event).unwrap();
         let event = serde_json::from_str(&written).unwrap();
@@ -374,16 +383,16 @@ fn check_replay(room: &Room) -> Result<(), TestCaseError> {
     for (key, document) in replay.documents() {
         let kept = room.docs.get(key).unwrap();
         prop_assert_eq!(kept, Some(document));
-        let written = Tasks::encode(document).unwrap();
-        prop_assert_eq!(&Tasks::decode(key, &written).unwrap(), document);
+        let written = TaskAggregate::encode(document).unwrap();
+        prop_assert_eq!(&TaskAggregate::decode(key, &written).unwrap(), document);
     }
     let count = replay.documents().filter(|(_, document)| is_listed(document)).count() as u64;
     prop_assert_eq!(count, room.workspace().plans.total() + room.workspace().tasks.total());
-    prop_assert!(room.docs.get(&Key::Workspace).is_ok());
+    prop_assert!(room.docs.get(&TaskKey::Workspace).is_ok());
     Ok(())
 }
 
-fn is_listed(document: &Document) -> bool {
+fn is_listed(document: &TaskDocument) -> bool {
     document.as_plan().is_some() || document.as_task().is_some()
 }
 

@@ -2,13 +2,13 @@
 
 use super::{Room, close, gate, plan, step, steps, task, verify};
 use crate::tasks::{
-    Command, Event, Rejection,
-    command::{AddSteps, DefineStep, Edit, NewStep, StepSelector, StepTarget},
-    entity::Status,
-    event::{Derived, Manner, MetaPatch, OwnPatch, PlanMove, StatusMove, StepFields},
+    TaskCommand, TaskEvent, TaskRejection,
+    command::{AddSteps, DefineStep, FieldsEdit, NewStep, StepSelector, StepTarget},
+    entity::TaskStatus,
+    event::{Derived, EditKind, MetaPatch, OwnPatch, PlanMove, StatusMove, StepFields},
     id::{EntityId, PlanId, StepId, TaskId},
     path::STEP_DEPTH_MAX,
-    rejection::Gate,
+    rejection::StepGate,
     step::{Checkpoint, Checkpoints, ProofMode},
 };
 
@@ -23,17 +23,22 @@ fn define(path: &str) -> DefineStep {
     }
 }
 
-fn depends(id: impl Into<EntityId>, on: &[EntityId]) -> Command {
+fn depends(id: impl Into<EntityId>, on: &[EntityId]) -> TaskCommand {
     let meta = MetaPatch { depends_on: Some(on.to_vec()), ..MetaPatch::default() };
-    Command::Edit(Edit { id: id.into(), meta, own: OwnPatch::default(), manner: Manner::Edit })
+    TaskCommand::Edit(FieldsEdit {
+        id: id.into(),
+        meta,
+        own: OwnPatch::default(),
+        manner: EditKind::Edit,
+    })
 }
 
-fn derived(events: &[Event]) -> Derived {
+fn derived(events: &[TaskEvent]) -> Derived {
     match events.last() {
-        Some(Event::StepVerified(verified)) => verified.derived.clone(),
-        Some(Event::StepDone(done)) => done.derived.clone(),
-        Some(Event::StepsAdded(added)) => added.derived.clone(),
-        Some(Event::StepDefined(defined)) => defined.derived.clone(),
+        Some(TaskEvent::StepVerified(verified)) => verified.derived.clone(),
+        Some(TaskEvent::StepDone(done)) => done.derived.clone(),
+        Some(TaskEvent::StepsAdded(added)) => added.derived.clone(),
+        Some(TaskEvent::StepDefined(defined)) => defined.derived.clone(),
         other => panic!("{other:?} derives nothing"),
     }
 }
@@ -52,7 +57,7 @@ fn ids_count_per_kind_and_start_at_one() {
 fn a_task_needs_an_existing_plan() {
     let rejection = Room::new().refuse(task(7, "T"));
     let id = PlanId(7).into();
-    assert_eq!(rejection, Rejection::UnknownEntity { id, workspace_known: false });
+    assert_eq!(rejection, TaskRejection::UnknownEntity { id, workspace_known: false });
 }
 
 #[test]
@@ -68,14 +73,16 @@ fn creation_keeps_revision_zero_and_every_later_call_adds_one() {
 #[test]
 fn a_step_closes_only_with_its_gate_confirmed() {
     let mut room = Room::with_task();
-    let Rejection::GateOpen { gate: open, report } = room.refuse(close("s:0")) else { panic!() };
-    assert_eq!(open, Gate::Checkpoints);
+    let TaskRejection::GateOpen { gate: open, report } = room.refuse(close("s:0")) else {
+        panic!()
+    };
+    assert_eq!(open, StepGate::Checkpoints);
     assert_eq!(report.missing_checkpoints, Checkpoint::GATE);
     room.accept(verify("s:0", &[(Checkpoint::Criteria, true)]));
-    assert!(matches!(room.refuse(close("s:0")), Rejection::GateOpen { .. }));
+    assert!(matches!(room.refuse(close("s:0")), TaskRejection::GateOpen { .. }));
     room.accept(verify("s:0", &[(Checkpoint::Tests, true)]));
     room.accept(close("s:0"));
-    assert!(matches!(room.refuse(close("s:0")), Rejection::AlreadyClosed { .. }));
+    assert!(matches!(room.refuse(close("s:0")), TaskRejection::AlreadyClosed { .. }));
 }
 
 #[test]
@@ -83,8 +90,9 @@ fn a_checkpoint_named_by_the_closing_call_is_required() {
     let mut room = Room::with_task();
     room.accept(verify("s:0", &gate()));
     let named = Checkpoints::from([Checkpoint::Docs]);
-    let rejection = room.refuse(Command::CloseStep { step: step(1, "s:0"), named, force: None });
-    let Rejection::GateOpen { report, .. } = rejection else { panic!() };
+    let rejection =
+        room.refuse(TaskCommand::CloseStep { step: step(1, "s:0"), named, force: None });
+    let TaskRejection::GateOpen { report, .. } = rejection else { panic!() };
     assert_eq!(report.missing_checkpoints, [Checkpoint::Docs]);
 }
 
@@ -92,18 +100,22 @@ fn a_checkpoint_named_by_the_closing_call_is_required() {
 fn a_required_proof_keeps_the_step_open() {
     let mut room = Room::with_task();
     let proof_modes = Some(vec![(Checkpoint::Security, ProofMode::Require)]);
-    room.accept(Command::DefineStep(DefineStep { proof_modes, ..define("s:0") }));
+    room.accept(TaskCommand::DefineStep(DefineStep { proof_modes, ..define("s:0") }));
     room.accept(verify("s:0", &Checkpoint::ALL.map(|cp| (cp, true))));
-    let Rejection::GateOpen { gate: open, report } = room.refuse(close("s:0")) else { panic!() };
-    assert_eq!((open, report.missing_proofs), (Gate::Proof, vec![Checkpoint::Security]));
+    let TaskRejection::GateOpen { gate: open, report } = room.refuse(close("s:0")) else {
+        panic!()
+    };
+    assert_eq!((open, report.missing_proofs), (StepGate::Proof, vec![Checkpoint::Security]));
 }
 
 #[test]
 fn a_parent_closes_after_its_children() {
     let mut room = Room::with_task();
     room.accept(verify("s:1", &gate()));
-    let Rejection::GateOpen { gate: open, report } = room.refuse(close("s:1")) else { panic!() };
-    assert_eq!(open, Gate::Children);
+    let TaskRejection::GateOpen { gate: open, report } = room.refuse(close("s:1")) else {
+        panic!()
+    };
+    assert_eq!(open, StepGate::Children);
     assert_eq!(report.open_children, ["s:1.s:0".parse().unwrap()]);
     room.close("s:1.s:0");
     room.accept(close("s:1"));
@@ -121,8 +133,8 @@ fn a_refused_call_leaves_nothing() {
 fn the_first_confirmation_starts_task_and_plan() {
     let mut room = Room::with_task();
     let events = room.accept(verify("s:0", &[(Checkpoint::Tests, true)]));
-    let status = Some(StatusMove { from: Status::Todo, to: Status::Active });
-    let (id, from, to) = (PlanId(1), Status::Todo, Status::Active);
+    let status = Some(StatusMove { from: TaskStatus::Todo, to: TaskStatus::Active });
+    let (id, from, to) = (PlanId(1), TaskStatus::Todo, TaskStatus::Active);
     let plan = Some(PlanMove { id, from, to, revision: 1 });
     assert_eq!(derived(&events), Derived { status, plan, reopened: Vec::new() });
     assert_eq!(room.plan(1).meta.revision, 1);
@@ -135,7 +147,7 @@ fn taking_a_confirmation_back_starts_nothing() {
     let mut room = Room::with_task();
     let events = room.accept(verify("s:0", &[(Checkpoint::Tests, false)]));
     assert!(derived(&events).is_empty());
-    assert_eq!(room.task(1).meta.status, Status::Todo);
+    assert_eq!(room.task(1).meta.status, TaskStatus::Todo);
 }
 
 #[test]
@@ -154,10 +166,10 @@ fn changed_criteria_take_the_confirmation_and_the_closing_back() {
     let mut room = Room::with_task();
     room.close("s:0");
     let same = Some(Vec::new());
-    room.accept(Command::DefineStep(DefineStep { tests: same, ..define("s:0") }));
+    room.accept(TaskCommand::DefineStep(DefineStep { tests: same, ..define("s:0") }));
     assert!(room.task(1).steps.at(&"s:0".parse().unwrap()).unwrap().is_closed());
     let tests = Some(vec!["new".to_owned()]);
-    let events = room.accept(Command::DefineStep(DefineStep { tests, ..define("s:0") }));
+    let events = room.accept(TaskCommand::DefineStep(DefineStep { tests, ..define("s:0") }));
     assert_eq!(derived(&events).reopened, ["s:0".parse().unwrap()]);
     let step = room.task(1).steps.at(&"s:0".parse().unwrap()).unwrap();
     assert_eq!(step.confirmed, Checkpoints::from([Checkpoint::Criteria]));
@@ -193,8 +205,8 @@ fn path_and_id_must_mean_the_same_step() {
     let mut room = Room::with_task();
     let selector = StepSelector::Both("s:0".parse().unwrap(), StepId(2));
     let target = StepTarget { task: TaskId(1), selector };
-    let rejection = room.refuse(Command::NoteStep { step: target, note: "n".to_owned() });
-    assert!(matches!(rejection, Rejection::SelectorsDisagree { .. }));
+    let rejection = room.refuse(TaskCommand::NoteStep { step: target, note: "n".to_owned() });
+    assert!(matches!(rejection, TaskRejection::SelectorsDisagree { .. }));
 }
 
 #[test]
@@ -208,16 +220,16 @@ fn the_tree_has_a_deepest_level() {
     let parent = Some(StepSelector::Path(path.parse().unwrap()));
     let one = NewStep { title: "Too deep".to_owned(), fields: StepFields::default() };
     let add = AddSteps { task: TaskId(1), parent, steps: vec![one] };
-    assert_eq!(room.refuse(Command::AddSteps(add)), Rejection::TooDeep);
+    assert_eq!(room.refuse(TaskCommand::AddSteps(add)), TaskRejection::TooDeep);
 }
 
 #[test]
 fn notes_count_per_step() {
     let mut room = Room::with_task();
     for expected in 1..=3 {
-        let note = Command::NoteStep { step: step(1, "s:0"), note: "n".to_owned() };
+        let note = TaskCommand::NoteStep { step: step(1, "s:0"), note: "n".to_owned() };
         let events = room.accept(note);
-        let Event::StepNoted(noted) = &events[0] else { panic!() };
+        let TaskEvent::StepNoted(noted) = &events[0] else { panic!() };
         assert_eq!(noted.note_seq, expected);
     }
 }
@@ -234,11 +246,11 @@ fn dependencies_block_both_ways_and_never_form_a_circle() {
     assert!(room.task(1).meta.dependents.contains(&id(2)));
     assert_eq!(room.plan(1).sums.tasks_waiting, 2);
     let circle = room.refuse(depends(TaskId(1), &[id(3)]));
-    assert_eq!(circle, Rejection::DependencyCircle { through: id(3) });
+    assert_eq!(circle, TaskRejection::DependencyCircle { through: id(3) });
     let itself = room.refuse(depends(TaskId(1), &[id(1)]));
-    assert_eq!(itself, Rejection::DependsOnItself { id: id(1) });
+    assert_eq!(itself, TaskRejection::DependsOnItself { id: id(1) });
     let unknown = room.refuse(depends(TaskId(1), &[id(9)]));
-    assert!(matches!(unknown, Rejection::UnknownEntity { .. }));
+    assert!(matches!(unknown, TaskRejection::UnknownEntity { .. }));
     room.accept(depends(TaskId(2), &[]));
     assert!(room.task(1).meta.dependents.is_empty());
     assert_eq!(room.plan(1).sums.tasks_waiting, 1);
@@ -252,7 +264,10 @@ fn a_plan_stands_between_its_tasks_and_who_depends_on_it() {
     room.accept(task(2, "There"));
     room.accept(plan("Third"));
     let refused = |room: &mut Room, id: EntityId, on: EntityId| {
-        assert_eq!(room.refuse(depends(id, &[on])), Rejection::DependencyCircle { through: on });
+        assert_eq!(
+            room.refuse(depends(id, &[on])),
+            TaskRejection::DependencyCircle { through: on }
+        );
     };
     let (one, other): (EntityId, EntityId) = (TaskId(1).into(), TaskId(2).into());
     let [first, second, third] = [1, 2, 3].map(|number| EntityId::Plan(PlanId(number)));
@@ -275,11 +290,11 @@ fn a_deleted_dependency_stands_in_nobodys_way() {
     room.accept(task(1, "Third"));
     let id = |number: u64| EntityId::Task(TaskId(number));
     room.accept(depends(TaskId(1), &[id(2)]));
-    room.accept(Command::Delete { id: id(2) });
+    room.accept(TaskCommand::Delete { id: id(2) });
     room.accept(depends(TaskId(1), &[id(2), id(3)]));
     assert_eq!(room.task(1).meta.waits(), [id(3)]);
     let unknown = room.refuse(depends(TaskId(3), &[id(2)]));
-    assert!(matches!(unknown, Rejection::UnknownEntity { .. }));
+    assert!(matches!(unknown, TaskRejection::UnknownEntity { .. }));
 }
 
 #[test]
@@ -287,16 +302,21 @@ fn fields_of_the_other_kind_are_refused() {
     let mut room = Room::with_task();
     let domain = Some(Some("d".to_owned()));
     let own = OwnPatch { domain, ..OwnPatch::default() };
-    let edit = Edit { id: PlanId(1).into(), meta: MetaPatch::default(), own, manner: Manner::Edit };
-    assert!(matches!(room.refuse(Command::Edit(edit)), Rejection::ForeignField { .. }));
+    let edit = FieldsEdit {
+        id: PlanId(1).into(),
+        meta: MetaPatch::default(),
+        own,
+        manner: EditKind::Edit,
+    };
+    assert!(matches!(room.refuse(TaskCommand::Edit(edit)), TaskRejection::ForeignField { .. }));
 }
 
 #[test]
 fn focus_moves_only_to_what_exists_and_says_nothing_when_it_stays() {
     let mut room = Room::with_task();
-    let to = |id: u64| Command::MoveFocus { to: Some(TaskId(id).into()) };
+    let to = |id: u64| TaskCommand::MoveFocus { to: Some(TaskId(id).into()) };
     assert_eq!(room.accept(to(1)).len(), 1);
     assert!(room.accept(to(1)).is_empty());
-    assert!(matches!(room.refuse(to(9)), Rejection::UnknownEntity { .. }));
+    assert!(matches!(room.refuse(to(9)), TaskRejection::UnknownEntity { .. }));
     assert_eq!(room.workspace().focus, Some(TaskId(1).into()));
 }

@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Command, Room, gate, plan, step, steps, task, verify};
+use super::{Room, TaskCommand, gate, plan, step, steps, task, verify};
 use crate::{
     Compact as _, Shown,
     budget::{self, Shedding},
     tasks::{
-        Tasks,
-        command::{DefineStep, Edit},
+        TaskAggregate,
+        command::{DefineStep, FieldsEdit},
         entity::Urgency,
-        event::{Manner, MetaPatch, OwnPatch},
+        event::{EditKind, MetaPatch, OwnPatch},
         id::{EntityId, PlanId, TaskId, WorkspaceId},
         step::{Checkpoint, ProofMode},
         view::{
             Requested,
             brief::TaskBrief,
-            context::{ContextQuery, ContextView, PageRequest, RowFilter},
+            context::{ContextQuery, ContextView, ListPageRequest, RowFilter},
             radar::RadarView,
             shed::{self, CursorWriter},
         },
@@ -35,8 +35,8 @@ fn radar(room: &Room, id: impl Into<EntityId>) -> Value {
     json!(view)
 }
 
-fn edit(id: impl Into<EntityId>, meta: MetaPatch, own: OwnPatch) -> Command {
-    Command::Edit(Edit { id: id.into(), meta, own, manner: Manner::Edit })
+fn edit(id: impl Into<EntityId>, meta: MetaPatch, own: OwnPatch) -> TaskCommand {
+    TaskCommand::Edit(FieldsEdit { id: id.into(), meta, own, manner: EditKind::Edit })
 }
 
 /// A plan and tasks with everything that a view can show.
@@ -54,7 +54,7 @@ fn rich() -> Room {
         room.accept(task(1, &format!("Task number {number} \"quoted\" with ünïcode")));
         room.accept(steps(number, None, &["One step", "Another step"]));
     }
-    room.accept(Command::DefineStep(DefineStep {
+    room.accept(TaskCommand::DefineStep(DefineStep {
         step: step(1, "s:1.s:0"),
         title: None,
         success_criteria: Some(vec!["It works".to_owned()]),
@@ -90,7 +90,7 @@ fn an_event_is_listed_as_it_is_shown() {
     room.close("s:0");
     let mut listed = 0;
     for recorded in &room.log {
-        let shown = Shown::of::<Tasks>(recorded).map(|shown| shown.event.read());
+        let shown = Shown::of::<TaskAggregate>(recorded).map(|shown| shown.event.read());
         assert_eq!(shown, wire::show(recorded).map(|view| json!(view)));
         listed += usize::from(shown.is_some());
     }
@@ -165,7 +165,7 @@ fn a_plan_rolls_up_its_tasks() {
 }
 
 fn context(room: &Room, cursor: &CursorWriter) -> Value {
-    let page = PageRequest { after: None, limit: 50 };
+    let page = ListPageRequest { after: None, limit: 50 };
     let query = ContextQuery {
         plans_status: None,
         tasks_status: None,

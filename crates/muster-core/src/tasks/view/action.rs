@@ -4,10 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::{capsule::NextAction, rollup::next_task};
 use crate::{
-    Documents, Refusal,
+    Documents, WorkRefusal,
     tasks::{
-        Tasks,
-        entity::{Plan, Status, Task},
+        TaskAggregate,
+        entity::{Plan, Task, TaskStatus},
         id::{EntityId, WorkspaceId},
         lookup,
         step::{Checkpoint, Step},
@@ -19,10 +19,10 @@ const LINK: &str = "LINK: <fill: log or CI page>";
 
 /// The next action; `None` for what is done.
 pub(super) fn next(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     workspace: &WorkspaceId,
     id: EntityId,
-) -> Result<Option<NextAction>, Refusal<Tasks>> {
+) -> Result<Option<NextAction>, WorkRefusal<TaskAggregate>> {
     match id {
         EntityId::Task(id) => Ok(of_task(workspace, lookup::task(docs, id)?)),
         EntityId::Plan(id) => of_plan(docs, workspace, lookup::plan(docs, id)?),
@@ -47,7 +47,7 @@ fn object(value: Value) -> Option<Map<String, Value>> {
 
 fn of_task(workspace: &WorkspaceId, task: &Task) -> Option<NextAction> {
     let base = json!({"workspace": workspace, "task": task.id});
-    if task.meta.status == Status::Done {
+    if task.meta.status == TaskStatus::Done {
         return None;
     }
     if task.steps.is_empty() {
@@ -114,11 +114,11 @@ fn of_closed_steps(workspace: &WorkspaceId, base: Value, task: &Task) -> Option<
 }
 
 fn of_plan(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     workspace: &WorkspaceId,
     plan: &Plan,
-) -> Result<Option<NextAction>, Refusal<Tasks>> {
-    if plan.meta.status == Status::Done {
+) -> Result<Option<NextAction>, WorkRefusal<TaskAggregate>> {
+    if plan.meta.status == TaskStatus::Done {
         return Ok(None);
     }
     if let Some(task) = next_task(docs, plan)? {

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use super::{Line, lines, steps::StepsSummary};
+use super::{ViewLine, lines, steps::StepsSummary};
 use crate::{
     Documents, Timestamp, Unloaded,
-    compact::{Compact, Kept, Reader, Writer},
+    compact::{Compact, CompactReader, CompactWriter, WholeText},
     tasks::{
-        Tasks,
-        entity::{Status, Task, Urgency},
+        TaskAggregate,
+        entity::{Task, TaskStatus, Urgency},
         id::{EntityId, PlanId, TaskId},
         step::Step,
     },
@@ -23,19 +23,19 @@ pub struct TaskBrief {
     /// The plan it belongs to.
     pub parent: PlanId,
     /// Its title.
-    pub title: Kept,
+    pub title: WholeText,
     /// How far it is.
-    pub status: Status,
+    pub status: TaskStatus,
     /// Version of the task.
     pub revision: u64,
     /// How urgent it is.
     pub priority: Urgency,
     /// Area of work.
-    pub domain: Option<Kept>,
+    pub domain: Option<WholeText>,
     /// Who does it.
-    pub assignee: Option<Kept>,
+    pub assignee: Option<WholeText>,
     /// Free labels.
-    pub tags: Vec<Kept>,
+    pub tags: Vec<WholeText>,
     /// What has to be done first.
     pub depends_on: Vec<EntityId>,
     /// Open ones of `depends_on`.
@@ -49,17 +49,17 @@ pub struct TaskBrief {
     /// When it was changed last.
     pub updated_at: Timestamp,
     /// What to do next.
-    pub next: Option<Kept>,
+    pub next: Option<WholeText>,
     /// What is still to be confirmed or proven.
-    pub verify: Vec<Kept>,
+    pub verify: Vec<WholeText>,
     /// What stands in the way of its steps and nodes.
-    blockers: Vec<Kept>,
+    blockers: Vec<WholeText>,
     /// Open cards that stand in the way.
-    blocker_cards: Vec<Kept>,
+    blocker_cards: Vec<WholeText>,
     /// Steps closed by force, a line each.
-    pub forced: Vec<Kept>,
+    pub forced: Vec<WholeText>,
     /// Risks and problems of open nodes.
-    pub risks: Vec<Kept>,
+    pub risks: Vec<WholeText>,
 }
 
 impl TaskBrief {
@@ -68,8 +68,8 @@ impl TaskBrief {
         let meta = &task.meta;
         let (closed, steps) = task.closed_of_total();
         let is_blocked = |step: &&Step| step.block.is_some() && !step.is_closed();
-        let kept = |text: &String| Kept::from(text.as_str());
-        let lines = |lines: Vec<Line>| lines.into_iter().map(Kept::from).collect();
+        let kept = |text: &String| WholeText::from(text.as_str());
+        let lines = |lines: Vec<ViewLine>| lines.into_iter().map(WholeText::from).collect();
         Self {
             id: task.id,
             parent: task.parent,
@@ -86,10 +86,10 @@ impl TaskBrief {
             closed: closed as u64,
             blocked: task.steps.iter().filter(is_blocked).count(),
             updated_at: meta.updated_at,
-            next: lines::next(task).into_iter().next().map(Kept::from),
+            next: lines::next(task).into_iter().next().map(WholeText::from),
             verify: lines(lines::verify(task, &StepsSummary::of(task))),
             blockers: lines(lines::blockers_inside(task)),
-            blocker_cards: lines::blocker_cards(task).map(Kept::from).collect(),
+            blocker_cards: lines::blocker_cards(task).map(WholeText::from).collect(),
             forced: lines(lines::forced(task)),
             risks: lines(lines::risks(task)),
         }
@@ -106,10 +106,13 @@ impl TaskBrief {
     }
 
     /// What stands in its way, as [`lines::blockers`] has it.
-    pub(super) fn blockers(&self, docs: &Documents<Tasks>) -> Result<Vec<Line>, Unloaded<Tasks>> {
+    pub(super) fn blockers(
+        &self,
+        docs: &Documents<TaskAggregate>,
+    ) -> Result<Vec<ViewLine>, Unloaded<TaskAggregate>> {
         let waits = lines::waits(docs, &self.waits)?;
         let (first, last) = (self.blockers.iter(), self.blocker_cards.iter());
-        Ok(first.map(Line::from).chain(waits).chain(last.map(Line::from)).collect())
+        Ok(first.map(ViewLine::from).chain(waits).chain(last.map(ViewLine::from)).collect())
     }
 }
 
@@ -121,7 +124,7 @@ const URGENCIES: [Urgency; 4] = [Urgency::Critical, Urgency::High, Urgency::Medi
 impl Compact for TaskBrief {
     fn write(&self) -> String {
         let ids = |ids: &[EntityId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let mut fields = Writer::default();
+        let mut fields = CompactWriter::default();
         fields.number(FORM).number(self.id.0).number(self.parent.0).text(&self.title);
         fields.number(self.status as u64).number(self.priority as u64).number(self.revision);
         fields.maybe(self.domain.as_deref()).maybe(self.assignee.as_deref()).texts(&self.tags);
@@ -134,8 +137,8 @@ impl Compact for TaskBrief {
     }
 
     fn read(text: &Arc<str>) -> Option<Self> {
-        let mut fields = Reader::of(text);
-        let id = |text: Kept| text.parse().ok();
+        let mut fields = CompactReader::of(text);
+        let id = |text: WholeText| text.parse().ok();
         if fields.number()? != FORM {
             return None;
         }
@@ -143,7 +146,7 @@ impl Compact for TaskBrief {
             id: TaskId(fields.number()?),
             parent: PlanId(fields.number()?),
             title: fields.text()?,
-            status: *Status::ALL.get(fields.number()? as usize)?,
+            status: *TaskStatus::ALL.get(fields.number()? as usize)?,
             priority: *URGENCIES.get(fields.number()? as usize)?,
             revision: fields.number()?,
             domain: fields.maybe()?,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Line, ReasoningRef,
+    ReasoningRef, ViewLine,
     graph::GraphDiff,
     handoff::Handoff,
     memory::{MemoryView, SeqPage},
@@ -13,10 +13,10 @@ use super::{
     signals::{SignalCounts, Signals},
 };
 use crate::{
-    Documents, Refusal,
+    Documents, WorkRefusal,
     tasks::{
-        Document, Tasks,
-        entity::Status,
+        TaskAggregate, TaskDocument,
+        entity::TaskStatus,
         id::{EntityId, EntityKind, WorkspaceId},
         lookup,
         wire::EventView,
@@ -63,7 +63,7 @@ pub struct CapsuleTarget {
     pub qualified_id: String,
     pub title: String,
     pub revision: u64,
-    pub status: Status,
+    pub status: TaskStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
 }
@@ -134,7 +134,7 @@ pub struct Escalation {
 }
 
 /// What the capsule takes from the view it is part of.
-pub struct Surroundings<'a> {
+pub struct CapsuleContext<'a> {
     /// The workspace.
     pub workspace: &'a WorkspaceId,
     /// The plan or task.
@@ -159,7 +159,10 @@ pub struct Surroundings<'a> {
 
 impl Capsule {
     /// The capsule of a view.
-    pub fn of(docs: &Documents<Tasks>, around: &Surroundings<'_>) -> Result<Self, Refusal<Tasks>> {
+    pub fn of(
+        docs: &Documents<TaskAggregate>,
+        around: &CapsuleContext<'_>,
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let action = super::action::next(docs, around.workspace, around.id)?;
         let action =
             action.map(|action| NextAction { available: (around.lists)(action.tool), ..action });
@@ -202,12 +205,12 @@ impl Capsule {
 }
 
 fn target(
-    docs: &Documents<Tasks>,
-    around: &Surroundings<'_>,
-) -> Result<CapsuleTarget, Refusal<Tasks>> {
+    docs: &Documents<TaskAggregate>,
+    around: &CapsuleContext<'_>,
+) -> Result<CapsuleTarget, WorkRefusal<TaskAggregate>> {
     lookup::revision(docs, around.id)?;
     let document = docs.get(&around.id.into())?;
-    let Some(meta) = document.and_then(Document::meta) else {
+    let Some(meta) = document.and_then(TaskDocument::meta) else {
         unreachable!("{} was just found", around.id)
     };
     Ok(CapsuleTarget {
@@ -217,11 +220,11 @@ fn target(
         title: text::cut(&meta.title, TITLE_CHARS),
         revision: meta.revision,
         status: meta.status,
-        parent: document.and_then(Document::as_task).map(|task| task.parent.to_string()),
+        parent: document.and_then(TaskDocument::as_task).map(|task| task.parent.to_string()),
     })
 }
 
-fn short(lines: &[Line]) -> Vec<Line> {
+fn short(lines: &[ViewLine]) -> Vec<ViewLine> {
     lines.iter().take(LINES).map(|line| text::cut(line, LINE_CHARS)).collect()
 }
 

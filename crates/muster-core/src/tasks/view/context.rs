@@ -10,14 +10,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use filter::{EvidenceTests, RowFilter};
-pub use rows::{PlanRow, TaskRow, TasksDone};
+pub use rows::{PlanRow, PlanTasksDone, TaskRow};
 
 use super::brief::TaskBrief;
 use crate::{
-    Documents, ListQuery, Refusal, Survey, Unloaded,
+    Documents, ListQuery, Survey, Unloaded, WorkRefusal,
     tasks::{
-        Document, Tasks,
-        entity::{Plan, Status, StatusCounts},
+        TaskAggregate, TaskDocument,
+        entity::{Plan, StatusCounts, TaskStatus},
         id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
         lookup,
     },
@@ -27,9 +27,9 @@ use crate::{
 #[derive(Clone, PartialEq, Debug)]
 pub struct ContextQuery {
     /// Only plans in this status.
-    pub plans_status: Option<Status>,
+    pub plans_status: Option<TaskStatus>,
     /// Only tasks in this status.
-    pub tasks_status: Option<Status>,
+    pub tasks_status: Option<TaskStatus>,
     /// Only this plan and its tasks.
     pub plan: Option<PlanId>,
     /// Only this task and its plan.
@@ -37,14 +37,14 @@ pub struct ContextQuery {
     /// Tests that no column answers.
     pub filter: RowFilter,
     /// Page of plans.
-    pub plans: PageRequest,
+    pub plans: ListPageRequest,
     /// Page of tasks.
-    pub tasks: PageRequest,
+    pub tasks: ListPageRequest,
 }
 
 /// A page: where it starts and how long it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PageRequest {
+pub struct ListPageRequest {
     /// It starts behind this id number; `None` is the beginning.
     pub after: Option<u64>,
     /// Rows on it.
@@ -57,9 +57,9 @@ pub struct ContextView {
     /// The workspace.
     pub workspace: String,
     /// Matching rows, whatever the page.
-    pub counts: Counts,
+    pub counts: MatchCounts,
     /// Matching tasks by status, whatever the page.
-    pub by_status: ByStatus,
+    pub by_status: TasksByStatus,
     /// Plans, by id number.
     pub plans: Vec<PlanRow>,
     /// Tasks, by id number.
@@ -72,7 +72,7 @@ pub struct ContextView {
 
 /// Matching rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-pub struct Counts {
+pub struct MatchCounts {
     /// Plans.
     pub plans: u64,
     /// Tasks.
@@ -82,7 +82,7 @@ pub struct Counts {
 /// Matching tasks by status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
-pub struct ByStatus {
+pub struct TasksByStatus {
     /// Not begun.
     pub todo: u64,
     /// Under way.
@@ -114,11 +114,11 @@ pub type CursorOf<'a> = &'a dyn Fn(u64) -> String;
 impl ContextView {
     /// Lists plans and tasks.
     pub fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         workspace: &WorkspaceId,
         query: &ContextQuery,
         cursor: CursorOf<'_>,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let parent = match query.task {
             Some(task) => Some(lookup::task(docs, task)?.parent),
             None => None,
@@ -136,8 +136,8 @@ impl ContextView {
         };
         Ok(Self {
             workspace: workspace.to_string(),
-            counts: Counts { plans: plans.counts.total(), tasks: tasks.counts.total() },
-            by_status: ByStatus {
+            counts: MatchCounts { plans: plans.counts.total(), tasks: tasks.counts.total() },
+            by_status: TasksByStatus {
                 todo: tasks.counts.todo,
                 active: tasks.counts.active,
                 done: tasks.counts.done,
@@ -153,20 +153,26 @@ impl ContextView {
 /// What becomes a row.
 trait Shown<'a>: Sized {
     /// From the document in full.
-    fn of(document: &'a Document) -> Option<Self>;
+    fn of(document: &'a TaskDocument) -> Option<Self>;
     /// A list without looking at more of each than a row shows.
-    fn list(docs: &'a Documents<Tasks>, query: &ListQuery) -> Result<Vec<Self>, Unloaded<Tasks>>;
+    fn list(
+        docs: &'a Documents<TaskAggregate>,
+        query: &ListQuery,
+    ) -> Result<Vec<Self>, Unloaded<TaskAggregate>>;
     /// Its id number.
     fn number(&self) -> u64;
 }
 
 impl<'a> Shown<'a> for &'a Plan {
-    fn of(document: &'a Document) -> Option<Self> {
+    fn of(document: &'a TaskDocument) -> Option<Self> {
         document.as_plan()
     }
 
-    fn list(docs: &'a Documents<Tasks>, query: &ListQuery) -> Result<Vec<Self>, Unloaded<Tasks>> {
-        Ok(docs.list(query)?.into_iter().filter_map(Document::as_plan).collect())
+    fn list(
+        docs: &'a Documents<TaskAggregate>,
+        query: &ListQuery,
+    ) -> Result<Vec<Self>, Unloaded<TaskAggregate>> {
+        Ok(docs.list(query)?.into_iter().filter_map(TaskDocument::as_plan).collect())
     }
 
     fn number(&self) -> u64 {
@@ -175,11 +181,14 @@ impl<'a> Shown<'a> for &'a Plan {
 }
 
 impl<'a> Shown<'a> for Arc<TaskBrief> {
-    fn of(document: &'a Document) -> Option<Self> {
+    fn of(document: &'a TaskDocument) -> Option<Self> {
         document.as_task().map(|task| Self::new(TaskBrief::of(task)))
     }
 
-    fn list(docs: &'a Documents<Tasks>, query: &ListQuery) -> Result<Vec<Self>, Unloaded<Tasks>> {
+    fn list(
+        docs: &'a Documents<TaskAggregate>,
+        query: &ListQuery,
+    ) -> Result<Vec<Self>, Unloaded<TaskAggregate>> {
         docs.briefs(query)
     }
 
@@ -201,7 +210,7 @@ impl<T> Listing<T> {
         Self { counts: StatusCounts::default(), rows: Vec::new(), has_more: false, last: 0 }
     }
 
-    fn pagination(&self, page: PageRequest, cursor: CursorOf<'_>) -> Pagination {
+    fn pagination(&self, page: ListPageRequest, cursor: CursorOf<'_>) -> Pagination {
         Pagination {
             cursor: page.after.map(cursor),
             next_cursor: self.has_more.then(|| cursor(self.last)),
@@ -214,10 +223,10 @@ impl<T> Listing<T> {
 }
 
 fn list_plans<'a>(
-    docs: &'a Documents<Tasks>,
+    docs: &'a Documents<TaskAggregate>,
     only: Option<PlanId>,
     query: &ContextQuery,
-) -> Result<Listing<&'a Plan>, Refusal<Tasks>> {
+) -> Result<Listing<&'a Plan>, WorkRefusal<TaskAggregate>> {
     if let Some(id) = only {
         let plan = docs.get(&EntityId::from(id).into())?;
         return Ok(single(plan, query.plans_status, &query.filter, query.plans));
@@ -229,10 +238,10 @@ fn list_plans<'a>(
 }
 
 fn list_tasks(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     plan: Option<PlanId>,
     query: &ContextQuery,
-) -> Result<Listing<Arc<TaskBrief>>, Refusal<Tasks>> {
+) -> Result<Listing<Arc<TaskBrief>>, WorkRefusal<TaskAggregate>> {
     if let Some(id) = query.task {
         let task = docs.get(&EntityId::from(id).into())?;
         return Ok(single(task, query.tasks_status, &query.filter, query.tasks));
@@ -251,10 +260,10 @@ fn list_tasks(
 }
 
 /// The statuses to list: all of them by name, or the store would have to find out which there are.
-fn names(status: Option<Status>) -> Vec<&'static str> {
+fn names(status: Option<TaskStatus>) -> Vec<&'static str> {
     match status {
         Some(status) => vec![status.name()],
-        None => Status::ALL.map(Status::name).to_vec(),
+        None => TaskStatus::ALL.map(TaskStatus::name).to_vec(),
     }
 }
 
@@ -263,16 +272,16 @@ struct Source {
     list: ListQuery,
     counts: StatusCounts,
     kind: EntityKind,
-    status: Option<Status>,
+    status: Option<TaskStatus>,
 }
 
 /// One page. Columns and kept counts answer it when they can; else the list is surveyed.
 fn page<'a, T: Shown<'a>>(
-    docs: &'a Documents<Tasks>,
+    docs: &'a Documents<TaskAggregate>,
     source: Source,
     filter: &RowFilter,
-    page: PageRequest,
-) -> Result<Listing<T>, Refusal<Tasks>> {
+    page: ListPageRequest,
+) -> Result<Listing<T>, WorkRefusal<TaskAggregate>> {
     let after = page.after.unwrap_or(0);
     let (counts, mut rows) = if filter.applies_to(source.kind) {
         let survey =
@@ -293,15 +302,15 @@ fn page<'a, T: Shown<'a>>(
 }
 
 fn surveyed<'a, T: Shown<'a>>(
-    docs: &'a Documents<Tasks>,
+    docs: &'a Documents<TaskAggregate>,
     survey: &Survey<RowFilter>,
-) -> Result<(StatusCounts, Vec<T>), Unloaded<Tasks>> {
+) -> Result<(StatusCounts, Vec<T>), Unloaded<TaskAggregate>> {
     let surveyed = docs.survey(survey)?;
-    let count = |status: Status| surveyed.counts.get(status.name()).copied().unwrap_or(0);
+    let count = |status: TaskStatus| surveyed.counts.get(status.name()).copied().unwrap_or(0);
     let counts = StatusCounts {
-        todo: count(Status::Todo),
-        active: count(Status::Active),
-        done: count(Status::Done),
+        todo: count(TaskStatus::Todo),
+        active: count(TaskStatus::Active),
+        done: count(TaskStatus::Done),
     };
     let mut rows = Vec::with_capacity(surveyed.page.len());
     for key in &surveyed.page {
@@ -312,18 +321,18 @@ fn surveyed<'a, T: Shown<'a>>(
 
 /// The list of at most one row.
 fn single<'a, T: Shown<'a>>(
-    document: Option<&'a Document>,
-    status: Option<Status>,
+    document: Option<&'a TaskDocument>,
+    status: Option<TaskStatus>,
     filter: &RowFilter,
-    page: PageRequest,
+    page: ListPageRequest,
 ) -> Listing<T> {
-    let passes = |document: &&Document| {
+    let passes = |document: &&TaskDocument| {
         let own = document.meta().map(|meta| meta.status);
         (status.is_none() || status == own) && filter.admits(document)
     };
     let document = document.filter(passes);
     let mut counts = StatusCounts::default();
-    if let Some(meta) = document.and_then(Document::meta) {
+    if let Some(meta) = document.and_then(TaskDocument::meta) {
         *counts.slot(meta.status) += 1;
     }
     let on_page = document
@@ -337,7 +346,7 @@ fn single<'a, T: Shown<'a>>(
     }
 }
 
-fn only(counts: &StatusCounts, status: Status) -> StatusCounts {
+fn only(counts: &StatusCounts, status: TaskStatus) -> StatusCounts {
     let mut one = StatusCounts::default();
     *one.slot(status) = counts.of(status);
     one

@@ -9,9 +9,9 @@ use super::{
     timeline::Timeline,
 };
 use crate::{
-    Documents, Refusal,
+    Documents, WorkRefusal,
     tasks::{
-        Tasks,
+        TaskAggregate,
         id::{EntityId, WorkspaceId},
     },
 };
@@ -39,11 +39,11 @@ pub struct ContextPack {
 impl ContextPack {
     /// The pack of a plan or task.
     pub fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         workspace: &WorkspaceId,
         id: EntityId,
         delta_limit: u32,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let radar = RadarView::of(docs, workspace, id, Requested::default())?;
         Ok(Self {
             workspace: radar.workspace,

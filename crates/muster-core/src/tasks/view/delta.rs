@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    Documents, EventOrder, EventQuery, Json, Refusal,
+    Documents, EventOrder, EventQuery, Json, WorkRefusal,
     tasks::{
-        Tasks,
+        TaskAggregate,
         id::{EntityId, WorkspaceId},
         lookup,
         wire::{self, EventView},
@@ -41,10 +41,10 @@ pub struct DeltaView {
 impl DeltaView {
     /// Reads the slice.
     pub fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         workspace: &WorkspaceId,
         query: &DeltaQuery,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         if let Some(id) = query.entity {
             lookup::revision(docs, id)?;
         }

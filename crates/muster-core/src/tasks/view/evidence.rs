@@ -5,9 +5,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    Documents, ListQuery, Refusal, Survey,
+    Documents, ListQuery, Survey, WorkRefusal,
     tasks::{
-        Document, Key, Rejection, Tasks,
+        TaskAggregate, TaskDocument, TaskKey, TaskRejection,
         command::StepSelector,
         id::{EntityId, EntityKind, EvidenceId, StepId, WorkspaceId},
         lookup,
@@ -134,10 +134,10 @@ pub fn cursor(number: u64) -> String {
 impl EvidencePage {
     /// Reads a page.
     pub fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         workspace: &WorkspaceId,
         query: &EvidenceQuery,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let step = selected_step(docs, query)?;
         if let Some(id) = query.evidence {
             known(docs, query.id, id)?;
@@ -153,7 +153,7 @@ impl EvidencePage {
         let mut evidence = Vec::with_capacity(shown.len());
         let mut last = query.after;
         for key in shown {
-            if let Some(Document::Evidence(record)) = docs.get(key)? {
+            if let Some(TaskDocument::Evidence(record)) = docs.get(key)? {
                 last = record.id.0;
                 evidence.push(EvidenceView::of(record, query.bodies));
             }
@@ -176,18 +176,22 @@ impl EvidencePage {
 }
 
 fn selected_step(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     query: &EvidenceQuery,
-) -> Result<Option<(StepId, String)>, Refusal<Tasks>> {
+) -> Result<Option<(StepId, String)>, WorkRefusal<TaskAggregate>> {
     let (Some(selector), EntityId::Task(id)) = (&query.step, query.id) else { return Ok(None) };
-    let step = lookup::step(lookup::task(docs, id)?, selector).map_err(Refusal::Rejected)?;
+    let step = lookup::step(lookup::task(docs, id)?, selector).map_err(WorkRefusal::Rejected)?;
     Ok(Some((step.id, step.path.to_string())))
 }
 
-fn known(docs: &Documents<Tasks>, entity: EntityId, id: EvidenceId) -> Result<(), Refusal<Tasks>> {
-    match docs.get(&Key::Evidence(id))? {
-        Some(Document::Evidence(evidence)) if evidence.entity == entity => Ok(()),
-        Some(_) | None => Err(Refusal::rejected(Rejection::UnknownEvidence { entity, id })),
+fn known(
+    docs: &Documents<TaskAggregate>,
+    entity: EntityId,
+    id: EvidenceId,
+) -> Result<(), WorkRefusal<TaskAggregate>> {
+    match docs.get(&TaskKey::Evidence(id))? {
+        Some(TaskDocument::Evidence(evidence)) if evidence.entity == entity => Ok(()),
+        Some(_) | None => Err(WorkRefusal::rejected(TaskRejection::UnknownEvidence { entity, id })),
     }
 }
 

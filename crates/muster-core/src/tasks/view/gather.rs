@@ -4,17 +4,20 @@
 //! over while it has done nothing yet.
 
 use crate::{
-    Documents, Refusal,
-    tasks::{Document, Key, Tasks, entity::Meta, id::EntityId, lookup},
+    Documents, WorkRefusal,
+    tasks::{TaskAggregate, TaskDocument, TaskKey, entity::Meta, id::EntityId, lookup},
 };
 
 /// Makes sure that the entity, its plan and what it waits for are at hand.
-pub(super) fn surroundings(docs: &Documents<Tasks>, id: EntityId) -> Result<(), Refusal<Tasks>> {
-    docs.have_all([Key::Workspace, id.into(), Key::Memory(id)].into_iter())?;
+pub(super) fn surroundings(
+    docs: &Documents<TaskAggregate>,
+    id: EntityId,
+) -> Result<(), WorkRefusal<TaskAggregate>> {
+    docs.have_all([TaskKey::Workspace, id.into(), TaskKey::Memory(id)].into_iter())?;
     lookup::revision(docs, id)?;
     let document = docs.get(&id.into())?;
-    let parent = document.and_then(Document::as_task).map(|task| Key::Plan(task.parent));
-    let waits = document.and_then(Document::meta).map(Meta::waits).unwrap_or_default();
-    docs.have_all(parent.into_iter().chain(waits.into_iter().map(Key::from)))?;
+    let parent = document.and_then(TaskDocument::as_task).map(|task| TaskKey::Plan(task.parent));
+    let waits = document.and_then(TaskDocument::meta).map(Meta::waits).unwrap_or_default();
+    docs.have_all(parent.into_iter().chain(waits.into_iter().map(TaskKey::from)))?;
     Ok(())
 }

@@ -15,9 +15,9 @@ use super::{
     signals,
 };
 use crate::{
-    Documents, ListQuery, Refusal,
+    Documents, ListQuery, WorkRefusal,
     tasks::{
-        Document, Tasks,
+        TaskAggregate, TaskDocument,
         entity::{Meta, Plan, Task},
         id::{CardId, EntityId},
         lookup,
@@ -42,7 +42,7 @@ pub struct GraphDiff {
     /// Counts of all changes.
     pub summary: GraphSummary,
     /// The changes.
-    pub changes: Vec<Change>,
+    pub changes: Vec<GraphDifference>,
     /// Where the page is.
     pub pagination: GraphPage,
 }
@@ -53,14 +53,14 @@ const OP: &str = "added";
 /// A node or an edge that differs.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Change {
+pub enum GraphDifference {
     /// A node.
     Node(NodeChange),
     /// An edge.
     Edge(EdgeChange),
 }
 
-impl Change {
+impl GraphDifference {
     /// Position of the change.
     pub fn seq(&self) -> u64 {
         match self {
@@ -107,15 +107,15 @@ pub struct EdgeChange {
     pub op: &'static str,
     pub kind: &'static str,
     #[serde(flatten)]
-    pub ends: Ends,
-    pub before: Option<Ends>,
-    pub after: Ends,
+    pub ends: EdgeEnds,
+    pub before: Option<EdgeEnds>,
+    pub after: EdgeEnds,
 }
 
 /// What an edge joins, and how.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
-pub struct Ends {
+pub struct EdgeEnds {
     pub from: String,
     pub to: String,
     pub rel: &'static str,
@@ -178,10 +178,10 @@ struct Graph<'a> {
 impl GraphDiff {
     /// The difference of one entity's graph.
     pub fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         id: EntityId,
         request: GraphRequest,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let mut graph = Graph::default();
         match id {
             EntityId::Task(id) => graph.add_task(lookup::task(docs, id)?),
@@ -194,7 +194,7 @@ impl GraphDiff {
         let counts = signals::counts(docs, id)?;
         graph.nodes += counts.cards.values().sum::<u64>() as usize;
         graph.edges += counts.edges as usize;
-        for card in docs.list(&cards(id, request))?.into_iter().filter_map(Document::as_card) {
+        for card in docs.list(&cards(id, request))?.into_iter().filter_map(TaskDocument::as_card) {
             graph.add_card(card);
         }
         let (nodes_changed, edges_changed) = (graph.nodes, graph.edges);
@@ -291,7 +291,7 @@ fn newest_first(parts: &mut Vec<Part<'_>>, count: usize) {
 }
 
 impl Part<'_> {
-    fn change(&self) -> Change {
+    fn change(&self) -> GraphDifference {
         match self.content {
             Content::Plan(plan) => self.entity("plan", &plan.id, &plan.meta),
             Content::Task(task) => self.entity("task", &task.id, &task.meta),
@@ -303,7 +303,7 @@ impl Part<'_> {
             Content::Contains(task, step) => {
                 let parent = step.path.parent().and_then(|path| task.steps.at(&path));
                 let from = parent.map_or_else(|| format!("task:{}", task.id), step_name);
-                self.edge(Ends { from, to: step_name(step), rel: "contains" })
+                self.edge(EdgeEnds { from, to: step_name(step), rel: "contains" })
             }
             Content::Card(card) => {
                 let attributes = NodeAttributes::Card {
@@ -316,24 +316,31 @@ impl Part<'_> {
             }
             Content::Supports(card, other) => {
                 let (from, to) = (format!("card:{}", card.id), format!("card:{other}"));
-                self.edge(Ends { from, to, rel: "supports" })
+                self.edge(EdgeEnds { from, to, rel: "supports" })
             }
         }
     }
 
-    fn entity(&self, kind: &str, id: &impl std::fmt::Display, meta: &Meta) -> Change {
+    fn entity(&self, kind: &str, id: &impl std::fmt::Display, meta: &Meta) -> GraphDifference {
         let title = Some(meta.title.clone());
         let attributes = NodeAttributes::Plain { title, status: meta.status.name() };
         self.node(format!("{kind}:{id}"), attributes)
     }
 
-    fn node(&self, id: String, after: NodeAttributes) -> Change {
-        Change::Node(NodeChange { seq: self.seq, op: OP, kind: "node", id, before: None, after })
+    fn node(&self, id: String, after: NodeAttributes) -> GraphDifference {
+        GraphDifference::Node(NodeChange {
+            seq: self.seq,
+            op: OP,
+            kind: "node",
+            id,
+            before: None,
+            after,
+        })
     }
 
-    fn edge(&self, after: Ends) -> Change {
+    fn edge(&self, after: EdgeEnds) -> GraphDifference {
         let (seq, ends) = (self.seq, after.clone());
-        Change::Edge(EdgeChange { seq, op: OP, kind: "edge", ends, before: None, after })
+        GraphDifference::Edge(EdgeChange { seq, op: OP, kind: "edge", ends, before: None, after })
     }
 }
 

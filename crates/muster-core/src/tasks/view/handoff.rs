@@ -6,17 +6,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Line, ReasoningRef, Requested, Rollup, StepsSummary, StepsView, TargetView,
+    ReasoningRef, Requested, Rollup, StepsSummary, StepsView, TargetView, ViewLine,
     brief::TaskBrief,
     gather, lines,
     radar::{Radar, RadarView},
     rollup::next_task,
 };
 use crate::{
-    Documents, ListQuery, Refusal, Unloaded,
+    Documents, ListQuery, Unloaded, WorkRefusal,
     tasks::{
-        Tasks,
-        entity::{Plan, Status, Task},
+        TaskAggregate,
+        entity::{Plan, Task, TaskStatus},
         id::{EntityId, WorkspaceId},
         lookup,
         step::Step,
@@ -29,7 +29,7 @@ const LINE_CHARS_MAX: usize = 200;
 /// Tasks looked at at once while lines are collected.
 const TASKS_PER_PAGE: u32 = 20;
 /// Statuses of tasks that are not done.
-const OPEN: [Status; 2] = [Status::Todo, Status::Active];
+const OPEN: [TaskStatus; 2] = [TaskStatus::Todo, TaskStatus::Active];
 
 /// The handoff view.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
@@ -55,21 +55,21 @@ pub struct HandoffView {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct Handoff {
     /// What is finished.
-    pub done: Vec<Line>,
+    pub done: Vec<ViewLine>,
     /// What is left.
-    pub remaining: Vec<Line>,
+    pub remaining: Vec<ViewLine>,
     /// What could go wrong.
-    pub risks: Vec<Line>,
+    pub risks: Vec<ViewLine>,
 }
 
 impl HandoffView {
     /// The report about a plan or task.
     pub fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         workspace: &WorkspaceId,
         id: EntityId,
         limit: u32,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         gather::surroundings(docs, id)?;
         gather_lists(docs, id, limit as usize)?;
         let radar = RadarView::of(docs, workspace, id, Requested::default())?;
@@ -87,7 +87,11 @@ impl HandoffView {
 
 impl Handoff {
     /// The lists, each at most `limit` lines.
-    pub fn of(docs: &Documents<Tasks>, id: EntityId, limit: usize) -> Result<Self, Refusal<Tasks>> {
+    pub fn of(
+        docs: &Documents<TaskAggregate>,
+        id: EntityId,
+        limit: usize,
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         match id {
             EntityId::Task(id) => Ok(of_task(docs, lookup::task(docs, id)?, limit)?),
             EntityId::Plan(id) => Ok(of_plan(docs, lookup::plan(docs, id)?, limit)?),
@@ -97,7 +101,7 @@ impl Handoff {
 
 /// The first lines of a list; lines behind them are counted, not written.
 struct Capped {
-    lines: Vec<Line>,
+    lines: Vec<ViewLine>,
     total: usize,
     limit: usize,
 }
@@ -107,7 +111,7 @@ impl Capped {
         Self { lines: Vec::new(), total: 0, limit }
     }
 
-    fn push(&mut self, line: impl FnOnce() -> Line) {
+    fn push(&mut self, line: impl FnOnce() -> ViewLine) {
         self.total += 1;
         if self.lines.len() < self.limit {
             self.lines.push(text::cut(&line(), LINE_CHARS_MAX));
@@ -120,7 +124,7 @@ impl Capped {
 
     /// The lines; a longer list ends with how many are missing. `total` counts lines that were not
     /// even looked at.
-    fn finish(mut self, total: usize) -> Vec<Line> {
+    fn finish(mut self, total: usize) -> Vec<ViewLine> {
         let total = total.max(self.total);
         if total > self.limit
             && let Some(last) = self.lines.last_mut()
@@ -131,7 +135,11 @@ impl Capped {
     }
 }
 
-fn of_task(docs: &Documents<Tasks>, task: &Task, limit: usize) -> Result<Handoff, Unloaded<Tasks>> {
+fn of_task(
+    docs: &Documents<TaskAggregate>,
+    task: &Task,
+    limit: usize,
+) -> Result<Handoff, Unloaded<TaskAggregate>> {
     let (closed, total) = task.closed_of_total();
     let mut done = Capped::new(limit);
     done.push(|| format!("Steps closed: {closed}/{total}"));
@@ -176,10 +184,10 @@ fn latest_closed(task: &Task, limit: usize) -> Vec<&Step> {
 
 /// Hands over what could go wrong with a task of a plan, line by line.
 fn each_risk(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     task: &TaskBrief,
     act: &mut dyn FnMut(&str),
-) -> Result<(), Unloaded<Tasks>> {
+) -> Result<(), Unloaded<TaskAggregate>> {
     let blockers = task.blockers(docs)?;
     task.verify.iter().for_each(|line| act(line));
     blockers.iter().for_each(|line| act(line));
@@ -187,7 +195,11 @@ fn each_risk(
     Ok(())
 }
 
-fn of_plan(docs: &Documents<Tasks>, plan: &Plan, limit: usize) -> Result<Handoff, Unloaded<Tasks>> {
+fn of_plan(
+    docs: &Documents<TaskAggregate>,
+    plan: &Plan,
+    limit: usize,
+) -> Result<Handoff, Unloaded<TaskAggregate>> {
     let tasks = &plan.sums.tasks;
     let (total, finished) = (tasks.total() as usize, tasks.done as usize);
     let [finished_tasks, open_tasks] = tasks_of(plan, limit);
@@ -226,10 +238,10 @@ fn of_plan(docs: &Documents<Tasks>, plan: &Plan, limit: usize) -> Result<Handoff
 
 /// Makes sure that the lists of a plan's report are at hand.
 pub(super) fn gather_lists(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     id: EntityId,
     limit: usize,
-) -> Result<(), Refusal<Tasks>> {
+) -> Result<(), WorkRefusal<TaskAggregate>> {
     let EntityId::Plan(id) = id else { return Ok(()) };
     let plan = lookup::plan(docs, id)?;
     let mut lists = tasks_of(plan, limit).to_vec();
@@ -242,21 +254,21 @@ pub(super) fn gather_lists(
 
 /// The tasks that are done and those that are not, as many as can be shown.
 fn tasks_of(plan: &Plan, limit: usize) -> [ListQuery; 2] {
-    let of = |statuses: &[Status]| ListQuery {
+    let of = |statuses: &[TaskStatus]| ListQuery {
         parent: Some(plan.id.to_string()),
         statuses: statuses.iter().map(|status| status.name()).collect(),
         limit: Some(u32::try_from(limit).unwrap_or(u32::MAX)),
         ..ListQuery::of("task")
     };
-    [of(&[Status::Done]), of(&OPEN)]
+    [of(&[TaskStatus::Done]), of(&OPEN)]
 }
 
 /// Risk lines of tasks by id until there are enough, then the plan's own waits.
 fn plan_risks(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     plan: &Plan,
     limit: usize,
-) -> Result<Vec<Line>, Unloaded<Tasks>> {
+) -> Result<Vec<ViewLine>, Unloaded<TaskAggregate>> {
     let own = lines::waits(docs, &plan.meta.waits())?;
     let of_tasks = (plan.sums.risk_lines + plan.sums.done_forced) as usize;
     let mut risks = Capped::new(limit);
@@ -267,7 +279,7 @@ fn plan_risks(
         after = Some(last.id.0);
         for task in page {
             let mut act = |line: &str| risks.push(|| format!("{} {line}", task.id));
-            if task.status == Status::Done {
+            if task.status == TaskStatus::Done {
                 task.forced.iter().for_each(|line| act(line));
             } else {
                 each_risk(docs, &task, &mut act)?;
@@ -284,7 +296,7 @@ fn plan_risks(
 
 /// A page of the tasks that can have risks, by id: those that are done only when one was forced.
 fn risky_tasks(plan: &Plan, after: Option<u64>) -> ListQuery {
-    let statuses: &[Status] = if plan.sums.done_forced == 0 { &OPEN } else { &Status::ALL };
+    let statuses: &[TaskStatus] = if plan.sums.done_forced == 0 { &OPEN } else { &TaskStatus::ALL };
     ListQuery {
         parent: Some(plan.id.to_string()),
         statuses: statuses.iter().map(|status| status.name()).collect(),

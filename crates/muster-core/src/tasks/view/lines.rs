@@ -4,8 +4,8 @@ use super::steps::StepsSummary;
 use crate::{
     Documents, Unloaded,
     tasks::{
-        Document, Key, Tasks,
-        entity::{Status, Task},
+        TaskAggregate, TaskDocument, TaskKey,
+        entity::{Task, TaskStatus},
         id::EntityId,
         step::{Checkpoint, Step, Waiver},
     },
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// One line of a view.
-pub type Line = String;
+pub type ViewLine = String;
 
 /// Lines in `next`.
 const NEXT_LINES_MAX: usize = 3;
@@ -25,7 +25,7 @@ const NEXT_TITLE_CHARS_MAX: usize = 80;
 const BLOCKER_CHARS_MAX: usize = 200;
 
 /// What is still to be confirmed or proven, per checkpoint, over all steps.
-pub(super) fn verify(task: &Task, summary: &StepsSummary) -> Vec<Line> {
+pub(super) fn verify(task: &Task, summary: &StepsSummary) -> Vec<ViewLine> {
     let first = |test: &dyn Fn(&Step) -> bool| {
         task.steps.iter().find(|step| test(step)).map(|step| step.path.to_string())
     };
@@ -58,8 +58,8 @@ pub(super) fn verify(task: &Task, summary: &StepsSummary) -> Vec<Line> {
 }
 
 /// What to do next on a task (TASKS-VIEW-7).
-pub(super) fn next(task: &Task) -> Vec<Line> {
-    if task.meta.status == Status::Done {
+pub(super) fn next(task: &Task) -> Vec<ViewLine> {
+    if task.meta.status == TaskStatus::Done {
         return Vec::new();
     }
     let mut lines = if task.steps.is_empty() {
@@ -73,7 +73,7 @@ pub(super) fn next(task: &Task) -> Vec<Line> {
     lines.iter().map(|line| text::cut(line, NEXT_CHARS_MAX)).collect()
 }
 
-fn next_of_open_step(step: &Step) -> Vec<Line> {
+fn next_of_open_step(step: &Step) -> Vec<ViewLine> {
     let path = &step.path;
     let mut lines = Vec::new();
     if let Some(block) = &step.block {
@@ -87,7 +87,7 @@ fn next_of_open_step(step: &Step) -> Vec<Line> {
     lines
 }
 
-fn next_of_closed_steps(task: &Task) -> Vec<Line> {
+fn next_of_closed_steps(task: &Task) -> Vec<ViewLine> {
     let mut lines = Vec::new();
     for step in task.steps.iter() {
         let forced = if step.waiver.is_some() { " (closed by force)" } else { "" };
@@ -100,7 +100,7 @@ fn next_of_closed_steps(task: &Task) -> Vec<Line> {
     lines
 }
 
-fn gate_lines(step: &Step, suffix: &str) -> Vec<Line> {
+fn gate_lines(step: &Step, suffix: &str) -> Vec<ViewLine> {
     let names = |test: &dyn Fn(Checkpoint) -> bool| {
         let names: Vec<&str> =
             Checkpoint::ALL.into_iter().filter(|cp| test(*cp)).map(Checkpoint::name).collect();
@@ -119,7 +119,7 @@ fn gate_lines(step: &Step, suffix: &str) -> Vec<Line> {
 }
 
 /// What stands in the way of a task's own steps and nodes.
-pub(super) fn blockers_inside(task: &Task) -> Vec<Line> {
+pub(super) fn blockers_inside(task: &Task) -> Vec<ViewLine> {
     let (mut lines, mut of_steps, mut of_nodes) = (Vec::new(), Vec::new(), Vec::new());
     for step in task.steps.iter().filter(|step| !step.is_closed()) {
         if let Some(block) = &step.block {
@@ -140,12 +140,15 @@ pub(super) fn blockers_inside(task: &Task) -> Vec<Line> {
 }
 
 /// Open cards that stand in the way of a task.
-pub(super) fn blocker_cards(task: &Task) -> impl Iterator<Item = Line> {
+pub(super) fn blocker_cards(task: &Task) -> impl Iterator<Item = ViewLine> {
     task.meta.blocker_cards.values().map(|line| text::cut(line, BLOCKER_CHARS_MAX))
 }
 
 /// What stands in the way of a task (TASKS-VIEW-6), complete.
-pub(super) fn blockers(docs: &Documents<Tasks>, task: &Task) -> Result<Vec<Line>, Unloaded<Tasks>> {
+pub(super) fn blockers(
+    docs: &Documents<TaskAggregate>,
+    task: &Task,
+) -> Result<Vec<ViewLine>, Unloaded<TaskAggregate>> {
     let mut lines = blockers_inside(task);
     lines.extend(waits(docs, &task.meta.waits())?);
     lines.extend(blocker_cards(task));
@@ -153,7 +156,7 @@ pub(super) fn blockers(docs: &Documents<Tasks>, task: &Task) -> Result<Vec<Line>
 }
 
 /// One line per step closed by force.
-pub(super) fn forced(task: &Task) -> Vec<Line> {
+pub(super) fn forced(task: &Task) -> Vec<ViewLine> {
     let waived = task.steps.iter().filter_map(|step| Some((step, step.waiver.as_ref()?)));
     let line = |(step, waiver): (&Step, &Waiver)| {
         format!("Forced: {} ({})", step.path, reason(waiver.reason.as_deref()))
@@ -162,7 +165,7 @@ pub(super) fn forced(task: &Task) -> Vec<Line> {
 }
 
 /// What could go wrong with open nodes.
-pub(super) fn risks(task: &Task) -> Vec<Line> {
+pub(super) fn risks(task: &Task) -> Vec<ViewLine> {
     let mut lines = Vec::new();
     for step in task.steps.iter() {
         for node in step.open_nodes() {
@@ -177,14 +180,16 @@ pub(super) fn risks(task: &Task) -> Vec<Line> {
 
 /// One line per open dependency.
 pub(super) fn waits(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     waits: &[EntityId],
-) -> Result<Vec<Line>, Unloaded<Tasks>> {
+) -> Result<Vec<ViewLine>, Unloaded<TaskAggregate>> {
     let mut lines = Vec::new();
-    docs.have_all(waits.iter().map(|id| Key::from(*id)))?;
+    docs.have_all(waits.iter().map(|id| TaskKey::from(*id)))?;
     for id in waits {
-        let title =
-            docs.get(&Key::from(*id))?.and_then(Document::meta).map(|meta| meta.title.as_str());
+        let title = docs
+            .get(&TaskKey::from(*id))?
+            .and_then(TaskDocument::meta)
+            .map(|meta| meta.title.as_str());
         let line = format!("waits for {id}: {}", title.unwrap_or_default());
         lines.push(text::cut(&line, BLOCKER_CHARS_MAX));
     }

@@ -16,9 +16,9 @@ use serde_json::{Map, Value, json};
 pub use health::{ContextHealth, HealthCode, HealthIssue, HealthStats};
 
 use crate::{
-    Documents, Refusal,
+    Documents, WorkRefusal,
     tasks::{
-        Tasks,
+        TaskAggregate,
         id::{EntityId, EntityKind, WorkspaceId},
         lookup,
         step::{Checkpoint, Step},
@@ -190,10 +190,10 @@ impl Issue {
 impl LintView {
     /// Checks a plan or task.
     pub fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         workspace: &WorkspaceId,
         id: EntityId,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let subject = Subject { workspace, id };
         let mut issues = match id {
             EntityId::Task(id) => task::check(docs, subject, lookup::task(docs, id)?)?,

@@ -10,7 +10,7 @@ use super::signals::{self, CardView, newest};
 use crate::{
     Documents, EventOrder, EventQuery, ListQuery, Recorded, Slice, Unloaded,
     tasks::{
-        Document, Event, Tasks,
+        TaskAggregate, TaskDocument, TaskEvent,
         id::{CardId, EntityId},
         memory::{CardType, NoteEntry, TraceEntry},
         wire,
@@ -36,7 +36,7 @@ pub struct MemoryView {
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct EntryPage {
     /// The newest ones, oldest first.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MemoryEntry>,
     /// Where the page is.
     pub pagination: SeqPage,
 }
@@ -44,7 +44,7 @@ pub struct EntryPage {
 /// An entry of the notes or the trace.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Entry {
+pub enum MemoryEntry {
     /// A note, or a card as it was committed.
     Note(NoteView),
     /// An event of the entity.
@@ -164,13 +164,14 @@ impl SeqRequest {
 impl MemoryView {
     /// The memory of a plan or task.
     pub fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         id: EntityId,
         query: &MemoryQuery,
-    ) -> Result<Self, Unloaded<Tasks>> {
+    ) -> Result<Self, Unloaded<TaskAggregate>> {
         let counts = signals::counts(docs, id)?;
         let [_, cards, _] = lists(id, query);
-        let cards: Vec<_> = docs.list(&cards)?.into_iter().filter_map(Document::as_card).collect();
+        let cards: Vec<_> =
+            docs.list(&cards)?.into_iter().filter_map(TaskDocument::as_card).collect();
         let positions: Vec<u64> = cards.iter().map(|card| card.last_seq).collect();
         let shown = cards.iter().take(query.cards.limit as usize);
         Ok(Self {
@@ -190,15 +191,15 @@ pub(super) fn lists(id: EntityId, query: &MemoryQuery) -> [ListQuery; 3] {
 }
 
 fn notes(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     id: EntityId,
     request: SeqRequest,
-) -> Result<EntryPage, Unloaded<Tasks>> {
+) -> Result<EntryPage, Unloaded<TaskAggregate>> {
     let list = newest("note", id, request.cursor, request.limit + 1);
     let mut entries = Vec::new();
     for document in docs.list(&list)? {
-        if let Document::Note(note) = document {
-            entries.push(Entry::note(note));
+        if let TaskDocument::Note(note) = document {
+            entries.push(MemoryEntry::note(note));
         }
     }
     Ok(entry_page(entries, request))
@@ -206,15 +207,16 @@ fn notes(
 
 /// Events of the entity and commits of its cards, merged by position.
 fn trace(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     id: EntityId,
     request: SeqRequest,
-) -> Result<EntryPage, Unloaded<Tasks>> {
+) -> Result<EntryPage, Unloaded<TaskAggregate>> {
     let slice = trace_events(docs, id, request)?;
-    let mut entries: Vec<Entry> = slice.iter().map(|recorded| Entry::event(id, recorded)).collect();
+    let mut entries: Vec<MemoryEntry> =
+        slice.iter().map(|recorded| MemoryEntry::event(id, recorded)).collect();
     for document in docs.list(&newest("trace", id, request.cursor, request.limit + 1))? {
-        if let Document::Trace(entry) = document {
-            entries.push(Entry::commit(entry));
+        if let TaskDocument::Trace(entry) = document {
+            entries.push(MemoryEntry::commit(entry));
         }
     }
     entries.sort_by_key(|entry| Reverse(entry.seq()));
@@ -224,10 +226,10 @@ fn trace(
 
 /// The events that can be on a page of the trace.
 pub(super) fn trace_events(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     id: EntityId,
     request: SeqRequest,
-) -> Result<Slice<Event>, Unloaded<Tasks>> {
+) -> Result<Slice<TaskEvent>, Unloaded<TaskAggregate>> {
     docs.events(&EventQuery {
         entity: Some(id.to_string()),
         scope: None,
@@ -237,14 +239,14 @@ pub(super) fn trace_events(
     })
 }
 
-fn entry_page(mut entries: Vec<Entry>, request: SeqRequest) -> EntryPage {
-    let positions: Vec<u64> = entries.iter().map(Entry::seq).collect();
+fn entry_page(mut entries: Vec<MemoryEntry>, request: SeqRequest) -> EntryPage {
+    let positions: Vec<u64> = entries.iter().map(MemoryEntry::seq).collect();
     entries.truncate(request.limit as usize);
     entries.reverse();
     EntryPage { entries, pagination: request.page(&positions) }
 }
 
-impl Entry {
+impl MemoryEntry {
     /// A note as callers see it.
     pub fn note(note: &NoteEntry) -> Self {
         Self::Note(NoteView {
@@ -259,7 +261,7 @@ impl Entry {
         })
     }
 
-    fn event(id: EntityId, recorded: &Recorded<Event>) -> Self {
+    fn event(id: EntityId, recorded: &Recorded<TaskEvent>) -> Self {
         Self::Event(EventEntry {
             seq: recorded.global,
             ts: recorded.at.rfc3339(),

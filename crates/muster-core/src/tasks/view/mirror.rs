@@ -4,22 +4,22 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Line,
+    ViewLine,
     brief::TaskBrief,
     context::Pagination,
     page::{self, PageQuery},
     percent,
 };
 use crate::{
-    Documents, Kept, Refusal,
+    Documents, WholeText, WorkRefusal,
     tasks::{
-        Key, Tasks,
+        TaskAggregate, TaskKey,
         command::StepSelector,
-        entity::{Checklist, Plan, Status, Task},
+        entity::{Checklist, Plan, Task, TaskStatus},
         id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
         lookup,
         path::StepPath,
-        step::{Checkpoint, Node, Step},
+        step::{Checkpoint, Step, StepNode},
     },
 };
 
@@ -50,7 +50,7 @@ pub struct TaskMirror {
     /// The workspace.
     pub workspace: String,
     /// What is mirrored.
-    pub scope: Scope,
+    pub scope: MirrorScope,
     /// The task.
     pub task: MirrorTask,
     /// Steps in path order.
@@ -65,7 +65,7 @@ pub struct PlanMirror {
     /// The workspace.
     pub workspace: String,
     /// What is mirrored.
-    pub scope: Scope,
+    pub scope: MirrorScope,
     /// The plan.
     pub plan: MirrorPlan,
     /// Its points.
@@ -80,7 +80,7 @@ pub struct PlanMirror {
 
 /// What is mirrored.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-pub struct Scope {
+pub struct MirrorScope {
     /// Plan or task.
     pub kind: EntityKind,
     /// Its id.
@@ -96,7 +96,7 @@ pub struct Scope {
 pub struct MirrorTask {
     pub id: String,
     pub title: String,
-    pub status: Status,
+    pub status: TaskStatus,
     pub revision: u64,
     pub parent: String,
     pub progress: u64,
@@ -110,7 +110,7 @@ pub struct MirrorPlan {
     pub id: String,
     pub title: String,
     pub revision: u64,
-    pub status: Status,
+    pub status: TaskStatus,
     pub progress: u64,
     pub plan_progress: String,
 }
@@ -141,7 +141,7 @@ pub struct MirrorNode {
     pub node_id: String,
     pub path: String,
     pub title: String,
-    pub status: Status,
+    pub status: TaskStatus,
     pub blocked: bool,
 }
 
@@ -150,24 +150,24 @@ pub struct MirrorNode {
 #[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct MirrorRow {
     pub id: TaskId,
-    pub title: Kept,
-    pub status: Status,
+    pub title: WholeText,
+    pub status: TaskStatus,
     pub revision: u64,
     pub progress: u64,
     pub steps_count: u64,
     pub steps_open: u64,
     pub waiting_on: Vec<EntityId>,
-    pub blockers: Vec<Line>,
-    pub next: Option<Kept>,
+    pub blockers: Vec<ViewLine>,
+    pub next: Option<WholeText>,
 }
 
 impl MirrorView {
     /// The slice of a plan or task.
     pub fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         workspace: &WorkspaceId,
         query: &MirrorQuery,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         match query.id {
             EntityId::Task(id) => TaskMirror::of(docs, workspace, id, query).map(Self::Task),
             EntityId::Plan(id) => PlanMirror::of(docs, workspace, id, query).map(Self::Plan),
@@ -177,23 +177,23 @@ impl MirrorView {
 
 impl TaskMirror {
     fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         workspace: &WorkspaceId,
         id: TaskId,
         query: &MirrorQuery,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let task = lookup::task(docs, id)?;
         let (steps, pagination) = match &query.path {
             Some(path) => {
                 let selector = StepSelector::Path(path.clone());
-                lookup::step(task, &selector).map_err(Refusal::Rejected)?;
+                lookup::step(task, &selector).map_err(WorkRefusal::Rejected)?;
                 page::steps(task.steps.subtree(path), &format!("{id}/{path}"), &query.page)?
             }
             None => page::steps(task.steps.iter(), &id.to_string(), &query.page)?,
         };
         Ok(Self {
             workspace: workspace.to_string(),
-            scope: Scope {
+            scope: MirrorScope {
                 kind: EntityKind::Task,
                 id: id.to_string(),
                 path: query.path.as_ref().map(ToString::to_string),
@@ -207,21 +207,21 @@ impl TaskMirror {
 
 impl PlanMirror {
     fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         workspace: &WorkspaceId,
         id: PlanId,
         query: &MirrorQuery,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let plan = lookup::plan(docs, id)?;
         let (tasks, pagination) = page::tasks(docs, plan, &query.page)?;
-        docs.have_all(tasks.iter().flat_map(|task| &task.waits).map(|id| Key::from(*id)))?;
+        docs.have_all(tasks.iter().flat_map(|task| &task.waits).map(|id| TaskKey::from(*id)))?;
         let mut rows = Vec::with_capacity(tasks.len());
         for task in tasks {
             rows.push(MirrorRow::of(&task, task.blockers(docs)?));
         }
         Ok(Self {
             workspace: workspace.to_string(),
-            scope: Scope { kind: EntityKind::Plan, id: id.to_string(), path: None },
+            scope: MirrorScope { kind: EntityKind::Plan, id: id.to_string(), path: None },
             plan: MirrorPlan::of(plan),
             checklist: plan.checklist.clone(),
             contract: plan.contract.clone(),
@@ -281,7 +281,7 @@ impl MirrorStep {
 }
 
 impl MirrorNode {
-    fn of(step: &Step, node: &Node) -> Self {
+    fn of(step: &Step, node: &StepNode) -> Self {
         Self {
             node_id: node.id.to_string(),
             path: step.node_path(node),
@@ -293,7 +293,7 @@ impl MirrorNode {
 }
 
 impl MirrorRow {
-    fn of(task: &TaskBrief, blockers: Vec<Line>) -> Self {
+    fn of(task: &TaskBrief, blockers: Vec<ViewLine>) -> Self {
         Self {
             id: task.id,
             title: task.title.clone(),

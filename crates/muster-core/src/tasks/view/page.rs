@@ -7,17 +7,17 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use super::{brief::TaskBrief, context::Pagination};
 use crate::{
-    Documents, ListQuery, Refusal,
+    Documents, ListQuery, WorkRefusal,
     tasks::{
-        Rejection, Tasks,
-        entity::{Plan, Status},
+        TaskAggregate, TaskRejection,
+        entity::{Plan, TaskStatus},
         path::StepPath,
         rejection::FieldFault,
         step::Step,
     },
 };
 
-type Paged<T> = Result<(Vec<T>, Pagination), Refusal<Tasks>>;
+type Paged<T> = Result<(Vec<T>, Pagination), WorkRefusal<TaskAggregate>>;
 
 /// Which page is asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,7 +58,7 @@ impl FromStr for Cursor {
 
 impl PageQuery {
     /// The element behind which the page of this list starts.
-    fn after<T: FromStr>(&self, list: &str) -> Result<Option<T>, Refusal<Tasks>> {
+    fn after<T: FromStr>(&self, list: &str) -> Result<Option<T>, WorkRefusal<TaskAggregate>> {
         let Some(cursor) = &self.cursor else { return Ok(None) };
         // A page that could hold nothing goes on where it began: at no element.
         if cursor.list == list && cursor.after.is_empty() {
@@ -66,7 +66,7 @@ impl PageQuery {
         }
         let after = (cursor.list == list).then(|| cursor.after.parse().ok()).flatten();
         after.map(Some).ok_or_else(|| {
-            Refusal::rejected(Rejection::BadField {
+            WorkRefusal::rejected(TaskRejection::BadField {
                 field: self.argument.to_owned(),
                 fault: FieldFault::BadFormat,
                 expected: format!("a next_cursor of {list}"),
@@ -128,7 +128,7 @@ pub(super) fn steps<'a>(
 
 /// A page of the tasks of a plan, by id number.
 pub(super) fn tasks(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     plan: &Plan,
     query: &PageQuery,
 ) -> Paged<Arc<TaskBrief>> {
@@ -136,7 +136,7 @@ pub(super) fn tasks(
     let after: Option<u64> = query.after(&list)?;
     let mut shown = docs.briefs(&ListQuery {
         parent: Some(list.clone()),
-        statuses: Status::ALL.map(Status::name).to_vec(),
+        statuses: TaskStatus::ALL.map(TaskStatus::name).to_vec(),
         after,
         limit: Some(query.limit + 1),
         ..ListQuery::of("task")

@@ -4,14 +4,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Line, PlanSteps, ReasoningRef, Requested, Rollup, StepsSummary, StepsView, TargetView, lines,
+    PlanSteps, ReasoningRef, Requested, Rollup, StepsSummary, StepsView, TargetView, ViewLine,
+    lines,
     rollup::{self, next_task},
 };
 use crate::{
-    Documents, ListQuery, Mark, Refusal, Unloaded,
+    Documents, ListQuery, Mark, Unloaded, WorkRefusal,
     tasks::{
-        Tasks,
-        entity::{Plan, Status, Task},
+        TaskAggregate,
+        entity::{Plan, Task, TaskStatus},
         id::{EntityId, WorkspaceId},
         lookup,
     },
@@ -51,25 +52,25 @@ pub struct RadarView {
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Radar {
     /// What this is and how far.
-    pub now: Line,
+    pub now: ViewLine,
     /// What it is for.
-    pub why: Line,
+    pub why: ViewLine,
     /// What has to be confirmed or proven.
-    pub verify: Vec<Line>,
+    pub verify: Vec<ViewLine>,
     /// What to do next.
-    pub next: Vec<Line>,
+    pub next: Vec<ViewLine>,
     /// What stands in the way.
-    pub blockers: Vec<Line>,
+    pub blockers: Vec<ViewLine>,
 }
 
 impl RadarView {
     /// The radar of a plan or task.
     pub fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         workspace: &WorkspaceId,
         id: EntityId,
         requested: Requested,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let focus = lookup::workspace(docs)?.focus;
         let (target, radar, steps, rollup) = match id {
             EntityId::Task(id) => {
@@ -101,10 +102,10 @@ impl RadarView {
 }
 
 fn of_task(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     task: &Task,
     steps: &StepsSummary,
-) -> Result<Radar, Unloaded<Tasks>> {
+) -> Result<Radar, Unloaded<TaskAggregate>> {
     let meta = &task.meta;
     let plan = lookup::find_plan(docs, task.parent)?;
     let why = meta.description.as_deref().or(meta.context.as_deref());
@@ -120,7 +121,7 @@ fn of_task(
     })
 }
 
-fn of_plan(docs: &Documents<Tasks>, plan: &Plan) -> Result<Radar, Unloaded<Tasks>> {
+fn of_plan(docs: &Documents<TaskAggregate>, plan: &Plan) -> Result<Radar, Unloaded<TaskAggregate>> {
     let meta = &plan.meta;
     let why = plan.contract.as_deref().or(meta.description.as_deref()).unwrap_or_default();
     let [open, next] = rollup::lists(plan);
@@ -138,7 +139,7 @@ fn of_plan(docs: &Documents<Tasks>, plan: &Plan) -> Result<Radar, Unloaded<Tasks
 }
 
 /// The first lines and, when there are more, how many.
-fn capped(mut lines: Vec<Line>, count: u64) -> Vec<Line> {
+fn capped(mut lines: Vec<ViewLine>, count: u64) -> Vec<ViewLine> {
     lines.truncate(BLOCKER_LINES_MAX);
     let hidden = count.saturating_sub(lines.len() as u64);
     if hidden > 0 {
@@ -156,7 +157,10 @@ fn marked(plan: &Plan, mark: Mark, limit: u32) -> ListQuery {
     }
 }
 
-fn plan_verify(docs: &Documents<Tasks>, plan: &Plan) -> Result<Vec<Line>, Unloaded<Tasks>> {
+fn plan_verify(
+    docs: &Documents<TaskAggregate>,
+    plan: &Plan,
+) -> Result<Vec<ViewLine>, Unloaded<TaskAggregate>> {
     let first = docs.briefs(&marked(plan, Mark::Unconfirmed, 1))?;
     let line = first.first().map(|task| {
         let count = plan.sums.tasks_unconfirmed;
@@ -166,8 +170,11 @@ fn plan_verify(docs: &Documents<Tasks>, plan: &Plan) -> Result<Vec<Line>, Unload
 }
 
 /// TASKS-VIEW-8.
-fn plan_next(docs: &Documents<Tasks>, plan: &Plan) -> Result<Vec<Line>, Unloaded<Tasks>> {
-    if plan.meta.status == Status::Done {
+fn plan_next(
+    docs: &Documents<TaskAggregate>,
+    plan: &Plan,
+) -> Result<Vec<ViewLine>, Unloaded<TaskAggregate>> {
+    if plan.meta.status == TaskStatus::Done {
         return Ok(Vec::new());
     }
     let mut next = Vec::new();
@@ -192,10 +199,10 @@ fn plan_next(docs: &Documents<Tasks>, plan: &Plan) -> Result<Vec<Line>, Unloaded
 
 /// The first blocker lines of a plan or task and how many there are in all.
 pub(super) fn all_blockers(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     id: EntityId,
     limit: usize,
-) -> Result<(Vec<Line>, u64), Refusal<Tasks>> {
+) -> Result<(Vec<ViewLine>, u64), WorkRefusal<TaskAggregate>> {
     match id {
         EntityId::Task(id) => {
             let lines = lines::blockers(docs, lookup::task(docs, id)?)?;
@@ -208,10 +215,10 @@ pub(super) fn all_blockers(
 
 /// Blocker lines of tasks not done by id, then the plan's own waits; and how many there are in all.
 fn plan_blockers(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     plan: &Plan,
     limit: usize,
-) -> Result<(Vec<Line>, u64), Unloaded<Tasks>> {
+) -> Result<(Vec<ViewLine>, u64), Unloaded<TaskAggregate>> {
     let mut blockers = Vec::new();
     let limit = u32::try_from(limit).unwrap_or(u32::MAX);
     for task in docs.briefs(&marked(plan, Mark::Blocked, limit))? {

@@ -13,9 +13,9 @@ use super::{
     timeline::Timeline,
 };
 use crate::{
-    Documents, Refusal,
+    Documents, WorkRefusal,
     tasks::{
-        Tasks,
+        TaskAggregate,
         id::{EntityId, PlanId, TaskId, WorkspaceId},
         lookup,
     },
@@ -89,10 +89,10 @@ pub struct PlanWhole {
 impl ResumeView {
     /// The view of a plan or task.
     pub fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         workspace: &WorkspaceId,
         query: &ResumeQuery,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let radar = RadarView::of(docs, workspace, query.id, query.requested)?;
         let (target, of_task, of_plan) = match query.id {
             EntityId::Task(id) => {
@@ -122,10 +122,10 @@ impl ResumeView {
 
 impl TaskWhole {
     fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         id: TaskId,
         query: &ResumeQuery,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let task = lookup::task(docs, id)?;
         let (steps, steps_pagination) =
             page::steps(task.steps.iter(), &id.to_string(), &query.page)?;
@@ -139,11 +139,11 @@ impl TaskWhole {
 
 impl PlanWhole {
     fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         (workspace, id): (&WorkspaceId, PlanId),
         query: &ResumeQuery,
         rollup: Option<Rollup>,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let plan = lookup::plan(docs, id)?;
         let (tasks, tasks_pagination) = page::tasks(docs, plan, &query.page)?;
         let rollup = match rollup {

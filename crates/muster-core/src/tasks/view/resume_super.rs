@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     ReasoningRef, Requested, Rollup, StepsView, TargetView,
-    capsule::{self, Capsule, Surroundings},
+    capsule::{self, Capsule, CapsuleContext},
     focus::FocusRestored,
     gather,
     graph::{self, GraphDiff},
@@ -17,9 +17,9 @@ use super::{
     timeline::Timeline,
 };
 use crate::{
-    Documents, Refusal, Unloaded,
+    Documents, Unloaded, WorkRefusal,
     tasks::{
-        Tasks,
+        TaskAggregate,
         id::{EntityId, WorkspaceId},
     },
 };
@@ -69,7 +69,7 @@ pub struct ResumePack {
 }
 
 /// What to show about whom.
-pub struct ResumeQuery<'a> {
+pub struct SuperResumeQuery<'a> {
     /// The workspace.
     pub workspace: &'a WorkspaceId,
     /// The plan or task.
@@ -86,7 +86,10 @@ pub struct ResumeQuery<'a> {
 
 impl ResumePack {
     /// The pack of a plan or task.
-    pub fn of(docs: &Documents<Tasks>, query: &ResumeQuery<'_>) -> Result<Self, Refusal<Tasks>> {
+    pub fn of(
+        docs: &Documents<TaskAggregate>,
+        query: &SuperResumeQuery<'_>,
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         gather::surroundings(docs, query.id)?;
         docs.have(&signals::lists(query.id, query.signals))?;
         Timeline::events(docs, query.id, query.events)?;
@@ -130,7 +133,7 @@ pub struct Degradation {
 /// What the super view needs besides the pack.
 pub struct SuperQuery<'a> {
     /// The pack.
-    pub resume: ResumeQuery<'a>,
+    pub resume: SuperResumeQuery<'a>,
     /// Pages of memory.
     pub memory: MemoryQuery,
     /// Page of the graph's difference, if asked for.
@@ -143,7 +146,10 @@ pub struct SuperQuery<'a> {
 
 impl ResumeSuper {
     /// The view of a plan or task.
-    pub fn of(docs: &Documents<Tasks>, query: &SuperQuery<'_>) -> Result<Self, Refusal<Tasks>> {
+    pub fn of(
+        docs: &Documents<TaskAggregate>,
+        query: &SuperQuery<'_>,
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let id = query.resume.id;
         gather(docs, query)?;
         let pack = ResumePack::of(docs, &query.resume)?;
@@ -152,7 +158,7 @@ impl ResumeSuper {
             query.graph_diff.map(|request| GraphDiff::of(docs, id, request)).transpose()?;
         let capsule = Capsule::of(
             docs,
-            &Surroundings {
+            &CapsuleContext {
                 workspace: query.resume.workspace,
                 id,
                 focus: pack.head.focus,
@@ -183,7 +189,10 @@ impl ResumeSuper {
 }
 
 /// Makes sure that everything the view shows is at hand.
-fn gather(docs: &Documents<Tasks>, query: &SuperQuery<'_>) -> Result<(), Refusal<Tasks>> {
+fn gather(
+    docs: &Documents<TaskAggregate>,
+    query: &SuperQuery<'_>,
+) -> Result<(), WorkRefusal<TaskAggregate>> {
     let id = query.resume.id;
     gather::surroundings(docs, id)?;
     let mut lists = signals::lists(id, query.resume.signals).to_vec();
@@ -196,7 +205,10 @@ fn gather(docs: &Documents<Tasks>, query: &SuperQuery<'_>) -> Result<(), Refusal
 
 /// TASKS 4.7: nothing but creation, or events without notes and cards. Asks the whole memory, not
 /// the pages that are shown.
-fn thinness(docs: &Documents<Tasks>, id: EntityId) -> Result<Vec<&'static str>, Unloaded<Tasks>> {
+fn thinness(
+    docs: &Documents<TaskAggregate>,
+    id: EntityId,
+) -> Result<Vec<&'static str>, Unloaded<TaskAggregate>> {
     let counts = signals::counts(docs, id)?;
     if counts.notes > 0 || !counts.cards.is_empty() {
         return Ok(Vec::new());

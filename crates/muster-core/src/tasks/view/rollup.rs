@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::{brief::TaskBrief, percent};
 use crate::{
-    Documents, Kept, ListOrder, ListQuery, Unloaded,
+    Documents, ListOrder, ListQuery, Unloaded, WholeText,
     tasks::{
-        Tasks,
-        entity::{Plan, Status},
+        TaskAggregate,
+        entity::{Plan, TaskStatus},
         id::{EntityId, TaskId},
     },
 };
@@ -51,9 +51,9 @@ pub struct RollupTask {
     /// Its id.
     pub id: TaskId,
     /// Its title.
-    pub title: Kept,
+    pub title: WholeText,
     /// How far it is.
-    pub status: Status,
+    pub status: TaskStatus,
     /// Percent of steps closed.
     pub progress: u64,
     /// Open dependencies.
@@ -64,7 +64,10 @@ pub struct RollupTask {
 
 impl Rollup {
     /// The rollup of a plan.
-    pub fn of(docs: &Documents<Tasks>, plan: &Plan) -> Result<Self, Unloaded<Tasks>> {
+    pub fn of(
+        docs: &Documents<TaskAggregate>,
+        plan: &Plan,
+    ) -> Result<Self, Unloaded<TaskAggregate>> {
         let sums = &plan.sums;
         let open = docs.briefs(&open_tasks(plan, ROLLUP_TASKS_MAX))?;
         Ok(Self {
@@ -100,7 +103,7 @@ impl RollupTask {
 fn open_tasks(plan: &Plan, limit: u32) -> ListQuery {
     ListQuery {
         parent: Some(plan.id.to_string()),
-        statuses: vec![Status::Todo.name(), Status::Active.name()],
+        statuses: vec![TaskStatus::Todo.name(), TaskStatus::Active.name()],
         limit: Some(limit),
         ..ListQuery::of("task")
     }
@@ -122,8 +125,8 @@ pub(super) fn lists(plan: &Plan) -> [ListQuery; 2] {
 
 /// The task to work on next: the documents' rank orders as TASKS-VIEW-4 says.
 pub(super) fn next_task(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     plan: &Plan,
-) -> Result<Option<Arc<TaskBrief>>, Unloaded<Tasks>> {
+) -> Result<Option<Arc<TaskBrief>>, Unloaded<TaskAggregate>> {
     Ok(docs.briefs(&next_tasks(plan))?.into_iter().next())
 }

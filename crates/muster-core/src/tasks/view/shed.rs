@@ -11,7 +11,7 @@ pub use resume::{PageStarts, handoff, resume_pack, resume_super};
 
 use super::context::{cut_pagination, row_number};
 use crate::{
-    budget::{self, Action, End, Shedding, replace},
+    budget::{self, BudgetAction, CutEnd, Shedding, replace},
     tasks::{id::EvidenceId, wire},
 };
 
@@ -35,10 +35,10 @@ pub fn radar() -> Shedding {
 }
 
 /// What views with a radar lose before their core.
-fn before_core() -> Vec<Action> {
+fn before_core() -> Vec<BudgetAction> {
     let mut actions = thin();
-    actions.push(Action::cut("radar.why", 256));
-    actions.push(Action::pop("rollup.tasks", End::Last, 0));
+    actions.push(BudgetAction::cut("radar.why", 256));
+    actions.push(BudgetAction::pop("rollup.tasks", CutEnd::Last, 0));
     actions.extend(meta());
     actions.extend(zero());
     actions
@@ -46,7 +46,7 @@ fn before_core() -> Vec<Action> {
 
 /// Order of the lists.
 pub fn context(start: (u64, u64), cursor: &CursorWriter) -> Shedding {
-    let page = |pagination: &'static str, start: u64| -> budget::Page {
+    let page = |pagination: &'static str, start: u64| -> budget::PageCounter {
         let cursor = Arc::clone(cursor);
         Box::new(move |view, last, count| {
             let Some(Value::Object(page)) = view.get_mut(pagination) else { return 0 };
@@ -57,20 +57,20 @@ pub fn context(start: (u64, u64), cursor: &CursorWriter) -> Shedding {
     };
     // Rows of both lists lose their fields together, so that a list is never finer than the other.
     let mut ordinary = vec![
-        Action::drop_keys("plans.*", ROW_DETAILS).also("tasks.*"),
-        Action::cut("plans.*.title", 80).also("tasks.*.title"),
-        Action::keep("plans.*", ROW_CORE).also("tasks.*"),
-        Action::pop_page("tasks", 0, page("tasks_pagination", start.1)),
-        Action::pop_page("plans", 0, page("plans_pagination", start.0)),
+        BudgetAction::drop_keys("plans.*", ROW_DETAILS).also("tasks.*"),
+        BudgetAction::cut("plans.*.title", 80).also("tasks.*.title"),
+        BudgetAction::keep("plans.*", ROW_CORE).also("tasks.*"),
+        BudgetAction::pop_page("tasks", 0, page("tasks_pagination", start.1)),
+        BudgetAction::pop_page("plans", 0, page("plans_pagination", start.0)),
     ];
     let drops = ["by_status", "tasks_pagination", "plans_pagination", "tasks", "plans"];
-    ordinary.extend(drops.map(Action::drop));
-    Shedding::new(ordinary, vec![Action::drop("counts"), Action::drop("workspace")])
+    ordinary.extend(drops.map(BudgetAction::drop));
+    Shedding::new(ordinary, vec![BudgetAction::drop("counts"), BudgetAction::drop("workspace")])
 }
 
 /// Order of the event slice.
 pub fn delta(since: Option<u64>) -> Shedding {
-    let page = move || -> budget::Page {
+    let page = move || -> budget::PageCounter {
         Box::new(move |view, last, _| {
             let seq = last.and_then(|event| event.get("seq")).and_then(Value::as_u64).or(since);
             replace(view, "cursor", json!(seq.map(wire::event_id)))
@@ -78,19 +78,19 @@ pub fn delta(since: Option<u64>) -> Shedding {
         })
     };
     let ordinary = vec![
-        Action::pop_page("events", 1, page()),
-        Action::other("events.*", strip_payload),
-        Action::pop_page("events", 0, page()),
-        Action::drop("workspace"),
-        Action::drop("events"),
-        Action::drop("has_more"),
+        BudgetAction::pop_page("events", 1, page()),
+        BudgetAction::other("events.*", strip_payload),
+        BudgetAction::pop_page("events", 0, page()),
+        BudgetAction::drop("workspace"),
+        BudgetAction::drop("events"),
+        BudgetAction::drop("has_more"),
     ];
-    Shedding::new(ordinary, vec![Action::drop("cursor")])
+    Shedding::new(ordinary, vec![BudgetAction::drop("cursor")])
 }
 
 /// Order of evidence: bodies from the last record on, then records.
 pub fn evidence(after: u64) -> Shedding {
-    let page: budget::Page = Box::new(move |view, last, count| {
+    let page: budget::PageCounter = Box::new(move |view, last, count| {
         let Some(Value::Object(page)) = view.get_mut("pagination") else { return 0 };
         let number = last.and_then(|row| row.get("evidence_id")).and_then(Value::as_str);
         let number = number.and_then(|id| id.parse::<EvidenceId>().ok()).map_or(after, |id| id.0);
@@ -102,14 +102,14 @@ pub fn evidence(after: u64) -> Shedding {
         fields.into_iter().map(|(key, value)| replace(page, key, value)).sum()
     });
     let mut ordinary = vec![
-        Action::each_last("evidence", |row| cut_items(row, 2_000)),
-        Action::each_last("evidence", |row| cut_items(row, 200)),
-        Action::each_last("evidence", |row| drop_from(row, "items")),
-        Action::each_last("evidence", |row| drop_from(row, "attachments")),
-        Action::pop_page("evidence", 0, page),
+        BudgetAction::each_last("evidence", |row| cut_items(row, 2_000)),
+        BudgetAction::each_last("evidence", |row| cut_items(row, 200)),
+        BudgetAction::each_last("evidence", |row| drop_from(row, "items")),
+        BudgetAction::each_last("evidence", |row| drop_from(row, "attachments")),
+        BudgetAction::pop_page("evidence", 0, page),
     ];
-    ordinary.extend(["step", "workspace", "evidence", "pagination"].map(Action::drop));
-    Shedding::new(ordinary, vec![Action::drop("target")])
+    ordinary.extend(["step", "workspace", "evidence", "pagination"].map(BudgetAction::drop));
+    Shedding::new(ordinary, vec![BudgetAction::drop("target")])
 }
 
 /// Cuts every text inside a value; answers the characters saved.
@@ -148,19 +148,19 @@ fn strip_payload(event: &mut Value) -> isize {
 }
 
 /// `THIN`: long texts of the target.
-fn thin() -> Vec<Action> {
-    let mut actions = vec![Action::drop("target.contract_data")];
+fn thin() -> Vec<BudgetAction> {
+    let mut actions = vec![BudgetAction::drop("target.contract_data")];
     actions.extend(
         ["target.contract", "target.description", "target.context"]
-            .map(|text| Action::cut(text, 256)),
+            .map(|text| BudgetAction::cut(text, 256)),
     );
     let drops = ["target.context", "target.contract", "target.description", "target.checklist"];
-    actions.extend(drops.map(Action::drop));
+    actions.extend(drops.map(BudgetAction::drop));
     actions
 }
 
 /// `META`: fields of the target that are seldom needed.
-fn meta() -> Vec<Action> {
+fn meta() -> Vec<BudgetAction> {
     [
         "target.created_at_ms",
         "target.updated_at_ms",
@@ -174,13 +174,13 @@ fn meta() -> Vec<Action> {
         "target.qualified_id",
         "target.waiting_on",
     ]
-    .map(Action::drop)
+    .map(BudgetAction::drop)
     .into()
 }
 
 /// `ZERO`: what a missing key says as well.
-fn zero() -> Vec<Action> {
-    vec![Action::other("steps", |steps| {
+fn zero() -> Vec<BudgetAction> {
+    vec![BudgetAction::other("steps", |steps| {
         let before = budget::size(steps);
         if let Value::Object(map) = steps {
             map.retain(|key, value| !(counts_trouble(key) && *value == json!(0)));
@@ -201,33 +201,33 @@ fn says_nothing(value: &Value) -> bool {
 }
 
 /// `CORE`: down to the id and the next line.
-fn core() -> Vec<Action> {
+fn core() -> Vec<BudgetAction> {
     vec![
-        Action::cut("radar.why", 120),
-        Action::pop("radar.blockers", End::Last, 1),
-        Action::pop("radar.verify", End::Last, 1),
-        Action::pop("radar.next", End::Last, 1),
-        Action::drop("requested"),
-        Action::drop_root(&["focus", "focus_restored", "focus_previous"]),
-        Action::drop("radar.why"),
-        Action::keep("steps.first_open", &["step_id", "path", "title"]),
-        Action::drop("rollup"),
-        Action::drop("steps"),
-        Action::cut("radar.now", 80),
-        Action::drop("radar.blockers"),
-        Action::drop("radar.verify"),
-        Action::keep("reasoning_ref", &["branch"]),
-        Action::keep("target", &["id", "kind", "title", "revision", "status"]),
-        Action::cut("target.title", 80),
-        Action::drop("radar.now"),
-        Action::keep("target", &["id", "revision", "status"]),
-        Action::drop("workspace"),
-        Action::keep("target", &["id"]),
-        Action::drop("reasoning_ref"),
+        BudgetAction::cut("radar.why", 120),
+        BudgetAction::pop("radar.blockers", CutEnd::Last, 1),
+        BudgetAction::pop("radar.verify", CutEnd::Last, 1),
+        BudgetAction::pop("radar.next", CutEnd::Last, 1),
+        BudgetAction::drop("requested"),
+        BudgetAction::drop_root(&["focus", "focus_restored", "focus_previous"]),
+        BudgetAction::drop("radar.why"),
+        BudgetAction::keep("steps.first_open", &["step_id", "path", "title"]),
+        BudgetAction::drop("rollup"),
+        BudgetAction::drop("steps"),
+        BudgetAction::cut("radar.now", 80),
+        BudgetAction::drop("radar.blockers"),
+        BudgetAction::drop("radar.verify"),
+        BudgetAction::keep("reasoning_ref", &["branch"]),
+        BudgetAction::keep("target", &["id", "kind", "title", "revision", "status"]),
+        BudgetAction::cut("target.title", 80),
+        BudgetAction::drop("radar.now"),
+        BudgetAction::keep("target", &["id", "revision", "status"]),
+        BudgetAction::drop("workspace"),
+        BudgetAction::keep("target", &["id"]),
+        BudgetAction::drop("reasoning_ref"),
     ]
 }
 
 /// `TAIL`: the minimal signal.
-fn tail() -> Vec<Action> {
-    vec![Action::drop("radar"), Action::drop("target")]
+fn tail() -> Vec<BudgetAction> {
+    vec![BudgetAction::drop("radar"), BudgetAction::drop("target")]
 }

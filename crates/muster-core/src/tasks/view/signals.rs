@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Line, radar};
+use super::{ViewLine, radar};
 use crate::{
-    Documents, ListOrder, ListQuery, Refusal, Unloaded,
+    Documents, ListOrder, ListQuery, Unloaded, WorkRefusal,
     tasks::{
-        Document, Key, Tasks,
+        TaskAggregate, TaskDocument, TaskKey,
         id::EntityId,
         memory::{Card, CardType, Evidence, MemoryCounts},
         step::Checkpoints,
@@ -21,7 +21,7 @@ use crate::{
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Signals {
     /// What stands in the way.
-    pub blockers: Vec<Line>,
+    pub blockers: Vec<ViewLine>,
     /// Decisions, newest first.
     pub decisions: Vec<CardView>,
     /// Evidence, newest first.
@@ -142,10 +142,10 @@ impl EvidenceSignal {
 impl Signals {
     /// The signals of a plan or task.
     pub fn of(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         id: EntityId,
         limits: SignalLimits,
-    ) -> Result<Self, Refusal<Tasks>> {
+    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let (mut blockers, count) = radar::all_blockers(docs, id, limits.blockers as usize)?;
         blockers.truncate(limits.blockers as usize);
         let counts = counts(docs, id)?;
@@ -166,11 +166,11 @@ impl Signals {
 
 /// How much the memory of a plan or task holds.
 pub(super) fn counts(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     id: EntityId,
-) -> Result<MemoryCounts, Unloaded<Tasks>> {
-    Ok(match docs.get(&Key::Memory(id))? {
-        Some(Document::Memory(counts)) => counts.clone(),
+) -> Result<MemoryCounts, Unloaded<TaskAggregate>> {
+    Ok(match docs.get(&TaskKey::Memory(id))? {
+        Some(TaskDocument::Memory(counts)) => counts.clone(),
         Some(_) | None => MemoryCounts::default(),
     })
 }
@@ -189,10 +189,10 @@ pub(super) fn lists(id: EntityId, limits: SignalLimits) -> [ListQuery; 3] {
 }
 
 fn cards<'a>(
-    docs: &'a Documents<Tasks>,
+    docs: &'a Documents<TaskAggregate>,
     list: &ListQuery,
-) -> Result<Vec<&'a Card>, Unloaded<Tasks>> {
-    Ok(docs.list(list)?.into_iter().filter_map(Document::as_card).collect())
+) -> Result<Vec<&'a Card>, Unloaded<TaskAggregate>> {
+    Ok(docs.list(list)?.into_iter().filter_map(TaskDocument::as_card).collect())
 }
 
 /// Newest documents of a kind that hang on a plan or task, older than a position.
@@ -212,14 +212,14 @@ pub(super) fn newest(
 }
 
 fn evidence(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     of_cards: &ListQuery,
     captured: &ListQuery,
     limit: u32,
-) -> Result<Vec<EvidenceSignal>, Unloaded<Tasks>> {
+) -> Result<Vec<EvidenceSignal>, Unloaded<TaskAggregate>> {
     let mut signals: Vec<EvidenceSignal> = Vec::new();
     for document in docs.list(captured)? {
-        if let Document::Evidence(evidence) = document {
+        if let TaskDocument::Evidence(evidence) = document {
             signals.push(EvidenceSignal::of_capture(evidence));
         }
     }
@@ -231,7 +231,7 @@ fn evidence(
 
 /// Whether nothing but its creation ever happened. Every later change adds to the revision; steps
 /// or a checklist can also have come with the creating call, which leaves it at 0 (TASKS-REV-1).
-pub(super) fn is_only_created(document: &Document) -> bool {
+pub(super) fn is_only_created(document: &TaskDocument) -> bool {
     let is_untouched = document.meta().is_some_and(|meta| meta.revision == 0);
     let is_bare = match (document.as_task(), document.as_plan()) {
         (Some(task), _) => task.steps.is_empty(),

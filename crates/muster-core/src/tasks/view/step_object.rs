@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::tasks::{
-    entity::{Status, Urgency},
-    step::{Checkpoint, Node, ProofMode, SKIPPED_BLOCK, Step, Waiver},
+    entity::{TaskStatus, Urgency},
+    step::{Checkpoint, ProofMode, SKIPPED_BLOCK, Step, StepNode, Waiver},
 };
 
 /// A step with everything it holds.
@@ -67,7 +67,7 @@ pub struct NodeObject {
     pub node_id: String,
     pub path: String,
     pub title: String,
-    pub status: Status,
+    pub status: TaskStatus,
     pub status_manual: bool,
     pub priority: Urgency,
     pub blocked: bool,
@@ -151,7 +151,7 @@ pub(super) fn is_settled(step: &Step) -> bool {
 
 impl NodeObject {
     /// A node of this step in full.
-    pub fn of(step: &Step, node: &Node) -> Self {
+    pub fn of(step: &Step, node: &StepNode) -> Self {
         let lists = node.lists.clone();
         Self {
             node_id: node.id.to_string(),

@@ -8,7 +8,7 @@ use super::rollup::next_task;
 use crate::{
     Documents, Unloaded,
     tasks::{
-        Tasks,
+        TaskAggregate,
         entity::{Plan, Task},
         id::TaskId,
         lookup,
@@ -55,7 +55,10 @@ pub struct PlanFirstOpen {
 
 impl PlanSteps {
     /// The counts of a plan. They are kept with it; only the next task is read.
-    pub fn of(docs: &Documents<Tasks>, plan: &Plan) -> Result<Self, Unloaded<Tasks>> {
+    pub fn of(
+        docs: &Documents<TaskAggregate>,
+        plan: &Plan,
+    ) -> Result<Self, Unloaded<TaskAggregate>> {
         let next = next_task(docs, plan)?;
         let task = next.map(|next| lookup::find_task(docs, next.id)).transpose()?.flatten();
         let first_open = task.and_then(|task| {

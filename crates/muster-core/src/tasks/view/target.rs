@@ -8,7 +8,7 @@ use super::percent;
 use crate::{
     budget,
     tasks::{
-        entity::{Checklist, Meta, Plan, Status, Task, Urgency},
+        entity::{Checklist, Meta, Plan, Task, TaskStatus, Urgency},
         id::{EntityId, EntityKind, WorkspaceId},
     },
     text,
@@ -31,7 +31,7 @@ pub struct TargetView {
     /// What the next `expected_revision` must name.
     pub revision: u64,
     /// How far it is.
-    pub status: Status,
+    pub status: TaskStatus,
     /// Its title.
     pub title: String,
     /// Its description.

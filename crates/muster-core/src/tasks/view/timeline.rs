@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::{
     Documents, EventOrder, EventQuery, Slice, Unloaded,
     tasks::{
-        Event, Tasks,
+        TaskAggregate, TaskEvent,
         id::EntityId,
         wire::{self, EventView},
     },
@@ -23,7 +23,11 @@ pub struct Timeline {
 
 impl Timeline {
     /// The newest events of an entity; a plan's include its tasks'.
-    pub fn of(docs: &Documents<Tasks>, id: EntityId, limit: u32) -> Result<Self, Unloaded<Tasks>> {
+    pub fn of(
+        docs: &Documents<TaskAggregate>,
+        id: EntityId,
+        limit: u32,
+    ) -> Result<Self, Unloaded<TaskAggregate>> {
         let newest = Self::events(docs, id, limit)?;
         let newest = newest.iter().flat_map(|slice| slice.iter());
         Ok(Self { limit, events: newest.rev().filter_map(wire::show).collect() })
@@ -31,10 +35,10 @@ impl Timeline {
 
     /// The slice of the log, newest first; none when none is to be shown.
     pub(super) fn events(
-        docs: &Documents<Tasks>,
+        docs: &Documents<TaskAggregate>,
         id: EntityId,
         limit: u32,
-    ) -> Result<Option<Slice<Event>>, Unloaded<Tasks>> {
+    ) -> Result<Option<Slice<TaskEvent>>, Unloaded<TaskAggregate>> {
         if limit == 0 {
             return Ok(None);
         }

@@ -9,10 +9,10 @@ use serde::{
 use crate::{
     Json,
     tasks::{
-        Event,
+        TaskEvent,
         event::{
-            CardsCommitted, ChecklistSet, Derived, Edited, EvidenceCaptured, Manner, Restored,
-            StepDone, StepRef, StepVerified, StepsAdded,
+            CardsCommitted, ChecklistSet, Derived, EditKind, EvidenceCaptured, FieldsEdited,
+            Restored, StepDone, StepRef, StepVerified, StepsAdded,
         },
         id::{EntityId, EntityKind},
         step::links,
@@ -24,11 +24,11 @@ use crate::{
 const NOTE_SUMMARY_CHARS: usize = 160;
 
 /// The payload of an event.
-pub(super) fn of(event: &Event) -> Json {
+pub(super) fn of(event: &TaskEvent) -> Json {
     Json::of(&Payload(event))
 }
 
-struct Payload<'a>(&'a Event);
+struct Payload<'a>(&'a TaskEvent);
 
 impl Serialize for Payload<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -38,90 +38,90 @@ impl Serialize for Payload<'_> {
     }
 }
 
-fn write<M: SerializeMap>(map: &mut M, event: &Event) -> Result<(), M::Error> {
+fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error> {
     match event {
-        Event::PlanCreated(created) => {
+        TaskEvent::PlanCreated(created) => {
             map.serialize_entry("kind", "plan")?;
             map.serialize_entry("title", &created.title)?;
             map.serialize_entry("parent", &())
         }
-        Event::TaskCreated(created) => {
+        TaskEvent::TaskCreated(created) => {
             map.serialize_entry("kind", "task")?;
             map.serialize_entry("title", &created.title)?;
             map.serialize_entry("parent", &created.parent)?;
             derived(map, &created.derived)
         }
-        Event::Edited(edited) => of_edited(map, edited),
-        Event::StatusSet(set) => {
+        TaskEvent::Edited(edited) => of_edited(map, edited),
+        TaskEvent::StatusSet(set) => {
             map.serialize_entry("status", &set.moved.to)?;
             map.serialize_entry("from", &set.moved.from)?;
             derived(map, &set.derived)
         }
-        Event::Deleted(deleted) => {
+        TaskEvent::Deleted(deleted) => {
             map.serialize_entry("task", &deleted.id)?;
             map.serialize_entry("kind", &deleted.id.kind())?;
             map.serialize_entry("title", &deleted.title)
         }
-        Event::ChecklistSet(set) => of_checklist(map, set),
-        Event::ContractSet(set) => {
+        TaskEvent::ChecklistSet(set) => of_checklist(map, set),
+        TaskEvent::ContractSet(set) => {
             map.serialize_entry("clear", &set.clear)?;
             map.serialize_entry("contract", &set.contract)?;
             map.serialize_entry("contract_data", &set.contract_data)
         }
-        Event::StepsAdded(added) => of_added(map, added),
-        Event::StepDefined(_)
-        | Event::StepNoted(_)
-        | Event::StepVerified(_)
-        | Event::StepDone(_)
-        | Event::StepReopened(_)
-        | Event::StepBlockSet(_)
-        | Event::StepDeleted(_)
-        | Event::NodeAdded(_)
-        | Event::NodeDefined(_)
-        | Event::NodeDeleted(_) => of_step(map, event),
-        Event::EvidenceCaptured(captured) => of_evidence(map, captured),
-        Event::CardsCommitted(committed) => of_cards(map, committed),
-        Event::NoteCommitted(committed) => {
+        TaskEvent::StepsAdded(added) => of_added(map, added),
+        TaskEvent::StepDefined(_)
+        | TaskEvent::StepNoted(_)
+        | TaskEvent::StepVerified(_)
+        | TaskEvent::StepDone(_)
+        | TaskEvent::StepReopened(_)
+        | TaskEvent::StepBlockSet(_)
+        | TaskEvent::StepDeleted(_)
+        | TaskEvent::NodeAdded(_)
+        | TaskEvent::NodeDefined(_)
+        | TaskEvent::NodeDeleted(_) => of_step(map, event),
+        TaskEvent::EvidenceCaptured(captured) => of_evidence(map, captured),
+        TaskEvent::CardsCommitted(committed) => of_cards(map, committed),
+        TaskEvent::NoteCommitted(committed) => {
             map.serialize_entry("doc", "notes")?;
             map.serialize_entry("seq", &committed.seq)?;
             map.serialize_entry("title", &committed.title)
         }
-        Event::Restored(restored) => of_restored(map, event, restored),
-        Event::CardKept(_)
-        | Event::NoteKept(_)
-        | Event::OperationRecorded(_)
-        | Event::FocusMoved { .. }
-        | Event::AnswerKept { .. } => Ok(()),
+        TaskEvent::Restored(restored) => of_restored(map, event, restored),
+        TaskEvent::CardKept(_)
+        | TaskEvent::NoteKept(_)
+        | TaskEvent::OperationRecorded(_)
+        | TaskEvent::FocusMoved { .. }
+        | TaskEvent::AnswerKept { .. } => Ok(()),
     }
 }
 
 /// Of an event about one step or node: which one, then what is its own.
-fn of_step<M: SerializeMap>(map: &mut M, event: &Event) -> Result<(), M::Error> {
-    if let Event::StepDefined(defined) = event {
+fn of_step<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error> {
+    if let TaskEvent::StepDefined(defined) = event {
         step(map, &defined.step)?;
         map.serialize_entry("fields", &defined.given)?;
         derived(map, &defined.derived)
-    } else if let Event::StepNoted(noted) = event {
+    } else if let TaskEvent::StepNoted(noted) = event {
         step(map, &noted.step)?;
         map.serialize_entry("note_seq", &noted.note_seq)?;
         map.serialize_entry("summary", text::start(&noted.note, NOTE_SUMMARY_CHARS))
-    } else if let Event::StepVerified(verified) = event {
+    } else if let TaskEvent::StepVerified(verified) = event {
         step(map, &verified.step)?;
         confirmations(map, verified)?;
         derived(map, &verified.derived)
-    } else if let Event::StepDone(done) = event {
+    } else if let TaskEvent::StepDone(done) = event {
         step(map, &done.step)?;
         closing(map, done)?;
         derived(map, &done.derived)
-    } else if let Event::StepReopened(reopened) = event {
+    } else if let TaskEvent::StepReopened(reopened) = event {
         step(map, &reopened.step)?;
         map.serialize_entry("force", &false)?;
         derived(map, &reopened.derived)
-    } else if let Event::StepBlockSet(set) = event {
+    } else if let TaskEvent::StepBlockSet(set) = event {
         step(map, &set.step)?;
         map.serialize_entry("blocked", &set.blocked)?;
         map.serialize_entry("reason", &set.reason)
-    } else if let Event::StepDeleted(deleted) = event {
+    } else if let TaskEvent::StepDeleted(deleted) = event {
         step(map, &deleted.step)?;
         map.serialize_entry("deleted_steps", &deleted.deleted_steps)?;
         derived(map, &deleted.derived)
@@ -130,12 +130,12 @@ fn of_step<M: SerializeMap>(map: &mut M, event: &Event) -> Result<(), M::Error> 
     }
 }
 
-fn of_node<M: SerializeMap>(map: &mut M, event: &Event) -> Result<(), M::Error> {
-    let (step, id) = if let Event::NodeAdded(added) = event {
+fn of_node<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error> {
+    let (step, id) = if let TaskEvent::NodeAdded(added) = event {
         (&added.step, added.node.id)
-    } else if let Event::NodeDefined(defined) = event {
+    } else if let TaskEvent::NodeDefined(defined) = event {
         (&defined.step, defined.node_id)
-    } else if let Event::NodeDeleted(deleted) = event {
+    } else if let TaskEvent::NodeDeleted(deleted) = event {
         (&deleted.step, deleted.node_id)
     } else {
         return Ok(());
@@ -143,10 +143,10 @@ fn of_node<M: SerializeMap>(map: &mut M, event: &Event) -> Result<(), M::Error> 
     map.serialize_entry("task", &step.task.task)?;
     map.serialize_entry("node_id", &id)?;
     map.serialize_entry("path", &super::path(event))?;
-    if let Event::NodeAdded(added) = event {
+    if let TaskEvent::NodeAdded(added) = event {
         map.serialize_entry("parent_path", &step.path)?;
         derived(map, &added.derived)
-    } else if let Event::NodeDefined(defined) = event {
+    } else if let TaskEvent::NodeDefined(defined) = event {
         map.serialize_entry("fields", &defined.given)?;
         derived(map, &defined.derived)
     } else {
@@ -176,7 +176,7 @@ fn closing<M: SerializeMap>(map: &mut M, done: &StepDone) -> Result<(), M::Error
     Ok(())
 }
 
-fn of_edited<M: SerializeMap>(map: &mut M, edited: &Edited) -> Result<(), M::Error> {
+fn of_edited<M: SerializeMap>(map: &mut M, edited: &FieldsEdited) -> Result<(), M::Error> {
     #[derive(Serialize)]
     struct Patch<'a, T: Serialize, U: Serialize> {
         #[serde(flatten)]
@@ -186,11 +186,11 @@ fn of_edited<M: SerializeMap>(map: &mut M, edited: &Edited) -> Result<(), M::Err
     }
     let kind = edited.subject.id.kind();
     match &edited.manner {
-        Manner::Edit => {
+        EditKind::Edit => {
             map.serialize_entry("kind", &kind)?;
             map.serialize_entry("patch", &Patch { meta: &edited.meta, own: &edited.own })
         }
-        Manner::Patch(fields) => {
+        EditKind::Patch(fields) => {
             map.serialize_entry("task", &edited.subject.id)?;
             map.serialize_entry("kind", &kind)?;
             map.serialize_entry("fields", fields)
@@ -268,7 +268,7 @@ fn of_cards<M: SerializeMap>(map: &mut M, committed: &CardsCommitted) -> Result<
 
 fn of_restored<M: SerializeMap>(
     map: &mut M,
-    event: &Event,
+    event: &TaskEvent,
     restored: &Restored,
 ) -> Result<(), M::Error> {
     map.serialize_entry("op_seq", &restored.op_seq)?;

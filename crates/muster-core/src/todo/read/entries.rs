@@ -8,12 +8,13 @@ use super::{
 };
 use crate::{
     text,
-    todo::{Entry, ItemId, Metadata, Patch, Priority, Progress, Status},
+    todo::{GivenStatus, ItemId, TodoEntry, TodoMetadata, TodoPatch, TodoPriority, TodoStatus},
 };
 
 /// The usable items of a list. An empty list is a list; one without a usable item is not (TD-16).
-pub(super) fn items(list: &[Value]) -> Result<Vec<Entry>, Malformed> {
-    let entries: Vec<Entry> = list.iter().filter_map(Value::as_object).filter_map(item).collect();
+pub(super) fn items(list: &[Value]) -> Result<Vec<TodoEntry>, Malformed> {
+    let entries: Vec<TodoEntry> =
+        list.iter().filter_map(Value::as_object).filter_map(item).collect();
     if entries.is_empty() && !list.is_empty() {
         return Err(Malformed::NoUsableItem);
     }
@@ -21,8 +22,8 @@ pub(super) fn items(list: &[Value]) -> Result<Vec<Entry>, Malformed> {
 }
 
 /// An item; `None` without a title.
-pub(super) fn item(object: &Object) -> Option<Entry> {
-    Some(Entry {
+pub(super) fn item(object: &Object) -> Option<TodoEntry> {
+    Some(TodoEntry {
         id: first(object, &ID, fields::id),
         title: title(object)?,
         progress: progress(object).unwrap_or_default(),
@@ -32,7 +33,7 @@ pub(super) fn item(object: &Object) -> Option<Entry> {
 }
 
 /// The usable entries of a patch. Fields beside the operation are none (TD-20).
-pub(super) fn patches(envelope: &Object) -> Result<Vec<Patch>, Malformed> {
+pub(super) fn patches(envelope: &Object) -> Result<Vec<TodoPatch>, Malformed> {
     let default = first(envelope, &ID, fields::id);
     let given = first(envelope, &["patches", "patch"], |value| match value {
         Value::Array(list) => Some(list.as_slice()),
@@ -40,19 +41,20 @@ pub(super) fn patches(envelope: &Object) -> Result<Vec<Patch>, Malformed> {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     });
     let given = given.unwrap_or_default().iter().filter_map(Value::as_object);
-    let patches: Vec<Patch> = given.filter_map(|entry| patch(entry, default.as_ref())).collect();
+    let patches: Vec<TodoPatch> =
+        given.filter_map(|entry| patch(entry, default.as_ref())).collect();
     if patches.is_empty() { Err(Malformed::NoUsablePatch) } else { Ok(patches) }
 }
 
 /// One entry; an object under `patch` inside it is then the only place of its fields.
-fn patch(entry: &Object, default: Option<&ItemId>) -> Option<Patch> {
+fn patch(entry: &Object, default: Option<&ItemId>) -> Option<TodoPatch> {
     let nested = first_object(entry, &["patch"]);
     let id = first(entry, &ID, fields::id)
         .or_else(|| nested.and_then(|nested| first(nested, &ID, fields::id)))
         .or_else(|| default.cloned())?;
     let source = nested.unwrap_or(entry);
     let progress = progress(source);
-    let patch = Patch {
+    let patch = TodoPatch {
         id,
         title: title(source),
         status: progress.as_ref().map(|progress| progress.status),
@@ -87,28 +89,28 @@ fn title(object: &Object) -> Option<String> {
 ///
 /// What the server sends has the two apart (TS-2); such a `raw_status` is taken back if it means
 /// the status that it stands beside.
-fn progress(object: &Object) -> Option<Progress> {
+fn progress(object: &Object) -> Option<GivenStatus> {
     let word = first_text(object, &["status", "state"])?;
-    let status = Status::of_word(word);
+    let status = TodoStatus::of_word(word);
     let is_another = |word: &&str| *word != status.as_str();
     let raw = Some(word).filter(is_another).or_else(|| {
         let kept = first_text(object, &["raw_status"])?;
-        Some(kept).filter(is_another).filter(|kept| Status::of_word(kept) == status)
+        Some(kept).filter(is_another).filter(|kept| TodoStatus::of_word(kept) == status)
     });
-    Some(Progress { status, raw: raw.map(str::to_owned) })
+    Some(GivenStatus { status, raw: raw.map(str::to_owned) })
 }
 
 /// A number or a string that is not blank, as given (TD-7).
-fn priority(object: &Object) -> Option<Priority> {
+fn priority(object: &Object) -> Option<TodoPriority> {
     match object.get("priority")? {
-        Value::Number(number) => Some(Priority::Number(number.clone())),
-        Value::String(given) if !text::is_blank(given) => Some(Priority::Text(given.clone())),
+        Value::Number(number) => Some(TodoPriority::Number(number.clone())),
+        Value::String(given) if !text::is_blank(given) => Some(TodoPriority::Text(given.clone())),
         Value::String(_) | Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
             None
         }
     }
 }
 
-fn metadata(object: &Object) -> Option<Metadata> {
+fn metadata(object: &Object) -> Option<TodoMetadata> {
     object.get("metadata")?.as_object().cloned()
 }

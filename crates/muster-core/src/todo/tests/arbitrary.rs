@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value, json};
 
-use super::{Item, Kept, Reader};
+use super::{Kept, TodoItem, TodoReader};
 use crate::{
     text,
-    todo::{Connection, Fallback, Incoming, read},
+    todo::{ConnectionStart, Fallback, Incoming, read},
 };
 
 /// Words that the grammar knows, and a few that it must not trip over.
@@ -119,7 +119,7 @@ fn event() -> impl Strategy<Value = Value> {
 }
 
 /// What holds for every list: ids once and not blank, titles trimmed and not blank.
-fn assert_sound(items: &[Item]) {
+fn assert_sound(items: &[TodoItem]) {
     let ids: BTreeSet<&str> = items.iter().map(|item| item.id.as_str()).collect();
     assert_eq!(ids.len(), items.len(), "{items:?}");
     for item in items {
@@ -135,7 +135,7 @@ proptest! {
     #[test]
     fn reading_any_json_never_panics(kind in word(), envelope in any_json()) {
         if let Some(event) = Incoming::of(&envelope) {
-            Reader::new(Fallback::ToolPayload).handle(&event);
+            TodoReader::new(Fallback::ToolPayload).handle(&event);
         }
         if let Some(body) = envelope.as_object() {
             for fallback in [Fallback::Never, Fallback::ToolPayload] {
@@ -146,13 +146,13 @@ proptest! {
 
     #[test]
     fn lists_stay_sound_whatever_comes(events in prop::collection::vec(event(), 1..12)) {
-        let mut reader = Reader::new(Fallback::ToolPayload);
+        let mut reader = TodoReader::new(Fallback::ToolPayload);
         let mut kept = Kept::main();
         for event in &events {
             let incoming = Incoming::of(event).unwrap();
             reader.handle(&incoming);
             reader.scopes().iter().for_each(|scope| assert_sound(&scope.items));
-            reader.reconnected(Connection::WithGap);
+            reader.reconnected(ConnectionStart::WithGap);
             let Some(body) = incoming.body else { continue };
             let Ok(Some(update)) = read(incoming.kind, body, Fallback::Never) else { continue };
             let revision = kept.scope.revision;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use proptest::{prelude::*, sample::Index};
 use serde_json::{Value, json};
 
-use super::{Published, Reader, Scope, ScopeKey, Stamp, update};
+use super::{Published, ScopeKey, Stamp, TodoReader, TodoScope, update};
 use crate::{
     Timestamp,
-    todo::{Change, Connection, Fallback, Incoming, ScopeState, Titles},
+    todo::{ConnectionStart, Fallback, Incoming, ListChange, ScopeState, Titles},
 };
 
 /// A change that is asked of the server.
@@ -86,7 +86,7 @@ fn whole_ask() -> impl Strategy<Value = Ask> {
 /// The server: its scopes, and every event it sent, as text.
 #[derive(Default)]
 struct Server {
-    scopes: BTreeMap<ScopeKey, Scope>,
+    scopes: BTreeMap<ScopeKey, TodoScope>,
     log: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ impl Server {
         let others = self.scopes.keys().filter(|key| !key.is_main()).count() as u64;
         let order = if key.is_main() { 0 } else { others + 1 };
         let entry = self.scopes.entry(key.clone());
-        let scope = entry.or_insert_with(|| Scope::unwritten(key, order));
+        let scope = entry.or_insert_with(|| TodoScope::unwritten(key, order));
         let sent = match ask {
             Ask::Write(_, titles) => scope.write(&Titles::of(titles).unwrap()),
             Ask::Report(_, todo) => scope.accept(&update(todo)),
@@ -121,15 +121,15 @@ impl Server {
     }
 
     /// The scopes in scope order.
-    fn in_order(&self) -> Vec<&Scope> {
-        let mut scopes: Vec<&Scope> = self.scopes.values().collect();
+    fn in_order(&self) -> Vec<&TodoScope> {
+        let mut scopes: Vec<&TodoScope> = self.scopes.values().collect();
         scopes.sort_by_key(|scope| scope.order);
         scopes
     }
 
     /// What a reader is sent on connect.
     fn snapshots(&self) -> Vec<String> {
-        let event = |scope: &&Scope| {
+        let event = |scope: &&TodoScope| {
             let body = scope.snapshot_result(self.log.len() as u64);
             json!({"type": "tool_result", "id": "stream-1", "data": body}).to_string()
         };
@@ -138,7 +138,7 @@ impl Server {
 }
 
 /// Shows events to a reader as they come from a wire; revisions never go back.
-fn deliver<'a>(reader: &mut Reader, events: impl IntoIterator<Item = &'a String>) {
+fn deliver<'a>(reader: &mut TodoReader, events: impl IntoIterator<Item = &'a String>) {
     for text in events {
         let before: Vec<(ScopeKey, Option<i64>)> =
             reader.scopes().iter().map(|scope| (scope.key.clone(), scope.revision)).collect();
@@ -163,12 +163,12 @@ fn seen(scope: &ScopeState) -> Known<'_> {
     (scope.key.as_str(), &scope.label, scope.revision, scope.stale, items)
 }
 
-fn kept(scope: &Scope) -> Known<'_> {
+fn kept(scope: &TodoScope) -> Known<'_> {
     let items = serde_json::to_string(&scope.items).unwrap();
     (scope.key.as_str(), &scope.label, Some(scope.revision), false, items)
 }
 
-fn assert_converged(reader: &Reader, server: &Server) {
+fn assert_converged(reader: &TodoReader, server: &Server) {
     let seen: Vec<_> = reader.scopes().iter().filter(|scope| scope.known).map(seen).collect();
     let kept: Vec<_> = server.in_order().into_iter().map(kept).collect();
     assert_eq!(seen, kept);
@@ -189,10 +189,10 @@ proptest! {
         let lost_at = lost_at.index(asks.len() + 1);
         let back_at = lost_at + back_at.index(asks.len() + 1 - lost_at);
         let mut server = Server::run(&asks[..back_at]);
-        let mut reader = Reader::new(Fallback::ToolPayload);
+        let mut reader = TodoReader::new(Fallback::ToolPayload);
         deliver(&mut reader, &server.log[..lost_at]);
         deliver(&mut reader, picked(&server.log[..lost_at], &repeats));
-        reader.reconnected(Connection::WithGap);
+        reader.reconnected(ConnectionStart::WithGap);
         deliver(&mut reader, &server.snapshots());
         deliver(&mut reader, picked(&server.log, &replays));
         assert_converged(&reader, &server);
@@ -214,7 +214,7 @@ proptest! {
         let server = Server::run(&asks);
         let mut order: Vec<usize> = (0..server.log.len()).collect();
         order.sort_by_key(|at| keys[*at]);
-        let mut reader = Reader::new(Fallback::ToolPayload);
+        let mut reader = TodoReader::new(Fallback::ToolPayload);
         deliver(&mut reader, order.iter().map(|at| &server.log[*at]));
         deliver(&mut reader, picked(&server.log, &repeats));
         for scope in server.in_order() {
@@ -229,9 +229,9 @@ proptest! {
         picks in prop::collection::vec(any::<Index>(), 0..30),
     ) {
         let mut server = Server::run(&asks);
-        let mut reader = Reader::new(Fallback::ToolPayload);
+        let mut reader = TodoReader::new(Fallback::ToolPayload);
         deliver(&mut reader, picked(&server.log, &picks));
-        reader.reconnected(Connection::WithGap);
+        reader.reconnected(ConnectionStart::WithGap);
         let names: Vec<ScopeKey> = server.scopes.keys().cloned().collect();
         for key in names {
             let todo = json!({"op": "replace", "scopeKey": key, "items": [{"title": "Next"}]});
@@ -253,12 +253,14 @@ proptest! {
             let scope = &server.scopes[&sent.scope_key];
             let snapshot = scope.snapshot();
             let read = update(&serde_json::to_value(&snapshot).unwrap());
-            let copy = Scope::unwritten(scope.key.clone(), 0).accept(&read).unwrap();
+            let copy = TodoScope::unwritten(scope.key.clone(), 0).accept(&read).unwrap();
             prop_assert_eq!(&copy, &snapshot);
             match &copy.change {
-                Change::Replace { items } => prop_assert_eq!(items, &scope.items),
-                Change::Clear => prop_assert!(scope.items.is_empty()),
-                Change::Patch { .. } | Change::Upsert { .. } | Change::Delete { .. } => {
+                ListChange::Replace { items } => prop_assert_eq!(items, &scope.items),
+                ListChange::Clear => prop_assert!(scope.items.is_empty()),
+                ListChange::Patch { .. }
+                | ListChange::Upsert { .. }
+                | ListChange::Delete { .. } => {
                     prop_assert!(false, "{:?} is not a snapshot", copy);
                 }
             }

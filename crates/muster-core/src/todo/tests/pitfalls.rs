@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Screen, line};
-use crate::todo::{Connection, Handled, Ignored, Malformed, Status, view};
+use crate::todo::{ConnectionStart, Handled, IgnoredUpdate, Malformed, TodoStatus, view};
 
 #[test]
 fn pf_1_an_empty_replace_empties_the_list_and_uses_the_revision() {
@@ -24,7 +24,7 @@ fn pf_2_a_patch_reads_every_word_for_done() {
         let mut patch = fields.clone();
         patch["id"] = json!("a");
         screen.todo(&json!({"op": "patch", "patches": [patch]}));
-        assert_eq!(screen.main().items[0].status, Status::Done, "{fields}");
+        assert_eq!(screen.main().items[0].status, TodoStatus::Done, "{fields}");
         assert_eq!(screen.main().counts().done, 1, "{fields}");
     }
 }
@@ -102,7 +102,7 @@ fn pf_9_a_gapless_resume_marks_nothing() {
     let mut screen = Screen::new();
     screen.todo(&json!([{"id": "a", "title": "A"}]));
     let before = screen.reader.changes();
-    screen.reader.reconnected(Connection::Gapless);
+    screen.reader.reconnected(ConnectionStart::Gapless);
     assert!(!screen.main().stale);
     assert_eq!(screen.reader.changes(), before);
 }
@@ -113,13 +113,13 @@ fn pf_10_an_equal_snapshot_clears_the_mark_and_nothing_else() {
     let todo = json!({"op": "replace", "revision": 4, "scopeKey": "l", "scopeLabel": "L",
                       "items": [{"id": "a", "title": "A"}]});
     screen.todo(&todo);
-    screen.reader.reconnected(Connection::WithGap);
+    screen.reader.reconnected(ConnectionStart::WithGap);
     assert!(screen.scope("l").stale);
     assert!(!screen.main().stale, "nothing was ever known of main");
     let mut snapshot = todo.clone();
     snapshot["scopeLabel"] = json!("Another");
     let handled = screen.unnumbered("tool_result", &json!({"todo": snapshot}));
-    assert!(matches!(handled, Handled::Ignored(_, Ignored::RevisionNotNewer)));
+    assert!(matches!(handled, Handled::Ignored(_, IgnoredUpdate::RevisionNotNewer)));
     assert!(!screen.scope("l").stale);
     assert_eq!(screen.scope("l").label, "L");
 }
@@ -136,10 +136,10 @@ fn pf_11_a_refused_update_does_not_change_the_label() {
 #[test]
 fn pf_31_each_status_has_a_glyph_of_its_own() {
     for glyphs in [view::Glyphs::Unicode, view::Glyphs::Ascii] {
-        let mut seen: Vec<_> = Status::ALL.map(|status| view::glyph(status, glyphs)).to_vec();
+        let mut seen: Vec<_> = TodoStatus::ALL.map(|status| view::glyph(status, glyphs)).to_vec();
         seen.sort_unstable();
         seen.dedup();
-        assert_eq!(seen.len(), Status::ALL.len());
+        assert_eq!(seen.len(), TodoStatus::ALL.len());
     }
 }
 

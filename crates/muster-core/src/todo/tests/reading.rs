@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Screen, update};
-use crate::todo::{Fallback, Malformed, Operation, ScopeKey, Status, read};
+use crate::todo::{Fallback, Malformed, ScopeKey, TodoOperation, TodoStatus, read};
 
 fn fault(todo: &Value) -> Malformed {
     let body = json!({"todo": todo, "tool": "todo_write", "todos": [{"title": "no"}]});
@@ -81,7 +81,7 @@ fn revisions_are_whole_numbers_of_64_bits_or_none() {
 fn ids_are_digits_of_whole_numbers_or_exact_strings() {
     let ids = |given: Value| {
         let operation = update(&json!({"op": "delete", "ids": given})).operation;
-        let Operation::Delete(ids) = operation else { panic!("{operation:?}") };
+        let TodoOperation::Delete(ids) = operation else { panic!("{operation:?}") };
         ids.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let given = json!([7, 7.0, -0.0, -3, u64::MAX, 1e21, " x ", "todo-1", 1.5, "", "\u{1c}"]);
@@ -92,29 +92,32 @@ fn ids_are_digits_of_whole_numbers_or_exact_strings() {
 
 #[test]
 fn every_word_of_the_table_means_its_status() {
-    let words: [(Status, &[&str]); 5] = [
-        (Status::Todo, &["todo", "pending", "open", "queued", "not_started", "Not-Started", "?"]),
+    let words: [(TodoStatus, &[&str]); 5] = [
         (
-            Status::InProgress,
+            TodoStatus::Todo,
+            &["todo", "pending", "open", "queued", "not_started", "Not-Started", "?"],
+        ),
+        (
+            TodoStatus::InProgress,
             &["in_progress", "inprogress", "progress", "active", "doing", "started", "running"],
         ),
-        (Status::Done, &["done", "complete", "completed", "finished", "closed", " DONE\t"]),
-        (Status::Blocked, &["blocked", "waiting", "failed"]),
-        (Status::Canceled, &["canceled", "cancelled", "skipped", "abandoned", "deleted"]),
+        (TodoStatus::Done, &["done", "complete", "completed", "finished", "closed", " DONE\t"]),
+        (TodoStatus::Blocked, &["blocked", "waiting", "failed"]),
+        (TodoStatus::Canceled, &["canceled", "cancelled", "skipped", "abandoned", "deleted"]),
     ];
     for (status, words) in words {
         for word in words {
-            assert_eq!(Status::of_word(word), status, "{word}");
+            assert_eq!(TodoStatus::of_word(word), status, "{word}");
         }
     }
-    assert_eq!(Status::of_word("In \u{3000} Progress"), Status::InProgress);
+    assert_eq!(TodoStatus::of_word("In \u{3000} Progress"), TodoStatus::InProgress);
 }
 
 #[test]
 fn a_word_that_stands_beside_its_status_is_kept() {
     let raw = |item: Value| {
         let operation = update(&json!([item])).operation;
-        let Operation::Replace(entries) = operation else { panic!("{operation:?}") };
+        let TodoOperation::Replace(entries) = operation else { panic!("{operation:?}") };
         entries[0].progress.raw.clone()
     };
     let kept = json!({"title": "A", "status": "done", "raw_status": "completed"});

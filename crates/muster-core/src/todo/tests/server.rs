@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Kept, line, update};
 use crate::{
     Timestamp,
-    todo::{Counts, Published, Rejection, Scope, ScopeKey, TitleFault, Titles},
+    todo::{Published, ScopeKey, TitleFault, Titles, TodoCounts, TodoRejection, TodoScope},
 };
 
 fn titles(entries: &[&str]) -> Titles {
@@ -30,23 +30,24 @@ fn revisions_are_given_or_checked() {
     for given in [11, 0, -1] {
         let refused = kept.scope.accept(&update(&json!({"op": "clear", "revision": given})));
         let scope = ScopeKey::main();
-        let expected = Rejection::RevisionNotNewer { scope, given, current: 11 };
+        let expected = TodoRejection::RevisionNotNewer { scope, given, current: 11 };
         assert_eq!(refused, Err(expected));
     }
 }
 
 #[test]
 fn the_first_revision_is_above_zero() {
-    let scope = Scope::unwritten(ScopeKey::of("lane").unwrap(), 1);
+    let scope = TodoScope::unwritten(ScopeKey::of("lane").unwrap(), 1);
     let refused = scope.accept(&update(&json!({"op": "clear", "revision": 0})));
-    assert!(matches!(refused, Err(Rejection::RevisionNotNewer { given: 0, current: 0, .. })));
+    assert!(matches!(refused, Err(TodoRejection::RevisionNotNewer { given: 0, current: 0, .. })));
 }
 
 #[test]
 fn after_the_greatest_revision_nothing_follows() {
     let mut kept = Kept::main();
     kept.accept(&json!({"op": "clear", "revision": i64::MAX}));
-    let exhausted = Rejection::RevisionsExhausted { scope: ScopeKey::main(), current: i64::MAX };
+    let exhausted =
+        TodoRejection::RevisionsExhausted { scope: ScopeKey::main(), current: i64::MAX };
     assert_eq!(kept.scope.write(&titles(&["a"])), Err(exhausted.clone()));
     assert_eq!(kept.scope.accept(&update(&json!([]))), Err(exhausted));
 }
@@ -145,7 +146,10 @@ fn a_written_list_keeps_what_was_ticked() {
     assert_eq!(items[2].priority, before[0].priority);
     assert_eq!(items[3].status.as_str(), "todo", "taken once");
     let counts = kept.scope.counts();
-    assert_eq!(counts, Counts { todo: 2, in_progress: 1, done: 1, total: 4, ..Counts::default() });
+    assert_eq!(
+        counts,
+        TodoCounts { todo: 2, in_progress: 1, done: 1, total: 4, ..TodoCounts::default() }
+    );
 }
 
 #[test]
@@ -192,7 +196,7 @@ fn a_document_and_what_is_sent_survive_being_stored() {
         assert_eq!(serde_json::from_str::<Published>(&text).unwrap(), sent, "{text}");
         assert!(!text.contains(":null") || text.contains("\"a\":null"), "{text}");
         let text = serde_json::to_string(&kept.scope).unwrap();
-        assert_eq!(serde_json::from_str::<Scope>(&text).unwrap(), kept.scope, "{text}");
+        assert_eq!(serde_json::from_str::<TodoScope>(&text).unwrap(), kept.scope, "{text}");
     }
     assert_eq!((kept.scope.updated_seq, kept.scope.updated_at), (6, Timestamp(1_000)));
 }

@@ -6,13 +6,13 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::Screen;
-use crate::todo::{Connection, Handled, HandledSeqs, Ignored};
+use crate::todo::{ConnectionStart, Handled, HandledSeqs, IgnoredUpdate};
 
 /// A reader whose list has revision 4 and is stale.
 fn stale() -> Screen {
     let mut screen = Screen::new();
     screen.todo(&json!({"op": "replace", "revision": 4, "items": [{"id": "a", "title": "A"}]}));
-    screen.reader.reconnected(Connection::WithGap);
+    screen.reader.reconnected(ConnectionStart::WithGap);
     assert!(screen.main().stale);
     screen
 }
@@ -50,7 +50,7 @@ fn an_equal_snapshot_leaves_the_list_as_it_is() {
 fn the_snapshot_of_an_empty_list_takes_its_mark_away() {
     let mut screen = Screen::new();
     screen.todo(&json!({"op": "clear", "revision": 4}));
-    screen.reader.reconnected(Connection::WithGap);
+    screen.reader.reconnected(ConnectionStart::WithGap);
     screen.todo(&json!({"op": "clear", "revision": 3}));
     assert!(screen.main().stale, "an older one says nothing");
     screen.todo(&json!({"op": "clear", "revision": 4}));
@@ -95,7 +95,7 @@ fn an_older_event_without_a_revision_is_ignored() {
     screen.todo(&json!([{"id": "a", "title": "A"}]));
     screen.seq = 2;
     let handled = screen.todo(&json!([]));
-    assert!(matches!(handled, Handled::Ignored(_, Ignored::OlderEvent)));
+    assert!(matches!(handled, Handled::Ignored(_, IgnoredUpdate::OlderEvent)));
     screen.seq = 4;
     assert_eq!(screen.todo(&json!([])), Handled::Redelivered);
     let live = screen.unnumbered("tool_result", &json!({"todo": []}));
@@ -129,7 +129,7 @@ proptest! {
 fn td_28_a_stale_list_stays_visible_with_its_mark() {
     let mut screen = stale();
     for _ in 0..3 {
-        screen.reader.reconnected(Connection::WithGap);
+        screen.reader.reconnected(ConnectionStart::WithGap);
         assert_eq!((screen.line().as_str(), screen.main().stale), ("a:A:todo", true));
         assert_eq!(screen.main().revision, Some(4));
     }

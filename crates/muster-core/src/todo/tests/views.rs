@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use crate::todo::{
-    Item,
+    TodoItem,
     view::{self, List, Strategy},
 };
 
-fn items(count: usize) -> Vec<Item> {
+fn items(count: usize) -> Vec<TodoItem> {
     let item = |at: usize| json!({"id": at.to_string(), "title": "T", "status": "todo"});
     (0..count).map(|at| serde_json::from_value(item(at)).unwrap()).collect()
 }

@@ -1,6 +1,6 @@
 //! One glyph per status; no two are alike, with colour and without (UI-5).
 
-use crate::todo::Status;
+use crate::todo::TodoStatus;
 
 /// What the terminal can show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,17 +12,17 @@ pub enum Glyphs {
 }
 
 /// The glyph of a status.
-pub const fn glyph(status: Status, glyphs: Glyphs) -> &'static str {
+pub const fn glyph(status: TodoStatus, glyphs: Glyphs) -> &'static str {
     match (glyphs, status) {
-        (Glyphs::Unicode, Status::Todo) => "○",
-        (Glyphs::Unicode, Status::InProgress) => "◐",
-        (Glyphs::Unicode, Status::Done) => "●",
-        (Glyphs::Unicode, Status::Blocked) => "▲",
-        (Glyphs::Unicode, Status::Canceled) => "✕",
-        (Glyphs::Ascii, Status::Todo) => "[ ]",
-        (Glyphs::Ascii, Status::InProgress) => "[>]",
-        (Glyphs::Ascii, Status::Done) => "[x]",
-        (Glyphs::Ascii, Status::Blocked) => "[!]",
-        (Glyphs::Ascii, Status::Canceled) => "[-]",
+        (Glyphs::Unicode, TodoStatus::Todo) => "○",
+        (Glyphs::Unicode, TodoStatus::InProgress) => "◐",
+        (Glyphs::Unicode, TodoStatus::Done) => "●",
+        (Glyphs::Unicode, TodoStatus::Blocked) => "▲",
+        (Glyphs::Unicode, TodoStatus::Canceled) => "✕",
+        (Glyphs::Ascii, TodoStatus::Todo) => "[ ]",
+        (Glyphs::Ascii, TodoStatus::InProgress) => "[>]",
+        (Glyphs::Ascii, TodoStatus::Done) => "[x]",
+        (Glyphs::Ascii, TodoStatus::Blocked) => "[!]",
+        (Glyphs::Ascii, TodoStatus::Canceled) => "[-]",
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Header;
-use crate::todo::{Counts, Item, ScopeState, Status};
+use crate::todo::{ScopeState, TodoCounts, TodoItem, TodoStatus};
 
 /// Which rows are shown when not all fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub struct List<'a> {
     /// Whether updates may be missing.
     pub stale: bool,
     /// The list.
-    pub items: &'a [Item],
+    pub items: &'a [TodoItem],
 }
 
 impl<'a> From<&'a ScopeState> for List<'a> {
@@ -39,7 +39,7 @@ impl<'a> From<&'a ScopeState> for List<'a> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Preview<'a> {
     /// The rows, from the top.
-    pub rows: Vec<&'a Item>,
+    pub rows: Vec<&'a TodoItem>,
     /// How many items are not shown.
     pub hidden: usize,
     /// The line above the rows.
@@ -53,7 +53,7 @@ pub fn preview(list: List<'_>, strategy: Strategy, rows_max: usize) -> Option<Pr
     }
     let rows = rows(list.items, strategy, rows_max);
     let hidden = list.items.len() - rows.len();
-    let counts = Counts::of(list.items);
+    let counts = TodoCounts::of(list.items);
     let header = Header::of(list.label, counts.done, counts.total)
         .with_hidden(hidden)
         .with_stale(list.stale);
@@ -72,8 +72,8 @@ pub const fn preview_rows_max(terminal_lines: u16) -> Option<usize> {
 }
 
 /// All in list order if they fit, else the first of the strategy's order.
-fn rows(items: &[Item], strategy: Strategy, max: usize) -> Vec<&Item> {
-    let mut rows: Vec<&Item> = items.iter().collect();
+fn rows(items: &[TodoItem], strategy: Strategy, max: usize) -> Vec<&TodoItem> {
+    let mut rows: Vec<&TodoItem> = items.iter().collect();
     if rows.len() > max {
         match strategy {
             // Sorting is stable, so list order holds inside a rank.
@@ -86,12 +86,12 @@ fn rows(items: &[Item], strategy: Strategy, max: usize) -> Vec<&Item> {
     rows
 }
 
-const fn rank(status: Status) -> u8 {
+const fn rank(status: TodoStatus) -> u8 {
     match status {
-        Status::InProgress => 0,
-        Status::Todo => 1,
-        Status::Blocked => 2,
-        Status::Done => 3,
-        Status::Canceled => 4,
+        TodoStatus::InProgress => 0,
+        TodoStatus::Todo => 1,
+        TodoStatus::Blocked => 2,
+        TodoStatus::Done => 3,
+        TodoStatus::Canceled => 4,
     }
 }

@@ -32,7 +32,7 @@ use crate::{
         SOCKET_FRAME_BYTES_MAX, SOCKET_GOODBYE_MAX, SOCKET_PING_EVERY, SOCKET_SILENCE_MAX,
         SOCKET_STALL_MAX,
     },
-    site::Site,
+    server_state::ServerState,
 };
 
 /// Close codes (RUNS-WS-6 to 8).
@@ -72,8 +72,8 @@ enum Happened {
 }
 
 /// One reader's connection.
-pub(super) struct Line {
-    site: Arc<Site>,
+pub(super) struct SocketConnection {
+    site: Arc<ServerState>,
     wish: Wish,
     /// Number of the newest event when the reader came.
     last_seq: Option<u64>,
@@ -86,9 +86,9 @@ pub(super) struct Line {
 
 type Sent = Result<(), End>;
 
-impl Line {
+impl SocketConnection {
     /// A line to a reader that asked for this.
-    pub(super) fn new(site: Arc<Site>, wish: Wish, last_seq: Option<u64>) -> Self {
+    pub(super) fn new(site: Arc<ServerState>, wish: Wish, last_seq: Option<u64>) -> Self {
         Self { site, wish, last_seq, floor: 0, live: false, heard: Instant::now() }
     }
 

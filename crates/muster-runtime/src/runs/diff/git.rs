@@ -11,7 +11,7 @@ use std::{
 use muster_core::run::hash::sha256_hex;
 use tokio::{io::AsyncWriteExt as _, process::Command};
 
-use super::{FILE_BYTES_MAX, Place, SKIPPED_FOLDERS, Tree, patch::Change};
+use super::{FILE_BYTES_MAX, RecordedTree, SKIPPED_FOLDERS, TreeStore, patch::TreeChange};
 use crate::runs::regular;
 
 /// Settings that switch off whatever could run or rewrite something.
@@ -48,7 +48,7 @@ pub(crate) fn is_there() -> bool {
 }
 
 /// A git command over the shadow of a place.
-fn git(place: &Place<'_>) -> Command {
+fn git(place: &TreeStore<'_>) -> Command {
     let mut command = Command::new("git");
     let index = sha256_hex(place.workdir.as_os_str().as_encoded_bytes());
     command
@@ -81,7 +81,10 @@ async fn output(mut command: Command, action: &str) -> Result<Output, String> {
 }
 
 /// Records the tree of the directory. Where nothing differs from the newest one, it is that one.
-pub(super) async fn snapshot(place: &Place<'_>, known: Option<&Tree>) -> Result<Tree, String> {
+pub(super) async fn snapshot(
+    place: &TreeStore<'_>,
+    known: Option<&RecordedTree>,
+) -> Result<RecordedTree, String> {
     prepare(place).await?;
     let changed = changed(place).await?;
     let skipped = too_large(place, &changed);
@@ -95,11 +98,11 @@ pub(super) async fn snapshot(place: &Place<'_>, known: Option<&Tree>) -> Result<
     command.arg("write-tree");
     let tree = output(command, "git write-tree").await?;
     let id = String::from_utf8_lossy(&tree.stdout).trim().to_owned();
-    Ok(Tree { id, skipped })
+    Ok(RecordedTree { id, skipped })
 }
 
 /// Makes the shadow repository, once.
-async fn prepare(place: &Place<'_>) -> Result<(), String> {
+async fn prepare(place: &TreeStore<'_>) -> Result<(), String> {
     let repository = place.shadow.join("repository");
     if repository.join("HEAD").is_file() {
         return Ok(());
@@ -115,7 +118,7 @@ async fn prepare(place: &Place<'_>) -> Result<(), String> {
 }
 
 /// What is not looked at besides what the directory itself says.
-fn ignored(place: &Place<'_>) -> String {
+fn ignored(place: &TreeStore<'_>) -> String {
     let mut lines = String::new();
     let repository = place.workdir.join(".git");
     if repository.exists() {
@@ -142,7 +145,7 @@ fn relative(inner: &Path, outer: &Path) -> Option<String> {
 }
 
 /// Files that differ from the newest tree, those that are gone too.
-async fn changed(place: &Place<'_>) -> Result<BTreeSet<String>, String> {
+async fn changed(place: &TreeStore<'_>) -> Result<BTreeSet<String>, String> {
     let mut command = git(place);
     command.args(["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard"]);
     let listed = output(command, "git ls-files").await?;
@@ -151,7 +154,7 @@ async fn changed(place: &Place<'_>) -> Result<BTreeSet<String>, String> {
 }
 
 /// Those of them that are too large to be looked at.
-fn too_large(place: &Place<'_>, changed: &BTreeSet<String>) -> Vec<String> {
+fn too_large(place: &TreeStore<'_>, changed: &BTreeSet<String>) -> Vec<String> {
     let size = |path: &str| {
         std::fs::symlink_metadata(place.workdir.join(path)).map_or(0, |known| known.len())
     };
@@ -159,7 +162,7 @@ fn too_large(place: &Place<'_>, changed: &BTreeSet<String>) -> Vec<String> {
 }
 
 /// Adds everything but what is left out.
-async fn add(place: &Place<'_>, left_out: &[String]) -> Result<(), String> {
+async fn add(place: &TreeStore<'_>, left_out: &[String]) -> Result<(), String> {
     let mut command = git(place);
     command.args(["add", "--all", "--ignore-errors", "--pathspec-from-file=-"]);
     command.arg("--pathspec-file-nul").stdin(Stdio::piped());
@@ -182,12 +185,12 @@ async fn add(place: &Place<'_>, left_out: &[String]) -> Result<(), String> {
 
 /// Compares two trees.
 pub(super) async fn compare(
-    place: &Place<'_>,
+    place: &TreeStore<'_>,
     before: &str,
     after: &str,
-) -> Result<Change, String> {
+) -> Result<TreeChange, String> {
     if before == after {
-        return Ok(Change::default());
+        return Ok(TreeChange::default());
     }
     let mut change = counted(place, before, after).await?;
     let mut command = git(place);
@@ -199,13 +202,13 @@ pub(super) async fn compare(
 }
 
 /// Files and lines that changed; of binary files, their sizes as text.
-async fn counted(place: &Place<'_>, before: &str, after: &str) -> Result<Change, String> {
+async fn counted(place: &TreeStore<'_>, before: &str, after: &str) -> Result<TreeChange, String> {
     let mut command = git(place);
     command.args(["diff-tree", "-r", "-z", "-M", "--numstat", before, after]);
     let counted = output(command, "git diff-tree").await?;
     let text = String::from_utf8_lossy(&counted.stdout).into_owned();
     let mut fields = text.split('\0');
-    let (mut change, mut files) = (Change::default(), BTreeSet::new());
+    let (mut change, mut files) = (TreeChange::default(), BTreeSet::new());
     while let Some(line) = fields.next().filter(|line| !line.is_empty()) {
         let mut parts = line.splitn(3, '\t');
         let (plus, minus) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));

@@ -10,7 +10,7 @@ pub(super) const SUMMARY_CHARS_MAX: usize = 200;
 
 /// What changed between two trees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct TreeChange {
     /// The patch; empty when nothing changed.
     pub(super) text: String,
     /// Changed paths, sorted; old and new name of a rename.
@@ -22,7 +22,7 @@ pub(super) struct Change {
 }
 
 /// The change in one line (RUNS-DIFF-3).
-pub(super) fn summary(change: &Change) -> String {
+pub(super) fn summary(change: &TreeChange) -> String {
     if change.files.is_empty() {
         return NO_CHANGES.trim_end().to_owned();
     }
@@ -34,7 +34,7 @@ pub(super) fn summary(change: &Change) -> String {
 }
 
 /// Hash of the change without object ids and positions (RUNS-DIFF-7).
-pub(super) fn hash(change: &Change) -> Option<String> {
+pub(super) fn hash(change: &TreeChange) -> Option<String> {
     if change.files.is_empty() {
         return None;
     }
@@ -49,18 +49,18 @@ pub(super) fn hash(change: &Change) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, hash, summary};
+    use super::{TreeChange, hash, summary};
 
-    fn change(text: &str) -> Change {
+    fn change(text: &str) -> TreeChange {
         let files = vec!["src/a.rs".to_owned(), "src/b.rs".to_owned()];
-        Change { text: text.to_owned(), files, insertions: 14, deletions: 3 }
+        TreeChange { text: text.to_owned(), files, insertions: 14, deletions: 3 }
     }
 
     #[test]
     fn runs_diff_3_and_7_a_change_is_summed_up_and_hashed_without_positions() {
         assert_eq!(summary(&change("x")), "2 files, +14 −3: src/a.rs, src/b.rs");
-        assert_eq!(summary(&Change::default()), "no changes");
-        assert_eq!(hash(&Change::default()), None);
+        assert_eq!(summary(&TreeChange::default()), "no changes");
+        assert_eq!(hash(&TreeChange::default()), None);
         let one = change("diff --git a b\nindex 1..2\n@@ -1,2 +1,3 @@ fn a\n+x\n");
         let two = change("diff --git a b\nindex 3..4\n@@ -9,2 +9,3 @@ fn b\n+x\n");
         let other = change("diff --git a b\nindex 3..4\n@@ -9,2 +9,3 @@\n+y\n");

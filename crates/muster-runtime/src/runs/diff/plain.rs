@@ -10,7 +10,7 @@ use std::{
 use muster_core::run::hash::sha256_hex;
 use serde::{Deserialize, Serialize};
 
-use super::{FILE_BYTES_MAX, Place, SKIPPED_FOLDERS, Tree, patch::Change};
+use super::{FILE_BYTES_MAX, RecordedTree, SKIPPED_FOLDERS, TreeStore, patch::TreeChange};
 use crate::runs::{artifacts::write_whole, regular};
 
 /// Files of a tree at most.
@@ -25,18 +25,18 @@ struct Known {
 type Listing = BTreeMap<String, Known>;
 
 /// Records the tree of the directory.
-pub(super) fn snapshot(place: &Place<'_>) -> Result<Tree, String> {
+pub(super) fn snapshot(place: &TreeStore<'_>) -> Result<RecordedTree, String> {
     let (mut files, mut skipped) = (Listing::new(), Vec::new());
     walk(place, place.workdir, &mut files, &mut skipped).map_err(|error| error.to_string())?;
     let text = serde_json::to_string(&files).map_err(|error| error.to_string())?;
     let id = sha256_hex(text.as_bytes());
     let written = write_whole(&place.shadow.join(format!("tree-{id}.json")), text.as_bytes());
     written.map_err(|error| error.to_string())?;
-    Ok(Tree { id, skipped })
+    Ok(RecordedTree { id, skipped })
 }
 
 fn walk(
-    place: &Place<'_>,
+    place: &TreeStore<'_>,
     folder: &Path,
     files: &mut Listing,
     skipped: &mut Vec<String>,
@@ -69,10 +69,14 @@ fn walk(
 }
 
 /// Compares two trees.
-pub(super) fn compare(place: &Place<'_>, before: &str, after: &str) -> Result<Change, String> {
+pub(super) fn compare(
+    place: &TreeStore<'_>,
+    before: &str,
+    after: &str,
+) -> Result<TreeChange, String> {
     let (old, new) = (load(place, before)?, load(place, after)?);
     let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    let mut change = Change::default();
+    let mut change = TreeChange::default();
     for name in names {
         let line = match (old.get(name), new.get(name)) {
             (Some(before), Some(after)) if before == after => continue,
@@ -95,7 +99,7 @@ fn described(known: &Known) -> String {
     format!("{} bytes, sha256 {}", known.size, known.hash)
 }
 
-fn load(place: &Place<'_>, id: &str) -> Result<Listing, String> {
+fn load(place: &TreeStore<'_>, id: &str) -> Result<Listing, String> {
     let text = fs::read_to_string(place.shadow.join(format!("tree-{id}.json")));
     let text = text.map_err(|error| format!("a recorded tree: {error}"))?;
     serde_json::from_str(&text).map_err(|error| format!("a recorded tree: {error}"))
@@ -104,7 +108,7 @@ fn load(place: &Place<'_>, id: &str) -> Result<Listing, String> {
 #[cfg(test)]
 mod tests {
     use super::{compare, snapshot};
-    use crate::runs::diff::Place;
+    use crate::runs::diff::TreeStore;
 
     #[test]
     fn runs_diff_5_without_git_files_are_compared_by_size_and_hash() {
@@ -114,7 +118,7 @@ mod tests {
         std::fs::create_dir(&shadow).unwrap();
         std::fs::write(work.join("a"), "1").unwrap();
         std::fs::write(work.join("b"), "1").unwrap();
-        let place = Place { shadow, workdir: &work, home: dir.path() };
+        let place = TreeStore { shadow, workdir: &work, home: dir.path() };
         let before = snapshot(&place).unwrap();
         std::fs::write(work.join("a"), "2").unwrap();
         std::fs::remove_file(work.join("b")).unwrap();

@@ -7,13 +7,13 @@ use muster_core::run::{
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::Driver;
+use super::NodeDriver;
 use crate::runs::{
     provider::Answered,
     tools::{self, Called},
 };
 
-impl Driver {
+impl NodeDriver {
     /// Makes a call for the program; its outcome comes back through the log.
     pub(super) async fn call(
         &mut self,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use muster_core::{
-    redact::Stream,
+    redact::RedactedStream,
     run::{
         Ask,
         command::RetryHint,
@@ -19,7 +19,7 @@ use muster_core::{
 };
 use tokio::time::Instant;
 
-use super::{Driver, pulse::Pulse, questions::Questions};
+use super::{NodeDriver, pulse::HeartbeatTimer, questions::Questions};
 
 /// Bytes of text that are told piece by piece; what comes behind them is kept for a file.
 const STREAMED_BYTES_MAX: usize = 1024 * 1024;
@@ -38,7 +38,7 @@ pub(super) enum Extent {
 }
 
 impl Extent {
-    fn of(self, stream: &mut Stream) -> Vec<String> {
+    fn of(self, stream: &mut RedactedStream) -> Vec<String> {
         match self {
             Self::Settled => stream.settled(),
             Self::All => stream.rest(),
@@ -48,7 +48,7 @@ impl Extent {
 
 /// What was said in a turn.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct TurnOutput {
     /// What was told, and what waits to be.
     pub(super) text: String,
     /// What is kept besides.
@@ -56,7 +56,7 @@ pub(super) struct Said {
     /// Bytes that are not kept.
     lost: u64,
     /// The end of the text, as far as it is not told yet.
-    stream: Stream,
+    stream: RedactedStream,
     since: Option<Instant>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Whole {
     pub(crate) file: Option<String>,
 }
 
-impl Said {
+impl TurnOutput {
     /// Adds a piece.
     pub(super) fn add(&mut self, piece: &str) {
         let room = STREAMED_BYTES_MAX.saturating_sub(self.text.len());
@@ -93,7 +93,7 @@ impl Said {
         if repeats {
             self.text.clear();
             self.add(content);
-            self.stream = Stream::default();
+            self.stream = RedactedStream::default();
         } else if !said.ends_with(content.trim()) {
             self.add("\n\n");
             self.add(content);
@@ -122,9 +122,9 @@ impl Said {
 /// A turn in flight.
 pub(super) struct Drive {
     pub(super) turn: TurnId,
-    pub(super) said: Said,
+    pub(super) said: TurnOutput,
     /// What was thought, as far as it is not told yet.
-    pub(super) thought: Stream,
+    pub(super) thought: RedactedStream,
     /// Whether the provider has the prompt.
     pub(super) sent: bool,
     /// Whether the provider said that it is over.
@@ -146,7 +146,7 @@ pub(super) struct Drive {
     /// Whether the silence was warned about.
     pub(super) warned: bool,
     /// Signs of life.
-    pub(super) pulse: Pulse,
+    pub(super) pulse: HeartbeatTimer,
     /// The end of standard error of a process that is gone.
     pub(super) stderr: Option<String>,
     /// What the program says about another try.
@@ -159,8 +159,8 @@ impl Drive {
     pub(super) fn of(turn: TurnId, settings: &RunSettings, gate: PermissionsMode) -> Self {
         Self {
             turn,
-            said: Said::default(),
-            thought: Stream::default(),
+            said: TurnOutput::default(),
+            thought: RedactedStream::default(),
             sent: false,
             ended: false,
             stopping: None,
@@ -171,7 +171,7 @@ impl Drive {
             gate,
             heard: Instant::now(),
             warned: false,
-            pulse: Pulse::default(),
+            pulse: HeartbeatTimer::default(),
             stderr: None,
             retry: RetryHint::default(),
             silence: Duration::from_secs(settings.silence_seconds.into()),
@@ -188,7 +188,7 @@ impl Drive {
     }
 }
 
-impl Driver {
+impl NodeDriver {
     /// When the turn in flight needs something, if nothing comes before.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let drive = self.turn.as_ref()?;

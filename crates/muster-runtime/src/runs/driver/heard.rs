@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Driver, drive::Extent};
+use super::{NodeDriver, drive::Extent};
 use crate::runs::{
     provider::{Signal, Verdict},
     shared::RunEvents,
@@ -10,7 +10,7 @@ use crate::runs::{
 };
 use muster_core::{
     run::{
-        Ask, Fact,
+        Ask, RunFact,
         approval::{Resolution, Verdict as Decided},
         command::RetryHint,
         edge::ActorKind,
@@ -18,7 +18,7 @@ use muster_core::{
         id::TurnId,
         lookup,
         node::{NodeTodo, PermissionsMode},
-        provider::{Outcome, ProviderEvent},
+        provider::{ProviderEvent, ProviderOutcome},
         turn::TurnReason,
     },
     session::SessionId,
@@ -27,7 +27,7 @@ use muster_core::{
 /// Characters of standard error that a failure shows.
 const STDERR_CHARS_MAX: usize = 1_500;
 
-impl Driver {
+impl NodeDriver {
     /// Takes what a program says.
     pub(super) async fn heard(&mut self, signal: Signal) {
         match signal {
@@ -140,13 +140,13 @@ impl Driver {
         let Some(drive) = self.turn.as_mut() else { return };
         for recorded in events {
             let fact = &recorded.event.fact;
-            if let Fact::ToolStarted(call) = fact {
+            if let RunFact::ToolStarted(call) = fact {
                 drive.tools.insert(call.tool.id);
-            } else if let Fact::ToolCompleted(completed) = fact {
+            } else if let RunFact::ToolCompleted(completed) = fact {
                 drive.tools.remove(&completed.tool_id);
-            } else if let Fact::ApprovalRequested(asked) = fact {
+            } else if let RunFact::ApprovalRequested(asked) = fact {
                 drive.waiting.insert(asked.approval_id, asked.tool.id);
-            } else if let Fact::ApprovalResolved(resolved) = fact {
+            } else if let RunFact::ApprovalResolved(resolved) = fact {
                 drive.waiting.remove(&resolved.approval_id);
             }
         }
@@ -166,7 +166,7 @@ impl Driver {
         }
         let events = self.report(Ask::Report { turn, event }).await;
         self.note(&events);
-        let is_question = |fact: &Fact| matches!(fact, Fact::ApprovalRequested(_));
+        let is_question = |fact: &RunFact| matches!(fact, RunFact::ApprovalRequested(_));
         if events.iter().any(|recorded| is_question(&recorded.event.fact)) {
             return;
         }
@@ -194,7 +194,8 @@ impl Driver {
         if let (Some(drive), Some(content)) = (self.turn.as_mut(), content) {
             drive.said.conclude(content);
         }
-        let outcome = if interrupted { Outcome::Interrupted } else { Outcome::Completed };
+        let outcome =
+            if interrupted { ProviderOutcome::Interrupted } else { ProviderOutcome::Completed };
         self.ended(turn, outcome).await;
     }
 
@@ -208,11 +209,11 @@ impl Driver {
         if let Some(drive) = self.turn.as_mut() {
             drive.retry = retry;
         }
-        self.ended(turn, Outcome::Failed { reason, detail }).await;
+        self.ended(turn, ProviderOutcome::Failed { reason, detail }).await;
     }
 
     /// The program says that the turn is over.
-    async fn ended(&mut self, turn: TurnId, outcome: Outcome) {
+    async fn ended(&mut self, turn: TurnId, outcome: ProviderOutcome) {
         self.flush().await;
         let stopping = self.turn.as_ref().is_some_and(|drive| drive.stopping.is_some());
         if let Some(drive) = self.turn.as_mut() {

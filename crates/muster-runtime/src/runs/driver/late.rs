@@ -3,7 +3,7 @@
 
 use muster_core::run::{Ask, artifact::ArtifactKind, id::TurnId};
 
-use super::Driver;
+use super::NodeDriver;
 use crate::runs::finish;
 
 /// Bytes that are kept of it.
@@ -27,7 +27,7 @@ impl Late {
     }
 }
 
-impl Driver {
+impl NodeDriver {
     /// Keeps a line that came late; what belongs to an earlier turn is written down first.
     pub(super) async fn keep_line(&mut self, turn: TurnId, line: &str) {
         if self.late.turn.is_some_and(|other| other != turn) {

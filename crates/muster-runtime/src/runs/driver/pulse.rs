@@ -6,21 +6,21 @@ use std::time::Duration;
 use muster_core::run::{Ask, id::TurnId, provider::ProviderEvent};
 use tokio::time::Instant;
 
-use super::{Driver, drive::Drive};
+use super::{NodeDriver, drive::Drive};
 
 /// Signs of life are told this often at most (RUNS-EV-8).
 const BEAT_PAUSE: Duration = Duration::from_secs(30);
 
 /// When signs of life are told.
 #[derive(Default)]
-pub(super) struct Pulse {
+pub(super) struct HeartbeatTimer {
     /// When the last one was told.
     last: Option<Instant>,
     /// When the next one is, if the program says nothing.
     next: Option<Instant>,
 }
 
-impl Pulse {
+impl HeartbeatTimer {
     /// The program has its prompt.
     pub(super) fn begin(&mut self) {
         self.next = Some(Instant::now() + BEAT_PAUSE);
@@ -45,7 +45,7 @@ impl Drive {
     }
 }
 
-impl Driver {
+impl NodeDriver {
     /// Tells a sign of life when it is time for one.
     pub(super) async fn tell_pulse(&mut self, now: Instant) {
         let due = self.turn.as_ref().filter(|drive| drive.beats_at().is_some_and(|at| at <= now));
@@ -71,11 +71,11 @@ mod tests {
 
     use tokio::time::Instant;
 
-    use super::{BEAT_PAUSE, Pulse};
+    use super::{BEAT_PAUSE, HeartbeatTimer};
 
     #[test]
     fn runs_ev_8_signs_of_life_come_by_themselves_and_not_too_often() {
-        let (mut pulse, now) = (Pulse::default(), Instant::now());
+        let (mut pulse, now) = (HeartbeatTimer::default(), Instant::now());
         assert_eq!(pulse.next, None);
         pulse.begin();
         assert!(pulse.next.is_some_and(|next| next >= now + BEAT_PAUSE));

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use muster_core::run::{Ask, event::LogSource, id::TurnId, provider::ProviderEvent};
 
-use super::Driver;
-use crate::runs::process::stderr::Gate;
+use super::NodeDriver;
+use crate::runs::process::stderr::LineLimiter;
 
 /// Questions of a turn that wait for a person at once.
 const WAITING_MAX: usize = 32;
@@ -19,14 +19,14 @@ const REFUSED: &str = "questions of the agent were refused: too many at once";
 
 /// The questions of one turn.
 pub(super) struct Questions {
-    gate: Gate,
+    gate: LineLimiter,
     refused: u64,
     counted: Option<Instant>,
 }
 
 impl Default for Questions {
     fn default() -> Self {
-        Self { gate: Gate::of(PER_SECOND_MAX), refused: 0, counted: None }
+        Self { gate: LineLimiter::of(PER_SECOND_MAX), refused: 0, counted: None }
     }
 }
 
@@ -53,7 +53,7 @@ impl Questions {
     }
 }
 
-impl Driver {
+impl NodeDriver {
     /// Says in the log that questions were refused, from time to time.
     pub(super) async fn count_refused(&mut self, turn: TurnId) {
         let count = self.turn.as_mut().and_then(|drive| drive.questions.due());

@@ -5,24 +5,24 @@ use std::{collections::BTreeMap, os::unix::fs::MetadataExt as _, path::PathBuf};
 use muster_core::{
     Documents,
     run::{
-        Ask, Runs as Room,
+        Ask, RunAggregate as Room,
         id::{NodeId, TurnId},
         lookup::{self, Lookup},
         node::{Node, SESSION_PENDING},
         provider::{OpenOrder, ProviderEvent},
         record::Run,
-        turn::{PromptKind, Turn, TurnReason, TurnState},
+        turn::{NodeTurn, PromptKind, TurnReason, TurnState},
     },
 };
 use tokio::time::Instant;
 
-use super::{Driver, drive::Drive};
+use super::{NodeDriver, drive::Drive};
 use crate::runs::{
     hook,
     process::family::Family,
-    provider::{self, OpenFailure, Opened, Opening, Question},
+    provider::{self, OpenFailure, Opened, SessionOpening, TurnQuestion},
     settings::ToolExecution,
-    shared::Planned,
+    shared::PromptedTurn,
     tools,
 };
 
@@ -37,7 +37,7 @@ const WORKSPACE: &str = "MUSTER_WORKSPACE";
 struct Standing {
     run: Run,
     node: Node,
-    turn: Turn,
+    turn: NodeTurn,
 }
 
 fn standing(docs: &Documents<Room>, node: NodeId, turn: TurnId) -> Lookup<Option<Standing>> {
@@ -49,20 +49,20 @@ fn standing(docs: &Documents<Room>, node: NodeId, turn: TurnId) -> Lookup<Option
 
 /// A directory, not only its name: another one may have taken its place.
 #[derive(PartialEq, Eq, Default)]
-pub(super) struct Place {
+pub(super) struct DirectoryIdentity {
     path: String,
     /// Its file system and its number there, while it is there.
     identity: Option<(u64, u64)>,
 }
 
-impl Place {
+impl DirectoryIdentity {
     fn of(path: &str) -> Self {
         let known = std::fs::metadata(path).ok();
         Self { path: path.to_owned(), identity: known.map(|known| (known.dev(), known.ino())) }
     }
 }
 
-impl Driver {
+impl NodeDriver {
     /// Hands the prompt of a turn to the provider, which is opened for it if it has to be.
     pub(super) async fn send(&mut self, turn: TurnId) {
         self.keep_late().await;
@@ -87,14 +87,14 @@ impl Driver {
         self.ask_program(&standing, planned, lost).await;
     }
 
-    async fn ask_program(&mut self, standing: &Standing, planned: Planned, lost: bool) {
+    async fn ask_program(&mut self, standing: &Standing, planned: PromptedTurn, lost: bool) {
         let turn = standing.turn.id;
         let Some(open) = self.open.as_mut() else { return };
         // A program that has forgotten everything has to be told everything.
         let tells_all = lost || planned.prompt.kind == PromptKind::Full;
         let kind = if tells_all { PromptKind::Full } else { PromptKind::Delta };
         let text = planned.prompt.delivered(kind);
-        let question = Question {
+        let question = TurnQuestion {
             turn,
             kind,
             text,
@@ -144,7 +144,7 @@ impl Driver {
             return Err(OpenFailure { reason: TurnReason::SpawnFailed, detail });
         };
         // A program stays in the directory that it was started in, even if that is gone.
-        let place = Place::of(&node.workdir);
+        let place = DirectoryIdentity::of(&node.workdir);
         if profile.per_turn_process || self.place != place {
             self.close_provider(super::CLOSE_GRACE).await;
         }
@@ -153,7 +153,7 @@ impl Driver {
         }
         let runtime_tools = profile.tools == ToolExecution::Runtime;
         let (confinement, containment) = self.shared.confine(node);
-        let opening = Opening { confinement, ..self.opening(standing, runtime_tools) };
+        let opening = SessionOpening { confinement, ..self.opening(standing, runtime_tools) };
         let resumes = opening.order.resume.is_some();
         let opened = provider::adapter(node.provider, &profile).open(opening).await?;
         let Opened { lost, process, .. } = &opened;
@@ -174,7 +174,7 @@ impl Driver {
         Some((settings.hook.clone()?, hook::sockets(&settings.home)))
     }
 
-    fn opening(&self, standing: &Standing, runtime_tools: bool) -> Opening {
+    fn opening(&self, standing: &Standing, runtime_tools: bool) -> SessionOpening {
         let Standing { run, node, turn } = standing;
         let family = Family {
             mark: self.shared.mark.clone(),
@@ -185,7 +185,7 @@ impl Driver {
         let env = self.variables(standing, &family);
         let mcp = self.shared.settings.mcp.as_ref();
         let known = node.session.resume && node.session.session_id != SESSION_PENDING;
-        Opening {
+        SessionOpening {
             order: OpenOrder {
                 run: run.id,
                 node: node.id,

@@ -6,7 +6,7 @@ use std::{any::Any, collections::BTreeMap, sync::Arc};
 use muster_core::{
     Documents,
     run::{
-        Ask, Runs as Room,
+        Ask, RunAggregate as Room,
         id::{NodeId, RunId},
         lookup,
         node::Node,
@@ -22,27 +22,27 @@ use tokio::{
 };
 
 use crate::runs::{
-    driver::{Driver, Order},
-    finish::{self, Ending},
-    shared::Shared,
+    driver::{DriverOrder, NodeDriver},
+    finish::{self, TurnFinish},
+    shared::RunsContext,
 };
 
 /// The drivers of one run.
 pub(crate) struct Drivers {
-    shared: Arc<Shared>,
+    shared: Arc<RunsContext>,
     run: RunId,
-    orders: BTreeMap<NodeId, mpsc::UnboundedSender<Order>>,
+    orders: BTreeMap<NodeId, mpsc::UnboundedSender<DriverOrder>>,
     /// Whether everything ends: nothing comes to be any more.
     ended: bool,
 }
 
 impl Drivers {
-    pub(crate) fn of(shared: Arc<Shared>, run: RunId) -> Self {
+    pub(crate) fn of(shared: Arc<RunsContext>, run: RunId) -> Self {
         Self { shared, run, orders: BTreeMap::new(), ended: false }
     }
 
     /// Passes something on to the driver of a node.
-    pub(crate) fn order(&mut self, node: NodeId, order: Order) {
+    pub(crate) fn order(&mut self, node: NodeId, order: DriverOrder) {
         if self.ended {
             tracing::debug!(%node, "an order came when everything had ended");
             return;
@@ -58,9 +58,9 @@ impl Drivers {
         }
     }
 
-    fn start(&mut self, node: NodeId) -> mpsc::UnboundedSender<Order> {
+    fn start(&mut self, node: NodeId) -> mpsc::UnboundedSender<DriverOrder> {
         let (sender, orders) = mpsc::unbounded_channel();
-        let driver = Driver::of(Arc::clone(&self.shared), self.run, node);
+        let driver = NodeDriver::of(Arc::clone(&self.shared), self.run, node);
         let driving = tokio::spawn(driver.drive(orders));
         tokio::spawn(watch(Arc::clone(&self.shared), (self.run, node), driving));
         self.orders.insert(node, sender.clone());
@@ -68,14 +68,14 @@ impl Drivers {
     }
 
     /// Passes the same on to all of them.
-    pub(crate) fn order_all(&mut self, order: impl Fn() -> Order) {
+    pub(crate) fn order_all(&mut self, order: impl Fn() -> DriverOrder) {
         let nodes: Vec<NodeId> = self.orders.keys().copied().collect();
         nodes.into_iter().for_each(|node| self.order(node, order()));
     }
 
     /// The node is gone.
     pub(crate) fn remove(&mut self, node: NodeId) {
-        self.order(node, Order::Remove);
+        self.order(node, DriverOrder::Remove);
         self.orders.remove(&node);
     }
 
@@ -85,7 +85,7 @@ impl Drivers {
         let mut stopping = Vec::new();
         for driver in self.orders.values() {
             let (stopped, stop) = oneshot::channel();
-            if driver.send(Order::Stop(stopped)).is_ok() {
+            if driver.send(DriverOrder::Stop(stopped)).is_ok() {
                 stopping.push(stop);
             }
         }
@@ -100,7 +100,7 @@ impl Drivers {
 /// Waits for the end of a driver. When it broke, nobody else would end the turn that it had in
 /// flight.
 pub(crate) async fn watch(
-    shared: Arc<Shared>,
+    shared: Arc<RunsContext>,
     (run, node): (RunId, NodeId),
     driving: JoinHandle<()>,
 ) {
@@ -115,7 +115,7 @@ pub(crate) async fn watch(
     let ask = Ask::EndTurn { turn, reason: TurnReason::Exited, detail };
     // Whoever drives the node next closes it. One that was about to end is not told of again.
     if shared.report(run, ask).await.is_empty() {
-        finish::close(&shared, run, Ending::of(turn)).await;
+        finish::close(&shared, run, TurnFinish::of(turn)).await;
     }
 }
 

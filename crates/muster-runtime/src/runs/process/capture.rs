@@ -18,7 +18,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 const DRAIN: Duration = Duration::from_millis(500);
 
 /// What a command came to.
-pub(crate) struct Captured {
+pub(crate) struct CommandOutput {
     /// Its exit code, if it ended by itself.
     pub(crate) code: Option<i32>,
     /// The signal that ended it.
@@ -28,20 +28,20 @@ pub(crate) struct Captured {
     /// How long it took.
     pub(crate) duration: Duration,
     /// Standard output.
-    pub(crate) stdout: Kept,
+    pub(crate) stdout: OutputTail,
     /// Standard error.
-    pub(crate) stderr: Kept,
+    pub(crate) stderr: OutputTail,
 }
 
 /// Output of a command: its beginning and its end.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct OutputTail {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     lost: u64,
 }
 
-impl Kept {
+impl OutputTail {
     fn add(&mut self, piece: &[u8]) {
         let room = KEPT_BYTES.saturating_sub(self.head.len()).min(piece.len());
         let (head, tail) = piece.split_at(room);
@@ -82,7 +82,7 @@ impl Kept {
 }
 
 /// Runs a command; whatever it started is gone when this answers.
-pub(crate) async fn run(launch: &Launch<'_>, limit: Duration) -> io::Result<Captured> {
+pub(crate) async fn run(launch: &Launch<'_>, limit: Duration) -> io::Result<CommandOutput> {
     use std::os::unix::process::ExitStatusExt as _;
     let began = Instant::now();
     let (mut running, ends) = start(launch)?;
@@ -96,15 +96,15 @@ pub(crate) async fn run(launch: &Launch<'_>, limit: Duration) -> io::Result<Capt
         tokio::time::timeout(DRAIN, &mut stdout),
         tokio::time::timeout(DRAIN, &mut stderr)
     );
-    let kept = |outcome: Result<Result<Kept, _>, _>| match outcome {
+    let kept = |outcome: Result<Result<OutputTail, _>, _>| match outcome {
         Ok(Ok(kept)) => kept,
-        Ok(Err(_)) | Err(_) => Kept::default(),
+        Ok(Err(_)) | Err(_) => OutputTail::default(),
     };
     let (timed_out, status) = match status {
         Ok(status) => (false, Some(status?)),
         Err(_) => (true, None),
     };
-    Ok(Captured {
+    Ok(CommandOutput {
         code: status.and_then(|status| status.code()),
         signal: status.and_then(|status| status.signal()),
         timed_out,
@@ -114,8 +114,8 @@ pub(crate) async fn run(launch: &Launch<'_>, limit: Duration) -> io::Result<Capt
     })
 }
 
-async fn keep(mut source: impl AsyncRead + Unpin) -> Kept {
-    let mut kept = Kept::default();
+async fn keep(mut source: impl AsyncRead + Unpin) -> OutputTail {
+    let mut kept = OutputTail::default();
     let mut chunk = vec![0; CHUNK_BYTES];
     while let Ok(count @ 1..) = source.read(&mut chunk).await {
         kept.add(&chunk[..count]);
@@ -125,11 +125,11 @@ async fn keep(mut source: impl AsyncRead + Unpin) -> Kept {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT_BYTES, Kept};
+    use super::{KEPT_BYTES, OutputTail};
 
     #[test]
     fn a_flood_keeps_its_head_and_its_tail() {
-        let mut kept = Kept::default();
+        let mut kept = OutputTail::default();
         kept.add(b"first");
         for _ in 0..100 {
             kept.add(&vec![b'x'; KEPT_BYTES / 10]);

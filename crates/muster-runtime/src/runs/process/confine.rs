@@ -12,7 +12,7 @@ use muster_core::run::node::Containment;
 
 use super::{Launch, capture, family::Family};
 use crate::{
-    contained::{Closed, LaunchLimits, LaunchOrder, Mechanism},
+    contained::{ClosedFolder, LaunchLimits, LaunchOrder, Mechanism},
     runs::settings::{Contain, RunsSettings},
 };
 
@@ -114,7 +114,7 @@ impl Containing {
         };
         let limits = mechanism.map(|mechanism| LaunchLimits {
             mechanism,
-            closed: Closed { folder: self.storage.clone(), open: vec![workdir.to_owned()] },
+            closed: ClosedFolder { folder: self.storage.clone(), open: vec![workdir.to_owned()] },
             writable: None,
         });
         let limits_writing = containment == Containment::Worktree;
@@ -171,7 +171,7 @@ fn find(launch: &Launch<'_>) -> io::Result<()> {
 }
 
 /// Where a process may write that may not write everywhere.
-fn writable(launch: &Launch<'_>, closed: &Closed) -> Vec<PathBuf> {
+fn writable(launch: &Launch<'_>, closed: &ClosedFolder) -> Vec<PathBuf> {
     let mut paths = vec![launch.workdir.to_owned()];
     paths.extend(closed.open.iter().cloned());
     paths.extend(repository(launch.workdir));

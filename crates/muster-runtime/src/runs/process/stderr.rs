@@ -38,20 +38,20 @@ impl Tail {
 }
 
 /// Lets a bounded number of lines pass and counts the others.
-pub(crate) struct Gate {
+pub(crate) struct LineLimiter {
     began: Instant,
     max: u32,
     passed: u32,
     held_back: u64,
 }
 
-impl Default for Gate {
+impl Default for LineLimiter {
     fn default() -> Self {
         Self::of(LINES_PER_WINDOW)
     }
 }
 
-impl Gate {
+impl LineLimiter {
     /// One that lets this many pass in a second.
     pub(crate) fn of(max: u32) -> Self {
         Self { began: Instant::now(), max, passed: 0, held_back: 0 }
@@ -86,7 +86,7 @@ pub(crate) fn flood_ended(source: LogSource, left_out: u64) -> ProviderEvent {
 
 #[cfg(test)]
 mod tests {
-    use super::{Gate, KEPT_BYTES_MAX, LINES_PER_WINDOW, Tail};
+    use super::{KEPT_BYTES_MAX, LINES_PER_WINDOW, LineLimiter, Tail};
 
     #[test]
     fn the_end_is_kept_and_lines_are_counted() {
@@ -97,7 +97,7 @@ mod tests {
         let text = tail.text();
         assert_eq!(text.len(), KEPT_BYTES_MAX);
         assert!(text.ends_with("xlast") && !text.contains("first"));
-        let mut gate = Gate::default();
+        let mut gate = LineLimiter::default();
         let passed = (0..100).filter(|_| gate.pass().is_some()).count();
         assert_eq!(passed, LINES_PER_WINDOW as usize);
         assert_eq!(gate.left_out(), Some(100 - u64::from(LINES_PER_WINDOW)));

@@ -14,10 +14,10 @@ mod wire;
 
 use std::path::Path;
 
-use super::agent::{Dialect, MUSTER, probe::Probing};
+use super::agent::{AgentProtocol, MUSTER, probe::Probing};
 
 /// How gemini is started and spoken to.
-pub(super) const GEMINI: Dialect = Dialect {
+pub(super) const GEMINI: AgentProtocol = AgentProtocol {
     // In a folder that it does not trust it starts no server of tools. Whoever starts a run there
     // trusts it.
     env: &[("GEMINI_CLI_NO_RELAUNCH", "1"), ("GEMINI_CLI_TRUST_WORKSPACE", "true")],
@@ -42,7 +42,7 @@ pub(super) const GEMINI: Dialect = Dialect {
 };
 
 /// How opencode is started and spoken to.
-pub(super) const OPENCODE: Dialect = Dialect {
+pub(super) const OPENCODE: AgentProtocol = AgentProtocol {
     // By itself it acts without a question, in its mode `plan` too. So it always asks before it
     // changes something or reaches out, and whoever drives it says yes where nobody has to be
     // asked. Names with a line in them are tools of servers.
@@ -69,13 +69,13 @@ pub(super) const OPENCODE: Dialect = Dialect {
 };
 
 /// How the agent behind a command is started and spoken to.
-pub(super) fn dialect(command: &[String]) -> Dialect {
+pub(super) fn dialect(command: &[String]) -> AgentProtocol {
     let program = command.first().and_then(|program| Path::new(program).file_stem());
     if program.is_some_and(|name| name == "opencode") { OPENCODE } else { ANY }
 }
 
 /// How any other agent is started and spoken to.
-pub(super) const ANY: Dialect = Dialect {
+pub(super) const ANY: AgentProtocol = AgentProtocol {
     arguments: |_| Vec::new(),
     env: &[],
     passed_on: &[],

@@ -1,21 +1,21 @@
 //! Agents that are programs of their own, each with its own way to speak.
 //!
-//! Every way is a [`Dialect`]: how the program is started, and a [`Translator`] that knows its
-//! words. A translator does nothing itself: it takes a line or an order and answers with
-//! [`Move`]s. Everything that touches a process is here and in [`talk`], once for all of them.
+//! Every way is an [`AgentProtocol`]: how the program is started, and a [`Translator`] that knows
+//! its messages. A translator does nothing itself: it takes a line or an order and returns
+//! [`TranslatorAction`]s. Everything that touches a process is here and in [`talk`], once for all.
 //!
 //! ```text
 //!   driver ── order ──► talk ──► translator ──► moves ──► lines to the program
 //!   program ── line ──►   │                       └─────► signals to the driver
 //! ```
 
-mod again;
 mod failing;
 mod fresh;
 mod hooking;
-pub(in crate::runs) mod minute;
 pub(super) mod probe;
 pub(super) mod prose;
+pub(in crate::runs) mod resume_delay;
+mod retry_after;
 mod talk;
 pub(super) mod tracker;
 
@@ -38,15 +38,16 @@ use self::{
     talk::{Established, Talk, Talking},
 };
 use super::{
-    Adapter, Heard, OpenFailure, Opened, Opening, Pending, Probe, SIGNALS_MAX, Session as _,
-    custom::{self, LINES_MAX, Watch},
+    Heard, OpenFailure, Opened, Pending, Probe, ProviderAdapter, ProviderConversation as _,
+    SIGNALS_MAX, SessionOpening,
+    custom::{self, LINES_MAX, ProcessWatch},
 };
 use crate::runs::{
     hook::{HookAnswer, HookQuestion},
     process::{
         self, Launch,
         confine::Confinement,
-        stderr::{Gate, Tail},
+        stderr::{LineLimiter, Tail},
     },
     settings::{McpCommand, Profile, Sandbox},
 };
@@ -59,15 +60,15 @@ const QUIET: Duration = Duration::from_millis(300);
 const RETELLING_MAX: Duration = Duration::from_secs(5);
 
 /// How a family of agents is started and spoken to.
-pub(super) struct Dialect {
+pub(super) struct AgentProtocol {
     /// Arguments behind those of the profile.
-    pub(super) arguments: fn(&Setting) -> Vec<String>,
+    pub(super) arguments: fn(&AgentLaunch) -> Vec<String>,
     /// Variables that it needs.
     pub(super) env: &'static [(&'static str, &'static str)],
     /// Variables of the server's own environment that are meant for it, such as its key.
     pub(super) passed_on: &'static [&'static str],
     /// Makes a translator for one process.
-    pub(super) translator: fn(Setting) -> Box<dyn Translator>,
+    pub(super) translator: fn(AgentLaunch) -> Box<dyn Translator>,
     /// How it is looked for.
     pub(super) probing: Probing,
     /// What to do about failures that are known by these words.
@@ -78,12 +79,12 @@ pub(super) struct Dialect {
     pub(super) has_hooks: bool,
 }
 
-impl Dialect {
+impl AgentProtocol {
     /// What an agent of it can do, before one was asked.
     fn caps(&self) -> ProviderCaps {
-        let setting = Setting {
+        let setting = AgentLaunch {
             cwd: String::new(),
-            start: Start::New(String::new()),
+            start: AgentStart::New(String::new()),
             gate: PermissionsMode::Gated,
             read_only: false,
             model: None,
@@ -98,11 +99,11 @@ impl Dialect {
 
 /// What a process of an agent is started for.
 #[derive(Clone)]
-pub(super) struct Setting {
+pub(super) struct AgentLaunch {
     /// Where it works.
     pub(super) cwd: String,
     /// Which session it has.
-    pub(super) start: Start,
+    pub(super) start: AgentStart,
     /// Whether its questions reach people.
     pub(super) gate: PermissionsMode,
     /// Whether it may only look.
@@ -121,7 +122,7 @@ pub(super) struct Setting {
 
 /// Which session a process has.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Start {
+pub(super) enum AgentStart {
     /// A new one; where the program lets others choose, by this id.
     New(String),
     /// An earlier one.
@@ -131,28 +132,31 @@ pub(super) enum Start {
 /// Knows the words of a program. Pure: the same lines and orders always give the same moves.
 pub(super) trait Translator: Send {
     /// The process runs: what is said first.
-    fn begin(&mut self) -> Vec<Move>;
+    fn begin(&mut self) -> Vec<TranslatorAction>;
     /// The program has said a line.
-    fn hear(&mut self, line: &str) -> Vec<Move>;
+    fn hear(&mut self, line: &str) -> Vec<TranslatorAction>;
     /// A prompt is to be answered.
-    fn ask(&mut self, prompt: Prompt) -> Vec<Move>;
+    fn ask(&mut self, prompt: TranslatorPrompt) -> Vec<TranslatorAction>;
     /// A person has answered a question of the program.
-    fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<Move>;
+    fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<TranslatorAction>;
     /// The turn shall end.
-    fn interrupt(&mut self) -> Vec<Move>;
+    fn interrupt(&mut self) -> Vec<TranslatorAction>;
     /// The program shall forget; asked only of those whose capabilities say that they can.
-    fn forget(&mut self) -> Vec<Move>;
+    fn forget(&mut self) -> Vec<TranslatorAction>;
     /// The program's hook asks about a call; only those are asked that have one.
-    fn hook(&mut self, asked: HookQuestion) -> Vec<Move> {
+    fn hook(&mut self, asked: HookQuestion) -> Vec<TranslatorAction> {
         let reason = "nobody is asked this way".to_owned();
-        vec![Move::Permit { call: asked.tool_use_id, answer: HookAnswer::Deny { reason } }]
+        vec![TranslatorAction::Permit {
+            call: asked.tool_use_id,
+            answer: HookAnswer::Deny { reason },
+        }]
     }
     /// What the program can do.
     fn caps(&self) -> ProviderCaps;
 }
 
 /// A prompt for a translator.
-pub(super) struct Prompt {
+pub(super) struct TranslatorPrompt {
     /// What is asked.
     pub(super) text: String,
     /// Whether the agent may only look in this turn.
@@ -161,7 +165,7 @@ pub(super) struct Prompt {
 
 /// What a translator wants done.
 #[derive(Debug, PartialEq)]
-pub(super) enum Move {
+pub(super) enum TranslatorAction {
     /// Write a line to the program.
     Say(String),
     /// Report something about the turn.
@@ -198,8 +202,8 @@ pub(super) enum Move {
 }
 
 /// Reports everything.
-pub(super) fn tell(events: Vec<ProviderEvent>) -> Vec<Move> {
-    events.into_iter().map(Move::Tell).collect()
+pub(super) fn tell(events: Vec<ProviderEvent>) -> Vec<TranslatorAction> {
+    events.into_iter().map(TranslatorAction::Tell).collect()
 }
 
 /// Whether an agent may only look: while the run is planned, and when it may write nothing at all.
@@ -208,30 +212,30 @@ fn read_only(rights: Rights, mode: GlobalMode) -> bool {
 }
 
 /// Opens sessions with a known agent.
-pub(crate) struct Agent {
+pub(crate) struct AgentAdapter {
     profile: Profile,
-    dialect: Dialect,
+    dialect: AgentProtocol,
 }
 
-impl Agent {
+impl AgentAdapter {
     /// An adapter for one profile.
-    pub(super) fn of(profile: Profile, dialect: Dialect) -> Self {
+    pub(super) fn of(profile: Profile, dialect: AgentProtocol) -> Self {
         Self { profile, dialect }
     }
 
-    async fn open_session(&self, opening: Opening) -> Result<Opened, OpenFailure> {
-        let setting = Setting { sandbox: self.profile.sandbox, ..setting(&opening) };
-        let resumes = matches!(setting.start, Start::Resume(_));
-        if let Start::Resume(session) = &setting.start
+    async fn open_session(&self, opening: SessionOpening) -> Result<Opened, OpenFailure> {
+        let setting = AgentLaunch { sandbox: self.profile.sandbox, ..setting(&opening) };
+        let resumes = matches!(setting.start, AgentStart::Resume(_));
+        if let AgentStart::Resume(session) = &setting.start
             && self.dialect.minute_apart
         {
-            tokio::time::sleep(minute::pause(session)).await;
+            tokio::time::sleep(resume_delay::pause(session)).await;
         }
         match self.start(&opening, setting.clone()).await {
             // A session that cannot be resumed is no failure: a new one is told everything.
             Err(failure) if resumes && failure.reason != TurnReason::SpawnFailed => {
                 tracing::info!(detail = failure.detail, "a session could not be resumed");
-                let setting = Setting { start: Start::New(fresh_uuid()), ..setting };
+                let setting = AgentLaunch { start: AgentStart::New(fresh_uuid()), ..setting };
                 let opened = self.start(&opening, setting).await?;
                 Ok(Opened { lost: true, ..opened })
             }
@@ -240,10 +244,14 @@ impl Agent {
     }
 
     /// Starts a process and waits until its session is open.
-    async fn start(&self, opening: &Opening, mut setting: Setting) -> Result<Opened, OpenFailure> {
+    async fn start(
+        &self,
+        opening: &SessionOpening,
+        mut setting: AgentLaunch,
+    ) -> Result<Opened, OpenFailure> {
         let hooking = if self.dialect.has_hooks { Hooking::open(opening)? } else { None };
         setting.hook = hooking.as_ref().map(|hooking| hooking.line.clone());
-        let is_new = matches!(setting.start, Start::New(_));
+        let is_new = matches!(setting.start, AgentStart::New(_));
         let mut command = self.profile.command.clone();
         command.extend((self.dialect.arguments)(&setting));
         let env = self.env(opening);
@@ -263,7 +271,7 @@ impl Agent {
             signals: signals.clone(),
             heard: heard.clone(),
             opened: Some(opened),
-            gate: Gate::default(),
+            gate: LineLimiter::default(),
             strays: strays.clone(),
             unknown: 0,
             turn: None,
@@ -278,13 +286,13 @@ impl Agent {
             signals.clone(),
         ));
         tokio::spawn(custom::write(ends.stdin, queue));
-        let watch = Watch { running, reading, draining, signals };
+        let watch = ProcessWatch { running, reading, draining, signals };
         let watching = tokio::spawn(watch.until(closing));
         let session = Box::new(Talking { orders: Some(orders), close: Some(close), watching });
         match self.established(opens, &heard).await {
             Ok(Established { session_id, lost, caps, .. }) => {
                 if let (Some(id), true) = (&session_id, is_new || lost) {
-                    minute::note(id);
+                    resume_delay::note(id);
                 }
                 Ok(Opened {
                     session,
@@ -333,7 +341,7 @@ impl Agent {
     }
 
     /// The variables of a process: those that are meant for it, its profile's, those of its node.
-    fn env(&self, opening: &Opening) -> BTreeMap<String, String> {
+    fn env(&self, opening: &SessionOpening) -> BTreeMap<String, String> {
         let own = self.dialect.env.iter().map(|(name, value)| (*name, (*value).to_owned()));
         let passed_on = self.dialect.passed_on.iter();
         let passed_on = passed_on.filter_map(|name| Some((*name, std::env::var(name).ok()?)));
@@ -354,8 +362,8 @@ impl Agent {
     }
 }
 
-impl Adapter for Agent {
-    fn open(&self, opening: Opening) -> Pending<'_, Result<Opened, OpenFailure>> {
+impl ProviderAdapter for AgentAdapter {
+    fn open(&self, opening: SessionOpening) -> Pending<'_, Result<Opened, OpenFailure>> {
         Box::pin(self.open_session(opening))
     }
 
@@ -371,11 +379,14 @@ struct NotOpened {
     ended: bool,
 }
 
-fn setting(opening: &Opening) -> Setting {
+fn setting(opening: &SessionOpening) -> AgentLaunch {
     let order = &opening.order;
-    Setting {
+    AgentLaunch {
         cwd: order.workdir.clone(),
-        start: order.resume.clone().map_or_else(|| Start::New(fresh_uuid()), Start::Resume),
+        start: order
+            .resume
+            .clone()
+            .map_or_else(|| AgentStart::New(fresh_uuid()), AgentStart::Resume),
         gate: order.gate,
         read_only: read_only(order.rights, opening.global_mode),
         model: order.model.clone(),

@@ -17,15 +17,15 @@ use muster_core::run::node::PermissionsMode;
 
 use self::{
     translate::Claude,
-    wire::{McpConfig, McpServer},
+    wire::{ClaudeMcpServer, McpConfig},
 };
 use super::agent::{
-    Dialect, MUSTER, Setting, Start,
+    AgentLaunch, AgentProtocol, AgentStart, MUSTER,
     probe::{LoginQuestion, Probing},
 };
 
 /// How claude is started and spoken to.
-pub(super) const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: AgentProtocol = AgentProtocol {
     arguments,
     env: &[("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1")],
     passed_on: &[
@@ -51,7 +51,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     has_hooks: false,
 };
 
-fn arguments(setting: &Setting) -> Vec<String> {
+fn arguments(setting: &AgentLaunch) -> Vec<String> {
     let mut words = vec!["-p", "--output-format", "stream-json", "--input-format", "stream-json"];
     words.extend(["--verbose", "--include-partial-messages"]);
     match setting.gate {
@@ -61,8 +61,8 @@ fn arguments(setting: &Setting) -> Vec<String> {
     // Whoever shall never ask has to be started so; only then can it be put back into this mode.
     words.extend(["--permission-mode", mode(setting.gate, false)]);
     match &setting.start {
-        Start::New(id) => words.extend(["--session-id", id]),
-        Start::Resume(id) => words.extend(["--resume", id]),
+        AgentStart::New(id) => words.extend(["--session-id", id]),
+        AgentStart::Resume(id) => words.extend(["--resume", id]),
     }
     if let Some(model) = &setting.model {
         words.extend(["--model", model]);
@@ -77,11 +77,11 @@ fn arguments(setting: &Setting) -> Vec<String> {
 
 /// Muster's server for the command line. Values of variables stay out of it, because everybody can
 /// read a command line: the program puts them in from its own environment.
-fn mcp_config(setting: &Setting) -> Option<String> {
+fn mcp_config(setting: &AgentLaunch) -> Option<String> {
     let mcp = setting.mcp.as_ref()?;
     let env = mcp.env.keys().map(|name| (name.as_str(), format!("${{{name}}}"))).collect();
     let (command, args) = (mcp.command.as_str(), mcp.args.as_slice());
-    let server = McpServer { command, args, env, always_load: true };
+    let server = ClaudeMcpServer { command, args, env, always_load: true };
     let config = McpConfig { mcp_servers: BTreeMap::from([(MUSTER, server)]) };
     serde_json::to_string(&config).ok()
 }

@@ -11,12 +11,12 @@ mod translate;
 mod wire;
 
 use super::agent::{
-    Dialect, MUSTER, Setting,
+    AgentLaunch, AgentProtocol, MUSTER,
     probe::{LoginQuestion, Probing},
 };
 
 /// How codex is started and spoken to.
-pub(super) const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: AgentProtocol = AgentProtocol {
     arguments,
     env: &[],
     passed_on: &["CODEX_API_KEY", "CODEX_HOME", "OPENAI_API_KEY", "OPENAI_BASE_URL"],
@@ -32,7 +32,7 @@ pub(super) const DIALECT: Dialect = Dialect {
 };
 
 /// The sandbox that codex has by default is bubblewrap, which mounts; its older one does not.
-fn arguments(setting: &Setting) -> Vec<String> {
+fn arguments(setting: &AgentLaunch) -> Vec<String> {
     let older_sandbox = ["-c", "features.use_legacy_landlock=true"];
     let words = if setting.forbids_mounts { &older_sandbox[..] } else { &[] };
     words.iter().map(|&word| word.to_owned()).collect()

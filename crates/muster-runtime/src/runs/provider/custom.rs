@@ -16,17 +16,20 @@ use tokio::{
 };
 
 use self::{
-    reader::{Introduction, Reader},
-    wire::{Decided, Init, Input, OfTurn, Outcome, PROTOCOL, Plain, Prompt, Resolved},
+    reader::{Introduction, ProgramReader},
+    wire::{
+        Decided, Init, PROTOCOL, Plain, ProgramCallOutcome, ProgramDecision, ProgramInput,
+        ProgramOfTurn, ProgramPrompt,
+    },
 };
 use super::{
-    Adapter, Answered, Heard, NO_CAPS, OpenFailure, Opened, Opening, Pending, Probe, Question,
-    SIGNALS_MAX, Session, Signal, Unreachable, Verdict,
+    Answered, Heard, NO_CAPS, OpenFailure, Opened, Pending, Probe, ProviderAdapter,
+    ProviderConversation, SIGNALS_MAX, SessionOpening, Signal, TurnQuestion, Unreachable, Verdict,
 };
 use crate::runs::{
     process::{
-        self, Launch, Running,
-        stderr::{Gate, Tail},
+        self, Launch, RunningProcess,
+        stderr::{LineLimiter, Tail},
     },
     settings::{Profile, Protocol},
     tools::ToolAnswer,
@@ -54,7 +57,7 @@ impl Custom {
         Self { profile }
     }
 
-    async fn open_lines(&self, opening: Opening) -> Result<Opened, OpenFailure> {
+    async fn open_lines(&self, opening: SessionOpening) -> Result<Opened, OpenFailure> {
         let mut env = self.profile.env.clone();
         env.extend(opening.env.clone());
         let launch = Launch {
@@ -72,17 +75,17 @@ impl Custom {
         let (close, closing) = oneshot::channel();
         let (introduced, introduction) = oneshot::channel();
         let (heard, stderr) = (Heard::now(), Tail::default());
-        let reader = Reader {
+        let reader = ProgramReader {
             signals: signals.clone(),
             heard: heard.clone(),
             introduced: Some(introduced),
-            gate: Gate::default(),
+            gate: LineLimiter::default(),
         };
         let reading = tokio::spawn(reader.read(ends.stdout));
         let draining =
             tokio::spawn(drain(ends.stderr, stderr.clone(), heard.clone(), signals.clone()));
         tokio::spawn(write(ends.stdin, queue));
-        let watch = Watch { running, reading, draining, signals };
+        let watch = ProcessWatch { running, reading, draining, signals };
         let watching = tokio::spawn(watch.until(closing));
         let mut session = Lines { lines: Some(lines), close: Some(close), watching };
         let greeted = session.say("init", &init(&opening));
@@ -112,7 +115,7 @@ async fn resumed(introduction: oneshot::Receiver<Introduction>) -> bool {
     }
 }
 
-fn init(opening: &Opening) -> Init<'_> {
+fn init(opening: &SessionOpening) -> Init<'_> {
     let order = &opening.order;
     Init {
         protocol: PROTOCOL,
@@ -141,8 +144,8 @@ pub(super) fn not_started(profile: &Profile, error: &io::Error) -> OpenFailure {
     OpenFailure { reason: TurnReason::SpawnFailed, detail }
 }
 
-impl Adapter for Custom {
-    fn open(&self, opening: Opening) -> Pending<'_, Result<Opened, OpenFailure>> {
+impl ProviderAdapter for Custom {
+    fn open(&self, opening: SessionOpening) -> Pending<'_, Result<Opened, OpenFailure>> {
         match self.profile.protocol {
             Protocol::Jsonl => Box::pin(self.open_lines(opening)),
             Protocol::Raw => Box::pin(std::future::ready(Ok(raw::open(&self.profile, opening)))),
@@ -186,14 +189,14 @@ pub(super) async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Strin
 }
 
 /// Waits for the end of a process, by itself or because it was asked to.
-pub(super) struct Watch {
-    pub(super) running: Running,
+pub(super) struct ProcessWatch {
+    pub(super) running: RunningProcess,
     pub(super) reading: JoinHandle<Option<(TurnReason, String)>>,
     pub(super) draining: JoinHandle<()>,
     pub(super) signals: mpsc::Sender<Signal>,
 }
 
-impl Watch {
+impl ProcessWatch {
     pub(super) async fn until(mut self, mut closing: oneshot::Receiver<Closing>) {
         let ended = loop {
             tokio::select! {
@@ -272,7 +275,7 @@ pub(super) struct Closing {
 
 /// Ends a process: it is told, sees the end of its input, is asked, and is killed. Without a
 /// closing nobody has time for that.
-async fn close(mut running: Running, closing: Option<Closing>) {
+async fn close(mut running: RunningProcess, closing: Option<Closing>) {
     let Some(Closing { grace, lines }) = closing.filter(|closing| !closing.grace.is_zero()) else {
         return running.kill().await;
     };
@@ -305,13 +308,13 @@ impl Lines {
     }
 }
 
-impl Session for Lines {
-    fn turn(&mut self, question: Question) -> Result<(), Unreachable> {
-        let prompt = Prompt {
+impl ProviderConversation for Lines {
+    fn turn(&mut self, question: TurnQuestion) -> Result<(), Unreachable> {
+        let prompt = ProgramPrompt {
             turn_id: question.turn.to_string(),
             prompt_kind: question.kind,
             prompt: &question.text,
-            inputs: question.inputs.iter().map(Input::of).collect(),
+            inputs: question.inputs.iter().map(ProgramInput::of).collect(),
             attempt: question.attempt,
             effective: question.rights,
         };
@@ -325,11 +328,14 @@ impl Session for Lines {
             reason: verdict.resolution.reason.as_deref(),
         };
         let turn_id = verdict.turn.to_string();
-        self.say("approval.resolved", &Resolved { turn_id, approval_id: verdict.id, resolution })
+        self.say(
+            "approval.resolved",
+            &ProgramDecision { turn_id, approval_id: verdict.id, resolution },
+        )
     }
 
     fn answer(&mut self, answered: &Answered<'_>) -> Result<(), Unreachable> {
-        let answer = Outcome {
+        let answer = ProgramCallOutcome {
             turn_id: answered.turn.to_string(),
             tool_id: answered.id,
             result: answered.result,
@@ -340,7 +346,7 @@ impl Session for Lines {
     }
 
     fn interrupt(&mut self, turn: muster_core::run::id::TurnId) -> Result<(), Unreachable> {
-        self.say("interrupt", &OfTurn { turn_id: turn.to_string() })
+        self.say("interrupt", &ProgramOfTurn { turn_id: turn.to_string() })
     }
 
     fn reset(&mut self) -> Result<(), Unreachable> {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::agent::Move;
+use super::agent::TranslatorAction;
 use crate::runs::provider::reading::{Count, lenient};
 
 /// The code of an answer to a request that is not served.
@@ -19,13 +19,13 @@ enum Heard {
     /// It tells.
     Notice { method: String, params: Value },
     /// It answers a request of ours.
-    Answer { id: u64, outcome: Result<Value, Fault> },
+    Answer { id: u64, outcome: Result<Value, RpcError> },
 }
 
 /// Why a request was refused.
 #[derive(Deserialize, Debug, Clone, PartialEq, Default)]
 #[serde(default)]
-pub(super) struct Fault {
+pub(super) struct RpcError {
     #[serde(deserialize_with = "lenient")]
     pub(super) code: i64,
     #[serde(deserialize_with = "lenient")]
@@ -33,7 +33,7 @@ pub(super) struct Fault {
     data: Value,
 }
 
-impl Fault {
+impl RpcError {
     /// The fault that a value says; some say it in a word.
     fn of(value: Value) -> Self {
         if let Value::String(message) = value {
@@ -68,20 +68,20 @@ struct Line {
 /// What a translator does with the lines of such a program.
 pub(super) trait Peer {
     /// The program answers a request of ours.
-    fn answered(&mut self, id: u64, outcome: Result<Value, Fault>) -> Vec<Move>;
+    fn answered(&mut self, id: u64, outcome: Result<Value, RpcError>) -> Vec<TranslatorAction>;
     /// It asks; the id is for the answer.
-    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<Move>;
+    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<TranslatorAction>;
     /// It tells.
-    fn noticed(&mut self, method: &str, params: Value) -> Vec<Move>;
+    fn noticed(&mut self, method: &str, params: Value) -> Vec<TranslatorAction>;
 }
 
 /// Takes a line for what it is.
-pub(super) fn hear(peer: &mut impl Peer, line: &str) -> Vec<Move> {
+pub(super) fn hear(peer: &mut impl Peer, line: &str) -> Vec<TranslatorAction> {
     match read(line) {
         Some(Heard::Answer { id, outcome }) => peer.answered(id, outcome),
         Some(Heard::Request { id, method, params }) => peer.asked(&id, &method, params),
         Some(Heard::Notice { method, params }) => peer.noticed(&method, params),
-        None => vec![Move::Unknown],
+        None => vec![TranslatorAction::Unknown],
     }
 }
 
@@ -92,7 +92,7 @@ fn read(line: &str) -> Option<Heard> {
         (Some(id), Some(method)) => Some(Heard::Request { id, method, params }),
         (None, Some(method)) => Some(Heard::Notice { method, params }),
         (Some(id), None) => {
-            let fault = error.map(Fault::of);
+            let fault = error.map(RpcError::of);
             let outcome = fault.map_or_else(|| Ok(result.unwrap_or_default()), Err);
             Some(Heard::Answer { id: Count::of(&id).told()?, outcome })
         }

@@ -13,19 +13,19 @@ use muster_core::run::{
     approval::{Resolution, Verdict},
     edge::ActorKind,
     event::LogSource,
-    node::{NodeTodo, PermissionsMode, TodoStatus},
-    provider::{Outcome, ProviderEvent},
+    node::{NodeTodo, NodeTodoStatus, PermissionsMode},
+    provider::{ProviderEvent, ProviderOutcome},
 };
 use serde_json::Value;
 
-use super::agent::{Move, Prompt, Setting, Start, Translator};
+use super::agent::{AgentLaunch, AgentStart, Translator, TranslatorAction, TranslatorPrompt};
 use crate::runs::settings::{McpCommand, Sandbox};
 
 /// The setting of every recording, unless it says otherwise.
-fn setting(gate: PermissionsMode) -> Setting {
-    Setting {
+fn setting(gate: PermissionsMode) -> AgentLaunch {
+    AgentLaunch {
         cwd: "/project".to_owned(),
-        start: Start::New("11111111-2222-4333-8444-555555555555".to_owned()),
+        start: AgentStart::New("11111111-2222-4333-8444-555555555555".to_owned()),
         gate,
         read_only: false,
         model: None,
@@ -61,8 +61,8 @@ fn resolution(status: Verdict, reason: Option<&str>, args: Option<&Value>) -> Re
     }
 }
 
-fn prompt(text: &str) -> Prompt {
-    Prompt { text: text.to_owned(), read_only: false }
+fn prompt(text: &str) -> TranslatorPrompt {
+    TranslatorPrompt { text: text.to_owned(), read_only: false }
 }
 
 /// A conversation as it can be read.
@@ -74,9 +74,9 @@ struct Story {
 }
 
 impl Story {
-    fn tell(&mut self, moves: Vec<Move>) {
+    fn tell(&mut self, moves: Vec<TranslatorAction>) {
         for one in moves {
-            if let Move::Tell(ProviderEvent::Delta { text }) = &one {
+            if let TranslatorAction::Tell(ProviderEvent::Delta { text }) = &one {
                 self.saying.push_str(text);
             } else {
                 self.add(&line(&one));
@@ -97,18 +97,20 @@ impl Story {
     }
 }
 
-fn line(one: &Move) -> String {
+fn line(one: &TranslatorAction) -> String {
     match one {
-        Move::Say(line) => format!("-> {line}"),
-        Move::Tell(event) => told(event),
-        Move::Open { session_id, lost, retells } => {
+        TranslatorAction::Say(line) => format!("-> {line}"),
+        TranslatorAction::Tell(event) => told(event),
+        TranslatorAction::Open { session_id, lost, retells } => {
             format!("open session={session_id:?} lost={lost} retells={retells}")
         }
-        Move::Refuse { reason, detail } => format!("refused {} {detail}", reason.name()),
-        Move::Stray(line) => format!("stray {line}"),
-        Move::Unknown => "not understood".to_owned(),
-        Move::Limited(at) => format!("limited until {at}"),
-        Move::Permit { call, answer } => format!("permit {call} {answer:?}"),
+        TranslatorAction::Refuse { reason, detail } => {
+            format!("refused {} {detail}", reason.name())
+        }
+        TranslatorAction::Stray(line) => format!("stray {line}"),
+        TranslatorAction::Unknown => "not understood".to_owned(),
+        TranslatorAction::Limited(at) => format!("limited until {at}"),
+        TranslatorAction::Permit { call, answer } => format!("permit {call} {answer:?}"),
     }
 }
 
@@ -143,9 +145,11 @@ fn told(event: &ProviderEvent) -> String {
             let stdout = *source == LogSource::Stdout;
             format!("log stdout={stdout} {line}")
         }
-        ProviderEvent::TurnEnded(Outcome::Completed) => "turn.ended completed".to_owned(),
-        ProviderEvent::TurnEnded(Outcome::Interrupted) => "turn.ended interrupted".to_owned(),
-        ProviderEvent::TurnEnded(Outcome::Failed { reason, detail }) => {
+        ProviderEvent::TurnEnded(ProviderOutcome::Completed) => "turn.ended completed".to_owned(),
+        ProviderEvent::TurnEnded(ProviderOutcome::Interrupted) => {
+            "turn.ended interrupted".to_owned()
+        }
+        ProviderEvent::TurnEnded(ProviderOutcome::Failed { reason, detail }) => {
             format!("turn.ended failed {} {detail:?}", reason.name())
         }
     }
@@ -153,9 +157,9 @@ fn told(event: &ProviderEvent) -> String {
 
 fn item(todo: &NodeTodo) -> String {
     let mark = match todo.status {
-        TodoStatus::Pending => "[ ]",
-        TodoStatus::InProgress => "[>]",
-        TodoStatus::Completed => "[x]",
+        NodeTodoStatus::Pending => "[ ]",
+        NodeTodoStatus::InProgress => "[>]",
+        NodeTodoStatus::Completed => "[x]",
     };
     format!("{mark} {}", todo.content)
 }
@@ -174,22 +178,22 @@ mod erased {
 }
 
 /// All that a translator reports in a list of moves.
-fn events(moves: Vec<Move>) -> Vec<ProviderEvent> {
-    let event = |one| if let Move::Tell(event) = one { Some(event) } else { None };
+fn events(moves: Vec<TranslatorAction>) -> Vec<ProviderEvent> {
+    let event = |one| if let TranslatorAction::Tell(event) = one { Some(event) } else { None };
     moves.into_iter().filter_map(event).collect()
 }
 
 /// All that a translator says in a list of moves.
-fn said(moves: &[Move]) -> Vec<Value> {
-    let line = |one: &Move| match one {
-        Move::Say(line) => Some(serde_json::from_str(line).unwrap()),
-        Move::Tell(_)
-        | Move::Open { .. }
-        | Move::Refuse { .. }
-        | Move::Stray(_)
-        | Move::Unknown
-        | Move::Limited(_)
-        | Move::Permit { .. } => None,
+fn said(moves: &[TranslatorAction]) -> Vec<Value> {
+    let line = |one: &TranslatorAction| match one {
+        TranslatorAction::Say(line) => Some(serde_json::from_str(line).unwrap()),
+        TranslatorAction::Tell(_)
+        | TranslatorAction::Open { .. }
+        | TranslatorAction::Refuse { .. }
+        | TranslatorAction::Stray(_)
+        | TranslatorAction::Unknown
+        | TranslatorAction::Limited(_)
+        | TranslatorAction::Permit { .. } => None,
     };
     moves.iter().filter_map(line).collect()
 }
@@ -200,7 +204,7 @@ fn tolerates_garbage(translator: &mut dyn Translator) {
     let mut counted = 0;
     for line in garbage {
         let moves = translator.hear(line);
-        assert!(moves.is_empty() || moves == [Move::Unknown], "{line}: {moves:?}");
+        assert!(moves.is_empty() || moves == [TranslatorAction::Unknown], "{line}: {moves:?}");
         counted += moves.len();
     }
     assert!(counted > 0);

@@ -5,7 +5,7 @@ use std::path::Path;
 use muster_core::run::{
     Ask,
     approval::Verdict,
-    command::{CallFiles, NodeInput, PermissionPatch, Resolve},
+    command::{CallFiles, GraphNodeInput, PermissionPatch, Resolve},
     id::NodeId,
     node::{PermissionsMode, Provider},
     record::RunStatus,
@@ -33,11 +33,11 @@ fn plays(settings: &mut RunsSettings, provider: Provider, agent: &str, case: &st
     *settings = settings.clone().with_default(provider, profile);
 }
 
-fn node_of(provider: Provider, gate: PermissionsMode) -> NodeInput {
+fn node_of(provider: Provider, gate: PermissionsMode) -> GraphNodeInput {
     let permissions =
         PermissionPatch { cli_permissions_mode: Some(gate), ..PermissionPatch::default() };
     let role_template = Some("implementer".to_owned());
-    NodeInput { provider: Some(provider), permissions, role_template, ..input("agent") }
+    GraphNodeInput { provider: Some(provider), permissions, role_template, ..input("agent") }
 }
 
 impl Stage {

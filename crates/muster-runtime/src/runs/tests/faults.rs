@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use muster_core::run::{
     Ask,
-    command::{NodeInput, SettingsPatch},
+    command::{GraphNodeInput, SettingsPatch},
     node::NodeStatus,
     turn::{TurnReason, TurnStatus},
 };
 
 use super::{Profile, Provider, RunFields, Stage, input, processes_of, with_settings};
 use crate::runs::{
-    driver::Order,
+    driver::DriverOrder,
     lane::drivers::{self, Drivers},
 };
 
@@ -157,7 +157,7 @@ async fn runs_pit_8_a_missing_program_is_named() {
     };
     let stage = Stage::set_with(change, RunFields::default()).await;
     let profile = Some("missing".to_owned());
-    let node = stage.add_with(NodeInput { provider_profile: profile, ..input("ghost") });
+    let node = stage.add_with(GraphNodeInput { provider_profile: profile, ..input("ghost") });
     stage.say(node, "final never");
     let turns = stage.ended(node, 1).await;
     assert_eq!(turns[0].reason, Some(TurnReason::SpawnFailed));
@@ -243,12 +243,12 @@ async fn a_driver_that_is_gone_is_replaced_with_the_next_order() {
     let mut drivers = Drivers::of(stage.runs.shared.clone(), stage.run);
     let settle = async |drivers: &mut Drivers| {
         let (settled, told) = tokio::sync::oneshot::channel();
-        drivers.order(node, Order::Settle(settled));
+        drivers.order(node, DriverOrder::Settle(settled));
         told.await
     };
     assert!(settle(&mut drivers).await.is_ok());
     let (stopped, stop) = tokio::sync::oneshot::channel();
-    drivers.order(node, Order::Stop(stopped));
+    drivers.order(node, DriverOrder::Stop(stopped));
     stop.await.unwrap();
     let began = Instant::now();
     // The one that was stopped may not be gone at once.
@@ -268,7 +268,7 @@ async fn an_agent_that_ends_at_once_is_shown_with_what_it_said() {
     };
     let stage = Stage::set_with(change, once()).await;
     let provider = Some(Provider::Claude);
-    let node = stage.add_with(NodeInput { provider, ..input("suspended") });
+    let node = stage.add_with(GraphNodeInput { provider, ..input("suspended") });
     stage.say(node, "go");
     let turns = stage.ended(node, 1).await;
     assert_eq!(turns[0].reason, Some(TurnReason::HandshakeFailed));

@@ -1,14 +1,14 @@
 //! Phases, AUTO, loop safety, restarts and files of a run.
 
 use muster_core::run::{
-    Ask, Command, Runs as Room,
+    Ask, RunAggregate as Room, RunCommand,
     approval::Verdict,
     command::{
-        CallFiles, CapabilityPatch, CheckInput, NodeInput, PutEdge, Resolve, RunFields,
+        CallFiles, CapabilityPatch, CheckInput, GraphNodeInput, PutEdge, Resolve, RunFields,
         SettingsPatch, StatusWish,
     },
     edge::{Actor, EdgeType},
-    id::{NodeId, Seed},
+    id::{IdSeed, NodeId},
     node::NodeStatus,
     record::{Mode, Phase, RunStatus, StatusCode},
     turn::{Trigger, TurnReason, TurnStatus},
@@ -16,8 +16,8 @@ use muster_core::run::{
 
 use super::{Stage, input, processes_of, server, with_settings};
 
-fn orchestrator(label: &str) -> NodeInput {
-    NodeInput { role_template: Some("orchestrator".to_owned()), ..input(label) }
+fn orchestrator(label: &str) -> GraphNodeInput {
+    GraphNodeInput { role_template: Some("orchestrator".to_owned()), ..input(label) }
 }
 
 /// AUTO without pauses, with a program that does this when nothing arrived.
@@ -206,7 +206,7 @@ async fn runs_pit_6_and_16_a_restart_pauses_and_one_call_resumes() {
 async fn runs_pit_44_a_spawn_that_is_approved_after_a_restart_creates_the_node() {
     let stage = Stage::set().await;
     let capabilities = CapabilityPatch { spawn_nodes: Some(true), ..CapabilityPatch::default() };
-    let node = stage.add_with(NodeInput { capabilities, ..input("parent") });
+    let node = stage.add_with(GraphNodeInput { capabilities, ..input("parent") });
     stage.say(node, r#"tool spawn_node {"label": "child", "role": "implementer"}; final spawned"#);
     let asked = |stage: &Stage| !stage.events_of("approval.requested").is_empty();
     stage.until("somebody is asked", asked).await;
@@ -282,8 +282,8 @@ async fn runs_tie_2_a_node_shows_its_own_list_before_its_programs_plan() {
         "note",
         todo.as_object().cloned().unwrap(),
     );
-    let command = muster_core::session::Command::Record(Box::new(record));
-    let work = move |draft: &mut muster_core::Draft<'_, muster_core::session::Sessions>| {
+    let command = muster_core::session::SessionCommand::Record(Box::new(record));
+    let work = move |draft: &mut muster_core::Draft<'_, muster_core::session::SessionAggregate>| {
         draft.apply(&command).map(drop)
     };
     stage.runs.engine().execute(session.stream(), work).unwrap();
@@ -346,7 +346,7 @@ async fn a_run_is_driven_whoever_writes_to_its_log() {
     let node = stage.add("worker", "implementer");
     let engine = std::sync::Arc::clone(stage.runs.engine());
     let apply = |ask: Ask, seed: u128| {
-        let command = Command { by: Actor::USER, seed: Seed(seed), ask };
+        let command = RunCommand { by: Actor::USER, seed: IdSeed(seed), ask };
         let work = move |draft: &mut muster_core::Draft<'_, Room>| draft.apply(&command).map(drop);
         engine.execute::<Room, _>(stage.run.stream(), work).unwrap();
     };

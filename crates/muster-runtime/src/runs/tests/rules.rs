@@ -6,8 +6,8 @@ use muster_core::run::{
     Ask,
     approval::Verdict,
     command::{
-        CallFiles, CapabilityPatch, CheckInput, EditNode, NodeInput, Resolve, RunFields, SetStatus,
-        SettingsPatch, StatusWish,
+        CallFiles, CapabilityPatch, CheckInput, EditNode, GraphNodeInput, Resolve, RunFields,
+        SetStatus, SettingsPatch, StatusWish,
     },
     edge::Actor,
     node::{BlockCode, NodeStatus},
@@ -77,7 +77,7 @@ async fn a_raw_program_reads_its_prompt_and_writes_its_answer() {
     let stage = Stage::set_with(change, with_settings(patch)).await;
     let add = |name: &str| {
         let provider_profile = Some(name.to_owned());
-        stage.add_with(NodeInput { provider_profile, ..input(name) })
+        stage.add_with(GraphNodeInput { provider_profile, ..input(name) })
     };
     let (good, bad, slow) = (add("good"), add("bad"), add("slow"));
     [good, bad, slow].iter().for_each(|node| stage.say(*node, "hi"));
@@ -226,7 +226,7 @@ async fn runs_pit_18_and_ev_1_and_ev_2_twenty_thousand_events_are_in_order_in_th
                 for at in 0..1_250 {
                     let summary = Some(format!("writer {writer} at {at}"));
                     let edit =
-                        EditNode { node, input: NodeInput::default(), status: None, summary };
+                        EditNode { node, input: GraphNodeInput::default(), status: None, summary };
                     runs.ask(run, Actor::USER, Ask::EditNode(Box::new(edit))).unwrap();
                 }
             })
@@ -284,8 +284,9 @@ async fn runs_pit_34_templates_are_read_anew_and_never_made_up() {
     let node = stage.add("special", "special");
     stage.say(node, "final one");
     let turns = stage.ended(node, 1).await;
-    let full =
-        |turn: &muster_core::run::turn::Turn| stage.artifact(turn.artifacts.prompt_full.unwrap());
+    let full = |turn: &muster_core::run::turn::NodeTurn| {
+        stage.artifact(turn.artifacts.prompt_full.unwrap())
+    };
     assert!(
         full(&turns[0]).contains("You are the first.") && !full(&turns[0]).contains("[template]")
     );
@@ -325,7 +326,7 @@ async fn runs_tool_5_a_call_by_lines_waits_as_long_as_it_takes() {
     let patch = SettingsPatch { approval_hold_seconds: Some(0), ..SettingsPatch::default() };
     let stage = Stage::set_with(|_| {}, with_settings(patch)).await;
     let capabilities = CapabilityPatch { spawn_nodes: Some(true), ..CapabilityPatch::default() };
-    let node = stage.add_with(NodeInput { capabilities, ..input("parent") });
+    let node = stage.add_with(GraphNodeInput { capabilities, ..input("parent") });
     stage.say(node, r#"tool spawn_node {"label": "child", "role": "implementer"}; final went on"#);
     stage.until("somebody is asked", |stage| !stage.node(node).awaiting.is_empty()).await;
     // Time enough for a timer of no seconds.

@@ -14,7 +14,9 @@ use muster_core::run::{
     edge::Actor,
     turn::TurnReason,
 };
-use muster_store::{Damage, Description, MemoryStore, Snapshot, Store, StoreError, Transaction};
+use muster_store::{
+    Damage, Description, MemoryStore, Store, StoreError, StoreSnapshot, Transaction,
+};
 use serde_json::Value;
 
 use super::{RunFields, Stage, create, settings, with_settings};
@@ -116,7 +118,7 @@ impl Store for Moody {
         self.inner.is_free()
     }
 
-    fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>, StoreError> {
+    fn snapshot(&self) -> Result<Box<dyn StoreSnapshot + '_>, StoreError> {
         self.inner.snapshot()
     }
 

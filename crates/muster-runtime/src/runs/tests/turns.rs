@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use muster_core::run::{
     Ask,
     approval::Verdict,
-    command::{CallFiles, NodeInput, PermissionPatch, Resolve},
+    command::{CallFiles, GraphNodeInput, PermissionPatch, Resolve},
     event::ToolResult,
     id::ApprovalId,
     node::{NodeStatus, PermissionsMode},
@@ -33,10 +33,10 @@ async fn runs_turn_3_and_jsonl_2_a_message_is_answered() {
     assert_eq!(processes_of(stage.run), [].into());
 }
 
-fn gated(label: &str) -> NodeInput {
+fn gated(label: &str) -> GraphNodeInput {
     let mode = Some(PermissionsMode::Gated);
     let permissions = PermissionPatch { cli_permissions_mode: mode, ..PermissionPatch::default() };
-    NodeInput { permissions, ..input(label) }
+    GraphNodeInput { permissions, ..input(label) }
 }
 
 impl Stage {

@@ -13,13 +13,13 @@ use muster_core::run::{
     event::{ToolError, ToolResult},
     record::Run,
     rights,
-    turn::Turn,
+    turn::NodeTurn,
 };
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, unlinkat};
 use serde::Serialize;
 use serde_json::json;
 
-use self::workdir::{Purpose, Workdir, broken, failed, names};
+use self::workdir::{PathPurpose, Workdir, broken, failed, names};
 use super::{fault, found};
 
 /// Bytes that are read at once unless the call says otherwise, and at most.
@@ -34,7 +34,7 @@ const DEPTH_MAX: u64 = 8;
 pub(super) fn execute(
     workdir: &Workdir,
     run: &Run,
-    turn: &Turn,
+    turn: &NodeTurn,
     request: &WorkRequest,
 ) -> Result<ToolResult, ToolError> {
     match request {
@@ -53,7 +53,7 @@ pub(super) fn execute(
 }
 
 /// Whether the mode and the rights of the turn let this path be written (RUNS-MODE-3).
-fn writable(run: &Run, turn: &Turn, path: &str) -> Result<(), ToolError> {
+fn writable(run: &Run, turn: &NodeTurn, path: &str) -> Result<(), ToolError> {
     let docs = rights::is_docs(run, &names(path)?.join("/"));
     let allowed = if docs { turn.effective.write_docs } else { turn.effective.write_code };
     if allowed || (docs && turn.effective.write_code) {
@@ -64,7 +64,7 @@ fn writable(run: &Run, turn: &Turn, path: &str) -> Result<(), ToolError> {
 
 fn read(workdir: &Workdir, wanted: &ReadFile) -> Result<ToolResult, ToolError> {
     let path = wanted.path.as_str();
-    let mut file = workdir.file(path, Purpose::Look)?;
+    let mut file = workdir.file(path, PathPurpose::Look)?;
     let size = file.metadata().map_err(broken(path))?.len();
     let offset = wanted.offset.unwrap_or(0);
     let max = wanted.max_bytes.unwrap_or(READ_BYTES).min(READ_BYTES_MAX);
@@ -78,14 +78,14 @@ fn read(workdir: &Workdir, wanted: &ReadFile) -> Result<ToolResult, ToolError> {
 }
 
 fn write(workdir: &Workdir, path: &str, content: &str) -> Result<ToolResult, ToolError> {
-    let mut file = workdir.file(path, Purpose::Write)?;
+    let mut file = workdir.file(path, PathPurpose::Write)?;
     file.set_len(0).map_err(broken(path))?;
     file.write_all(content.as_bytes()).map_err(broken(path))?;
     Ok(found(&json!({"path": path, "size": content.len()})))
 }
 
 fn delete(workdir: &Workdir, path: &str) -> Result<ToolResult, ToolError> {
-    let (folder, name) = workdir.parent(path, Purpose::Delete)?;
+    let (folder, name) = workdir.parent(path, PathPurpose::Delete)?;
     unlinkat(&folder, name, AtFlags::empty()).map_err(failed(path))?;
     Ok(found(&json!({"path": path})))
 }
@@ -101,7 +101,7 @@ struct Entry {
 fn list(workdir: &Workdir, wanted: &ListFiles) -> Result<ToolResult, ToolError> {
     let names = names(wanted.path.as_deref().unwrap_or("."))?;
     let depth = wanted.depth.unwrap_or(1).clamp(1, DEPTH_MAX);
-    let folder = workdir.folder(&names, Purpose::Look)?;
+    let folder = workdir.folder(&names, PathPurpose::Look)?;
     let mut listing = Listing { workdir, entries: Vec::new() };
     listing.gather(&folder, &names.join("/"), depth)?;
     let truncated = listing.entries.len() >= ENTRIES_MAX;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use muster_core::{
-    Documents, Refusal,
+    Documents, WorkRefusal,
     run::{
-        Rejection, Runs as Room,
+        RunAggregate as Room, RunRejection,
         artifact::{Artifact, Reference},
         command::{ListArtifacts, ListNodes, LookRequest, NodeRef, ReadArtifact},
         event::{ToolError, ToolResult},
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use super::{fault, found, words};
 use crate::{
     ExecuteError,
-    runs::{artifacts::ArtifactError, shared::Shared},
+    runs::{artifacts::ArtifactError, shared::RunsContext},
 };
 
 /// Entries of a list unless the call says otherwise, and at most.
@@ -36,7 +36,7 @@ const LATEST: u32 = 5;
 type Outcome = Result<ToolResult, ToolError>;
 
 /// Looks something up for a node.
-pub(super) async fn look(shared: &Arc<Shared>, node: &Node, request: LookRequest) -> Outcome {
+pub(super) async fn look(shared: &Arc<RunsContext>, node: &Node, request: LookRequest) -> Outcome {
     let (caller, run) = (node.id, node.run_id);
     let answer = match request {
         LookRequest::ListNodes(wanted) => {
@@ -95,7 +95,7 @@ fn list_nodes(
     docs: &Documents<Room>,
     caller: NodeId,
     wanted: &ListNodes,
-) -> Result<Value, Refusal<Room>> {
+) -> Result<Value, WorkRefusal<Room>> {
     let after = number(wanted.cursor.as_deref())?.unwrap_or(0);
     let fits = |node: &&&Node| {
         wanted.status.is_none_or(|status| node.status == status)
@@ -115,17 +115,17 @@ fn list_nodes(
 }
 
 /// The number in a cursor that a page gave.
-fn number(cursor: Option<&str>) -> Result<Option<u64>, Refusal<Room>> {
+fn number(cursor: Option<&str>) -> Result<Option<u64>, WorkRefusal<Room>> {
     let fault = || "cursor must be the nextCursor of a page".to_owned();
     let number = cursor.map(str::parse).transpose();
-    number.map_err(|_| Refusal::rejected(Rejection::InvalidArguments { fault: fault() }))
+    number.map_err(|_| WorkRefusal::rejected(RunRejection::InvalidArguments { fault: fault() }))
 }
 
 /// The node that an argument means: by its id, or by its alias.
 fn named<'a>(
     docs: &'a Documents<Room>,
     NodeRef(name): &NodeRef,
-) -> Result<&'a Node, Refusal<Room>> {
+) -> Result<&'a Node, WorkRefusal<Room>> {
     if let Ok(id) = name.parse() {
         return lookup::node(docs, id);
     }
@@ -134,14 +134,14 @@ fn named<'a>(
     lookup::nodes(docs)?
         .into_iter()
         .find(bears)
-        .ok_or_else(|| Refusal::rejected(Rejection::UnknownAlias { alias }))
+        .ok_or_else(|| WorkRefusal::rejected(RunRejection::UnknownAlias { alias }))
 }
 
 fn get_node(
     docs: &Documents<Room>,
     caller: NodeId,
     wanted: &NodeRef,
-) -> Result<Value, Refusal<Room>> {
+) -> Result<Value, WorkRefusal<Room>> {
     let node = named(docs, wanted)?;
     let page = ListPage { below: None, limit: LATEST };
     let last: Vec<_> = turns(docs, Some(node.id), page)?
@@ -172,7 +172,10 @@ fn brief(artifact: &Artifact) -> Value {
     })
 }
 
-fn list_artifacts(docs: &Documents<Room>, wanted: &ListArtifacts) -> Result<Value, Refusal<Room>> {
+fn list_artifacts(
+    docs: &Documents<Room>,
+    wanted: &ListArtifacts,
+) -> Result<Value, WorkRefusal<Room>> {
     let node = match &wanted.node {
         Some(node) => Some(named(docs, node)?.id),
         None => None,
@@ -188,7 +191,7 @@ fn list_artifacts(docs: &Documents<Room>, wanted: &ListArtifacts) -> Result<Valu
     Ok(json!({"artifacts": shown, "nextCursor": next}))
 }
 
-async fn read_artifact(shared: &Arc<Shared>, node: &Node, wanted: &ReadArtifact) -> Outcome {
+async fn read_artifact(shared: &Arc<RunsContext>, node: &Node, wanted: &ReadArtifact) -> Outcome {
     let reference = wanted.reference.as_str();
     let unknown = || fault("UNKNOWN_ARTIFACT", format!("no artifact {reference:?} in this run"));
     let id = match Reference::parse(reference) {

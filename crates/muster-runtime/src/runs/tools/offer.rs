@@ -2,11 +2,12 @@
 
 use muster_core::{
     run::{
-        Rejection,
+        RunRejection,
         command::{
-            AskUser, Because, CompleteRun, ConnectNodes, DeleteFile, DisconnectNodes, GetNode,
-            ListArtifacts, ListFiles, ListNodes, MakeReport, ReadArtifact, ReadFile, RequestMode,
-            RunCommand, SendHandoff, SetSummary, SpawnNode, WaitFor, WriteFile, tool_names,
+            AskUser, Because, CompleteRun, ConnectNodes, DeleteFile, DisconnectNodes,
+            ExecuteCommand, GetNode, ListArtifacts, ListFiles, ListNodes, MakeReport, ReadArtifact,
+            ReadFile, RequestMode, SendHandoff, SetSummary, SpawnNode, WaitFor, WriteFile,
+            tool_names,
         },
         node::{CommandRight, Node},
         rejection::OpenWork,
@@ -74,27 +75,27 @@ fn work(node: &Node) -> Vec<OfferedTool> {
         tools.push(tool::<DeleteFile>("delete_file"));
     }
     if node.effective.run_commands != CommandRight::None {
-        tools.push(tool::<RunCommand>("command"));
+        tools.push(tool::<ExecuteCommand>("command"));
     }
     tools
 }
 
 /// Code and words of a refusal.
-pub(super) fn refusal(rejection: &Rejection) -> (&'static str, String) {
+pub(super) fn refusal(rejection: &RunRejection) -> (&'static str, String) {
     let code = code(rejection);
     #[expect(clippy::wildcard_enum_match_arm, reason = "most refusals say it all in their name")]
     let message = match rejection {
-        Rejection::InvalidArguments { fault } => fault.clone(),
-        Rejection::NoSuchTool { name } => {
+        RunRejection::InvalidArguments { fault } => fault.clone(),
+        RunRejection::NoSuchTool { name } => {
             let near = text::nearest(name, tool_names()).unwrap_or_default();
             format!("there is no tool {name:?}: did you mean {near}?")
         }
-        Rejection::UnknownAlias { alias } => format!("no node has the alias {alias:?}"),
-        Rejection::NoEdge { .. } => "no edge lets you send to this node".to_owned(),
-        Rejection::OpenWork { open } => format!("work is open: {}", listed(open)),
-        Rejection::TaskNotDone { task } => format!("{task} is not done"),
-        Rejection::LimitReached { what, max } => format!("at most {max} ({what:?})"),
-        Rejection::ForbiddenCapability { lacking } => {
+        RunRejection::UnknownAlias { alias } => format!("no node has the alias {alias:?}"),
+        RunRejection::NoEdge { .. } => "no edge lets you send to this node".to_owned(),
+        RunRejection::OpenWork { open } => format!("work is open: {}", listed(open)),
+        RunRejection::TaskNotDone { task } => format!("{task} is not done"),
+        RunRejection::LimitReached { what, max } => format!("at most {max} ({what:?})"),
+        RunRejection::ForbiddenCapability { lacking } => {
             format!("you lack what you ask for: {}", lacking.join(", "))
         }
         _ => format!("refused: {rejection:?}"),
@@ -113,43 +114,45 @@ fn listed(open: &[OpenWork]) -> String {
     words.collect::<Vec<String>>().join(", ")
 }
 
-fn code(rejection: &Rejection) -> &'static str {
+fn code(rejection: &RunRejection) -> &'static str {
     match rejection {
-        Rejection::UnknownNode { .. } | Rejection::UnknownAlias { .. } => "UNKNOWN_NODE",
-        Rejection::UnknownEdge { .. } => "UNKNOWN_EDGE",
-        Rejection::UnknownArtifact { .. } | Rejection::BadReference { .. } => "UNKNOWN_ARTIFACT",
-        Rejection::NoEdge { .. } => "NO_EDGE",
-        Rejection::OpenWork { .. } => "OPEN_WORK",
-        Rejection::TaskNotDone { .. } => "TASK_NOT_DONE",
-        Rejection::LimitReached { .. } => "LIMIT_REACHED",
-        Rejection::Forbidden { .. } => "FORBIDDEN",
-        Rejection::ForbiddenCapability { .. } => "FORBIDDEN_CAPABILITY",
-        Rejection::SelfEdge => "SELF_EDGE",
-        Rejection::NoSuchTool { .. } => "UNKNOWN_TOOL",
-        Rejection::TurnNotLive { .. } => "TURN_ENDED",
-        Rejection::RunNotActive { .. } => "RUN_NOT_ACTIVE",
-        Rejection::WrongPhase { .. } => "WRONG_PHASE",
-        Rejection::UnknownRun
-        | Rejection::RunExists
-        | Rejection::UnknownTurn { .. }
-        | Rejection::UnknownItem { .. }
-        | Rejection::UnknownApproval { .. }
-        | Rejection::InvalidArguments { .. }
-        | Rejection::UnknownTool { .. }
-        | Rejection::NodeRunning { .. }
-        | Rejection::NodeNotRunning { .. }
-        | Rejection::BadTransition { .. }
-        | Rejection::AlreadyResolved { .. }
-        | Rejection::VerifyRunning
-        | Rejection::RunBusy
-        | Rejection::ItemConsumed { .. }
-        | Rejection::ContractVersion { .. }
-        | Rejection::BadValue { .. }
-        | Rejection::TooLong { .. }
-        | Rejection::MissingField { .. }
-        | Rejection::ModifyUnsupported { .. }
-        | Rejection::NoTargetNode
-        | Rejection::NotRunnable { .. } => "INVALID_INPUT",
+        RunRejection::UnknownNode { .. } | RunRejection::UnknownAlias { .. } => "UNKNOWN_NODE",
+        RunRejection::UnknownEdge { .. } => "UNKNOWN_EDGE",
+        RunRejection::UnknownArtifact { .. } | RunRejection::BadReference { .. } => {
+            "UNKNOWN_ARTIFACT"
+        }
+        RunRejection::NoEdge { .. } => "NO_EDGE",
+        RunRejection::OpenWork { .. } => "OPEN_WORK",
+        RunRejection::TaskNotDone { .. } => "TASK_NOT_DONE",
+        RunRejection::LimitReached { .. } => "LIMIT_REACHED",
+        RunRejection::Forbidden { .. } => "FORBIDDEN",
+        RunRejection::ForbiddenCapability { .. } => "FORBIDDEN_CAPABILITY",
+        RunRejection::SelfEdge => "SELF_EDGE",
+        RunRejection::NoSuchTool { .. } => "UNKNOWN_TOOL",
+        RunRejection::TurnNotLive { .. } => "TURN_ENDED",
+        RunRejection::RunNotActive { .. } => "RUN_NOT_ACTIVE",
+        RunRejection::WrongPhase { .. } => "WRONG_PHASE",
+        RunRejection::UnknownRun
+        | RunRejection::RunExists
+        | RunRejection::UnknownTurn { .. }
+        | RunRejection::UnknownItem { .. }
+        | RunRejection::UnknownApproval { .. }
+        | RunRejection::InvalidArguments { .. }
+        | RunRejection::UnknownTool { .. }
+        | RunRejection::NodeRunning { .. }
+        | RunRejection::NodeNotRunning { .. }
+        | RunRejection::BadTransition { .. }
+        | RunRejection::AlreadyResolved { .. }
+        | RunRejection::VerifyRunning
+        | RunRejection::RunBusy
+        | RunRejection::ItemConsumed { .. }
+        | RunRejection::ContractVersion { .. }
+        | RunRejection::BadValue { .. }
+        | RunRejection::TooLong { .. }
+        | RunRejection::MissingField { .. }
+        | RunRejection::ModifyUnsupported { .. }
+        | RunRejection::NoTargetNode
+        | RunRejection::NotRunnable { .. } => "INVALID_INPUT",
     }
 }
 

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::offer;
-use crate::runs::{finish, shared::Shared};
+use crate::runs::{finish, shared::RunsContext};
 
 /// Bytes of an outcome that an event holds.
 const OUTPUT_BYTES_MAX: usize = 16 * 1024;
@@ -94,7 +94,7 @@ impl ToolAnswer {
 /// An outcome as an event holds it: what is too long goes to a file, and its beginning and end
 /// stay (RUNS-PROV-3).
 pub(crate) async fn bounded(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunsContext>,
     run: RunId,
     (node, turn): (NodeId, TurnId),
     mut result: ToolResult,

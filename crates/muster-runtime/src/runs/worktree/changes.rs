@@ -15,13 +15,13 @@ const REPOSITORY: &str = "160000";
 
 /// A file that differs between two trees, from the root of the checkout. A renamed file is two.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct ChangedFile {
     pub(super) file: String,
     before: String,
     after: String,
 }
 
-impl Change {
+impl ChangedFile {
     /// Whether the file comes to be.
     fn is_new(&self) -> bool {
         self.before == ABSENT
@@ -34,22 +34,22 @@ impl Change {
 }
 
 /// What changes from one tree to another.
-pub(super) fn between(git: &Git, before: &str, after: &str) -> Result<Vec<Change>, String> {
+pub(super) fn between(git: &Git, before: &str, after: &str) -> Result<Vec<ChangedFile>, String> {
     let words = ["diff-tree", "-r", "--raw", "--no-renames", "-z", before, after];
     let told = git.names(&words)?;
     let change = |pair: &[String]| {
         let [modes, file] = pair else { return None };
         let mut modes = modes.trim_start_matches(':').split(' ');
         let (before, after) = (modes.next()?.to_owned(), modes.next()?.to_owned());
-        Some(Change { file: file.clone(), before, after })
+        Some(ChangedFile { file: file.clone(), before, after })
     };
-    let changes: Option<Vec<Change>> = told.chunks(2).map(change).collect();
+    let changes: Option<Vec<ChangedFile>> = told.chunks(2).map(change).collect();
     changes.ok_or_else(|| "what changes cannot be read".to_owned())
 }
 
 /// Repositories that come with the changes and whose content stays behind, because all that a
 /// tree holds of them is the name of a commit. Submodules are told where their content is.
-pub(super) fn repositories(git: &Git, tree: &str, changes: &[Change]) -> Vec<String> {
+pub(super) fn repositories(git: &Git, tree: &str, changes: &[ChangedFile]) -> Vec<String> {
     let fresh = changes.iter().filter(|change| change.is_new_repository());
     let fresh: Vec<String> = fresh.map(|change| change.file.clone()).collect();
     if fresh.is_empty() {
@@ -69,13 +69,13 @@ pub(super) fn repositories(git: &Git, tree: &str, changes: &[Change]) -> Vec<Str
 pub(super) fn in_the_way(
     git: &Git,
     root: &Path,
-    changes: &[Change],
+    changes: &[ChangedFile],
 ) -> Result<Vec<String>, String> {
     let touched: BTreeSet<&str> = changes.iter().map(|change| change.file.as_str()).collect();
     let changed = git.changed()?;
     let mut found: BTreeSet<String> =
         changed.into_iter().filter(|file| touched.contains(file.as_str())).collect();
-    let fresh: Vec<&Change> = changes.iter().filter(|change| change.is_new()).collect();
+    let fresh: Vec<&ChangedFile> = changes.iter().filter(|change| change.is_new()).collect();
     if !fresh.is_empty() {
         let tracked = git.names(&["ls-files", "-z"])?.into_iter().collect();
         let checkout = Checkout { root, tracked };

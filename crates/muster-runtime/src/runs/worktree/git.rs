@@ -16,7 +16,7 @@ pub(super) struct Git {
 }
 
 /// How a command ended.
-pub(super) struct Ended {
+pub(super) struct GitExit {
     /// Its exit code.
     pub(super) code: Option<i32>,
     /// What it printed.
@@ -31,7 +31,7 @@ impl Git {
     }
 
     /// Runs a command to its end, whatever that is.
-    pub(super) fn run(&self, arguments: &[&str], index: Option<&Path>) -> Result<Ended, String> {
+    pub(super) fn run(&self, arguments: &[&str], index: Option<&Path>) -> Result<GitExit, String> {
         let mut command = Command::new("git");
         command
             .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
@@ -48,7 +48,7 @@ impl Git {
         }
         let output = command.output().map_err(|error| format!("git: {error}"))?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ok(Ended {
+        Ok(GitExit {
             code: output.status.code(),
             output: text(&output.stdout),
             complaint: text(&output.stderr).trim().to_owned(),

@@ -9,7 +9,7 @@ use std::{
 
 use muster_core::{
     Documents,
-    run::{Runs as Room, id::RunId, lookup, node::Node},
+    run::{RunAggregate as Room, id::RunId, lookup, node::Node},
 };
 
 use serde::Serialize;

@@ -8,7 +8,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::{Ignored, Worktree, changes, git::Git, list::own_branch, remove_merged};
+use super::{IgnoredFiles, Worktree, changes, git::Git, list::own_branch, remove_merged};
 
 /// Files that are named in a refusal.
 const FILES_NAMED_MAX: usize = 10;
@@ -153,7 +153,7 @@ impl Worktree {
     }
 
     /// Removes the worktree if its work is elsewhere too; an error says why it stays.
-    pub fn remove(&self, ignored: Ignored) -> Result<(), String> {
+    pub fn remove(&self, ignored: IgnoredFiles) -> Result<(), String> {
         if self.running {
             return Err("the node is at work".to_owned());
         }

@@ -11,7 +11,7 @@ use std::{
 use muster_core::{
     Documents,
     run::{
-        Ask, Runs as Room,
+        Ask, RunAggregate as Room,
         effect::is_isolated,
         id::{NodeId, RunId},
         lookup,
@@ -20,7 +20,7 @@ use muster_core::{
 use tokio::sync::OwnedMutexGuard;
 
 use super::{FOLDER, branch, git::Git, of_run};
-use crate::runs::{artifacts::make_private, shared::Shared};
+use crate::runs::{artifacts::make_private, shared::RunsContext};
 
 /// Why a node has no worktree, with what to do about it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -88,7 +88,7 @@ struct Standing {
 }
 
 /// Makes the worktree of a new node in the background. What goes wrong is told by its first turn.
-pub(crate) fn make_soon(shared: &Arc<Shared>, run: RunId, node: NodeId) {
+pub(crate) fn make_soon(shared: &Arc<RunsContext>, run: RunId, node: NodeId) {
     let shared = Arc::clone(shared);
     tokio::spawn(async move {
         if let Err(error) = settle(&shared, run, node).await {
@@ -99,7 +99,11 @@ pub(crate) fn make_soon(shared: &Arc<Shared>, run: RunId, node: NodeId) {
 
 /// Makes sure that a node is where it shall work. A worktree that nobody has come to make, or that
 /// was removed, is made.
-pub(crate) async fn settle(shared: &Arc<Shared>, run: RunId, node: NodeId) -> Result<(), Unplaced> {
+pub(crate) async fn settle(
+    shared: &Arc<RunsContext>,
+    run: RunId,
+    node: NodeId,
+) -> Result<(), Unplaced> {
     let _alone = shared.placing.alone(node).await;
     let home = shared.settings.home.clone();
     let standing = move |docs: &Documents<Room>| {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Ignored, Merged, NodeId, NotMerged, RunId, Worktree, WorktreeState, branch,
+    IgnoredFiles, Merged, NodeId, NotMerged, RunId, Worktree, WorktreeState, branch,
     git::Git,
     list::{Owner, of_owner},
     of_run,
@@ -77,14 +77,14 @@ fn the_state_says_what_would_be_lost() {
     write(&place.worktree(), "new.txt", "x");
     let dirty = WorktreeState::Dirty { changed_files: 1, commits: 0 };
     assert_eq!(place.only().state, dirty);
-    assert!(place.only().remove(Ignored::Kept).unwrap_err().contains("nowhere else"));
+    assert!(place.only().remove(IgnoredFiles::Kept).unwrap_err().contains("nowhere else"));
     let git = Git::at(&place.worktree());
     git.ask(&["add", "."]).unwrap();
     git.ask(&["commit", "--quiet", "-m", "work"]).unwrap();
     let unmerged = place.only();
     assert_eq!(unmerged.state, WorktreeState::Unmerged { commits: 1 });
     assert!(unmerged.bytes > 0 && unmerged.branch.as_deref() == Some(&*branch(RUN, NODE)));
-    assert!(unmerged.remove(Ignored::Kept).is_err() && place.worktree().exists());
+    assert!(unmerged.remove(IgnoredFiles::Kept).is_err() && place.worktree().exists());
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn work_is_merged_with_what_was_not_committed_and_then_may_go() {
     assert_eq!(kept, "mine", "the user's side is kept as it was");
     assert_eq!(place.only().state, WorktreeState::Merged);
     assert_eq!(place.only().merge(), Err(NotMerged::Nothing));
-    place.only().remove(Ignored::Kept).unwrap();
+    place.only().remove(IgnoredFiles::Kept).unwrap();
     assert!(!place.worktree().exists() && place.all().is_empty());
     assert!(place.git(&["branch", "--list", "muster/*"]).is_empty());
 }
@@ -204,7 +204,7 @@ fn a_repository_inside_of_the_work_is_not_merged_as_a_mere_name() {
     let refused = |name: &str| {
         let refusal = Err(NotMerged::Repositories(vec![name.to_owned()]));
         assert_eq!((place.only().preflight(), place.only().merge()), (refusal.clone(), refusal));
-        assert!(place.only().remove(Ignored::Kept).is_err(), "what is in it is nowhere else");
+        assert!(place.only().remove(IgnoredFiles::Kept).is_err(), "what is in it is nowhere else");
     };
     refused("inner/");
     let inner = Git::at(&inner);
@@ -257,10 +257,10 @@ fn work_on_another_branch_is_not_merged_and_no_branch_of_the_user_goes() {
     git.ask(&["add", "."]).unwrap();
     git.ask(&["commit", "--quiet", "-m", "work"]).unwrap();
     assert_eq!(place.only().state, WorktreeState::Unmerged { commits: 1 });
-    assert!(place.only().remove(Ignored::Kept).is_err() && place.worktree().exists());
+    assert!(place.only().remove(IgnoredFiles::Kept).is_err() && place.worktree().exists());
     place.only().merge().unwrap();
     assert_eq!((place.read("new.txt").as_str(), place.only().state), ("x", WorktreeState::Merged));
-    place.only().remove(Ignored::Kept).unwrap();
+    place.only().remove(IgnoredFiles::Kept).unwrap();
     let left = place.git(&["branch", "--format=%(refname:short)"]);
     assert_eq!(left, "feature\ntheirs\ntrunk", "only the node's own branch goes");
 }
@@ -283,7 +283,7 @@ fn work_is_found_where_no_branch_is_checked_out_and_on_the_branch_that_was_left(
     assert_eq!(place.only().state, WorktreeState::Unmerged { commits: 1 });
     assert_eq!(place.only().merge(), Err(NotMerged::Aside(branch(RUN, NODE))));
     place.git(&["merge", "--quiet", "-m", "by hand", &branch(RUN, NODE)]);
-    place.only().remove(Ignored::Kept).unwrap();
+    place.only().remove(IgnoredFiles::Kept).unwrap();
 }
 
 #[test]
@@ -295,9 +295,9 @@ fn files_that_git_ignores_go_only_when_they_are_named() {
     write(&place.worktree().join("built"), "a", "x");
     let worktree = place.only();
     assert_eq!((worktree.state.clone(), worktree.ignored), (WorktreeState::Merged, 2));
-    let reason = worktree.remove(Ignored::Kept).unwrap_err();
+    let reason = worktree.remove(IgnoredFiles::Kept).unwrap_err();
     assert!(reason.contains(".env") && reason.contains("built/"), "{reason}");
     assert!(place.worktree().join(".env").exists());
-    worktree.remove(Ignored::Removed).unwrap();
+    worktree.remove(IgnoredFiles::Removed).unwrap();
     assert!(!place.worktree().exists());
 }

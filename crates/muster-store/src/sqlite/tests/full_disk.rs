@@ -2,10 +2,10 @@
 
 use std::{fs, io::Write as _, path::Path, process::Command};
 
-use muster_core::Head;
+use muster_core::LogPosition;
 
 use super::{
-    super::{Access, SqliteOptions, SqliteStore},
+    super::{SqliteOptions, SqliteStore, StoreAccess},
     append, head, open,
 };
 use crate::{Store as _, StoreError};
@@ -77,7 +77,7 @@ fn a_full_disk_refuses_writes_keeps_what_it_has_and_goes_on_with_more_space() {
     println!("{accepted} accepted, then: {refused}");
     assert!(matches!(refused, StoreError::Full { .. }), "{refused}");
     assert!(accepted > 20);
-    let kept = Head { global: accepted, seq: accepted };
+    let kept = LogPosition { global: accepted, seq: accepted };
     assert!(append(&store, 20_000).is_err(), "it stays full");
     assert_eq!(head(&store), kept, "readers go on");
     drop(store);
@@ -112,7 +112,7 @@ fn a_start_on_a_full_disk_says_that_it_is_full() {
     };
     append(&open(disk.home.path()), 10).unwrap();
     fill(disk.home.path());
-    for access in [Access::Work, Access::Look] {
+    for access in [StoreAccess::Work, StoreAccess::Look] {
         let options = SqliteOptions { access, ..SqliteOptions::default() };
         let refused = SqliteStore::open(disk.home.path(), options).err().unwrap();
         let file = disk.home.path().join("muster.db").display().to_string();
@@ -161,7 +161,7 @@ fn a_folder_that_cannot_be_written_can_be_looked_at() {
     drop(store);
     disk.freeze();
     let look = |directory: &Path| {
-        let options = SqliteOptions { access: Access::Look, ..SqliteOptions::default() };
+        let options = SqliteOptions { access: StoreAccess::Look, ..SqliteOptions::default() };
         SqliteStore::open(directory, options)
     };
     let store = look(&directory).unwrap();

@@ -2,7 +2,7 @@
 
 use std::{path::Path, thread, time::Duration};
 
-use muster_core::Head;
+use muster_core::LogPosition;
 
 use super::{
     super::{SqliteOptions, SqliteStore},
@@ -19,13 +19,13 @@ fn of_one_caller(directory: &Path) -> SqliteStore {
     SqliteStore::open(directory, options).unwrap()
 }
 
-fn glanced(store: &SqliteStore) -> Head {
+fn glanced(store: &SqliteStore) -> LogPosition {
     store.glance().unwrap().head(STREAM).unwrap()
 }
 
 /// A head after this many events.
-fn after(count: u64) -> Head {
-    Head { global: count, seq: count }
+fn after(count: u64) -> LogPosition {
+    LogPosition { global: count, seq: count }
 }
 
 #[test]

@@ -5,12 +5,12 @@ use std::{fs, path::Path};
 use rusqlite::Connection;
 
 use super::{
-    super::{Access, SCHEMA_VERSION, SqliteOptions, SqliteStore},
+    super::{SCHEMA_VERSION, SqliteOptions, SqliteStore, StoreAccess},
     append, open,
 };
 use crate::{Store as _, StoreError};
 
-fn opened(directory: &Path, access: Access) -> Result<SqliteStore, StoreError> {
+fn opened(directory: &Path, access: StoreAccess) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(directory, SqliteOptions { access, ..SqliteOptions::default() })
 }
 
@@ -25,7 +25,7 @@ fn names(directory: &Path) -> Vec<String> {
 fn where_there_is_no_store_none_is_made() {
     let home = tempfile::tempdir().unwrap();
     for directory in [home.path().to_owned(), home.path().join("nowhere")] {
-        let refused = opened(&directory, Access::Look).err().unwrap();
+        let refused = opened(&directory, StoreAccess::Look).err().unwrap();
         assert!(matches!(&refused, StoreError::Absent { path } if *path == directory), "{refused}");
     }
     assert_eq!(names(home.path()), Vec::<String>::new());
@@ -37,13 +37,13 @@ fn the_lost_file_of_a_used_store_is_not_replaced_by_an_empty_one() {
     append(&open(home.path()), 10).unwrap();
     fs::remove_file(home.path().join("muster.db")).unwrap();
     let before = names(home.path());
-    for access in [Access::Look, Access::Work] {
+    for access in [StoreAccess::Look, StoreAccess::Work] {
         let refused = opened(home.path(), access).err().unwrap();
         assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
         assert!(refused.to_string().contains("gone"), "{refused}");
         assert_eq!(names(home.path()), before);
     }
-    append(&opened(home.path(), Access::Afresh).unwrap(), 10).unwrap();
+    append(&opened(home.path(), StoreAccess::Afresh).unwrap(), 10).unwrap();
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn an_older_layout_is_looked_at_and_copied_as_it_is() {
         let file = home.path().join("muster.db");
         Connection::open(&file).unwrap().execute_batch(sql).unwrap();
         let before = fs::read(&file).unwrap();
-        let store = opened(home.path(), Access::Look).unwrap();
+        let store = opened(home.path(), StoreAccess::Look).unwrap();
         assert_eq!(store.describe().schema_version, layout);
         assert_eq!(store.check().unwrap(), vec![]);
         let copy = home.path().join("copy.db");

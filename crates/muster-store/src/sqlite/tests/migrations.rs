@@ -2,11 +2,11 @@
 
 use std::{borrow::Cow, fs, path::Path};
 
-use muster_core::{Address, Head, Index, Subject, Timestamp};
+use muster_core::{Address, Index, LogPosition, Subject, Timestamp};
 use rusqlite::Connection;
 
 use super::{
-    super::{Access, SCHEMA_VERSION, SqliteOptions, SqliteStore},
+    super::{SCHEMA_VERSION, SqliteOptions, SqliteStore, StoreAccess},
     STREAM, append, head, open,
 };
 use crate::{DocumentRow, EventRow, Store as _, StoreError};
@@ -60,7 +60,7 @@ fn every_older_layout_opens_and_keeps_its_content() {
         let store = open(home.path());
         assert_eq!(store.check().unwrap(), vec![]);
         let mut view = store.snapshot().unwrap();
-        assert_eq!(view.head(STREAM).unwrap(), Head { global: 4, seq: 3 });
+        assert_eq!(view.head(STREAM).unwrap(), LogPosition { global: 4, seq: 3 });
         assert_eq!(view.document(STREAM, &task().address).unwrap(), Some(task()));
         let created = EventRow {
             global: 2,
@@ -75,7 +75,7 @@ fn every_older_layout_opens_and_keeps_its_content() {
         assert_eq!(view.tail("session/one", 0, 9).unwrap().len(), 1);
         drop(view);
         append(&store, 10).unwrap();
-        assert_eq!(head(&store), Head { global: 5, seq: 4 });
+        assert_eq!(head(&store), LogPosition { global: 5, seq: 4 });
         drop(store);
         assert_eq!(schema(home.path()), schema(fresh.path()));
     }
@@ -90,7 +90,7 @@ fn a_store_is_copied_before_it_is_migrated() {
         assert_eq!(open(home.path()).describe().kept, std::slice::from_ref(&copy));
         let back = tempfile::tempdir().unwrap();
         fs::copy(&copy, back.path().join("muster.db")).unwrap();
-        let options = SqliteOptions { access: Access::Look, ..SqliteOptions::default() };
+        let options = SqliteOptions { access: StoreAccess::Look, ..SqliteOptions::default() };
         let store = SqliteStore::open(back.path(), options).unwrap();
         assert_eq!(store.describe().schema_version, layout);
         assert_eq!(store.check().unwrap(), vec![]);

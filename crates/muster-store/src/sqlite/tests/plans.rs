@@ -76,7 +76,7 @@ fn event_queries() -> Vec<EventQuery> {
     queries
 }
 
-fn plan(link: &Link, question: &listing::Question<'_>) -> Vec<String> {
+fn plan(link: &Link, question: &listing::ListStatement<'_>) -> Vec<String> {
     let sql = format!("EXPLAIN QUERY PLAN {}", question.sql);
     let mut statement = link.connection.prepare(&sql).unwrap();
     let rows =
@@ -109,7 +109,7 @@ fn no_query_scans_a_table_and_only_marked_by_rank_sorts() {
 }
 
 /// Steps of the engine's machine that an answer took: a cost that does not depend on the computer.
-fn steps(link: &Link, question: &listing::Question<'_>) -> i32 {
+fn steps(link: &Link, question: &listing::ListStatement<'_>) -> i32 {
     let mut statement = link.connection.prepare(&question.sql).unwrap();
     let mut rows = statement.query(params_from_iter(&question.parameters)).unwrap();
     while rows.next().unwrap().is_some() {}

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use muster_core::{Head, Timestamp};
+use muster_core::{LogPosition, Timestamp};
 
 use super::{STREAM, head, open};
 use crate::{Append, EventRow, SqliteStore, Store as _};
@@ -129,7 +129,7 @@ fn eight_processes_write_without_an_error_a_loss_or_a_starved_one() {
     let longest = Duration::from_micros(longest);
     assert!(longest < WAIT_MAX, "somebody waited {longest:?}");
     let store = open(home.path());
-    assert_eq!(head(&store), Head { global: total as u64, seq: total as u64 });
+    assert_eq!(head(&store), LogPosition { global: total as u64, seq: total as u64 });
     assert_eq!(store.check().unwrap(), vec![]);
 }
 

@@ -10,7 +10,7 @@ use rusqlite::{Connection, config::DbConfig};
 
 use super::{
     super::{
-        Access, SqliteOptions, SqliteStore,
+        SqliteOptions, SqliteStore, StoreAccess,
         wal::{self, Tear},
     },
     append, head, open,
@@ -82,7 +82,7 @@ impl Killed {
 
 /// Looks at a store and changes nothing.
 fn look(directory: &Path) -> Result<SqliteStore, StoreError> {
-    SqliteStore::open(directory, SqliteOptions { access: Access::Look, ..Default::default() })
+    SqliteStore::open(directory, SqliteOptions { access: StoreAccess::Look, ..Default::default() })
 }
 
 /// Every file with its content, but for the engine's shared memory.

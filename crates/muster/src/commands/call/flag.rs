@@ -1,10 +1,10 @@
 //! One flag for each property of a tool's input.
 
 use clap::{Arg, ArgAction, ArgMatches, builder::PossibleValuesParser};
-use muster_api::Row;
+use muster_api::OperationRow;
 use serde_json::{Map, Value};
 
-use super::{shape::Shape, tool};
+use super::{shape::FlagShape, tool};
 use crate::config::WORKSPACE;
 
 /// Property that a setting can fill in.
@@ -14,13 +14,13 @@ const WORKSPACE_PROPERTY: &str = "workspace";
 pub(super) struct Flag {
     /// Name of the property.
     pub(super) property: String,
-    shape: Shape,
+    shape: FlagShape,
     required: bool,
     description: String,
 }
 
 /// The flags of a tool, those that it needs first.
-pub(super) fn flags(row: &Row) -> Vec<Flag> {
+pub(super) fn flags(row: &OperationRow) -> Vec<Flag> {
     let root = row.input_schema();
     let no_properties = Map::new();
     let properties = root.get("properties").and_then(Value::as_object).unwrap_or(&no_properties);
@@ -32,7 +32,7 @@ pub(super) fn flags(row: &Row) -> Vec<Flag> {
         .iter()
         .map(|(name, schema)| Flag {
             property: name.clone(),
-            shape: Shape::of(schema, root),
+            shape: FlagShape::of(schema, root),
             required: required(name),
             description: description(schema),
         })
@@ -67,12 +67,16 @@ impl Flag {
             }
         }
         match &self.shape {
-            Shape::Switch => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
-            Shape::TextList => arg.action(ArgAction::Append).allow_hyphen_values(true),
-            Shape::Choice(words) => arg.value_parser(PossibleValuesParser::new(words.clone())),
-            Shape::Text | Shape::Integer | Shape::Number | Shape::AnyOf(_) | Shape::Json => {
-                arg.allow_hyphen_values(true)
+            FlagShape::Switch => {
+                arg.num_args(0..=1).require_equals(true).default_missing_value("true")
             }
+            FlagShape::TextList => arg.action(ArgAction::Append).allow_hyphen_values(true),
+            FlagShape::Choice(words) => arg.value_parser(PossibleValuesParser::new(words.clone())),
+            FlagShape::Text
+            | FlagShape::Integer
+            | FlagShape::Number
+            | FlagShape::AnyOf(_)
+            | FlagShape::Json => arg.allow_hyphen_values(true),
         }
     }
 
@@ -88,7 +92,7 @@ impl Flag {
     }
 
     fn help(&self) -> String {
-        let repeat = if self.shape == Shape::TextList { "can be repeated" } else { "" };
+        let repeat = if self.shape == FlagShape::TextList { "can be repeated" } else { "" };
         let text = match (self.description.is_empty(), repeat.is_empty()) {
             (false, false) => format!("{} ({repeat})", self.description),
             (false, true) => self.description.clone(),
@@ -104,7 +108,7 @@ impl Flag {
     pub(super) fn value(&self, matches: &ArgMatches) -> Result<Option<Value>, String> {
         let Some(texts) = matches.get_many::<String>(&self.property) else { return Ok(None) };
         let texts: Vec<&str> = texts.map(String::as_str).collect();
-        let value = if self.shape == Shape::TextList {
+        let value = if self.shape == FlagShape::TextList {
             Ok(list(&texts))
         } else {
             self.shape.parse(texts.last().copied().unwrap_or_default())

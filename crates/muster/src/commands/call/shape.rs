@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// How the text of a flag becomes JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum FlagShape {
     /// As it stands.
     Text,
     /// One of these words.
@@ -18,12 +18,12 @@ pub(super) enum Shape {
     /// One text for each time the flag is given, or one JSON array.
     TextList,
     /// The first of these that the text fits, words last.
-    AnyOf(Vec<Shape>),
+    AnyOf(Vec<FlagShape>),
     /// JSON.
     Json,
 }
 
-impl Shape {
+impl FlagShape {
     /// Reads a property's schema; `root` is the schema that holds the definitions it may refer to.
     pub(super) fn of(schema: &Value, root: &Map<String, Value>) -> Self {
         let schema = resolve(schema, root);
@@ -164,64 +164,67 @@ fn type_name(schema: &Value) -> Option<&str> {
 mod tests {
     use serde_json::{Map, Value, json};
 
-    use super::Shape;
+    use super::FlagShape;
 
-    fn shape(schema: &Value) -> Shape {
+    fn shape(schema: &Value) -> FlagShape {
         let root = json!({"$defs": {
             "Priority": {"type": "string", "enum": ["LOW", "HIGH"]},
             "Target": {"anyOf": [{"type": "string"}, {"type": "object"}]},
         }});
         let root: Map<String, Value> = root.as_object().unwrap().clone();
-        Shape::of(schema, &root)
+        FlagShape::of(schema, &root)
     }
 
     #[test]
     fn schemas_become_shapes() {
-        assert_eq!(shape(&json!({"type": "string"})), Shape::Text);
-        assert_eq!(shape(&json!({"type": ["string", "null"]})), Shape::Text);
-        assert_eq!(shape(&json!({"type": "integer", "minimum": 0})), Shape::Integer);
-        assert_eq!(shape(&json!({"type": "number"})), Shape::Number);
-        assert_eq!(shape(&json!({"type": "boolean"})), Shape::Switch);
-        assert_eq!(shape(&json!({"type": "array", "items": {"type": "string"}})), Shape::TextList);
-        assert_eq!(shape(&json!({"type": "array", "items": {"type": "object"}})), Shape::Json);
-        assert_eq!(shape(&json!({"type": "object"})), Shape::Json);
-        assert_eq!(shape(&json!(true)), Shape::Json);
+        assert_eq!(shape(&json!({"type": "string"})), FlagShape::Text);
+        assert_eq!(shape(&json!({"type": ["string", "null"]})), FlagShape::Text);
+        assert_eq!(shape(&json!({"type": "integer", "minimum": 0})), FlagShape::Integer);
+        assert_eq!(shape(&json!({"type": "number"})), FlagShape::Number);
+        assert_eq!(shape(&json!({"type": "boolean"})), FlagShape::Switch);
+        assert_eq!(
+            shape(&json!({"type": "array", "items": {"type": "string"}})),
+            FlagShape::TextList
+        );
+        assert_eq!(shape(&json!({"type": "array", "items": {"type": "object"}})), FlagShape::Json);
+        assert_eq!(shape(&json!({"type": "object"})), FlagShape::Json);
+        assert_eq!(shape(&json!(true)), FlagShape::Json);
     }
 
     #[test]
     fn references_and_alternatives_are_followed() {
-        let choice = Shape::Choice(vec!["LOW".to_owned(), "HIGH".to_owned()]);
+        let choice = FlagShape::Choice(vec!["LOW".to_owned(), "HIGH".to_owned()]);
         assert_eq!(shape(&json!({"$ref": "#/$defs/Priority"})), choice);
         let optional = json!({"anyOf": [{"$ref": "#/$defs/Priority"}, {"type": "null"}]});
         assert_eq!(shape(&optional), choice);
         let constants = json!({"oneOf": [{"const": "LOW"}, {"const": "HIGH"}]});
         assert_eq!(shape(&constants), choice);
-        let either = Shape::AnyOf(vec![Shape::Json, Shape::Text]);
+        let either = FlagShape::AnyOf(vec![FlagShape::Json, FlagShape::Text]);
         assert_eq!(shape(&json!({"$ref": "#/$defs/Target"})), either);
         let list = json!({"type": "array", "items": {"$ref": "#/$defs/Priority"}});
-        assert_eq!(shape(&list), Shape::TextList);
+        assert_eq!(shape(&list), FlagShape::TextList);
     }
 
     #[test]
     fn texts_become_values() {
-        assert_eq!(Shape::Text.parse("7"), Ok(json!("7")));
-        assert_eq!(Shape::Integer.parse("-7"), Ok(json!(-7)));
-        assert_eq!(Shape::Number.parse("1.5"), Ok(json!(1.5)));
-        assert_eq!(Shape::Switch.parse("false"), Ok(json!(false)));
-        let target = Shape::AnyOf(vec![Shape::Json, Shape::Text]);
+        assert_eq!(FlagShape::Text.parse("7"), Ok(json!("7")));
+        assert_eq!(FlagShape::Integer.parse("-7"), Ok(json!(-7)));
+        assert_eq!(FlagShape::Number.parse("1.5"), Ok(json!(1.5)));
+        assert_eq!(FlagShape::Switch.parse("false"), Ok(json!(false)));
+        let target = FlagShape::AnyOf(vec![FlagShape::Json, FlagShape::Text]);
         assert_eq!(target.parse("TASK-001"), Ok(json!("TASK-001")));
         assert_eq!(target.parse("{\"id\":\"X\"}"), Ok(json!({"id": "X"})));
         assert!(target.parse("{id").is_err());
-        let since = Shape::AnyOf(vec![Shape::Integer, Shape::Text]);
+        let since = FlagShape::AnyOf(vec![FlagShape::Integer, FlagShape::Text]);
         assert_eq!(since.parse("12"), Ok(json!(12)));
         assert_eq!(since.parse("evt_12"), Ok(json!("evt_12")));
-        assert_eq!(Shape::Json.parse("[1]"), Ok(json!([1])));
+        assert_eq!(FlagShape::Json.parse("[1]"), Ok(json!([1])));
         for (shape, text) in [
-            (Shape::Integer, "1.5"),
-            (Shape::Integer, "seven"),
-            (Shape::Number, "\"7\""),
-            (Shape::Switch, "yes"),
-            (Shape::Json, "text"),
+            (FlagShape::Integer, "1.5"),
+            (FlagShape::Integer, "seven"),
+            (FlagShape::Number, "\"7\""),
+            (FlagShape::Switch, "yes"),
+            (FlagShape::Json, "text"),
         ] {
             assert!(shape.parse(text).is_err(), "{shape:?} {text}");
         }

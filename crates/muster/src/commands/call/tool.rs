@@ -1,7 +1,7 @@
 //! The command line below `muster call`, one subcommand for each row of the registry.
 
 use clap::{Arg, ArgAction, Command, builder::ValueParser};
-use muster_api::{Registry, Row};
+use muster_api::{OperationRow, Registry};
 
 use super::flag;
 use crate::{arguments::EVERYWHERE, config};
@@ -47,7 +47,7 @@ fn storage_dir() -> Arg {
 /// Usage first, then what the tool needs, what it takes besides, and what every command takes.
 const TOOL_HELP: &str = "{about}\n\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
-fn tool(row: &Row, workspace_is_set: bool) -> Command {
+fn tool(row: &OperationRow, workspace_is_set: bool) -> Command {
     let json = Arg::new(JSON)
         .long("json")
         .value_name("OBJECT")

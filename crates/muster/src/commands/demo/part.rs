@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 use clap::ValueEnum;
 use serde_json::json;
 
-use super::stage::{Input, Stage, Stop};
+use super::stage::{DemoInput, DemoTurn, Stop};
 
 /// The program that is written, the check that it has to pass and the page about it.
 const PROGRAM: &str = "greet.sh";
@@ -50,7 +50,7 @@ const PIECES: [Piece; 2] = [
 ];
 
 impl Piece {
-    fn is_missing(&self, stage: &Stage<'_>) -> bool {
+    fn is_missing(&self, stage: &DemoTurn<'_>) -> bool {
         text_of(stage, self.file).is_none()
     }
 }
@@ -60,7 +60,7 @@ const REVIEWED: &str = "Reviewed:";
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Part {
+pub(crate) enum DemoPart {
     /// Splits the goal, hands it out, declares it done.
     Lead,
     /// Writes the program, with a mistake at first.
@@ -71,9 +71,13 @@ pub(crate) enum Part {
     Reviewer,
 }
 
-impl Part {
+impl DemoPart {
     /// Plays one turn; answers its last words.
-    pub(super) fn play(self, stage: &mut Stage<'_>, inputs: &[Input]) -> Result<String, Stop> {
+    pub(super) fn play(
+        self,
+        stage: &mut DemoTurn<'_>,
+        inputs: &[DemoInput],
+    ) -> Result<String, Stop> {
         match self {
             Self::Lead => lead(stage, inputs),
             Self::Coder => coder(stage),
@@ -83,11 +87,11 @@ impl Part {
     }
 }
 
-fn lead(stage: &mut Stage<'_>, inputs: &[Input]) -> Result<String, Stop> {
-    let failed = |input: &Input| input.report().is_some_and(|report| !report.ok);
+fn lead(stage: &mut DemoTurn<'_>, inputs: &[DemoInput]) -> Result<String, Stop> {
+    let failed = |input: &DemoInput| input.report().is_some_and(|report| !report.ok);
     let reviewed =
-        |input: &Input| input.report().is_some_and(|report| report.message.contains(REVIEWED));
-    if inputs.iter().any(Input::is_docs_request) {
+        |input: &DemoInput| input.report().is_some_and(|report| report.message.contains(REVIEWED));
+    if inputs.iter().any(DemoInput::is_docs_request) {
         return document(stage);
     }
     let missing: Vec<Piece> = PIECES.into_iter().filter(|piece| piece.is_missing(stage)).collect();
@@ -112,7 +116,7 @@ fn lead(stage: &mut Stage<'_>, inputs: &[Input]) -> Result<String, Stop> {
     Ok("Asked for a review of the correction.".to_owned())
 }
 
-fn delegate(stage: &mut Stage<'_>, missing: &[Piece]) -> Result<String, Stop> {
+fn delegate(stage: &mut DemoTurn<'_>, missing: &[Piece]) -> Result<String, Stop> {
     stage.say("Two pieces that do not touch each other: the program and its check. ")?;
     stage.plan(&[
         ("Hand out the program and its check", "in_progress"),
@@ -127,7 +131,7 @@ fn delegate(stage: &mut Stage<'_>, missing: &[Piece]) -> Result<String, Stop> {
     Ok("Handed out the program and its check; waiting for both.".to_owned())
 }
 
-fn hand_back(stage: &mut Stage<'_>) -> Result<String, Stop> {
+fn hand_back(stage: &mut DemoTurn<'_>) -> Result<String, Stop> {
     stage.say("The check says otherwise: it is not done. ")?;
     stage.plan(&[
         ("Hand out the program and its check", "completed"),
@@ -141,18 +145,18 @@ fn hand_back(stage: &mut Stage<'_>) -> Result<String, Stop> {
     Ok("Sent the failing check back to the coder.".to_owned())
 }
 
-fn complete(stage: &mut Stage<'_>, summary: &str) -> Result<String, Stop> {
+fn complete(stage: &mut DemoTurn<'_>, summary: &str) -> Result<String, Stop> {
     stage.call("complete_run", &json!({"summary": summary}))?;
     Ok(summary.to_owned())
 }
 
-fn document(stage: &mut Stage<'_>) -> Result<String, Stop> {
+fn document(stage: &mut DemoTurn<'_>) -> Result<String, Stop> {
     stage.say("The page about it has to say what is true now. ")?;
     stage.call("write_file", &json!({"path": PAGE, "content": PAGE_TEXT}))?;
     Ok("Wrote the page about greet.sh.".to_owned())
 }
 
-fn coder(stage: &mut Stage<'_>) -> Result<String, Stop> {
+fn coder(stage: &mut DemoTurn<'_>) -> Result<String, Stop> {
     let first = text_of(stage, PROGRAM).is_none();
     stage.say(if first { "Writing greet.sh. " } else { "Right, the name is missing. " })?;
     let (written, tried) = ("Write greet.sh", "Try it");
@@ -168,7 +172,7 @@ fn coder(stage: &mut Stage<'_>) -> Result<String, Stop> {
     })
 }
 
-fn tester(stage: &mut Stage<'_>) -> Result<String, Stop> {
+fn tester(stage: &mut DemoTurn<'_>) -> Result<String, Stop> {
     stage.say("A check that can fail: the greeting has to hold the name. ")?;
     stage.plan(&[("Write check.sh", "in_progress")])?;
     stage.call("write_file", &json!({"path": CHECK, "content": CHECK_TEXT}))?;
@@ -176,7 +180,7 @@ fn tester(stage: &mut Stage<'_>) -> Result<String, Stop> {
     Ok("check.sh is there: it fails unless the name is in the greeting.".to_owned())
 }
 
-fn reviewer(stage: &mut Stage<'_>) -> Result<String, Stop> {
+fn reviewer(stage: &mut DemoTurn<'_>) -> Result<String, Stop> {
     stage.say("Reading greet.sh and running its check. ")?;
     stage.call("read_file", &json!({"path": PROGRAM}))?;
     let seen = stage.call("command", &json!({"cmd": "sh check.sh"}))?;
@@ -187,6 +191,6 @@ fn reviewer(stage: &mut Stage<'_>) -> Result<String, Stop> {
 }
 
 /// The content of a file in the directory that the agents work in.
-fn text_of(stage: &Stage<'_>, name: &str) -> Option<String> {
+fn text_of(stage: &DemoTurn<'_>, name: &str) -> Option<String> {
     fs::read_to_string(Path::new(stage.directory()).join(name)).ok()
 }

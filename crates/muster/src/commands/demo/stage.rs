@@ -12,7 +12,7 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::part::Part;
+use super::part::DemoPart;
 
 /// The sender of what Muster itself sends.
 const RUNTIME: &str = "00000000-0000-0000-0000-000000000000";
@@ -27,10 +27,10 @@ enum Heard {
     Prompt {
         turn_id: String,
         #[serde(default)]
-        inputs: Vec<Input>,
+        inputs: Vec<DemoInput>,
     },
     #[serde(rename = "tool.result", rename_all = "camelCase")]
-    ToolResult { tool_id: String, result: Outcome },
+    ToolResult { tool_id: String, result: DemoOutcome },
     #[serde(rename = "interrupt", rename_all = "camelCase")]
     Interrupt { turn_id: String },
     #[serde(rename = "ping")]
@@ -43,7 +43,7 @@ enum Heard {
 
 /// Something that a turn has to deal with.
 #[derive(Debug, Deserialize)]
-pub(super) struct Input {
+pub(super) struct DemoInput {
     #[serde(default)]
     envelope: Option<Envelope>,
 }
@@ -69,18 +69,18 @@ struct ReportStatus {
 }
 
 /// What somebody reports.
-pub(super) struct Report<'a> {
+pub(super) struct DemoReport<'a> {
     /// Whether it went well.
     pub(super) ok: bool,
     /// In words.
     pub(super) message: &'a str,
 }
 
-impl Input {
+impl DemoInput {
     /// The report, if it is one.
-    pub(super) fn report(&self) -> Option<Report<'_>> {
+    pub(super) fn report(&self) -> Option<DemoReport<'_>> {
         let payload = &self.envelope.as_ref()?.payload;
-        Some(Report { ok: payload.status.as_ref()?.ok, message: &payload.message })
+        Some(DemoReport { ok: payload.status.as_ref()?.ok, message: &payload.message })
     }
 
     /// Whether Muster itself asks for something, which is to bring the documentation up to date.
@@ -93,12 +93,12 @@ impl Input {
 
 /// How a tool call ended.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Outcome {
+pub(super) struct DemoOutcome {
     #[serde(default)]
     output: Option<Value>,
 }
 
-impl Outcome {
+impl DemoOutcome {
     /// What it printed.
     pub(super) fn output(&self) -> Option<&str> {
         self.output.as_ref()?.as_str()
@@ -115,7 +115,7 @@ pub(super) enum Stop {
 }
 
 /// The line to Muster during one turn.
-pub(super) struct Stage<'a> {
+pub(super) struct DemoTurn<'a> {
     heard: &'a Receiver<Heard>,
     out: &'a mut dyn Write,
     pace: Duration,
@@ -125,7 +125,7 @@ pub(super) struct Stage<'a> {
     calls: u32,
 }
 
-impl Stage<'_> {
+impl DemoTurn<'_> {
     /// The directory that agents work in.
     pub(super) fn directory(&self) -> &str {
         self.directory
@@ -148,7 +148,7 @@ impl Stage<'_> {
     }
 
     /// Has a tool called and waits for what comes of it.
-    pub(super) fn call(&mut self, name: &str, args: &Value) -> Result<Outcome, Stop> {
+    pub(super) fn call(&mut self, name: &str, args: &Value) -> Result<DemoOutcome, Stop> {
         self.calls += 1;
         let id = format!("call-{}", self.calls);
         self.tell("tool.call", json!({"id": id, "name": name, "args": args}))?;
@@ -170,7 +170,7 @@ impl Stage<'_> {
     }
 
     /// Takes notice of what came in during a turn; answers the outcome of a tool call.
-    fn mind(&mut self, heard: Heard) -> Result<Option<(String, Outcome)>, Stop> {
+    fn mind(&mut self, heard: Heard) -> Result<Option<(String, DemoOutcome)>, Stop> {
         match heard {
             Heard::ToolResult { tool_id, result } => Ok(Some((tool_id, result))),
             Heard::Interrupt { turn_id } if turn_id == self.turn => Err(Stop::Interrupted),
@@ -212,7 +212,7 @@ fn write(out: &mut dyn Write, kind: &str, mut body: Value, turn: Option<&str>) -
 
 /// Plays a part until there is nobody left to play for.
 pub(super) fn play(
-    part: Part,
+    part: DemoPart,
     pace: Duration,
     input: impl BufRead + Send + 'static,
     out: &mut dyn Write,
@@ -239,7 +239,7 @@ pub(super) fn play(
                 let (heard, directory) = (&heard, directory.as_str());
                 let (said, calls) = (String::new(), 0);
                 let mut stage =
-                    Stage { heard, out: &mut *out, pace, directory, turn: turn_id, said, calls };
+                    DemoTurn { heard, out: &mut *out, pace, directory, turn: turn_id, said, calls };
                 let words = part.play(&mut stage, &inputs);
                 stage.close(words)
             }

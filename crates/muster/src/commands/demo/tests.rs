@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{part::Part, stage};
+use super::{part::DemoPart, stage};
 
 /// Muster's end of the line to an agent.
 struct Line {
@@ -19,7 +19,7 @@ struct Line {
 }
 
 impl Line {
-    fn to(part: Part, pace: Duration) -> Self {
+    fn to(part: DemoPart, pace: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let out = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (agent, _) = listener.accept().unwrap();
@@ -76,7 +76,7 @@ fn init(directory: &std::path::Path) -> Value {
 #[test]
 fn a_coder_writes_tries_and_says_what_it_saw() {
     let home = tempfile::tempdir().unwrap();
-    let mut line = Line::to(Part::Coder, Duration::ZERO);
+    let mut line = Line::to(DemoPart::Coder, Duration::ZERO);
     line.tell(&init(home.path()));
     assert_eq!(line.hear()["type"], "ready");
     line.tell(&prompt(&json!([])));
@@ -94,7 +94,7 @@ fn a_lead_takes_a_failed_check_back_to_the_coder() {
     for file in ["greet.sh", "check.sh"] {
         std::fs::write(home.path().join(file), "exit 1\n").unwrap();
     }
-    let mut line = Line::to(Part::Lead, Duration::ZERO);
+    let mut line = Line::to(DemoPart::Lead, Duration::ZERO);
     line.tell(&init(home.path()));
     let payload = json!({"message": "greets by name: failed", "status": {"ok": false}});
     line.tell(&prompt(&json!([{"kind": "handoff", "envelope": {"payload": payload}}])));
@@ -108,7 +108,7 @@ fn a_lead_takes_a_failed_check_back_to_the_coder() {
 fn a_lead_that_was_stopped_while_it_asked_asks_for_the_rest() {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("greet.sh"), "echo Hello!\n").unwrap();
-    let mut line = Line::to(Part::Lead, Duration::ZERO);
+    let mut line = Line::to(DemoPart::Lead, Duration::ZERO);
     line.tell(&init(home.path()));
     let payload = json!({"message": "greets by name: failed", "status": {"ok": false}});
     line.tell(&prompt(&json!([{"kind": "handoff", "envelope": {"payload": payload}}])));
@@ -123,7 +123,7 @@ fn a_lead_that_was_stopped_while_it_asked_asks_for_the_rest() {
 
 #[test]
 fn an_interrupt_ends_the_turn_with_what_was_said_so_far() {
-    let mut line = Line::to(Part::Tester, Duration::from_secs(60));
+    let mut line = Line::to(DemoPart::Tester, Duration::from_secs(60));
     line.tell(&prompt(&json!([])));
     assert_eq!(line.hear()["delta"], "A ");
     line.tell(&json!({"type": "interrupt", "turnId": "t1"}));
@@ -135,7 +135,7 @@ fn an_interrupt_ends_the_turn_with_what_was_said_so_far() {
 #[test]
 fn a_lead_writes_the_page_when_muster_asks_for_it() {
     let home = tempfile::tempdir().unwrap();
-    let mut line = Line::to(Part::Lead, Duration::ZERO);
+    let mut line = Line::to(DemoPart::Lead, Duration::ZERO);
     line.tell(&init(home.path()));
     let from = "00000000-0000-0000-0000-000000000000";
     let envelope = json!({"fromNodeId": from, "payload": {"message": "Bring the docs in line."}});

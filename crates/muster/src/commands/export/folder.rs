@@ -49,11 +49,11 @@ impl Manifest {
 }
 
 /// A folder of exported files.
-pub(crate) struct Folder {
+pub(crate) struct ExportFolder {
     path: PathBuf,
 }
 
-impl Folder {
+impl ExportFolder {
     /// A folder to write to: new, empty, or of an earlier export of the same workspace.
     pub(super) fn for_export(path: &Path, workspace: &str) -> anyhow::Result<Self> {
         let place = path.display();

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    commands::tasks::{Evidence, Step, TaskRow},
+    commands::tasks::{CliTaskRow, EvidenceRow, StepRow},
     people::read,
     screen::Screen,
 };
@@ -72,11 +72,11 @@ pub(super) fn page(whole: &Value) -> anyhow::Result<String> {
         write!(page, "\n## Contract terms\n\n```json\n{agreed}\n```\n")?;
     }
     page += &checklist(texts.checklist.as_ref())?;
-    let steps: Vec<Step> = whole.get("steps").map(read).transpose()?.unwrap_or_default();
+    let steps: Vec<StepRow> = whole.get("steps").map(read).transpose()?.unwrap_or_default();
     page += &step_list(&steps)?;
-    let tasks: Vec<TaskRow> = whole.get("tasks").map(read).transpose()?.unwrap_or_default();
+    let tasks: Vec<CliTaskRow> = whole.get("tasks").map(read).transpose()?.unwrap_or_default();
     page += &task_list(&tasks)?;
-    page += &evidence_list(&read::<Vec<Evidence>>(&whole["evidence"])?)?;
+    page += &evidence_list(&read::<Vec<EvidenceRow>>(&whole["evidence"])?)?;
     Ok(page)
 }
 
@@ -115,7 +115,7 @@ fn checklist(checklist: Option<&Checklist>) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn step_list(steps: &[Step]) -> anyhow::Result<String> {
+fn step_list(steps: &[StepRow]) -> anyhow::Result<String> {
     let mut text = String::new();
     if !steps.is_empty() {
         write!(text, "\n## Steps\n\n")?;
@@ -140,13 +140,13 @@ fn step_list(steps: &[Step]) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn task_list(tasks: &[TaskRow]) -> anyhow::Result<String> {
+fn task_list(tasks: &[CliTaskRow]) -> anyhow::Result<String> {
     let mut text = String::new();
     if !tasks.is_empty() {
         write!(text, "\n## Tasks\n\n")?;
     }
     for task in tasks {
-        let TaskRow { id, title, status, steps_count, steps_open, .. } = task;
+        let CliTaskRow { id, title, status, steps_count, steps_open, .. } = task;
         let closed = steps_count - steps_open;
         let mark = tick(status == "DONE");
         writeln!(text, "- {mark} [{id}](../tasks/{id}.md) {title} ({closed}/{steps_count})")?;
@@ -154,7 +154,7 @@ fn task_list(tasks: &[TaskRow]) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn evidence_list(evidence: &[Evidence]) -> anyhow::Result<String> {
+fn evidence_list(evidence: &[EvidenceRow]) -> anyhow::Result<String> {
     let mut text = String::new();
     if !evidence.is_empty() {
         write!(text, "\n## Evidence\n\n")?;

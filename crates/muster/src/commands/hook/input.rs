@@ -16,16 +16,16 @@ const INPUT_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// The part of a hook's JSON that matters here.
 #[derive(Default, Deserialize)]
-pub(super) struct Said {
+pub(super) struct HookInput {
     /// The agent goes on only because a stop hook has kept it from stopping.
     #[serde(default)]
     pub(super) stop_hook_active: bool,
 }
 
 /// Reads stdin; a terminal, silence or anything but JSON says nothing.
-pub(super) fn read() -> Said {
+pub(super) fn read() -> HookInput {
     if io::stdin().is_terminal() {
-        return Said::default();
+        return HookInput::default();
     }
     let (sender, receiver) = mpsc::channel();
     // An agent may keep its end open: reading waits beside, not here.

@@ -21,7 +21,7 @@ const CALL_BYTES_MAX: u64 = 8 << 20;
 
 /// Where the server is asked.
 #[derive(Args)]
-pub(crate) struct Asking {
+pub(crate) struct HookEndpoint {
     /// Socket at which the server hears the agent's hook
     #[arg(long, value_name = "FILE")]
     socket: PathBuf,
@@ -43,7 +43,7 @@ struct Decision<'a> {
 }
 
 /// Asks, and tells the agent what was decided.
-pub(super) fn run(asking: &Asking) -> ExitCode {
+pub(super) fn run(asking: &HookEndpoint) -> ExitCode {
     let outcome = panic::catch_unwind(panic::AssertUnwindSafe(|| decided(asking)));
     match outcome {
         Ok(Ok(())) => ExitCode::SUCCESS,
@@ -56,7 +56,7 @@ pub(super) fn run(asking: &Asking) -> ExitCode {
 }
 
 /// An error is the reason why the call is not made.
-fn decided(asking: &Asking) -> anyhow::Result<()> {
+fn decided(asking: &HookEndpoint) -> anyhow::Result<()> {
     let mut call = String::new();
     io::stdin().lock().take(CALL_BYTES_MAX).read_to_string(&mut call)?;
     let question: HookQuestion = serde_json::from_str(&call).context("the call cannot be read")?;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     output,
-    people::{Desk, read},
+    people::{OpenWorkspace, read},
     screen::cut,
 };
 
@@ -73,12 +73,12 @@ struct LastEvent {
 }
 
 /// Prints the capsule.
-pub(super) fn run(desk: &Desk) -> anyhow::Result<ExitCode> {
+pub(super) fn run(desk: &OpenWorkspace) -> anyhow::Result<ExitCode> {
     output::print(&fit(&lines(desk)?))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn lines(desk: &Desk) -> anyhow::Result<Vec<String>> {
+fn lines(desk: &OpenWorkspace) -> anyhow::Result<Vec<String>> {
     let focus = desk.ask("tasks_focus_get", json!({}))?;
     if focus["focus"].is_null() {
         return without_focus(desk);
@@ -95,7 +95,7 @@ fn lines(desk: &Desk) -> anyhow::Result<Vec<String>> {
 }
 
 /// The vital lines first: what task, what next, how to close it.
-fn in_order(desk: &Desk, capsule: &Capsule) -> Vec<String> {
+fn in_order(desk: &OpenWorkspace, capsule: &Capsule) -> Vec<String> {
     let Capsule { target, radar, handoff, action, last_event } = capsule;
     let workspace = desk.workspace();
     let mut lines = vec![
@@ -132,7 +132,7 @@ impl Action {
 }
 
 /// Tasks that could be worked on, those under way first.
-fn open_tasks(desk: &Desk) -> anyhow::Result<Vec<String>> {
+fn open_tasks(desk: &OpenWorkspace) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
     for status in ["ACTIVE", "TODO"] {
         let arguments = json!({"status": status, "plans_limit": 0, "tasks_limit": TASKS_NAMED_MAX});
@@ -147,7 +147,7 @@ fn open_tasks(desk: &Desk) -> anyhow::Result<Vec<String>> {
     Ok(lines)
 }
 
-fn without_focus(desk: &Desk) -> anyhow::Result<Vec<String>> {
+fn without_focus(desk: &OpenWorkspace) -> anyhow::Result<Vec<String>> {
     let mut lines = open_tasks(desk)?;
     let workspace = json!(desk.workspace().as_str());
     let first = match &lines[..] {

@@ -5,25 +5,25 @@ use std::{fmt::Write as _, process::ExitCode};
 use muster_core::text;
 use serde_json::json;
 
-use super::input::Said;
+use super::input::HookInput;
 use crate::{
     USAGE,
-    commands::tasks::{Step, resumed},
+    commands::tasks::{StepRow, resumed},
     output,
-    people::{Desk, read},
+    people::{OpenWorkspace, read},
 };
 
 /// Steps named in the reason.
 const STEPS_NAMED_MAX: usize = 5;
 
 /// Says whether the agent may stop.
-pub(super) fn run(desk: &Desk, said: &Said) -> anyhow::Result<ExitCode> {
+pub(super) fn run(desk: &OpenWorkspace, said: &HookInput) -> anyhow::Result<ExitCode> {
     let focus = desk.ask("tasks_focus_get", json!({}))?;
     let Some(task) = focus["focus"].as_str().filter(|id| id.starts_with("TASK-")) else {
         return Ok(ExitCode::SUCCESS);
     };
-    let steps: Vec<Step> = read(&resumed(desk, Some(task))?["steps"])?;
-    let begun: Vec<&Step> =
+    let steps: Vec<StepRow> = read(&resumed(desk, Some(task))?["steps"])?;
+    let begun: Vec<&StepRow> =
         steps.iter().filter(|step| step.in_progress() && !step.missing().is_empty()).collect();
     if begun.is_empty() {
         return Ok(ExitCode::SUCCESS);
@@ -34,7 +34,7 @@ pub(super) fn run(desk: &Desk, said: &Said) -> anyhow::Result<ExitCode> {
     Ok(if said.stop_hook_active { ExitCode::SUCCESS } else { ExitCode::from(USAGE) })
 }
 
-fn reason(desk: &Desk, task: &str, begun: &[&Step]) -> anyhow::Result<String> {
+fn reason(desk: &OpenWorkspace, task: &str, begun: &[&StepRow]) -> anyhow::Result<String> {
     let mut text = format!("{task} has begun work that has not passed its gate:\n");
     for step in begun.iter().take(STEPS_NAMED_MAX) {
         let missing = step.missing().join(", ");

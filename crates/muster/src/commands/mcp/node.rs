@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use muster_mcp::{RunServer, RunTool};
+use muster_mcp::{RunServerClient, RunTool};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -51,7 +51,7 @@ impl NodeServer {
     }
 }
 
-impl RunServer for NodeServer {
+impl RunServerClient for NodeServer {
     fn tools(&self) -> Result<Vec<RunTool>, String> {
         self.listed().map_err(|error| format!("{error:#}"))
     }

@@ -14,9 +14,9 @@ const LEAD_COLUMNS: usize = 8 + 2 + 6 + 2 + NAME_COLUMNS + 2;
 
 /// What the nodes of a run are called, as its events tell.
 #[derive(Debug, Default)]
-pub(super) struct Names(BTreeMap<String, String>);
+pub(super) struct NodeNames(BTreeMap<String, String>);
 
-impl Names {
+impl NodeNames {
     /// Learns the names that a run has now.
     pub(super) fn of(run: &Value) -> Self {
         let nodes = run["nodes"].as_object().into_iter().flatten();
@@ -46,7 +46,7 @@ impl Names {
 }
 
 /// The line of an event; nothing for those that only machines need.
-pub(super) fn event(screen: Screen, names: &mut Names, event: &Value) -> Option<String> {
+pub(super) fn event(screen: Screen, names: &mut NodeNames, event: &Value) -> Option<String> {
     let kind = event["type"].as_str()?;
     names.learn(event);
     let (tone, words) = told(names, kind, event)?;
@@ -81,7 +81,7 @@ fn laid_out(screen: Screen, kind: &str, words: &str) -> String {
 }
 
 /// The words of an event and how they are painted.
-fn told(names: &Names, kind: &str, event: &Value) -> Option<(Option<Tone>, String)> {
+fn told(names: &NodeNames, kind: &str, event: &Value) -> Option<(Option<Tone>, String)> {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (tone, words) = match kind {
         "run.patch" => (Tone::Strong, status(&event["patch"])?),
@@ -171,12 +171,12 @@ pub(super) fn approval(approval: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{Names, event};
+    use super::{NodeNames, event};
     use crate::screen::Screen;
 
     #[test]
     fn events_become_lines_and_patches_of_machines_do_not() {
-        let mut names = Names::of(&json!({"nodes": {"0123456789": {"label": "Coder"}}}));
+        let mut names = NodeNames::of(&json!({"nodes": {"0123456789": {"label": "Coder"}}}));
         let said = json!({"type": "message.assistant.final", "seq": 7, "nodeId": "0123456789",
             "ts": "2026-01-01T10:11:12.000Z", "content": "All\n12 pass."});
         let line = event(Screen::PLAIN, &mut names, &said).unwrap();
@@ -192,7 +192,7 @@ mod tests {
         let asked = json!({"type": "approval.requested", "seq": 9, "nodeId": "ab", "ts": "",
             "approvalId": "0199", "tool": {"name": "shell", "args": {"command": command}}});
         let screen = Screen::of_stdout(crate::screen::Color::Never);
-        let line = event(screen, &mut Names::default(), &asked).unwrap();
+        let line = event(screen, &mut NodeNames::default(), &asked).unwrap();
         let below = format!("\n{}", " ".repeat(super::LEAD_COLUMNS));
         let joined = line.replace(&below, "");
         assert!(
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_node_is_called_by_its_name_from_the_event_on_that_tells_it() {
-        let mut names = Names::default();
+        let mut names = NodeNames::default();
         let made = json!({"type": "node.patch", "nodeId": "ab", "patch": {"label": "Tester"}});
         assert_eq!(event(Screen::PLAIN, &mut names, &made), None);
         let nil = "00000000-0000-0000-0000-000000000000";

@@ -20,7 +20,7 @@ const PAGE_EVENTS: u32 = 500;
 
 /// Follow a run's events until it ends or Ctrl+C
 #[derive(Args)]
-pub(super) struct Watch {
+pub(super) struct WatchRun {
     /// The run, or the beginning of its id
     pub(super) id: String,
 
@@ -33,7 +33,7 @@ pub(super) struct Watch {
     pub(super) once: bool,
 }
 
-impl Watch {
+impl WatchRun {
     /// The last event that was seen.
     pub(super) fn since(&self) -> u64 {
         self.since
@@ -50,7 +50,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<ExitCode> {
     let (screen, path) = (look.screen(), format!("/api/runs/{id}"));
     let shown = client.ask("GET", &format!("{path}?artifacts=none"), None)?;
-    let mut names = line::Names::of(&shown["run"]);
+    let mut names = line::NodeNames::of(&shown["run"]);
     loop {
         let page = format!("{path}/events?since={since}&limit={PAGE_EVENTS}");
         let answer = client.ask("GET", &page, None)?;

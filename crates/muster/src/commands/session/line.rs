@@ -2,7 +2,7 @@
 
 use muster_core::{
     Recorded,
-    session::{Event, Rejection},
+    session::{SessionEvent, SessionRejection},
     text,
 };
 use serde_json::Value;
@@ -15,7 +15,11 @@ const LEAD_COLUMNS: usize = 42;
 const KIND_COLUMNS: usize = 18;
 
 /// The line of an event; that of a task names its node in the C-Tree only where that is wanted.
-pub(super) fn event(screen: Screen, recorded: &Recorded<Event>, with_task_node: bool) -> String {
+pub(super) fn event(
+    screen: Screen,
+    recorded: &Recorded<SessionEvent>,
+    with_task_node: bool,
+) -> String {
     let Recorded { seq, at, event, .. } = recorded;
     let time = at.rfc3339();
     // The clock without the date.
@@ -31,7 +35,7 @@ pub(super) fn event(screen: Screen, recorded: &Recorded<Event>, with_task_node: 
     format!("{lead}  {kind}  {}\n", cut(&words, room))
 }
 
-fn tone(event: &Event) -> Tone {
+fn tone(event: &SessionEvent) -> Tone {
     let failed = event
         .data
         .get("status")
@@ -48,7 +52,7 @@ fn tone(event: &Event) -> Tone {
 }
 
 /// What the event says, in a few words.
-fn words(event: &Event) -> String {
+fn words(event: &SessionEvent) -> String {
     let data = &event.data;
     if let Some(todo) = data.get("todo").filter(|todo| todo.is_object()) {
         return format!(
@@ -104,17 +108,17 @@ fn compact(value: Option<&Value>) -> String {
 }
 
 /// Why a session said no, for people.
-pub(super) fn refusal(rejection: &Rejection) -> String {
-    if *rejection == Rejection::UnknownSession {
+pub(super) fn refusal(rejection: &SessionRejection) -> String {
+    if *rejection == SessionRejection::UnknownSession {
         return "there is no such session: `muster sessions` lists them".to_owned();
     }
-    if *rejection == Rejection::SessionEnded {
+    if *rejection == SessionRejection::SessionEnded {
         return "the session was deleted".to_owned();
     }
-    if let Rejection::Blank { field } = rejection {
+    if let SessionRejection::Blank { field } = rejection {
         return format!("{field} must not be blank");
     }
-    if let Rejection::RevisionMismatch { expected, actual, items } = rejection {
+    if let SessionRejection::RevisionMismatch { expected, actual, items } = rejection {
         let list = items.join("\n  ");
         return format!("the list has revision {actual}, not {expected}; it is now\n  {list}");
     }
@@ -125,7 +129,7 @@ pub(super) fn refusal(rejection: &Rejection) -> String {
 mod tests {
     use muster_core::{
         Recorded, Timestamp,
-        session::{Event, event::Place},
+        session::{SessionEvent, event::EventPlace},
     };
     use serde_json::json;
 
@@ -137,7 +141,7 @@ mod tests {
     }
 
     fn shown(kind: &str, body: &serde_json::Value, with_task_node: bool) -> String {
-        let said = Event::of(kind, Place::default(), body);
+        let said = SessionEvent::of(kind, EventPlace::default(), body);
         let recorded = Recorded { global: 0, seq: 7, at: Timestamp(0), event: said };
         event(Screen::PLAIN, &recorded, with_task_node)
     }

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muster_api::{App, Update};
+use muster_api::{App, StreamUpdate};
 use muster_core::{
     Recorded,
-    gating::Gate,
-    session::{Event, SessionId, body, encode},
+    display_switches::DisplaySwitches,
+    session::{SessionEvent, SessionId, body, encode},
 };
 use tokio::{runtime, signal};
 
@@ -19,7 +19,7 @@ use crate::{config::Settings, output, people::Look, screen::Screen, storage};
 /// Reads the store itself, so that no server is needed. Colours only on a terminal. Events of the
 /// C-Tree are shown where the settings say so (ctrees.enabled); --json prints all events.
 #[derive(Args)]
-pub(super) struct Watch {
+pub(super) struct WatchSession {
     /// The session
     id: String,
 
@@ -36,7 +36,7 @@ pub(super) struct Watch {
 }
 
 /// Prints events until the session ends or the person has seen enough.
-pub(super) fn run(settings: &Settings, watch: &Watch) -> anyhow::Result<ExitCode> {
+pub(super) fn run(settings: &Settings, watch: &WatchSession) -> anyhow::Result<ExitCode> {
     let app = storage::open_existing(settings)?;
     let id = named(&watch.id)?;
     let last = told(app.sessions().show(&id))?.last_seq;
@@ -66,10 +66,10 @@ async fn follow(
             return Ok(());
         }
         match events.next().await? {
-            Update::Resync { seq } => output::print(&format!("… went on to event {seq}\n"))?,
-            Update::Events(rows) => {
+            StreamUpdate::Resync { seq } => output::print(&format!("… went on to event {seq}\n"))?,
+            StreamUpdate::Events(rows) => {
                 for row in rows {
-                    let event: Event = serde_json::from_str(&row.body)?;
+                    let event: SessionEvent = serde_json::from_str(&row.body)?;
                     if event.is_end() {
                         return Ok(output::print("the session was deleted\n")?);
                     }
@@ -85,11 +85,11 @@ async fn follow(
 struct Shown<'a> {
     look: &'a Look,
     screen: Screen,
-    gate: Gate,
+    gate: DisplaySwitches,
 }
 
 impl Shown<'_> {
-    fn print(&self, id: &SessionId, recorded: &Recorded<Event>) -> anyhow::Result<()> {
+    fn print(&self, id: &SessionId, recorded: &Recorded<SessionEvent>) -> anyhow::Result<()> {
         if self.look.json {
             return Ok(output::print_json_line(&encode(id, recorded))?);
         }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     Agent,
-    file::{Change, Edit},
+    file::{FileChange, FileEdit},
     json, toml,
 };
 use crate::{config::Settings, storage};
@@ -19,14 +19,14 @@ pub(super) const SERVER: &str = "muster";
 const HOOK_TIMEOUT_SECONDS: u64 = 30;
 
 /// This installation as an agent has to name it.
-pub(super) struct Installation {
+pub(super) struct AgentInstallation {
     program: String,
     /// Flags that name the store and the workspace.
     flags: Vec<String>,
     project: Option<PathBuf>,
 }
 
-impl Installation {
+impl AgentInstallation {
     /// Finds out how this program is called, and with which flags.
     pub(super) fn new(
         settings: &Settings,
@@ -45,7 +45,7 @@ impl Installation {
     }
 
     /// What has to be in which file.
-    pub(super) fn changes(&self, agent: Agent) -> anyhow::Result<Vec<Change>> {
+    pub(super) fn changes(&self, agent: Agent) -> anyhow::Result<Vec<FileChange>> {
         match agent {
             Agent::Claude => self.claude(),
             Agent::Codex => Ok(vec![self.codex()?]),
@@ -53,7 +53,7 @@ impl Installation {
         }
     }
 
-    fn claude(&self) -> anyhow::Result<Vec<Change>> {
+    fn claude(&self) -> anyhow::Result<Vec<FileChange>> {
         let own = |name| env::var_os(name).map(PathBuf::from);
         let (servers, settings) = match (&self.project, own("CLAUDE_CONFIG_DIR")) {
             (Some(project), _) => {
@@ -74,7 +74,7 @@ impl Installation {
         ])
     }
 
-    fn codex(&self) -> anyhow::Result<Change> {
+    fn codex(&self) -> anyhow::Result<FileChange> {
         let folder = match (&self.project, env::var_os("CODEX_HOME")) {
             (Some(project), _) => project.join(".codex"),
             (None, Some(folder)) => PathBuf::from(folder),
@@ -88,10 +88,10 @@ impl Installation {
             arguments: format!("[{}]", arguments.join(", ")),
         };
         let (file, snippet) = (folder.join("config.toml"), table.text());
-        Ok(Change { file, snippet, edit: Edit::Toml(table) })
+        Ok(FileChange { file, snippet, edit: FileEdit::Toml(table) })
     }
 
-    fn gemini(&self) -> anyhow::Result<Change> {
+    fn gemini(&self) -> anyhow::Result<FileChange> {
         let folder = self.project.clone().map_or_else(home, Ok)?;
         let wanted = json!({"mcpServers": {SERVER: self.server()}});
         Ok(json_change(folder.join(".gemini/settings.json"), wanted))
@@ -118,9 +118,9 @@ impl Installation {
     }
 }
 
-fn json_change(file: PathBuf, wanted: Value) -> Change {
+fn json_change(file: PathBuf, wanted: Value) -> FileChange {
     let snippet = json::text(&wanted);
-    Change { file, snippet, edit: Edit::Json(wanted) }
+    FileChange { file, snippet, edit: FileEdit::Json(wanted) }
 }
 
 /// The name under which the search path has this very program, else its place.

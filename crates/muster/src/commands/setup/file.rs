@@ -11,17 +11,17 @@ use serde_json::Value;
 use super::{json, toml::Table};
 
 /// What a file shall hold, whatever else is in it.
-pub(super) struct Change {
+pub(super) struct FileChange {
     /// The file.
     pub(super) file: PathBuf,
     /// What belongs in it, for people.
     pub(super) snippet: String,
     /// How it gets there.
-    pub(super) edit: Edit,
+    pub(super) edit: FileEdit,
 }
 
 /// How a change is made.
-pub(super) enum Edit {
+pub(super) enum FileEdit {
     /// Settings to merge into a JSON object.
     Json(Value),
     /// A table of a TOML file.
@@ -29,7 +29,7 @@ pub(super) enum Edit {
 }
 
 /// What a change comes to, given the file as it is.
-pub(super) enum Outcome {
+pub(super) enum FileOutcome {
     /// There is no such file yet.
     Created(String),
     /// The file changes.
@@ -38,7 +38,7 @@ pub(super) enum Outcome {
     InPlace,
 }
 
-impl Outcome {
+impl FileOutcome {
     /// What would happen.
     pub(super) fn plan(&self) -> &'static str {
         match self {
@@ -49,9 +49,9 @@ impl Outcome {
     }
 }
 
-impl Change {
+impl FileChange {
     /// Works out what the file would become; touches nothing.
-    pub(super) fn outcome(&self) -> anyhow::Result<Outcome> {
+    pub(super) fn outcome(&self) -> anyhow::Result<FileOutcome> {
         let old = match fs::read_to_string(&self.file) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -60,32 +60,32 @@ impl Change {
             }
         };
         let new = match &self.edit {
-            Edit::Json(wanted) => json::merged(old.as_deref().unwrap_or_default(), wanted),
-            Edit::Toml(table) => table.put_into(old.as_deref().unwrap_or_default()),
+            FileEdit::Json(wanted) => json::merged(old.as_deref().unwrap_or_default(), wanted),
+            FileEdit::Toml(table) => table.put_into(old.as_deref().unwrap_or_default()),
         };
         let new = new.with_context(|| {
             format!("{} was left alone; add this by hand:\n{}", self.file.display(), self.snippet)
         })?;
         Ok(match (old, new) {
-            (Some(_), None) => Outcome::InPlace,
-            (Some(_), Some(new)) => Outcome::Changed(new),
-            (None, new) => Outcome::Created(new.unwrap_or_default()),
+            (Some(_), None) => FileOutcome::InPlace,
+            (Some(_), Some(new)) => FileOutcome::Changed(new),
+            (None, new) => FileOutcome::Created(new.unwrap_or_default()),
         })
     }
 
     /// Writes the file, and says what was done.
-    pub(super) fn apply(&self, outcome: &Outcome) -> anyhow::Result<String> {
+    pub(super) fn apply(&self, outcome: &FileOutcome) -> anyhow::Result<String> {
         let context = || format!("cannot write {}", self.file.display());
         match outcome {
-            Outcome::InPlace => Ok("in place already; nothing was written".to_owned()),
-            Outcome::Created(text) => {
+            FileOutcome::InPlace => Ok("in place already; nothing was written".to_owned()),
+            FileOutcome::Created(text) => {
                 if let Some(folder) = self.file.parent() {
                     fs::create_dir_all(folder).with_context(context)?;
                 }
                 fs::write(&self.file, text).with_context(context)?;
                 Ok("written".to_owned())
             }
-            Outcome::Changed(text) => {
+            FileOutcome::Changed(text) => {
                 let backup = free_name(&self.file)?;
                 fs::copy(&self.file, &backup).with_context(context)?;
                 replace(&self.file, text).with_context(context)?;

@@ -6,11 +6,11 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::{
-    rows::{Context, PlanRow, TaskRow},
-    step::{self, Step},
+    rows::{CliPlanRow, CliTaskRow, Context},
+    step::{self, StepRow},
 };
 use crate::{
-    people::{Desk, Look, read},
+    people::{Look, OpenWorkspace, read},
     screen::{Screen, Tone, cut, fill},
 };
 
@@ -51,7 +51,7 @@ pub(super) struct Filters {
 }
 
 /// Prints the tree.
-pub(super) fn run(desk: &Desk, look: &Look, filters: &Filters) -> anyhow::Result<()> {
+pub(super) fn run(desk: &OpenWorkspace, look: &Look, filters: &Filters) -> anyhow::Result<()> {
     let mut raw = gather(desk, filters)?;
     if filters.steps {
         raw["steps"] = steps(desk, &raw)?;
@@ -77,7 +77,7 @@ impl Filters {
 }
 
 /// The first page, with the rows of the further ones added until the limit is reached.
-fn gather(desk: &Desk, filters: &Filters) -> anyhow::Result<Value> {
+fn gather(desk: &OpenWorkspace, filters: &Filters) -> anyhow::Result<Value> {
     let mut arguments = filters.arguments();
     arguments.insert("plans_limit".to_owned(), json!(PAGE_ROWS));
     arguments.insert("tasks_limit".to_owned(), json!(filters.limit.min(PAGE_ROWS)));
@@ -111,7 +111,7 @@ fn gather(desk: &Desk, filters: &Filters) -> anyhow::Result<Value> {
 }
 
 /// The steps of every task shown, by its id.
-fn steps(desk: &Desk, raw: &Value) -> anyhow::Result<Value> {
+fn steps(desk: &OpenWorkspace, raw: &Value) -> anyhow::Result<Value> {
     let ids = raw["tasks"].as_array().into_iter().flatten().filter_map(|task| task["id"].as_str());
     let steps = ids.map(|id| Ok((id.to_owned(), step::mirrored(desk, id)?)));
     Ok(Value::Object(steps.collect::<anyhow::Result<_>>()?))
@@ -119,18 +119,18 @@ fn steps(desk: &Desk, raw: &Value) -> anyhow::Result<Value> {
 
 /// Everything that the tree shows.
 struct Tree<'a> {
-    desk: &'a Desk,
+    desk: &'a OpenWorkspace,
     screen: Screen,
     filters: &'a Filters,
     context: Context,
-    steps: BTreeMap<String, Vec<Step>>,
+    steps: BTreeMap<String, Vec<StepRow>>,
     focus: Option<String>,
     text: String,
 }
 
 impl<'a> Tree<'a> {
     fn of(
-        desk: &'a Desk,
+        desk: &'a OpenWorkspace,
         raw: &Value,
         screen: Screen,
         filters: &'a Filters,
@@ -150,7 +150,8 @@ impl<'a> Tree<'a> {
         for plan in &plans {
             self.text.push('\n');
             self.plan(plan);
-            let own: Vec<&TaskRow> = tasks.iter().filter(|task| task.parent == plan.id).collect();
+            let own: Vec<&CliTaskRow> =
+                tasks.iter().filter(|task| task.parent == plan.id).collect();
             for (at, task) in own.iter().enumerate() {
                 self.task(task, at + 1 == own.len());
             }
@@ -179,7 +180,7 @@ impl<'a> Tree<'a> {
         self.line(&line);
     }
 
-    fn plan(&mut self, plan: &PlanRow) {
+    fn plan(&mut self, plan: &CliPlanRow) {
         let done = plan.tasks;
         let percent = (done.done * 100).checked_div(done.total).unwrap_or(0);
         let gauge = self.gauge(percent, done.done, done.total);
@@ -194,7 +195,7 @@ impl<'a> Tree<'a> {
         self.remark_line(&format!("{bar} "), &remarks);
     }
 
-    fn task(&mut self, task: &TaskRow, last: bool) {
+    fn task(&mut self, task: &CliTaskRow, last: bool) {
         let (branch, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
         let closed = task.steps_count - task.steps_open;
         let gauge = self.gauge(task.progress, closed, task.steps_count);
@@ -275,7 +276,7 @@ impl<'a> Tree<'a> {
 }
 
 /// Tasks can match without their plan: fetch the plans that the tree needs.
-fn add_missing_plans(desk: &Desk, context: &mut Context) -> anyhow::Result<()> {
+fn add_missing_plans(desk: &OpenWorkspace, context: &mut Context) -> anyhow::Result<()> {
     let known: BTreeSet<&str> = context.plans.iter().map(|plan| plan.id.as_str()).collect();
     let parents: BTreeSet<&str> = context.tasks.iter().map(|task| task.parent.as_str()).collect();
     let missing: Vec<String> = parents.difference(&known).map(|id| (*id).to_owned()).collect();

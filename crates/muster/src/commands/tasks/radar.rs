@@ -5,13 +5,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    people::{Desk, Look, read},
+    people::{Look, OpenWorkspace, read},
     screen::{Screen, Tone},
 };
 
 /// Show where a plan or task stands and what to do next
 #[derive(Args)]
-pub(super) struct Radar {
+pub(super) struct RadarCommand {
     /// Plan or task; without it the focused one
     #[arg(value_name = "ID")]
     id: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct Radar {
 
 /// The lines of a radar.
 #[derive(Deserialize)]
-pub(crate) struct Lines {
+pub(crate) struct RadarLines {
     now: String,
     why: String,
     verify: Vec<String>,
@@ -29,7 +29,7 @@ pub(crate) struct Lines {
 
 /// How far a plan or task is.
 #[derive(Clone, Copy)]
-pub(crate) struct Progress {
+pub(crate) struct RadarProgress {
     percent: u64,
     done: u64,
     total: u64,
@@ -37,11 +37,11 @@ pub(crate) struct Progress {
 }
 
 /// Prints the radar.
-pub(super) fn run(desk: &Desk, look: &Look, radar: &Radar) -> anyhow::Result<()> {
+pub(super) fn run(desk: &OpenWorkspace, look: &Look, radar: &RadarCommand) -> anyhow::Result<()> {
     let raw = desk.ask("tasks_radar", target(radar.id.as_deref()))?;
     look.print(&raw, |screen| {
-        let lines: Lines = read(&raw["radar"])?;
-        Ok(render(screen, &lines, Progress::of(&raw)))
+        let lines: RadarLines = read(&raw["radar"])?;
+        Ok(render(screen, &lines, RadarProgress::of(&raw)))
     })
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn target(id: Option<&str>) -> Value {
     }
 }
 
-impl Progress {
+impl RadarProgress {
     /// Reads the summary that a view has of its steps or of its tasks.
     pub(crate) fn of(view: &Value) -> Option<Self> {
         let number = |value: &Value| value.as_u64().unwrap_or(0);
@@ -75,7 +75,7 @@ impl Progress {
 }
 
 /// The radar as text.
-fn render(screen: Screen, lines: &Lines, progress: Option<Progress>) -> String {
+fn render(screen: Screen, lines: &RadarLines, progress: Option<RadarProgress>) -> String {
     let why = match &*lines.why {
         "" => String::new(),
         why => paragraph(screen, why),
@@ -84,11 +84,15 @@ fn render(screen: Screen, lines: &Lines, progress: Option<Progress>) -> String {
 }
 
 /// What it is about and how far it is, and the next thing to do.
-pub(crate) fn report_head(screen: Screen, lines: &Lines, progress: Option<Progress>) -> String {
+pub(crate) fn report_head(
+    screen: Screen,
+    lines: &RadarLines,
+    progress: Option<RadarProgress>,
+) -> String {
     head(screen, lines, progress) + &section(screen, Tone::Active, "Next", "›", &lines.next)
 }
 
-fn head(screen: Screen, lines: &Lines, progress: Option<Progress>) -> String {
+fn head(screen: Screen, lines: &RadarLines, progress: Option<RadarProgress>) -> String {
     let mut text = screen.paint(Tone::Strong, &lines.now) + "\n";
     if let Some(progress) = progress {
         text += &progress.line(screen);
@@ -97,7 +101,7 @@ fn head(screen: Screen, lines: &Lines, progress: Option<Progress>) -> String {
 }
 
 /// What is next, what has to be verified, what is in the way.
-pub(crate) fn lists(screen: Screen, lines: &Lines) -> String {
+pub(crate) fn lists(screen: Screen, lines: &RadarLines) -> String {
     section(screen, Tone::Active, "Next", "›", &lines.next)
         + &section(screen, Tone::Warning, "To verify", "·", &lines.verify)
         + &section(screen, Tone::Bad, "In the way", "⊘", &lines.blockers)

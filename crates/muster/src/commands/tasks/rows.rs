@@ -5,15 +5,15 @@ use serde::Deserialize;
 /// `tasks_context`.
 #[derive(Deserialize)]
 pub(super) struct Context {
-    pub(super) counts: Counts,
-    pub(super) by_status: ByStatus,
-    pub(super) plans: Vec<PlanRow>,
-    pub(super) tasks: Vec<TaskRow>,
+    pub(super) counts: CountsRow,
+    pub(super) by_status: StatusCountsRow,
+    pub(super) plans: Vec<CliPlanRow>,
+    pub(super) tasks: Vec<CliTaskRow>,
 }
 
 /// How many plans and tasks match.
 #[derive(Deserialize)]
-pub(super) struct Counts {
+pub(super) struct CountsRow {
     pub(super) plans: u64,
     pub(super) tasks: u64,
 }
@@ -21,7 +21,7 @@ pub(super) struct Counts {
 /// Matching tasks by status.
 #[derive(Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub(super) struct ByStatus {
+pub(super) struct StatusCountsRow {
     pub(super) todo: u64,
     pub(super) active: u64,
     pub(super) done: u64,
@@ -29,7 +29,7 @@ pub(super) struct ByStatus {
 
 /// A plan in a list.
 #[derive(Clone, Deserialize)]
-pub(super) struct PlanRow {
+pub(super) struct CliPlanRow {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) status: String,
@@ -37,19 +37,19 @@ pub(super) struct PlanRow {
     pub(super) tags: Vec<String>,
     pub(super) waiting_on: Vec<String>,
     pub(super) plan_progress: String,
-    pub(super) tasks: Done,
+    pub(super) tasks: DoneRow,
 }
 
 /// How many of a plan's tasks are done.
 #[derive(Clone, Copy, Deserialize)]
-pub(super) struct Done {
+pub(super) struct DoneRow {
     pub(super) total: u64,
     pub(super) done: u64,
 }
 
 /// A task in a list.
 #[derive(Deserialize)]
-pub(crate) struct TaskRow {
+pub(crate) struct CliTaskRow {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) status: String,
@@ -67,7 +67,7 @@ pub(crate) struct TaskRow {
 
 /// What is shown of evidence.
 #[derive(Deserialize)]
-pub(crate) struct Evidence {
+pub(crate) struct EvidenceRow {
     pub(super) evidence_id: String,
     pub(super) path: Option<String>,
     pub(super) checkpoints: Vec<String>,
@@ -76,7 +76,7 @@ pub(crate) struct Evidence {
     pub(crate) attachments: Vec<String>,
 }
 
-impl Evidence {
+impl EvidenceRow {
     /// Its id, where it is, what it is for and how much it holds.
     pub(crate) fn line(&self) -> String {
         let linked = match &self.checkpoints[..] {

@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    radar::{self, Lines, Progress, paragraph, section},
-    rows::{Evidence, TaskRow},
-    step::{self, Step},
+    radar::{self, RadarLines, RadarProgress, paragraph, section},
+    rows::{CliTaskRow, EvidenceRow},
+    step::{self, StepRow},
 };
 use crate::{
-    people::{Desk, Look, read},
+    people::{Look, OpenWorkspace, read},
     screen::{Screen, Tone, cut, fill},
 };
 
@@ -68,14 +68,14 @@ struct Event {
 }
 
 /// Prints everything about it.
-pub(super) fn run(desk: &Desk, look: &Look, show: &Show) -> anyhow::Result<()> {
+pub(super) fn run(desk: &OpenWorkspace, look: &Look, show: &Show) -> anyhow::Result<()> {
     let raw = whole(desk, show.id.as_deref())?;
     look.print(&raw, |screen| Page { screen, text: String::new() }.render(&raw))
 }
 
 /// The answer of `tasks_resume` with the steps of all its pages, and all evidence beside it. Focus
 /// stays where it is.
-pub(crate) fn whole(desk: &Desk, id: Option<&str>) -> anyhow::Result<Value> {
+pub(crate) fn whole(desk: &OpenWorkspace, id: Option<&str>) -> anyhow::Result<Value> {
     let mut whole = resumed(desk, id)?;
     let mut arguments = json!({"target": whole["target"]["id"], "limit": PAGE_ROWS});
     let mut evidence = Vec::new();
@@ -92,7 +92,7 @@ pub(crate) fn whole(desk: &Desk, id: Option<&str>) -> anyhow::Result<Value> {
 }
 
 /// The whole answer of `tasks_resume`.
-pub(crate) fn resumed(desk: &Desk, id: Option<&str>) -> anyhow::Result<Value> {
+pub(crate) fn resumed(desk: &OpenWorkspace, id: Option<&str>) -> anyhow::Result<Value> {
     let mut arguments = radar::target(id);
     arguments["read_only"] = json!(true);
     arguments["events_limit"] = json!(EVENTS_SHOWN);
@@ -122,7 +122,7 @@ impl Page {
         let target: Target = read(&raw["target"])?;
         self.head(&target)?;
         let summary = json!({"steps": raw["steps_summary"], "rollup": raw["rollup"]});
-        if let Some(progress) = Progress::of(&summary) {
+        if let Some(progress) = RadarProgress::of(&summary) {
             self.text += &progress.line(self.screen);
         }
         let texts = [
@@ -137,13 +137,13 @@ impl Page {
             }
         }
         self.checklist(target.checklist.as_ref());
-        let lines: Lines = read(&raw["radar"])?;
+        let lines: RadarLines = read(&raw["radar"])?;
         self.text += &radar::lists(self.screen, &lines);
-        let steps: Vec<Step> = raw.get("steps").map(read).transpose()?.unwrap_or_default();
+        let steps: Vec<StepRow> = raw.get("steps").map(read).transpose()?.unwrap_or_default();
         self.steps(&steps)?;
-        let tasks: Vec<TaskRow> = raw.get("tasks").map(read).transpose()?.unwrap_or_default();
+        let tasks: Vec<CliTaskRow> = raw.get("tasks").map(read).transpose()?.unwrap_or_default();
         self.tasks(&tasks)?;
-        self.evidence(&read::<Vec<Evidence>>(&raw["evidence"])?);
+        self.evidence(&read::<Vec<EvidenceRow>>(&raw["evidence"])?);
         self.events(&target.id, &read::<Vec<Event>>(&raw["timeline"]["events"])?)?;
         Ok(self.text)
     }
@@ -183,7 +183,7 @@ impl Page {
         self.text += &section(self.screen, Tone::Strong, &heading, "", &items);
     }
 
-    fn steps(&mut self, steps: &[Step]) -> anyhow::Result<()> {
+    fn steps(&mut self, steps: &[StepRow]) -> anyhow::Result<()> {
         if steps.is_empty() {
             return Ok(());
         }
@@ -229,7 +229,7 @@ impl Page {
         }
     }
 
-    fn tasks(&mut self, tasks: &[TaskRow]) -> anyhow::Result<()> {
+    fn tasks(&mut self, tasks: &[CliTaskRow]) -> anyhow::Result<()> {
         if !tasks.is_empty() {
             writeln!(self.text, "\n{}", self.screen.paint(Tone::Strong, "Tasks"))?;
         }
@@ -250,7 +250,7 @@ impl Page {
         Ok(())
     }
 
-    fn evidence(&mut self, evidence: &[Evidence]) {
+    fn evidence(&mut self, evidence: &[EvidenceRow]) {
         if evidence.is_empty() {
             return;
         }

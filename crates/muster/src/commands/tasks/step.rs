@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    people::Desk,
+    people::OpenWorkspace,
     screen::{Screen, Tone, cut},
 };
 
@@ -15,7 +15,7 @@ const CHECKPOINTS: [&str; 5] = ["criteria", "tests", "security", "perf", "docs"]
 
 /// A step of `tasks_mirror` or `tasks_resume`; the former has fewer fields.
 #[derive(Deserialize)]
-pub(crate) struct Step {
+pub(crate) struct StepRow {
     pub(crate) step_id: String,
     pub(crate) path: String,
     pub(crate) title: String,
@@ -24,7 +24,7 @@ pub(crate) struct Step {
     pub(crate) blocked: bool,
     pub(crate) block_reason: Option<String>,
     #[serde(default)]
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<NodeRow>,
     #[serde(default)]
     pub(crate) success_criteria: Vec<String>,
     #[serde(default)]
@@ -36,7 +36,7 @@ pub(crate) struct Step {
     #[serde(default)]
     pub(crate) evidence_count: u64,
     #[serde(default)]
-    pub(crate) waiver: Option<Waiver>,
+    pub(crate) waiver: Option<WaiverRow>,
     /// `<checkpoint>_confirmed`, `require_<checkpoint>`, `proof_<checkpoint>_mode`, `…_present`.
     #[serde(flatten)]
     flags: Map<String, Value>,
@@ -44,7 +44,7 @@ pub(crate) struct Step {
 
 /// A sub-task of a step.
 #[derive(Deserialize)]
-pub(crate) struct Node {
+pub(crate) struct NodeRow {
     pub(crate) path: String,
     pub(crate) title: String,
     pub(crate) status: String,
@@ -53,13 +53,13 @@ pub(crate) struct Node {
 
 /// Why a step was closed by force, and what that skipped.
 #[derive(Deserialize)]
-pub(crate) struct Waiver {
+pub(crate) struct WaiverRow {
     reason: Option<String>,
     skipped: Vec<String>,
     settled: bool,
 }
 
-impl Step {
+impl StepRow {
     fn flag(&self, name: &str) -> bool {
         self.flags.get(name) == Some(&Value::Bool(true))
     }
@@ -133,7 +133,7 @@ impl Step {
             let reason = self.block_reason.as_deref().unwrap_or("no reason given");
             troubles.push(format!("⊘ blocked: {reason}"));
         }
-        if let Some(Waiver { reason, skipped, settled }) = &self.waiver {
+        if let Some(WaiverRow { reason, skipped, settled }) = &self.waiver {
             let reason = reason.as_deref().unwrap_or("no reason given");
             let settled = if *settled { ", made up for since" } else { "" };
             let skipped = skipped.join(", ");
@@ -165,7 +165,7 @@ impl Step {
     }
 }
 
-impl Node {
+impl NodeRow {
     /// Its line, behind `before` columns.
     pub(super) fn line(&self, screen: Screen, before: usize) -> String {
         let (glyph, tone) =
@@ -177,7 +177,7 @@ impl Node {
 }
 
 /// All steps of a task, in path order.
-pub(super) fn mirrored(desk: &Desk, task: &str) -> anyhow::Result<Value> {
+pub(super) fn mirrored(desk: &OpenWorkspace, task: &str) -> anyhow::Result<Value> {
     let mut steps = Vec::new();
     let mut arguments = json!({"task": task, "limit": PAGE_ROWS});
     loop {
@@ -192,7 +192,7 @@ pub(super) fn mirrored(desk: &Desk, task: &str) -> anyhow::Result<Value> {
 }
 
 /// A task's steps as lines below it.
-pub(super) fn tree(screen: Screen, steps: &[Step], indent: &str) -> Vec<String> {
+pub(super) fn tree(screen: Screen, steps: &[StepRow], indent: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for step in steps {
         let (glyph, tone) = step.glyph();
@@ -210,7 +210,7 @@ pub(super) fn tree(screen: Screen, steps: &[Step], indent: &str) -> Vec<String> 
             screen.paint(tone, &remark)
         ));
         let before = taken - step.path.len() + 2;
-        let node = |node: &Node| format!("{indent}    {inner}{}", node.line(screen, before));
+        let node = |node: &NodeRow| format!("{indent}    {inner}{}", node.line(screen, before));
         lines.extend(step.nodes.iter().map(node));
     }
     lines

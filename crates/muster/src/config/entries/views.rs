@@ -1,11 +1,11 @@
 //! Settings of what people see: the profile, C-Trees, todo lists.
 
-use muster_core::{ctree::tree::MAX_CHARS_DEFAULT, gating, todo::view::Strategy};
+use muster_core::{ctree::tree::MAX_CHARS_DEFAULT, display_switches, todo::view::Strategy};
 use serde_json::json;
 
 use super::{SWITCH, switch};
 use crate::config::{
-    Row, Setting, Sourced, choice,
+    Setting, SettingRow, Sourced, choice,
     readers::{self, PREVIEW_ROWS_MAX},
     row::{Form, Reading},
 };
@@ -15,13 +15,13 @@ const GATE_SWITCH: &str = "true or false; in a variable 1 or true, anything else
 
 /// The profile of user interfaces (CF-6).
 pub(crate) static PROFILE: Setting<String> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "profile",
-        variables: &gating::PROFILE_VARIABLES,
+        variables: &display_switches::PROFILE_VARIABLES,
         allowed: "the name of a profile; breadboard is short for breadboard_v1",
-        default: gating::PROFILE_DEFAULT,
+        default: display_switches::PROFILE_DEFAULT,
         help: "Profile of user interfaces; breadboard_v1 shows C-Trees",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::Ruled(choice::profile),
     show: |profile| json!(profile),
@@ -29,14 +29,14 @@ pub(crate) static PROFILE: Setting<String> = Setting {
 
 /// Whether C-Trees are shown at all (CF-1).
 pub(crate) static CTREES_ENABLED: Setting<bool> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "ctrees.enabled",
-        variables: &gating::ENABLED.variables,
+        variables: &display_switches::ENABLED.variables,
         form: Form::Switch,
         allowed: GATE_SWITCH,
         default: "true with the profile breadboard_v1, else false",
         help: "Show C-Trees",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::Ruled(choice::enabled),
     show: switch,
@@ -44,14 +44,14 @@ pub(crate) static CTREES_ENABLED: Setting<bool> = Setting {
 
 /// Whether the summary line is wanted (CF-1).
 pub(crate) static CTREES_SUMMARY: Setting<bool> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "ctrees.summary",
-        variables: &gating::SUMMARY.variables,
+        variables: &display_switches::SUMMARY.variables,
         form: Form::Switch,
         allowed: GATE_SWITCH,
         default: "what ctrees.enabled is",
         help: "Show the summary line, where C-Trees are shown at all",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::Ruled(choice::summary),
     show: switch,
@@ -59,14 +59,14 @@ pub(crate) static CTREES_SUMMARY: Setting<bool> = Setting {
 
 /// Whether the node of a task is wanted (CF-1).
 pub(crate) static CTREES_TASK_NODE: Setting<bool> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "ctrees.task_node",
-        variables: &gating::TASK_NODE.variables,
+        variables: &display_switches::TASK_NODE.variables,
         form: Form::Switch,
         allowed: GATE_SWITCH,
         default: "what ctrees.enabled is",
         help: "Show the node of a task, where C-Trees are shown at all",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::Ruled(choice::task_node),
     show: switch,
@@ -74,14 +74,14 @@ pub(crate) static CTREES_TASK_NODE: Setting<bool> = Setting {
 
 /// The budget of a session's own compile (CC-5).
 pub(crate) static CTREES_MAX_CHARS: Setting<u64> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "ctrees.max_chars",
         variables: &["MUSTER_CTREES_MAX_CHARS"],
         form: Form::Number,
         allowed: "a whole number from 1",
         default: "32000",
         help: "Characters of a session's compiled C-Tree at most",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::characters, |_| Sourced::default(MAX_CHARS_DEFAULT)),
     show: |number| json!(number),
@@ -89,14 +89,14 @@ pub(crate) static CTREES_MAX_CHARS: Setting<u64> = Setting {
 
 /// Rows of the todo preview (UI-2).
 pub(crate) static TODO_PREVIEW_MAX_ROWS: Setting<u64> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "todo.preview.max_rows",
         variables: &["MUSTER_TODO_PREVIEW_MAX_ROWS"],
         form: Form::Number,
         allowed: "a whole number from 1 to 7",
         default: "7",
         help: "Rows of the todo preview at most; a low terminal shows fewer",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::rows, |_| Sourced::default(PREVIEW_ROWS_MAX)),
     show: |number| json!(number),
@@ -104,13 +104,13 @@ pub(crate) static TODO_PREVIEW_MAX_ROWS: Setting<u64> = Setting {
 
 /// Which rows the todo preview shows (UI-3).
 pub(crate) static TODO_PREVIEW_STRATEGY: Setting<Strategy> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "todo.preview.strategy",
         variables: &["MUSTER_TODO_PREVIEW_STRATEGY"],
         allowed: "active_first, incomplete_first or first_n",
         default: "active_first",
         help: "Which rows the todo preview shows when not all fit",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::strategy, |_| Sourced::default(Strategy::default())),
     show: |strategy| json!(strategy),
@@ -118,14 +118,14 @@ pub(crate) static TODO_PREVIEW_STRATEGY: Setting<Strategy> = Setting {
 
 /// Whether the preview follows the list that changed last (UI-8).
 pub(crate) static TODO_FOLLOW: Setting<bool> = Setting {
-    row: Row {
+    row: SettingRow {
         name: "todo.follow",
         variables: &["MUSTER_TODO_FOLLOW"],
         form: Form::Switch,
         allowed: SWITCH,
         default: "false",
         help: "Let the todo preview follow the list that changed last",
-        ..Row::PLAIN
+        ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::switch, |_| Sourced::default(false)),
     show: switch,

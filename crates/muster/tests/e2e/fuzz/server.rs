@@ -7,7 +7,8 @@ use muster_api::{
     runs::{RunDriver, RunOptions, RunsSettings},
 };
 use muster_http::{
-    Authentication, CtreeDisplay, Installation, Server, ServerOptions, limits::WRITE_STALL_MAX,
+    Authentication, CtreeDisplay, HttpServer, InstallationPaths, ServerOptions,
+    limits::WRITE_STALL_MAX,
 };
 use muster_testkit::server::{Connection, Reply, Request};
 use serde_json::Value;
@@ -42,7 +43,7 @@ impl LocalServer {
             authentication: Authentication::Off,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
-            installation: Installation {
+            installation: InstallationPaths {
                 program: "muster".into(),
                 storage_dir,
                 names_storage_dir: true,
@@ -57,7 +58,7 @@ impl LocalServer {
             .build()
             .unwrap();
         let (server, driver) = runtime.block_on(async {
-            let server = Server::bind(Arc::clone(&app), options).await.unwrap();
+            let server = HttpServer::bind(Arc::clone(&app), options).await.unwrap();
             (server, RunDriver::start(app.engine_handle(), settings).await.unwrap())
         });
         app.drive(driver.clone());

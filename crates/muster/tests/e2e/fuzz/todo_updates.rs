@@ -2,7 +2,7 @@
 
 use muster_api::{App, AppOptions, SessionFault};
 use muster_core::session::{
-    Command, SessionId,
+    SessionCommand, SessionId,
     command::{Author, Create, Record},
 };
 use muster_testkit::fuzz::{
@@ -54,7 +54,8 @@ impl Todos {
     /// Records an event; a list that it changed has its revision, and can be read.
     fn update(&self, session: &SessionId, body: Map<String, Value>) -> Result<(), String> {
         let record = Record::of(Author::Outside, "tool_result", body);
-        let recorded = self.app.sessions().perform(session, Command::Record(Box::new(record)));
+        let recorded =
+            self.app.sessions().perform(session, SessionCommand::Record(Box::new(record)));
         let receipt = match recorded {
             Ok(done) => done.receipt,
             Err(SessionFault::Refused(_)) => return Ok(()),

@@ -1,7 +1,7 @@
 //! Vectors of todo updates through the running server: whoever reads the stream ends up with the
 //! lists that the server has.
 
-use muster_core::todo::{Fallback, Incoming, Reader, ScopeState};
+use muster_core::todo::{Fallback, Incoming, ScopeState, TodoReader};
 use serde_json::{Value, json};
 
 use super::{Bridge as _, Frame, Stream};
@@ -46,7 +46,7 @@ fn feed(server: &Server, session: &str, vector: &Value) -> usize {
 }
 
 /// The known lists of a reader in the form of `GET /todos`.
-fn lists(reader: &Reader) -> Vec<Value> {
+fn lists(reader: &TodoReader) -> Vec<Value> {
     let known = reader.scopes().iter().filter(|scope| scope.known);
     let list = |scope: &ScopeState| {
         json!({
@@ -57,8 +57,8 @@ fn lists(reader: &Reader) -> Vec<Value> {
     known.map(list).collect()
 }
 
-fn read(frames: &[Frame]) -> Reader {
-    let mut reader = Reader::new(Fallback::Never);
+fn read(frames: &[Frame]) -> TodoReader {
+    let mut reader = TodoReader::new(Fallback::Never);
     for frame in frames {
         reader.handle(&Incoming::of(&frame.event).unwrap());
     }

@@ -3,7 +3,7 @@
 //! Most of them feed a reader with events that only a server writes. Sent to the server, such an
 //! event has to be refused; what it takes has to come back to every reader as the vector says.
 
-use muster_core::{ctree::merge::Reader, todo::Incoming};
+use muster_core::{ctree::merge::CtreeReader, todo::Incoming};
 use serde_json::{Value, json};
 
 use super::{Bridge as _, Frame, Stream, dropped, vectors};
@@ -42,8 +42,8 @@ fn feed(server: &Server, session: &str, vector: &Value) -> (usize, usize) {
     (taken, refused)
 }
 
-fn read(frames: &[Frame]) -> Reader {
-    let mut reader = Reader::default();
+fn read(frames: &[Frame]) -> CtreeReader {
+    let mut reader = CtreeReader::default();
     for frame in frames {
         reader.handle(&Incoming::of(&frame.event).unwrap());
     }
@@ -51,10 +51,8 @@ fn read(frames: &[Frame]) -> Reader {
 }
 
 /// Rows of tasks in the form of the vectors, without what only the server can know.
-fn rows(reader: &Reader) -> Vec<Value> {
-    let row =
-        |row: &muster_core::ctree::merge::TaskRow<'_>| json!({"id": row.id, "status": row.status});
-    reader.tasks().iter().map(row).collect()
+fn rows(reader: &CtreeReader) -> Vec<Value> {
+    reader.tasks().iter().map(|row| json!({"id": row.id, "status": row.status})).collect()
 }
 
 fn expected_rows(vector: &Value) -> Vec<Value> {
@@ -70,7 +68,7 @@ fn is_in_order(vector: &Value) -> bool {
 }
 
 /// Every way to read a session ends with the summary that the server gives.
-fn converges(server: &Server, session: &str, name: &Value) -> Reader {
+fn converges(server: &Server, session: &str, name: &Value) -> CtreeReader {
     let last = server.report(session, "warning", json!({"message": "the end"}));
     let summary = server.get(&format!("{session}/ctrees"));
     let sections = ["snapshot", "compiler", "collapse", "runner", "last_node"];

@@ -1,34 +1,34 @@
 //! Spawning, connecting and disconnecting nodes.
 
-use super::{Answer, Means, named, send};
+use super::{Means, ToolReply, named, send};
 use crate::run::{
-    Rejection,
-    command::{ConnectNodes, NodeInput, PutEdge, SendHandoff, SpawnEdge, SpawnNode},
+    RunRejection,
+    command::{ConnectNodes, GraphNodeInput, PutEdge, SendHandoff, SpawnEdge, SpawnNode},
     decide::{graph, node as nodes, reject},
+    draft::RunDraft,
     edge::{Actor, EdgeType},
     id::EdgeId,
     limits,
     lookup::{self, Found},
-    node::{Capabilities, Node, Origin, OriginKind, PermissionsMode, role_defaults},
+    node::{Capabilities, Node, NodeOrigin, OriginKind, PermissionsMode, role_defaults},
     rejection::{Limited, Right},
-    story::Story,
 };
 
 /// What a node that has only a first task is told.
 const NO_WORDS: &str = "see the input";
 
-pub(super) fn check_spawn(story: &Story, node: &Node, spawn: &SpawnNode) -> Found<()> {
+pub(super) fn check_spawn(story: &RunDraft, node: &Node, spawn: &SpawnNode) -> Found<()> {
     if !node.capabilities.spawn_nodes {
-        return reject(Rejection::Forbidden { right: Right::SpawnNodes });
+        return reject(RunRejection::Forbidden { right: Right::SpawnNodes });
     }
     let max = story.run()?.settings.max_nodes.min(limits::NODES_MAX);
     if lookup::pulse(story.docs())?.living_nodes >= max {
         let (what, max) = (Limited::Nodes, u64::from(max));
-        return reject(Rejection::LimitReached { what, max });
+        return reject(RunRejection::LimitReached { what, max });
     }
     let lacking = lacking(node, spawn);
     if !lacking.is_empty() {
-        return reject(Rejection::ForbiddenCapability { lacking });
+        return reject(RunRejection::ForbiddenCapability { lacking });
     }
     send::links(story, &spawn.artifacts).map(|_| ())
 }
@@ -50,7 +50,7 @@ fn lacking(node: &Node, spawn: &SpawnNode) -> Vec<&'static str> {
 }
 
 /// The settings of a node that is spawned: its role's, without any right that its parent lacks.
-fn inherited(story: &Story, node: &Node, spawn: &SpawnNode) -> Found<NodeInput> {
+fn inherited(story: &RunDraft, node: &Node, spawn: &SpawnNode) -> Found<GraphNodeInput> {
     let (role, _) = role_defaults(&spawn.role, story.run()?.permissions_mode);
     let mut rights = Capabilities { spawn_nodes: false, ..role };
     spawn.capabilities.apply(&mut rights);
@@ -71,7 +71,7 @@ fn inherited(story: &Story, node: &Node, spawn: &SpawnNode) -> Found<NodeInput> 
     let same_program = spawn.provider.is_none_or(|provider| provider == node.provider);
     let profile = Some(node.provider_profile.clone()).filter(|_| same_program);
     let model = node.model.clone().filter(|_| same_program);
-    Ok(NodeInput {
+    Ok(GraphNodeInput {
         label: Some(spawn.label.clone()),
         alias: spawn.alias.clone().map(Some),
         role_template: Some(spawn.role.clone()),
@@ -81,19 +81,19 @@ fn inherited(story: &Story, node: &Node, spawn: &SpawnNode) -> Found<NodeInput> 
         capabilities,
         permissions,
         task_id: spawn.task.map(Some),
-        ..NodeInput::default()
+        ..GraphNodeInput::default()
     })
 }
 
 pub(super) fn spawn(
-    story: &mut Story,
+    story: &mut RunDraft,
     node: &Node,
     spawn: &SpawnNode,
     means: &Means<'_>,
-) -> Found<Answer> {
+) -> Found<ToolReply> {
     check_spawn(story, node, spawn)?;
     let origin =
-        Origin { kind: OriginKind::Spawn, node_id: Some(node.id), approval_id: means.approval };
+        NodeOrigin { kind: OriginKind::Spawn, node_id: Some(node.id), approval_id: means.approval };
     let input = inherited(story, node, spawn)?;
     let id = nodes::create_from(story, &input, origin)?;
     let edge_id = match spawn.edge {
@@ -125,26 +125,26 @@ pub(super) fn spawn(
         (Some(_) | None, _) => None,
     };
     let alias = story.node(id)?.alias.clone();
-    Ok(Answer::Spawned { status: "created", node_id: id, alias, edge_id, payload_id })
+    Ok(ToolReply::Spawned { status: "created", node_id: id, alias, edge_id, payload_id })
 }
 
-pub(super) fn check_connect(story: &Story, node: &Node, connect: &ConnectNodes) -> Found<()> {
+pub(super) fn check_connect(story: &RunDraft, node: &Node, connect: &ConnectNodes) -> Found<()> {
     ends(story, node, connect).map(|_| ())
 }
 
 /// Both ends; without the right to change the graph one of them has to be the caller
 /// (RUNS-NODE-2).
-fn ends(story: &Story, node: &Node, connect: &ConnectNodes) -> Found<PutEdge> {
+fn ends(story: &RunDraft, node: &Node, connect: &ConnectNodes) -> Found<PutEdge> {
     let to = named(story, &connect.to)?;
     let from = match &connect.from {
         Some(name) => named(story, name)?,
         None => node.id,
     };
     if from == to {
-        return reject(Rejection::SelfEdge);
+        return reject(RunRejection::SelfEdge);
     }
     if !node.capabilities.spawn_nodes && from != node.id && to != node.id {
-        return reject(Rejection::Forbidden { right: Right::SpawnNodes });
+        return reject(RunRejection::Forbidden { right: Right::SpawnNodes });
     }
     Ok(PutEdge {
         kind: connect.kind,
@@ -154,22 +154,26 @@ fn ends(story: &Story, node: &Node, connect: &ConnectNodes) -> Found<PutEdge> {
     })
 }
 
-pub(super) fn connect(story: &mut Story, node: &Node, connect: &ConnectNodes) -> Found<Answer> {
+pub(super) fn connect(
+    story: &mut RunDraft,
+    node: &Node,
+    connect: &ConnectNodes,
+) -> Found<ToolReply> {
     let put = ends(story, node, connect)?;
     let edge_id = graph::put(story, &put, Actor::agent(node.id))?;
-    Ok(Answer::Edge { edge_id })
+    Ok(ToolReply::Edge { edge_id })
 }
 
-pub(super) fn check_disconnect(story: &Story, node: &Node, id: EdgeId) -> Found<()> {
+pub(super) fn check_disconnect(story: &RunDraft, node: &Node, id: EdgeId) -> Found<()> {
     let edge = lookup::edge(story.docs(), id)?;
     if !node.capabilities.spawn_nodes && !edge.touches(node.id) {
-        return reject(Rejection::Forbidden { right: Right::SpawnNodes });
+        return reject(RunRejection::Forbidden { right: Right::SpawnNodes });
     }
     Ok(())
 }
 
-pub(super) fn disconnect(story: &mut Story, node: &Node, edge_id: EdgeId) -> Found<Answer> {
+pub(super) fn disconnect(story: &mut RunDraft, node: &Node, edge_id: EdgeId) -> Found<ToolReply> {
     check_disconnect(story, node, edge_id)?;
     graph::disconnect(story, edge_id)?;
-    Ok(Answer::Edge { edge_id })
+    Ok(ToolReply::Edge { edge_id })
 }

@@ -1,43 +1,43 @@
 //! Handoffs and reports that agents send.
 
-use super::{Answer, Means, Receiver, named};
+use super::{Means, Receiver, ToolReply, named};
 use crate::run::{
-    Rejection,
+    RunRejection,
     artifact::{ArtifactLink, Reference, artifact_reference, pack_reference},
     bounds::{bad, filled, list, text},
     command::{ArtifactInput, CallFiles, MakeReport, NodeRef, SendHandoff},
     decide::{artifact, handoff::link, inbox, reject},
+    draft::RunDraft,
     edge::Direction,
     handoff,
     id::{ItemId, NodeId},
-    inbox::{Envelope, EnvelopeKind, EnvelopeMeta, HandoffStatus, Payload},
+    inbox::{EnvelopeKind, EnvelopeMeta, HandoffEnvelope, HandoffStatus, Payload},
     limits,
     lookup::{self, Found},
     node::Node,
     rejection::Limited,
-    story::Story,
 };
 
 /// A report goes without files of its own besides the one that it is.
 const NO_FILES: CallFiles = CallFiles { pack: None, overflow: None, report: None };
 
 /// The links that inputs mean, in their canonical form (RUNS-REF-1).
-pub(super) fn links(story: &Story, inputs: &[ArtifactInput]) -> Found<Vec<ArtifactLink>> {
+pub(super) fn links(story: &RunDraft, inputs: &[ArtifactInput]) -> Found<Vec<ArtifactLink>> {
     list("artifacts", inputs, limits::HANDOFF_ARTIFACTS_MAX)?;
     inputs.iter().map(|input| one_link(story, input)).collect()
 }
 
-fn one_link(story: &Story, input: &ArtifactInput) -> Found<ArtifactLink> {
+fn one_link(story: &RunDraft, input: &ArtifactInput) -> Found<ArtifactLink> {
     let (kind, reference) = match input {
         ArtifactInput::Reference(reference) => (None, reference),
         ArtifactInput::Link { kind, reference } => (kind.clone(), reference),
     };
     let Some(known) = Reference::parse(reference) else {
-        return reject(Rejection::BadReference { reference: reference.clone() });
+        return reject(RunRejection::BadReference { reference: reference.clone() });
     };
     let artifact = lookup::artifact(story.docs(), known.id)?;
     if !known.fits(artifact) {
-        return reject(Rejection::UnknownArtifact { id: known.id });
+        return reject(RunRejection::UnknownArtifact { id: known.id });
     }
     let kind = kind.unwrap_or_else(|| artifact.kind.name().to_owned());
     text("artifacts.type", &kind, limits::EDGE_LABEL_CHARS_MAX)?;
@@ -45,36 +45,36 @@ fn one_link(story: &Story, input: &ArtifactInput) -> Found<ArtifactLink> {
 }
 
 pub(super) fn handoff(
-    story: &mut Story,
+    story: &mut RunDraft,
     node: &Node,
     send: &SendHandoff,
     means: &Means<'_>,
-) -> Found<Answer> {
+) -> Found<ToolReply> {
     let to = named(story, &send.to)?;
     let envelope = deliver(story, node, to, send, means)?;
     let receiver = story.node(to)?;
     let receiver = Receiver { status: receiver.status, inbox_count: receiver.inbox_count };
     let (payload_id, context_ref) = (envelope.id, envelope.context_ref);
-    Ok(Answer::Sent { payload_id, context_ref, receiver })
+    Ok(ToolReply::Sent { payload_id, context_ref, receiver })
 }
 
 /// Sends a handoff along an edge that permits it.
 pub(super) fn deliver(
-    story: &mut Story,
+    story: &mut RunDraft,
     node: &Node,
     to: NodeId,
     send: &SendHandoff,
     means: &Means<'_>,
-) -> Found<Envelope> {
+) -> Found<HandoffEnvelope> {
     let Some(way) = handoff::way(story.docs(), node.id, to)? else {
-        return reject(Rejection::NoEdge { from: node.id, to });
+        return reject(RunRejection::NoEdge { from: node.id, to });
     };
     let turn_id = means.turn.map(|turn| turn.id);
     if let Some(id) = turn_id
         && lookup::turn(story.docs(), id)?.handoffs >= limits::TURN_HANDOFFS_MAX
     {
         let (what, max) = (Limited::Handoffs, u64::from(limits::TURN_HANDOFFS_MAX));
-        return reject(Rejection::LimitReached { what, max });
+        return reject(RunRejection::LimitReached { what, max });
     }
     let mut artifacts = links(story, &send.artifacts)?;
     let message = message(story, node, &send.message, means, &mut artifacts)?;
@@ -87,7 +87,7 @@ pub(super) fn deliver(
     if let Some(file) = pack {
         artifact::record(story, node.id, file)?;
     }
-    let envelope = Envelope {
+    let envelope = HandoffEnvelope {
         kind: EnvelopeKind::Handoff,
         id: ItemId(story.fresh()),
         from_node_id: node.id,
@@ -115,7 +115,7 @@ pub(super) fn deliver(
 
 /// The message, or the head of a longer one that an artifact holds whole.
 fn message(
-    story: &mut Story,
+    story: &mut RunDraft,
     node: &Node,
     message: &str,
     means: &Means<'_>,
@@ -138,7 +138,7 @@ fn check_parts(
     let size = structured.and_then(|fields| serde_json::to_string(fields).ok());
     if size.is_some_and(|text| text.len() > limits::STRUCTURED_BYTES_MAX) {
         let (field, max) = ("structured".to_owned(), limits::STRUCTURED_BYTES_MAX);
-        return reject(Rejection::TooLong { field, max });
+        return reject(RunRejection::TooLong { field, max });
     }
     let reason = status.and_then(|status| status.reason.as_deref()).unwrap_or("");
     text("status.reason", reason, limits::STATUS_REASON_CHARS_MAX)
@@ -146,11 +146,11 @@ fn check_parts(
 
 /// Keeps a report and sends it to whoever leads (10.2 of the rules).
 pub(super) fn report(
-    story: &mut Story,
+    story: &mut RunDraft,
     node: &Node,
     report: &MakeReport,
     means: &Means<'_>,
-) -> Found<Answer> {
+) -> Found<ToolReply> {
     let Some(file) = &means.files.report else {
         return bad("report", "the file that was written for it");
     };
@@ -175,11 +175,11 @@ pub(super) fn report(
         };
         payload_ids.push(deliver(story, node, to, &send, &means)?.id);
     }
-    Ok(Answer::Reported { artifact_id: file.id, payload_ids })
+    Ok(ToolReply::Reported { artifact_id: file.id, payload_ids })
 }
 
 /// Orchestrators that a node may send to.
-fn leads(story: &Story, from: NodeId) -> Found<Vec<NodeId>> {
+fn leads(story: &RunDraft, from: NodeId) -> Found<Vec<NodeId>> {
     let nodes = lookup::nodes(story.docs())?;
     let mut leads = Vec::new();
     for node in nodes.iter().filter(|node| node.orchestrator && node.id != from) {

@@ -1,7 +1,7 @@
 //! Tests of documents that no column answers.
 
 use crate::tasks::{
-    Document,
+    TaskDocument,
     entity::Meta,
     id::{EntityId, EntityKind, EvidenceId, StepId},
     step::Checkpoint,
@@ -42,8 +42,8 @@ impl RowFilter {
     }
 
     /// Whether a document passes.
-    pub fn admits(&self, document: &Document) -> bool {
-        if let (Some(tests), Document::Evidence(record)) = (self.evidence, document) {
+    pub fn admits(&self, document: &TaskDocument) -> bool {
+        if let (Some(tests), TaskDocument::Evidence(record)) = (self.evidence, document) {
             return evidence::admits(record, tests);
         }
         let (id, meta, domain) = if let Some(task) = document.as_task() {

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    Kept,
+    WholeText,
     tasks::{
-        entity::{Plan, Status, Urgency},
+        entity::{Plan, TaskStatus, Urgency},
         id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
         view::brief::TaskBrief,
     },
@@ -21,20 +21,20 @@ pub struct PlanRow {
     pub kind: EntityKind,
     pub title: String,
     pub revision: u64,
-    pub status: Status,
+    pub status: TaskStatus,
     pub priority: Urgency,
     pub tags: Vec<String>,
     pub depends_on: Vec<EntityId>,
     pub waiting: bool,
     pub waiting_on: Vec<EntityId>,
     pub plan_progress: String,
-    pub tasks: TasksDone,
+    pub tasks: PlanTasksDone,
     pub updated_at_ms: i64,
 }
 
 /// Tasks of a plan in a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-pub struct TasksDone {
+pub struct PlanTasksDone {
     /// All tasks.
     pub total: u64,
     /// Tasks done.
@@ -48,17 +48,17 @@ pub struct TaskRow {
     pub id: TaskId,
     pub qualified_id: String,
     pub kind: EntityKind,
-    pub title: Kept,
+    pub title: WholeText,
     pub revision: u64,
-    pub status: Status,
+    pub status: TaskStatus,
     pub parent: PlanId,
     pub progress: u64,
     pub steps_count: u64,
     pub steps_open: u64,
     pub priority: Urgency,
-    pub domain: Option<Kept>,
-    pub assignee: Option<Kept>,
-    pub tags: Vec<Kept>,
+    pub domain: Option<WholeText>,
+    pub assignee: Option<WholeText>,
+    pub tags: Vec<WholeText>,
     pub depends_on: Vec<EntityId>,
     pub waiting: bool,
     pub waiting_on: Vec<EntityId>,
@@ -84,7 +84,7 @@ impl PlanRow {
             waiting: meta.is_waiting(),
             waiting_on: meta.waits(),
             plan_progress: plan.checklist.progress(),
-            tasks: TasksDone { total: plan.sums.tasks.total(), done: plan.sums.tasks.done },
+            tasks: PlanTasksDone { total: plan.sums.tasks.total(), done: plan.sums.tasks.done },
             updated_at_ms: meta.updated_at.0,
         }
     }

@@ -7,8 +7,8 @@ use super::{super::signals, Severity};
 use crate::{
     Documents, Unloaded,
     tasks::{
-        Document, Tasks,
-        entity::Status,
+        TaskAggregate, TaskDocument,
+        entity::TaskStatus,
         id::{EntityId, EntityKind},
         memory::CardType,
     },
@@ -88,12 +88,15 @@ impl HealthCode {
 }
 
 impl ContextHealth {
-    pub(super) fn of(docs: &Documents<Tasks>, id: EntityId) -> Result<Self, Unloaded<Tasks>> {
+    pub(super) fn of(
+        docs: &Documents<TaskAggregate>,
+        id: EntityId,
+    ) -> Result<Self, Unloaded<TaskAggregate>> {
         let counts = signals::counts(docs, id)?;
         let (notes_present, cards_present) = (counts.notes > 0, !counts.cards.is_empty());
         let document = docs.get(&id.into())?;
-        let meta = document.and_then(Document::meta);
-        let is_done = meta.is_some_and(|meta| meta.status == Status::Done);
+        let meta = document.and_then(TaskDocument::meta);
+        let is_done = meta.is_some_and(|meta| meta.status == TaskStatus::Done);
         let mut codes = Vec::new();
         if !notes_present && !cards_present {
             let is_empty = document.is_none_or(signals::is_only_created) && counts.captures == 0;

@@ -7,13 +7,13 @@ use serde_json::json;
 use super::{Code, Issue, Subject};
 use crate::{
     Documents, Unloaded,
-    tasks::{Document, Tasks, entity::Meta, id::EntityId, lookup},
+    tasks::{TaskAggregate, TaskDocument, entity::Meta, id::EntityId, lookup},
 };
 
-type Lookup<T> = Result<T, Unloaded<Tasks>>;
+type Lookup<T> = Result<T, Unloaded<TaskAggregate>>;
 
 /// Checks dependencies and focus.
-pub(super) fn check(docs: &Documents<Tasks>, subject: Subject<'_>) -> Lookup<Vec<Issue>> {
+pub(super) fn check(docs: &Documents<TaskAggregate>, subject: Subject<'_>) -> Lookup<Vec<Issue>> {
     let mut issues: Vec<Issue> = focus(docs, subject)?.into_iter().collect();
     let Some(meta) = meta(docs, subject.id)? else { return Ok(issues) };
     issues.extend(cycle(docs, subject, meta)?);
@@ -26,11 +26,11 @@ pub(super) fn check(docs: &Documents<Tasks>, subject: Subject<'_>) -> Lookup<Vec
     Ok(issues)
 }
 
-fn meta(docs: &Documents<Tasks>, id: EntityId) -> Lookup<Option<&Meta>> {
-    Ok(docs.get(&id.into())?.and_then(Document::meta))
+fn meta(docs: &Documents<TaskAggregate>, id: EntityId) -> Lookup<Option<&Meta>> {
+    Ok(docs.get(&id.into())?.and_then(TaskDocument::meta))
 }
 
-fn focus(docs: &Documents<Tasks>, subject: Subject<'_>) -> Lookup<Option<Issue>> {
+fn focus(docs: &Documents<TaskAggregate>, subject: Subject<'_>) -> Lookup<Option<Issue>> {
     let Some(id) = lookup::workspace(docs)?.focus else { return Ok(None) };
     if meta(docs, id)?.is_some() {
         return Ok(None);
@@ -40,7 +40,11 @@ fn focus(docs: &Documents<Tasks>, subject: Subject<'_>) -> Lookup<Option<Issue>>
     Ok(Some(Code::DanglingFocus.issue(message).with(fix)))
 }
 
-fn dangling(docs: &Documents<Tasks>, subject: Subject<'_>, own: &Meta) -> Lookup<Option<Issue>> {
+fn dangling(
+    docs: &Documents<TaskAggregate>,
+    subject: Subject<'_>,
+    own: &Meta,
+) -> Lookup<Option<Issue>> {
     let mut kept = Vec::new();
     let mut gone = Vec::new();
     for id in &own.depends_on {
@@ -55,13 +59,17 @@ fn dangling(docs: &Documents<Tasks>, subject: Subject<'_>, own: &Meta) -> Lookup
 
 /// Whoever waits for itself is on a circle: through a dependency of its own or, for a plan, through
 /// one of its tasks.
-fn cycle(docs: &Documents<Tasks>, subject: Subject<'_>, own: &Meta) -> Lookup<Option<Issue>> {
+fn cycle(
+    docs: &Documents<TaskAggregate>,
+    subject: Subject<'_>,
+    own: &Meta,
+) -> Lookup<Option<Issue>> {
     let waiters = lookup::waiters(docs, subject.id)?;
     if let Some(first) = own.depends_on.iter().find(|id| waiters.contains(id)) {
         return circle(docs, subject, &waiters, *first).map(Some);
     }
     for id in &waiters {
-        let task = docs.get(&(*id).into())?.and_then(Document::as_task);
+        let task = docs.get(&(*id).into())?.and_then(TaskDocument::as_task);
         if task.is_some_and(|task| subject.id == task.parent.into()) {
             return circle(docs, Subject { id: *id, ..subject }, &waiters, *id).map(Some);
         }
@@ -71,7 +79,7 @@ fn cycle(docs: &Documents<Tasks>, subject: Subject<'_>, own: &Meta) -> Lookup<Op
 
 /// The issue about a circle, mended where one of its dependencies is: what waits is left out.
 fn circle(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     mended: Subject<'_>,
     waiters: &BTreeSet<EntityId>,
     through: EntityId,

@@ -6,17 +6,17 @@ use super::{Code, Issue, Subject};
 use crate::{
     Documents, ListQuery, Unloaded,
     tasks::{
-        Document, Tasks,
-        entity::{Plan, Status},
+        TaskAggregate, TaskDocument,
+        entity::{Plan, TaskStatus},
     },
 };
 
 /// All checks of a plan but those of its links.
 pub(super) fn check(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     subject: Subject<'_>,
     plan: &Plan,
-) -> Result<Vec<Issue>, Unloaded<Tasks>> {
+) -> Result<Vec<Issue>, Unloaded<TaskAggregate>> {
     let mut issues: Vec<Issue> = done_with_open_tasks(docs, subject, plan)?.into_iter().collect();
     issues.extend(checklist(subject, plan));
     if plan.sums.tasks.total() == 0 {
@@ -26,24 +26,24 @@ pub(super) fn check(
 }
 
 fn done_with_open_tasks(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     subject: Subject<'_>,
     plan: &Plan,
-) -> Result<Option<Issue>, Unloaded<Tasks>> {
+) -> Result<Option<Issue>, Unloaded<TaskAggregate>> {
     let open = plan.sums.tasks.total() - plan.sums.tasks.done;
-    if plan.meta.status != Status::Done || open == 0 {
+    if plan.meta.status != TaskStatus::Done || open == 0 {
         return Ok(None);
     }
     let first = docs.list(&ListQuery {
         parent: Some(plan.id.to_string()),
-        statuses: vec![Status::Todo.name(), Status::Active.name()],
+        statuses: vec![TaskStatus::Todo.name(), TaskStatus::Active.name()],
         limit: Some(1),
         ..ListQuery::of("task")
     })?;
-    let first = first.into_iter().find_map(Document::as_task).map(|task| task.id.to_string());
+    let first = first.into_iter().find_map(TaskDocument::as_task).map(|task| task.id.to_string());
     let (id, first) = (plan.id, first.unwrap_or_default());
     let message = format!("{id} is DONE with {open} open task(s), first {first}");
-    let fix = subject.call("tasks_complete", json!({"status": Status::Active}));
+    let fix = subject.call("tasks_complete", json!({"status": TaskStatus::Active}));
     Ok(Some(Code::DoneWithOpenWork.issue(message).with(fix)))
 }
 
@@ -57,7 +57,7 @@ fn checklist(subject: Subject<'_>, plan: &Plan) -> Option<Issue> {
     if points == 0 {
         return Some(Code::NoChecklist.issue(format!("{} has no checklist", plan.id)));
     }
-    if plan.meta.status == Status::Done && current < points {
+    if plan.meta.status == TaskStatus::Done && current < points {
         let (id, left) = (plan.id, points - current);
         let message = format!("{id} is DONE with {left} point(s) left, first {}", current + 1);
         let fix = subject.call("tasks_plan", json!({"advance": true}));

@@ -6,8 +6,8 @@ use super::{Code, Issue, Subject};
 use crate::{
     Documents, Unloaded,
     tasks::{
-        Tasks,
-        entity::{Status, Task},
+        TaskAggregate,
+        entity::{Task, TaskStatus},
         lookup,
         step::{Checkpoint, Step},
         view::step_object::is_settled,
@@ -22,10 +22,10 @@ const REASON_CHARS_MAX: usize = 200;
 
 /// All checks of a task but those of its links.
 pub(super) fn check(
-    docs: &Documents<Tasks>,
+    docs: &Documents<TaskAggregate>,
     subject: Subject<'_>,
     task: &Task,
-) -> Result<Vec<Issue>, Unloaded<Tasks>> {
+) -> Result<Vec<Issue>, Unloaded<TaskAggregate>> {
     let mut issues = Vec::new();
     if lookup::find_plan(docs, task.parent)?.is_none() {
         issues.push(Code::OrphanTask.issue(format!("the plan {} does not exist", task.parent)));
@@ -76,7 +76,7 @@ fn closed_with_open_children(subject: Subject<'_>, task: &Task) -> Option<Issue>
 }
 
 fn done_with_open_work(subject: Subject<'_>, task: &Task) -> Option<Issue> {
-    if task.meta.status != Status::Done {
+    if task.meta.status != TaskStatus::Done {
         return None;
     }
     let message = match failing(task, |step| !step.is_closed()) {
@@ -86,7 +86,7 @@ fn done_with_open_work(subject: Subject<'_>, task: &Task) -> Option<Issue> {
         None if task.steps.is_empty() => format!("{} is DONE with 0 steps", task.id),
         None => return None,
     };
-    let fix = subject.call("tasks_complete", json!({"status": Status::Active}));
+    let fix = subject.call("tasks_complete", json!({"status": TaskStatus::Active}));
     Some(Code::DoneWithOpenWork.issue(message).with(fix))
 }
 

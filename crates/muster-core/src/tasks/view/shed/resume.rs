@@ -4,29 +4,29 @@ use serde_json::{Map, Value, json};
 
 use super::{core, cut_texts, meta, radar, tail, thin, zero};
 use crate::{
-    budget::{self, Action, End, Page, Shedding, replace},
+    budget::{self, BudgetAction, CutEnd, PageCounter, Shedding, replace},
     tasks::view::graph_page::GraphCursor,
 };
 
 /// Order of the handoff view.
 pub fn handoff() -> Shedding {
     let mut ordinary = thin();
-    ordinary.push(Action::cut("radar.why", 256));
-    ordinary.push(Action::pop("rollup.tasks", End::Last, 0));
+    ordinary.push(BudgetAction::cut("radar.why", 256));
+    ordinary.push(BudgetAction::pop("rollup.tasks", CutEnd::Last, 0));
     ordinary.extend(meta());
     ordinary.extend(zero());
     ordinary.extend([
-        Action::pop("handoff.done", End::Last, 1),
-        Action::pop("handoff.risks", End::Last, 3),
-        Action::pop("handoff.remaining", End::Last, 2),
-        Action::pop("handoff.risks", End::Last, 0),
-        Action::drop("handoff.done"),
-        Action::drop("handoff.risks"),
+        BudgetAction::pop("handoff.done", CutEnd::Last, 1),
+        BudgetAction::pop("handoff.risks", CutEnd::Last, 3),
+        BudgetAction::pop("handoff.remaining", CutEnd::Last, 2),
+        BudgetAction::pop("handoff.risks", CutEnd::Last, 0),
+        BudgetAction::drop("handoff.done"),
+        BudgetAction::drop("handoff.risks"),
     ]);
     let mut last = core();
     let final_action = last.pop();
     ordinary.extend(last);
-    ordinary.push(Action::drop("handoff"));
+    ordinary.push(BudgetAction::drop("handoff"));
     ordinary.extend(final_action);
     Shedding::new(ordinary, tail())
 }
@@ -34,17 +34,17 @@ pub fn handoff() -> Shedding {
 /// Order of the resume pack.
 pub fn resume_pack() -> Shedding {
     let mut ordinary = vec![
-        Action::each_oldest("timeline.events", drop_payload),
-        Action::pop("timeline.events", End::Oldest, 5),
-        Action::other("signals.evidence", |list| cut_texts(list, 160)),
-        Action::other("signals.decisions", |list| cut_texts(list, 160)),
-        Action::pop("timeline.events", End::Oldest, 0),
-        Action::pop("signals.evidence", End::Last, 0),
-        Action::pop("signals.blockers", End::Last, 3),
-        Action::pop("signals.decisions", End::Last, 1),
-        Action::drop("timeline"),
-        Action::drop("signals"),
-        Action::drop("truncated"),
+        BudgetAction::each_oldest("timeline.events", drop_payload),
+        BudgetAction::pop("timeline.events", CutEnd::Oldest, 5),
+        BudgetAction::other("signals.evidence", |list| cut_texts(list, 160)),
+        BudgetAction::other("signals.decisions", |list| cut_texts(list, 160)),
+        BudgetAction::pop("timeline.events", CutEnd::Oldest, 0),
+        BudgetAction::pop("signals.evidence", CutEnd::Last, 0),
+        BudgetAction::pop("signals.blockers", CutEnd::Last, 3),
+        BudgetAction::pop("signals.decisions", CutEnd::Last, 1),
+        BudgetAction::drop("timeline"),
+        BudgetAction::drop("signals"),
+        BudgetAction::drop("truncated"),
     ];
     let rest = radar();
     ordinary.extend(rest.ordinary);
@@ -82,37 +82,37 @@ pub fn resume_super(starts: PageStarts) -> Shedding {
         })
     };
     let mut ordinary = vec![
-        Action::each_oldest("timeline.events", drop_payload),
-        Action::cut("memory.trace.entries.*.content", 160),
-        Action::pop_with("memory.trace.entries", End::Oldest, 5, trace()),
-        Action::pop("timeline.events", End::Oldest, 5),
+        BudgetAction::each_oldest("timeline.events", drop_payload),
+        BudgetAction::cut("memory.trace.entries.*.content", 160),
+        BudgetAction::pop_with("memory.trace.entries", CutEnd::Oldest, 5, trace()),
+        BudgetAction::pop("timeline.events", CutEnd::Oldest, 5),
     ];
     ordinary.extend(thin());
     ordinary.extend([
-        Action::cut("radar.why", 256),
-        Action::pop("rollup.tasks", End::Last, 0),
-        Action::pop_with("graph_diff.changes", End::Last, 0, graph()),
-        Action::pop_with("memory.trace.entries", End::Oldest, 0, trace()),
-        Action::pop("timeline.events", End::Oldest, 0),
-        Action::cut("memory.notes.entries.*.content", 256),
-        Action::keep("memory.notes.entries.*.meta", &["source", "card_id", "step_id"]),
-        Action::drop("memory.cards.*.meta"),
-        Action::cut("memory.cards.*.text", 180),
-        Action::other("signals.evidence", |list| cut_texts(list, 160)),
-        Action::pop("signals.evidence", End::Last, 0),
-        Action::pop("signals.blockers", End::Last, 3),
-        Action::other("signals.decisions", |list| cut_texts(list, 160)),
-        Action::pop("signals.decisions", End::Last, 1),
+        BudgetAction::cut("radar.why", 256),
+        BudgetAction::pop("rollup.tasks", CutEnd::Last, 0),
+        BudgetAction::pop_with("graph_diff.changes", CutEnd::Last, 0, graph()),
+        BudgetAction::pop_with("memory.trace.entries", CutEnd::Oldest, 0, trace()),
+        BudgetAction::pop("timeline.events", CutEnd::Oldest, 0),
+        BudgetAction::cut("memory.notes.entries.*.content", 256),
+        BudgetAction::keep("memory.notes.entries.*.meta", &["source", "card_id", "step_id"]),
+        BudgetAction::drop("memory.cards.*.meta"),
+        BudgetAction::cut("memory.cards.*.text", 180),
+        BudgetAction::other("signals.evidence", |list| cut_texts(list, 160)),
+        BudgetAction::pop("signals.evidence", CutEnd::Last, 0),
+        BudgetAction::pop("signals.blockers", CutEnd::Last, 3),
+        BudgetAction::other("signals.decisions", |list| cut_texts(list, 160)),
+        BudgetAction::pop("signals.decisions", CutEnd::Last, 1),
     ]);
     ordinary.extend(meta());
     ordinary.extend(zero());
     ordinary.extend([
-        Action::pop_with("memory.notes.entries", End::Oldest, 3, notes()),
-        Action::pop_with("memory.cards", End::Last, 3, cards()),
-        Action::pop_with("memory.notes.entries", End::Oldest, 0, notes()),
-        Action::pop_with("memory.cards", End::Last, 0, cards()),
-        Action::pop("signals.decisions", End::Last, 0),
-        Action::pop("signals.blockers", End::Last, 0),
+        BudgetAction::pop_with("memory.notes.entries", CutEnd::Oldest, 3, notes()),
+        BudgetAction::pop_with("memory.cards", CutEnd::Last, 3, cards()),
+        BudgetAction::pop_with("memory.notes.entries", CutEnd::Oldest, 0, notes()),
+        BudgetAction::pop_with("memory.cards", CutEnd::Last, 0, cards()),
+        BudgetAction::pop("signals.decisions", CutEnd::Last, 0),
+        BudgetAction::pop("signals.blockers", CutEnd::Last, 0),
     ]);
     ordinary.extend(
         [
@@ -125,9 +125,9 @@ pub fn resume_super(starts: PageStarts) -> Shedding {
             "timeline",
             "requested",
         ]
-        .map(Action::drop),
+        .map(BudgetAction::drop),
     );
-    ordinary.push(Action::drop_root(&["focus", "focus_restored", "focus_previous"]));
+    ordinary.push(BudgetAction::drop_root(&["focus", "focus_restored", "focus_previous"]));
     ordinary.extend(held_by_capsule());
     ordinary.extend(around_capsule());
     ordinary.extend(capsule_itself());
@@ -135,49 +135,49 @@ pub fn resume_super(starts: PageStarts) -> Shedding {
 }
 
 /// What the capsule still holds when it goes from the view.
-fn held_by_capsule() -> Vec<Action> {
+fn held_by_capsule() -> Vec<BudgetAction> {
     vec![
-        Action::cut("radar.why", 120),
-        Action::pop("radar.blockers", End::Last, 1),
-        Action::pop("radar.verify", End::Last, 1),
-        Action::pop("radar.next", End::Last, 1),
-        Action::drop("radar.why"),
-        Action::drop("radar.blockers"),
-        Action::drop("radar.verify"),
-        Action::drop("radar.now"),
-        Action::keep("reasoning_ref", &["branch"]),
-        Action::drop("capsule.reasoning_ref"),
-        Action::drop("capsule.counts"),
-        Action::drop("capsule.graph_diff"),
-        Action::drop("capsule.last_event"),
-        Action::pop("capsule.handoff.done", End::Last, 1),
-        Action::pop("capsule.handoff.risks", End::Last, 1),
-        Action::pop("capsule.handoff.remaining", End::Last, 1),
-        Action::pop("capsule.radar.blockers", End::Last, 1),
-        Action::pop("capsule.radar.verify", End::Last, 1),
-        Action::pop("capsule.radar.next", End::Last, 1),
-        Action::drop("capsule.handoff.done"),
-        Action::cut("capsule.radar.why", 80),
+        BudgetAction::cut("radar.why", 120),
+        BudgetAction::pop("radar.blockers", CutEnd::Last, 1),
+        BudgetAction::pop("radar.verify", CutEnd::Last, 1),
+        BudgetAction::pop("radar.next", CutEnd::Last, 1),
+        BudgetAction::drop("radar.why"),
+        BudgetAction::drop("radar.blockers"),
+        BudgetAction::drop("radar.verify"),
+        BudgetAction::drop("radar.now"),
+        BudgetAction::keep("reasoning_ref", &["branch"]),
+        BudgetAction::drop("capsule.reasoning_ref"),
+        BudgetAction::drop("capsule.counts"),
+        BudgetAction::drop("capsule.graph_diff"),
+        BudgetAction::drop("capsule.last_event"),
+        BudgetAction::pop("capsule.handoff.done", CutEnd::Last, 1),
+        BudgetAction::pop("capsule.handoff.risks", CutEnd::Last, 1),
+        BudgetAction::pop("capsule.handoff.remaining", CutEnd::Last, 1),
+        BudgetAction::pop("capsule.radar.blockers", CutEnd::Last, 1),
+        BudgetAction::pop("capsule.radar.verify", CutEnd::Last, 1),
+        BudgetAction::pop("capsule.radar.next", CutEnd::Last, 1),
+        BudgetAction::drop("capsule.handoff.done"),
+        BudgetAction::cut("capsule.radar.why", 80),
     ]
 }
 
-fn around_capsule() -> Vec<Action> {
+fn around_capsule() -> Vec<BudgetAction> {
     vec![
-        Action::drop("memory"),
-        Action::keep("steps.first_open", &["step_id", "path", "title"]),
-        Action::drop("steps"),
-        Action::drop("rollup"),
-        Action::drop("reasoning_ref"),
-        Action::drop("truncated"),
-        Action::keep("target", &["id", "kind", "title", "revision", "status"]),
-        Action::keep("target", &["id"]),
-        Action::drop("capsule.handoff"),
-        Action::drop("capsule.radar.why"),
-        Action::drop("capsule.radar.blockers"),
-        Action::drop("capsule.radar.verify"),
-        Action::drop("capsule.escalation"),
-        Action::drop("workspace"),
-        Action::other("degradation", |degradation| {
+        BudgetAction::drop("memory"),
+        BudgetAction::keep("steps.first_open", &["step_id", "path", "title"]),
+        BudgetAction::drop("steps"),
+        BudgetAction::drop("rollup"),
+        BudgetAction::drop("reasoning_ref"),
+        BudgetAction::drop("truncated"),
+        BudgetAction::keep("target", &["id", "kind", "title", "revision", "status"]),
+        BudgetAction::keep("target", &["id"]),
+        BudgetAction::drop("capsule.handoff"),
+        BudgetAction::drop("capsule.radar.why"),
+        BudgetAction::drop("capsule.radar.blockers"),
+        BudgetAction::drop("capsule.radar.verify"),
+        BudgetAction::drop("capsule.escalation"),
+        BudgetAction::drop("workspace"),
+        BudgetAction::other("degradation", |degradation| {
             let before = budget::size(degradation);
             *degradation = json!({"minimal": true, "signals": [], "truncated_fields": ["*"]});
             before as isize - budget::size(degradation) as isize
@@ -185,17 +185,17 @@ fn around_capsule() -> Vec<Action> {
     ]
 }
 
-fn capsule_itself() -> Vec<Action> {
+fn capsule_itself() -> Vec<BudgetAction> {
     vec![
-        Action::keep("capsule", &["type", "version", "target", "action"]),
-        Action::keep("capsule.target", &["id"]),
-        Action::drop("capsule"),
-        Action::drop("degradation"),
+        BudgetAction::keep("capsule", &["type", "version", "target", "action"]),
+        BudgetAction::keep("capsule.target", &["id"]),
+        BudgetAction::drop("capsule"),
+        BudgetAction::drop("degradation"),
     ]
 }
 
 /// Keeps a page true while entries go: `next` is the cursor that continues after the last one left.
-fn page(at: &'static str, next: impl Fn(Option<&Value>) -> Value + 'static) -> Page {
+fn page(at: &'static str, next: impl Fn(Option<&Value>) -> Value + 'static) -> PageCounter {
     Box::new(move |view, last, count| {
         let mut place = view;
         let mut saved = 0;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     MUSTER,
-    wire::{Entry, ToolContent, ToolUpdate, arguments, words},
+    wire::{AcpPlanEntry, ToolContent, ToolUpdate, arguments, words},
 };
 
 /// What the tool is called with which an agent writes its own todo list.
@@ -132,6 +132,6 @@ fn name_in(update: &ToolUpdate) -> Option<String> {
 /// The todo list that a call writes, if it is such a call.
 pub(super) fn todo_list(tool: &ProviderTool) -> Option<ProviderEvent> {
     let todos = tool.args.get("todos").filter(|_| tool.name == TODO_TOOL)?;
-    let entries: Vec<Entry> = serde_json::from_value(todos.clone()).ok()?;
-    Some(ProviderEvent::Plan { items: entries.into_iter().map(Entry::todo).collect() })
+    let entries: Vec<AcpPlanEntry> = serde_json::from_value(todos.clone()).ok()?;
+    Some(ProviderEvent::Plan { items: entries.into_iter().map(AcpPlanEntry::todo).collect() })
 }

@@ -8,7 +8,7 @@ use crate::runs::provider::reading::{Count, lenient};
 /// The end of a turn.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Ending {
+pub(super) struct AcpTurnEnd {
     #[serde(deserialize_with = "lenient")]
     pub(super) stop_reason: String,
     #[serde(deserialize_with = "lenient")]
@@ -44,7 +44,7 @@ struct TokenCount {
     output_tokens: Count,
 }
 
-impl Ending {
+impl AcpTurnEnd {
     /// What was used in the turn, if the agent tells.
     pub(super) fn used(&self, cost_usd: Option<f64>) -> Option<TokenUsage> {
         let quota = self.meta.quota.as_ref().map(|quota| &quota.token_count);

@@ -7,29 +7,29 @@ use std::collections::BTreeMap;
 use muster_core::run::{
     approval::{Resolution, Verdict},
     node::PermissionsMode,
-    provider::{ModifyAbility, Outcome, ProviderCaps, ProviderEvent, SandboxAbility},
+    provider::{ModifyAbility, ProviderCaps, ProviderEvent, ProviderOutcome, SandboxAbility},
     turn::TurnReason,
 };
 use serde_json::Value;
 
 use super::{
     calls::{Calls, todo_list},
-    ending::Ending,
+    ending::AcpTurnEnd,
     redo::Redo,
     wire::{
-        Answer, AnswerOption, Chosen, Entry, Initialize, ModeSwitch, OnSession, Question, Text,
-        ToolUpdate, Update, Updated,
+        AcpInitialize, AcpOutcome, AcpPermissionResponse, AcpPlanEntry, AcpQuestion, AcpText,
+        AcpUpdate, AnswerOption, ModeSwitch, OnSession, ToolUpdate, Updated,
     },
 };
 use crate::runs::provider::{
     NO_CAPS,
     agent::{
-        Move, Prompt, Setting, Translator,
-        prose::{self, Prose},
+        AgentLaunch, Translator, TranslatorAction, TranslatorPrompt,
+        prose::{self, TurnText},
         tell,
-        tracker::{Asking, Ended, Tracker},
+        tracker::{CallEnd, CallQuestion, Tracker},
     },
-    rpc::{self, Caller, Fault, Peer},
+    rpc::{self, Caller, Peer, RpcError},
 };
 
 /// The code of an answer that wants a login.
@@ -51,7 +51,7 @@ enum Asked {
 
 /// The translator.
 pub(super) struct Acp {
-    setting: Setting,
+    setting: AgentLaunch,
     caller: Caller<Asked>,
     session: String,
     lost: bool,
@@ -68,7 +68,7 @@ pub(super) struct Acp {
     known: Calls,
     calls: Tracker,
     redo: Redo,
-    prose: Prose,
+    prose: TurnText,
     /// Questions that wait for an answer: their ids as they came, their calls and the answers.
     questions: BTreeMap<String, (Value, String, Vec<AnswerOption>)>,
     /// What the session cost so far, and at the end of the turn before.
@@ -77,7 +77,7 @@ pub(super) struct Acp {
 }
 
 impl Acp {
-    pub(super) fn of(setting: Setting) -> Self {
+    pub(super) fn of(setting: AgentLaunch) -> Self {
         Self {
             setting,
             caller: Caller::versioned(),
@@ -93,39 +93,41 @@ impl Acp {
             known: Calls::default(),
             calls: Tracker::default(),
             redo: Redo::default(),
-            prose: Prose::default(),
+            prose: TurnText::default(),
             questions: BTreeMap::new(),
             cost: None,
             cost_before: 0.0,
         }
     }
 
-    fn prompt(&mut self, text: &str) -> Move {
-        let prompt = OnSession { prompt: Some([Text { text }]), ..OnSession::of(&self.session) };
-        Move::Say(self.caller.ask(Asked::Prompt, "session/prompt", &prompt))
+    fn prompt(&mut self, text: &str) -> TranslatorAction {
+        let prompt = OnSession { prompt: Some([AcpText { text }]), ..OnSession::of(&self.session) };
+        TranslatorAction::Say(self.caller.ask(Asked::Prompt, "session/prompt", &prompt))
     }
 
-    fn updated(&mut self, update: Update) -> Vec<Move> {
+    fn updated(&mut self, update: AcpUpdate) -> Vec<TranslatorAction> {
         let told = match update {
-            Update::Said { content } => self.prose.piece(&content.text),
-            Update::Thought { content } => Some(ProviderEvent::ThoughtDelta { text: content.text }),
-            Update::Planned { entries } => {
-                let items = entries.into_iter().map(Entry::todo).collect();
+            AcpUpdate::Said { content } => self.prose.piece(&content.text),
+            AcpUpdate::Thought { content } => {
+                Some(ProviderEvent::ThoughtDelta { text: content.text })
+            }
+            AcpUpdate::Planned { entries } => {
+                let items = entries.into_iter().map(AcpPlanEntry::todo).collect();
                 Some(ProviderEvent::Plan { items })
             }
-            Update::Called(update) => return self.called(&update),
-            Update::Spent { cost } => {
+            AcpUpdate::Called(update) => return self.called(&update),
+            AcpUpdate::Spent { cost } => {
                 let dollars = cost.filter(|cost| cost.currency == "USD");
                 self.cost = dollars.and_then(|cost| cost.amount.0).or(self.cost);
                 None
             }
-            Update::Besides {} => None,
-            Update::Unknown => return vec![Move::Unknown],
+            AcpUpdate::Besides {} => None,
+            AcpUpdate::Unknown => return vec![TranslatorAction::Unknown],
         };
-        told.map(Move::Tell).into_iter().collect()
+        told.map(TranslatorAction::Tell).into_iter().collect()
     }
 
-    fn called(&mut self, update: &ToolUpdate) -> Vec<Move> {
+    fn called(&mut self, update: &ToolUpdate) -> Vec<TranslatorAction> {
         let id = update.tool_call_id.as_str();
         self.known.learn(update, false);
         self.prose.pause();
@@ -151,7 +153,7 @@ impl Acp {
                 let output = self.known.output(id);
                 let words = if self.interrupted { "interrupted" } else { output.as_str() };
                 let error = (!ok).then(|| prose::fault(words));
-                let ended = Ended { result: prose::outcome(ok, &output), error, ran: true };
+                let ended = CallEnd { result: prose::outcome(ok, &output), error, ran: true };
                 events.extend(self.calls.completed(&told_as, ended));
             }
             // Some say so before they ask; with output there is no doubt.
@@ -166,16 +168,16 @@ impl Acp {
     }
 
     /// Answers a question with the option that says it.
-    fn choose(&self, id: &Value, options: &[AnswerOption], verdict: Verdict) -> Move {
-        Move::Say(self.caller.reply(id, &Answer::of(options, verdict)))
+    fn choose(&self, id: &Value, options: &[AnswerOption], verdict: Verdict) -> TranslatorAction {
+        TranslatorAction::Say(self.caller.reply(id, &AcpPermissionResponse::of(options, verdict)))
     }
 
-    fn stopped(&mut self, ending: &Ending) -> Vec<Move> {
+    fn stopped(&mut self, ending: &AcpTurnEnd) -> Vec<TranslatorAction> {
         let mut moves = Vec::new();
         let spent = self.cost.map(|cost| (cost - self.cost_before).max(0.0));
         if let Some(usage) = ending.used(spent) {
             self.cost_before = self.cost.unwrap_or(self.cost_before);
-            moves.push(Move::Tell(ProviderEvent::Usage { model: None, usage }));
+            moves.push(TranslatorAction::Tell(ProviderEvent::Usage { model: None, usage }));
         }
         let cancelled = self.interrupted || ending.stop_reason == "cancelled";
         if !cancelled && let Some(text) = self.redo.question() {
@@ -183,35 +185,35 @@ impl Acp {
             return moves;
         }
         let outcome = match ending.stop_reason.as_str() {
-            _ if cancelled => Outcome::Interrupted,
-            "end_turn" => Outcome::Completed,
+            _ if cancelled => ProviderOutcome::Interrupted,
+            "end_turn" => ProviderOutcome::Completed,
             other => {
                 let detail = Some(format!("the agent stopped: {other}"));
-                Outcome::Failed { reason: TurnReason::ProviderError, detail }
+                ProviderOutcome::Failed { reason: TurnReason::ProviderError, detail }
             }
         };
         moves.extend(self.ended(outcome));
         moves
     }
 
-    fn ended(&mut self, outcome: Outcome) -> Vec<Move> {
+    fn ended(&mut self, outcome: ProviderOutcome) -> Vec<TranslatorAction> {
         let mut moves = Vec::new();
         for id in self.redo.left() {
             let error = Some(prose::fault("the agent did not make the changed call"));
-            let ended = Ended { result: prose::outcome(false, ""), error, ran: false };
+            let ended = CallEnd { result: prose::outcome(false, ""), error, ran: false };
             moves.extend(tell(self.calls.completed(&id, ended)));
         }
         self.in_turn = false;
         self.interrupted = false;
         self.questions.clear();
         moves.extend(tell(self.calls.end()));
-        moves.push(Move::Tell(ProviderEvent::TurnEnded(outcome)));
+        moves.push(TranslatorAction::Tell(ProviderEvent::TurnEnded(outcome)));
         moves
     }
 }
 
 impl Peer for Acp {
-    fn answered(&mut self, id: u64, outcome: Result<Value, Fault>) -> Vec<Move> {
+    fn answered(&mut self, id: u64, outcome: Result<Value, RpcError>) -> Vec<TranslatorAction> {
         match (self.caller.answered(id), outcome) {
             (Some(Asked::Initialize), Ok(result)) => vec![self.introduced(result)],
             (Some(asked @ (Asked::NewSession | Asked::ResumeSession)), Ok(result)) => {
@@ -223,31 +225,33 @@ impl Peer for Acp {
             }
             (Some(Asked::ResumeSession | Asked::LoadSession), Err(fault)) => {
                 self.lost = true;
-                let told = Move::Stray(format!("cannot resume: {}", fault.words()));
+                let told = TranslatorAction::Stray(format!("cannot resume: {}", fault.words()));
                 vec![told, self.open_session(Asked::NewSession, None)]
             }
             (Some(Asked::Initialize | Asked::NewSession), Err(fault)) => {
                 let reason = prose::while_opening(reason(&fault));
-                vec![Move::Refuse { reason, detail: fault.words() }]
+                vec![TranslatorAction::Refuse { reason, detail: fault.words() }]
             }
             (Some(Asked::Mode), outcome) => self.switched(outcome.err()),
             (Some(Asked::Model), outcome) => self.model_chosen(outcome.err()),
             (Some(Asked::Prompt), Ok(result)) => {
-                self.stopped(&rpc::shaped::<Ending>(result).unwrap_or_default())
+                self.stopped(&rpc::shaped::<AcpTurnEnd>(result).unwrap_or_default())
             }
-            (Some(Asked::Prompt), Err(_)) if self.interrupted => self.ended(Outcome::Interrupted),
+            (Some(Asked::Prompt), Err(_)) if self.interrupted => {
+                self.ended(ProviderOutcome::Interrupted)
+            }
             (Some(Asked::Prompt), Err(fault)) => {
                 let (reason, detail) = (reason(&fault), Some(fault.words()));
-                self.ended(Outcome::Failed { reason, detail })
+                self.ended(ProviderOutcome::Failed { reason, detail })
             }
             (None, _) => Vec::new(),
         }
     }
 
-    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<Move> {
-        let question = rpc::shaped::<Question>(params);
+    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<TranslatorAction> {
+        let question = rpc::shaped::<AcpQuestion>(params);
         let (true, Some(question)) = (method == "session/request_permission", question) else {
-            return vec![Move::Say(self.caller.decline(id))];
+            return vec![TranslatorAction::Say(self.caller.decline(id))];
         };
         let call = question.tool_call.tool_call_id.clone();
         self.known.learn(&question.tool_call, true);
@@ -260,41 +264,41 @@ impl Peer for Acp {
             let mut moves = vec![self.choose(id, &question.options, Verdict::Denied)];
             moves.extend(tell(self.calls.proposed(tool)));
             let error = Some(prose::fault("nothing may be changed in this turn"));
-            let ended = Ended { result: prose::outcome(false, ""), error, ran: false };
+            let ended = CallEnd { result: prose::outcome(false, ""), error, ran: false };
             moves.extend(tell(self.calls.completed(&call, ended)));
             return moves;
         }
         self.questions.insert(id.to_string(), (id.clone(), call, question.options));
         let (question, context) = (id.to_string(), Some(REDONE.to_owned()));
-        tell(self.calls.asked(Asking { question, tool, context, can_modify: true }))
+        tell(self.calls.asked(CallQuestion { question, tool, context, can_modify: true }))
     }
 
-    fn noticed(&mut self, method: &str, params: Value) -> Vec<Move> {
+    fn noticed(&mut self, method: &str, params: Value) -> Vec<TranslatorAction> {
         match method {
             // What is told outside of a turn was told before.
             "session/update" if !self.in_turn => Vec::new(),
             "session/update" => match rpc::shaped::<Updated>(params) {
                 Some(Updated { update }) => self.updated(update),
-                None => vec![Move::Unknown],
+                None => vec![TranslatorAction::Unknown],
             },
             // Names with a dash in front are an agent's own.
             own if own.starts_with('_') => Vec::new(),
-            _ => vec![Move::Unknown],
+            _ => vec![TranslatorAction::Unknown],
         }
     }
 }
 
 impl Translator for Acp {
-    fn begin(&mut self) -> Vec<Move> {
-        let line = self.caller.ask(Asked::Initialize, "initialize", &Initialize::muster());
-        vec![Move::Say(line)]
+    fn begin(&mut self) -> Vec<TranslatorAction> {
+        let line = self.caller.ask(Asked::Initialize, "initialize", &AcpInitialize::muster());
+        vec![TranslatorAction::Say(line)]
     }
 
-    fn hear(&mut self, line: &str) -> Vec<Move> {
+    fn hear(&mut self, line: &str) -> Vec<TranslatorAction> {
         rpc::hear(self, line)
     }
 
-    fn ask(&mut self, prompt: Prompt) -> Vec<Move> {
+    fn ask(&mut self, prompt: TranslatorPrompt) -> Vec<TranslatorAction> {
         self.known.begin();
         self.calls.begin();
         self.redo.begin();
@@ -311,7 +315,7 @@ impl Translator for Acp {
         }
     }
 
-    fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<Move> {
+    fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<TranslatorAction> {
         let Some((id, call, options)) = self.questions.remove(question) else { return Vec::new() };
         let mut moves = vec![self.choose(&id, &options, resolution.status)];
         if let (Verdict::Modified, Some(args)) = (resolution.status, &resolution.modified_args) {
@@ -321,20 +325,22 @@ impl Translator for Acp {
         moves
     }
 
-    fn interrupt(&mut self) -> Vec<Move> {
+    fn interrupt(&mut self) -> Vec<TranslatorAction> {
         self.interrupted = true;
         if self.held.take().is_some() {
-            return self.ended(Outcome::Interrupted);
+            return self.ended(ProviderOutcome::Interrupted);
         }
         let on = OnSession::of(&self.session);
-        let mut moves = vec![Move::Say(self.caller.tell("session/cancel", Some(&on)))];
+        let mut moves = vec![TranslatorAction::Say(self.caller.tell("session/cancel", Some(&on)))];
         for (id, _, _) in std::mem::take(&mut self.questions).into_values() {
-            moves.push(Move::Say(self.caller.reply(&id, &Answer { outcome: Chosen::Cancelled })));
+            moves.push(TranslatorAction::Say(
+                self.caller.reply(&id, &AcpPermissionResponse { outcome: AcpOutcome::Cancelled }),
+            ));
         }
         moves
     }
 
-    fn forget(&mut self) -> Vec<Move> {
+    fn forget(&mut self) -> Vec<TranslatorAction> {
         Vec::new()
     }
 
@@ -355,7 +361,7 @@ impl Translator for Acp {
 }
 
 /// The reason of a refusal.
-fn reason(fault: &Fault) -> TurnReason {
+fn reason(fault: &RpcError) -> TurnReason {
     if fault.code == LOGIN_WANTED {
         return TurnReason::AuthRequired;
     }

@@ -2,7 +2,7 @@
 
 use muster_core::run::{
     approval::Verdict,
-    node::{NodeTodo, TodoStatus},
+    node::{NodeTodo, NodeTodoStatus},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -44,7 +44,7 @@ pub(super) struct SessionCaps {
 /// A session that was opened.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Session {
+pub(super) struct AcpSession {
     #[serde(deserialize_with = "lenient")]
     pub(super) session_id: Option<String>,
     #[serde(deserialize_with = "lenient")]
@@ -89,7 +89,7 @@ pub(super) enum ModeSwitch {
     Option,
 }
 
-impl Session {
+impl AcpSession {
     /// How its model is chosen, if it can be.
     pub(super) fn model_switch(&self) -> Option<ModeSwitch> {
         let option = self.config_options.iter().any(|option| option.id == "model");
@@ -112,23 +112,23 @@ impl Session {
 
 #[derive(Deserialize)]
 pub(super) struct Updated {
-    pub(super) update: Update,
+    pub(super) update: AcpUpdate,
 }
 
 /// What an agent tells in a turn.
 #[derive(Deserialize)]
 #[serde(tag = "sessionUpdate", remote = "Self")]
-pub(super) enum Update {
+pub(super) enum AcpUpdate {
     #[serde(rename = "agent_message_chunk")]
-    Said { content: Chunk },
+    Said { content: AcpChunk },
     #[serde(rename = "agent_thought_chunk")]
-    Thought { content: Chunk },
+    Thought { content: AcpChunk },
     #[serde(rename = "tool_call", alias = "tool_call_update")]
     Called(Box<ToolUpdate>),
     #[serde(rename = "plan")]
     Planned {
         #[serde(deserialize_with = "items")]
-        entries: Vec<Entry>,
+        entries: Vec<AcpPlanEntry>,
     },
     #[serde(rename = "usage_update")]
     Spent {
@@ -148,11 +148,11 @@ pub(super) enum Update {
     Unknown,
 }
 
-by_word!(Update => "sessionUpdate", ToolContent => "type");
+by_word!(AcpUpdate => "sessionUpdate", ToolContent => "type");
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(super) struct Chunk {
+pub(super) struct AcpChunk {
     #[serde(deserialize_with = "lenient")]
     pub(super) text: String,
 }
@@ -166,20 +166,20 @@ pub(super) struct Cost {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Entry {
+pub(super) struct AcpPlanEntry {
     #[serde(alias = "title")]
     content: String,
     #[serde(default, deserialize_with = "lenient")]
     status: String,
 }
 
-impl Entry {
+impl AcpPlanEntry {
     /// The entry as a node shows it.
     pub(super) fn todo(self) -> NodeTodo {
         let status = match self.status.as_str() {
-            "in_progress" => TodoStatus::InProgress,
-            "completed" => TodoStatus::Completed,
-            _ => TodoStatus::Pending,
+            "in_progress" => NodeTodoStatus::InProgress,
+            "completed" => NodeTodoStatus::Completed,
+            _ => NodeTodoStatus::Pending,
         };
         NodeTodo { active_form: self.content.clone(), content: self.content, status }
     }
@@ -208,7 +208,7 @@ pub(super) struct ToolUpdate {
 #[serde(tag = "type", remote = "Self", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(super) enum ToolContent {
     Content {
-        content: Chunk,
+        content: AcpChunk,
     },
     Diff {
         path: String,
@@ -223,7 +223,7 @@ pub(super) enum ToolContent {
 /// A question before a call is made.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Question {
+pub(super) struct AcpQuestion {
     pub(super) tool_call: ToolUpdate,
     #[serde(default, deserialize_with = "items")]
     pub(super) options: Vec<AnswerOption>,
@@ -239,7 +239,7 @@ pub(super) struct AnswerOption {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Initialize {
+pub(super) struct AcpInitialize {
     protocol_version: u32,
     client_capabilities: ClientCaps,
     client_info: ClientName,
@@ -265,7 +265,7 @@ struct ClientName {
     version: &'static str,
 }
 
-impl Initialize {
+impl AcpInitialize {
     /// Who we are.
     pub(super) fn muster() -> Self {
         let fs = FileCaps { read_text_file: false, write_text_file: false };
@@ -284,11 +284,11 @@ pub(super) struct OpenSession<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) session_id: Option<&'a str>,
     pub(super) cwd: &'a str,
-    pub(super) mcp_servers: Vec<McpServer<'a>>,
+    pub(super) mcp_servers: Vec<AcpMcpServer<'a>>,
 }
 
 #[derive(Serialize)]
-pub(super) struct McpServer<'a> {
+pub(super) struct AcpMcpServer<'a> {
     name: &'static str,
     command: &'a str,
     args: &'a [String],
@@ -301,7 +301,7 @@ struct Variable<'a> {
     value: &'a str,
 }
 
-impl<'a> McpServer<'a> {
+impl<'a> AcpMcpServer<'a> {
     /// Muster's server.
     pub(super) fn muster(mcp: &'a McpCommand) -> Self {
         let env = mcp.env.iter().map(|(name, value)| Variable { name, value }).collect();
@@ -314,7 +314,7 @@ impl<'a> McpServer<'a> {
 pub(super) struct OnSession<'a> {
     pub(super) session_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) prompt: Option<[Text<'a>; 1]>,
+    pub(super) prompt: Option<[AcpText<'a>; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) mode_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -335,24 +335,24 @@ impl<'a> OnSession<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "text")]
-pub(super) struct Text<'a> {
+pub(super) struct AcpText<'a> {
     pub(super) text: &'a str,
 }
 
 /// The answer to a question.
 #[derive(Serialize)]
-pub(super) struct Answer<'a> {
-    pub(super) outcome: Chosen<'a>,
+pub(super) struct AcpPermissionResponse<'a> {
+    pub(super) outcome: AcpOutcome<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub(super) enum Chosen<'a> {
+pub(super) enum AcpOutcome<'a> {
     Selected { option_id: &'a str },
     Cancelled,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> AcpPermissionResponse<'a> {
     /// The option that says yes or no, for this once if there is one.
     pub(super) fn of(options: &'a [AnswerOption], verdict: Verdict) -> Self {
         let kinds = match verdict {
@@ -361,8 +361,8 @@ impl<'a> Answer<'a> {
         };
         let option = |kind| options.iter().find(|option| option.kind == kind);
         let outcome = match kinds.into_iter().find_map(option) {
-            Some(option) => Chosen::Selected { option_id: &option.option_id },
-            None => Chosen::Cancelled,
+            Some(option) => AcpOutcome::Selected { option_id: &option.option_id },
+            None => AcpOutcome::Cancelled,
         };
         Self { outcome }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::Dialect;
+use super::AgentProtocol;
 use crate::runs::{
     finish,
     process::stderr::Tail,
@@ -46,7 +46,7 @@ pub(super) async fn ending(signals: &mut mpsc::Receiver<Signal>) -> Option<Strin
 pub(super) fn explained(
     failure: OpenFailure,
     remains: &Remains<'_>,
-    dialect: &Dialect,
+    dialect: &AgentProtocol,
 ) -> OpenFailure {
     let mut detail = failure.detail;
     if let Some(ending) = &remains.ending {

@@ -8,16 +8,16 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::fresh::fresh_uuid;
 use crate::runs::{
-    hook::{HookAnswer, HookQuestion, Post, Waiting},
+    hook::{HookAnswer, HookQuestion, PendingQuestion, Post},
     process::confine::Confinement,
-    provider::{OpenFailure, Opening},
+    provider::{OpenFailure, SessionOpening},
 };
 
 /// A hook that is listened to.
 pub(super) struct Hooking {
     /// The command of the hook, for a shell.
     pub(super) line: String,
-    questions: mpsc::Receiver<Waiting>,
+    questions: mpsc::Receiver<PendingQuestion>,
     waiting: BTreeMap<String, oneshot::Sender<HookAnswer>>,
     /// The socket goes with the conversation.
     post: Post,
@@ -26,7 +26,7 @@ pub(super) struct Hooking {
 impl Hooking {
     /// Listens to the hook of an agent that shall ask, where there is a command for one. An agent
     /// whose hook cannot be heard is not started.
-    pub(super) fn open(opening: &Opening) -> Result<Option<Self>, OpenFailure> {
+    pub(super) fn open(opening: &SessionOpening) -> Result<Option<Self>, OpenFailure> {
         let gated = opening.order.gate == PermissionsMode::Gated;
         let Some((command, below)) = opening.hook.as_ref().filter(|_| gated) else {
             return Ok(None);
@@ -38,7 +38,7 @@ impl Hooking {
     }
 
     /// What an agent is kept from that has to reach the socket of its hook.
-    pub(super) fn beside(hooking: Option<&Self>, opening: &Opening) -> Option<Confinement> {
+    pub(super) fn beside(hooking: Option<&Self>, opening: &SessionOpening) -> Option<Confinement> {
         let confinement = opening.confinement.clone()?;
         Some(match hooking {
             Some(hooking) => confinement.with_open(hooking.post.folder().to_owned()),
@@ -49,7 +49,7 @@ impl Hooking {
     /// The next call that is asked about; whether there will ever be one.
     pub(super) async fn next(hooking: Option<&mut Self>) -> Option<HookQuestion> {
         let Some(hooking) = hooking else { return std::future::pending().await };
-        let Waiting { question, answer } = hooking.questions.recv().await?;
+        let PendingQuestion { question, answer } = hooking.questions.recv().await?;
         hooking.waiting.insert(question.tool_use_id.clone(), answer);
         Some(question)
     }

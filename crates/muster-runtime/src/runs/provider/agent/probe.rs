@@ -7,12 +7,12 @@ use std::{
     time::Duration,
 };
 
-use super::{Dialect, fresh::fresh_uuid};
+use super::{AgentProtocol, fresh::fresh_uuid};
 use crate::runs::{
     finish,
     process::{
         Launch,
-        capture::{self, Captured},
+        capture::{self, CommandOutput},
         family::Family,
     },
     provider::Probe,
@@ -53,7 +53,7 @@ impl Probing {
 }
 
 /// Looks for an agent.
-pub(super) async fn probe(profile: &Profile, dialect: &Dialect) -> Probe {
+pub(super) async fn probe(profile: &Profile, dialect: &AgentProtocol) -> Probe {
     let program = profile.command.first().cloned().unwrap_or_default();
     let caps = Some(dialect.caps());
     let Some(file) = find(&program) else {
@@ -101,7 +101,7 @@ pub(in crate::runs::provider) fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.is_file())
 }
 
-fn env(profile: &Profile, dialect: &Dialect) -> BTreeMap<String, String> {
+fn env(profile: &Profile, dialect: &AgentProtocol) -> BTreeMap<String, String> {
     let passed_on = dialect.passed_on.iter();
     let passed_on =
         passed_on.filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
@@ -113,7 +113,7 @@ async fn question(
     program: &str,
     arguments: &[&str],
     (env, limit): (&BTreeMap<String, String>, Duration),
-) -> Option<Captured> {
+) -> Option<CommandOutput> {
     let mut command = vec![program.to_owned()];
     command.extend(arguments.iter().map(|&word| word.to_owned()));
     // Whatever the question starts ends with it, and nothing else does.
@@ -126,7 +126,7 @@ async fn question(
 }
 
 /// What a program says instead of an answer, without secrets.
-fn complaint(answer: &Captured) -> Option<String> {
+fn complaint(answer: &CommandOutput) -> Option<String> {
     let line = |text: String| first_line(&finish::redacted(text));
     line(answer.stderr.text()).or_else(|| line(answer.stdout.text()))
 }

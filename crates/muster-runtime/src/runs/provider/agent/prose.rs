@@ -9,12 +9,12 @@ use serde_json::Value;
 
 /// The text of a turn. Several messages of an agent are one text, with an empty line between.
 #[derive(Default)]
-pub(in crate::runs::provider) struct Prose {
+pub(in crate::runs::provider) struct TurnText {
     begun: bool,
     paused: bool,
 }
 
-impl Prose {
+impl TurnText {
     /// A turn begins.
     pub(in crate::runs::provider) fn begin(&mut self) {
         *self = Self::default();
@@ -75,11 +75,11 @@ pub(in crate::runs::provider) fn while_opening(reason: TurnReason) -> TurnReason
 
 #[cfg(test)]
 mod tests {
-    use super::{Prose, ProviderEvent, TurnReason, reason};
+    use super::{ProviderEvent, TurnReason, TurnText, reason};
 
     #[test]
     fn messages_are_one_text_with_a_gap_between() {
-        let mut prose = Prose::default();
+        let mut prose = TurnText::default();
         prose.pause();
         let mut text = String::new();
         for piece in ["", "One. ", "Still one.", "|", "Two."] {

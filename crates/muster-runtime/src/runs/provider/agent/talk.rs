@@ -8,7 +8,7 @@ use muster_core::run::{
     command::RetryHint,
     event::LogSource,
     id::TurnId,
-    provider::{Outcome, ProviderCaps, ProviderEvent},
+    provider::{ProviderCaps, ProviderEvent, ProviderOutcome},
     turn::TurnReason,
 };
 use tokio::{
@@ -18,14 +18,17 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{Move, Prompt, Translator, again, hooking::Hooking, read_only};
+use super::{
+    Translator, TranslatorAction, TranslatorPrompt, hooking::Hooking, read_only, retry_after,
+};
 use crate::runs::{
     process::{
-        lines::{self, LINE_BYTES_MAX, Line},
-        stderr::{Gate, Tail, flood_ended},
+        lines::{self, LINE_BYTES_MAX, OutputLine},
+        stderr::{LineLimiter, Tail, flood_ended},
     },
     provider::{
-        Answered, Heard, OpenFailure, Pending, Question, Session, Signal, Unreachable, Verdict,
+        Answered, Heard, OpenFailure, Pending, ProviderConversation, Signal, TurnQuestion,
+        Unreachable, Verdict,
         custom::{Closing, LINES_MAX},
         reading,
     },
@@ -50,8 +53,8 @@ pub(super) struct Established {
 }
 
 /// What a conversation is told.
-pub(super) enum Order {
-    Turn { turn: TurnId, prompt: Prompt },
+pub(super) enum TalkOrder {
+    Turn { turn: TurnId, prompt: TranslatorPrompt },
     Decide { question: String, resolution: Resolution },
     Interrupt { turn: TurnId },
     Forget,
@@ -65,7 +68,7 @@ pub(super) struct Talk {
     pub(super) signals: mpsc::Sender<Signal>,
     pub(super) heard: Heard,
     pub(super) opened: Option<oneshot::Sender<Result<Established, OpenFailure>>>,
-    pub(super) gate: Gate,
+    pub(super) gate: LineLimiter,
     /// What was said before the session was open and means nothing to us.
     pub(super) strays: Tail,
     /// Lines that were not understood.
@@ -83,7 +86,7 @@ impl Talk {
     pub(super) async fn until_the_end(
         mut self,
         stdout: ChildStdout,
-        mut orders: mpsc::Receiver<Order>,
+        mut orders: mpsc::Receiver<TalkOrder>,
     ) -> Fault {
         let (sender, mut heard_lines) = mpsc::channel(LINES_MAX);
         let reading = tokio::spawn(read(stdout, sender, self.heard.clone()));
@@ -115,18 +118,18 @@ impl Talk {
         reading.await.ok().flatten()
     }
 
-    async fn obey(&mut self, order: Order) {
+    async fn obey(&mut self, order: TalkOrder) {
         let moves = match order {
-            Order::Turn { turn, prompt } => {
+            TalkOrder::Turn { turn, prompt } => {
                 self.turn = Some(turn);
                 self.translator.ask(prompt)
             }
-            Order::Decide { question, resolution } => {
+            TalkOrder::Decide { question, resolution } => {
                 self.translator.decide(&question, &resolution)
             }
-            Order::Interrupt { turn } if self.turn == Some(turn) => self.translator.interrupt(),
-            Order::Interrupt { .. } => Vec::new(),
-            Order::Forget => self.translator.forget(),
+            TalkOrder::Interrupt { turn } if self.turn == Some(turn) => self.translator.interrupt(),
+            TalkOrder::Interrupt { .. } => Vec::new(),
+            TalkOrder::Forget => self.translator.forget(),
         };
         self.perform(moves).await;
     }
@@ -137,10 +140,13 @@ impl Talk {
             return;
         }
         let moves = self.translator.hear(&text);
-        if moves == [Move::Unknown] {
+        if moves == [TranslatorAction::Unknown] {
             return self.not_understood(&text).await;
         }
-        if !moves.iter().all(|one| matches!(one, Move::Stray(_) | Move::Unknown)) {
+        if !moves
+            .iter()
+            .all(|one| matches!(one, TranslatorAction::Stray(_) | TranslatorAction::Unknown))
+        {
             self.end_flood().await;
         }
         self.perform(moves).await;
@@ -157,20 +163,22 @@ impl Talk {
         self.stray(&format!("not understood ({} so far): {shown}", self.unknown)).await;
     }
 
-    async fn perform(&mut self, moves: Vec<Move>) {
+    async fn perform(&mut self, moves: Vec<TranslatorAction>) {
         for one in moves {
             match one {
-                Move::Say(line) => self.say(line).await,
-                Move::Tell(event) => self.tell(event).await,
-                Move::Open { session_id, lost, retells } => {
+                TranslatorAction::Say(line) => self.say(line).await,
+                TranslatorAction::Tell(event) => self.tell(event).await,
+                TranslatorAction::Open { session_id, lost, retells } => {
                     let caps = self.translator.caps();
                     self.open(Ok(Established { session_id, lost, retells, caps }));
                 }
-                Move::Refuse { reason, detail } => self.open(Err(OpenFailure { reason, detail })),
-                Move::Stray(line) => self.stray(&line).await,
-                Move::Unknown => self.heard.not_understood(),
-                Move::Limited(at) => self.limited = Some(at),
-                Move::Permit { call, answer } => {
+                TranslatorAction::Refuse { reason, detail } => {
+                    self.open(Err(OpenFailure { reason, detail }))
+                }
+                TranslatorAction::Stray(line) => self.stray(&line).await,
+                TranslatorAction::Unknown => self.heard.not_understood(),
+                TranslatorAction::Limited(at) => self.limited = Some(at),
+                TranslatorAction::Permit { call, answer } => {
                     if let Some(hooking) = &mut self.hooking {
                         hooking.answer(&call, answer);
                     }
@@ -192,12 +200,13 @@ impl Talk {
         if matches!(event, ProviderEvent::TurnEnded(_)) {
             self.turn = None;
         }
-        let signal = if let ProviderEvent::TurnEnded(Outcome::Failed { reason, detail }) = event {
-            let retry = self.hint(reason, detail.as_deref().unwrap_or_default());
-            Signal::Failed { turn, reason, detail, retry }
-        } else {
-            Signal::Said { turn, event }
-        };
+        let signal =
+            if let ProviderEvent::TurnEnded(ProviderOutcome::Failed { reason, detail }) = event {
+                let retry = self.hint(reason, detail.as_deref().unwrap_or_default());
+                Signal::Failed { turn, reason, detail, retry }
+            } else {
+                Signal::Said { turn, event }
+            };
         // Whoever does not listen any more closes the session.
         if self.signals.send(signal).await.is_err() {
             tracing::trace!("something was said that nobody waits for");
@@ -211,8 +220,8 @@ impl Talk {
             return RetryHint::default();
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let limited = || self.limited.and_then(|at| again::until(at, now));
-        let wait = again::in_words(words).or_else(limited);
+        let limited = || self.limited.and_then(|at| retry_after::until(at, now));
+        let wait = retry_after::in_words(words).or_else(limited);
         let ms = wait.map(|wait| u32::try_from(wait.as_millis()).unwrap_or(u32::MAX));
         RetryHint { useless: false, after_ms: ms }
     }
@@ -244,45 +253,45 @@ async fn read(stdout: ChildStdout, lines: mpsc::Sender<Vec<u8>>, heard: Heard) -
     let mut source = BufReader::with_capacity(64 * 1024, stdout);
     loop {
         match lines::next(&mut source, LINE_BYTES_MAX).await {
-            Ok(Line::Whole(line)) => {
+            Ok(OutputLine::Whole(line)) => {
                 heard.again();
                 if lines.send(line).await.is_err() {
                     return None;
                 }
             }
-            Ok(Line::TooLong) => {
+            Ok(OutputLine::TooLong) => {
                 let detail = format!("a line of more than {LINE_BYTES_MAX} bytes");
                 return Some((TurnReason::ProtocolError, detail));
             }
-            Ok(Line::End) | Err(_) => return None,
+            Ok(OutputLine::End) | Err(_) => return None,
         }
     }
 }
 
 /// The driver's end of a conversation.
 pub(super) struct Talking {
-    pub(super) orders: Option<mpsc::Sender<Order>>,
+    pub(super) orders: Option<mpsc::Sender<TalkOrder>>,
     pub(super) close: Option<oneshot::Sender<Closing>>,
     pub(super) watching: JoinHandle<()>,
 }
 
 impl Talking {
-    fn order(&self, order: Order) -> Result<(), Unreachable> {
+    fn order(&self, order: TalkOrder) -> Result<(), Unreachable> {
         let orders = self.orders.as_ref().ok_or(Unreachable)?;
         orders.try_send(order).map_err(|_| Unreachable)
     }
 }
 
-impl Session for Talking {
-    fn turn(&mut self, question: Question) -> Result<(), Unreachable> {
+impl ProviderConversation for Talking {
+    fn turn(&mut self, question: TurnQuestion) -> Result<(), Unreachable> {
         let read_only = read_only(question.rights, question.global_mode);
-        let prompt = Prompt { text: question.text, read_only };
-        self.order(Order::Turn { turn: question.turn, prompt })
+        let prompt = TranslatorPrompt { text: question.text, read_only };
+        self.order(TalkOrder::Turn { turn: question.turn, prompt })
     }
 
     fn decide(&mut self, verdict: &Verdict<'_>) -> Result<(), Unreachable> {
         let (question, resolution) = (verdict.id.to_owned(), verdict.resolution.clone());
-        self.order(Order::Decide { question, resolution })
+        self.order(TalkOrder::Decide { question, resolution })
     }
 
     /// Agents call Muster's tools through its server, which answers them itself.
@@ -291,11 +300,11 @@ impl Session for Talking {
     }
 
     fn interrupt(&mut self, turn: TurnId) -> Result<(), Unreachable> {
-        self.order(Order::Interrupt { turn })
+        self.order(TalkOrder::Interrupt { turn })
     }
 
     fn reset(&mut self) -> Result<(), Unreachable> {
-        self.order(Order::Forget)
+        self.order(TalkOrder::Forget)
     }
 
     fn close(mut self: Box<Self>, grace: Duration) -> Pending<'static, ()> {

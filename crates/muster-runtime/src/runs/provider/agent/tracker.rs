@@ -27,7 +27,7 @@ enum Stage {
 }
 
 /// A question about a call.
-pub(in crate::runs::provider) struct Asking {
+pub(in crate::runs::provider) struct CallQuestion {
     /// The agent's id of the question.
     pub(in crate::runs::provider) question: String,
     /// The call.
@@ -39,7 +39,7 @@ pub(in crate::runs::provider) struct Asking {
 }
 
 /// How a call ended.
-pub(in crate::runs::provider) struct Ended {
+pub(in crate::runs::provider) struct CallEnd {
     /// The outcome.
     pub(in crate::runs::provider) result: ToolResult,
     /// What went wrong.
@@ -86,8 +86,8 @@ impl Tracker {
 
     /// The agent asks before it makes a call. Nothing when nobody has to be asked: the call is
     /// over already.
-    pub(in crate::runs::provider) fn asked(&mut self, asking: Asking) -> Events {
-        let Asking { question: id, tool, context, can_modify } = asking;
+    pub(in crate::runs::provider) fn asked(&mut self, asking: CallQuestion) -> Events {
+        let CallQuestion { question: id, tool, context, can_modify } = asking;
         let mut events = self.proposed(tool.clone());
         let Some(stage) = self.calls.get_mut(&tool.id) else { return events };
         if *stage == Stage::Completed || self.asked.contains_key(&id) {
@@ -140,9 +140,9 @@ impl Tracker {
     }
 
     /// A call has its outcome.
-    pub(in crate::runs::provider) fn completed(&mut self, id: &str, ended: Ended) -> Events {
+    pub(in crate::runs::provider) fn completed(&mut self, id: &str, ended: CallEnd) -> Events {
         let Some(stage) = self.calls.get_mut(id) else { return Vec::new() };
-        let Ended { result, error, ran } = ended;
+        let CallEnd { result, error, ran } = ended;
         let before = std::mem::replace(stage, Stage::Completed);
         let mut events = Vec::new();
         match before {
@@ -182,18 +182,23 @@ mod tests {
         provider::{ProviderEvent, ProviderTool},
     };
 
-    use super::{Asking, Ended, Events, Tracker, prose};
+    use super::{CallEnd, CallQuestion, Events, Tracker, prose};
 
     fn tool(id: &str) -> ProviderTool {
         ProviderTool { id: id.to_owned(), name: "shell".to_owned(), args: serde_json::Map::new() }
     }
 
-    fn asking(question: &str, id: &str) -> Asking {
-        Asking { question: question.to_owned(), tool: tool(id), context: None, can_modify: false }
+    fn asking(question: &str, id: &str) -> CallQuestion {
+        CallQuestion {
+            question: question.to_owned(),
+            tool: tool(id),
+            context: None,
+            can_modify: false,
+        }
     }
 
-    fn ended(ok: bool, ran: bool) -> Ended {
-        Ended { result: prose::outcome(ok, "out"), error: None, ran }
+    fn ended(ok: bool, ran: bool) -> CallEnd {
+        CallEnd { result: prose::outcome(ok, "out"), error: None, ran }
     }
 
     fn resolution(status: Verdict) -> Resolution {

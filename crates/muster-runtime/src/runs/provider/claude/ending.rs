@@ -9,7 +9,7 @@ use crate::runs::provider::reading::{Amount, Count, items, lenient};
 
 /// The end of a turn.
 #[derive(Deserialize)]
-pub(super) struct Ending {
+pub(super) struct ClaudeTurnEnd {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) is_error: bool,
     #[serde(default, deserialize_with = "lenient")]
@@ -56,7 +56,7 @@ impl ModelUsage {
     }
 }
 
-impl Ending {
+impl ClaudeTurnEnd {
     /// What was used in the turn: by each model where that is told, else all together.
     pub(super) fn used(&self) -> Vec<(Option<String>, TokenUsage)> {
         let tokens = |read: Count, written: Count, cost: Amount| TokenUsage {

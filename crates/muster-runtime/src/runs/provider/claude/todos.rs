@@ -1,6 +1,6 @@
 //! The todo list that claude keeps: written whole by one tool, or entry by entry by two others.
 
-use muster_core::run::node::{NodeTodo, TodoStatus};
+use muster_core::run::node::{NodeTodo, NodeTodoStatus};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -58,7 +58,7 @@ struct Update {
 
 /// The list.
 #[derive(Default)]
-pub(super) struct Todos {
+pub(super) struct ClaudeTodos {
     /// Entries by the program's id; those that were written whole have none.
     entries: Vec<(Option<String>, NodeTodo)>,
     /// Calls that add or change an entry when they succeed.
@@ -70,7 +70,7 @@ enum Change {
     Update(Update),
 }
 
-impl Todos {
+impl ClaudeTodos {
     /// A call was made; the list, if it is another one now.
     pub(super) fn called(
         &mut self,
@@ -151,11 +151,11 @@ fn todo(content: String, active_form: Option<String>, status: &str) -> NodeTodo 
     NodeTodo { content, status: status_of(status), active_form }
 }
 
-fn status_of(name: &str) -> TodoStatus {
+fn status_of(name: &str) -> NodeTodoStatus {
     match name {
-        "in_progress" => TodoStatus::InProgress,
-        "completed" => TodoStatus::Completed,
-        _ => TodoStatus::Pending,
+        "in_progress" => NodeTodoStatus::InProgress,
+        "completed" => NodeTodoStatus::Completed,
+        _ => NodeTodoStatus::Pending,
     }
 }
 
@@ -163,22 +163,22 @@ fn status_of(name: &str) -> TodoStatus {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{TodoStatus, Todos};
+    use super::{ClaudeTodos, NodeTodoStatus};
 
-    fn call(todos: &mut Todos, name: &str, input: &Value, result: &Value) -> Vec<String> {
+    fn call(todos: &mut ClaudeTodos, name: &str, input: &Value, result: &Value) -> Vec<String> {
         let called = todos.called("c", name, input.as_object().unwrap());
         let list = called.or_else(|| todos.succeeded("c", Some(result))).unwrap_or_default();
         let mark = |status| match status {
-            TodoStatus::Pending => ' ',
-            TodoStatus::InProgress => '>',
-            TodoStatus::Completed => 'x',
+            NodeTodoStatus::Pending => ' ',
+            NodeTodoStatus::InProgress => '>',
+            NodeTodoStatus::Completed => 'x',
         };
         list.iter().map(|todo| format!("{}{}", mark(todo.status), todo.content)).collect()
     }
 
     #[test]
     fn entries_are_added_changed_and_deleted_by_their_ids() {
-        let mut todos = Todos::default();
+        let mut todos = ClaudeTodos::default();
         let create = |id: &str| json!({"task": {"id": id, "subject": "s"}});
         call(&mut todos, "TaskCreate", &json!({"subject": "read"}), &create("1"));
         let two = call(&mut todos, "TaskCreate", &json!({"subject": "write"}), &create("2"));
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_list_that_is_written_whole_replaces_what_was_there() {
-        let mut todos = Todos::default();
+        let mut todos = ClaudeTodos::default();
         let whole = json!({"todos": [{"content": "one", "status": "in_progress"}]});
         assert_eq!(call(&mut todos, "TodoWrite", &whole, &json!({})), [">one"]);
         assert!(call(&mut todos, "Bash", &json!({"command": "ls"}), &json!({})).is_empty());

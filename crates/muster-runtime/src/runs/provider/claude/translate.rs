@@ -6,7 +6,7 @@ use muster_core::run::{
     approval::{Resolution, Verdict},
     node::PermissionsMode,
     provider::{
-        ModifyAbility, Outcome, ProviderCaps, ProviderEvent, ProviderTool, ResetAbility,
+        ModifyAbility, ProviderCaps, ProviderEvent, ProviderOutcome, ProviderTool, ResetAbility,
         SandboxAbility,
     },
     turn::TurnReason,
@@ -14,21 +14,21 @@ use muster_core::run::{
 use serde_json::{Map, Value};
 
 use super::{
-    ending::Ending,
+    ending::ClaudeTurnEnd,
     mode,
-    todos::Todos,
+    todos::ClaudeTodos,
     wire::{
-        Block, Control, Delta, Message, Request, Response, ResultMeta, Said, Stream, System, allow,
-        control, deny, refuse, user,
+        ClaudeBlock, ClaudeControl, ClaudeDelta, ClaudeLine, ClaudeMessage, ClaudeRequest,
+        ClaudeStreamEvent, Response, ResultMeta, System, allow, control, deny, refuse, user,
     },
 };
 use crate::runs::provider::{
     NO_CAPS,
     agent::{
-        Move, Prompt, Setting, Start, Translator,
-        prose::{self, Prose},
+        AgentLaunch, AgentStart, Translator, TranslatorAction, TranslatorPrompt,
+        prose::{self, TurnText},
         tell,
-        tracker::{Asking, Ended, Tracker},
+        tracker::{CallEnd, CallQuestion, Tracker},
     },
 };
 
@@ -47,17 +47,17 @@ const ONLY_LOOK: &str = "you may only look in this turn: nothing may be changed"
 
 /// The translator.
 pub(super) struct Claude {
-    setting: Setting,
+    setting: AgentLaunch,
     session_id: Option<String>,
     /// Whether it may only look now.
     read_only: bool,
     /// The prompt that waits until the program is in the right mode.
     held: Option<String>,
     calls: Tracker,
-    prose: Prose,
+    prose: TurnText,
     /// Whether the text of the next message was told piece by piece.
     streamed: bool,
-    todos: Todos,
+    todos: ClaudeTodos,
     /// Questions that wait for an answer, with the arguments as the program wants them.
     questions: BTreeMap<String, Map<String, Value>>,
     in_turn: bool,
@@ -67,16 +67,16 @@ pub(super) struct Claude {
 }
 
 impl Claude {
-    pub(super) fn of(setting: Setting) -> Self {
+    pub(super) fn of(setting: AgentLaunch) -> Self {
         Self {
             setting,
             session_id: None,
             read_only: false,
             held: None,
             calls: Tracker::default(),
-            prose: Prose::default(),
+            prose: TurnText::default(),
             streamed: false,
-            todos: Todos::default(),
+            todos: ClaudeTodos::default(),
             questions: BTreeMap::new(),
             in_turn: false,
             interrupted: false,
@@ -85,7 +85,7 @@ impl Claude {
     }
 
     /// Answers to our own requests.
-    fn answered(&mut self, response: &Response) -> Vec<Move> {
+    fn answered(&mut self, response: &Response) -> Vec<TranslatorAction> {
         let detail = response.error.clone().unwrap_or_else(|| "no reason was given".to_owned());
         match (response.request_id.as_str(), response.subtype.as_str()) {
             (INITIALIZE, "success") if self.setting.read_only => {
@@ -93,39 +93,46 @@ impl Claude {
             }
             (INITIALIZE, "success") => vec![self.opened()],
             (MODE, "success") if !self.in_turn => vec![self.opened()],
-            (MODE, "success") => {
-                self.held.take().map(|text| Move::Say(user(&text))).into_iter().collect()
+            (MODE, "success") => self
+                .held
+                .take()
+                .map(|text| TranslatorAction::Say(user(&text)))
+                .into_iter()
+                .collect(),
+            (INITIALIZE, _) => {
+                vec![TranslatorAction::Refuse { reason: TurnReason::HandshakeFailed, detail }]
             }
-            (INITIALIZE, _) => vec![Move::Refuse { reason: TurnReason::HandshakeFailed, detail }],
             // Rather no turn than one with more rights than it may have.
             (MODE, _) if !self.in_turn => {
-                vec![Move::Refuse { reason: TurnReason::HandshakeFailed, detail }]
+                vec![TranslatorAction::Refuse { reason: TurnReason::HandshakeFailed, detail }]
             }
             (MODE, _) => {
                 self.held = None;
-                self.ended(Outcome::Failed {
+                self.ended(ProviderOutcome::Failed {
                     reason: TurnReason::ProviderError,
                     detail: Some(format!("its mode could not be changed: {detail}")),
                 })
             }
             (_, "success") => Vec::new(),
-            (request, _) => vec![Move::Stray(format!("{request} was refused: {detail}"))],
+            (request, _) => {
+                vec![TranslatorAction::Stray(format!("{request} was refused: {detail}"))]
+            }
         }
     }
 
-    fn opened(&mut self) -> Move {
-        let (Start::New(id) | Start::Resume(id)) = self.setting.start.clone();
+    fn opened(&mut self) -> TranslatorAction {
+        let (AgentStart::New(id) | AgentStart::Resume(id)) = self.setting.start.clone();
         self.session_id = Some(id.clone());
-        Move::Open { session_id: Some(id), lost: false, retells: false }
+        TranslatorAction::Open { session_id: Some(id), lost: false, retells: false }
     }
 
-    fn change_mode(&mut self, read_only: bool) -> Move {
+    fn change_mode(&mut self, read_only: bool) -> TranslatorAction {
         self.read_only = read_only;
         let mode = mode(self.setting.gate, read_only);
-        Move::Say(control(MODE, Control::SetPermissionMode { mode }))
+        TranslatorAction::Say(control(MODE, ClaudeControl::SetPermissionMode { mode }))
     }
 
-    fn system(&mut self, system: System) -> Vec<Move> {
+    fn system(&mut self, system: System) -> Vec<TranslatorAction> {
         match system.subtype.as_str() {
             "init" => self.introduced(system.session_id),
             "task_started" => match system.tool_use_id {
@@ -135,63 +142,69 @@ impl Claude {
             "api_retry" => {
                 let why = system.error.map(|error| error.to_string()).unwrap_or_default();
                 let attempt = system.attempt.unwrap_or(0);
-                vec![Move::Stray(format!("asks the model again (attempt {attempt}): {why}"))]
+                vec![TranslatorAction::Stray(format!(
+                    "asks the model again (attempt {attempt}): {why}"
+                ))]
             }
             _ => Vec::new(),
         }
     }
 
     /// Every turn begins with an introduction; the session may be another one.
-    fn introduced(&mut self, session_id: Option<String>) -> Vec<Move> {
+    fn introduced(&mut self, session_id: Option<String>) -> Vec<TranslatorAction> {
         if session_id.is_none() || session_id == self.session_id {
             return Vec::new();
         }
         self.session_id.clone_from(&session_id);
-        let started = |session_id| Move::Tell(ProviderEvent::SessionStarted { session_id });
+        let started =
+            |session_id| TranslatorAction::Tell(ProviderEvent::SessionStarted { session_id });
         session_id.map(started).into_iter().collect()
     }
 
-    fn streamed(&mut self, event: Stream) -> Vec<Move> {
+    fn streamed(&mut self, event: ClaudeStreamEvent) -> Vec<TranslatorAction> {
         let told = match event {
-            Stream::MessageStart {} => {
+            ClaudeStreamEvent::MessageStart {} => {
                 self.prose.pause();
                 None
             }
-            Stream::ContentBlockStart {} => {
+            ClaudeStreamEvent::ContentBlockStart {} => {
                 self.streamed = false;
                 None
             }
-            Stream::ContentBlockDelta { delta: Delta::Text { text } } => {
+            ClaudeStreamEvent::ContentBlockDelta { delta: ClaudeDelta::Text { text } } => {
                 self.streamed = true;
                 self.prose.piece(&text)
             }
-            Stream::ContentBlockDelta { delta: Delta::Thinking { thinking } } => {
+            ClaudeStreamEvent::ContentBlockDelta { delta: ClaudeDelta::Thinking { thinking } } => {
                 Some(ProviderEvent::ThoughtDelta { text: thinking })
             }
-            Stream::ContentBlockDelta { delta: Delta::Unknown } | Stream::Unknown => None,
+            ClaudeStreamEvent::ContentBlockDelta { delta: ClaudeDelta::Unknown }
+            | ClaudeStreamEvent::Unknown => None,
         };
-        told.map(Move::Tell).into_iter().collect()
+        told.map(TranslatorAction::Tell).into_iter().collect()
     }
 
     /// A message of the agent, or of one that it has started itself.
-    fn spoke(&mut self, message: Message, is_own: bool) -> Vec<Move> {
+    fn spoke(&mut self, message: ClaudeMessage, is_own: bool) -> Vec<TranslatorAction> {
         let mut moves = Vec::new();
         for block in message.blocks() {
             match block {
-                Block::Text { text } if is_own && !std::mem::take(&mut self.streamed) => {
+                ClaudeBlock::Text { text } if is_own && !std::mem::take(&mut self.streamed) => {
                     self.prose.pause();
-                    moves.extend(self.prose.piece(&text).map(Move::Tell));
+                    moves.extend(self.prose.piece(&text).map(TranslatorAction::Tell));
                 }
-                Block::ToolUse { id, name, input: args } => {
+                ClaudeBlock::ToolUse { id, name, input: args } => {
                     moves.extend(self.called(ProviderTool { id, name, args }));
                 }
-                Block::Text { .. } | Block::ToolResult { .. } | Block::Unknown => {}
+                ClaudeBlock::Text { .. }
+                | ClaudeBlock::ToolResult { .. }
+                | ClaudeBlock::Unknown => {}
             }
         }
         moves
     }
 
-    fn called(&mut self, tool: ProviderTool) -> Vec<Move> {
+    fn called(&mut self, tool: ProviderTool) -> Vec<TranslatorAction> {
         let id = tool.id.clone();
         if tool.name.starts_with(OWN_TOOLS) {
             self.calls.hide(&id);
@@ -203,155 +216,163 @@ impl Claude {
         if self.setting.gate == PermissionsMode::Skip {
             moves.extend(tell(self.calls.started(&id)));
         }
-        moves.extend(plan.map(|items| Move::Tell(ProviderEvent::Plan { items })));
+        moves.extend(plan.map(|items| TranslatorAction::Tell(ProviderEvent::Plan { items })));
         moves
     }
 
     /// Outcomes of calls come as messages of the user.
     fn outcomes(
         &mut self,
-        message: Message,
+        message: ClaudeMessage,
         result: Option<&Value>,
         metas: &[ResultMeta],
-    ) -> Vec<Move> {
+    ) -> Vec<TranslatorAction> {
         let mut moves = Vec::new();
         for block in message.blocks() {
-            let Block::ToolResult { tool_use_id: id, content, is_error } = block else { continue };
+            let ClaudeBlock::ToolResult { tool_use_id: id, content, is_error } = block else {
+                continue;
+            };
             let output = content.map(|output| output.text()).unwrap_or_default();
             let meta = metas.iter().find(|meta| meta.id == id);
             let ran = meta.is_none_or(|meta| meta.non_execution_kind.is_none());
-            let ended = Ended {
+            let ended = CallEnd {
                 error: is_error.then(|| prose::fault(&output)),
                 result: prose::outcome(!is_error, &output),
                 ran,
             };
             moves.extend(tell(self.calls.completed(&id, ended)));
             let plan = if is_error { None } else { self.todos.succeeded(&id, result) };
-            moves.extend(plan.map(|items| Move::Tell(ProviderEvent::Plan { items })));
+            moves.extend(plan.map(|items| TranslatorAction::Tell(ProviderEvent::Plan { items })));
         }
         moves
     }
 
     /// The program asks something.
-    fn asked(&mut self, request_id: String, request: Request) -> Vec<Move> {
-        let Request::CanUseTool { tool_name: name, input, description, tool_use_id } = request
+    fn asked(&mut self, request_id: String, request: ClaudeRequest) -> Vec<TranslatorAction> {
+        let ClaudeRequest::CanUseTool { tool_name: name, input, description, tool_use_id } =
+            request
         else {
-            return vec![Move::Say(refuse(&request_id, "this is not offered"))];
+            return vec![TranslatorAction::Say(refuse(&request_id, "this is not offered"))];
         };
         if name.starts_with(OWN_TOOLS) {
-            return vec![Move::Say(allow(&request_id, &input))];
+            return vec![TranslatorAction::Say(allow(&request_id, &input))];
         }
         let id = tool_use_id.unwrap_or_else(|| request_id.clone());
         let tool = ProviderTool { id: id.clone(), name, args: input.clone() };
         if self.read_only
             && (self.setting.gate == PermissionsMode::Skip || tool.name == LEAVES_PLAN)
         {
-            let mut moves = vec![Move::Say(deny(&request_id, ONLY_LOOK))];
+            let mut moves = vec![TranslatorAction::Say(deny(&request_id, ONLY_LOOK))];
             moves.extend(tell(self.calls.proposed(tool)));
             let (result, error) = (prose::outcome(false, ""), Some(prose::fault(ONLY_LOOK)));
-            moves.extend(tell(self.calls.completed(&id, Ended { result, error, ran: false })));
+            moves.extend(tell(self.calls.completed(&id, CallEnd { result, error, ran: false })));
             return moves;
         }
         self.questions.insert(request_id.clone(), input);
         let (question, context) = (request_id, description);
-        tell(self.calls.asked(Asking { question, tool, context, can_modify: true }))
+        tell(self.calls.asked(CallQuestion { question, tool, context, can_modify: true }))
     }
 
-    fn ending(&mut self, ending: &Ending) -> Vec<Move> {
+    fn ending(&mut self, ending: &ClaudeTurnEnd) -> Vec<TranslatorAction> {
         if ending.local_command.is_some() && self.clearing {
             self.clearing = false;
             return Vec::new();
         }
         if !self.in_turn {
             let said = ending.errors.join("; ");
-            return vec![Move::Stray(format!("an answer that nobody asked for: {said}"))];
+            return vec![TranslatorAction::Stray(format!(
+                "an answer that nobody asked for: {said}"
+            ))];
         }
-        let used = |(model, usage)| Move::Tell(ProviderEvent::Usage { model, usage });
-        let mut moves: Vec<Move> = ending.used().into_iter().map(used).collect();
+        let used = |(model, usage)| TranslatorAction::Tell(ProviderEvent::Usage { model, usage });
+        let mut moves: Vec<TranslatorAction> = ending.used().into_iter().map(used).collect();
         let aborted = ending.terminal_reason.as_deref().is_some_and(|why| why.contains("abort"));
         let outcome = if self.interrupted || (aborted && ending.is_error) {
-            Outcome::Interrupted
+            ProviderOutcome::Interrupted
         } else if ending.is_error {
             let said = ending.result.clone().unwrap_or_else(|| ending.errors.join("; "));
             let reason = prose::reason(ending.api_error_status, &said);
-            Outcome::Failed { reason, detail: Some(said) }
+            ProviderOutcome::Failed { reason, detail: Some(said) }
         } else {
-            Outcome::Completed
+            ProviderOutcome::Completed
         };
         moves.extend(self.ended(outcome));
         moves
     }
 
-    fn ended(&mut self, outcome: Outcome) -> Vec<Move> {
+    fn ended(&mut self, outcome: ProviderOutcome) -> Vec<TranslatorAction> {
         self.in_turn = false;
         self.interrupted = false;
         self.questions.clear();
         let mut moves = tell(self.calls.end());
-        moves.push(Move::Tell(ProviderEvent::TurnEnded(outcome)));
+        moves.push(TranslatorAction::Tell(ProviderEvent::TurnEnded(outcome)));
         moves
     }
 }
 
 impl Translator for Claude {
-    fn begin(&mut self) -> Vec<Move> {
-        vec![Move::Say(control(INITIALIZE, Control::Initialize { hooks: Map::new() }))]
+    fn begin(&mut self) -> Vec<TranslatorAction> {
+        vec![TranslatorAction::Say(control(
+            INITIALIZE,
+            ClaudeControl::Initialize { hooks: Map::new() },
+        ))]
     }
 
-    fn hear(&mut self, line: &str) -> Vec<Move> {
-        let Ok(said) = serde_json::from_str::<Said>(line) else {
-            return vec![Move::Unknown];
+    fn hear(&mut self, line: &str) -> Vec<TranslatorAction> {
+        let Ok(said) = serde_json::from_str::<ClaudeLine>(line) else {
+            return vec![TranslatorAction::Unknown];
         };
         match said {
-            Said::ControlResponse { response } => self.answered(&response),
-            Said::Result(ending) => self.ending(&ending),
+            ClaudeLine::ControlResponse { response } => self.answered(&response),
+            ClaudeLine::Result(ending) => self.ending(&ending),
             // What is said while it forgets belongs to no turn.
             _ if self.clearing => Vec::new(),
-            Said::System(system) => self.system(system),
-            Said::StreamEvent { event, parent_tool_use_id: None } => self.streamed(event),
-            Said::Assistant { message, parent_tool_use_id } => {
+            ClaudeLine::System(system) => self.system(system),
+            ClaudeLine::StreamEvent { event, parent_tool_use_id: None } => self.streamed(event),
+            ClaudeLine::Assistant { message, parent_tool_use_id } => {
                 self.spoke(message, parent_tool_use_id.is_none())
             }
-            Said::User { message, tool_use_result, tool_result_meta } => {
+            ClaudeLine::User { message, tool_use_result, tool_result_meta } => {
                 self.outcomes(message, tool_use_result.as_ref(), &tool_result_meta)
             }
-            Said::ControlRequest { request_id, request } => self.asked(request_id, request),
-            Said::ControlCancelRequest { request_id } => {
+            ClaudeLine::ControlRequest { request_id, request } => self.asked(request_id, request),
+            ClaudeLine::ControlCancelRequest { request_id } => {
                 self.questions.remove(&request_id);
                 tell(self.calls.withdrawn(&request_id))
             }
-            Said::ToolProgress { tool_use_id, parent_tool_use_id } => {
+            ClaudeLine::ToolProgress { tool_use_id, parent_tool_use_id } => {
                 let ids = [parent_tool_use_id, tool_use_id].into_iter().flatten();
-                let mut moves: Vec<Move> =
+                let mut moves: Vec<TranslatorAction> =
                     ids.flat_map(|id| tell(self.calls.started(&id))).collect();
-                moves.push(Move::Tell(ProviderEvent::Beat { silent_ms: 0 }));
+                moves.push(TranslatorAction::Tell(ProviderEvent::Beat { silent_ms: 0 }));
                 moves
             }
-            Said::RateLimitEvent(limit) => {
-                limit.resets_at().map(Move::Limited).into_iter().collect()
+            ClaudeLine::RateLimitEvent(limit) => {
+                limit.resets_at().map(TranslatorAction::Limited).into_iter().collect()
             }
-            Said::StreamEvent { parent_tool_use_id: Some(_), .. }
-            | Said::ConversationReset {}
-            | Said::KeepAlive {}
-            | Said::AuthStatus {}
-            | Said::ToolUseSummary {} => Vec::new(),
-            Said::Unknown => vec![Move::Unknown],
+            ClaudeLine::StreamEvent { parent_tool_use_id: Some(_), .. }
+            | ClaudeLine::ConversationReset {}
+            | ClaudeLine::KeepAlive {}
+            | ClaudeLine::AuthStatus {}
+            | ClaudeLine::ToolUseSummary {} => Vec::new(),
+            ClaudeLine::Unknown => vec![TranslatorAction::Unknown],
         }
     }
 
-    fn ask(&mut self, prompt: Prompt) -> Vec<Move> {
+    fn ask(&mut self, prompt: TranslatorPrompt) -> Vec<TranslatorAction> {
         self.calls.begin();
         self.prose.begin();
         self.questions.clear();
         self.in_turn = true;
         self.interrupted = false;
         if prompt.read_only == self.read_only {
-            return vec![Move::Say(user(&prompt.text))];
+            return vec![TranslatorAction::Say(user(&prompt.text))];
         }
         self.held = Some(prompt.text);
         vec![self.change_mode(prompt.read_only)]
     }
 
-    fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<Move> {
+    fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<TranslatorAction> {
         let Some(input) = self.questions.remove(question) else { return Vec::new() };
         let args = resolution.modified_args.as_ref().unwrap_or(&input);
         let answer = match resolution.status {
@@ -360,24 +381,24 @@ impl Translator for Claude {
                 deny(question, resolution.reason.as_deref().unwrap_or("denied by the user"))
             }
         };
-        let mut moves = vec![Move::Say(answer)];
+        let mut moves = vec![TranslatorAction::Say(answer)];
         moves.extend(tell(self.calls.decided(question, resolution).unwrap_or_default()));
         moves
     }
 
-    fn interrupt(&mut self) -> Vec<Move> {
+    fn interrupt(&mut self) -> Vec<TranslatorAction> {
         self.interrupted = true;
         if self.held.take().is_some() {
-            return self.ended(Outcome::Interrupted);
+            return self.ended(ProviderOutcome::Interrupted);
         }
-        vec![Move::Say(control(INTERRUPT, Control::Interrupt))]
+        vec![TranslatorAction::Say(control(INTERRUPT, ClaudeControl::Interrupt))]
     }
 
-    fn forget(&mut self) -> Vec<Move> {
+    fn forget(&mut self) -> Vec<TranslatorAction> {
         self.clearing = true;
         self.session_id = None;
-        self.todos = Todos::default();
-        vec![Move::Say(user(CLEAR))]
+        self.todos = ClaudeTodos::default();
+        vec![TranslatorAction::Say(user(CLEAR))]
     }
 
     fn caps(&self) -> ProviderCaps {

@@ -6,35 +6,35 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{ending::Ending, limit::OfLimit};
+use super::{ending::ClaudeTurnEnd, limit::OfLimit};
 use crate::runs::provider::reading::{by_word, items, lenient};
 
 /// A line of the program.
 #[derive(Deserialize)]
 #[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
-pub(super) enum Said {
+pub(super) enum ClaudeLine {
     System(System),
     StreamEvent {
-        event: Stream,
+        event: ClaudeStreamEvent,
         #[serde(default, deserialize_with = "lenient")]
         parent_tool_use_id: Option<String>,
     },
     Assistant {
-        message: Message,
+        message: ClaudeMessage,
         #[serde(default, deserialize_with = "lenient")]
         parent_tool_use_id: Option<String>,
     },
     User {
-        message: Message,
+        message: ClaudeMessage,
         #[serde(default)]
         tool_use_result: Option<Value>,
         #[serde(default, deserialize_with = "items")]
         tool_result_meta: Vec<ResultMeta>,
     },
-    Result(Box<Ending>),
+    Result(Box<ClaudeTurnEnd>),
     ControlRequest {
         request_id: String,
-        request: Request,
+        request: ClaudeRequest,
     },
     ControlResponse {
         response: Response,
@@ -57,7 +57,13 @@ pub(super) enum Said {
     Unknown,
 }
 
-by_word!(Said => "type", Stream => "type", Delta => "type", Block => "type", Request => "subtype");
+by_word!(
+    ClaudeLine => "type",
+    ClaudeStreamEvent => "type",
+    ClaudeDelta => "type",
+    ClaudeBlock => "type",
+    ClaudeRequest => "subtype"
+);
 
 /// Something about the session.
 #[derive(Deserialize)]
@@ -76,11 +82,11 @@ pub(super) struct System {
 /// A piece of a message on its way.
 #[derive(Deserialize)]
 #[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
-pub(super) enum Stream {
+pub(super) enum ClaudeStreamEvent {
     MessageStart {},
     ContentBlockStart {},
     ContentBlockDelta {
-        delta: Delta,
+        delta: ClaudeDelta,
     },
     #[serde(other)]
     Unknown,
@@ -88,7 +94,7 @@ pub(super) enum Stream {
 
 #[derive(Deserialize)]
 #[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
-pub(super) enum Delta {
+pub(super) enum ClaudeDelta {
     #[serde(rename = "text_delta")]
     Text { text: String },
     #[serde(rename = "thinking_delta")]
@@ -99,17 +105,17 @@ pub(super) enum Delta {
 
 /// A whole message, or a part of it.
 #[derive(Deserialize)]
-pub(super) struct Message {
+pub(super) struct ClaudeMessage {
     #[serde(default, deserialize_with = "lenient")]
     content: Content,
 }
 
-impl Message {
+impl ClaudeMessage {
     /// Its parts.
-    pub(super) fn blocks(self) -> Vec<Block> {
+    pub(super) fn blocks(self) -> Vec<ClaudeBlock> {
         match self.content {
             Content::Blocks(blocks) => blocks,
-            Content::Text(text) => vec![Block::Text { text }],
+            Content::Text(text) => vec![ClaudeBlock::Text { text }],
         }
     }
 }
@@ -118,7 +124,7 @@ impl Message {
 #[serde(untagged)]
 enum Content {
     Text(String),
-    Blocks(#[serde(deserialize_with = "items")] Vec<Block>),
+    Blocks(#[serde(deserialize_with = "items")] Vec<ClaudeBlock>),
 }
 
 impl Default for Content {
@@ -129,7 +135,7 @@ impl Default for Content {
 
 #[derive(Deserialize)]
 #[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
-pub(super) enum Block {
+pub(super) enum ClaudeBlock {
     Text {
         text: String,
     },
@@ -155,11 +161,11 @@ pub(super) enum Block {
 #[serde(untagged)]
 pub(super) enum Output {
     Text(String),
-    Parts(#[serde(deserialize_with = "items")] Vec<Part>),
+    Parts(#[serde(deserialize_with = "items")] Vec<ClaudePart>),
 }
 
 #[derive(Deserialize)]
-pub(super) struct Part {
+pub(super) struct ClaudePart {
     #[serde(default, deserialize_with = "lenient")]
     text: String,
 }
@@ -187,7 +193,7 @@ pub(super) struct ResultMeta {
 /// What the program asks us.
 #[derive(Deserialize)]
 #[serde(tag = "subtype", remote = "Self", rename_all = "snake_case")]
-pub(super) enum Request {
+pub(super) enum ClaudeRequest {
     CanUseTool {
         tool_name: String,
         #[serde(default, deserialize_with = "lenient")]
@@ -214,7 +220,7 @@ pub(super) struct Response {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Say<'a> {
-    ControlRequest { request_id: &'a str, request: Control<'a> },
+    ControlRequest { request_id: &'a str, request: ClaudeControl<'a> },
     ControlResponse { response: Answer<'a> },
     User { session_id: &'a str, parent_tool_use_id: Option<&'a str>, message: UserMessage<'a> },
 }
@@ -229,7 +235,7 @@ impl Say<'_> {
 /// What we ask.
 #[derive(Serialize)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
-pub(super) enum Control<'a> {
+pub(super) enum ClaudeControl<'a> {
     Initialize { hooks: Map<String, Value> },
     Interrupt,
     SetPermissionMode { mode: &'a str },
@@ -278,12 +284,12 @@ impl<'a> UserMessage<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct McpConfig<'a> {
-    pub(super) mcp_servers: BTreeMap<&'static str, McpServer<'a>>,
+    pub(super) mcp_servers: BTreeMap<&'static str, ClaudeMcpServer<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct McpServer<'a> {
+pub(super) struct ClaudeMcpServer<'a> {
     pub(super) command: &'a str,
     pub(super) args: &'a [String],
     pub(super) env: BTreeMap<&'a str, String>,
@@ -292,7 +298,7 @@ pub(super) struct McpServer<'a> {
 }
 
 /// A request of ours.
-pub(super) fn control(request_id: &str, request: Control<'_>) -> String {
+pub(super) fn control(request_id: &str, request: ClaudeControl<'_>) -> String {
     Say::ControlRequest { request_id, request }.line()
 }
 

@@ -5,12 +5,12 @@ use serde_json::{Map, Value, json};
 
 use super::{
     MUSTER,
-    wire::{Item, Question},
+    wire::{CodexItem, CodexQuestion},
 };
-use crate::runs::provider::agent::{prose, tracker::Ended};
+use crate::runs::provider::agent::{prose, tracker::CallEnd};
 
 /// A call.
-pub(super) enum Call {
+pub(super) enum CodexCall {
     /// One that is told.
     Told(ProviderTool),
     /// One of Muster's own tools, which is told elsewhere (RUNS-TOOL-3).
@@ -19,75 +19,84 @@ pub(super) enum Call {
 
 /// Whether an item that began is past every question: a command that has a process does not ask
 /// any more.
-pub(super) fn runs(item: &Item, gate: PermissionsMode) -> bool {
+pub(super) fn runs(item: &CodexItem, gate: PermissionsMode) -> bool {
     match item {
-        Item::CommandExecution { process_id, .. } => process_id.is_some(),
-        Item::McpToolCall { .. } | Item::WebSearch { .. } => true,
-        Item::FileChange { .. } => gate == PermissionsMode::Skip,
-        Item::AgentMessage { .. }
-        | Item::UserMessage {}
-        | Item::Reasoning {}
-        | Item::Plan {}
-        | Item::Unknown => false,
+        CodexItem::CommandExecution { process_id, .. } => process_id.is_some(),
+        CodexItem::McpToolCall { .. } | CodexItem::WebSearch { .. } => true,
+        CodexItem::FileChange { .. } => gate == PermissionsMode::Skip,
+        CodexItem::AgentMessage { .. }
+        | CodexItem::UserMessage {}
+        | CodexItem::Reasoning {}
+        | CodexItem::Plan {}
+        | CodexItem::Unknown => false,
     }
 }
 
 /// The call that an item is, if it is one.
-pub(super) fn call(item: Item) -> Option<Call> {
+pub(super) fn call(item: CodexItem) -> Option<CodexCall> {
     let (id, name, args) = match item {
-        Item::CommandExecution { id, command, cwd, .. } => {
+        CodexItem::CommandExecution { id, command, cwd, .. } => {
             (id, "shell".to_owned(), object(json!({"command": command, "cwd": cwd})))
         }
-        Item::FileChange { id, changes, .. } => {
+        CodexItem::FileChange { id, changes, .. } => {
             (id, "apply_patch".to_owned(), object(json!({ "changes": changes })))
         }
-        Item::McpToolCall { id, server, .. } if server == MUSTER => return Some(Call::Own(id)),
-        Item::McpToolCall { id, server, tool, arguments, .. } => {
+        CodexItem::McpToolCall { id, server, .. } if server == MUSTER => {
+            return Some(CodexCall::Own(id));
+        }
+        CodexItem::McpToolCall { id, server, tool, arguments, .. } => {
             (id, format!("{server}.{tool}"), object(arguments))
         }
-        Item::WebSearch { id, query } => {
+        CodexItem::WebSearch { id, query } => {
             (id, "web_search".to_owned(), object(json!({ "query": query })))
         }
-        Item::AgentMessage { .. }
-        | Item::UserMessage {}
-        | Item::Reasoning {}
-        | Item::Plan {}
-        | Item::Unknown => return None,
+        CodexItem::AgentMessage { .. }
+        | CodexItem::UserMessage {}
+        | CodexItem::Reasoning {}
+        | CodexItem::Plan {}
+        | CodexItem::Unknown => return None,
     };
-    Some(Call::Told(ProviderTool { id, name, args }))
+    Some(CodexCall::Told(ProviderTool { id, name, args }))
 }
 
 /// How the call that an item is has ended.
-pub(super) fn ended(item: Item) -> Option<(String, Ended)> {
+pub(super) fn ended(item: CodexItem) -> Option<(String, CallEnd)> {
     Some(match item {
-        Item::CommandExecution {
-            id, status, aggregated_output, exit_code, duration_ms, ..
+        CodexItem::CommandExecution {
+            id,
+            status,
+            aggregated_output,
+            exit_code,
+            duration_ms,
+            ..
         } => {
             let ok = status == "completed" && exit_code.unwrap_or(0) == 0;
             let result = prose::outcome(ok, &aggregated_output.unwrap_or_default());
             let duration_ms = duration_ms.told();
             (id, outcome(ToolResult { exit_code, duration_ms, ..result }, &status, None))
         }
-        Item::FileChange { id, status, .. } => {
+        CodexItem::FileChange { id, status, .. } => {
             (id, outcome(prose::outcome(status == "completed", ""), &status, None))
         }
-        Item::McpToolCall { id, status, result, error, duration_ms, .. } => {
+        CodexItem::McpToolCall { id, status, result, error, duration_ms, .. } => {
             let output = result.map(|result| result.text()).unwrap_or_default();
             let result = prose::outcome(status == "completed", &output);
             let (error, duration_ms) = (error.map(|error| error.message), duration_ms.told());
             (id, outcome(ToolResult { duration_ms, ..result }, &status, error))
         }
-        Item::WebSearch { id, .. } => (id, outcome(prose::outcome(true, ""), "completed", None)),
-        Item::AgentMessage { .. }
-        | Item::UserMessage {}
-        | Item::Reasoning {}
-        | Item::Plan {}
-        | Item::Unknown => return None,
+        CodexItem::WebSearch { id, .. } => {
+            (id, outcome(prose::outcome(true, ""), "completed", None))
+        }
+        CodexItem::AgentMessage { .. }
+        | CodexItem::UserMessage {}
+        | CodexItem::Reasoning {}
+        | CodexItem::Plan {}
+        | CodexItem::Unknown => return None,
     })
 }
 
 /// A call that is asked about before it was told.
-pub(super) fn unproposed(question: &Question) -> ProviderTool {
+pub(super) fn unproposed(question: &CodexQuestion) -> ProviderTool {
     let (command, cwd) = (&question.command, &question.cwd);
     let name = if command.is_some() { "shell" } else { "apply_patch" }.to_owned();
     let args = object(json!({"command": command, "cwd": cwd}));
@@ -95,7 +104,7 @@ pub(super) fn unproposed(question: &Question) -> ProviderTool {
 }
 
 /// How a call ended, by the word that the server has for it.
-fn outcome(result: ToolResult, status: &str, error: Option<String>) -> Ended {
+fn outcome(result: ToolResult, status: &str, error: Option<String>) -> CallEnd {
     let error = match (result.ok, error) {
         (true, _) => None,
         (false, Some(error)) => Some(prose::fault(&error)),
@@ -104,7 +113,7 @@ fn outcome(result: ToolResult, status: &str, error: Option<String>) -> Ended {
             (status, _) => status,
         })),
     };
-    Ended { result, error, ran: status != "declined" }
+    CallEnd { result, error, ran: status != "declined" }
 }
 
 /// The fields of an object that say something.

@@ -12,7 +12,7 @@ const HOOK_SECONDS_MAX: u64 = 7 * 24 * 3_600;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Initialize {
+pub(super) struct CodexInitialize {
     client_info: ClientName,
     capabilities: ClientCaps,
 }
@@ -30,7 +30,7 @@ struct ClientCaps {
     experimental_api: bool,
 }
 
-impl Initialize {
+impl CodexInitialize {
     /// Who we are.
     pub(super) fn muster() -> Self {
         let version = env!("CARGO_PKG_VERSION");
@@ -52,11 +52,11 @@ pub(super) struct Thread<'a> {
     pub(super) sandbox: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) model: Option<&'a str>,
-    pub(super) config: Config<'a>,
+    pub(super) config: CodexConfig<'a>,
 }
 
 #[derive(Serialize)]
-pub(super) struct Config<'a> {
+pub(super) struct CodexConfig<'a> {
     tools: Tools,
     #[serde(skip_serializing_if = "Option::is_none")]
     mcp_servers: Option<BTreeMap<&'static str, McpServer<'a>>>,
@@ -112,7 +112,7 @@ struct McpServer<'a> {
     env: &'a BTreeMap<String, String>,
 }
 
-impl<'a> Config<'a> {
+impl<'a> CodexConfig<'a> {
     /// The plan is told, and Muster's tools are there.
     pub(super) fn of(mcp: Option<&'a McpCommand>, hook: Option<&'a str>) -> Self {
         let server = |mcp: &'a McpCommand| {
@@ -134,7 +134,7 @@ impl<'a> Config<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct StartTurn<'a> {
     pub(super) thread_id: &'a str,
-    pub(super) input: [Text<'a>; 1],
+    pub(super) input: [CodexText<'a>; 1],
     /// Only when it is another one than before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sandbox_policy: Option<SandboxPolicy>,
@@ -148,7 +148,7 @@ pub(super) struct SandboxPolicy {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "text")]
-pub(super) struct Text<'a> {
+pub(super) struct CodexText<'a> {
     pub(super) text: &'a str,
 }
 
@@ -161,7 +161,7 @@ pub(super) struct OnThread<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct Decision {
+pub(super) struct CodexDecision {
     pub(super) decision: &'static str,
 }
 

@@ -8,22 +8,24 @@ use std::collections::BTreeMap;
 use muster_core::run::{
     approval::{Resolution, Verdict},
     node::PermissionsMode,
-    provider::{ModifyAbility, Outcome, ProviderCaps, ProviderEvent, ProviderTool, SandboxAbility},
+    provider::{
+        ModifyAbility, ProviderCaps, ProviderEvent, ProviderOutcome, ProviderTool, SandboxAbility,
+    },
     turn::TurnReason,
 };
 use serde_json::{Map, Value};
 
-use self::{ending::Limits, hooked::Hooked};
+use self::{ending::CodexLimits, hooked::Hooked};
 use super::{
     MUSTER,
-    items::{self, Call},
+    items::{self, CodexCall},
     say::{
-        Config, Decision, ElicitationAnswer, Initialize, OnThread, SandboxPolicy, StartTurn, Text,
-        Thread,
+        CodexConfig, CodexDecision, CodexInitialize, CodexText, ElicitationAnswer, OnThread,
+        SandboxPolicy, StartTurn, Thread,
     },
     wire::{
-        Elicitation, Failure, Item, OfItem, OfThread, OfTurn, Piece, Planned, Question, Resolved,
-        Used,
+        CodexFailure, CodexItem, CodexOfTurn, CodexPiece, CodexPlan, CodexQuestion, CodexResolved,
+        Elicitation, OfItem, OfThread, Used,
     },
 };
 use crate::runs::{
@@ -31,12 +33,12 @@ use crate::runs::{
     provider::{
         NO_CAPS,
         agent::{
-            Move, Prompt, Setting, Start, Translator,
-            prose::{self, Prose},
+            AgentLaunch, AgentStart, Translator, TranslatorAction, TranslatorPrompt,
+            prose::{self, TurnText},
             tell,
-            tracker::{Asking, Tracker},
+            tracker::{CallQuestion, Tracker},
         },
-        rpc::{self, Caller, Fault, Peer},
+        rpc::{self, Caller, Peer, RpcError},
     },
     settings::Sandbox,
 };
@@ -53,7 +55,7 @@ enum Asked {
 
 /// The translator.
 pub(super) struct Codex {
-    setting: Setting,
+    setting: AgentLaunch,
     caller: Caller<Asked>,
     thread: String,
     /// The server's id of the turn in flight, once it is known.
@@ -65,7 +67,7 @@ pub(super) struct Codex {
     /// Whether the session that was asked for is gone.
     lost: bool,
     calls: Tracker,
-    prose: Prose,
+    prose: TurnText,
     /// The message whose text was told piece by piece.
     streamed: Option<String>,
     /// Calls as they were proposed; a question names only their ids.
@@ -76,7 +78,7 @@ pub(super) struct Codex {
 }
 
 impl Codex {
-    pub(super) fn of(setting: Setting) -> Self {
+    pub(super) fn of(setting: AgentLaunch) -> Self {
         let read_only = setting.read_only;
         Self {
             setting,
@@ -88,7 +90,7 @@ impl Codex {
             read_only,
             lost: false,
             calls: Tracker::default(),
-            prose: Prose::default(),
+            prose: TurnText::default(),
             streamed: None,
             proposed: BTreeMap::new(),
             questions: BTreeMap::new(),
@@ -97,7 +99,7 @@ impl Codex {
     }
 
     /// Begins a thread, or resumes one.
-    fn open_thread(&mut self, resumed: Option<&str>) -> Move {
+    fn open_thread(&mut self, resumed: Option<&str>) -> TranslatorAction {
         let setting = &self.setting;
         let thread = Thread {
             thread_id: resumed,
@@ -108,25 +110,29 @@ impl Codex {
             },
             sandbox: reach(setting, setting.read_only).0,
             model: setting.model.as_deref(),
-            config: Config::of(setting.mcp.as_ref(), setting.hook.as_deref()),
+            config: CodexConfig::of(setting.mcp.as_ref(), setting.hook.as_deref()),
         };
-        Move::Say(match resumed {
+        TranslatorAction::Say(match resumed {
             Some(_) => self.caller.ask(Asked::ResumeThread, "thread/resume", &thread),
             None => self.caller.ask(Asked::StartThread, "thread/start", &thread),
         })
     }
 
-    fn opened(&mut self, result: Value) -> Vec<Move> {
+    fn opened(&mut self, result: Value) -> Vec<TranslatorAction> {
         let Some(OfThread { thread }) = rpc::shaped(result) else {
             let detail = "the thread has no id".to_owned();
-            return vec![Move::Refuse { reason: TurnReason::HandshakeFailed, detail }];
+            return vec![TranslatorAction::Refuse { reason: TurnReason::HandshakeFailed, detail }];
         };
         self.thread.clone_from(&thread.id);
-        vec![Move::Open { session_id: Some(thread.id), lost: self.lost, retells: false }]
+        vec![TranslatorAction::Open {
+            session_id: Some(thread.id),
+            lost: self.lost,
+            retells: false,
+        }]
     }
 
     /// The server's id of the turn is known.
-    fn begun(&mut self, id: String) -> Vec<Move> {
+    fn begun(&mut self, id: String) -> Vec<TranslatorAction> {
         if !self.in_turn {
             return Vec::new();
         }
@@ -134,19 +140,19 @@ impl Codex {
         if self.interrupts { self.interrupt() } else { Vec::new() }
     }
 
-    fn said(&mut self, piece: Piece) -> Vec<Move> {
+    fn said(&mut self, piece: CodexPiece) -> Vec<TranslatorAction> {
         if self.streamed.as_ref() != Some(&piece.item_id) {
             self.prose.pause();
             self.streamed = Some(piece.item_id);
         }
-        self.prose.piece(&piece.delta).map(Move::Tell).into_iter().collect()
+        self.prose.piece(&piece.delta).map(TranslatorAction::Tell).into_iter().collect()
     }
 
-    fn item_began(&mut self, item: Item) -> Vec<Move> {
+    fn item_began(&mut self, item: CodexItem) -> Vec<TranslatorAction> {
         let runs = items::runs(&item, self.setting.gate);
         let tool = match items::call(item) {
-            Some(Call::Told(tool)) => tool,
-            Some(Call::Own(id)) => {
+            Some(CodexCall::Told(tool)) => tool,
+            Some(CodexCall::Own(id)) => {
                 self.calls.hide(&id);
                 return Vec::new();
             }
@@ -161,11 +167,11 @@ impl Codex {
         tell(events)
     }
 
-    fn item_ended(&mut self, item: Item) -> Vec<Move> {
-        if let Item::AgentMessage { id, text } = &item
+    fn item_ended(&mut self, item: CodexItem) -> Vec<TranslatorAction> {
+        if let CodexItem::AgentMessage { id, text } = &item
             && self.streamed.as_ref() != Some(id)
         {
-            return self.said(Piece { item_id: id.clone(), delta: text.clone() });
+            return self.said(CodexPiece { item_id: id.clone(), delta: text.clone() });
         }
         match items::ended(item) {
             Some((id, ended)) => tell(self.calls.completed(&id, ended)),
@@ -175,69 +181,71 @@ impl Codex {
 }
 
 impl Peer for Codex {
-    fn answered(&mut self, id: u64, outcome: Result<Value, Fault>) -> Vec<Move> {
+    fn answered(&mut self, id: u64, outcome: Result<Value, RpcError>) -> Vec<TranslatorAction> {
         match (self.caller.answered(id), outcome) {
             (Some(Asked::Initialize), Ok(_)) => {
-                let ready = Move::Say(self.caller.tell::<()>("initialized", None));
+                let ready = TranslatorAction::Say(self.caller.tell::<()>("initialized", None));
                 let resumed = match self.setting.start.clone() {
-                    Start::New(_) => None,
-                    Start::Resume(id) => Some(id),
+                    AgentStart::New(_) => None,
+                    AgentStart::Resume(id) => Some(id),
                 };
                 vec![ready, self.open_thread(resumed.as_deref())]
             }
             (Some(Asked::StartThread | Asked::ResumeThread), Ok(result)) => self.opened(result),
             (Some(Asked::ResumeThread), Err(fault)) => {
                 self.lost = true;
-                let told = Move::Stray(format!("cannot resume: {}", fault.words()));
+                let told = TranslatorAction::Stray(format!("cannot resume: {}", fault.words()));
                 vec![told, self.open_thread(None)]
             }
             (Some(Asked::Initialize | Asked::StartThread), Err(fault)) => {
                 let reason = prose::while_opening(prose::reason(None, &fault.words()));
-                vec![Move::Refuse { reason, detail: fault.words() }]
+                vec![TranslatorAction::Refuse { reason, detail: fault.words() }]
             }
-            (Some(Asked::StartTurn), Ok(result)) => match rpc::shaped::<OfTurn>(result) {
-                Some(OfTurn { turn }) => self.begun(turn.id),
+            (Some(Asked::StartTurn), Ok(result)) => match rpc::shaped::<CodexOfTurn>(result) {
+                Some(CodexOfTurn { turn }) => self.begun(turn.id),
                 None => Vec::new(),
             },
             (Some(Asked::StartTurn), Err(fault)) => {
                 let reason = prose::reason(None, &fault.words());
-                self.ended(Outcome::Failed { reason, detail: Some(fault.words()) })
+                self.ended(ProviderOutcome::Failed { reason, detail: Some(fault.words()) })
             }
-            (Some(Asked::Other), Err(fault)) => vec![Move::Stray(fault.words())],
+            (Some(Asked::Other), Err(fault)) => vec![TranslatorAction::Stray(fault.words())],
             (Some(Asked::Other) | None, _) => Vec::new(),
         }
     }
 
-    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<Move> {
+    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<TranslatorAction> {
         match method {
             "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
-                let Some(question) = rpc::shaped::<Question>(params) else {
-                    return vec![Move::Say(self.caller.decline(id))];
+                let Some(question) = rpc::shaped::<CodexQuestion>(params) else {
+                    return vec![TranslatorAction::Say(self.caller.decline(id))];
                 };
                 // Somebody has said so already.
                 if self.hooked.approved(&question.item_id) {
-                    return vec![Move::Say(
-                        self.caller.reply(id, &Decision { decision: "accept" }),
+                    return vec![TranslatorAction::Say(
+                        self.caller.reply(id, &CodexDecision { decision: "accept" }),
                     )];
                 }
                 self.questions.insert(id.to_string(), id.clone());
                 let tool = self.proposed.get(&question.item_id).cloned();
                 let tool = tool.unwrap_or_else(|| items::unproposed(&question));
                 let (question, context) = (id.to_string(), question.reason);
-                tell(self.calls.asked(Asking { question, tool, context, can_modify: false }))
+                tell(self.calls.asked(CallQuestion { question, tool, context, can_modify: false }))
             }
             "mcpServer/elicitation/request" => {
                 let server = rpc::shaped::<Elicitation>(params);
                 let is_own = server.is_some_and(|asks| asks.server_name == MUSTER);
                 let (action, content) =
                     if is_own { ("accept", Some(Map::new())) } else { ("decline", None) };
-                vec![Move::Say(self.caller.reply(id, &ElicitationAnswer { action, content }))]
+                vec![TranslatorAction::Say(
+                    self.caller.reply(id, &ElicitationAnswer { action, content }),
+                )]
             }
-            _ => vec![Move::Say(self.caller.decline(id))],
+            _ => vec![TranslatorAction::Say(self.caller.decline(id))],
         }
     }
 
-    fn noticed(&mut self, method: &str, params: Value) -> Vec<Move> {
+    fn noticed(&mut self, method: &str, params: Value) -> Vec<TranslatorAction> {
         // What is told outside of a turn was told before, but for limits.
         if !self.in_turn && items::is_known(method) && !method.starts_with("account/") {
             return Vec::new();
@@ -246,30 +254,33 @@ impl Peer for Codex {
             "item/started" => rpc::shaped(params).map(|OfItem { item }| self.item_began(item)),
             "item/completed" => rpc::shaped(params).map(|OfItem { item }| self.item_ended(item)),
             "item/agentMessage/delta" => rpc::shaped(params).map(|piece| self.said(piece)),
-            "item/commandExecution/outputDelta" => {
-                rpc::shaped(params).map(|piece: Piece| tell(self.calls.started(&piece.item_id)))
-            }
+            "item/commandExecution/outputDelta" => rpc::shaped(params)
+                .map(|piece: CodexPiece| tell(self.calls.started(&piece.item_id))),
             "item/reasoning/textDelta" | "item/reasoning/summaryTextDelta" => {
-                let thought = |piece: Piece| ProviderEvent::ThoughtDelta { text: piece.delta };
-                rpc::shaped(params).map(|piece| vec![Move::Tell(thought(piece))])
+                let thought = |piece: CodexPiece| ProviderEvent::ThoughtDelta { text: piece.delta };
+                rpc::shaped(params).map(|piece| vec![TranslatorAction::Tell(thought(piece))])
             }
-            "turn/plan/updated" => rpc::shaped(params)
-                .map(|plan: Planned| vec![Move::Tell(ProviderEvent::Plan { items: plan.todos() })]),
+            "turn/plan/updated" => rpc::shaped(params).map(|plan: CodexPlan| {
+                vec![TranslatorAction::Tell(ProviderEvent::Plan { items: plan.todos() })]
+            }),
             "thread/tokenUsage/updated" => rpc::shaped(params).map(|used: Used| {
                 let (model, usage) = (self.setting.model.clone(), used.last());
-                vec![Move::Tell(ProviderEvent::Usage { model, usage })]
+                vec![TranslatorAction::Tell(ProviderEvent::Usage { model, usage })]
             }),
             "account/rateLimits/updated" => {
-                let limited = |limits: Limits| limits.resets_at().map(Move::Limited);
+                let limited =
+                    |limits: CodexLimits| limits.resets_at().map(TranslatorAction::Limited);
                 rpc::shaped(params).map(|limits| limited(limits).into_iter().collect())
             }
-            "turn/started" => rpc::shaped(params).map(|OfTurn { turn }| self.begun(turn.id)),
-            "turn/completed" => rpc::shaped(params).map(|OfTurn { turn }| self.turn_ended(turn)),
-            "error" => rpc::shaped(params).map(|failure: Failure| {
+            "turn/started" => rpc::shaped(params).map(|CodexOfTurn { turn }| self.begun(turn.id)),
+            "turn/completed" => {
+                rpc::shaped(params).map(|CodexOfTurn { turn }| self.turn_ended(turn))
+            }
+            "error" => rpc::shaped(params).map(|failure: CodexFailure| {
                 let again = if failure.will_retry { ", asks again" } else { "" };
-                vec![Move::Stray(format!("{}{again}", failure.error.message))]
+                vec![TranslatorAction::Stray(format!("{}{again}", failure.error.message))]
             }),
-            "serverRequest/resolved" => rpc::shaped(params).map(|Resolved { request_id }| {
+            "serverRequest/resolved" => rpc::shaped(params).map(|CodexResolved { request_id }| {
                 let question = request_id.to_string();
                 self.questions.remove(&question);
                 tell(self.calls.withdrawn(&question))
@@ -277,21 +288,21 @@ impl Peer for Codex {
             name if items::is_known(name) => Some(Vec::new()),
             _ => None,
         };
-        told.unwrap_or_else(|| vec![Move::Unknown])
+        told.unwrap_or_else(|| vec![TranslatorAction::Unknown])
     }
 }
 
 impl Translator for Codex {
-    fn begin(&mut self) -> Vec<Move> {
-        let line = self.caller.ask(Asked::Initialize, "initialize", &Initialize::muster());
-        vec![Move::Say(line)]
+    fn begin(&mut self) -> Vec<TranslatorAction> {
+        let line = self.caller.ask(Asked::Initialize, "initialize", &CodexInitialize::muster());
+        vec![TranslatorAction::Say(line)]
     }
 
-    fn hear(&mut self, line: &str) -> Vec<Move> {
+    fn hear(&mut self, line: &str) -> Vec<TranslatorAction> {
         rpc::hear(self, line)
     }
 
-    fn ask(&mut self, prompt: Prompt) -> Vec<Move> {
+    fn ask(&mut self, prompt: TranslatorPrompt) -> Vec<TranslatorAction> {
         self.calls.begin();
         self.prose.begin();
         self.streamed = None;
@@ -302,13 +313,13 @@ impl Translator for Codex {
         self.read_only = prompt.read_only;
         let start = StartTurn {
             thread_id: &self.thread,
-            input: [Text { text: &prompt.text }],
+            input: [CodexText { text: &prompt.text }],
             sandbox_policy: changed.then_some(SandboxPolicy { kind }),
         };
-        vec![Move::Say(self.caller.ask(Asked::StartTurn, "turn/start", &start))]
+        vec![TranslatorAction::Say(self.caller.ask(Asked::StartTurn, "turn/start", &start))]
     }
 
-    fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<Move> {
+    fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<TranslatorAction> {
         if let Some(moves) = self.hook_decided(question, resolution) {
             return moves;
         }
@@ -318,25 +329,27 @@ impl Translator for Codex {
             Verdict::Approved => "accept",
             Verdict::Denied | Verdict::Modified => "decline",
         };
-        let mut moves = vec![Move::Say(self.caller.reply(&id, &Decision { decision }))];
+        let mut moves =
+            vec![TranslatorAction::Say(self.caller.reply(&id, &CodexDecision { decision }))];
         moves.extend(tell(self.calls.decided(question, resolution).unwrap_or_default()));
         moves
     }
 
-    fn interrupt(&mut self) -> Vec<Move> {
+    fn interrupt(&mut self) -> Vec<TranslatorAction> {
         self.interrupts = true;
         let Some(turn) = &self.turn else { return Vec::new() };
         let turn = OnThread { thread_id: &self.thread, turn_id: Some(turn) };
-        let mut moves = vec![Move::Say(self.caller.ask(Asked::Other, "turn/interrupt", &turn))];
+        let mut moves =
+            vec![TranslatorAction::Say(self.caller.ask(Asked::Other, "turn/interrupt", &turn))];
         moves.extend(self.hooks_end());
         moves
     }
 
-    fn hook(&mut self, asked: HookQuestion) -> Vec<Move> {
+    fn hook(&mut self, asked: HookQuestion) -> Vec<TranslatorAction> {
         self.hook_asks(asked)
     }
 
-    fn forget(&mut self) -> Vec<Move> {
+    fn forget(&mut self) -> Vec<TranslatorAction> {
         Vec::new()
     }
 
@@ -357,7 +370,7 @@ impl Translator for Codex {
 }
 
 /// How far a thread and a turn may reach. Whoever asks first needs no more than its directory.
-fn reach(setting: &Setting, read_only: bool) -> (&'static str, &'static str) {
+fn reach(setting: &AgentLaunch, read_only: bool) -> (&'static str, &'static str) {
     match (read_only, setting.gate, setting.sandbox) {
         (true, _, _) => ("read-only", "readOnly"),
         (false, PermissionsMode::Skip, Sandbox::Off) => ("danger-full-access", "dangerFullAccess"),

@@ -2,7 +2,7 @@
 
 use muster_core::run::{
     event::TokenUsage,
-    node::{NodeTodo, TodoStatus},
+    node::{NodeTodo, NodeTodoStatus},
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::runs::provider::reading::{Count, by_word, items, lenient};
 /// Something that the agent does.
 #[derive(Deserialize)]
 #[serde(tag = "type", remote = "Self", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub(super) enum Item {
+pub(super) enum CodexItem {
     AgentMessage {
         id: String,
         #[serde(default, deserialize_with = "lenient")]
@@ -52,7 +52,7 @@ pub(super) enum Item {
         #[serde(default, deserialize_with = "lenient")]
         result: Option<McpResult>,
         #[serde(default, deserialize_with = "lenient")]
-        error: Option<Message>,
+        error: Option<CodexMessage>,
         #[serde(default, deserialize_with = "lenient")]
         duration_ms: Count,
     },
@@ -68,7 +68,7 @@ pub(super) enum Item {
     Unknown,
 }
 
-by_word!(Item => "type");
+by_word!(CodexItem => "type");
 
 #[derive(Deserialize)]
 pub(super) struct McpResult {
@@ -92,7 +92,7 @@ impl McpResult {
 /// Something with a message.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Message {
+pub(super) struct CodexMessage {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) message: String,
     /// The kind of a failure: a word, or an object with one.
@@ -102,13 +102,13 @@ pub(super) struct Message {
 
 #[derive(Deserialize)]
 pub(super) struct OfItem {
-    pub(super) item: Item,
+    pub(super) item: CodexItem,
 }
 
 /// A piece of a message or of an output.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Piece {
+pub(super) struct CodexPiece {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) item_id: String,
     #[serde(default, deserialize_with = "lenient")]
@@ -118,7 +118,7 @@ pub(super) struct Piece {
 /// A question before something is done.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Question {
+pub(super) struct CodexQuestion {
     pub(super) item_id: String,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) reason: Option<String>,
@@ -138,45 +138,45 @@ pub(super) struct Elicitation {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Resolved {
+pub(super) struct CodexResolved {
     pub(super) request_id: Value,
 }
 
 #[derive(Deserialize)]
 pub(super) struct OfThread {
-    pub(super) thread: Named,
+    pub(super) thread: CodexThread,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Named {
+pub(super) struct CodexThread {
     pub(super) id: String,
 }
 
 #[derive(Deserialize)]
-pub(super) struct OfTurn {
-    pub(super) turn: Turn,
+pub(super) struct CodexOfTurn {
+    pub(super) turn: CodexTurn,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Turn {
+pub(super) struct CodexTurn {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) id: String,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) status: String,
     #[serde(default, deserialize_with = "lenient")]
-    pub(super) error: Option<Message>,
+    pub(super) error: Option<CodexMessage>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Failure {
-    pub(super) error: Message,
+pub(super) struct CodexFailure {
+    pub(super) error: CodexMessage,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) will_retry: bool,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Planned {
+pub(super) struct CodexPlan {
     #[serde(default, deserialize_with = "items")]
     plan: Vec<PlannedStep>,
 }
@@ -188,14 +188,14 @@ struct PlannedStep {
     status: String,
 }
 
-impl Planned {
+impl CodexPlan {
     /// The plan as a node shows it.
     pub(super) fn todos(self) -> Vec<NodeTodo> {
         let todo = |step: PlannedStep| {
             let status = match step.status.as_str() {
-                "inProgress" => TodoStatus::InProgress,
-                "completed" => TodoStatus::Completed,
-                _ => TodoStatus::Pending,
+                "inProgress" => NodeTodoStatus::InProgress,
+                "completed" => NodeTodoStatus::Completed,
+                _ => NodeTodoStatus::Pending,
             };
             NodeTodo { active_form: step.step.clone(), content: step.step, status }
         };

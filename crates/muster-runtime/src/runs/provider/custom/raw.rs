@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use muster_core::run::{
     id::TurnId,
-    provider::{Outcome, ProviderEvent},
+    provider::{ProviderEvent, ProviderOutcome},
     turn::TurnReason,
 };
 use tokio::{
@@ -16,10 +16,10 @@ use tokio::{
 
 use super::{drain, not_started};
 use crate::runs::{
-    process::{self, Launch, Running, stderr::Tail},
+    process::{self, Launch, RunningProcess, stderr::Tail},
     provider::{
-        Answered, Heard, NO_CAPS, Opened, Opening, Pending, Question, SIGNALS_MAX, Session, Signal,
-        Unreachable, Verdict,
+        Answered, Heard, NO_CAPS, Opened, Pending, ProviderConversation, SIGNALS_MAX,
+        SessionOpening, Signal, TurnQuestion, Unreachable, Verdict,
     },
     settings::Profile,
 };
@@ -28,7 +28,7 @@ use crate::runs::{
 const CHUNK_BYTES: usize = 16 * 1024;
 
 /// A session that starts its process with every turn.
-pub(super) fn open(profile: &Profile, opening: Opening) -> Opened {
+pub(super) fn open(profile: &Profile, opening: SessionOpening) -> Opened {
     let (signals, heard_signals) = mpsc::channel(SIGNALS_MAX);
     let (heard, stderr) = (Heard::now(), Tail::default());
     let raw = Raw {
@@ -53,7 +53,7 @@ pub(super) fn open(profile: &Profile, opening: Opening) -> Opened {
 
 struct Raw {
     profile: Profile,
-    opening: Opening,
+    opening: SessionOpening,
     signals: mpsc::Sender<Signal>,
     heard: Heard,
     stderr: Tail,
@@ -61,7 +61,7 @@ struct Raw {
 }
 
 impl Raw {
-    fn begin(&mut self, question: Question) {
+    fn begin(&mut self, question: TurnQuestion) {
         let (stop, stopped) = oneshot::channel();
         let launch = Launch {
             command: &self.profile.command,
@@ -89,7 +89,7 @@ impl Raw {
                 let failure = not_started(&self.profile, &error);
                 let (reason, detail) = (failure.reason, Some(failure.detail));
                 tokio::spawn(async move {
-                    report(&signals, turn, Outcome::Failed { reason, detail }).await;
+                    report(&signals, turn, ProviderOutcome::Failed { reason, detail }).await;
                 })
             }
         };
@@ -102,7 +102,7 @@ struct One {
     turn: TurnId,
     signals: mpsc::Sender<Signal>,
     heard: Heard,
-    running: Running,
+    running: RunningProcess,
 }
 
 type Pipes = (tokio::process::ChildStdin, tokio::process::ChildStdout);
@@ -130,15 +130,15 @@ impl One {
         };
         let outcome = tokio::select! {
             () = reading => None,
-            _ = stopped => Some(Outcome::Interrupted),
+            _ = stopped => Some(ProviderOutcome::Interrupted),
         };
         let outcome = match outcome {
             Some(outcome) => outcome,
             None => match self.running.wait().await {
-                Ok(status) if status.success() => Outcome::Completed,
+                Ok(status) if status.success() => ProviderOutcome::Completed,
                 status => {
                     let detail = Some(process::ending(status));
-                    Outcome::Failed { reason: TurnReason::Exited, detail }
+                    ProviderOutcome::Failed { reason: TurnReason::Exited, detail }
                 }
             },
         };
@@ -150,7 +150,7 @@ impl One {
 
 type Stopped = oneshot::Receiver<()>;
 
-async fn report(signals: &mpsc::Sender<Signal>, turn: TurnId, outcome: Outcome) {
+async fn report(signals: &mpsc::Sender<Signal>, turn: TurnId, outcome: ProviderOutcome) {
     let event = ProviderEvent::TurnEnded(outcome);
     if signals.send(Signal::Said { turn: Some(turn), event }).await.is_err() {
         tracing::trace!("nobody waited for the end of a turn");
@@ -168,8 +168,8 @@ fn whole_characters(bytes: &mut Vec<u8>) -> String {
     String::from_utf8_lossy(&taken).into_owned()
 }
 
-impl Session for Raw {
-    fn turn(&mut self, question: Question) -> Result<(), Unreachable> {
+impl ProviderConversation for Raw {
+    fn turn(&mut self, question: TurnQuestion) -> Result<(), Unreachable> {
         self.begin(question);
         Ok(())
     }

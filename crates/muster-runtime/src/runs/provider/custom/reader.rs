@@ -16,11 +16,11 @@ use tokio::{
     time::timeout,
 };
 
-use super::wire::{Line as Message, PROTOCOL, Said, SaidItem, SaidTool};
+use super::wire::{PROTOCOL, ProgramLine as Message, ProgramMessage, SaidItem, SaidTool};
 use crate::runs::{
     process::{
-        lines::{self, LINE_BYTES_MAX, Line},
-        stderr::{Gate, Tail, WINDOW, flood_ended},
+        lines::{self, LINE_BYTES_MAX, OutputLine},
+        stderr::{LineLimiter, Tail, WINDOW, flood_ended},
     },
     provider::{Heard, NO_CAPS, Signal, reading},
 };
@@ -35,30 +35,30 @@ pub(super) struct Introduction {
 }
 
 /// The reading end of a program.
-pub(super) struct Reader {
+pub(super) struct ProgramReader {
     pub(super) signals: mpsc::Sender<Signal>,
     pub(super) heard: Heard,
     pub(super) introduced: Option<oneshot::Sender<Introduction>>,
-    pub(super) gate: Gate,
+    pub(super) gate: LineLimiter,
 }
 
-impl Reader {
+impl ProgramReader {
     /// Reads until the end of the output; answers why nothing more can be read, if it is a fault.
     pub(super) async fn read(mut self, stdout: ChildStdout) -> Option<(TurnReason, String)> {
         let mut source = BufReader::with_capacity(64 * 1024, stdout);
         loop {
             match lines::next(&mut source, LINE_BYTES_MAX).await {
-                Ok(Line::Whole(line)) => {
+                Ok(OutputLine::Whole(line)) => {
                     self.heard.again();
                     if let Err(fault) = self.take(&line).await {
                         return fault;
                     }
                 }
-                Ok(Line::TooLong) => {
+                Ok(OutputLine::TooLong) => {
                     let detail = format!("a line of more than {LINE_BYTES_MAX} bytes");
                     return Some((TurnReason::ProtocolError, detail));
                 }
-                Ok(Line::End) | Err(_) => return self.end_flood().await.err().flatten(),
+                Ok(OutputLine::End) | Err(_) => return self.end_flood().await.err().flatten(),
             }
         }
     }
@@ -89,7 +89,7 @@ impl Reader {
             Some(Err(_)) => return self.stray(&line).await,
         };
         self.end_flood().await?;
-        if let Said::Ready { protocol, session_id, resumed, caps } = message.said {
+        if let ProgramMessage::Ready { protocol, session_id, resumed, caps } = message.said {
             if protocol.is_some_and(|version| version != PROTOCOL) {
                 let detail = format!("protocol {protocol:?} instead of {PROTOCOL}");
                 return Err(Some((TurnReason::HandshakeFailed, detail)));
@@ -102,7 +102,7 @@ impl Reader {
             let caps = caps.map_or(NO_CAPS, |said| said.caps());
             return self.send(Signal::Ready { session_id, caps }).await;
         }
-        if matches!(message.said, Said::Unknown) {
+        if matches!(message.said, ProgramMessage::Unknown) {
             self.heard.not_understood();
         }
         match signal(turn, message.said) {
@@ -130,42 +130,46 @@ fn log(source: LogSource, line: &str, suppressed: Option<u64>) -> Signal {
     Signal::Said { turn: None, event: ProviderEvent::Log { source, line, suppressed } }
 }
 
-fn signal(turn: Option<TurnId>, said: Said) -> Option<Signal> {
+fn signal(turn: Option<TurnId>, said: ProgramMessage) -> Option<Signal> {
     let event = match said {
-        Said::Ready { .. } | Said::Unknown => return None,
-        Said::Call { id, name, args } => return Some(Signal::Call { turn, id, name, args }),
-        Said::Final { content, status } => {
+        ProgramMessage::Ready { .. } | ProgramMessage::Unknown => return None,
+        ProgramMessage::Call { id, name, args } => {
+            return Some(Signal::Call { turn, id, name, args });
+        }
+        ProgramMessage::Final { content, status } => {
             let interrupted = status.as_deref() == Some("interrupted");
             return Some(Signal::Final { turn, content, interrupted });
         }
-        Said::Session { session_id } => ProviderEvent::SessionStarted { session_id },
-        Said::Delta { delta } => ProviderEvent::Delta { text: delta },
-        Said::ThoughtDelta { delta } => ProviderEvent::ThoughtDelta { text: delta },
-        Said::Thought { content } => ProviderEvent::Thought { text: content },
-        Said::Failed { reason, message: detail, retryable, retry_after_ms: after_ms } => {
+        ProgramMessage::Session { session_id } => ProviderEvent::SessionStarted { session_id },
+        ProgramMessage::Delta { delta } => ProviderEvent::Delta { text: delta },
+        ProgramMessage::ThoughtDelta { delta } => ProviderEvent::ThoughtDelta { text: delta },
+        ProgramMessage::Thought { content } => ProviderEvent::Thought { text: content },
+        ProgramMessage::Failed { reason, message: detail, retryable, retry_after_ms: after_ms } => {
             let reason = failure(reason.as_deref());
             let retry = RetryHint { useless: retryable == Some(false), after_ms };
             return Some(Signal::Failed { turn, reason, detail, retry });
         }
-        Said::Proposed { tool } => ProviderEvent::ToolProposed(call(tool)),
-        Said::Started { tool, tool_id } => {
+        ProgramMessage::Proposed { tool } => ProviderEvent::ToolProposed(call(tool)),
+        ProgramMessage::Started { tool, tool_id } => {
             ProviderEvent::ToolStarted { id: tool.map(|tool| tool.id).or(tool_id)? }
         }
-        Said::Completed { tool_id: id, result, error } => {
+        ProgramMessage::Completed { tool_id: id, result, error } => {
             ProviderEvent::ToolCompleted { id, result: outcome(result), error }
         }
-        Said::Asked { approval_id: id, tool, context, can_modify } => {
+        ProgramMessage::Asked { approval_id: id, tool, context, can_modify } => {
             let (tool, can_modify) = (call(tool), can_modify.unwrap_or(true));
             ProviderEvent::ApprovalRequested { id, tool, context, can_modify }
         }
-        Said::Withdrawn { approval_id: id } => ProviderEvent::ApprovalWithdrawn { id },
-        Said::Plan { items } => {
+        ProgramMessage::Withdrawn { approval_id: id } => ProviderEvent::ApprovalWithdrawn { id },
+        ProgramMessage::Plan { items } => {
             ProviderEvent::Plan { items: items.into_iter().map(SaidItem::todo).collect() }
         }
-        Said::Usage { model, usage } => ProviderEvent::Usage { model, usage: usage.tokens() },
-        Said::Progress { summary } => ProviderEvent::Progress { summary },
-        Said::Beat {} => ProviderEvent::Beat { silent_ms: 0 },
-        Said::Log { line } => return Some(log(LogSource::Stdout, &line, None)),
+        ProgramMessage::Usage { model, usage } => {
+            ProviderEvent::Usage { model, usage: usage.tokens() }
+        }
+        ProgramMessage::Progress { summary } => ProviderEvent::Progress { summary },
+        ProgramMessage::Beat {} => ProviderEvent::Beat { silent_ms: 0 },
+        ProgramMessage::Log { line } => return Some(log(LogSource::Stdout, &line, None)),
     };
     Some(Signal::Said { turn, event })
 }
@@ -193,7 +197,7 @@ fn failure(name: Option<&str>) -> TurnReason {
 }
 
 /// Tells how many lines of standard error were left out.
-async fn end_flood(gate: &mut Gate, signals: &mpsc::Sender<Signal>) {
+async fn end_flood(gate: &mut LineLimiter, signals: &mpsc::Sender<Signal>) {
     let Some(count) = gate.left_out() else { return };
     let event = flood_ended(LogSource::Stderr, count);
     if signals.send(Signal::Said { turn: None, event }).await.is_err() {
@@ -209,7 +213,7 @@ pub(crate) async fn drain(
     signals: mpsc::Sender<Signal>,
 ) {
     let mut source = BufReader::with_capacity(STDERR_LINE_BYTES_MAX, stderr);
-    let mut gate = Gate::default();
+    let mut gate = LineLimiter::default();
     loop {
         let Ok(filled) = timeout(WINDOW, source.fill_buf()).await else {
             end_flood(&mut gate, &signals).await;
@@ -240,13 +244,13 @@ mod tests {
     use serde_json::{Value, json};
     use tokio::sync::mpsc;
 
-    use super::{Gate, Heard, Reader, Signal};
+    use super::{Heard, LineLimiter, ProgramReader, Signal};
 
     /// What a line comes to.
     async fn heard(line: &str) -> Signal {
         let (signals, mut told) = mpsc::channel(4);
-        let (introduced, gate) = (None, Gate::default());
-        let mut reader = Reader { signals, heard: Heard::now(), introduced, gate };
+        let (introduced, gate) = (None, LineLimiter::default());
+        let mut reader = ProgramReader { signals, heard: Heard::now(), introduced, gate };
         reader.take(line.as_bytes()).await.unwrap();
         told.try_recv().unwrap()
     }
@@ -268,8 +272,8 @@ mod tests {
     #[tokio::test]
     async fn lines_that_were_left_out_are_counted_when_the_flood_ends() {
         let (signals, mut told) = mpsc::channel(64);
-        let (introduced, gate) = (None, Gate::default());
-        let mut reader = Reader { signals, heard: Heard::now(), introduced, gate };
+        let (introduced, gate) = (None, LineLimiter::default());
+        let mut reader = ProgramReader { signals, heard: Heard::now(), introduced, gate };
         for _ in 0..50 {
             reader.take(b"not a message").await.unwrap();
         }

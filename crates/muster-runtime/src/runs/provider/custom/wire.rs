@@ -3,8 +3,8 @@
 use muster_core::run::{
     approval::Verdict,
     event::{TokenUsage, ToolError, ToolResult},
-    inbox::{Content, Item},
-    node::{NodeTodo, PermissionsMode, Rights, TodoStatus},
+    inbox::{InboxContent, InboxItem},
+    node::{NodeTodo, NodeTodoStatus, PermissionsMode, Rights},
     provider::{ModifyAbility, ProviderCaps, ResetAbility},
     record::{GlobalMode, Mode},
     turn::PromptKind,
@@ -69,32 +69,32 @@ pub(crate) struct Init<'a> {
 /// What is asked.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Prompt<'a> {
+pub(crate) struct ProgramPrompt<'a> {
     pub(crate) turn_id: String,
     pub(crate) prompt_kind: PromptKind,
     pub(crate) prompt: &'a str,
-    pub(crate) inputs: Vec<Input<'a>>,
+    pub(crate) inputs: Vec<ProgramInput<'a>>,
     pub(crate) attempt: u32,
     pub(crate) effective: Rights,
 }
 
 /// An input by itself.
 #[derive(Serialize)]
-pub(crate) struct Input<'a> {
+pub(crate) struct ProgramInput<'a> {
     kind: String,
     id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    envelope: Option<&'a muster_core::run::inbox::Envelope>,
+    envelope: Option<&'a muster_core::run::inbox::HandoffEnvelope>,
 }
 
-impl<'a> Input<'a> {
+impl<'a> ProgramInput<'a> {
     /// The input that an item of the inbox is.
-    pub(crate) fn of(item: &'a Item) -> Self {
+    pub(crate) fn of(item: &'a InboxItem) -> Self {
         let (text, envelope) = match &item.content {
-            Content::Message(message) => (Some(message.content.as_str()), None),
-            Content::Envelope(envelope) => (None, Some(&**envelope)),
+            InboxContent::Message(message) => (Some(message.content.as_str()), None),
+            InboxContent::Envelope(envelope) => (None, Some(&**envelope)),
         };
         Self { kind: item.kind.to_string(), id: item.id.to_string(), text, envelope }
     }
@@ -103,14 +103,14 @@ impl<'a> Input<'a> {
 /// A turn that something is about.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct OfTurn {
+pub(crate) struct ProgramOfTurn {
     pub(crate) turn_id: String,
 }
 
 /// The outcome of a call.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Outcome<'a> {
+pub(crate) struct ProgramCallOutcome<'a> {
     pub(crate) turn_id: String,
     pub(crate) tool_id: &'a str,
     pub(crate) result: &'a ToolResult,
@@ -122,7 +122,7 @@ pub(crate) struct Outcome<'a> {
 /// A decision.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Resolved<'a> {
+pub(crate) struct ProgramDecision<'a> {
     pub(crate) turn_id: String,
     pub(crate) approval_id: &'a str,
     pub(crate) resolution: Decided<'a>,
@@ -141,19 +141,19 @@ pub(crate) struct Decided<'a> {
 
 /// A line of a program.
 #[derive(Deserialize)]
-pub(crate) struct Line {
+pub(crate) struct ProgramLine {
     /// The turn that it says it belongs to.
     #[serde(rename = "turnId", default)]
     pub(crate) turn_id: Option<String>,
     /// What it says.
     #[serde(flatten)]
-    pub(crate) said: Said,
+    pub(crate) said: ProgramMessage,
 }
 
 /// What a program says.
 #[derive(Deserialize)]
 #[serde(tag = "type", remote = "Self", rename_all_fields = "camelCase")]
-pub(crate) enum Said {
+pub(crate) enum ProgramMessage {
     #[serde(rename = "ready")]
     Ready {
         #[serde(default)]
@@ -248,7 +248,7 @@ pub(crate) enum Said {
     Unknown,
 }
 
-by_word!(Said => "type");
+by_word!(ProgramMessage => "type");
 
 /// A call as a program names it.
 #[derive(Deserialize)]
@@ -271,9 +271,9 @@ impl SaidItem {
     /// The entry as a node shows it.
     pub(crate) fn todo(self) -> NodeTodo {
         let status = match self.status.as_deref() {
-            Some("in_progress") => TodoStatus::InProgress,
-            Some("completed" | "done") => TodoStatus::Completed,
-            Some(_) | None => TodoStatus::Pending,
+            Some("in_progress") => NodeTodoStatus::InProgress,
+            Some("completed" | "done") => NodeTodoStatus::Completed,
+            Some(_) | None => NodeTodoStatus::Pending,
         };
         NodeTodo { active_form: self.title.clone(), content: self.title, status }
     }

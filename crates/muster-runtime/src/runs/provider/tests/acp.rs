@@ -3,12 +3,12 @@
 use muster_core::run::{
     approval::Verdict,
     node::PermissionsMode::{self, Gated, Skip},
-    provider::{Outcome, ProviderEvent, SandboxAbility},
+    provider::{ProviderEvent, ProviderOutcome, SandboxAbility},
 };
 use serde_json::{Value, json};
 
 use super::{
-    Move, Prompt, Setting, Start, events, mcp, prompt, resolution,
+    AgentLaunch, AgentStart, TranslatorAction, TranslatorPrompt, events, mcp, prompt, resolution,
     rpc::{answer, refuse, retell},
     said, setting, tolerates_garbage,
 };
@@ -48,7 +48,7 @@ fn open(gate: PermissionsMode) -> Box<dyn Translator> {
     let session = json!({"sessionId": "s", "modes": modes()});
     let moves = agent.hear(&answer(&moves, "session/new", &session));
     let moves = agent.hear(&answer(&moves, "session/set_mode", &json!({})));
-    assert!(matches!(&moves[..], [Move::Open { lost: false, .. }]), "{moves:?}");
+    assert!(matches!(&moves[..], [TranslatorAction::Open { lost: false, .. }]), "{moves:?}");
     agent
 }
 
@@ -70,7 +70,7 @@ fn question(id: u64, call: &str, command: &str) -> String {
     json!({"id": id, "method": "session/request_permission", "params": params}).to_string()
 }
 
-fn chosen(moves: &[Move]) -> String {
+fn chosen(moves: &[TranslatorAction]) -> String {
     said(moves)[0]["result"]["outcome"]["optionId"].as_str().unwrap().to_owned()
 }
 
@@ -98,7 +98,7 @@ fn changed_arguments_are_asked_for_in_another_call_that_stands_for_the_first() {
     let [
         ProviderEvent::ToolStarted { id },
         ProviderEvent::ToolCompleted { id: completed, result, .. },
-        ProviderEvent::TurnEnded(Outcome::Completed),
+        ProviderEvent::TurnEnded(ProviderOutcome::Completed),
     ] = &told[..]
     else {
         panic!("{told:?}");
@@ -138,7 +138,7 @@ fn a_changed_call_that_is_never_made_fails() {
 #[test]
 fn planning_has_its_own_mode_and_nothing_else_is_approved_in_it() {
     let mut agent = open(Skip);
-    let looks = || Prompt { text: "look".to_owned(), read_only: true };
+    let looks = || TranslatorPrompt { text: "look".to_owned(), read_only: true };
     let moves = agent.ask(looks());
     assert_eq!((moves.len(), &said(&moves)[0]["params"]["modeId"]), (1, &json!("plan")));
     let asked = agent.hear(&answer(&moves, "session/set_mode", &json!({})));
@@ -156,7 +156,10 @@ fn planning_has_its_own_mode_and_nothing_else_is_approved_in_it() {
     let moves = agent.ask(looks());
     let moves = agent.hear(&refuse(&moves, "session/set_mode", &fault));
     let told = events(moves);
-    assert!(matches!(&told[..], [ProviderEvent::TurnEnded(Outcome::Failed { .. })]), "{told:?}");
+    assert!(
+        matches!(&told[..], [ProviderEvent::TurnEnded(ProviderOutcome::Failed { .. })]),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -168,14 +171,14 @@ fn an_interruption_answers_every_question() {
     assert_eq!(lines[0]["method"], "session/cancel");
     assert_eq!(lines[1]["result"]["outcome"]["outcome"], "cancelled");
     let told = agent.hear(&answer(&asked, "session/prompt", &json!({"stopReason": "cancelled"})));
-    assert_eq!(events(told), [ProviderEvent::TurnEnded(Outcome::Interrupted)]);
+    assert_eq!(events(told), [ProviderEvent::TurnEnded(ProviderOutcome::Interrupted)]);
 }
 
 #[test]
 fn a_session_is_resumed_as_the_agent_can_and_else_begun_anew() {
     let resumed = |caps: &Value| {
-        let start = Start::Resume("s".to_owned());
-        let mut agent = (ANY.translator)(Setting { start, mcp: Some(mcp()), ..setting(Gated) });
+        let start = AgentStart::Resume("s".to_owned());
+        let mut agent = (ANY.translator)(AgentLaunch { start, mcp: Some(mcp()), ..setting(Gated) });
         let moves = agent.begin();
         let moves = agent.hear(&answer(&moves, "initialize", &json!({"agentCapabilities": caps})));
         (said(&moves)[0]["method"].as_str().unwrap().to_owned(), agent, moves)
@@ -187,13 +190,19 @@ fn a_session_is_resumed_as_the_agent_can_and_else_begun_anew() {
     let fault = json!({"code": -32002, "message": "no such session"});
     let moves = agent.hear(&refuse(&moves, "session/resume", &fault));
     let moves = agent.hear(&answer(&moves, "session/new", &json!({"sessionId": "t"})));
-    assert!(matches!(&moves[..], [Move::Open { lost: true, retells: false, .. }]), "{moves:?}");
+    assert!(
+        matches!(&moves[..], [TranslatorAction::Open { lost: true, retells: false, .. }]),
+        "{moves:?}"
+    );
     let (method, mut agent, moves) = resumed(&json!({"loadSession": true}));
     assert_eq!(method, "session/load");
     let old = json!({"sessionUpdate": "agent_message_chunk", "content": {"text": "old"}});
     assert!(agent.hear(&update(&old)).is_empty());
     let moves = agent.hear(&answer(&moves, "session/load", &json!({})));
-    assert!(matches!(&moves[..], [Move::Open { lost: false, retells: true, .. }]), "{moves:?}");
+    assert!(
+        matches!(&moves[..], [TranslatorAction::Open { lost: false, retells: true, .. }]),
+        "{moves:?}"
+    );
     assert_eq!(resumed(&json!({})).0, "session/new");
 }
 
@@ -204,7 +213,7 @@ fn a_login_that_is_missing_is_named() {
     let moves = agent.hear(&answer(&moves, "initialize", &json!({})));
     let fault = json!({"code": -32000, "message": "Authentication required"});
     let moves = agent.hear(&refuse(&moves, "session/new", &fault));
-    let [Move::Refuse { reason, .. }] = &moves[..] else { panic!("{moves:?}") };
+    let [TranslatorAction::Refuse { reason, .. }] = &moves[..] else { panic!("{moves:?}") };
     assert_eq!(reason.name(), "auth_required");
 }
 
@@ -221,7 +230,7 @@ fn unknown_messages_are_counted_and_unknown_requests_declined() {
     assert_eq!(chosen(&moves), "yes");
     assert!(events(moves).is_empty());
     let told = agent.hear(&answer(&asked, "session/prompt", &json!({"stopReason": "refusal"})));
-    assert!(matches!(events(told)[..], [ProviderEvent::TurnEnded(Outcome::Failed { .. })]));
+    assert!(matches!(events(told)[..], [ProviderEvent::TurnEnded(ProviderOutcome::Failed { .. })]));
 }
 
 #[test]
@@ -237,7 +246,11 @@ fn runs_prov_6_an_odd_value_does_not_cost_the_end_of_a_turn() {
         let mut result = odd.clone();
         result["stopReason"] = json!("end_turn");
         let told = events(agent.hear(&answer(&asked, "session/prompt", &result)));
-        assert_eq!(told.last(), Some(&ProviderEvent::TurnEnded(Outcome::Completed)), "{odd}");
+        assert_eq!(
+            told.last(),
+            Some(&ProviderEvent::TurnEnded(ProviderOutcome::Completed)),
+            "{odd}"
+        );
     }
 }
 
@@ -254,7 +267,7 @@ fn runs_prov_6_an_odd_part_does_not_cost_the_end_of_a_call() {
     assert_eq!(result.output, Some(json!("done")));
     for number in 0..8 {
         let told = update(&json!({"sessionUpdate": number, "content": {}, "entries": []}));
-        assert_eq!(agent.hear(&told), [Move::Unknown]);
+        assert_eq!(agent.hear(&told), [TranslatorAction::Unknown]);
     }
 }
 

@@ -3,22 +3,22 @@
 use muster_core::run::{
     approval::Verdict,
     node::PermissionsMode::{Gated, Skip},
-    provider::{Outcome, ProviderEvent, ResetAbility},
+    provider::{ProviderEvent, ProviderOutcome, ResetAbility},
 };
 use serde_json::{Value, json};
 
 use super::{
-    Move, Prompt, Setting, Start, Story, events, mcp, prompt, recording, resolution, said, setting,
-    tolerates_garbage,
+    AgentLaunch, AgentStart, Story, TranslatorAction, TranslatorPrompt, events, mcp, prompt,
+    recording, resolution, said, setting, tolerates_garbage,
 };
 use crate::runs::provider::{agent::Translator, claude::DIALECT};
 
-fn translator(setting: Setting) -> Box<dyn Translator> {
+fn translator(setting: AgentLaunch) -> Box<dyn Translator> {
     (DIALECT.translator)(setting)
 }
 
 /// Tells a recording once more.
-fn retell(case: &str, setting: &Setting) -> String {
+fn retell(case: &str, setting: &AgentLaunch) -> String {
     let (mut claude, mut story) = (translator(setting.clone()), Story::default());
     story.tell(claude.begin());
     for line in recording("claude", case) {
@@ -37,7 +37,7 @@ fn retell(case: &str, setting: &Setting) -> String {
 }
 
 /// What the recorder told the agent, as an order.
-fn tell(claude: &mut dyn Translator, told: &Value) -> Vec<Move> {
+fn tell(claude: &mut dyn Translator, told: &Value) -> Vec<TranslatorAction> {
     match (told["type"].as_str().unwrap(), told["request"]["subtype"].as_str()) {
         ("user", _) => {
             let text = told["message"]["content"][0]["text"].as_str().unwrap();
@@ -79,7 +79,7 @@ fn open(gate: muster_core::run::node::PermissionsMode) -> Box<dyn Translator> {
     let mut claude = translator(setting(gate));
     claude.begin();
     let moves = claude.hear(&confirmed("muster-initialize"));
-    assert!(matches!(moves[..], [Move::Open { .. }]), "{moves:?}");
+    assert!(matches!(moves[..], [TranslatorAction::Open { .. }]), "{moves:?}");
     claude
 }
 
@@ -105,7 +105,7 @@ fn a_command_line_holds_the_mode_the_session_and_no_secret() {
     assert!(gated.contains(r#""env":{"MUSTER_NODE_TOKEN":"${MUSTER_NODE_TOKEN}"}"#), "{gated}");
     assert!(gated.contains("--strict-mcp-config") && !gated.contains("secret"));
     setting.gate = Skip;
-    setting.start = Start::Resume("s-1".to_owned());
+    setting.start = AgentStart::Resume("s-1".to_owned());
     let skip = (DIALECT.arguments)(&setting).join(" ");
     assert!(skip.contains("--permission-mode bypassPermissions --resume s-1"));
     assert!(!skip.contains("--permission-prompt-tool"));
@@ -113,13 +113,13 @@ fn a_command_line_holds_the_mode_the_session_and_no_secret() {
 
 #[test]
 fn planning_is_confirmed_before_anything_is_asked() {
-    let mut claude = translator(Setting { read_only: true, ..setting(Skip) });
+    let mut claude = translator(AgentLaunch { read_only: true, ..setting(Skip) });
     claude.begin();
     let moves = claude.hear(&confirmed("muster-initialize"));
     assert_eq!(said(&moves)[0]["request"]["mode"], "plan");
     let moves = claude.hear(&confirmed("muster-mode"));
-    assert!(matches!(moves[..], [Move::Open { .. }]));
-    let looks = Prompt { text: "look".to_owned(), read_only: true };
+    assert!(matches!(moves[..], [TranslatorAction::Open { .. }]));
+    let looks = TranslatorPrompt { text: "look".to_owned(), read_only: true };
     assert_eq!(said(&claude.ask(looks))[0]["type"], "user");
     // Whatever it asks for is refused, because nobody is there to say more.
     let moves = claude.hear(&question("q", "Bash"));
@@ -137,11 +137,11 @@ fn planning_is_confirmed_before_anything_is_asked() {
 #[test]
 fn a_mode_that_is_refused_fails_the_turn_instead_of_giving_more_rights() {
     let mut claude = open(Gated);
-    claude.ask(Prompt { text: "look".to_owned(), read_only: true });
+    claude.ask(TranslatorPrompt { text: "look".to_owned(), read_only: true });
     let error = json!({"subtype": "error", "request_id": "muster-mode", "error": "no"});
     let moves = claude.hear(&json!({"type": "control_response", "response": error}).to_string());
     let told = events(moves);
-    let [ProviderEvent::TurnEnded(Outcome::Failed { detail, .. })] = &told[..] else {
+    let [ProviderEvent::TurnEnded(ProviderOutcome::Failed { detail, .. })] = &told[..] else {
         panic!("{told:?}");
     };
     assert!(detail.as_ref().unwrap().ends_with("no"));
@@ -167,7 +167,7 @@ fn runs_gen_2_unknown_messages_are_counted_and_unknown_requests_refused() {
     let answer = said(&claude.hear(line));
     assert_eq!(answer[0]["response"]["subtype"], "error");
     let moves = claude.hear(r#"{"type":"result","is_error":false,"new_field":[1]}"#);
-    assert_eq!(events(moves), [ProviderEvent::TurnEnded(Outcome::Completed)]);
+    assert_eq!(events(moves), [ProviderEvent::TurnEnded(ProviderOutcome::Completed)]);
     assert_eq!(claude.caps().reset, ResetAbility::Command);
 }
 
@@ -188,7 +188,7 @@ fn failures_of_the_model_end_the_turn_with_their_reason() {
     let line =
         r#"{"type":"result","is_error":true,"result":"Invalid API key","subtype":"success"}"#;
     let told = events(claude.hear(line));
-    let [ProviderEvent::TurnEnded(Outcome::Failed { reason, .. })] = &told[..] else {
+    let [ProviderEvent::TurnEnded(ProviderOutcome::Failed { reason, .. })] = &told[..] else {
         panic!("{told:?}");
     };
     assert_eq!(reason.name(), "auth_required");
@@ -223,7 +223,7 @@ fn runs_turn_7_a_limit_says_when_there_is_room_again() {
         let line = json!({"type": "rate_limit_event", "rate_limit_info": limit});
         claude.hear(&line.to_string())
     };
-    assert_eq!(told("rejected"), [Move::Limited(1_778_565_600)]);
+    assert_eq!(told("rejected"), [TranslatorAction::Limited(1_778_565_600)]);
     assert_eq!((told("allowed"), told("allowed_warning")), (Vec::new(), Vec::new()));
     assert_eq!(claude.hear(r#"{"type":"rate_limit_event"}"#), []);
 }
@@ -244,7 +244,11 @@ fn runs_prov_6_an_odd_value_does_not_cost_the_end_of_a_turn() {
         let mut line = odd.clone();
         line["type"] = json!("result");
         let told = events(claude.hear(&line.to_string()));
-        assert_eq!(told.last(), Some(&ProviderEvent::TurnEnded(Outcome::Completed)), "{odd}");
+        assert_eq!(
+            told.last(),
+            Some(&ProviderEvent::TurnEnded(ProviderOutcome::Completed)),
+            "{odd}"
+        );
     }
 }
 
@@ -271,6 +275,6 @@ fn a_number_is_no_name_of_a_message() {
     claude.ask(prompt("go"));
     for number in 0..20 {
         let line = json!({"type": number, "is_error": false, "response": {}, "message": {}});
-        assert_eq!(claude.hear(&line.to_string()), [Move::Unknown]);
+        assert_eq!(claude.hear(&line.to_string()), [TranslatorAction::Unknown]);
     }
 }

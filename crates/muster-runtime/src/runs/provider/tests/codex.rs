@@ -3,13 +3,13 @@
 use muster_core::run::{
     approval::Verdict,
     node::PermissionsMode::{self, Gated, Skip},
-    provider::{Outcome, ProviderEvent, SandboxAbility},
+    provider::{ProviderEvent, ProviderOutcome, SandboxAbility},
     turn::TurnReason,
 };
 use serde_json::{Value, json};
 
 use super::{
-    Move, Prompt, Setting, Start, events, mcp, prompt, resolution,
+    AgentLaunch, AgentStart, TranslatorAction, TranslatorPrompt, events, mcp, prompt, resolution,
     rpc::{answer, refuse, retell},
     said, setting, tolerates_garbage,
 };
@@ -37,7 +37,7 @@ fn open(gate: PermissionsMode) -> Box<dyn Translator> {
     let moves = codex.begin();
     let moves = codex.hear(&answer(&moves, "initialize", &json!({})));
     let moves = codex.hear(&answer(&moves, "thread/start", &json!({"thread": {"id": "th"}})));
-    assert!(matches!(&moves[..], [Move::Open { lost: false, .. }]), "{moves:?}");
+    assert!(matches!(&moves[..], [TranslatorAction::Open { lost: false, .. }]), "{moves:?}");
     codex
 }
 
@@ -53,7 +53,7 @@ fn notice(method: &str, params: &Value) -> String {
 #[test]
 fn a_thread_has_the_sandbox_the_policy_and_muster_s_tools() {
     let started = |gate, read_only| {
-        let setting = Setting { read_only, mcp: Some(mcp()), ..setting(gate) };
+        let setting = AgentLaunch { read_only, mcp: Some(mcp()), ..setting(gate) };
         let mut codex = (DIALECT.translator)(setting);
         let moves = codex.begin();
         let moves = codex.hear(&answer(&moves, "initialize", &json!({})));
@@ -77,7 +77,7 @@ fn a_thread_has_the_sandbox_the_policy_and_muster_s_tools() {
 #[test]
 fn the_sandbox_that_mounts_is_replaced_where_nothing_can_be_mounted() {
     let arguments = |forbids_mounts| {
-        (DIALECT.arguments)(&Setting { forbids_mounts, ..setting(Gated) }).join(" ")
+        (DIALECT.arguments)(&AgentLaunch { forbids_mounts, ..setting(Gated) }).join(" ")
     };
     assert_eq!(arguments(false), "");
     assert_eq!(arguments(true), "-c features.use_legacy_landlock=true");
@@ -85,15 +85,15 @@ fn the_sandbox_that_mounts_is_replaced_where_nothing_can_be_mounted() {
 
 #[test]
 fn a_thread_that_is_gone_is_begun_anew() {
-    let start = Start::Resume("gone".to_owned());
-    let mut codex = (DIALECT.translator)(Setting { start, ..setting(Skip) });
+    let start = AgentStart::Resume("gone".to_owned());
+    let mut codex = (DIALECT.translator)(AgentLaunch { start, ..setting(Skip) });
     let moves = codex.begin();
     let moves = codex.hear(&answer(&moves, "initialize", &json!({})));
     assert_eq!(said(&moves)[1]["params"]["threadId"], "gone");
     let fault = json!({"code": -32600, "message": "no rollout found"});
     let moves = codex.hear(&refuse(&moves, "thread/resume", &fault));
     let moves = codex.hear(&answer(&moves, "thread/start", &json!({"thread": {"id": "th"}})));
-    assert!(matches!(&moves[..], [Move::Open { lost: true, .. }]), "{moves:?}");
+    assert!(matches!(&moves[..], [TranslatorAction::Open { lost: true, .. }]), "{moves:?}");
 }
 
 #[test]
@@ -106,13 +106,13 @@ fn an_interruption_waits_for_the_turn_s_id_and_cleans_up_behind_it() {
     let ended = json!({"turn": {"id": "tu", "status": "interrupted"}});
     let moves = codex.hear(&notice("turn/completed", &ended));
     assert_eq!(said(&moves)[0]["method"], "thread/backgroundTerminals/clean");
-    assert_eq!(events(moves), [ProviderEvent::TurnEnded(Outcome::Interrupted)]);
+    assert_eq!(events(moves), [ProviderEvent::TurnEnded(ProviderOutcome::Interrupted)]);
 }
 
 #[test]
 fn runs_mode_4_a_sandbox_follows_the_rights_of_every_turn() {
     let mut codex = open(Gated);
-    let looks = Prompt { text: "look".to_owned(), read_only: true };
+    let looks = TranslatorPrompt { text: "look".to_owned(), read_only: true };
     let line = said(&codex.ask(looks)).remove(0);
     assert_eq!(line["params"]["sandboxPolicy"], json!({"type": "readOnly"}));
     let ended = json!({"turn": {"id": "tu", "status": "completed"}});
@@ -126,7 +126,7 @@ fn runs_mode_4_a_sandbox_follows_the_rights_of_every_turn() {
 #[test]
 fn everything_is_open_only_where_the_profile_says_so_and_nobody_is_asked() {
     let sandbox = |gate, sandbox, read_only| {
-        let mut codex = (DIALECT.translator)(Setting { sandbox, read_only, ..setting(gate) });
+        let mut codex = (DIALECT.translator)(AgentLaunch { sandbox, read_only, ..setting(gate) });
         let moves = codex.begin();
         let lines = said(&codex.hear(&answer(&moves, "initialize", &json!({}))));
         lines[1]["params"]["sandbox"].as_str().unwrap().to_owned()
@@ -165,7 +165,7 @@ fn hooked(tool: &str, command: &str) -> HookQuestion {
 fn a_hook_asks_people_and_the_call_is_made_as_they_say() {
     let mut codex = open(Gated);
     begin(&mut *codex);
-    let permit = |answer| Move::Permit { call: "c".to_owned(), answer };
+    let permit = |answer| TranslatorAction::Permit { call: "c".to_owned(), answer };
     for harmless in [hooked("Bash", "ls -la"), hooked("update_plan", "")] {
         assert_eq!(codex.hook(harmless), [permit(HookAnswer::Pass)]);
     }
@@ -178,7 +178,10 @@ fn a_hook_asks_people_and_the_call_is_made_as_they_say() {
     let moves = codex.decide(id, &resolution(Verdict::Modified, None, Some(&other)));
     let input = other.as_object().unwrap().clone();
     assert_eq!(moves[0], permit(HookAnswer::Replace { input }));
-    assert!(matches!(moves[1], Move::Tell(ProviderEvent::ToolStarted { .. })), "{moves:?}");
+    assert!(
+        matches!(moves[1], TranslatorAction::Tell(ProviderEvent::ToolStarted { .. })),
+        "{moves:?}"
+    );
     // The server's own question about the same call has its answer.
     let asks = json!({"id": 7, "method": "item/commandExecution/requestApproval",
         "params": {"itemId": "c", "command": "rm b"}});
@@ -195,14 +198,17 @@ fn a_hook_is_denied_by_people_and_by_the_end_of_the_turn() {
     let moves = codex.decide("hook:c", &resolution(Verdict::Denied, Some("not today"), None));
     let deny = |reason: &str| {
         let answer = HookAnswer::Deny { reason: reason.to_owned() };
-        Move::Permit { call: "c".to_owned(), answer }
+        TranslatorAction::Permit { call: "c".to_owned(), answer }
     };
     assert_eq!(moves[0], deny("not today"));
     assert!(codex.decide("hook:c", &resolution(Verdict::Approved, None, None)).is_empty());
     let mut again = hooked("Bash", "rm a");
     again.tool_use_id = "d".to_owned();
     codex.hook(again);
-    let is_denied = |one: &Move| matches!(one, Move::Permit { call, .. } if call == "d");
+    let is_denied = |action: &TranslatorAction| match action {
+        TranslatorAction::Permit { call, .. } => call == "d",
+        _ => false,
+    };
     assert!(codex.interrupt().iter().any(is_denied));
     assert_eq!(codex.hook(hooked("Bash", "rm a")), [deny("the turn is over")]);
 }
@@ -235,7 +241,7 @@ fn unknown_messages_are_counted_and_unknown_requests_declined() {
     assert!(codex.hear(&notice("item/started", &item)).is_empty());
     let ended = json!({"turn": {"id": "tu", "status": "completed", "new": 1}});
     let told = events(codex.hear(&notice("turn/completed", &ended)));
-    assert_eq!(told, [ProviderEvent::TurnEnded(Outcome::Completed)]);
+    assert_eq!(told, [ProviderEvent::TurnEnded(ProviderOutcome::Completed)]);
 }
 
 #[test]
@@ -249,8 +255,8 @@ fn runs_turn_7_limits_that_are_used_up_say_when_there_is_room_again() {
         |at: u64| json!({"usedPercent": 100, "windowDurationMins": 300, "resetsAt": at}),
         json!({"usedPercent": 42.5, "windowDurationMins": 10_080, "resetsAt": 3_000}),
     );
-    assert_eq!(told(&used_up(1_000), &free), [Move::Limited(1_000)]);
-    assert_eq!(told(&used_up(1_000), &used_up(2_000)), [Move::Limited(2_000)]);
+    assert_eq!(told(&used_up(1_000), &free), [TranslatorAction::Limited(1_000)]);
+    assert_eq!(told(&used_up(1_000), &used_up(2_000)), [TranslatorAction::Limited(2_000)]);
     assert_eq!((told(&free, &free), told(&Value::Null, &Value::Null)), (vec![], vec![]));
     begin(&mut *codex);
     let kind = json!({"responseTooManyFailedAttempts": {"httpStatusCode": 429}});
@@ -258,7 +264,7 @@ fn runs_turn_7_limits_that_are_used_up_say_when_there_is_room_again() {
     let turn = json!({"turn": {"id": "tu", "status": "failed", "error": error}});
     let ended = events(codex.hear(&notice("turn/completed", &turn))).pop();
     let (reason, detail) = (TurnReason::RateLimited, Some("exceeded retry limit".to_owned()));
-    assert_eq!(ended, Some(ProviderEvent::TurnEnded(Outcome::Failed { reason, detail })));
+    assert_eq!(ended, Some(ProviderEvent::TurnEnded(ProviderOutcome::Failed { reason, detail })));
 }
 
 #[test]
@@ -278,9 +284,9 @@ fn runs_prov_6_an_odd_value_does_not_cost_the_end_of_a_turn_or_of_a_call() {
     assert!(matches!(&told[..], [ProviderEvent::Usage { usage, .. }] if usage.prompt_tokens == 2));
     for number in 0..9 {
         let odd = json!({"item": {"type": number, "id": "x", "command": "ls"}});
-        assert_eq!(codex.hear(&notice("item/started", &odd)), [Move::Unknown]);
+        assert_eq!(codex.hear(&notice("item/started", &odd)), [TranslatorAction::Unknown]);
     }
     let turn = json!({"turn": {"id": null, "status": "completed", "error": {"message": null}}});
     let told = events(codex.hear(&notice("turn/completed", &turn)));
-    assert_eq!(told.last(), Some(&ProviderEvent::TurnEnded(Outcome::Completed)));
+    assert_eq!(told.last(), Some(&ProviderEvent::TurnEnded(ProviderOutcome::Completed)));
 }

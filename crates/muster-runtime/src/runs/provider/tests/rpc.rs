@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use muster_core::run::approval::Verdict;
 use serde_json::{Value, json};
 
-use super::{Move, Setting, Story, prompt, recording, resolution, said};
-use crate::runs::provider::agent::{Dialect, Start, Translator};
+use super::{AgentLaunch, Story, TranslatorAction, prompt, recording, resolution, said};
+use crate::runs::provider::agent::{AgentProtocol, AgentStart, Translator};
 
 /// A recording that is told once more.
 struct Retelling<'a> {
-    dialect: &'a Dialect,
-    setting: Setting,
+    dialect: &'a AgentProtocol,
+    setting: AgentLaunch,
     agent: Box<dyn Translator>,
     story: Story,
     /// Requests of today that nobody has answered: their names and ids.
@@ -25,7 +25,11 @@ struct Retelling<'a> {
 }
 
 /// Tells a recording once more.
-pub(super) fn retell(dialect: &Dialect, (agent, case): (&str, &str), setting: &Setting) -> String {
+pub(super) fn retell(
+    dialect: &AgentProtocol,
+    (agent, case): (&str, &str),
+    setting: &AgentLaunch,
+) -> String {
     let translator = (dialect.translator)(setting.clone());
     let mut retelling = Retelling {
         dialect,
@@ -55,7 +59,7 @@ impl Retelling<'_> {
         self.take(moves);
     }
 
-    fn take(&mut self, moves: Vec<Move>) {
+    fn take(&mut self, moves: Vec<TranslatorAction>) {
         for line in said(&moves) {
             if let (Some(method), Some(id)) = (line["method"].as_str(), line.get("id")) {
                 self.open.push((method.to_owned(), id.clone()));
@@ -152,7 +156,7 @@ impl Retelling<'_> {
     fn another_process(&mut self) {
         let text = &self.story.text;
         let session = text.split("session=Some(\"").nth(1).and_then(|rest| rest.split('"').next());
-        self.setting.start = Start::Resume(session.unwrap().to_owned());
+        self.setting.start = AgentStart::Resume(session.unwrap().to_owned());
         self.story.add("another process");
         self.agent = (self.dialect.translator)(self.setting.clone());
         self.open.clear();
@@ -162,14 +166,14 @@ impl Retelling<'_> {
 }
 
 /// An answer to the request of a name that is open in a list of moves.
-pub(super) fn answer(moves: &[Move], method: &str, result: &Value) -> String {
+pub(super) fn answer(moves: &[TranslatorAction], method: &str, result: &Value) -> String {
     let lines = said(moves);
     let asked = lines.iter().find(|line| line["method"] == method).unwrap();
     json!({"id": asked["id"], "result": result}).to_string()
 }
 
 /// A refusal of the request of a name that is open in a list of moves.
-pub(super) fn refuse(moves: &[Move], method: &str, fault: &Value) -> String {
+pub(super) fn refuse(moves: &[TranslatorAction], method: &str, fault: &Value) -> String {
     let lines = said(moves);
     let asked = lines.iter().find(|line| line["method"] == method).unwrap();
     json!({"id": asked["id"], "error": fault}).to_string()

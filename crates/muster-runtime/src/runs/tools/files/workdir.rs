@@ -36,7 +36,7 @@ const FILE: OFlags =
 
 /// What a path is walked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::runs) enum Purpose {
+pub(in crate::runs) enum PathPurpose {
     Look,
     /// Missing folders on the way are made.
     Write,
@@ -101,12 +101,12 @@ impl Workdir {
     }
 
     /// Opens the folder that these names lead to.
-    pub(super) fn folder(&self, names: &[&str], purpose: Purpose) -> Result<File, ToolError> {
+    pub(super) fn folder(&self, names: &[&str], purpose: PathPurpose) -> Result<File, ToolError> {
         let shown = names.join("/");
         let mut folder = self.root.try_clone().map_err(broken(&shown))?;
         for name in names {
             self.judge_name(name, &shown, purpose)?;
-            if purpose == Purpose::Write {
+            if purpose == PathPurpose::Write {
                 match mkdirat(&folder, *name, Mode::from_raw_mode(0o777)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(failed(&shown)(error)),
@@ -125,7 +125,7 @@ impl Workdir {
     pub(super) fn parent<'a>(
         &self,
         path: &'a str,
-        purpose: Purpose,
+        purpose: PathPurpose,
     ) -> Result<(File, &'a str), ToolError> {
         let names = names(path)?;
         let Some((last, folders)) = names.split_last() else {
@@ -137,12 +137,16 @@ impl Workdir {
 
     /// Opens a regular file. One that is opened for writing is made where there is none, and keeps
     /// its content until it is known to be one that may be written.
-    pub(in crate::runs) fn file(&self, path: &str, purpose: Purpose) -> Result<File, ToolError> {
+    pub(in crate::runs) fn file(
+        &self,
+        path: &str,
+        purpose: PathPurpose,
+    ) -> Result<File, ToolError> {
         let (folder, name) = self.parent(path, purpose)?;
         let access = match purpose {
-            Purpose::Look => OFlags::RDONLY,
-            Purpose::Write => OFlags::WRONLY | OFlags::CREATE,
-            Purpose::Delete => unreachable!("a file is deleted without being opened"),
+            PathPurpose::Look => OFlags::RDONLY,
+            PathPurpose::Write => OFlags::WRONLY | OFlags::CREATE,
+            PathPurpose::Delete => unreachable!("a file is deleted without being opened"),
         };
         let mode = Mode::from_raw_mode(0o666);
         let file: File = openat(&folder, name, access | FILE, mode).map_err(failed(path))?.into();
@@ -156,15 +160,15 @@ impl Workdir {
     /// A directory below this one, checked on the way down.
     pub(in crate::runs) fn resolve(&self, path: &str) -> Result<PathBuf, ToolError> {
         let names = names(path)?;
-        self.folder(&names, Purpose::Look)?;
+        self.folder(&names, PathPurpose::Look)?;
         Ok(names.iter().fold(self.path.clone(), |path, name| path.join(name)))
     }
 
-    fn judge_name(&self, name: &str, path: &str, purpose: Purpose) -> Result<(), ToolError> {
+    fn judge_name(&self, name: &str, path: &str, purpose: PathPurpose) -> Result<(), ToolError> {
         let is_closed = CLOSED_NAMES.iter().any(|closed| name.eq_ignore_ascii_case(closed));
         match purpose {
-            Purpose::Write | Purpose::Delete if is_closed => Err(closed(path)),
-            Purpose::Look | Purpose::Write | Purpose::Delete => Ok(()),
+            PathPurpose::Write | PathPurpose::Delete if is_closed => Err(closed(path)),
+            PathPurpose::Look | PathPurpose::Write | PathPurpose::Delete => Ok(()),
         }
     }
 
@@ -174,7 +178,7 @@ impl Workdir {
         folder: &File,
         opened: &File,
         path: &str,
-        purpose: Purpose,
+        purpose: PathPurpose,
     ) -> Result<(), ToolError> {
         let known = opened.metadata().map_err(broken(path))?;
         if self.is_storage(&known) {
@@ -187,7 +191,7 @@ impl Workdir {
             same.is_some_and(|same| Identity::of(&same) == Identity::of(&known))
         };
         // File systems may take names for the same that differ: `.GIT` on most Macs.
-        if purpose != Purpose::Look && CLOSED_NAMES.iter().any(is_named) {
+        if purpose != PathPurpose::Look && CLOSED_NAMES.iter().any(is_named) {
             return Err(closed(path));
         }
         Ok(())
@@ -244,7 +248,7 @@ pub(super) fn broken(path: &str) -> impl Fn(io::Error) -> ToolError {
 mod tests {
     use std::{fs, os::unix::fs::symlink, path::Path};
 
-    use super::{Purpose, Workdir};
+    use super::{PathPurpose, Workdir};
 
     fn refusal<T>(outcome: Result<T, muster_core::run::event::ToolError>) -> Option<String> {
         outcome.err().and_then(|error| error.code)
@@ -266,15 +270,15 @@ mod tests {
         fs::hard_link(dir.path().join("plain"), dir.path().join("plain-too")).unwrap();
         let workdir = Workdir::open(dir.path(), &store).unwrap();
         for path in ["deep/store/token", "deep/store/./token", "second-name", "link/token"] {
-            for purpose in [Purpose::Look, Purpose::Write] {
+            for purpose in [PathPurpose::Look, PathPurpose::Write] {
                 assert_eq!(refusal(workdir.file(path, purpose)), forbidden(), "{path} {purpose:?}");
             }
         }
-        let parent = workdir.parent("deep/store/token", Purpose::Delete);
+        let parent = workdir.parent("deep/store/token", PathPurpose::Delete);
         assert_eq!(refusal(parent), forbidden());
         assert_eq!(refusal(workdir.resolve("deep/store/runs")), forbidden());
         assert_eq!(fs::read_to_string(store.join("token")).unwrap(), "secret");
-        assert!(workdir.file("plain-too", Purpose::Look).is_ok(), "a hard link of its own");
+        assert!(workdir.file("plain-too", PathPurpose::Look).is_ok(), "a hard link of its own");
     }
 
     #[test]
@@ -306,10 +310,10 @@ mod tests {
             "sub/.muster/templates/a.md",
             "other/.git",
         ] {
-            assert_eq!(refusal(workdir.file(path, Purpose::Write)), forbidden(), "{path}");
-            assert_eq!(refusal(workdir.parent(path, Purpose::Delete)), forbidden(), "{path}");
+            assert_eq!(refusal(workdir.file(path, PathPurpose::Write)), forbidden(), "{path}");
+            assert_eq!(refusal(workdir.parent(path, PathPurpose::Delete)), forbidden(), "{path}");
         }
-        assert!(workdir.file("sub/.git/config", Purpose::Look).is_ok(), "reading is harmless");
+        assert!(workdir.file("sub/.git/config", PathPurpose::Look).is_ok(), "reading is harmless");
         assert_eq!(fs::read_to_string(dir.path().join("sub/.git/config")).unwrap(), "[core]");
         assert!(!dir.path().join("other").exists() || !dir.path().join("other/.git").exists());
     }
@@ -323,13 +327,13 @@ mod tests {
         let _socket = std::os::unix::net::UnixListener::bind(dir.path().join("socket")).unwrap();
         let workdir = Workdir::open(dir.path(), Path::new("/nowhere")).unwrap();
         for path in ["pipe", "socket"] {
-            for purpose in [Purpose::Look, Purpose::Write] {
+            for purpose in [PathPurpose::Look, PathPurpose::Write] {
                 assert_eq!(refusal(workdir.file(path, purpose)), forbidden(), "{path} {purpose:?}");
             }
         }
         // With somebody at its other end a pipe can be opened, and is refused all the same.
         let held = fs::File::options().read(true).write(true).open(&pipe).unwrap();
-        assert_eq!(refusal(workdir.file("pipe", Purpose::Write)), forbidden());
+        assert_eq!(refusal(workdir.file("pipe", PathPurpose::Write)), forbidden());
         drop(held);
     }
 }

@@ -1,15 +1,15 @@
 //! How turns of codex end, and what it says of limits.
 
-use muster_core::run::provider::{Outcome, ProviderEvent};
+use muster_core::run::provider::{ProviderEvent, ProviderOutcome};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    super::{say::OnThread, wire::Turn},
+    super::{say::OnThread, wire::CodexTurn},
     Asked, Codex,
 };
 use crate::runs::provider::{
-    agent::{Move, prose, tell},
+    agent::{TranslatorAction, prose, tell},
     reading::{Amount, Count, lenient},
 };
 
@@ -19,7 +19,7 @@ const USED_UP: f64 = 100.0;
 /// How much of its limits an account has used.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Limits {
+pub(super) struct CodexLimits {
     #[serde(default, deserialize_with = "lenient")]
     rate_limits: Windows,
 }
@@ -40,7 +40,7 @@ struct Window {
     resets_at: Count,
 }
 
-impl Limits {
+impl CodexLimits {
     /// When nothing that is used up is left, in seconds since 1970.
     pub(super) fn resets_at(self) -> Option<u64> {
         let windows = [self.rate_limits.primary, self.rate_limits.secondary];
@@ -58,32 +58,32 @@ fn status(kind: &Value) -> Option<u64> {
 }
 
 impl Codex {
-    pub(super) fn turn_ended(&mut self, turn: Turn) -> Vec<Move> {
+    pub(super) fn turn_ended(&mut self, turn: CodexTurn) -> Vec<TranslatorAction> {
         if !self.in_turn {
             return Vec::new();
         }
         let outcome = match (turn.status.as_str(), turn.error) {
-            ("completed", _) => Outcome::Completed,
-            ("interrupted", _) => Outcome::Interrupted,
+            ("completed", _) => ProviderOutcome::Completed,
+            ("interrupted", _) => ProviderOutcome::Interrupted,
             (_, error) => {
                 let kind = error.as_ref().map(|error| &error.codex_error_info);
                 let (status, kind) = (kind.and_then(status), kind.map(Value::to_string));
                 let detail = error.map(|error| error.message);
                 let words = format!("{kind:?} {}", detail.as_deref().unwrap_or_default());
-                Outcome::Failed { reason: prose::reason(status, &words), detail }
+                ProviderOutcome::Failed { reason: prose::reason(status, &words), detail }
             }
         };
         let mut moves = Vec::new();
-        if outcome == Outcome::Interrupted {
+        if outcome == ProviderOutcome::Interrupted {
             let thread = OnThread { thread_id: &self.thread, turn_id: None };
             let clean = "thread/backgroundTerminals/clean";
-            moves.push(Move::Say(self.caller.ask(Asked::Other, clean, &thread)));
+            moves.push(TranslatorAction::Say(self.caller.ask(Asked::Other, clean, &thread)));
         }
         moves.extend(self.ended(outcome));
         moves
     }
 
-    pub(super) fn ended(&mut self, outcome: Outcome) -> Vec<Move> {
+    pub(super) fn ended(&mut self, outcome: ProviderOutcome) -> Vec<TranslatorAction> {
         self.in_turn = false;
         self.interrupts = false;
         self.turn = None;
@@ -91,7 +91,7 @@ impl Codex {
         self.proposed.clear();
         let mut moves = self.hooks_end();
         moves.extend(tell(self.calls.end()));
-        moves.push(Move::Tell(ProviderEvent::TurnEnded(outcome)));
+        moves.push(TranslatorAction::Tell(ProviderEvent::TurnEnded(outcome)));
         moves
     }
 }

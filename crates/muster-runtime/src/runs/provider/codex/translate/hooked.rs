@@ -17,7 +17,7 @@ use super::Codex;
 use crate::runs::{
     hook::{HookAnswer, HookQuestion},
     provider::{
-        agent::{Move, tell, tracker::Asking},
+        agent::{TranslatorAction, tell, tracker::CallQuestion},
         codex::MUSTER,
     },
 };
@@ -48,20 +48,20 @@ impl Hooked {
 
 impl Codex {
     /// The hook asks about a call.
-    pub(super) fn hook_asks(&mut self, asked: HookQuestion) -> Vec<Move> {
+    pub(super) fn hook_asks(&mut self, asked: HookQuestion) -> Vec<TranslatorAction> {
         let call = asked.tool_use_id.clone();
         if !self.in_turn || self.interrupts {
             let reason = "the turn is over".to_owned();
-            return vec![Move::Permit { call, answer: HookAnswer::Deny { reason } }];
+            return vec![TranslatorAction::Permit { call, answer: HookAnswer::Deny { reason } }];
         }
         let Some(name) = worth_asking(&asked) else {
-            return vec![Move::Permit { call, answer: HookAnswer::Pass }];
+            return vec![TranslatorAction::Permit { call, answer: HookAnswer::Pass }];
         };
         let (name, args) = (name.to_owned(), asked.tool_input);
         let tool = ProviderTool { id: call.clone(), name, args };
         let question = format!("{PREFIX}{call}");
         self.hooked.waiting.insert(call);
-        tell(self.calls.asked(Asking { question, tool, context: None, can_modify: true }))
+        tell(self.calls.asked(CallQuestion { question, tool, context: None, can_modify: true }))
     }
 
     /// A person has decided about a call; nothing when no hook has asked.
@@ -69,7 +69,7 @@ impl Codex {
         &mut self,
         question: &str,
         resolution: &Resolution,
-    ) -> Option<Vec<Move>> {
+    ) -> Option<Vec<TranslatorAction>> {
         let call = question.strip_prefix(PREFIX)?.to_owned();
         if !self.hooked.waiting.remove(&call) {
             return Some(Vec::new());
@@ -85,17 +85,17 @@ impl Codex {
         if !matches!(answer, HookAnswer::Deny { .. }) {
             self.hooked.approved.insert(call.clone());
         }
-        let mut moves = vec![Move::Permit { call, answer }];
+        let mut moves = vec![TranslatorAction::Permit { call, answer }];
         moves.extend(tell(self.calls.decided(question, resolution).unwrap_or_default()));
         Some(moves)
     }
 
     /// The turn is over: whatever still waits is not made.
-    pub(super) fn hooks_end(&mut self) -> Vec<Move> {
+    pub(super) fn hooks_end(&mut self) -> Vec<TranslatorAction> {
         self.hooked.approved.clear();
         let deny = |call| {
             let reason = "the turn is over".to_owned();
-            Move::Permit { call, answer: HookAnswer::Deny { reason } }
+            TranslatorAction::Permit { call, answer: HookAnswer::Deny { reason } }
         };
         std::mem::take(&mut self.hooked.waiting).into_iter().map(deny).collect()
     }

@@ -5,9 +5,9 @@
 //! are left, and whoever applies them gets the same documents.
 
 use super::{
-    Command, Event, Fact, Runs,
+    RunAggregate, RunCommand, RunEvent, RunFact,
     edge::{Actor, ActorKind},
-    event::{Delta, LogSource, NodeLogged, NodePatched, NodeProgressed, RunChange, RunPatched},
+    event::{LogSource, NodeLogged, NodePatched, NodeProgressed, RunChange, RunPatched, TextDelta},
     evolve,
     id::{Mint, NodeId, TurnId},
     limits,
@@ -19,9 +19,9 @@ use super::{
 use crate::{Documents, Env, Recorded, redact};
 
 /// A decision in the making.
-pub(super) struct Story {
-    docs: Documents<Runs>,
-    events: Vec<Event>,
+pub(super) struct RunDraft {
+    docs: Documents<RunAggregate>,
+    events: Vec<RunEvent>,
     now: Moment,
     by: Option<Actor>,
     mint: Mint,
@@ -30,9 +30,9 @@ pub(super) struct Story {
     noted: bool,
 }
 
-impl Story {
+impl RunDraft {
     /// Begins with the documents as they are.
-    pub(super) fn begin(docs: &Documents<Runs>, command: &Command, env: &Env) -> Self {
+    pub(super) fn begin(docs: &Documents<RunAggregate>, command: &RunCommand, env: &Env) -> Self {
         Self {
             docs: docs.clone(),
             events: Vec::new(),
@@ -45,7 +45,7 @@ impl Story {
     }
 
     /// The documents as the story has left them so far.
-    pub(super) fn docs(&self) -> &Documents<Runs> {
+    pub(super) fn docs(&self) -> &Documents<RunAggregate> {
         &self.docs
     }
 
@@ -80,16 +80,16 @@ impl Story {
     }
 
     /// Tells a fact about the run.
-    pub(super) fn tell(&mut self, fact: Fact) -> Found<()> {
-        self.record(Event { node_id: None, turn_id: None, by: self.by, fact })
+    pub(super) fn tell(&mut self, fact: RunFact) -> Found<()> {
+        self.record(RunEvent { node_id: None, turn_id: None, by: self.by, fact })
     }
 
     /// Tells a fact about a node, in the turn of the story.
-    pub(super) fn tell_of(&mut self, node: NodeId, fact: Fact) -> Found<()> {
-        self.record(Event { node_id: Some(node), turn_id: self.turn, by: self.by, fact })
+    pub(super) fn tell_of(&mut self, node: NodeId, fact: RunFact) -> Found<()> {
+        self.record(RunEvent { node_id: Some(node), turn_id: self.turn, by: self.by, fact })
     }
 
-    fn record(&mut self, event: Event) -> Found<()> {
+    fn record(&mut self, event: RunEvent) -> Found<()> {
         let (node, turn) = (event.node_id, event.turn_id);
         let (event, redacted) = without_secrets(event);
         self.append(event)?;
@@ -102,11 +102,11 @@ impl Story {
         &mut self,
         node: NodeId,
         text: &str,
-        fact: impl Fn(Delta) -> Fact,
+        fact: impl Fn(TextDelta) -> RunFact,
     ) -> Found<()> {
         let clean = redact::text(text);
         for piece in pieces(clean.as_deref().unwrap_or(text)) {
-            self.tell_of(node, fact(Delta { delta: piece.to_owned() }))?;
+            self.tell_of(node, fact(TextDelta { delta: piece.to_owned() }))?;
         }
         if clean.is_some() { self.note_secret(Some(node), self.turn) } else { Ok(()) }
     }
@@ -119,11 +119,11 @@ impl Story {
         }
         let line = "SECRET_REDACTED: what looks like a secret was replaced".to_owned();
         let fact =
-            Fact::NodeLogged(NodeLogged { source: LogSource::Runtime, line, suppressed: None });
-        self.append(Event { node_id, turn_id, by: None, fact })
+            RunFact::NodeLogged(NodeLogged { source: LogSource::Runtime, line, suppressed: None });
+        self.append(RunEvent { node_id, turn_id, by: None, fact })
     }
 
-    fn append(&mut self, event: Event) -> Found<()> {
+    fn append(&mut self, event: RunEvent) -> Found<()> {
         let seq = lookup::pulse(&self.docs)?.last_seq + 1;
         let recorded = Recorded { global: 0, seq, at: self.now.0, event };
         evolve::evolve(&mut self.docs, &recorded)?;
@@ -146,7 +146,7 @@ impl Story {
     /// Tells a patch of the run, with the time that every such patch has.
     pub(super) fn patch_run(&mut self, mut change: RunChange) -> Found<()> {
         change.run.updated_at = Some(self.now);
-        self.tell(Fact::RunPatched(RunPatched { patch: Box::new(change) }))
+        self.tell(RunFact::RunPatched(RunPatched { patch: Box::new(change) }))
     }
 
     /// Changes a node and what follows from it; tells nothing when nothing differs.
@@ -176,15 +176,15 @@ impl Story {
 
     /// Tells a patch of a node. Patches stand outside of turns.
     pub(super) fn patch_node(&mut self, id: NodeId, patch: NodePatch) -> Found<()> {
-        let fact = Fact::NodePatched(NodePatched { patch: Box::new(patch) });
-        self.record(Event { node_id: Some(id), turn_id: None, by: self.by, fact })
+        let fact = RunFact::NodePatched(NodePatched { patch: Box::new(patch) });
+        self.record(RunEvent { node_id: Some(id), turn_id: None, by: self.by, fact })
     }
 
     fn progress(&mut self, id: NodeId) -> Found<()> {
         let node = self.node(id)?;
         let progress = NodeProgressed { status: node.status, summary: node.summary.clone() };
-        let fact = Fact::NodeProgressed(progress);
-        self.record(Event { node_id: Some(id), turn_id: None, by: self.by, fact })
+        let fact = RunFact::NodeProgressed(progress);
+        self.record(RunEvent { node_id: Some(id), turn_id: None, by: self.by, fact })
     }
 
     /// Lets every node see what the run allows now.
@@ -194,7 +194,7 @@ impl Story {
     }
 
     /// The events of the story.
-    pub(super) fn end(self) -> Vec<Event> {
+    pub(super) fn end(self) -> Vec<RunEvent> {
         self.events
     }
 }
@@ -211,7 +211,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
 
 /// The event with every secret replaced, and whether there was one (RUNS-SEC-6): a log cannot
 /// forget.
-fn without_secrets(event: Event) -> (Event, bool) {
+fn without_secrets(event: RunEvent) -> (RunEvent, bool) {
     let Ok(text) = serde_json::to_string(&event) else { return (event, false) };
     if !redact::may_be_in(&text) {
         return (event, false);

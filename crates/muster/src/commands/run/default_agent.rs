@@ -9,7 +9,7 @@ use crate::client::Client;
 
 /// The agent of nodes that name none.
 #[derive(Args)]
-pub(super) struct Agent {
+pub(super) struct DefaultAgent {
     /// Provider of nodes that name none: claude, codex, gemini or custom [default: the first that
     /// is ready on the server's machine]
     #[arg(long, value_name = "NAME")]
@@ -20,7 +20,7 @@ pub(super) struct Agent {
     profile: Option<String>,
 }
 
-impl Agent {
+impl DefaultAgent {
     /// The graph with an agent behind each of its nodes.
     pub(super) fn staff(&self, client: &Client, mut graph: Graph) -> anyhow::Result<Graph> {
         let mut open = graph.nodes.iter_mut().filter(|node| !node.contains_key("provider"));

@@ -26,11 +26,11 @@ use axum::Router;
 
 use crate::{
     route::{self, Route, delete, get, post},
-    site::Site,
+    server_state::ServerState,
 };
 
 /// All routes of the bridge.
-pub(crate) fn routes() -> Router<Arc<Site>> {
+pub(crate) fn routes() -> Router<Arc<ServerState>> {
     route::router(unprefixed()).merge(Router::new().nest("/v1", route::router(unprefixed())))
 }
 

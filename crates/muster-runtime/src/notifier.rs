@@ -15,9 +15,9 @@ pub(crate) struct Grown {
 
 /// Those who listen, each with how the names of its streams begin.
 #[derive(Default)]
-pub(crate) struct Heralds(Mutex<Vec<(&'static str, UnboundedSender<Grown>)>>);
+pub(crate) struct StreamNotifier(Mutex<Vec<(&'static str, UnboundedSender<Grown>)>>);
 
-impl Heralds {
+impl StreamNotifier {
     /// Hears of every stream whose name begins so, from now on.
     pub(crate) fn listen(&self, prefix: &'static str) -> UnboundedReceiver<Grown> {
         let (sender, receiver) = unbounded_channel();

@@ -11,8 +11,8 @@ use muster_api::SessionFault;
 use muster_core::{
     Timestamp,
     session::{
-        Command, Rejection, SessionId,
-        command::{Claim, Unclaim},
+        SessionCommand, SessionId, SessionRejection,
+        command::{HostClaim, Unclaim},
         limits::LEASE_MS_DEFAULT,
     },
 };
@@ -20,10 +20,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    fault::Fault,
-    request::{Answer, Named, Parameters, ask, json as answer, key, parse},
+    fault::SessionHttpFault,
+    request::{SessionPathId, SessionsQuery, SessionsResponse, ask, json as answer, key, parse},
 };
-use crate::site::Site;
+use crate::server_state::ServerState;
 
 #[derive(Deserialize)]
 struct ClaimRequest {
@@ -33,19 +33,20 @@ struct ClaimRequest {
 
 /// Claims a session, or renews the claim.
 pub(super) async fn claim(
-    State(site): State<Arc<Site>>,
-    Named(id): Named,
+    State(site): State<Arc<ServerState>>,
+    SessionPathId(id): SessionPathId,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
-) -> Answer {
+) -> SessionsResponse {
     let request: ClaimRequest = parse(&body)?;
-    let missing = || Fault::invalid("host", "the name of the host is needed");
+    let missing = || SessionHttpFault::invalid("host", "the name of the host is needed");
     let host = request.host.ok_or_else(missing)?;
     let lease_ms = request.lease_seconds.map_or(LEASE_MS_DEFAULT, |s| i64::from(s) * 1_000);
-    let claim = Claim { host: host.clone(), lease_ms, key: key(&headers, uri.path(), &body)? };
+    let claim = HostClaim { host: host.clone(), lease_ms, key: key(&headers, uri.path(), &body)? };
     let session = id.clone();
-    let claimed = ask(&site, move |app| app.sessions().perform(&session, Command::Claim(claim)));
+    let claimed =
+        ask(&site, move |app| app.sessions().perform(&session, SessionCommand::Claim(claim)));
     let receipt = claimed.await?.receipt;
     let expires_at = Timestamp(receipt.at.0.saturating_add(lease_ms));
     expire_later(&site, id.clone(), expires_at);
@@ -57,12 +58,12 @@ pub(super) async fn claim(
 
 /// Releases a session; `host` makes sure that it is the claim of this host.
 pub(super) async fn release(
-    State(site): State<Arc<Site>>,
-    Named(id): Named,
-    parameters: Parameters,
-) -> Answer {
+    State(site): State<Arc<ServerState>>,
+    SessionPathId(id): SessionPathId,
+    parameters: SessionsQuery,
+) -> SessionsResponse {
     let host = parameters.text("host").map(str::to_owned);
-    let release = Command::Unclaim(Unclaim::Released { host });
+    let release = SessionCommand::Unclaim(Unclaim::Released { host });
     ask(&site, move |app| app.sessions().perform(&id, release)).await?;
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
@@ -70,7 +71,7 @@ pub(super) async fn release(
 }
 
 /// Lets the leases expire that an earlier server has given.
-pub(crate) async fn watch_leases(site: Arc<Site>) {
+pub(crate) async fn watch_leases(site: Arc<ServerState>) {
     let app = Arc::clone(&site.app);
     match site.run_blocking(move || app.sessions().leases()).await {
         Ok(Ok(leases)) => {
@@ -84,7 +85,7 @@ pub(crate) async fn watch_leases(site: Arc<Site>) {
 }
 
 /// Ends a lease when its time is over, unless it was renewed by then.
-fn expire_later(site: &Arc<Site>, session: SessionId, expires_at: Timestamp) {
+fn expire_later(site: &Arc<ServerState>, session: SessionId, expires_at: Timestamp) {
     let left_ms = expires_at.0.saturating_sub(site.app.now().0);
     let left = Duration::from_millis(u64::try_from(left_ms).unwrap_or(0));
     let app = Arc::clone(&site.app);
@@ -108,6 +109,6 @@ fn expire_later(site: &Arc<Site>, session: SessionId, expires_at: Timestamp) {
 }
 
 /// A lease that was renewed or released, or whose session is gone, is somebody else's business.
-fn is_settled(session: &SessionId, rejection: &Rejection) {
+fn is_settled(session: &SessionId, rejection: &SessionRejection) {
     tracing::debug!(%session, ?rejection, "a lease does not expire now");
 }

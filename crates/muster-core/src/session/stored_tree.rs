@@ -1,14 +1,14 @@
 //! The tree of a session in its documents: one per node, its text beside it where it is long.
 
 use super::{
-    Document, Key, Sessions,
+    SessionAggregate, SessionDocument, SessionKey,
     entity::{StoredNode, TreeSums},
     limits::INLINE_TEXT_BYTES_MAX,
     lookup,
 };
 use crate::{
     Documents, Index, ListQuery, Mark, Unloaded,
-    ctree::{Anchor, Body, Grove, GroveMut, Node, NodeId, Score},
+    ctree::{Anchor, NodeId, NodeText, Score, TreeLookup, TreeNode, TreeStorage},
 };
 
 /// Class of the nodes that are never dropped: the root and what is pinned.
@@ -22,58 +22,59 @@ pub(super) const CLASSES: [&str; 11] =
 pub(super) const CLASS_STEP: u8 = 5;
 
 /// Where documents of the tree are grown, and by how much its numbers have changed.
-pub(super) struct Grounds<'a> {
-    pub(super) docs: &'a mut Documents<Sessions>,
+pub(super) struct StoredTree<'a> {
+    pub(super) docs: &'a mut Documents<SessionAggregate>,
     pub(super) sums: TreeSums,
 }
 
-impl<'a> Grounds<'a> {
-    pub(super) fn of(docs: &'a mut Documents<Sessions>, sums: TreeSums) -> Self {
+impl<'a> StoredTree<'a> {
+    pub(super) fn of(docs: &'a mut Documents<SessionAggregate>, sums: TreeSums) -> Self {
         Self { docs, sums }
     }
 
     fn put(&mut self, stored: StoredNode, before: u64) {
         self.sums.chars = self.sums.chars - before + stored.node.line_chars();
         self.sums.classes |= class_bit(&stored.node);
-        self.docs.put(Key::Node(stored.node.id.clone()), Document::Node(Box::new(stored)));
+        self.docs
+            .put(SessionKey::Node(stored.node.id.clone()), SessionDocument::Node(Box::new(stored)));
     }
 
-    fn stored(&self, id: &NodeId) -> Result<StoredNode, Unloaded<Sessions>> {
+    fn stored(&self, id: &NodeId) -> Result<StoredNode, Unloaded<SessionAggregate>> {
         let stored = lookup::stored_node(self.docs, id)?.cloned();
         Ok(stored.unwrap_or_else(|| unreachable!("{id} is changed, so it was there")))
     }
 }
 
-impl Grove for Documents<Sessions> {
-    type Error = Unloaded<Sessions>;
+impl TreeLookup for Documents<SessionAggregate> {
+    type Error = Unloaded<SessionAggregate>;
 
-    fn node(&self, id: &NodeId) -> Result<Option<&Node>, Self::Error> {
+    fn node(&self, id: &NodeId) -> Result<Option<&TreeNode>, Self::Error> {
         lookup::node(self, id)
     }
 
-    fn children(&self, parent: &NodeId) -> Result<Vec<&Node>, Self::Error> {
+    fn children(&self, parent: &NodeId) -> Result<Vec<&TreeNode>, Self::Error> {
         let query = ListQuery { parent: Some(parent.to_string()), ..ListQuery::of("node") };
         let found = self.list(&query)?.into_iter();
         Ok(found.filter_map(|document| document.as_node().map(|stored| &stored.node)).collect())
     }
 
     fn anchored(&self, anchor: &Anchor) -> Result<Option<NodeId>, Self::Error> {
-        match self.get(&Key::anchor(anchor))? {
-            Some(Document::Anchor(id)) => Ok(Some(id.clone())),
+        match self.get(&SessionKey::anchor(anchor))? {
+            Some(SessionDocument::Anchor(id)) => Ok(Some(id.clone())),
             Some(other) => unreachable!("an anchor is kept under its name, not {other:?}"),
             None => Ok(None),
         }
     }
 }
 
-impl Grove for Grounds<'_> {
-    type Error = Unloaded<Sessions>;
+impl TreeLookup for StoredTree<'_> {
+    type Error = Unloaded<SessionAggregate>;
 
-    fn node(&self, id: &NodeId) -> Result<Option<&Node>, Self::Error> {
-        Grove::node(self.docs, id)
+    fn node(&self, id: &NodeId) -> Result<Option<&TreeNode>, Self::Error> {
+        TreeLookup::node(self.docs, id)
     }
 
-    fn children(&self, parent: &NodeId) -> Result<Vec<&Node>, Self::Error> {
+    fn children(&self, parent: &NodeId) -> Result<Vec<&TreeNode>, Self::Error> {
         self.docs.children(parent)
     }
 
@@ -82,33 +83,36 @@ impl Grove for Grounds<'_> {
     }
 }
 
-impl GroveMut for Grounds<'_> {
-    fn add(&mut self, node: Node, body: Option<Body>) -> Result<(), Self::Error> {
+impl TreeStorage for StoredTree<'_> {
+    fn add(&mut self, node: TreeNode, body: Option<NodeText>) -> Result<(), Self::Error> {
         let id = node.id.clone();
         let (text, long) = divide(body);
         if let Some(long) = long {
-            self.docs.create(Key::Text(id.clone()), Document::Text(long));
+            self.docs.create(SessionKey::Text(id.clone()), SessionDocument::Text(long));
         }
         self.sums.chars += node.line_chars();
         self.sums.classes |= class_bit(&node);
-        self.docs.create(Key::Node(id), Document::Node(Box::new(StoredNode { node, text })));
+        self.docs.create(
+            SessionKey::Node(id),
+            SessionDocument::Node(Box::new(StoredNode { node, text })),
+        );
         Ok(())
     }
 
-    fn replace(&mut self, node: Node) -> Result<(), Self::Error> {
+    fn replace(&mut self, node: TreeNode) -> Result<(), Self::Error> {
         let StoredNode { node: before, text } = self.stored(&node.id)?;
         self.put(StoredNode { node, text }, before.line_chars());
         Ok(())
     }
 
-    fn replace_body(&mut self, id: &NodeId, body: Option<Body>) -> Result<(), Self::Error> {
+    fn replace_body(&mut self, id: &NodeId, body: Option<NodeText>) -> Result<(), Self::Error> {
         let stored = self.stored(id)?;
         let before = stored.node.line_chars();
         let was_long = stored.text.is_none() && stored.node.body_chars > 0;
         let (text, long) = divide(body);
         match long {
-            Some(long) => self.docs.put(Key::Text(id.clone()), Document::Text(long)),
-            None if was_long => self.docs.remove(Key::Text(id.clone())),
+            Some(long) => self.docs.put(SessionKey::Text(id.clone()), SessionDocument::Text(long)),
+            None if was_long => self.docs.remove(SessionKey::Text(id.clone())),
             None => {}
         }
         self.put(StoredNode { text, ..stored }, before);
@@ -116,13 +120,13 @@ impl GroveMut for Grounds<'_> {
     }
 
     fn anchor(&mut self, anchor: Anchor, id: NodeId) -> Result<(), Self::Error> {
-        self.docs.put(Key::anchor(&anchor), Document::Anchor(id));
+        self.docs.put(SessionKey::anchor(&anchor), SessionDocument::Anchor(id));
         Ok(())
     }
 }
 
 /// A text for the node's own document, or one that gets its own.
-fn divide(body: Option<Body>) -> (Option<String>, Option<Body>) {
+fn divide(body: Option<NodeText>) -> (Option<String>, Option<NodeText>) {
     match body {
         Some(body) if body.text.len() <= INLINE_TEXT_BYTES_MAX => (Some(body.text), None),
         long => (None, long),
@@ -131,7 +135,7 @@ fn divide(body: Option<Body>) -> (Option<String>, Option<Body>) {
 
 /// Columns of a node: its siblings by number, its class, and its rank among nodes that do not fade
 /// yet. Among these the difference of two scores never changes, whatever turn is the newest one.
-pub(super) fn index(node: &Node) -> Index {
+pub(super) fn index(node: &TreeNode) -> Index {
     let class = class(node);
     Index {
         ord: node.seq,
@@ -142,13 +146,13 @@ pub(super) fn index(node: &Node) -> Index {
     }
 }
 
-fn class(node: &Node) -> &'static str {
+fn class(node: &TreeNode) -> &'static str {
     match Score::lasting(node) {
         Some(lasting) => CLASSES[usize::from(lasting / CLASS_STEP)],
         None => KEPT_CLASS,
     }
 }
 
-fn class_bit(node: &Node) -> u16 {
+fn class_bit(node: &TreeNode) -> u16 {
     Score::lasting(node).map_or(0, |lasting| 1 << (lasting / CLASS_STEP))
 }

@@ -20,23 +20,22 @@ use tokio::{
 
 use crate::{
     about::{self, CtreeDisplay},
-    bridge,
-    connect::Installation,
-    guard::{self, CallerRole, Gate},
+    connect::InstallationPaths,
+    guard::{self, CallerRole, RequestGuard},
     operations, page,
-    refusal::{Kind, Refusal},
+    refusal::{HttpRefusal, RefusalKind},
     route::{self, PersonRoutes, Route, delete, get, post},
-    runs, sign_in,
+    runs, sessions, sign_in,
 };
 
 /// What the routes share.
-pub(crate) struct Site {
+pub(crate) struct ServerState {
     /// The operations and the store.
     pub(crate) app: Arc<App>,
     /// The security layer's knowledge; the page signs browsers in with it.
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) gate: Arc<RequestGuard>,
     /// How agents reach this installation.
-    pub(crate) installation: Installation,
+    pub(crate) installation: InstallationPaths,
     /// What the page shows of C-Trees.
     pub(crate) ctrees: CtreeDisplay,
     /// Address for agents and people, without a trailing slash.
@@ -55,7 +54,7 @@ pub(crate) struct Site {
     pub(crate) sockets: Arc<Semaphore>,
 }
 
-impl Site {
+impl ServerState {
     /// A link to the page that signs one browser in, once.
     ///
     /// The code is in the fragment, which browsers keep to themselves.
@@ -69,7 +68,7 @@ impl Site {
     pub(crate) async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, HttpRefusal> {
         run_blocking(&self.calls, work).await
     }
 
@@ -77,7 +76,7 @@ impl Site {
     pub(crate) async fn run_writing<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, HttpRefusal> {
         run_blocking(&self.writes, work).await
     }
 
@@ -85,23 +84,27 @@ impl Site {
     pub(crate) async fn run_large<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, HttpRefusal> {
         let _place = self.calls.acquire().await.map_err(|error| internal(&error))?;
         let done = self.app.engine().read_large(work).await;
         done.map_err(|error| internal(&error))
     }
 }
 
-fn internal(cause: &dyn std::fmt::Display) -> Refusal {
+fn internal(cause: &dyn std::fmt::Display) -> HttpRefusal {
     tracing::error!(%cause, "a request ended without an answer");
     let recovery = "try again; if it happens again, report it with the server's log";
-    Refusal::new(Kind::Internal, "the server broke while it worked on this request", recovery)
+    HttpRefusal::new(
+        RefusalKind::Internal,
+        "the server broke while it worked on this request",
+        recovery,
+    )
 }
 
 async fn run_blocking<T: Send + 'static>(
     places: &Semaphore,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Refusal> {
+) -> Result<T, HttpRefusal> {
     let _place = places.acquire().await.map_err(|error| internal(&error))?;
     task::spawn_blocking(work).await.map_err(|error| internal(&error))
 }
@@ -132,10 +135,10 @@ pub(crate) fn person_routes() -> PersonRoutes {
 }
 
 /// All routes inside the security layer.
-pub(crate) fn router(site: Arc<Site>, mcp: HttpEndpoint) -> Router {
+pub(crate) fn router(site: Arc<ServerState>, mcp: HttpEndpoint) -> Router {
     let gate = Arc::clone(&site.gate);
     route::router(own_routes())
-        .merge(bridge::routes())
+        .merge(sessions::routes())
         .merge(runs::routes())
         .with_state(site)
         .route_service("/mcp", mcp)
@@ -151,14 +154,16 @@ async fn unknown_route(request: Request) -> Response<Body> {
     let path = request.uri().path();
     let recovery = "GET /openapi.json lists the routes";
     let message = format!("nothing lives at {path}");
-    Refusal::new(Kind::UnknownRoute, message, recovery).for_path(path).into_response()
+    HttpRefusal::new(RefusalKind::UnknownRoute, message, recovery).for_path(path).into_response()
 }
 
 async fn method_not_allowed(request: Request) -> Response<Body> {
     let (method, path) = (request.method(), request.uri().path());
     let recovery = "GET /openapi.json says which methods each route takes";
     let message = format!("{path} does not take {method}");
-    Refusal::new(Kind::MethodNotAllowed, message, recovery).for_path(path).into_response()
+    HttpRefusal::new(RefusalKind::MethodNotAllowed, message, recovery)
+        .for_path(path)
+        .into_response()
 }
 
 #[cfg(test)]
@@ -166,13 +171,16 @@ mod tests {
     use tokio::sync::Semaphore;
 
     use super::run_blocking;
-    use crate::refusal::Kind;
+    use crate::refusal::RefusalKind;
 
     #[tokio::test]
     async fn a_panic_becomes_an_error_and_gives_its_place_back() {
         let places = Semaphore::new(1);
         let broken = run_blocking(&places, || panic!("a call broke")).await;
-        assert_eq!(broken.map_err(|refusal: _| refusal.kind()), Err::<(), _>(Kind::Internal));
+        assert_eq!(
+            broken.map_err(|refusal: _| refusal.kind()),
+            Err::<(), _>(RefusalKind::Internal)
+        );
         assert_eq!(run_blocking(&places, || 7).await, Ok(7));
     }
 }

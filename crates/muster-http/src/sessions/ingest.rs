@@ -9,7 +9,7 @@ use axum::{
 };
 use muster_api::CallKey;
 use muster_core::session::{
-    Command,
+    SessionCommand,
     command::{Author, Record},
     limits::ID_CHARS_MAX,
 };
@@ -17,10 +17,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    fault::Fault,
-    request::{Answer, Named, ask, digest, json as answer, key, parse},
+    fault::SessionHttpFault,
+    request::{SessionPathId, SessionsResponse, ask, digest, json as answer, key, parse},
 };
-use crate::site::Site;
+use crate::server_state::ServerState;
 
 /// The type of event whose fields are checked.
 const TOOL_CALL: &str = "tool_call";
@@ -39,19 +39,19 @@ struct EventRequest {
 
 /// Records an event.
 pub(super) async fn record(
-    State(site): State<Arc<Site>>,
-    Named(id): Named,
+    State(site): State<Arc<ServerState>>,
+    SessionPathId(id): SessionPathId,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
-) -> Answer {
+) -> SessionsResponse {
     let request: EventRequest = parse(&body)?;
-    let missing = || Fault::invalid("type", "the type of the event is needed");
+    let missing = || SessionHttpFault::invalid("type", "the type of the event is needed");
     let kind = request.kind.filter(|kind| !kind.trim().is_empty()).ok_or_else(missing)?;
     let given = match request.id {
         Some(id) if id.trim().is_empty() || id.chars().count() > ID_CHARS_MAX => {
             let detail = format!("1 to {ID_CHARS_MAX} characters are needed");
-            return Err(Fault::invalid("id", detail).into());
+            return Err(SessionHttpFault::invalid("id", detail).into());
         }
         Some(id) => Some(CallKey { key: id, digest: digest("", &body) }),
         None => None,
@@ -60,7 +60,7 @@ pub(super) async fn record(
     if kind.trim() == TOOL_CALL {
         check_tool_call(&data)?;
     }
-    let command = Command::Record(Box::new(Record {
+    let command = SessionCommand::Record(Box::new(Record {
         author: Author::Outside,
         kind: kind.trim().to_owned(),
         data,
@@ -84,27 +84,33 @@ pub(super) async fn record(
 }
 
 /// A call without these fields cannot be shown, or joined with its result.
-fn check_tool_call(data: &Map<String, Value>) -> Result<(), Fault> {
+fn check_tool_call(data: &Map<String, Value>) -> Result<(), SessionHttpFault> {
     for name in ["call_id", "tool"] {
         let is_usable = |value: &Value| value.is_string() || value.is_number() || value.is_null();
         if !data.get(name).is_some_and(is_usable) {
-            return Err(Fault::invalid(&format!("data.{name}"), "a tool_call needs a string here"));
+            return Err(SessionHttpFault::invalid(
+                &format!("data.{name}"),
+                "a tool_call needs a string here",
+            ));
         }
     }
     if !data.get("call").is_some_and(Value::is_object) {
         let detail = "a tool_call needs an object here: {name, arguments}";
-        return Err(Fault::invalid("data.call", detail));
+        return Err(SessionHttpFault::invalid("data.call", detail));
     }
     Ok(())
 }
 
 /// EN-5: `data` if it is an object, otherwise `payload` if that is one, otherwise nothing.
-fn body_of(data: Option<Value>, payload: Option<Value>) -> Result<Map<String, Value>, Fault> {
+fn body_of(
+    data: Option<Value>,
+    payload: Option<Value>,
+) -> Result<Map<String, Value>, SessionHttpFault> {
     for (name, given) in [("data", data), ("payload", payload)] {
         match given {
             Some(Value::Object(body)) => return Ok(body),
             None | Some(Value::Null) => {}
-            Some(_) => return Err(Fault::invalid(name, "an object is needed")),
+            Some(_) => return Err(SessionHttpFault::invalid(name, "an object is needed")),
         }
     }
     Ok(Map::new())

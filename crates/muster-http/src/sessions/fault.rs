@@ -8,7 +8,7 @@ use axum::{
 use muster_api::{InputFault, SessionFault, StoreError, echo, runs::RunFault, shorten_words};
 use muster_core::{
     session::{
-        Rejection,
+        SessionRejection,
         limits::{LEASE_MS_MAX, LEASE_MS_MIN},
     },
     todo::{self, Malformed},
@@ -18,19 +18,19 @@ use serde_json::{Value, json};
 use crate::{
     dialect,
     limits::RETRY_AFTER_SECONDS,
-    refusal::{Refusal, json_response},
+    refusal::{HttpRefusal, json_response},
 };
 
 /// Why a request of the bridge was not carried out.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fault {
+pub(super) struct SessionHttpFault {
     status: StatusCode,
     code: &'static str,
     detail: Value,
     path: Option<String>,
 }
 
-impl Fault {
+impl SessionHttpFault {
     fn new(status: StatusCode, code: &'static str, detail: impl Into<Value>) -> Self {
         Self { status, code, detail: detail.into(), path: None }
     }
@@ -72,7 +72,7 @@ impl Fault {
     }
 }
 
-impl From<SessionFault> for Fault {
+impl From<SessionFault> for SessionHttpFault {
     fn from(fault: SessionFault) -> Self {
         match fault {
             SessionFault::Refused(rejection) => Self::from(*rejection),
@@ -105,7 +105,7 @@ impl From<SessionFault> for Fault {
     }
 }
 
-impl From<RunFault> for Fault {
+impl From<RunFault> for SessionHttpFault {
     /// The run of a session's node says no to an input.
     fn from(fault: RunFault) -> Self {
         let RunFault { code, detail, path, .. } = fault;
@@ -118,7 +118,7 @@ impl From<RunFault> for Fault {
     }
 }
 
-impl From<InputFault> for Unanswered {
+impl From<InputFault> for SessionsError {
     fn from(fault: InputFault) -> Self {
         match fault {
             InputFault::Session(fault) => fault.into(),
@@ -127,77 +127,79 @@ impl From<InputFault> for Unanswered {
     }
 }
 
-impl From<Rejection> for Fault {
-    fn from(rejection: Rejection) -> Self {
+impl From<SessionRejection> for SessionHttpFault {
+    fn from(rejection: SessionRejection) -> Self {
         match rejection {
-            Rejection::UnknownSession => Self::not_found("there is no such session"),
-            Rejection::SessionEnded => Self::not_found("the session was deleted"),
-            Rejection::SessionExists => Self::conflict("there is a session under this id"),
-            Rejection::Blank { field } => Self::invalid(field, "it must not be blank"),
-            Rejection::TooLong { field, limit, actual } => {
+            SessionRejection::UnknownSession => Self::not_found("there is no such session"),
+            SessionRejection::SessionEnded => Self::not_found("the session was deleted"),
+            SessionRejection::SessionExists => Self::conflict("there is a session under this id"),
+            SessionRejection::Blank { field } => Self::invalid(field, "it must not be blank"),
+            SessionRejection::TooLong { field, limit, actual } => {
                 Self::invalid(field, json!({"limit": limit, "actual": actual}))
             }
-            Rejection::TooDeep { limit } => {
+            SessionRejection::TooDeep { limit } => {
                 Self::invalid("data", format!("it may have {limit} levels at most"))
             }
-            Rejection::ReservedType { kind } => {
+            SessionRejection::ReservedType { kind } => {
                 Self::invalid("type", format!("only the server writes {kind} events"))
             }
-            Rejection::MalformedTodo(malformed) => Self::invalid("data.todo", words(&malformed)),
-            Rejection::Todo(refused) => Self::of_todo(&refused),
-            Rejection::RevisionMismatch { expected, actual, items } => Self::new(
+            SessionRejection::MalformedTodo(malformed) => {
+                Self::invalid("data.todo", words(&malformed))
+            }
+            SessionRejection::Todo(refused) => Self::of_todo(&refused),
+            SessionRejection::RevisionMismatch { expected, actual, items } => Self::new(
                 StatusCode::CONFLICT,
                 "revision_mismatch",
                 json!({"scopeKey": "main", "given": expected, "current": actual, "items": items}),
             ),
-            Rejection::KeyTaken { key } => {
+            SessionRejection::KeyTaken { key } => {
                 Self::conflict(format!("the idempotency key {key:?} was used for another request"))
             }
-            Rejection::EventIdTaken { id } => {
+            SessionRejection::EventIdTaken { id } => {
                 Self::conflict(format!("the event id {id:?} was used for another event")).at("id")
             }
-            Rejection::DrivenByRun => Self::conflict("a run drives this session"),
-            Rejection::ClaimedByHost { host, expires_at } => {
+            SessionRejection::DrivenByRun => Self::conflict("a run drives this session"),
+            SessionRejection::ClaimedByHost { host, expires_at } => {
                 Self::conflict(json!({"host": host, "expires_at": expires_at.rfc3339()}))
             }
-            Rejection::NotClaimed => Self::not_found("no host drives this session"),
-            Rejection::LeaseOutOfRange { lease_ms } => {
+            SessionRejection::NotClaimed => Self::not_found("no host drives this session"),
+            SessionRejection::LeaseOutOfRange { lease_ms } => {
                 let (least, most) = (LEASE_MS_MIN / 1_000, LEASE_MS_MAX / 1_000);
                 let detail = format!("{least} to {most} seconds are possible, not {lease_ms} ms");
                 Self::invalid("lease_seconds", detail)
             }
-            Rejection::NothingRunning => Self::conflict("no turn is running"),
-            Rejection::QueueFull { limit } => {
+            SessionRejection::NothingRunning => Self::conflict("no turn is running"),
+            SessionRejection::QueueFull { limit } => {
                 Self::conflict(format!("{limit} inputs are waiting; no more can"))
             }
-            Rejection::UnknownRequest { request_id } => {
+            SessionRejection::UnknownRequest { request_id } => {
                 let detail = format!("nobody asked for the approval {request_id:?}");
                 Self::not_found(detail).at("payload.request_id")
             }
-            Rejection::AlreadyAnswered { request_id, decision } => {
+            SessionRejection::AlreadyAnswered { request_id, decision } => {
                 Self::conflict(json!({"request_id": request_id, "decision": decision}))
             }
-            Rejection::UnknownNode { node_id } => {
+            SessionRejection::UnknownNode { node_id } => {
                 Self::not_found(format!("there is no node {node_id:?}")).at("payload.node_id")
             }
-            Rejection::UnknownScope { scope } => {
+            SessionRejection::UnknownScope { scope } => {
                 Self::not_found(format!("there is no todo list {:?}", scope.as_str())).at("scope")
             }
         }
     }
 }
 
-impl Fault {
+impl SessionHttpFault {
     /// TS-6.
-    fn of_todo(refused: &todo::Rejection) -> Self {
+    fn of_todo(refused: &todo::TodoRejection) -> Self {
         match refused {
-            todo::Rejection::RevisionNotNewer { scope, given, current } => Self::new(
+            todo::TodoRejection::RevisionNotNewer { scope, given, current } => Self::new(
                 StatusCode::CONFLICT,
                 "revision_mismatch",
                 json!({"scopeKey": scope.as_str(), "given": given, "current": current}),
             )
             .at("data.todo"),
-            todo::Rejection::RevisionsExhausted { scope, current } => Self::new(
+            todo::TodoRejection::RevisionsExhausted { scope, current } => Self::new(
                 StatusCode::CONFLICT,
                 "revision_mismatch",
                 json!({"scopeKey": scope.as_str(), "given": null, "current": current}),
@@ -223,7 +225,7 @@ fn words(malformed: &Malformed) -> String {
     }
 }
 
-impl IntoResponse for Fault {
+impl IntoResponse for SessionHttpFault {
     fn into_response(self) -> Response<Body> {
         let mut detail = self.detail;
         if let Value::String(sentence) = &mut detail {
@@ -242,32 +244,32 @@ impl IntoResponse for Fault {
 
 /// What a handler answers: a response, or a fault of either layer.
 #[derive(Debug)]
-pub(super) enum Unanswered {
+pub(super) enum SessionsError {
     /// The bridge says no.
-    Fault(Fault),
+    Fault(SessionHttpFault),
     /// The surface broke.
-    Refusal(Refusal),
+    Refusal(HttpRefusal),
 }
 
-impl From<Fault> for Unanswered {
-    fn from(fault: Fault) -> Self {
+impl From<SessionHttpFault> for SessionsError {
+    fn from(fault: SessionHttpFault) -> Self {
         Self::Fault(fault)
     }
 }
 
-impl From<SessionFault> for Unanswered {
+impl From<SessionFault> for SessionsError {
     fn from(fault: SessionFault) -> Self {
         Self::Fault(fault.into())
     }
 }
 
-impl From<Refusal> for Unanswered {
-    fn from(refusal: Refusal) -> Self {
+impl From<HttpRefusal> for SessionsError {
+    fn from(refusal: HttpRefusal) -> Self {
         Self::Refusal(refusal.for_path("/sessions"))
     }
 }
 
-impl IntoResponse for Unanswered {
+impl IntoResponse for SessionsError {
     fn into_response(self) -> Response<Body> {
         match self {
             Self::Fault(fault) => fault.into_response(),
@@ -280,12 +282,12 @@ impl IntoResponse for Unanswered {
 mod tests {
     use muster_api::{SessionFault, StoreError};
 
-    use super::Fault;
+    use super::SessionHttpFault;
 
     #[test]
     fn a_full_disk_is_called_that() {
         let full = StoreError::Full { location: "/somewhere".to_owned() };
-        let fault = Fault::from(SessionFault::Store(full));
+        let fault = SessionHttpFault::from(SessionFault::Store(full));
         assert!(format!("{fault:?}").contains("make room"), "{fault:?}");
     }
 }

@@ -24,7 +24,7 @@ use hyper::body::Frame;
 use muster_api::{ConnectionMessages, Follower, News};
 use muster_core::session::{
     SessionId,
-    stream::{Opening, Request},
+    stream::{StreamOpening, StreamRequest},
 };
 use tokio::{
     sync::{mpsc, watch},
@@ -33,32 +33,32 @@ use tokio::{
 
 use super::{
     event_types::TypeFilter,
-    fault::Fault,
-    request::{Answer, Named, Parameters, ask},
+    fault::SessionHttpFault,
+    request::{SessionPathId, SessionsQuery, SessionsResponse, ask},
 };
-use crate::{limits::KEEP_ALIVE_AFTER, site::Site};
+use crate::{limits::KEEP_ALIVE_AFTER, server_state::ServerState};
 
 /// Follows a session.
 pub(super) async fn follow(
-    State(site): State<Arc<Site>>,
-    Named(id): Named,
+    State(site): State<Arc<ServerState>>,
+    SessionPathId(id): SessionPathId,
     headers: HeaderMap,
-    parameters: Parameters,
-) -> Answer {
+    parameters: SessionsQuery,
+) -> SessionsResponse {
     let types = TypeFilter::of(&parameters)?;
     let header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let header = header.filter(|point| !point.trim().is_empty());
-    let request = Request {
+    let request = StreamRequest {
         resume: header.or_else(|| parameters.text("from_id")),
         replay: parameters.flag("replay")?,
         limit: parameters.number("limit", 1, u64::MAX)?,
     };
     let named = id.clone();
     let state = ask(&site, move |app| app.sessions().snapshots(&named)).await?;
-    let opening = Opening::of(request, &id, state.as_of_seq).map_err(|exceeded| {
+    let opening = StreamOpening::of(request, &id, state.as_of_seq).map_err(|exceeded| {
         let last = exceeded.last_seq;
         let detail = format!("the newest event is {last}: connect again with replay=true");
-        Fault::resume_window_exceeded(detail)
+        SessionHttpFault::resume_window_exceeded(detail)
     })?;
     let sessions = site.app.sessions();
     let follower = sessions.follow(&id, opening.after_seq)?;
@@ -88,7 +88,7 @@ fn push_event(text: &mut String, event: &str) {
 
 /// One reader's connection.
 struct Line {
-    site: Arc<Site>,
+    site: Arc<ServerState>,
     id: SessionId,
     types: TypeFilter,
     messages: ConnectionMessages,

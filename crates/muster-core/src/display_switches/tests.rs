@@ -1,21 +1,25 @@
 //! The rules of the switches that are not in the contract vectors, and the whole truth table.
 
-use super::{Chosen, Gate, Origin, OwnFile, Surroundings};
+use super::{CtreeFileSettings, DisplaySwitches, SwitchOrigin, SwitchSources, SwitchValue};
 
-fn gate(variables: &[(&str, &str)], own_file: &OwnFile, user_file: Option<&str>) -> Gate {
+fn gate(
+    variables: &[(&str, &str)],
+    own_file: &CtreeFileSettings,
+    user_file: Option<&str>,
+) -> DisplaySwitches {
     let environment = |name: &str| {
         let found = variables.iter().find(|(known, _)| *known == name)?;
         Some(found.1.to_owned())
     };
-    Gate::read(Surroundings { environment: &environment, own_file, user_file })
+    DisplaySwitches::read(SwitchSources { environment: &environment, own_file, user_file })
 }
 
-fn of_environment(variables: &[(&str, &str)]) -> Gate {
-    gate(variables, &OwnFile::default(), None)
+fn of_environment(variables: &[(&str, &str)]) -> DisplaySwitches {
+    gate(variables, &CtreeFileSettings::default(), None)
 }
 
 /// What is shown: the summary line, and the node of a task.
-fn shown(gate: &Gate) -> (bool, bool) {
+fn shown(gate: &DisplaySwitches) -> (bool, bool) {
     (gate.summary_visible(), gate.task_node_visible())
 }
 
@@ -52,34 +56,38 @@ fn the_truth_table_holds_for_every_source() {
             ];
             assert_eq!(shown(&of_environment(&variables)), expected, "{variables:?}");
         }
-        let own = OwnFile { profile: Some(profile.to_owned()), enabled, summary, task_node };
+        let own =
+            CtreeFileSettings { profile: Some(profile.to_owned()), enabled, summary, task_node };
         assert_eq!(shown(&gate(&[], &own, None)), expected, "{own:?}");
         let user = serde_json::json!({"ctrees": {
             "enabled": enabled, "showSummary": summary, "showTaskNode": task_node,
         }});
-        let own = OwnFile { profile: own.profile, ..OwnFile::default() };
+        let own = CtreeFileSettings { profile: own.profile, ..CtreeFileSettings::default() };
         assert_eq!(shown(&gate(&[], &own, Some(&user.to_string()))), expected, "{user}");
     }
 }
 
 #[test]
 fn each_switch_tells_where_it_came_from() {
-    let own = OwnFile { summary: Some(false), ..OwnFile::default() };
+    let own = CtreeFileSettings { summary: Some(false), ..CtreeFileSettings::default() };
     let user = r#"{"ctrees": {"showSummary": true, "showTaskNode": true}}"#;
     let gate = gate(&[("BREADBOARD_CTREES_ENABLED", "1")], &own, Some(user));
-    let origin = Origin::Variable("BREADBOARD_CTREES_ENABLED");
-    assert_eq!(gate.enabled, Chosen { value: true, origin });
-    assert_eq!(gate.summary, Chosen { value: false, origin: Origin::OwnFile });
-    assert_eq!(gate.task_node, Chosen { value: true, origin: Origin::UserFile });
-    assert_eq!(gate.profile, Chosen { value: "default".to_owned(), origin: Origin::Default });
+    let origin = SwitchOrigin::Variable("BREADBOARD_CTREES_ENABLED");
+    assert_eq!(gate.enabled, SwitchValue { value: true, origin });
+    assert_eq!(gate.summary, SwitchValue { value: false, origin: SwitchOrigin::OwnFile });
+    assert_eq!(gate.task_node, SwitchValue { value: true, origin: SwitchOrigin::UserFile });
+    assert_eq!(
+        gate.profile,
+        SwitchValue { value: "default".to_owned(), origin: SwitchOrigin::Default }
+    );
 }
 
 #[test]
 fn the_own_variable_names_the_profile_before_the_others() {
     let both = [("BREADBOARD_TUI_PROFILE", "other"), ("MUSTER_PROFILE", "\u{1c} breadboard\t")];
     let gate = of_environment(&both);
-    let origin = Origin::Variable("MUSTER_PROFILE");
-    assert_eq!(gate.profile, Chosen { value: "breadboard_v1".to_owned(), origin });
+    let origin = SwitchOrigin::Variable("MUSTER_PROFILE");
+    assert_eq!(gate.profile, SwitchValue { value: "breadboard_v1".to_owned(), origin });
     assert!(gate.enabled.value);
     let other_case = of_environment(&[("MUSTER_PROFILE", "Breadboard")]);
     assert_eq!(other_case.profile.value, "Breadboard");
@@ -116,6 +124,6 @@ fn a_user_file_of_any_content_is_no_error() {
         &deep,
         &deep_section,
     ] {
-        assert_eq!(gate(&[], &OwnFile::default(), Some(text)), of_environment(&[]));
+        assert_eq!(gate(&[], &CtreeFileSettings::default(), Some(text)), of_environment(&[]));
     }
 }

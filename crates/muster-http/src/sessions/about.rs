@@ -10,17 +10,17 @@ use axum::{
 use muster_core::session::PROTOCOL_VERSION;
 use serde_json::{Value, json};
 
-use super::request::{Answer, ask, json as answer};
-use crate::{health, site::Site};
+use super::request::{SessionsResponse, ask, json as answer};
+use crate::{health, server_state::ServerState};
 
 /// `GET /health` (HB-5).
-pub(super) async fn health(State(site): State<Arc<Site>>) -> Response<Body> {
+pub(super) async fn health(State(site): State<Arc<ServerState>>) -> Response<Body> {
     let (status, body) = health::examine(&site).await;
     answer(status, &identified(body, &site))
 }
 
 /// `GET /status` (HB-6).
-pub(super) async fn status(State(site): State<Arc<Site>>) -> Answer {
+pub(super) async fn status(State(site): State<Arc<ServerState>>) -> SessionsResponse {
     let sessions = ask(&site, |app| app.sessions().count()).await?;
     let (status, body) = health::examine(&site).await;
     let mut body = identified(body, &site);
@@ -29,7 +29,7 @@ pub(super) async fn status(State(site): State<Arc<Site>>) -> Answer {
     Ok(answer(status, &body))
 }
 
-fn identified(mut body: Value, site: &Site) -> Value {
+fn identified(mut body: Value, site: &ServerState) -> Value {
     body["protocol_version"] = json!(PROTOCOL_VERSION);
     body["engine_version"] = json!(env!("CARGO_PKG_VERSION"));
     body["started_at"] = json!(site.started_at.rfc3339());

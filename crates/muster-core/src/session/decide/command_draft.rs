@@ -1,26 +1,26 @@
 //! Where the events of one command are written down, tried on a copy of the documents.
 
-use super::{Decided, Docs, Event};
+use super::{Decided, Docs, SessionEvent};
 use crate::{
     Env, Recorded, Timestamp,
     ctree::{self, Planted, Sections, TaskSnapshot},
     session::{
-        body::{self, TreeSnapshot, TurnCompletion},
+        body::{self, TreeSnapshotBody, TurnCompletion},
         compile,
         entity::{InputTaker, Session},
-        event::{Aside, Place},
+        event::{Aside, EventPlace},
         evolve, lookup,
     },
 };
 
 /// The events of one command so far, and the documents after them.
-pub(super) struct Desk {
+pub(super) struct CommandDraft {
     docs: Docs,
     at: Timestamp,
-    written: Vec<Event>,
+    written: Vec<SessionEvent>,
 }
 
-impl Desk {
+impl CommandDraft {
     /// Nothing written yet.
     pub(super) fn over(docs: &Docs, env: &Env) -> Self {
         Self { docs: docs.clone(), at: env.now, written: Vec::new() }
@@ -47,19 +47,19 @@ impl Desk {
     }
 
     /// The running turn, if there is one, and the run behind the session, if there is one.
-    pub(super) fn here(&self) -> Decided<Place> {
+    pub(super) fn here(&self) -> Decided<EventPlace> {
         let session = self.session()?;
         let running = session.turns.running.as_ref();
-        Ok(Place {
+        Ok(EventPlace {
             run_id: session.owner().map(|owner| owner.run_id),
             turn_id: running.map(|turn| turn.id.clone()),
             turn: running.map(|turn| turn.number),
-            ..Place::default()
+            ..EventPlace::default()
         })
     }
 
     /// Writes an event, and the C-Tree events that follow from it (CE-1, CE-2).
-    pub(super) fn record(&mut self, event: Event) -> Decided<()> {
+    pub(super) fn record(&mut self, event: SessionEvent) -> Decided<()> {
         let place = event.place.clone();
         let before = self.runner()?;
         let planted = self.record_plain(event)?;
@@ -79,7 +79,7 @@ impl Desk {
     }
 
     /// Writes an event alone; whoever does so publishes what it did to the tree.
-    pub(super) fn record_plain(&mut self, event: Event) -> Decided<Planted> {
+    pub(super) fn record_plain(&mut self, event: SessionEvent) -> Decided<Planted> {
         let recorded = self.numbered(event)?;
         let planted = evolve::apply(&mut self.docs, &recorded)?;
         self.written.push(recorded.event);
@@ -88,7 +88,7 @@ impl Desk {
 
     /// Writes an event that ends a turn, its `completion` unless the agent has reported one in
     /// this turn, and all five sections of the summary (CE-2).
-    pub(super) fn record_end(&mut self, event: Event) -> Decided<()> {
+    pub(super) fn record_end(&mut self, event: SessionEvent) -> Decided<()> {
         let place = event.place.clone();
         let is_reported = self.session()?.turns.outcome.is_some();
         let turn = place.turn.filter(|_| !is_reported);
@@ -97,8 +97,8 @@ impl Desk {
         self.announce_nodes(&planted, &place)?;
         if let Some(completion) = completion {
             let aside = Aside { sums_up_turn: true, ..Aside::default() };
-            let event = Event::of(body::COMPLETION, place.clone(), &completion);
-            self.record_plain(Event { aside, ..event })?;
+            let event = SessionEvent::of(body::COMPLETION, place.clone(), &completion);
+            self.record_plain(SessionEvent { aside, ..event })?;
         }
         let sections = compile::sections(&self.docs, self.session()?)?;
         self.publish(sections, place)
@@ -123,7 +123,7 @@ impl Desk {
     /// How a task's part of the tree would stand after an event.
     pub(super) fn foresee(
         &self,
-        event: &Event,
+        event: &SessionEvent,
         task_id: &str,
     ) -> Decided<Option<(ctree::NodeId, TaskSnapshot)>> {
         let mut docs = self.docs.clone();
@@ -132,21 +132,21 @@ impl Desk {
     }
 
     /// Everything that was written, in order.
-    pub(super) fn into_events(self) -> Vec<Event> {
+    pub(super) fn into_events(self) -> Vec<SessionEvent> {
         self.written
     }
 
-    fn announce_nodes(&mut self, planted: &Planted, place: &Place) -> Decided<()> {
+    fn announce_nodes(&mut self, planted: &Planted, place: &EventPlace) -> Decided<()> {
         for notice in &planted.made {
-            let place = Place { turn: notice.node.turn.or(place.turn), ..place.clone() };
-            self.record_plain(Event::of(body::CTREE_NODE, place, notice))?;
+            let place = EventPlace { turn: notice.node.turn.or(place.turn), ..place.clone() };
+            self.record_plain(SessionEvent::of(body::CTREE_NODE, place, notice))?;
         }
         Ok(())
     }
 
-    fn publish(&mut self, sections: Sections, place: Place) -> Decided<()> {
-        let snapshot = TreeSnapshot { sections, ..TreeSnapshot::default() };
-        self.record_plain(Event::of(body::CTREE_SNAPSHOT, place, &snapshot)).map(drop)
+    fn publish(&mut self, sections: Sections, place: EventPlace) -> Decided<()> {
+        let snapshot = TreeSnapshotBody { sections, ..TreeSnapshotBody::default() };
+        self.record_plain(SessionEvent::of(body::CTREE_SNAPSHOT, place, &snapshot)).map(drop)
     }
 
     fn runner(&self) -> Decided<Option<ctree::Runner>> {
@@ -155,7 +155,7 @@ impl Desk {
     }
 
     /// The event with the number that it will get.
-    fn numbered(&self, event: Event) -> Decided<Recorded<Event>> {
+    fn numbered(&self, event: SessionEvent) -> Decided<Recorded<SessionEvent>> {
         let last = match lookup::standing(&self.docs)? {
             Some(_) => self.session()?.last_seq,
             None => 0,

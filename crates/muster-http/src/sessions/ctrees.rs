@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use axum::{extract::State, http::StatusCode};
-use muster_api::{App, DroppedRequest, Stage, Told, TreeRequest};
+use muster_api::{App, DroppedRequest, Told, TreeRequest, TreeStage};
 use muster_core::{
     ctree::{NodeId, tree::Compiled},
     session::SessionId,
@@ -11,10 +11,10 @@ use muster_core::{
 use serde_json::{Value, json};
 
 use super::{
-    fault::Fault,
-    request::{Answer, Named, Parameters, ask, json as answer},
+    fault::SessionHttpFault,
+    request::{SessionPathId, SessionsQuery, SessionsResponse, ask, json as answer},
 };
-use crate::site::Site;
+use crate::server_state::ServerState;
 
 /// Nodes of a page when no number is given, and at most.
 const NODES_DEFAULT: usize = 1_000;
@@ -23,19 +23,22 @@ const NODES_MAX: u64 = 10_000;
 const TEXT_CHARS_MIN: u64 = 1_000;
 
 /// All five sections, right at this moment.
-pub(super) async fn summary(State(site): State<Arc<Site>>, Named(id): Named) -> Answer {
+pub(super) async fn summary(
+    State(site): State<Arc<ServerState>>,
+    SessionPathId(id): SessionPathId,
+) -> SessionsResponse {
     let ctrees = ask(&site, move |app| app.sessions().ctrees(&id)).await?;
     Ok(answer(StatusCode::OK, &ctrees))
 }
 
 /// The nodes, parents first, page by page.
 pub(super) async fn tree(
-    State(site): State<Arc<Site>>,
-    Named(id): Named,
-    parameters: Parameters,
-) -> Answer {
+    State(site): State<Arc<ServerState>>,
+    SessionPathId(id): SessionPathId,
+    parameters: SessionsQuery,
+) -> SessionsResponse {
     let (stage, word) = stage(&parameters)?;
-    let unknown = || Fault::invalid("cursor", "it is not one that an earlier page gave");
+    let unknown = || SessionHttpFault::invalid("cursor", "it is not one that an earlier page gave");
     let limit = parameters.number("limit", 1, NODES_MAX)?;
     let request = TreeRequest {
         stage,
@@ -60,20 +63,20 @@ pub(super) async fn tree(
     Ok(answer(StatusCode::OK, &body))
 }
 
-fn stage(parameters: &Parameters) -> Result<(Stage, &'static str), Fault> {
+fn stage(parameters: &SessionsQuery) -> Result<(TreeStage, &'static str), SessionHttpFault> {
     match parameters.text("stage") {
-        None | Some("raw" | "RAW" | "SPEC" | "HEADER") => Ok((Stage::Raw, "raw")),
-        Some("collapsed" | "FROZEN") => Ok((Stage::Collapsed, "collapsed")),
-        Some(_) => Err(Fault::invalid("stage", "raw or collapsed is needed")),
+        None | Some("raw" | "RAW" | "SPEC" | "HEADER") => Ok((TreeStage::Raw, "raw")),
+        Some("collapsed" | "FROZEN") => Ok((TreeStage::Collapsed, "collapsed")),
+        Some(_) => Err(SessionHttpFault::invalid("stage", "raw or collapsed is needed")),
     }
 }
 
 /// The tree as text.
 pub(super) async fn compiled(
-    State(site): State<Arc<Site>>,
-    Named(id): Named,
-    parameters: Parameters,
-) -> Answer {
+    State(site): State<Arc<ServerState>>,
+    SessionPathId(id): SessionPathId,
+    parameters: SessionsQuery,
+) -> SessionsResponse {
     let max_chars = parameters.number("max_chars", 1, u64::MAX)?;
     let body = ask(&site, move |app| match max_chars {
         Some(max_chars) => within(app, &id, max_chars),
@@ -158,11 +161,11 @@ impl fmt::Display for DroppedCursor {
 /// The nodes that a text leaves out, page by page: a long session drops far more of them than its
 /// text has characters.
 pub(super) async fn dropped(
-    State(site): State<Arc<Site>>,
-    Named(id): Named,
-    parameters: Parameters,
-) -> Answer {
-    let unknown = || Fault::invalid("cursor", "it is not one that an earlier page gave");
+    State(site): State<Arc<ServerState>>,
+    SessionPathId(id): SessionPathId,
+    parameters: SessionsQuery,
+) -> SessionsResponse {
+    let unknown = || SessionHttpFault::invalid("cursor", "it is not one that an earlier page gave");
     let limit = parameters.number("limit", 1, NODES_MAX)?;
     let max_chars = parameters.number("max_chars", 1, u64::MAX)?;
     let cursor =

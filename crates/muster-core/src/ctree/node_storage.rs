@@ -4,35 +4,35 @@
 //! them may load only what is asked for: a new node in a tree of 100,000 needs its ancestors and no
 //! others.
 
-use super::node::{Body, Node, NodeId};
+use super::node::{NodeId, NodeText, TreeNode};
 use crate::todo::ScopeKey;
 
 /// Looks nodes up.
-pub trait Grove {
+pub trait TreeLookup {
     /// Why a look-up could not be answered, for example that the document must be loaded first.
     type Error;
 
     /// The node with this id, if there is one.
-    fn node(&self, id: &NodeId) -> Result<Option<&Node>, Self::Error>;
+    fn node(&self, id: &NodeId) -> Result<Option<&TreeNode>, Self::Error>;
 
     /// All children of a node in the order of their place. Only asked for when a child far back
     /// changes (see [`super::chain`]).
-    fn children(&self, parent: &NodeId) -> Result<Vec<&Node>, Self::Error>;
+    fn children(&self, parent: &NodeId) -> Result<Vec<&TreeNode>, Self::Error>;
 
     /// The node that was anchored last under this name.
     fn anchored(&self, anchor: &Anchor) -> Result<Option<NodeId>, Self::Error>;
 }
 
 /// Keeps nodes.
-pub trait GroveMut: Grove {
+pub trait TreeStorage: TreeLookup {
     /// Keeps a node that did not exist before, and its text if it has any.
-    fn add(&mut self, node: Node, body: Option<Body>) -> Result<(), Self::Error>;
+    fn add(&mut self, node: TreeNode, body: Option<NodeText>) -> Result<(), Self::Error>;
 
     /// Keeps the changed form of a node.
-    fn replace(&mut self, node: Node) -> Result<(), Self::Error>;
+    fn replace(&mut self, node: TreeNode) -> Result<(), Self::Error>;
 
     /// Keeps the changed text of a node, or none.
-    fn replace_body(&mut self, id: &NodeId, body: Option<Body>) -> Result<(), Self::Error>;
+    fn replace_body(&mut self, id: &NodeId, body: Option<NodeText>) -> Result<(), Self::Error>;
 
     /// Anchors a node under a name; an earlier one is forgotten.
     fn anchor(&mut self, anchor: Anchor, id: NodeId) -> Result<(), Self::Error>;

@@ -48,11 +48,11 @@ pub const TASK_NODE: Switch = Switch {
 
 /// Everything that the switches are read from.
 #[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct SwitchSources<'a> {
     /// The value of a variable, `None` when it is not set.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
     /// What the product's own file says.
-    pub own_file: &'a OwnFile,
+    pub own_file: &'a CtreeFileSettings,
     /// The text of the user's file (`~/.breadboard/config.json`), `None` when it cannot be read.
     pub user_file: Option<&'a str>,
 }
@@ -60,7 +60,7 @@ pub struct Surroundings<'a> {
 /// What the product's own file says about C-Trees, already checked. It stands between the
 /// environment and the user's file, as the product's own variables stand before the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OwnFile {
+pub struct CtreeFileSettings {
     /// The profile.
     pub profile: Option<String>,
     /// Whether C-Trees are shown at all.
@@ -73,7 +73,7 @@ pub struct OwnFile {
 
 /// Where a value came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum SwitchOrigin {
     /// An environment variable.
     Variable(&'static str),
     /// The product's own file.
@@ -86,39 +86,39 @@ pub enum Origin {
 
 /// A value and where it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chosen<T> {
+pub struct SwitchValue<T> {
     /// The value.
     pub value: T,
     /// Where it came from.
-    pub origin: Origin,
+    pub origin: SwitchOrigin,
 }
 
 /// How the switches came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gate {
+pub struct DisplaySwitches {
     /// The profile.
-    pub profile: Chosen<String>,
+    pub profile: SwitchValue<String>,
     /// Whether C-Trees are shown at all.
-    pub enabled: Chosen<bool>,
+    pub enabled: SwitchValue<bool>,
     /// Whether the summary line is wanted.
-    pub summary: Chosen<bool>,
+    pub summary: SwitchValue<bool>,
     /// Whether the node of a task is wanted.
-    pub task_node: Chosen<bool>,
+    pub task_node: SwitchValue<bool>,
 }
 
-impl Gate {
+impl DisplaySwitches {
     /// Reads the switches, each for itself (CF-2).
-    pub fn read(surroundings: Surroundings<'_>) -> Self {
+    pub fn read(surroundings: SwitchSources<'_>) -> Self {
         let own = surroundings.own_file;
         let user = surroundings.user_file.map(UserFile::read).unwrap_or_default();
         let environment = surroundings.environment;
         let switch = |switch: &Switch, own: Option<bool>, default: bool| {
             let set = variable(environment, &switch.variables)
-                .map(|(name, text)| (is_on(&text), Origin::Variable(name)));
-            let set = set.or_else(|| Some((own?, Origin::OwnFile)));
-            let set = set.or_else(|| Some((user.switch(switch.key)?, Origin::UserFile)));
-            let (value, origin) = set.unwrap_or((default, Origin::Default));
-            Chosen { value, origin }
+                .map(|(name, text)| (is_on(&text), SwitchOrigin::Variable(name)));
+            let set = set.or_else(|| Some((own?, SwitchOrigin::OwnFile)));
+            let set = set.or_else(|| Some((user.switch(switch.key)?, SwitchOrigin::UserFile)));
+            let (value, origin) = set.unwrap_or((default, SwitchOrigin::Default));
+            SwitchValue { value, origin }
         };
         let profile = profile(environment, own.profile.as_deref());
         let enabled = switch(&ENABLED, own.enabled, profile.value == PROFILE_WITH_CTREES);
@@ -142,16 +142,19 @@ impl Gate {
 }
 
 /// The profile's whole name (CF-6).
-fn profile(environment: &dyn Fn(&str) -> Option<String>, own_file: Option<&str>) -> Chosen<String> {
+fn profile(
+    environment: &dyn Fn(&str) -> Option<String>,
+    own_file: Option<&str>,
+) -> SwitchValue<String> {
     let named = variable(environment, &PROFILE_VARIABLES)
-        .map(|(name, text)| (text, Origin::Variable(name)))
-        .or_else(|| Some((own_file.filter(|name| !is_blank(name))?.into(), Origin::OwnFile)));
-    let (text, origin) = named.unwrap_or((PROFILE_DEFAULT.to_owned(), Origin::Default));
+        .map(|(name, text)| (text, SwitchOrigin::Variable(name)))
+        .or_else(|| Some((own_file.filter(|name| !is_blank(name))?.into(), SwitchOrigin::OwnFile)));
+    let (text, origin) = named.unwrap_or((PROFILE_DEFAULT.to_owned(), SwitchOrigin::Default));
     let value = match trim(&text) {
         PROFILE_SHORT => PROFILE_WITH_CTREES,
         name => name,
     };
-    Chosen { value: value.to_owned(), origin }
+    SwitchValue { value: value.to_owned(), origin }
 }
 
 /// The first variable that holds more than blanks (CF-3).

@@ -11,30 +11,30 @@
 
 use std::sync::{Arc, mpsc::SyncSender};
 
-use muster_core::{Aggregate, Draft, Env, Head, Refusal};
+use muster_core::{Aggregate, Draft, Env, LogPosition, WorkRefusal};
 use muster_store::{StoreError, Transaction};
 
 use crate::{
-    share::{Kept, Ruled, Share},
-    writer::{Claim, Job},
+    share::{EngineCaches, Ruled, StreamWrite},
+    writer::{JobClaim, WriterJob},
 };
 
 /// The streams that one piece of work writes to, bound into one transaction.
-pub struct Sheaf<'a> {
+pub struct MultiStreamTransaction<'a> {
     transaction: &'a mut dyn Transaction,
-    kept: Arc<Kept>,
+    kept: Arc<EngineCaches>,
     env: Env,
     shares: Vec<Box<dyn AnyShare>>,
 }
 
-impl Sheaf<'_> {
+impl MultiStreamTransaction<'_> {
     /// Drafts pure work on a stream; what it answers is known before anything is written.
     ///
     /// A refusal leaves nothing of this share. Each stream can be drafted once.
     pub fn on<A: Aggregate, T>(
         &mut self,
         stream: String,
-        work: impl Fn(&mut Draft<'_, A>) -> Result<T, Refusal<A>>,
+        work: impl Fn(&mut Draft<'_, A>) -> Result<T, WorkRefusal<A>>,
     ) -> Result<Ruled<A, T>, StoreError> {
         if self.shares.iter().any(|share| share.stream() == stream) {
             let cause = format!("{stream} is in the transaction already");
@@ -42,8 +42,8 @@ impl Sheaf<'_> {
         }
         let drafted: u64 = self.shares.iter().map(|share| share.events()).sum();
         let head = self.transaction.head(&stream)?;
-        let head = Head { global: head.global + drafted, ..head };
-        let mut share = Share::<A>::of(stream, Arc::clone(&self.kept));
+        let head = LogPosition { global: head.global + drafted, ..head };
+        let mut share = StreamWrite::<A>::of(stream, Arc::clone(&self.kept));
         let outcome = share.draft(self.transaction, head, self.env, &work)?;
         self.shares.push(Box::new(share));
         Ok(outcome)
@@ -63,7 +63,7 @@ trait AnyShare: Send {
     fn keep(&self);
 }
 
-impl<A: Aggregate> AnyShare for Share<A> {
+impl<A: Aggregate> AnyShare for StreamWrite<A> {
     fn stream(&self) -> &str {
         self.stream()
     }
@@ -82,36 +82,36 @@ impl<A: Aggregate> AnyShare for Share<A> {
 }
 
 /// What a transaction over several streams comes to: a value, or the caller's own refusal.
-pub(crate) type Bound<T, E> = Result<Result<T, E>, StoreError>;
+pub(crate) type TransactionResult<T, E> = Result<Result<T, E>, StoreError>;
 
 /// One call of [`crate::Engine::transact`] on its way through the writer.
-pub(crate) struct Binding<T, E, W> {
+pub(crate) struct MultiStreamJob<T, E, W> {
     env: Env,
-    kept: Arc<Kept>,
+    kept: Arc<EngineCaches>,
     work: Option<W>,
-    claim: Claim,
+    claim: JobClaim,
     shares: Vec<Box<dyn AnyShare>>,
     outcome: Option<Result<T, E>>,
-    reply: SyncSender<Bound<T, E>>,
+    reply: SyncSender<TransactionResult<T, E>>,
 }
 
-impl<T, E, W> Binding<T, E, W> {
+impl<T, E, W> MultiStreamJob<T, E, W> {
     pub(crate) fn of(
         env: Env,
-        kept: Arc<Kept>,
+        kept: Arc<EngineCaches>,
         work: W,
-        claim: Claim,
-        reply: SyncSender<Bound<T, E>>,
+        claim: JobClaim,
+        reply: SyncSender<TransactionResult<T, E>>,
     ) -> Self {
         Self { env, kept, work: Some(work), claim, shares: Vec::new(), outcome: None, reply }
     }
 }
 
-impl<T, E, W> Job for Binding<T, E, W>
+impl<T, E, W> WriterJob for MultiStreamJob<T, E, W>
 where
     T: Send,
     E: Send,
-    W: FnOnce(&mut Sheaf<'_>) -> Bound<T, E> + Send,
+    W: FnOnce(&mut MultiStreamTransaction<'_>) -> TransactionResult<T, E> + Send,
 {
     fn claim(&self) -> bool {
         self.claim.start()
@@ -120,7 +120,12 @@ where
     fn run(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
         let Some(work) = self.work.take() else { return Ok(()) };
         let (kept, env) = (Arc::clone(&self.kept), self.env);
-        let mut sheaf = Sheaf { transaction: &mut *transaction, kept, env, shares: Vec::new() };
+        let mut sheaf = MultiStreamTransaction {
+            transaction: &mut *transaction,
+            kept,
+            env,
+            shares: Vec::new(),
+        };
         let outcome = work(&mut sheaf)?;
         let shares = sheaf.shares;
         if outcome.is_ok() {

@@ -12,25 +12,28 @@ use muster_core::session::SessionId;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::fault::{Fault, Unanswered};
+use super::fault::{SessionHttpFault, SessionsError};
 pub(super) use crate::once::digest;
 use crate::{
     once::{self, BadKey},
     refusal::json_response,
-    site::Site,
+    server_state::ServerState,
 };
 
 /// What a handler of the bridge answers.
-pub(super) type Answer = Result<Response<Body>, Unanswered>;
+pub(super) type SessionsResponse = Result<Response<Body>, SessionsError>;
 
 /// The session that a path names.
-pub(super) struct Named(pub(super) SessionId);
+pub(super) struct SessionPathId(pub(super) SessionId);
 
-impl FromRequestParts<Arc<Site>> for Named {
-    type Rejection = Fault;
+impl FromRequestParts<Arc<ServerState>> for SessionPathId {
+    type Rejection = SessionHttpFault;
 
-    async fn from_request_parts(head: &mut Parts, site: &Arc<Site>) -> Result<Self, Fault> {
-        let unknown = || Fault::not_found("there is no such session");
+    async fn from_request_parts(
+        head: &mut Parts,
+        site: &Arc<ServerState>,
+    ) -> Result<Self, SessionHttpFault> {
+        let unknown = || SessionHttpFault::not_found("there is no such session");
         let path = Path::<String>::from_request_parts(head, site).await;
         let Path(id) = path.map_err(|_| unknown())?;
         SessionId::of(&id).map(Self).ok_or_else(unknown)
@@ -38,19 +41,20 @@ impl FromRequestParts<Arc<Site>> for Named {
 }
 
 /// Query parameters, the last one of a name; unknown ones are not looked at (HB-4).
-pub(super) struct Parameters(BTreeMap<String, String>);
+pub(super) struct SessionsQuery(BTreeMap<String, String>);
 
-impl<S: Sync> FromRequestParts<S> for Parameters {
-    type Rejection = Fault;
+impl<S: Sync> FromRequestParts<S> for SessionsQuery {
+    type Rejection = SessionHttpFault;
 
-    async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, Fault> {
+    async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, SessionHttpFault> {
         let pairs = Query::<Vec<(String, String)>>::try_from_uri(&head.uri);
-        let Query(pairs) = pairs.map_err(|error| Fault::invalid("query", error.to_string()))?;
+        let Query(pairs) =
+            pairs.map_err(|error| SessionHttpFault::invalid("query", error.to_string()))?;
         Ok(Self(pairs.into_iter().collect()))
     }
 }
 
-impl Parameters {
+impl SessionsQuery {
     /// A parameter as it was given; blank counts as not given.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.trim().is_empty())
@@ -63,7 +67,12 @@ impl Parameters {
     }
 
     /// A whole number within bounds.
-    pub(super) fn number(&self, name: &str, least: u64, most: u64) -> Result<Option<u64>, Fault> {
+    pub(super) fn number(
+        &self,
+        name: &str,
+        least: u64,
+        most: u64,
+    ) -> Result<Option<u64>, SessionHttpFault> {
         let Some(text) = self.0.get(name) else { return Ok(None) };
         match text.trim().parse() {
             Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
@@ -72,46 +81,50 @@ impl Parameters {
                     u64::MAX => format!("a whole number of at least {least} is needed"),
                     _ => format!("a whole number from {least} to {most} is needed"),
                 };
-                Err(Fault::invalid(name, detail))
+                Err(SessionHttpFault::invalid(name, detail))
             }
         }
     }
 
     /// A yes or no.
-    pub(super) fn flag(&self, name: &str) -> Result<bool, Fault> {
+    pub(super) fn flag(&self, name: &str) -> Result<bool, SessionHttpFault> {
         match self.0.get(name).map(String::as_str) {
             None | Some("false" | "0") => Ok(false),
             Some("true" | "1") => Ok(true),
-            Some(_) => Err(Fault::invalid(name, "true, 1, false or 0 is needed")),
+            Some(_) => Err(SessionHttpFault::invalid(name, "true, 1, false or 0 is needed")),
         }
     }
 }
 
 /// The body as a typed request; nothing at all means `{}`.
-pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
+pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, SessionHttpFault> {
     let text = if body.trim_ascii().is_empty() { b"{}" } else { body };
     let value: Value = serde_json::from_slice(text)
-        .map_err(|error| Fault::unreadable(format!("the body is not JSON: {error}")))?;
+        .map_err(|error| SessionHttpFault::unreadable(format!("the body is not JSON: {error}")))?;
     if !value.is_object() {
-        return Err(Fault::invalid("body", "a JSON object is needed"));
+        return Err(SessionHttpFault::invalid("body", "a JSON object is needed"));
     }
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
-        Fault::invalid(&path, error.into_inner().to_string())
+        SessionHttpFault::invalid(&path, error.into_inner().to_string())
     })
 }
 
 /// The key that makes a request happen once, with a digest of what it asks for.
-pub(super) fn key(headers: &HeaderMap, path: &str, body: &[u8]) -> Result<Option<CallKey>, Fault> {
-    let wrong = |_: BadKey| Fault::invalid(BadKey::HEADER, BadKey::EXPECTED);
+pub(super) fn key(
+    headers: &HeaderMap,
+    path: &str,
+    body: &[u8],
+) -> Result<Option<CallKey>, SessionHttpFault> {
+    let wrong = |_: BadKey| SessionHttpFault::invalid(BadKey::HEADER, BadKey::EXPECTED);
     once::key(headers, path, body).map_err(wrong)
 }
 
 /// Asks the application something, away from the event loop.
-pub(super) async fn ask<T: Send + 'static, F: Into<Unanswered> + Send + 'static>(
-    site: &Site,
+pub(super) async fn ask<T: Send + 'static, F: Into<SessionsError> + Send + 'static>(
+    site: &ServerState,
     question: impl FnOnce(&App) -> Result<T, F> + Send + 'static,
-) -> Result<T, Unanswered> {
+) -> Result<T, SessionsError> {
     let app = Arc::clone(&site.app);
     site.run_blocking(move || question(&app)).await?.map_err(Into::into)
 }

@@ -10,7 +10,7 @@ use muster_api::Batch;
 use muster_core::{session::limits::TYPE_CHARS_MAX, text};
 use serde::Deserialize;
 
-use super::{fault::Fault, request::Parameters};
+use super::{fault::SessionHttpFault, request::SessionsQuery};
 
 /// The types that are wanted; without any, all are.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ struct Typed<'a> {
 impl TypeFilter {
     /// Reads `types`, names with commas between them. A name that no event has yet is fine, because
     /// outside programs choose their own.
-    pub(super) fn of(parameters: &Parameters) -> Result<Self, Fault> {
+    pub(super) fn of(parameters: &SessionsQuery) -> Result<Self, SessionHttpFault> {
         let Some(given) = parameters.text("types") else { return Ok(Self::default()) };
         let names = given.split(',').map(text::trim);
         let is_bad = |name: &&str| name.is_empty() || text::chars(name) > TYPE_CHARS_MAX;
@@ -35,7 +35,7 @@ impl TypeFilter {
                 "types of events with commas between them are needed, \
                  each with 1 to {TYPE_CHARS_MAX} characters"
             );
-            return Err(Fault::invalid("types", detail));
+            return Err(SessionHttpFault::invalid("types", detail));
         }
         Ok(Self(names.map(str::to_owned).collect()))
     }

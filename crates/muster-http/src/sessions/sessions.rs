@@ -8,15 +8,15 @@ use axum::{
     http::{HeaderMap, Response, StatusCode, Uri},
 };
 use muster_api::SessionsRequest;
-use muster_core::session::{Command, command::Create, entity::Status};
+use muster_core::session::{SessionCommand, command::Create, entity::SessionStatus};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    fault::Fault,
-    request::{Answer, Named, Parameters, ask, json as answer, key, parse},
+    fault::SessionHttpFault,
+    request::{SessionPathId, SessionsQuery, SessionsResponse, ask, json as answer, key, parse},
 };
-use crate::site::Site;
+use crate::server_state::ServerState;
 
 /// Sessions of a page at most.
 pub(crate) const SESSIONS_MAX: u64 = 1_000;
@@ -41,16 +41,18 @@ struct CreateRequest {
 
 /// Makes a session.
 pub(super) async fn create(
-    State(site): State<Arc<Site>>,
+    State(site): State<Arc<ServerState>>,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
-) -> Answer {
+) -> SessionsResponse {
     let request: CreateRequest = parse(&body)?;
     if let Some(folder) = request.workspace.as_deref().filter(|folder| !folder.is_empty())
         && !Path::new(folder).is_dir()
     {
-        return Err(Fault::invalid("workspace", format!("there is no folder {folder}")).into());
+        return Err(
+            SessionHttpFault::invalid("workspace", format!("there is no folder {folder}")).into()
+        );
     }
     let key = key(&headers, uri.path(), &body)?;
     let create = Create {
@@ -71,14 +73,19 @@ pub(super) async fn create(
     let made = ask(&site, move |app| app.sessions().create(create)).await?;
     // Nothing drives a fresh session: even a first input has had its turn by now.
     let body = json!({
-        "session_id": made.id, "status": Status::Idle, "created_at": made.created_at.rfc3339(),
+        "session_id": made.id,
+        "status": SessionStatus::Idle,
+        "created_at": made.created_at.rfc3339(),
         "logging_dir": null,
     });
     Ok(answer(StatusCode::OK, &body))
 }
 
 /// The sessions, newest first; all of them unless less is asked for.
-pub(super) async fn list(State(site): State<Arc<Site>>, parameters: Parameters) -> Answer {
+pub(super) async fn list(
+    State(site): State<Arc<ServerState>>,
+    parameters: SessionsQuery,
+) -> SessionsResponse {
     let request = wanted(&parameters)?;
     let page = ask(&site, move |app| app.sessions().list(&request)).await?;
     let mut response = answer(StatusCode::OK, &page.sessions);
@@ -89,21 +96,22 @@ pub(super) async fn list(State(site): State<Arc<Site>>, parameters: Parameters) 
     Ok(response)
 }
 
-fn wanted(parameters: &Parameters) -> Result<SessionsRequest, Fault> {
-    let unknown_cursor = |_| Fault::invalid("cursor", "it is not one that an earlier page gave");
+fn wanted(parameters: &SessionsQuery) -> Result<SessionsRequest, SessionHttpFault> {
+    let unknown_cursor =
+        |_| SessionHttpFault::invalid("cursor", "it is not one that an earlier page gave");
     let unknown_status = || {
-        let words = Status::ALL.map(Status::word).join(", ");
-        Fault::invalid("status", format!("one of {words} is needed"))
+        let words = SessionStatus::ALL.map(SessionStatus::word).join(", ");
+        SessionHttpFault::invalid("status", format!("one of {words} is needed"))
     };
     let mut metadata = Vec::new();
     for (key, value) in parameters.beginning(METADATA) {
         if key.is_empty() {
-            return Err(Fault::invalid(METADATA, "a key is needed: metadata.key=value"));
+            return Err(SessionHttpFault::invalid(METADATA, "a key is needed: metadata.key=value"));
         }
         metadata.push((key.to_owned(), value.to_owned()));
     }
     let limit = parameters.number("limit", 1, SESSIONS_MAX)?;
-    let status = parameters.text("status").map(|word| Status::of_word(word.trim()));
+    let status = parameters.text("status").map(|word| SessionStatus::of_word(word.trim()));
     Ok(SessionsRequest {
         status: status.map(|status| status.ok_or_else(unknown_status)).transpose()?,
         workspace: parameters.text("workspace").map(str::to_owned),
@@ -114,14 +122,20 @@ fn wanted(parameters: &Parameters) -> Result<SessionsRequest, Fault> {
 }
 
 /// One session.
-pub(super) async fn show(State(site): State<Arc<Site>>, Named(id): Named) -> Answer {
+pub(super) async fn show(
+    State(site): State<Arc<ServerState>>,
+    SessionPathId(id): SessionPathId,
+) -> SessionsResponse {
     let session = ask(&site, move |app| app.sessions().show(&id)).await?;
     Ok(answer(StatusCode::OK, &session))
 }
 
 /// Deletes a session.
-pub(super) async fn end(State(site): State<Arc<Site>>, Named(id): Named) -> Answer {
-    ask(&site, move |app| app.sessions().perform(&id, Command::End)).await?;
+pub(super) async fn end(
+    State(site): State<Arc<ServerState>>,
+    SessionPathId(id): SessionPathId,
+) -> SessionsResponse {
+    ask(&site, move |app| app.sessions().perform(&id, SessionCommand::End)).await?;
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     Ok(response)
