@@ -71,7 +71,6 @@ pub struct App {
 pub(crate) struct Standpoint {
     /// The session that hears of what it does.
     pub(crate) session: SessionId,
-    /// Its workspace.
     pub(crate) workspace: WorkspaceId,
     /// The task that it works on.
     pub(crate) task: Option<TaskId>,
@@ -82,7 +81,6 @@ pub(crate) struct Standpoint {
 /// A workspace in the status of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkspaceStatus {
-    /// Its name.
     pub name: String,
     /// How many plans it holds.
     pub plans: u64,
@@ -95,7 +93,6 @@ pub struct WorkspaceStatus {
 /// What a server is working on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerStatus {
-    /// The store.
     pub store: Description,
     /// Workspaces by name.
     pub workspaces: Vec<WorkspaceStatus>,

@@ -259,7 +259,6 @@ fn intent(name: &str) -> &str {
 pub(crate) struct Prepared {
     /// What is known about the call.
     pub scene: Scene,
-    /// What there is to do.
     pub action: CallAction,
 }
 
@@ -272,7 +271,6 @@ pub(crate) enum CallAction {
 }
 
 impl Prepared {
-    /// Does what there is to do.
     pub(crate) fn perform(self, app: &App) -> Result<Envelope, CallFailure> {
         match self.action {
             CallAction::Answered(envelope) => Ok(*envelope),

@@ -129,7 +129,6 @@ pub enum ErrorCode {
     ProofRequired,
     /// Child steps or sub-tasks are open.
     ChildrenOpen,
-    /// The step is blocked.
     StepBlocked,
     /// Completing a task with open steps or none.
     StepsOpen,

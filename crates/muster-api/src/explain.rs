@@ -19,7 +19,6 @@ pub struct Explanation {
     pub meaning: &'static str,
     /// When it comes.
     pub when: &'static str,
-    /// What to do.
     pub remedy: &'static str,
 }
 

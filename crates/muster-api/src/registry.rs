@@ -207,7 +207,6 @@ impl Registry {
         self.rows.iter().filter(move |row| row.toolset <= toolset)
     }
 
-    /// The row of that name.
     pub fn get(&self, name: &str) -> Option<&OperationRow> {
         self.by_name.get(name).map(|at| &self.rows[*at])
     }

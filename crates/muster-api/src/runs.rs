@@ -159,7 +159,6 @@ impl RunDesk<'_> {
         })
     }
 
-    /// An id that no run has.
     fn fresh_id(self) -> RunTold<RunId> {
         Ok(RunId(seed()?.mint(self.now()).fresh()))
     }

@@ -66,7 +66,6 @@ pub type Told<T> = Result<T, SessionFault>;
 /// A session that was made, now or by an earlier call under the same key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatedSession {
-    /// Its id.
     pub id: SessionId,
     /// When it was made.
     pub created_at: Timestamp,
@@ -137,7 +136,6 @@ impl SessionDesk<'_> {
         Ok(self.0.engine().read::<SessionAggregate, T>(&id.stream(), view)?)
     }
 
-    /// One session.
     pub fn show(self, id: &SessionId) -> Told<SessionObject> {
         self.read(id, |docs| view::object(docs, id))
     }

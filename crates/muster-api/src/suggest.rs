@@ -9,7 +9,6 @@ use crate::{Registry, Suggestion, Toolset};
 /// Added to a suggestion whose tool the chosen toolset does not list.
 const NOT_LISTED: &str = " (listed in toolset full)";
 
-/// Names of tools.
 pub(crate) type ToolNames = BTreeSet<&'static str>;
 
 impl Registry {

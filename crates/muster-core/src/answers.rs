@@ -23,7 +23,6 @@ pub struct Keep {
     pub key: String,
     /// Digest of what was asked.
     pub digest: String,
-    /// The answer.
     pub answer: String,
 }
 
@@ -32,7 +31,6 @@ pub struct Keep {
 pub struct StoredAnswer {
     /// Digest of what was asked.
     pub digest: String,
-    /// The answer.
     pub answer: String,
     /// Since when, in Unix milliseconds.
     pub at: i64,

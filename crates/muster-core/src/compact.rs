@@ -109,14 +109,12 @@ impl JsonSchema for WholeText {
 pub(crate) struct CompactWriter(String);
 
 impl CompactWriter {
-    /// A number.
     pub(crate) fn number(&mut self, number: u64) -> &mut Self {
         // Text takes whatever is written to it.
         write!(self.0, "{number},").unwrap_or_default();
         self
     }
 
-    /// A text.
     pub(crate) fn text(&mut self, text: &str) -> &mut Self {
         self.number(text.len() as u64).0.push_str(text);
         self

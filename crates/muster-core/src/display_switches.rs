@@ -61,7 +61,6 @@ pub struct SwitchSources<'a> {
 /// environment and the user's file, as the product's own variables stand before the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CtreeFileSettings {
-    /// The profile.
     pub profile: Option<String>,
     /// Whether C-Trees are shown at all.
     pub enabled: Option<bool>,
@@ -87,7 +86,6 @@ pub enum SwitchOrigin {
 /// A value and where it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchValue<T> {
-    /// The value.
     pub value: T,
     /// Where it came from.
     pub origin: SwitchOrigin,
@@ -96,7 +94,6 @@ pub struct SwitchValue<T> {
 /// How the switches came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DisplaySwitches {
-    /// The profile.
     pub profile: SwitchValue<String>,
     /// Whether C-Trees are shown at all.
     pub enabled: SwitchValue<bool>,

@@ -21,7 +21,6 @@ use crate::{Aggregate, Json, Recorded};
 /// Something that has to be loaded first.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Need<A: Aggregate> {
-    /// One document.
     Document(A::Key),
     /// Several documents that the work is going to ask for one by one.
     Documents(Vec<A::Key>),

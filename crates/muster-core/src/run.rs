@@ -84,17 +84,12 @@ pub enum RunKey {
     Pulse,
     /// What happened lately to its graph.
     Journal,
-    /// A node.
     Node(NodeId),
-    /// An edge.
     Edge(EdgeId),
-    /// A turn.
     Turn(TurnId),
     /// An input.
     Item(ItemId),
-    /// An approval.
     Approval(ApprovalId),
-    /// An artifact.
     Artifact(ArtifactId),
 }
 
@@ -107,17 +102,12 @@ pub enum RunDocument {
     Pulse(RunPulse),
     /// What happened lately to its graph.
     Journal(Journal),
-    /// A node.
     Node(Box<Node>),
-    /// An edge.
     Edge(Edge),
-    /// A turn.
     Turn(Box<NodeTurn>),
     /// An input.
     Item(Box<InboxItem>),
-    /// An approval.
     Approval(Box<Approval>),
-    /// An artifact.
     Artifact(Box<Artifact>),
 }
 

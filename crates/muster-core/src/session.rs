@@ -128,7 +128,6 @@ pub enum SessionDocument {
     Entry(HistoryEntry),
     /// A node of the tree.
     Node(Box<StoredNode>),
-    /// The text of a node.
     Text(ctree::NodeText),
     /// A node that later events look for.
     Anchor(NodeId),

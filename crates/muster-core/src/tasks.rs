@@ -51,15 +51,12 @@ pub enum TaskAggregate {}
 pub enum TaskKey {
     /// The workspace's own document.
     Workspace,
-    /// A plan.
     Plan(PlanId),
-    /// A task.
     Task(TaskId),
     /// The answer kept for an idempotency key.
     Answer(String),
     /// A record of evidence.
     Evidence(EvidenceId),
-    /// A card.
     Card(CardId),
     /// An entry of the notes document, by position.
     Note(u64),
@@ -83,9 +80,7 @@ impl From<EntityId> for TaskKey {
 /// A current-state document.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TaskDocument {
-    /// A task.
     Task(Task),
-    /// A plan.
     Plan(Plan),
     /// A kept answer.
     Answer(TaskAnswer),
@@ -93,7 +88,6 @@ pub enum TaskDocument {
     Workspace(Workspace),
     /// A record of evidence.
     Evidence(Evidence),
-    /// A card.
     Card(Card),
     /// An entry of the notes document.
     Note(NoteEntry),
@@ -101,7 +95,6 @@ pub enum TaskDocument {
     Trace(TraceEntry),
     /// How much a memory holds.
     Memory(MemoryCounts),
-    /// An operation of the history.
     Operation(HistoryOperation),
 }
 

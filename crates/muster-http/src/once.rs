@@ -16,7 +16,6 @@ pub(crate) struct BadKey;
 impl BadKey {
     /// Name of the header in complaints.
     pub(crate) const HEADER: &str = "Idempotency-Key";
-    /// What is needed.
     pub(crate) const EXPECTED: &str = "1 to 128 characters are needed";
 }
 

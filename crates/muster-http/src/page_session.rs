@@ -167,7 +167,6 @@ impl PageSessions {
         Ok(records.into_iter().map(|(id, record)| record.shown(id)).collect())
     }
 
-    /// One session.
     pub(crate) fn show(&self, id: PageSessionId) -> Option<PageSession> {
         self.read(id).map(|record| record.shown(id))
     }

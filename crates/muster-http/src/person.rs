@@ -26,7 +26,6 @@ use crate::token::{is_key, random_key, random_secret, secrets_equal};
 
 /// Folder of what belongs to the person, inside the storage folder.
 pub const PERSON_FOLDER: &str = "person";
-/// The key as it is.
 const KEY_FILE: &str = "key";
 /// The key under a passphrase.
 const SEALED_FILE: &str = "key.sealed";

@@ -31,7 +31,6 @@ pub(crate) enum OpenTo {
     /// Everybody who is known, but some fields are for a person alone: those that
     /// `muster_api::runs::rights` names.
     KnownWithin,
-    /// A person.
     Person,
 }
 
@@ -119,7 +118,6 @@ pub(crate) fn delete<H: Handler<T, Arc<ServerState>>, T: 'static>(
     Route { method: "delete", path, open_to: OpenTo::Known, answer: routing::delete(answer) }
 }
 
-/// The router of these routes.
 pub(crate) fn router(routes: Vec<Route>) -> Router<Arc<ServerState>> {
     let add =
         |router: Router<Arc<ServerState>>, route: Route| router.route(route.path, route.answer);

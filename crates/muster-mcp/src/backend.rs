@@ -112,7 +112,6 @@ pub trait Backend: Send + Sync + 'static {
     /// The shapes of resource addresses.
     fn resource_templates(&self) -> Vec<ResourceTemplate>;
 
-    /// Reads one resource.
     fn read_resource(
         &self,
         request: ReadResourceRequestParams,
@@ -122,7 +121,6 @@ pub trait Backend: Send + Sync + 'static {
     /// Proposes values for an argument of a prompt or a resource template.
     fn complete(&self, request: CompleteRequestParams) -> BackendFuture<'_, CompletionInfo>;
 
-    /// The prompts.
     fn prompts(&self) -> Vec<Prompt>;
 
     /// Writes out one prompt.

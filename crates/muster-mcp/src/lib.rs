@@ -8,8 +8,8 @@
 //!
 //! Everything that is generic in the SDK is instantiated once, here, over the [`McpAdapter`] and
 //! its `dyn Backend`. The product's backend is [`AppBackend`]; test servers mount other backends on
-//! the same adapter. Authentication, cookies and the Host and Origin policy of the whole router are not
-//! here: the HTTP surface wraps this endpoint in its own layer.
+//! the same adapter. Authentication, cookies and the Host and Origin policy of the whole router are
+//! not here: the HTTP surface wraps this endpoint in its own layer.
 
 mod adapter;
 mod app_backend;

@@ -87,7 +87,6 @@ fn invalid(id: Option<RequestId>, reason: &'static str) -> Decoded {
     Decoded::Refused(id, ErrorData::invalid_request(reason, None))
 }
 
-/// An id, if it is one.
 pub(crate) fn request_id(id: &Value) -> Option<RequestId> {
     match id {
         Value::String(text) => Some(RequestId::String(text.as_str().into())),

@@ -37,9 +37,7 @@ const INSTRUCTIONS: &str = "You are a node of a run: send_handoff and report rea
 /// A tool of a run, as the server that drives it describes it.
 #[derive(Clone, Debug)]
 pub struct RunTool {
-    /// Its name.
     pub name: String,
-    /// What it does.
     pub description: String,
     /// What arguments it takes.
     pub schema: Map<String, Value>,
@@ -58,7 +56,6 @@ pub trait RunServerClient: Send + Sync + 'static {
     fn read(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, String>;
 }
 
-/// The backend of one node.
 pub struct NodeBackend {
     catalogue: Catalogue,
     toolset: Toolset,

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::guidance::{Known, best};
 
-/// One workflow.
 struct Workflow {
     name: &'static str,
     title: &'static str,

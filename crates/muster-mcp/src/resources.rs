@@ -30,9 +30,7 @@ const EVENTS_MAX: u32 = 1000;
 /// What a resource shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResourceKind {
-    /// A plan.
     Plan,
-    /// A task.
     Task,
 }
 
@@ -115,7 +113,6 @@ impl ResourceAddress {
         format!("{SCHEME}{workspace}/{}/{}{part}", self.kind.segment(), self.id)
     }
 
-    /// The workspace it is in.
     pub(crate) fn workspace(&self) -> &str {
         &self.workspace
     }
@@ -311,9 +308,7 @@ pub(crate) fn not_found(uri: &str) -> ErrorData {
 /// What a completion is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CompletionSubject {
-    /// A workspace.
     Workspace,
-    /// An id of this kind.
     Id(ResourceKind),
 }
 

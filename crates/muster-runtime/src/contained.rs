@@ -45,7 +45,6 @@ pub struct LaunchOrder {
 pub struct LaunchLimits {
     /// What of the system enforces the limits.
     pub mechanism: Mechanism,
-    /// What is closed to it.
     pub closed: ClosedFolder,
     /// Where alone it can write; anywhere without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,7 +87,6 @@ impl Mechanism {
 /// A folder that a program can neither read nor write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClosedFolder {
-    /// The folder.
     pub folder: PathBuf,
     /// What below it stays open: the worktree of the node, the socket of its hook.
     #[serde(default)]
@@ -117,7 +115,6 @@ pub enum LaunchError {
     /// It could not be executed.
     #[error("cannot start {program}: {cause}")]
     Program {
-        /// The program.
         program: String,
         /// Why.
         cause: io::Error,

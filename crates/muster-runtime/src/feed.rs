@@ -129,7 +129,6 @@ impl Feeds {
 
 /// What a feed reads.
 enum Source {
-    /// One stream.
     Stream(String),
     /// Every stream whose name begins so. Its events are numbered as they come.
     Family {

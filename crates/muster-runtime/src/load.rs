@@ -17,7 +17,6 @@ const SURVEY_ROWS: u32 = 500;
 
 /// Where documents come from: one moment of a stream, and what is already decoded of it.
 pub(crate) struct DocumentSource<'a> {
-    /// The stream.
     pub(crate) stream: &'a str,
     /// The moment.
     pub(crate) snapshot: &'a mut dyn StoreSnapshot,

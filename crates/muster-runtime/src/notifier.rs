@@ -7,7 +7,6 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// A stream that has grown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grown {
-    /// The stream.
     pub(crate) stream: String,
     /// Number of its first event that is new.
     pub(crate) from: u64,

@@ -31,17 +31,13 @@ pub enum TransferError {
     /// There is something in the stream already.
     #[error("{stream} holds {events} events already: only an empty one can be imported into")]
     NotEmpty {
-        /// The stream.
         stream: String,
         /// How many events it has.
         events: u64,
     },
     /// The stream has ended, and its events are gone.
     #[error("{stream} has ended: nothing is left of it to export")]
-    Ended {
-        /// The stream.
-        stream: String,
-    },
+    Ended { stream: String },
     /// A line does not belong there.
     #[error("line {line}: {finding}")]
     Line {

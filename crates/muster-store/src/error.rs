@@ -57,12 +57,7 @@ pub enum StoreError {
     },
     /// The content contradicts itself.
     #[error("the store is damaged at {place}: {finding}")]
-    Damaged {
-        /// Where.
-        place: String,
-        /// What.
-        finding: String,
-    },
+    Damaged { place: String, finding: String },
     /// The database engine failed.
     #[error("the database failed while it {action}: {cause}")]
     Engine {

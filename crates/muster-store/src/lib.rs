@@ -86,7 +86,6 @@ pub trait StoreSnapshot {
     /// All streams with their heads, by name; `prefix` selects a kind such as `workspace/`.
     fn streams(&mut self, prefix: &str) -> Result<Vec<StreamRow>, StoreError>;
 
-    /// One document.
     fn document(
         &mut self,
         stream: &str,
@@ -96,7 +95,6 @@ pub trait StoreSnapshot {
     /// The version of one document, without its body.
     fn version(&mut self, stream: &str, address: &Address) -> Result<Option<u64>, StoreError>;
 
-    /// A list of documents.
     fn list(&mut self, stream: &str, query: &ListQuery) -> Result<Vec<DocumentRow>, StoreError>;
 
     /// The briefs of the documents of a list; `None` if one of them has none.
@@ -164,7 +162,6 @@ pub struct Append<'a> {
     pub stream: &'a str,
     /// New events, in order.
     pub events: &'a [EventRow],
-    /// Changed documents.
     pub documents: &'a [DocumentChange],
 }
 
@@ -201,7 +198,6 @@ pub struct ShownRow {
 /// A document as the store keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentRow {
-    /// Where it is.
     pub address: Address,
     /// Columns that lists use.
     pub index: Index,
@@ -227,7 +223,6 @@ pub struct CatalogueQuery {
 pub enum DocumentChange {
     /// Insert or replace, together with what lists show of it.
     Put(DocumentRow, Option<String>),
-    /// Remove.
     Remove(Address),
 }
 

@@ -16,7 +16,6 @@ use crate::{
     SCHEMA_VERSION, ShownRow, Store, StoreError, StoreSnapshot, StreamRow, Transaction, position,
 };
 
-/// A store in memory.
 #[derive(Default)]
 pub struct MemoryStore {
     shared: Mutex<Shared>,

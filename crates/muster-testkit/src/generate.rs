@@ -35,11 +35,9 @@ type Drafted = Result<(), WorkRefusal<TaskAggregate>>;
 /// How much to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Tasks in all.
     pub tasks: u64,
     /// Tasks in one plan; the last plan may have fewer.
     pub tasks_per_plan: u64,
-    /// Steps in each task.
     pub steps_per_task: u32,
 }
 

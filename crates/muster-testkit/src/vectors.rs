@@ -64,7 +64,6 @@ pub struct Case {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Step {
-    /// One call.
     Call(CallStep),
     /// Several calls at the same time.
     AtOnce(AtOnce),

@@ -47,7 +47,6 @@ pub(crate) struct Client {
 pub(crate) struct HttpReply {
     /// The status code.
     pub(crate) status: u16,
-    /// The body.
     pub(crate) body: Value,
 }
 

@@ -18,7 +18,6 @@ pub(super) struct Argument {
     pub(super) required: bool,
     /// Default as JSON.
     pub(super) default: Option<String>,
-    /// What it is.
     pub(super) description: String,
 }
 

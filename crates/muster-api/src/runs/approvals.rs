@@ -25,7 +25,6 @@ use super::{
 /// Which approvals are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApprovalsRequest {
-    /// Only those of this run.
     pub run: Option<RunId>,
     /// Also those that were answered.
     pub answered: bool,

@@ -30,7 +30,6 @@ use crate::sessions::SaidInput;
 
 /// What is asked of a run, and what is answered.
 pub struct RunChangeRequest {
-    /// The run.
     run: RunId,
     /// What is asked, in order; all of it happens or nothing.
     asks: Vec<Ask>,
@@ -85,7 +84,6 @@ impl RunChangeRequest {
         Self::new(run, Ask::DismissRefusal, RunResponse::Done)
     }
 
-    /// Creates a node.
     pub fn create_node(run: RunId, request: NodeRequest) -> Self {
         let asked_for_no_approval = asks_for_no_approval(&request.input);
         let ask = Ask::CreateNode(Box::new(request.input));
@@ -101,7 +99,6 @@ impl RunChangeRequest {
         Self::new(run, Ask::EditNode(Box::new(edit)), answer).below(&prefix)
     }
 
-    /// Deletes a node.
     pub fn delete_node(run: RunId, node: NodeId) -> Self {
         Self::new(run, Ask::DeleteNode { node }, RunResponse::NodeGone(node))
     }
@@ -330,7 +327,6 @@ impl RunDesk<'_> {
 
 /// When something was done, with its answer.
 enum Done {
-    /// Now.
     Now(Json),
     /// Before, under the same key.
     Before(Json),

@@ -9,19 +9,15 @@ use serde::Serialize;
 
 use super::fault::{RunCode, RunFault};
 
-/// A folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Folder {
-    /// Its name.
     pub name: String,
     /// Always true: files are not listed.
     pub is_directory: bool,
-    /// Its path.
     pub path: String,
 }
 
-/// What is in a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FolderList {
     /// Folders, by name.

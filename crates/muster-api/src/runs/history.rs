@@ -30,14 +30,12 @@ const ARTIFACTS_AT_ONCE: u32 = 500;
 pub struct EventsRequest {
     /// Where the page lies.
     pub page: RunPageRequest,
-    /// Which of them.
     pub filter: Filter,
 }
 
 /// Which turns are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnsRequest {
-    /// Only those of this node.
     pub node: Option<NodeId>,
     /// Only older ones than this number.
     pub below: Option<u64>,
@@ -48,11 +46,8 @@ pub struct TurnsRequest {
 /// Which artifacts are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArtifactsRequest {
-    /// Only those of this node.
     pub node: Option<NodeId>,
-    /// Only those of this turn.
     pub turn: Option<TurnId>,
-    /// Only those of this kind.
     pub kind: Option<ArtifactKind>,
     /// Only older ones than this number.
     pub below: Option<u64>,
@@ -112,7 +107,6 @@ impl RunDesk<'_> {
         })
     }
 
-    /// One turn.
     pub fn turn(self, run: RunId, turn: TurnId) -> RunTold<Json> {
         self.read(run, |docs| {
             lookup::run(docs)?;

@@ -22,11 +22,9 @@ use crate::catalogue::{self, CataloguePlace};
 /// What is wanted of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunsRequest {
-    /// Only runs with this status.
     pub status: Option<RunStatus>,
     /// At most this many.
     pub limit: u32,
-    /// Only runs behind this one.
     pub behind: Option<RunCursor>,
     /// How much of each.
     pub extent: Extent,

@@ -118,7 +118,6 @@ pub struct CreateExtras {
 /// A run to create.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateRequest {
-    /// Fields of the run.
     pub fields: RunFields,
     /// What is said besides.
     pub extras: CreateExtras,
@@ -159,7 +158,6 @@ struct How {
 /// Changes of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EditRequest {
-    /// Fields of the run.
     pub fields: RunFields,
     /// What is asked of the run, fields included.
     pub asks: Vec<Ask>,

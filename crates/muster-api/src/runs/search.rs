@@ -31,9 +31,7 @@ const EVENTS_LOOKED_AT_MAX: u64 = 20_000;
 /// What is looked for, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchRequest {
-    /// The words.
     pub question: SearchWords,
-    /// Only in this run.
     pub run: Option<RunId>,
     /// Only behind this place: everything newer was looked at. Runs come in the order of their
     /// creation, which does not change, the newest first; the number is that of an event.

@@ -85,7 +85,6 @@ impl RunDesk<'_> {
         Ok(self.engine().follow(run.stream(), after, encode)?)
     }
 
-    /// Follows all runs from now on.
     pub fn follow_all(self) -> RunTold<Follower> {
         Ok(self.engine().follow_all("run/", encode)?)
     }

@@ -18,7 +18,6 @@ pub const TEMPLATE_CHARS_MAX: usize = 32_000;
 /// A template in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TemplateRow {
-    /// Its name.
     pub name: String,
     /// Where it comes from: `repo`, `user` or `system`.
     pub source: &'static str,
@@ -29,7 +28,6 @@ pub struct TemplateRow {
 /// A template with its text; one that does not exist has none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TemplateText {
-    /// Its name.
     pub name: String,
     /// The whole file.
     pub content: String,
@@ -49,10 +47,8 @@ pub struct TemplateText {
     pub version: Option<String>,
 }
 
-/// A template that was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TemplateWritten {
-    /// Its name.
     pub name: String,
     /// Its file.
     pub path: String,

@@ -42,7 +42,6 @@ fn properties(schema: &Value) -> impl Iterator<Item = &Value> {
     schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::values)
 }
 
-/// Counts the parts of a schema.
 fn count_parts(schema: &Value, seen: &mut BTreeMap<String, usize>) {
     for property in properties(schema) {
         if let Some(part) = part(property) {

@@ -17,14 +17,12 @@ const PAGE_SESSIONS: u32 = 500;
 /// What is wanted of the list. What is left out does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionsRequest {
-    /// Only sessions with this status.
     pub status: Option<SessionStatus>,
     /// Only sessions of this folder.
     pub workspace: Option<String>,
     /// Only sessions whose metadata have all of these values. Numbers, booleans and the rest are
     /// compared as JSON.
     pub metadata: Vec<(String, String)>,
-    /// Only sessions behind this one.
     pub behind: Option<SessionCursor>,
     /// At most this many.
     pub limit: Option<u32>,
@@ -63,7 +61,6 @@ impl CataloguePlace for SessionCursor {
 /// A part of the list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionPage {
-    /// The sessions.
     pub sessions: Vec<SessionObject>,
     /// Where the next page begins, if there is one.
     pub next: Option<SessionCursor>,

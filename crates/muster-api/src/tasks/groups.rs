@@ -82,7 +82,6 @@ pub(crate) struct OneTask {
 }
 
 impl OneTask {
-    /// The entity named, if any.
     pub(crate) fn named(&self) -> Result<Option<EntityId>, CallFailure> {
         agree(&[("task", self.task), ("target", self.target.map(|target| target.0))])
     }
@@ -100,7 +99,6 @@ pub(crate) struct TaskOrPlan {
 }
 
 impl TaskOrPlan {
-    /// The entity named, if any.
     pub(crate) fn named(&self) -> Result<Option<EntityId>, CallFailure> {
         plan_kind("plan", self.plan)?;
         let target = self.target.map(|target| target.0);
@@ -127,7 +125,6 @@ pub(crate) struct OnePlan {
 }
 
 impl OnePlan {
-    /// The entity named, if any.
     pub(crate) fn named(&self) -> Result<Option<EntityId>, CallFailure> {
         agree(&[("plan", self.plan), ("target", self.target.map(|target| target.0))])
     }
@@ -143,7 +140,6 @@ pub(crate) struct ParentPlan {
 }
 
 impl ParentPlan {
-    /// The plan named, if any.
     pub(crate) fn named(&self) -> Result<Option<PlanId>, CallFailure> {
         let target = self.target.map(|target| target.0);
         let named = agree(&[("parent", self.parent), ("target", target)])?;

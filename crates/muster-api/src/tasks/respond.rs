@@ -26,7 +26,6 @@ impl StepName {
     }
 }
 
-/// The steps that an event added.
 pub(crate) fn added_steps(event: &TaskEvent) -> Vec<StepName> {
     let TaskEvent::StepsAdded(added) = event else { return Vec::new() };
     let name = |step: &muster_core::tasks::event::AddedStep| StepName {

@@ -112,7 +112,6 @@ pub(crate) fn template(
     }
 }
 
-/// The steps of a task template.
 pub(crate) fn template_steps(template: &TaskTemplate) -> Vec<StepInput> {
     let lines = |items: &[&str]| CleanLines(items.iter().map(|item| (*item).to_owned()).collect());
     let step = |step: &TemplateStep| StepInput {
@@ -144,7 +143,6 @@ pub(crate) struct TaskSetup {
 pub(crate) enum ReasoningSeed {
     /// None.
     Nothing,
-    /// This.
     Pipeline(Pipeline),
     /// Something was given that cannot be used: why.
     Unusable(String),

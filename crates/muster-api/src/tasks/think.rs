@@ -72,7 +72,6 @@ pub(crate) struct StageStatus {
     decision: Option<String>,
 }
 
-/// A stage with its card.
 type Stage = (&'static str, CardType, CardInput);
 
 /// Whether a card is the one of an earlier stage.

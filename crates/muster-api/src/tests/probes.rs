@@ -9,7 +9,6 @@ use super::{
 };
 use crate::App;
 
-/// A task that is DONE.
 fn with_done_task() -> App {
     let app = with_task();
     for path in ["s:0", "s:1"] {

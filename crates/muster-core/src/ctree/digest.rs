@@ -5,7 +5,6 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::{Digest as _, Sha256};
 
-/// Bytes of a digest.
 pub const DIGEST_BYTES: usize = 32;
 
 /// A SHA-256 value.

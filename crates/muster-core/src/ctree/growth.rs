@@ -91,14 +91,12 @@ impl Sprout {
 pub struct Restatement {
     /// How far it is now.
     pub status: Option<Option<Status>>,
-    /// Its label now.
     pub label: Option<String>,
     /// Its text now.
     pub body: Option<String>,
 }
 
 impl Restatement {
-    /// Only another status.
     pub fn status(status: Status) -> Self {
         Self { status: Some(Some(status)), ..Self::default() }
     }

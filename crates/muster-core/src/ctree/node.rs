@@ -134,7 +134,6 @@ words!(
 /// walk.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TreeNode {
-    /// Its id.
     pub id: NodeId,
     /// The parent; none only for the root.
     pub parent_id: Option<NodeId>,
@@ -242,7 +241,6 @@ fn push_word(json: &mut String, key: &str, word: Option<&str>) {
 /// The full text of a node. A node whose text is empty has no such document.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NodeText {
-    /// The text.
     pub text: String,
 }
 

@@ -35,7 +35,6 @@ impl TreeSnapshot {
 /// The node made last.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LastNode {
-    /// Its id.
     pub id: NodeId,
     /// How much it matters now.
     pub score: Score,
@@ -81,7 +80,6 @@ pub enum CollapsePolicy {
 pub struct Runner {
     /// What it is busy with.
     pub phase: String,
-    /// How it is.
     pub status: String,
 }
 
@@ -110,24 +108,20 @@ pub struct Sections {
 pub struct NodeNotice {
     /// The tree right after that.
     pub snapshot: TreeSnapshot,
-    /// The node.
     pub node: NoticedNode,
 }
 
 /// A node without its text.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct NoticedNode {
-    /// Its id.
     pub id: NodeId,
     /// How much it matters now.
     pub score: Score,
-    /// Its parent.
     pub parent_id: Option<NodeId>,
     /// What it stands for.
     pub kind: Kind,
     /// Its label, shortened where it is long in bytes.
     pub label: String,
-    /// Its turn.
     pub turn: Option<u64>,
     /// How far it is.
     pub status: Option<Status>,

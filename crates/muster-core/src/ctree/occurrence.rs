@@ -27,20 +27,13 @@ pub enum Occurrence {
         /// Inputs that waited for it, oldest first.
         taken: Vec<TakenInput>,
     },
-    /// A turn ended.
     TurnEnded {
         /// Its number.
         turn: u64,
-        /// How.
         status: Status,
     },
     /// Somebody said something.
-    Said {
-        /// Who.
-        role: Role,
-        /// What.
-        text: String,
-    },
+    Said { role: Role, text: String },
     /// A tool was called.
     Called(CallOccurrence),
     /// A tool answered.
@@ -81,7 +74,6 @@ pub struct CallOccurrence {
 /// The result of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResultOccurrence {
-    /// The id of the call.
     pub call_id: Option<String>,
     /// Whether the tool succeeded.
     pub success: bool,
@@ -91,10 +83,8 @@ pub struct ResultOccurrence {
     pub artifacts: Vec<String>,
 }
 
-/// A change of a task.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TaskChange {
-    /// The task.
     pub task_id: String,
     /// The task it belongs to.
     pub parent_task_id: Option<String>,

@@ -24,7 +24,6 @@ pub fn root_label(title: &str) -> String {
 /// A todo list after an accepted change, in the words of its node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TodoChange {
-    /// Key of the scope.
     scope: ScopeKey,
     /// `<scope> r<revision>: <done>/<total> done`
     label: String,

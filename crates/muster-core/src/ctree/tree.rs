@@ -131,12 +131,10 @@ impl ContextTree {
         Ok(())
     }
 
-    /// The root.
     pub fn root(&self) -> &TreeNode {
         &self.slot(self.root).node
     }
 
-    /// The node with this id.
     pub fn node(&self, id: &NodeId) -> Option<&TreeNode> {
         self.places.get(id).map(|place| &self.slot(*place).node)
     }

@@ -92,7 +92,6 @@ pub struct Survey<F> {
 pub struct SurveyResult<K> {
     /// All matching documents by status, whatever the page.
     pub counts: BTreeMap<String, u64>,
-    /// The page.
     pub page: Vec<K>,
 }
 

@@ -20,7 +20,6 @@ pub(super) struct TokenBody {
     pub(super) content: TokenContent,
 }
 
-/// What has to be in it.
 pub(super) enum TokenContent {
     Any,
     /// Digits and letters.

@@ -33,7 +33,6 @@ struct Settled {
 }
 
 impl RedactedStream {
-    /// Adds a piece.
     pub fn add(&mut self, piece: &str) {
         self.tail.push_str(piece);
     }

@@ -115,11 +115,9 @@ pub struct DiffMetadata {
 pub struct WrittenFile {
     /// The id that its path already bears.
     pub id: ArtifactId,
-    /// What it is.
     pub kind: ArtifactKind,
     /// Its file name for people.
     pub name: String,
-    /// Where it is.
     pub path: String,
     /// Its size in bytes.
     pub size: u64,
@@ -129,14 +127,12 @@ pub struct WrittenFile {
     pub content_type: String,
     /// Whether something was left out.
     pub truncated: bool,
-    /// Of a diff.
     pub diff: Option<DiffMetadata>,
 }
 
 /// A reference to an artifact inside a text (RUNS-REF).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reference {
-    /// The artifact.
     pub id: ArtifactId,
     /// The kind that the reference claims.
     pub kind: Option<ArtifactKind>,

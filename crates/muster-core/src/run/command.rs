@@ -47,14 +47,12 @@ pub struct RunCommand {
     pub by: Actor,
     /// Where the ids of what comes to be are taken from.
     pub seed: IdSeed,
-    /// What is asked for.
     pub ask: Ask,
 }
 
 /// The answer of a person to an approval.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Resolve {
-    /// The approval.
     pub approval: ApprovalId,
     /// The answer.
     pub verdict: Verdict,
@@ -66,10 +64,8 @@ pub struct Resolve {
     pub files: CallFiles,
 }
 
-/// What is asked for.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Ask {
-    /// Create the run.
     CreateRun(Box<CreateRun>),
     /// Change fields of the run.
     EditRun(Box<RunFields>),
@@ -94,7 +90,6 @@ pub enum Ask {
     DeleteRun,
     /// Forget the run, once nothing of it is in flight.
     RemoveRun,
-    /// Create a node.
     CreateNode(Box<GraphNodeInput>),
     /// Say something to a node.
     SendMessage {
@@ -109,104 +104,85 @@ pub enum Ask {
     },
     /// Send an input again whose turns failed.
     ResendItem {
-        /// Its node.
         node: NodeId,
         /// The input.
         item: ItemId,
     },
     /// Take a queued or failed input out again.
     CancelItem {
-        /// Its node.
         node: NodeId,
         /// The input.
         item: ItemId,
     },
     /// Change settings of a node, hold or release it.
     EditNode(Box<EditNode>),
-    /// Delete a node.
     DeleteNode {
-        /// The node.
         node: NodeId,
     },
     /// End the turn in flight.
     InterruptNode {
-        /// The node.
         node: NodeId,
     },
     /// End the turn in flight and the process, and hold the node.
     StopNode {
-        /// The node.
         node: NodeId,
     },
     /// Release a node and let it work on what waits.
     StartNode {
-        /// The node.
         node: NodeId,
     },
     /// Clear a node's context.
     ResetNode {
-        /// The node.
         node: NodeId,
         /// Why.
         reason: Option<String>,
     },
     /// A node's context was cleared.
     ReportReset {
-        /// The node.
         node: NodeId,
-        /// How.
         method: ResetMethod,
     },
     /// A node's session could not be resumed.
     ReportSessionLost {
-        /// The node.
         node: NodeId,
     },
     /// A provider's process began, or ended.
     ReportProcess {
-        /// The node.
         node: NodeId,
         /// The process, if it began.
         process: Option<Process>,
     },
     /// A provider is opened; this is what it is kept from.
     ReportContainment {
-        /// The node.
         node: NodeId,
         /// What it is kept from.
         containment: Containment,
     },
     /// A provider has said what it can do.
     ReportCaps {
-        /// The node.
         node: NodeId,
-        /// What.
         caps: Box<ProviderCaps>,
     },
     /// A provider has said things that were not understood.
     ReportUnknown {
-        /// The node.
         node: NodeId,
         /// How many more than were told before.
         more: u64,
     },
     /// A node works in this directory.
     PlaceNode {
-        /// The node.
         node: NodeId,
         /// The directory.
         workdir: String,
     },
     /// Something is left of a node, which may be gone (RUNS-NODE-7).
     NoteLeft {
-        /// The node.
         node: NodeId,
         /// What, where and why.
         line: String,
     },
     /// A node's todo list, as its session keeps it.
     ShowTodos {
-        /// The node.
         node: NodeId,
         /// The list.
         todos: Vec<NodeTodo>,
@@ -215,33 +191,26 @@ pub enum Ask {
     PutEdge(PutEdge),
     /// Remove an edge.
     DeleteEdge {
-        /// The edge.
         edge: EdgeId,
     },
-    /// Begin a turn.
     BeginTurn(Box<BeginTurn>),
     /// A turn cannot even be asked.
     FailStart(FailStart),
     /// The provider has the prompt.
     ReportSent {
-        /// The turn.
         turn: TurnId,
     },
     /// The provider says something.
     Report {
-        /// The turn.
         turn: TurnId,
-        /// What.
         event: ProviderEvent,
     },
     /// Nothing was heard for half of the time that it may take.
     ReportSilence {
-        /// The turn.
         turn: TurnId,
     },
     /// A turn shall end, for a reason that the runtime found.
     EndTurn {
-        /// The turn.
         turn: TurnId,
         /// Why.
         reason: TurnReason,
@@ -250,7 +219,6 @@ pub enum Ask {
     },
     /// The time of a budget may be used up.
     CheckBudget {
-        /// The turn.
         turn: TurnId,
     },
     /// A turn is over.
@@ -259,7 +227,6 @@ pub enum Ask {
     CallTool(Box<AgentCall>),
     /// A call was refused, in these words.
     RefuseTool {
-        /// The call.
         call: Box<AgentCall>,
         /// Why.
         error: ToolError,
@@ -277,7 +244,6 @@ pub enum Ask {
     },
     /// A call has waited long enough for its approval.
     HoldExpired {
-        /// The approval.
         approval: ApprovalId,
     },
     /// Answer an approval.
@@ -292,7 +258,6 @@ pub enum Ask {
         node: NodeId,
         /// The turn that it belongs to.
         turn: Option<TurnId>,
-        /// The file.
         file: Box<WrittenFile>,
     },
 }

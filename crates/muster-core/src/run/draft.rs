@@ -54,12 +54,10 @@ impl RunDraft {
         self.now
     }
 
-    /// The run.
     pub(super) fn run(&self) -> Found<&Run> {
         lookup::run(&self.docs)
     }
 
-    /// A node.
     pub(super) fn node(&self, id: NodeId) -> Found<&Node> {
         lookup::node(&self.docs, id)
     }

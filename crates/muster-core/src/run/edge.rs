@@ -62,7 +62,6 @@ impl Actor {
     /// Muster itself.
     pub const RUNTIME: Self = Self { kind: ActorKind::Runtime, node_id: None };
 
-    /// The agent of a node.
     pub fn agent(node: NodeId) -> Self {
         Self { kind: ActorKind::Agent, node_id: Some(node) }
     }
@@ -101,7 +100,6 @@ impl Edge {
         self.from == node || self.to == node
     }
 
-    /// The other end.
     pub fn other_end(&self, node: NodeId) -> NodeId {
         if self.from == node { self.to } else { self.from }
     }
@@ -125,7 +123,6 @@ impl Edge {
 /// An end of a handoff: who it is and whether it leads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HandoffEnd {
-    /// The node.
     pub id: NodeId,
     /// Whether it is an orchestrator.
     pub leads: bool,

@@ -38,56 +38,28 @@ pub enum RunEffect {
     Schedule,
     /// Hand the prompt of a turn to its provider, which is opened for it if it has to be; answered
     /// by `ReportSent`, then by what the provider reports.
-    SendPrompt {
-        /// The node.
-        node: NodeId,
-        /// The turn.
-        turn: TurnId,
-    },
+    SendPrompt { node: NodeId, turn: TurnId },
     /// Bring a turn to its end, then take its diff, write its transcript and close it; answered by
     /// `CloseTurn`.
-    FinishTurn {
-        /// The node.
-        node: NodeId,
-        /// The turn.
-        turn: TurnId,
-        /// How.
-        manner: StopManner,
-    },
+    FinishTurn { node: NodeId, turn: TurnId, manner: StopManner },
     /// Make a provider forget; answered by `ReportReset`.
     ResetContext {
-        /// The node.
         node: NodeId,
         /// Why.
         reason: String,
     },
     /// End the session and the process of a node.
-    CloseProvider {
-        /// The node.
-        node: NodeId,
-    },
+    CloseProvider { node: NodeId },
     /// End everything of a node that is gone, and its worktree if nothing in it would be lost.
-    RemoveNode {
-        /// The node.
-        node: NodeId,
-    },
+    RemoveNode { node: NodeId },
     /// Open the session that a node's events are kept in.
-    OpenSession {
-        /// The node.
-        node: NodeId,
-        /// The session.
-        session: SessionId,
-    },
+    OpenSession { node: NodeId, session: SessionId },
     /// Give a node a worktree of its own; answered by `PlaceNode`.
-    MakeWorktree {
-        /// The node.
-        node: NodeId,
-    },
+    MakeWorktree { node: NodeId },
     /// Tell a provider what a person has decided (RUNS-APP-6).
     Decide(Box<ApprovalDecision>),
     /// Execute a call; answered by `FinishTool`.
     ExecuteTool {
-        /// The node.
         node: NodeId,
         /// The turn that the call belongs to.
         turn: TurnId,
@@ -96,18 +68,12 @@ pub enum RunEffect {
     },
     /// Give the outcome of a call to the agent that waits for it.
     AnswerTool {
-        /// The node.
         node: NodeId,
         /// The call.
         tool: ToolId,
     },
     /// Come back later.
-    SetTimer {
-        /// When.
-        at: Moment,
-        /// What for.
-        timer: Timer,
-    },
+    SetTimer { at: Moment, timer: Timer },
     /// Write the report of a stall; answered by `RecordArtifact`.
     WriteStallReport {
         /// What shows it.
@@ -126,7 +92,6 @@ pub enum StopManner {
     Kill,
 }
 
-/// What a timer is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Timer {
     /// A call has waited long enough for its approval; answered by `HoldExpired`.
@@ -141,11 +106,8 @@ pub enum Timer {
 /// What a person has decided about a provider's question.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ApprovalDecision {
-    /// The node.
     pub node: NodeId,
-    /// The turn.
     pub turn: TurnId,
-    /// The approval.
     pub approval: ApprovalId,
     /// The provider's own id of the question.
     pub provider_approval_id: Option<String>,

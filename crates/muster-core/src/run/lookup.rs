@@ -66,7 +66,6 @@ pub fn find_run(docs: &Docs) -> Lookup<Option<&Run>> {
     }
 }
 
-/// The run.
 pub fn run(docs: &Docs) -> Found<&Run> {
     find_run(docs)?.ok_or_else(|| WorkRefusal::rejected(RunRejection::UnknownRun))
 }

@@ -60,9 +60,7 @@ pub struct RepoFacts {
 /// A task with its capsule.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct PackTask {
-    /// Its workspace.
     pub workspace: String,
-    /// The task.
     pub id: TaskId,
     /// What it is, in short.
     pub capsule: String,
@@ -71,7 +69,6 @@ pub struct PackTask {
 /// An excerpt of documentation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct DocRef {
-    /// Where it is.
     pub path: String,
     /// What it says.
     pub excerpt: String,
@@ -80,7 +77,6 @@ pub struct DocRef {
 /// A file that the sender changed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct RelevantFile {
-    /// Where it is.
     pub path: String,
     /// In which change.
     pub summary: String,
@@ -89,9 +85,7 @@ pub struct RelevantFile {
 /// An artifact of the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct PackArtifact {
-    /// The artifact.
     pub id: ArtifactId,
-    /// What it is.
     pub kind: ArtifactKind,
 }
 
@@ -112,7 +106,6 @@ pub struct PackTree {
     pub z2: Digest,
     /// Hash of the text.
     pub z3: Digest,
-    /// The text.
     pub text: String,
     /// By which rule nodes were dropped.
     pub policy: CollapsePolicy,
@@ -139,13 +132,10 @@ pub struct PackBudget {
     pub truncated: bool,
 }
 
-/// A context pack.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunContextPack {
-    /// The artifact that it is.
     pub pack_id: ArtifactId,
-    /// The run.
     pub run_id: RunId,
     /// The sender.
     pub node_id: NodeId,
@@ -153,7 +143,6 @@ pub struct RunContextPack {
     pub created_at: Moment,
     /// What the user wants.
     pub goal: Option<String>,
-    /// When it is done.
     pub definition_of_done: Vec<String>,
     /// What may be written.
     pub global_mode: GlobalMode,

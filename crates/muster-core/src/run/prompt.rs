@@ -48,7 +48,6 @@ pub struct PromptSource {
     pub trigger: Trigger,
     /// The role's template.
     pub template: RoleText,
-    /// The bound task.
     pub task: Option<BoundTask>,
     /// Heads of context packs, by artifact.
     pub packs: BTreeMap<ArtifactId, String>,
@@ -77,7 +76,6 @@ pub struct RoleText {
 /// The task of the task store that a node works on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BoundTask {
-    /// The task.
     pub id: TaskId,
     /// What it is, in short.
     pub capsule: String,
@@ -130,7 +128,6 @@ pub struct Prompt {
     pub blocks: Blocks,
     /// Whether everything is sent.
     pub kind: PromptKind,
-    /// What is sent.
     pub sent: String,
     /// Names of the blocks that are sent.
     pub sent_blocks: Vec<&'static str>,

@@ -30,7 +30,6 @@ pub enum ProviderEvent {
         /// The piece.
         text: String,
     },
-    /// A thought.
     ThoughtDelta {
         /// The piece.
         text: String,
@@ -79,7 +78,6 @@ pub enum ProviderEvent {
     },
     /// What the provider used since it said so last.
     Usage {
-        /// The model.
         model: Option<String>,
         /// How much.
         usage: TokenUsage,
@@ -98,7 +96,6 @@ pub enum ProviderEvent {
     Log {
         /// Where it comes from.
         source: LogSource,
-        /// The line.
         line: String,
         /// Lines before it that were left out.
         suppressed: Option<u64>,
@@ -112,7 +109,6 @@ pub enum ProviderEvent {
 pub struct ProviderTool {
     /// The provider's id of the call.
     pub id: String,
-    /// Its name.
     pub name: String,
     /// Its arguments.
     pub args: Map<String, Value>,
@@ -123,9 +119,7 @@ pub struct ProviderTool {
 pub enum ProviderOutcome {
     /// It is done.
     Completed,
-    /// It was interrupted.
     Interrupted,
-    /// It failed.
     Failed {
         /// Why.
         reason: TurnReason,
@@ -223,7 +217,6 @@ pub enum ProviderOrder {
     Decide {
         /// The question, by the provider's id.
         id: String,
-        /// The approval.
         approval: ApprovalId,
         /// The answer.
         verdict: Verdict,
@@ -233,10 +226,7 @@ pub enum ProviderOrder {
         reason: Option<String>,
     },
     /// End the turn.
-    Interrupt {
-        /// The turn.
-        turn: TurnId,
-    },
+    Interrupt { turn: TurnId },
     /// Forget everything.
     Reset,
     /// End the session and every process of it.
@@ -246,15 +236,12 @@ pub enum ProviderOrder {
 /// The session that an adapter shall open.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpenOrder {
-    /// The run.
     pub run: RunId,
-    /// The node.
     pub node: NodeId,
     /// Family of program.
     pub provider: Provider,
     /// Named command of the server's configuration.
     pub profile: String,
-    /// Model.
     pub model: Option<String>,
     /// Where it works.
     pub workdir: String,

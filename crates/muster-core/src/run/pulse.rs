@@ -19,7 +19,6 @@ pub struct RunPulse {
     pub updated_at: Moment,
     /// Nodes that there ever were.
     pub nodes: u64,
-    /// Nodes that there are.
     pub living_nodes: u32,
     /// Edges that there ever were.
     pub edges: u64,
@@ -27,7 +26,6 @@ pub struct RunPulse {
     pub turns: u64,
     /// Turns that have not ended.
     pub active_turns: u32,
-    /// Artifacts.
     pub artifacts: u64,
     /// Approvals that there ever were.
     pub approvals: u64,
@@ -58,30 +56,19 @@ pub struct GraphEntry {
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum GraphChange {
     /// A node came.
-    Added {
-        /// The node.
-        node: NodeId,
-    },
+    Added { node: NodeId },
     /// A node went.
     Removed {
-        /// The node.
         node: NodeId,
         /// Its name.
         label: String,
     },
     /// A node has another name, role or provider.
-    Changed {
-        /// The node.
-        node: NodeId,
-    },
+    Changed { node: NodeId },
     /// A node failed.
-    Failed {
-        /// The node.
-        node: NodeId,
-    },
+    Failed { node: NodeId },
     /// An edge was made, changed or removed.
     Edge {
-        /// The edge.
         edge: EdgeId,
         /// Where it begins.
         from: NodeId,

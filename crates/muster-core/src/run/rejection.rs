@@ -18,40 +18,19 @@ pub enum RunRejection {
     /// The run is there already (`BAD_VALUE`).
     RunExists,
     /// No such node (`UNKNOWN_NODE`).
-    UnknownNode {
-        /// The id.
-        id: NodeId,
-    },
+    UnknownNode { id: NodeId },
     /// No node has this alias (`UNKNOWN_NODE`).
-    UnknownAlias {
-        /// The alias.
-        alias: String,
-    },
+    UnknownAlias { alias: String },
     /// No such edge (`UNKNOWN_EDGE`).
-    UnknownEdge {
-        /// The id.
-        id: EdgeId,
-    },
+    UnknownEdge { id: EdgeId },
     /// No such turn (`UNKNOWN_TURN`).
-    UnknownTurn {
-        /// The id.
-        id: TurnId,
-    },
+    UnknownTurn { id: TurnId },
     /// No such input (`UNKNOWN_ITEM`).
-    UnknownItem {
-        /// The id.
-        id: ItemId,
-    },
+    UnknownItem { id: ItemId },
     /// No such approval (`UNKNOWN_APPROVAL`).
-    UnknownApproval {
-        /// The id.
-        id: ApprovalId,
-    },
+    UnknownApproval { id: ApprovalId },
     /// No such artifact in this run, or one of another kind (`UNKNOWN_ARTIFACT`).
-    UnknownArtifact {
-        /// The id.
-        id: ArtifactId,
-    },
+    UnknownArtifact { id: ArtifactId },
     /// A text that is no reference to an artifact (`UNKNOWN_ARTIFACT`).
     BadReference {
         /// The text.
@@ -63,56 +42,27 @@ pub enum RunRejection {
         fault: String,
     },
     /// No such tool (`INVALID_INPUT`).
-    NoSuchTool {
-        /// The name.
-        name: String,
-    },
+    NoSuchTool { name: String },
     /// No such open call (`INVALID_INPUT`).
-    UnknownTool {
-        /// The id.
-        id: ToolId,
-    },
+    UnknownTool { id: ToolId },
     /// A turn is in flight (`NODE_RUNNING`).
-    NodeRunning {
-        /// The node.
-        id: NodeId,
-    },
+    NodeRunning { id: NodeId },
     /// No turn is in flight (`NODE_NOT_RUNNING`).
-    NodeNotRunning {
-        /// The node.
-        id: NodeId,
-    },
+    NodeNotRunning { id: NodeId },
     /// The run has ended (`RUN_NOT_ACTIVE`).
-    RunNotActive {
-        /// How.
-        status: RunStatus,
-    },
+    RunNotActive { status: RunStatus },
     /// No way leads there (`BAD_TRANSITION`).
-    BadTransition {
-        /// The status.
-        from: RunStatus,
-        /// The phase.
-        phase: Phase,
-        /// What was wished for.
-        to: StatusWish,
-    },
+    BadTransition { from: RunStatus, phase: Phase, to: StatusWish },
     /// Somebody was faster (`ALREADY_RESOLVED`).
     AlreadyResolved {
-        /// The approval.
         id: ApprovalId,
         /// The answer that counts.
         resolution: Option<Resolution>,
     },
     /// Work is open (`OPEN_WORK`).
-    OpenWork {
-        /// What.
-        open: Vec<OpenWork>,
-    },
+    OpenWork { open: Vec<OpenWork> },
     /// The bound task is not done (`TASK_NOT_DONE`).
-    TaskNotDone {
-        /// The task.
-        task: TaskId,
-    },
+    TaskNotDone { task: TaskId },
     /// The checks are running (`VERIFY_RUNNING`).
     VerifyRunning,
     /// A turn is in flight (`RUN_BUSY`).
@@ -125,10 +75,7 @@ pub enum RunRejection {
         state: ItemState,
     },
     /// The run is kept under a version that this program does not know (`CONTRACT_VERSION`).
-    ContractVersion {
-        /// The version.
-        version: String,
-    },
+    ContractVersion { version: String },
     /// A value does not fit (`BAD_VALUE`).
     BadValue {
         /// The field, with dots between levels.
@@ -138,30 +85,22 @@ pub enum RunRejection {
     },
     /// A text or list is too long (`TOO_LONG`).
     TooLong {
-        /// The field.
         field: String,
         /// How much fits.
         max: usize,
     },
     /// A value is needed (`MISSING_FIELD`).
-    MissingField {
-        /// The field.
-        field: &'static str,
-    },
+    MissingField { field: &'static str },
     /// From and to are the same node (`SELF_EDGE`).
     SelfEdge,
     /// There are as many as there may be (`LIMIT_REACHED`).
     LimitReached {
-        /// Of what.
         what: Limited,
         /// How many.
         max: u64,
     },
     /// The provider cannot take other arguments (`MODIFY_UNSUPPORTED`).
-    ModifyUnsupported {
-        /// The approval.
-        id: ApprovalId,
-    },
+    ModifyUnsupported { id: ApprovalId },
     /// Nobody can be meant (`NO_TARGET_NODE`).
     NoTargetNode,
     /// The caller may not do this (`FORBIDDEN`).
@@ -182,20 +121,11 @@ pub enum RunRejection {
         to: NodeId,
     },
     /// The node cannot begin a turn now; whoever chose it has to choose again.
-    NotRunnable {
-        /// The node.
-        id: NodeId,
-    },
+    NotRunnable { id: NodeId },
     /// The turn has ended, or belongs to another node.
-    TurnNotLive {
-        /// The turn.
-        id: TurnId,
-    },
+    TurnNotLive { id: TurnId },
     /// The phase is another one by now.
-    WrongPhase {
-        /// The phase.
-        phase: Phase,
-    },
+    WrongPhase { phase: Phase },
 }
 
 /// Something that has a greatest number.

@@ -42,7 +42,6 @@ pub enum Class {
 /// A node that may start now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeStart {
-    /// The node.
     pub node: NodeId,
     /// Why.
     pub trigger: Trigger,

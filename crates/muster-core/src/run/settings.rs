@@ -213,7 +213,6 @@ pub struct Spent {
     pub metric: Metric,
     /// How much is used.
     pub used: f64,
-    /// The limit.
     pub limit: f64,
 }
 

@@ -124,7 +124,6 @@ words! {
 /// Whether a failed turn is tried again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RetryPolicy {
-    /// Never.
     Never,
     /// As soon as it can be.
     AtOnce,

@@ -17,7 +17,6 @@ pub const SESSION_ENDED: &str = "session.ended";
 pub const SESSION_DRIVER: &str = "session.driver";
 /// A turn began.
 pub const TURN_START: &str = "turn_start";
-/// A turn ended.
 pub const TURN_END: &str = "turn_end";
 /// An input was accepted.
 pub const USER_MESSAGE: &str = "user_message";
@@ -61,13 +60,11 @@ pub struct SessionMeta {
     /// How approvals are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
-    /// The title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// The status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<&'static str>,
     /// Recorded, not interpreted.
@@ -166,9 +163,7 @@ pub struct UserMessage {
 /// Body of `interrupt`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Interrupt {
-    /// The turn.
     pub turn: u64,
-    /// Who did it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -228,7 +223,6 @@ pub struct PermissionResponse {
 pub struct TaskEventBody {
     /// What happened, for example `task.updated`.
     pub kind: String,
-    /// The task.
     pub task_id: String,
     /// How far it is: `pending`, `running`, `completed`, `failed`, `canceled`.
     pub status: String,
@@ -261,10 +255,8 @@ pub struct TreeSnapshotBody {
     pub driver: Option<Option<Runner>>,
 }
 
-/// A pin.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Pin {
-    /// The node.
     pub node_id: NodeId,
     /// Whether it holds.
     pub pinned: bool,

@@ -49,7 +49,6 @@ pub struct HostClaim {
 /// How the claim of a host ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unclaim {
-    /// It is released.
     Released {
         /// Only if this host holds it.
         host: Option<String>,
@@ -61,7 +60,6 @@ pub enum Unclaim {
 /// A session in the making.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Create {
-    /// Its title.
     pub title: Option<String>,
     /// Its first input; blank means none.
     pub task: Option<String>,
@@ -92,7 +90,6 @@ pub struct Create {
 /// Something said to a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionInput {
-    /// What.
     pub text: String,
     /// By whom, if not the person at the keyboard.
     pub source: Option<String>,
@@ -116,13 +113,11 @@ pub struct Record {
     pub author: Author,
     /// Its type.
     pub kind: String,
-    /// Its body.
     pub data: EventBody,
     /// The run it belongs to.
     pub run_id: Option<String>,
     /// The turn, if not the running one.
     pub turn_id: Option<String>,
-    /// The thread.
     pub thread_id: Option<String>,
     /// The id that its author gave it: an id is recorded once.
     pub given: Option<CallKey>,
@@ -153,7 +148,6 @@ pub struct WriteTodos {
 /// An order to a session.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SessionControl {
-    /// Which.
     pub order: SessionOrder,
     /// Who gives it.
     pub by: Option<String>,
@@ -176,7 +170,6 @@ pub enum SessionOrder {
     Decide(PermissionAnswer),
     /// Pins a node or lets it go.
     Pin {
-        /// The node.
         node: NodeId,
         /// Whether it is to hold.
         pinned: bool,
@@ -186,7 +179,6 @@ pub enum SessionOrder {
 /// The answer to an approval.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PermissionAnswer {
-    /// Which one.
     pub request_id: String,
     /// The answer.
     pub decision: SessionDecision,
@@ -207,14 +199,11 @@ pub enum SessionDecision {
     AllowAlways,
     /// No, this time.
     DenyOnce,
-    /// No, from now on.
     DenyAlways,
-    /// No, and stop.
     DenyStop,
 }
 
 impl SessionDecision {
-    /// All of them.
     pub const ALL: [Self; 5] =
         [Self::AllowOnce, Self::AllowAlways, Self::DenyOnce, Self::DenyAlways, Self::DenyStop];
 

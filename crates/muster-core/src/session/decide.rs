@@ -141,7 +141,6 @@ fn meta_event(desk: &CommandDraft, meta: &SessionMeta, aside: Aside) -> Decided<
     Ok(SessionEvent { aside, ..SessionEvent::of(body::SESSION_META, desk.here()?, meta) })
 }
 
-/// A session that was stopped.
 fn stopped() -> SessionMeta {
     SessionMeta { status: Some(SessionStatus::Stopped.word()), ..SessionMeta::default() }
 }

@@ -18,7 +18,6 @@ pub enum Standing {
     Open(Box<Session>),
     /// It was deleted; only this is left.
     Ended {
-        /// When.
         at: Timestamp,
         /// The answer that its creation got, for a repetition under the same key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,10 +25,8 @@ pub enum Standing {
     },
 }
 
-/// A session.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Session {
-    /// How it is.
     pub status: SessionStatus,
     /// When it was made.
     pub created_at: Timestamp,
@@ -37,7 +34,6 @@ pub struct Session {
     pub last_activity_at: Timestamp,
     /// Number of its last event.
     pub last_seq: u64,
-    /// Its title.
     pub title: Option<String>,
     /// The model in use.
     pub model: Option<String>,
@@ -51,7 +47,6 @@ pub struct Session {
     pub metadata: Option<Map<String, Value>>,
     /// The summary of the newest `completion`.
     pub completion_summary: Option<Value>,
-    /// Its turns.
     pub turns: Turns,
     /// Inputs that wait, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -72,7 +67,6 @@ pub struct Session {
     pub lease: Option<Lease>,
 }
 
-/// How a session is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionStatus {
@@ -91,7 +85,6 @@ pub enum SessionStatus {
 }
 
 impl SessionStatus {
-    /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Starting, Self::Idle, Self::Running, Self::Completed, Self::Failed, Self::Stopped];
 
@@ -120,19 +113,15 @@ pub struct Turns {
     pub newest: u64,
     /// How many ids were given, also to turns that never began.
     pub named: u64,
-    /// The one that is running.
     pub running: Option<SessionTurn>,
     /// How the session will be when the running one has ended, if somebody has said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<SessionStatus>,
 }
 
-/// A turn.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SessionTurn {
-    /// Its id.
     pub id: String,
-    /// Its number.
     pub number: u64,
 }
 
@@ -150,7 +139,6 @@ pub struct WaitingInput {
 pub struct SessionDriver {
     /// What it is busy with.
     pub phase: String,
-    /// How it is.
     pub status: String,
 }
 
@@ -184,9 +172,7 @@ pub enum InputTaker {
 /// The node of a run that a session belongs to, as its metadata names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeOwner {
-    /// The run.
     pub run_id: String,
-    /// The node.
     pub node_id: String,
 }
 
@@ -260,7 +246,6 @@ impl Session {
         Some(NodeOwner { run_id: id("run_id")?, node_id: id("node_id")? })
     }
 
-    /// Id of the next turn.
     pub fn next_turn_id(&self) -> String {
         format!("t-{}", self.turns.named + 1)
     }
@@ -269,7 +254,6 @@ impl Session {
 /// The text of an input that waits.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct InputText {
-    /// The text.
     pub text: String,
 }
 
@@ -278,7 +262,6 @@ pub struct InputText {
 pub struct HistoryEntry {
     /// The list.
     pub scope: String,
-    /// Its revision.
     pub revision: i64,
     /// Number of the event.
     pub seq: u64,
@@ -295,9 +278,7 @@ pub struct HistoryEntry {
 /// A node of the tree, with its text if that is short.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StoredNode {
-    /// The node.
     pub node: TreeNode,
-    /// Its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }

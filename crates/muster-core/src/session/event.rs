@@ -9,10 +9,8 @@ use serde_json::{Map, Value};
 
 use super::receipt::{CallKey, TodoReceipt, TodoSource};
 
-/// Body of an event.
 pub type EventBody = Map<String, Value>;
 
-/// One event.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SessionEvent {
     /// Its type (EV-1).
@@ -34,10 +32,8 @@ pub struct EventPlace {
     /// The run behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    /// The turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// The thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
     /// The turn's number.

@@ -18,23 +18,36 @@ pub(super) enum SessionFact<'a> {
     /// Fields of the session.
     Meta(&'a EventBody),
     /// A turn began.
-    TurnStarted { turn: u64 },
-    /// A turn ended.
+    TurnStarted {
+        turn: u64,
+    },
     TurnEnded(SessionStatus),
     /// An input waits.
-    Waits { text: &'a str },
+    Waits {
+        text: &'a str,
+    },
     /// An approval is wanted.
-    Asked { request_id: &'a str },
+    Asked {
+        request_id: &'a str,
+    },
     /// An approval was answered.
-    Answered { request_id: &'a str, decision: &'a str },
+    Answered {
+        request_id: &'a str,
+        decision: &'a str,
+    },
     /// The agent has finished.
-    Completed { summary: &'a Value },
-    /// A turn was summed up.
-    TurnSummedUp { summary: &'a Value },
-    /// The run has finished.
+    Completed {
+        summary: &'a Value,
+    },
+    TurnSummedUp {
+        summary: &'a Value,
+    },
     RunFinished(SessionStatus),
     /// A node was pinned or let go.
-    Pinned { node: NodeId, pinned: bool },
+    Pinned {
+        node: NodeId,
+        pinned: bool,
+    },
     /// Something else drives the session.
     Driven(Option<SessionDriver>),
     /// A host drives the session, or none does any more.

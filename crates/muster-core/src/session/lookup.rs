@@ -56,7 +56,6 @@ pub fn stored_node<'d>(
     Ok(docs.get(&SessionKey::Node(id.clone()))?.and_then(SessionDocument::as_node))
 }
 
-/// A node.
 pub fn node<'d>(
     docs: &'d Docs,
     id: &NodeId,

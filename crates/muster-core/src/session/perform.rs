@@ -12,7 +12,6 @@ use crate::{Documents, Draft, WorkRefusal};
 /// What a command came to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionCommandResult {
-    /// Its receipt.
     pub receipt: Receipt,
     /// Whether it had been done before, and nothing has happened now.
     pub replayed: bool,

@@ -23,7 +23,6 @@ pub struct CallKey {
 pub enum TodoSource {
     /// The todo tool.
     TodoWrite,
-    /// An event.
     Event,
 }
 
@@ -34,7 +33,6 @@ pub struct Receipt {
     pub seq: u64,
     /// When it was accepted.
     pub at: Timestamp,
-    /// Its turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
     /// Whether it waits for that turn.
@@ -54,7 +52,6 @@ pub struct Receipt {
 pub struct TodoReceipt {
     /// The list.
     pub scope_key: String,
-    /// Its revision.
     pub revision: i64,
     /// Whether the change was applied.
     #[serde(default = "applied", skip_serializing_if = "is_applied")]

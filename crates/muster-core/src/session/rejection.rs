@@ -15,13 +15,9 @@ pub enum SessionRejection {
     /// There is a session under this id already.
     SessionExists,
     /// A text that has to say something is blank.
-    Blank {
-        /// The field.
-        field: &'static str,
-    },
+    Blank { field: &'static str },
     /// Something is longer than its limit.
     TooLong {
-        /// The field.
         field: &'static str,
         /// The limit, in the unit of its constant.
         limit: usize,
@@ -29,10 +25,7 @@ pub enum SessionRejection {
         actual: usize,
     },
     /// A body has more levels than can be read back.
-    TooDeep {
-        /// The limit.
-        limit: usize,
-    },
+    TooDeep { limit: usize },
     /// Only the server writes events of this type (HB-10).
     ReservedType {
         /// The type.
@@ -46,26 +39,18 @@ pub enum SessionRejection {
     RevisionMismatch {
         /// What the caller has seen.
         expected: u64,
-        /// What it is.
         actual: i64,
         /// The list as it is.
         items: Vec<String>,
     },
     /// The idempotency key was used for another call (TT-8).
-    KeyTaken {
-        /// The key.
-        key: String,
-    },
+    KeyTaken { key: String },
     /// The event id was used for another event.
-    EventIdTaken {
-        /// The id.
-        id: String,
-    },
+    EventIdTaken { id: String },
     /// A run drives the session, so that no host can.
     DrivenByRun,
     /// A host drives the session.
     ClaimedByHost {
-        /// The host.
         host: String,
         /// When its lease expires.
         expires_at: Timestamp,
@@ -80,30 +65,17 @@ pub enum SessionRejection {
     /// No turn is running.
     NothingRunning,
     /// No more inputs can wait.
-    QueueFull {
-        /// The limit.
-        limit: usize,
-    },
+    QueueFull { limit: usize },
     /// Nobody asked for this approval.
-    UnknownRequest {
-        /// Its id.
-        request_id: String,
-    },
+    UnknownRequest { request_id: String },
     /// The approval was answered before.
     AlreadyAnswered {
-        /// Its id.
         request_id: String,
         /// The answer.
         decision: String,
     },
     /// There is no such node.
-    UnknownNode {
-        /// Its id.
-        node_id: String,
-    },
+    UnknownNode { node_id: String },
     /// The session has no such todo list.
-    UnknownScope {
-        /// Its key.
-        scope: ScopeKey,
-    },
+    UnknownScope { scope: ScopeKey },
 }

@@ -100,7 +100,6 @@ fn resume_point(point: &str, session: &SessionId) -> Option<u64> {
 /// Body of `stream.hello`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Hello<'a> {
-    /// The session.
     pub session_id: &'a SessionId,
     /// `1.0`
     pub protocol_version: &'static str,

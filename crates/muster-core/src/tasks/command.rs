@@ -16,9 +16,7 @@ use super::{
 /// A request to change a workspace.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TaskCommand {
-    /// Create a plan.
     CreatePlan(CreatePlan),
-    /// Create a task.
     CreateTask(CreateTask),
     /// Change fields of a plan or task.
     Edit(FieldsEdit),
@@ -28,21 +26,17 @@ pub enum TaskCommand {
     DefineStep(DefineStep),
     /// Write a note on a step.
     NoteStep {
-        /// The step.
         step: StepTarget,
-        /// The note.
         note: String,
     },
     /// Confirm or un-confirm checkpoints of a step.
     VerifyStep {
-        /// The step.
         step: StepTarget,
         /// Checkpoints and their new value.
         confirmations: Vec<(Checkpoint, bool)>,
     },
     /// Close a step whose gate is met, or by force.
     CloseStep {
-        /// The step.
         step: StepTarget,
         /// Checkpoints that the closing call named: they are required for it (TASKS-GATE-2).
         named: Checkpoints,
@@ -51,12 +45,10 @@ pub enum TaskCommand {
     },
     /// Open a closed step again.
     ReopenStep {
-        /// The step.
         step: StepTarget,
     },
     /// Block or unblock a step.
     BlockStep {
-        /// The step.
         step: StepTarget,
         /// Whether it shall be blocked.
         blocked: bool,
@@ -65,7 +57,6 @@ pub enum TaskCommand {
     },
     /// Delete a step and everything below it.
     DeleteStep {
-        /// The step.
         step: StepTarget,
     },
     /// Delete a plan with its tasks, or a task.
@@ -77,7 +68,6 @@ pub enum TaskCommand {
     SetStatus {
         /// The plan or task.
         id: EntityId,
-        /// The status.
         to: TaskStatus,
     },
     /// Change a plan's checklist.
@@ -86,25 +76,18 @@ pub enum TaskCommand {
     SetContract(SetContract),
     /// Add a node to a step's sub-plan.
     AddNode {
-        /// The step.
         step: StepTarget,
-        /// Its title.
         title: String,
-        /// Its other fields.
         fields: NodeFields,
     },
     /// Change fields of a node.
     DefineNode {
-        /// The node.
         node: NodeTarget,
-        /// The fields.
         fields: NodeFields,
         /// Their names.
         given: Vec<String>,
     },
-    /// Delete a node.
     DeleteNode {
-        /// The node.
         node: NodeTarget,
     },
     /// Attach evidence.
@@ -117,7 +100,6 @@ pub enum TaskCommand {
     AnnounceCards {
         /// The plan or task.
         id: EntityId,
-        /// The cards.
         cards: Vec<(CardId, CardType)>,
         /// Position of the decision's note.
         decision_note_seq: Option<u64>,
@@ -128,7 +110,6 @@ pub enum TaskCommand {
         id: EntityId,
         /// Position of the note.
         seq: u64,
-        /// Its title.
         title: Option<String>,
     },
     /// Add an operation to the history.
@@ -142,39 +123,29 @@ pub enum TaskCommand {
     },
     /// Move or clear focus.
     MoveFocus {
-        /// Where to.
         to: Option<EntityId>,
     },
     /// Keep an answer for its idempotency key.
     KeepAnswer {
-        /// The key.
         key: String,
         /// What was answered.
         kept: TaskAnswer,
     },
 }
 
-/// A plan to create.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CreatePlan {
-    /// Its title.
     pub title: String,
-    /// Its description.
     pub description: Option<String>,
-    /// Its contract.
     pub contract: Option<String>,
     /// Its structured contract.
     pub contract_data: Option<Map<String, Value>>,
 }
 
-/// A task to create.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CreateTask {
-    /// Its plan.
     pub parent: PlanId,
-    /// Its title.
     pub title: String,
-    /// Its description.
     pub description: Option<String>,
 }
 
@@ -201,7 +172,6 @@ pub struct Force {
 /// A plan's checklist to change; absent means unchanged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SetChecklist {
-    /// The plan.
     pub plan: PlanId,
     /// All points from now on.
     pub steps: Option<Vec<String>>,
@@ -216,7 +186,6 @@ pub struct SetChecklist {
 /// A plan's contract to change; absent means unchanged.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SetContract {
-    /// The plan.
     pub plan: PlanId,
     /// New text.
     pub contract: Option<Option<String>>,
@@ -250,37 +219,28 @@ pub struct CommitCard {
     pub entity: EntityId,
     /// The card to update.
     pub id: Option<CardId>,
-    /// What it is.
     pub kind: Option<CardType>,
-    /// Its title.
     pub title: Option<String>,
-    /// Its text.
     pub text: Option<String>,
-    /// Its status.
     pub status: Option<String>,
     /// Its labels.
     pub tags: Option<Vec<String>>,
     /// Its facts.
     pub meta: Option<Map<String, Value>>,
-    /// Cards it supports.
     pub supports: Vec<CardId>,
 }
 
-/// Steps to add.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AddSteps {
-    /// The task.
     pub task: TaskId,
     /// The step below which they go; `None` at the root.
     pub parent: Option<StepSelector>,
-    /// The steps.
     pub steps: Vec<NewStep>,
 }
 
 /// A step to add.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NewStep {
-    /// Its title.
     pub title: String,
     /// Its lists and proof modes.
     pub fields: StepFields,
@@ -289,7 +249,6 @@ pub struct NewStep {
 /// Fields of a step to change.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DefineStep {
-    /// The step.
     pub step: StepTarget,
     /// New title.
     pub title: Option<String>,
@@ -306,30 +265,22 @@ pub struct DefineStep {
 /// A step of a task, in the caller's words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StepTarget {
-    /// The task.
     pub task: TaskId,
-    /// The step.
     pub selector: StepSelector,
 }
 
 /// A node of a task, in the caller's words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeTarget {
-    /// The task.
     pub task: TaskId,
-    /// By path.
     pub path: Option<NodePath>,
-    /// By id.
     pub id: Option<NodeId>,
 }
 
 /// How a step was named. With both, both must mean the same step (TASKS-TGT-4).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum StepSelector {
-    /// By path.
     Path(StepPath),
-    /// By id.
     Id(StepId),
-    /// By path and id.
     Both(StepPath, StepId),
 }

@@ -29,7 +29,6 @@ use crate::{Documents, Unloaded, WorkRefusal};
 type Docs = Documents<TaskAggregate>;
 type Decision = Result<Vec<TaskEvent>, WorkRefusal<TaskAggregate>>;
 
-/// Decides one command.
 pub(super) fn decide(docs: &Docs, command: &TaskCommand) -> Decision {
     match command {
         TaskCommand::CreatePlan(create) => create_plan(docs, create),

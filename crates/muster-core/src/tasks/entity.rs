@@ -100,7 +100,6 @@ pub struct Meta {
     /// Position of the event that created it.
     #[serde(default)]
     pub created_seq: u64,
-    /// When it was created.
     pub created_at: Timestamp,
     /// When it was changed last.
     pub updated_at: Timestamp,
@@ -142,7 +141,6 @@ impl Meta {
 /// Top-level container of tasks.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Plan {
-    /// Its id.
     pub id: PlanId,
     /// Common fields.
     pub meta: Meta,
@@ -181,7 +179,6 @@ impl Checklist {
 /// Work item under a plan.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Task {
-    /// Its id.
     pub id: TaskId,
     /// The plan it belongs to.
     pub parent: PlanId,
@@ -196,10 +193,8 @@ pub struct Task {
     /// Part of the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub component: Option<String>,
-    /// Who does it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
-    /// Its steps.
     pub steps: StepTree,
 }
 
@@ -253,9 +248,7 @@ impl Task {
 /// One task's contribution to the sums of its plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TaskTally {
-    /// Its status.
     pub status: TaskStatus,
-    /// All its steps.
     pub steps_total: u64,
     /// Its closed steps.
     pub steps_completed: u64,
@@ -312,7 +305,6 @@ impl StatusCounts {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlanSums {
-    /// Tasks by status.
     pub tasks: StatusCounts,
     /// Steps of all tasks.
     pub steps_total: u64,
@@ -378,9 +370,7 @@ pub struct Workspace {
     pub last_card: u64,
     /// The plan or task that calls without a target mean.
     pub focus: Option<EntityId>,
-    /// Plans by status.
     pub plans: StatusCounts,
-    /// Tasks by status.
     pub tasks: StatusCounts,
 }
 

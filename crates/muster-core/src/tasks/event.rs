@@ -62,7 +62,6 @@ pub enum TaskEvent {
     NodeAdded(NodeAdded),
     /// Fields of a node changed.
     NodeDefined(NodeDefined),
-    /// A node was deleted.
     NodeDeleted(StepNodeDeleted),
     /// Evidence was attached.
     EvidenceCaptured(EvidenceCaptured),
@@ -80,12 +79,10 @@ pub enum TaskEvent {
     OperationRecorded(HistoryOperation),
     /// Focus moved; seen by nobody but replay.
     FocusMoved {
-        /// Where it is now.
         to: Option<EntityId>,
     },
     /// An answer was kept for its idempotency key; seen by nobody but replay.
     AnswerKept {
-        /// The key.
         key: String,
         /// What was answered.
         kept: TaskAnswer,
@@ -189,14 +186,10 @@ pub struct EntityRef {
 /// A plan came to be.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlanCreated {
-    /// Its id.
     pub id: PlanId,
-    /// Its title.
     pub title: String,
-    /// Its description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Its contract.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contract: Option<String>,
     /// Its structured contract.
@@ -207,13 +200,9 @@ pub struct PlanCreated {
 /// A task came to be.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TaskCreated {
-    /// Its id.
     pub id: TaskId,
-    /// Its plan.
     pub parent: PlanId,
-    /// Its title.
     pub title: String,
-    /// Its description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// What followed from it.
@@ -310,14 +299,12 @@ pub struct Deleted {
     pub id: EntityId,
     /// Its plan; of a plan, itself.
     pub plan: PlanId,
-    /// Its title.
     pub title: String,
 }
 
 /// A plan's checklist changed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ChecklistSet {
-    /// The plan.
     pub plan: PlanId,
     /// Its revision afterwards.
     pub revision: u64,
@@ -330,7 +317,6 @@ pub struct ChecklistSet {
 /// A plan's contract changed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ContractSet {
-    /// The plan.
     pub plan: PlanId,
     /// Its revision afterwards.
     pub revision: u64,
@@ -349,7 +335,6 @@ pub struct Restored {
     pub subject: EntityRef,
     /// Position of the operation in the history.
     pub op_seq: u64,
-    /// Its intent.
     pub intent: String,
     /// True for undo, false for redo.
     pub undo: bool,

@@ -69,7 +69,6 @@ pub fn of_step(step: &Step) -> FieldValues {
     fields
 }
 
-/// Fields of a node.
 pub fn of_node(node: &StepNode) -> FieldValues {
     named([
         ("title", json!(node.title)),

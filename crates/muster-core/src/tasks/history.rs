@@ -25,7 +25,6 @@ pub struct HistoryOperation {
     /// Ordinal of the node that was addressed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
-    /// What it was.
     pub intent: String,
     /// What can be undone; `None` when it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,13 +70,9 @@ pub struct OperationChange {
 pub struct DerivedChange {
     /// Plan or task.
     pub id: EntityId,
-    /// Step, if it was one.
     pub path: Option<StepPath>,
-    /// The field.
     pub field: String,
-    /// Before.
     pub before: Value,
-    /// After.
     pub after: Value,
 }
 
@@ -113,14 +108,12 @@ impl OperationState {
 pub struct Addressed {
     /// The plan or task.
     pub entity: EntityId,
-    /// The step, if it is one.
     pub path: Option<StepPath>,
     /// Ordinal of the node inside the step, if it is one.
     pub node: Option<u32>,
 }
 
 impl Addressed {
-    /// Its fields as they are now.
     pub fn fields(
         &self,
         docs: &Documents<TaskAggregate>,

@@ -150,9 +150,7 @@ id!(
 /// A plan or a task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum EntityId {
-    /// A plan.
     Plan(PlanId),
-    /// A task.
     Task(TaskId),
 }
 

@@ -16,7 +16,6 @@ pub const TAG_CHARS_MAX: usize = 100;
 pub const TAGS_MAX: usize = 50;
 /// Dependencies of one plan or task.
 pub const DEPENDENCIES_MAX: usize = 200;
-/// Steps in one call.
 pub const STEPS_PER_CALL_MAX: usize = 200;
 /// Characters of an idempotency key.
 pub const KEY_CHARS_MAX: usize = 200;

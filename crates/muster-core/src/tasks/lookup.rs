@@ -74,7 +74,6 @@ pub struct Target {
 pub enum Accepts {
     /// Plans and tasks.
     Any,
-    /// Only this kind.
     Only(EntityKind),
 }
 
@@ -87,12 +86,10 @@ pub fn workspace(docs: &Docs) -> Lookup<Workspace> {
     Ok(workspace.clone())
 }
 
-/// The plan, if there is one.
 pub fn find_plan(docs: &Docs, id: PlanId) -> Lookup<Option<&Plan>> {
     Ok(docs.get(&TaskKey::Plan(id))?.and_then(TaskDocument::as_plan))
 }
 
-/// The task, if there is one.
 pub fn find_task(docs: &Docs, id: TaskId) -> Lookup<Option<&Task>> {
     Ok(docs.get(&TaskKey::Task(id))?.and_then(TaskDocument::as_task))
 }

@@ -16,7 +16,6 @@ use crate::Timestamp;
 /// A record attached to a step or to the root of a plan or task.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Its id.
     pub id: EvidenceId,
     /// The plan or task.
     pub entity: EntityId,
@@ -62,7 +61,6 @@ impl Evidence {
 )]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the names are the contract's")]
 pub enum CardType {
     Frame,
     Hypothesis,
@@ -93,16 +91,12 @@ impl CardType {
 /// A piece of reasoning.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Card {
-    /// Its id.
     pub id: CardId,
     /// Whose memory it is in.
     pub entity: EntityId,
-    /// What it is.
     #[serde(rename = "type")]
     pub kind: CardType,
-    /// Its title.
     pub title: Option<String>,
-    /// Its text.
     pub text: Option<String>,
     /// Free word, `open` at first.
     pub status: String,
@@ -137,7 +131,6 @@ impl Card {
 pub struct NoteEntry {
     /// Whose memory it is in.
     pub entity: EntityId,
-    /// Its title.
     pub title: Option<String>,
     /// What form the content has.
     pub format: Option<String>,
@@ -170,9 +163,7 @@ pub struct TraceEntry {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryCounts {
-    /// Notes.
     pub notes: u64,
-    /// Cards by type.
     pub cards: BTreeMap<CardType, u64>,
     /// Edges between cards.
     pub edges: u64,

@@ -35,7 +35,6 @@ pub enum Verb {
 /// One operation of a patch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PatchStep {
-    /// What to do.
     pub verb: Verb,
     /// The field, by its stored name.
     pub field: String,
@@ -48,20 +47,16 @@ pub struct PatchStep {
 pub enum PatchTarget {
     /// A plan or task itself.
     Detail(EntityId),
-    /// A step.
     Step(StepTarget),
-    /// A node.
     Node(NodeTarget),
 }
 
 /// A patch worked out: what it addresses, how history names it, and the command.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ResolvedPatch {
-    /// What it addresses.
     pub addressed: Addressed,
     /// Its name in the history.
     pub intent: &'static str,
-    /// The command that does it.
     pub command: TaskCommand,
 }
 

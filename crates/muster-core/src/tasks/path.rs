@@ -102,7 +102,6 @@ text_form!(StepPath, "a step path such as s:0");
 /// Place of a node in a step's sub-plan: `s:0.t:1`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodePath {
-    /// The step.
     pub step: StepPath,
     /// Ordinal inside the step.
     pub ordinal: u32,

@@ -29,14 +29,12 @@ pub enum TaskRejection {
     ParentMissing,
     /// No such plan or task.
     UnknownEntity {
-        /// The id.
         id: EntityId,
         /// Whether the workspace has anything at all to list.
         workspace_known: bool,
     },
     /// No such step in the task.
     UnknownStep {
-        /// The task.
         task: TaskId,
         /// How it was named.
         selector: StepSelector,
@@ -49,28 +47,15 @@ pub enum TaskRejection {
         step_id: StepId,
     },
     /// `expected_revision` is not the current one.
-    RevisionMismatch {
-        /// The entity.
-        id: EntityId,
-        /// What was expected.
-        expected: u64,
-        /// What it is.
-        actual: u64,
-    },
+    RevisionMismatch { id: EntityId, expected: u64, actual: u64 },
     /// The key belongs to another call.
     KeyTaken {
-        /// The key.
         key: String,
         /// The operation that used it first.
         first_tool: String,
     },
     /// The step is closed already.
-    AlreadyClosed {
-        /// Its id.
-        step_id: StepId,
-        /// Its path.
-        path: StepPath,
-    },
+    AlreadyClosed { step_id: StepId, path: StepPath },
     /// A gate of the step is open.
     GateOpen {
         /// The first gate in order that says no.
@@ -79,15 +64,9 @@ pub enum TaskRejection {
         report: GateReport,
     },
     /// The step is open, so it cannot be opened again.
-    NotClosed {
-        /// Its id.
-        step_id: StepId,
-        /// Its path.
-        path: StepPath,
-    },
+    NotClosed { step_id: StepId, path: StepPath },
     /// Completing a task with open steps or without steps.
     StepsOpen {
-        /// The task.
         task: TaskId,
         /// All its steps.
         total: usize,
@@ -96,7 +75,6 @@ pub enum TaskRejection {
     },
     /// Completing a plan with tasks that are not done.
     TasksOpen {
-        /// The plan.
         plan: PlanId,
         /// Open ones.
         open: Vec<TaskId>,
@@ -116,12 +94,7 @@ pub enum TaskRejection {
         points: usize,
     },
     /// No such node in the task.
-    UnknownNode {
-        /// The task.
-        task: TaskId,
-        /// How it was named.
-        name: String,
-    },
+    UnknownNode { task: TaskId, name: String },
     /// Path and id name different nodes.
     NodesDisagree {
         /// The path given.
@@ -133,7 +106,6 @@ pub enum TaskRejection {
     UnknownCard {
         /// The plan or task.
         entity: EntityId,
-        /// The card.
         card: CardId,
     },
     /// No such evidence on this plan or task.
@@ -146,15 +118,9 @@ pub enum TaskRejection {
     /// A card needs a title or a text.
     EmptyCard,
     /// A card supports others.
-    SupportsItself {
-        /// The card.
-        card: CardId,
-    },
+    SupportsItself { card: CardId },
     /// No template of that name, or one of the other kind.
-    UnknownTemplate {
-        /// The name.
-        name: String,
-    },
+    UnknownTemplate { name: String },
     /// A patch names a field or a value that does not fit.
     BadField {
         /// The field, by its stored name.
@@ -184,14 +150,10 @@ pub enum TaskRejection {
     ForeignField {
         /// The field, as the caller names it.
         field: &'static str,
-        /// The entity.
         id: EntityId,
     },
     /// An entity cannot depend on itself.
-    DependsOnItself {
-        /// The entity.
-        id: EntityId,
-    },
+    DependsOnItself { id: EntityId },
     /// Dependencies would form a circle.
     DependencyCircle {
         /// The dependency that leads back.
@@ -232,7 +194,6 @@ pub enum StepGate {
 /// Everything that keeps a step from closing (TASKS-GATE-6).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GateReport {
-    /// The task.
     pub task: TaskId,
     /// The step's id.
     pub step_id: StepId,

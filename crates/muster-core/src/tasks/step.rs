@@ -141,7 +141,6 @@ pub struct Step {
     /// Checkpoints confirmed so far.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub confirmed: Checkpoints,
-    /// Proof modes.
     #[serde(default, skip_serializing_if = "ProofModes::is_off")]
     pub proof_modes: ProofModes,
     /// Checkpoints that evidence on this very step is linked to.
@@ -198,7 +197,6 @@ pub struct Waiver {
     pub skipped: Vec<String>,
 }
 
-/// A block on a step.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StepBlock {
     /// Reason as given.
@@ -231,7 +229,6 @@ pub struct StepNode {
     /// Its background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// Its lists.
     #[serde(default)]
     pub lists: NodeLists,
     /// When it was added.
@@ -240,10 +237,8 @@ pub struct StepNode {
     pub updated_at: Timestamp,
 }
 
-/// The lists of a node.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct NodeLists {
     pub blockers: Vec<String>,
     pub dependencies: Vec<String>,
@@ -256,7 +251,6 @@ pub struct NodeLists {
 /// Fields of a node to change; absent means unchanged, `Some(None)` clears.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct NodeFields {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -369,7 +363,6 @@ impl Step {
         self.nodes.iter().filter(|node| node.status != TaskStatus::Done)
     }
 
-    /// Path of one of its nodes.
     pub fn node_path(&self, node: &StepNode) -> String {
         format!("{}.t:{}", self.path, node.ordinal)
     }

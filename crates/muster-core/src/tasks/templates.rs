@@ -10,9 +10,7 @@ use super::{
 pub struct TaskTemplate {
     /// Its name.
     pub id: &'static str,
-    /// Its title.
     pub title: &'static str,
-    /// What it is for.
     pub description: &'static str,
     /// What it holds.
     pub content: TaskTemplateContent,
@@ -27,10 +25,8 @@ pub enum TaskTemplateContent {
     Steps(&'static [TemplateStep]),
 }
 
-/// A step of a template.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TemplateStep {
-    /// Its title.
     pub title: &'static str,
     /// When it counts as done.
     pub success_criteria: [&'static str; 2],
@@ -41,7 +37,6 @@ pub struct TemplateStep {
 }
 
 impl TemplateStep {
-    /// Its proof modes.
     pub fn proof_modes(&self) -> ProofModes {
         ProofModes { tests: self.proof_tests, ..ProofModes::default() }
     }

@@ -28,7 +28,6 @@ impl StepTree {
         self.steps.is_empty()
     }
 
-    /// The step at a path.
     pub fn at(&self, path: &StepPath) -> Option<&Step> {
         self.position(path).ok().map(|at| &self.steps[at])
     }
@@ -38,7 +37,6 @@ impl StepTree {
         self.position(path).ok().map(|at| &mut self.steps[at])
     }
 
-    /// The step with an id.
     pub fn by_id(&self, id: StepId) -> Option<&Step> {
         self.steps.iter().find(|step| step.id == id)
     }

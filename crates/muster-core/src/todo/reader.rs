@@ -53,7 +53,6 @@ pub enum ConnectionStart {
 pub enum Handled {
     /// It was handled before (EN-10).
     Redelivered,
-    /// It has no update.
     NoUpdate,
     /// Its update makes no sense and was counted.
     Malformed(Malformed),
@@ -134,7 +133,6 @@ impl TodoReader {
         &self.scopes
     }
 
-    /// One scope.
     pub fn scope(&self, key: &ScopeKey) -> Option<&ScopeState> {
         self.places.get(key).and_then(|at| self.scopes.get(*at))
     }

@@ -23,7 +23,6 @@ pub struct TodoScope {
     pub order: u64,
     /// Seq of the event that changed it last; 0 before the first.
     pub updated_seq: u64,
-    /// When that was.
     pub updated_at: Timestamp,
     /// Whether an outside producer numbers its updates. From then on, its updates without a
     /// revision do not change the list.

@@ -46,7 +46,6 @@ pub(super) fn check_content_type(head: &Parts, has_body: bool) -> Result<(), Htt
 /// How much a body may hold.
 #[derive(Clone, Copy)]
 pub(super) struct BodyLimits {
-    /// Its bytes.
     pub(super) bytes: usize,
     /// Levels of its arrays and objects.
     pub(super) depth: usize,

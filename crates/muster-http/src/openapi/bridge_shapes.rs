@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use crate::sessions::COMMANDS;
 
-/// Any text.
 pub(super) fn text() -> Value {
     json!({"type": "string"})
 }
@@ -19,12 +18,10 @@ pub(super) fn flag() -> Value {
     json!({"type": "boolean"})
 }
 
-/// One of these words.
 pub(super) fn one_of(words: &[&str]) -> Value {
     json!({"type": "string", "enum": words})
 }
 
-/// Any object.
 pub(super) fn object() -> Value {
     json!({"type": "object"})
 }

@@ -9,7 +9,6 @@ use muster_core::run::id::{NodeId, RunId};
 use super::request::{Asked, RunPathIds, RunsResponse, Sender, tell};
 use crate::server_state::ServerState;
 
-/// Creates a node.
 pub(super) async fn create_node(
     State(site): State<Arc<ServerState>>,
     sender: Sender,
@@ -49,7 +48,6 @@ pub(super) async fn edit_node(
     .await
 }
 
-/// Deletes a node.
 pub(super) async fn delete_node(
     State(site): State<Arc<ServerState>>,
     named: RunPathIds,

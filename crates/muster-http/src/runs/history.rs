@@ -81,7 +81,6 @@ pub(super) async fn turns(
     tell(&site, move |app| app.runs().turns(run, TurnsRequest { node, below, limit })).await
 }
 
-/// One turn.
 pub(super) async fn turn(State(site): State<Arc<ServerState>>, named: RunPathIds) -> RunsResponse {
     let (run, turn) = (named.run()?, named.turn()?);
     tell(&site, move |app| app.runs().turn(run, turn)).await

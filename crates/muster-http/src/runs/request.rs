@@ -154,27 +154,22 @@ impl RunPathIds {
         text.parse().map_err(|_| RunFault::new(code, format!("there is no {what} {text:?}")))
     }
 
-    /// The run.
     pub(super) fn run(&self) -> RunTold<RunId> {
         self.id("run", RunCode::UnknownRun, "run")
     }
 
-    /// The node.
     pub(super) fn node(&self) -> RunTold<NodeId> {
         self.id("node", RunCode::UnknownNode, "node")
     }
 
-    /// The edge.
     pub(super) fn edge(&self) -> RunTold<EdgeId> {
         self.id("edge", RunCode::UnknownEdge, "edge")
     }
 
-    /// The turn.
     pub(super) fn turn(&self) -> RunTold<TurnId> {
         self.id("turn", RunCode::UnknownTurn, "turn")
     }
 
-    /// The artifact.
     pub(super) fn artifact(&self) -> RunTold<ArtifactId> {
         self.id("artifact", RunCode::UnknownArtifact, "artifact")
     }
@@ -184,7 +179,6 @@ impl RunPathIds {
         self.id("item", RunCode::UnknownItem, "queued input")
     }
 
-    /// The approval.
     pub(super) fn approval(&self) -> RunTold<ApprovalId> {
         self.id("approval", RunCode::UnknownApproval, "approval")
     }
@@ -266,7 +260,6 @@ impl RunsQuery {
 pub(super) struct Asked {
     /// The fields; an empty body has none.
     pub(super) fields: JsonFields,
-    /// The key.
     pub(super) once: Option<CallKey>,
 }
 

@@ -38,7 +38,6 @@ impl Wire {
         Self { writer: Some(writer), reader: BufReader::new(reader).lines(), server, stopping }
     }
 
-    /// Writes bytes as they are.
     pub(super) async fn write(&mut self, bytes: &[u8]) {
         let writer = self.writer.as_mut().expect("the connection is open");
         timeout(PATIENCE, writer.write_all(bytes)).await.expect("in time").expect("written");

@@ -30,13 +30,11 @@ pub(crate) struct Files {
 
 /// A file to write.
 pub(crate) struct ArtifactDraft<'a> {
-    /// What it is.
     pub(crate) kind: ArtifactKind,
     /// Its file name for people.
     pub(crate) name: &'a str,
     /// What it holds.
     pub(crate) content: &'a [u8],
-    /// Of a diff.
     pub(crate) diff: Option<DiffMetadata>,
 }
 
@@ -57,7 +55,6 @@ pub enum ArtifactError {
 /// A piece of an artifact.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ArtifactChunk {
-    /// The bytes.
     pub bytes: Vec<u8>,
     /// Where they begin.
     pub offset: u64,

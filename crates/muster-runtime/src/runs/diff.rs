@@ -33,10 +33,8 @@ pub(crate) const FILE_BYTES_MAX: u64 = 5 * 1024 * 1024;
 /// Folders that are not looked at where no repository says what to ignore.
 pub(crate) const SKIPPED_FOLDERS: [&str; 5] = ["node_modules", "target", ".venv", "dist", "build"];
 
-/// A tree that was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RecordedTree {
-    /// Its id.
     pub(crate) id: String,
     /// Files that were not looked at.
     pub(crate) skipped: Vec<String>,
@@ -61,7 +59,6 @@ pub(crate) struct TreeStore<'a> {
     pub(crate) home: &'a Path,
 }
 
-/// The shadows of all runs.
 #[derive(Default)]
 pub(crate) struct Shadows(StdMutex<BTreeMap<RunId, Arc<Shadow>>>);
 

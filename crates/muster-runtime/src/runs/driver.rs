@@ -47,17 +47,9 @@ const CLOSE_GRACE: Duration = Duration::from_secs(4);
 /// What a driver is told.
 pub(crate) enum DriverOrder {
     /// Hand the prompt of a turn to the provider.
-    Send {
-        /// The turn.
-        turn: TurnId,
-    },
+    Send { turn: TurnId },
     /// Bring a turn to its end.
-    Finish {
-        /// The turn.
-        turn: TurnId,
-        /// How.
-        manner: StopManner,
-    },
+    Finish { turn: TurnId, manner: StopManner },
     /// A person has decided.
     Decide(Box<ApprovalDecision>),
     /// A call has its outcome.
@@ -82,7 +74,6 @@ enum Next {
     End,
 }
 
-/// The driver of one node.
 pub(crate) struct NodeDriver {
     shared: Arc<RunsContext>,
     run: RunId,

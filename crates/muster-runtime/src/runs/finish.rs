@@ -33,7 +33,6 @@ const TURNS_AT_ONCE: u32 = 200;
 
 /// What is known of a turn that ends, by whoever drove it.
 pub(crate) struct TurnFinish {
-    /// The turn.
     pub(crate) turn: TurnId,
     /// All that was said; what the log has of it without.
     pub(crate) text: Option<Whole>,

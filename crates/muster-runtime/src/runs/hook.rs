@@ -36,7 +36,6 @@ use super::{
     provider::reading,
 };
 
-/// Bytes of a question.
 const QUESTION_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Bytes of the path of the folder of all sockets.
 const FOLDER_BYTES_MAX: usize = 60;
@@ -50,7 +49,6 @@ const NOBODY: &str = "the server does not wait for this call";
 /// A call that an agent is about to make, as it tells its hooks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookQuestion {
-    /// Name of the tool.
     pub tool_name: String,
     /// Its arguments.
     #[serde(default)]
@@ -172,7 +170,6 @@ impl Post {
         &self.folder
     }
 
-    /// Where it is.
     pub(crate) fn socket(&self) -> PathBuf {
         self.folder.join("socket")
     }

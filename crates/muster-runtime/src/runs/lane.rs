@@ -59,7 +59,6 @@ enum Work {
     Answer(NodeId, ToolCompleted),
 }
 
-/// The lane of one run.
 pub(crate) struct RunLane {
     shared: Arc<RunsContext>,
     run: RunId,

@@ -39,7 +39,6 @@ const GOAL: &str = "goal";
 /// What an original belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OriginalOf {
-    /// An input.
     Input(ItemId),
     /// The goal of the run, which becomes an input later.
     Goal,

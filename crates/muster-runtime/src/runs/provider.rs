@@ -127,7 +127,6 @@ impl SessionOpening {
 /// A tool that an agent may call.
 #[derive(Clone, Debug, Serialize)]
 pub struct OfferedTool {
-    /// Its name.
     pub name: &'static str,
     /// What it does, for the agent.
     pub description: String,
@@ -170,7 +169,6 @@ pub(crate) struct Unreachable;
 
 /// What an adapter is asked in a turn.
 pub(crate) struct TurnQuestion {
-    /// The turn.
     pub(crate) turn: TurnId,
     /// Whether the prompt tells everything.
     pub(crate) kind: PromptKind,
@@ -178,7 +176,6 @@ pub(crate) struct TurnQuestion {
     pub(crate) text: String,
     /// The inputs that it holds, for programs that want them apart.
     pub(crate) inputs: Vec<InboxItem>,
-    /// Which attempt it is.
     pub(crate) attempt: u32,
     /// What it may do in this turn.
     pub(crate) rights: Rights,
@@ -188,7 +185,6 @@ pub(crate) struct TurnQuestion {
 
 /// The answer to a question of a program.
 pub(crate) struct Verdict<'a> {
-    /// The turn.
     pub(crate) turn: TurnId,
     /// The program's id of the question.
     pub(crate) id: &'a str,
@@ -198,7 +194,6 @@ pub(crate) struct Verdict<'a> {
 
 /// The outcome of a call that Muster executed.
 pub(crate) struct Answered<'a> {
-    /// The turn.
     pub(crate) turn: TurnId,
     /// The program's id of the call.
     pub(crate) id: &'a str,
@@ -232,22 +227,15 @@ pub(crate) trait ProviderConversation: Send + Sync {
 #[derive(Debug)]
 pub(crate) enum Signal {
     /// Something about a turn; without one, about the turn in flight.
-    Said {
-        /// The turn.
-        turn: Option<TurnId>,
-        /// What.
-        event: ProviderEvent,
-    },
+    Said { turn: Option<TurnId>, event: ProviderEvent },
     /// The program has introduced itself.
     Ready {
-        /// Its own id of the session.
         session_id: Option<String>,
         /// What it can do.
         caps: ProviderCaps,
     },
     /// The turn is over and this is all that was said, if the program repeats it.
     Final {
-        /// The turn.
         turn: Option<TurnId>,
         /// The whole text.
         content: Option<String>,
@@ -256,7 +244,6 @@ pub(crate) enum Signal {
     },
     /// The turn has failed, with what the program says about another try.
     Failed {
-        /// The turn.
         turn: Option<TurnId>,
         /// Why.
         reason: TurnReason,
@@ -267,7 +254,6 @@ pub(crate) enum Signal {
     },
     /// A call of a tool of Muster.
     Call {
-        /// The turn.
         turn: Option<TurnId>,
         /// The program's id of the call.
         id: String,

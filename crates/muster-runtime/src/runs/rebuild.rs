@@ -98,7 +98,6 @@ fn is_continued(engine: &Engine, run: RunId, lines: &[String]) -> Result<bool, T
     }
 }
 
-/// The folders of runs.
 fn folders(home: &Path) -> io::Result<Vec<(RunId, PathBuf)>> {
     let entries = match fs::read_dir(home.join("runs")) {
         Ok(entries) => entries,

@@ -19,7 +19,6 @@ const PATIENCE: Duration = Duration::from_secs(8);
 /// Pause between two looks at whether they have.
 const LOOK_PAUSE: Duration = Duration::from_millis(20);
 
-/// Deletes a run.
 pub(crate) async fn delete(shared: &Arc<RunsContext>, run: RunId) -> Result<(), AskError> {
     shared.tell(run, Ask::DeleteRun).await?;
     let over = async {

@@ -293,7 +293,6 @@ impl RunsContext {
         self.engine.execute::<Room, _>(run.stream(), work)
     }
 
-    /// Every lane that there is.
     pub(crate) fn lanes(&self) -> Vec<(RunId, mpsc::UnboundedSender<LaneOrder>)> {
         locked(&self.lanes).iter().map(|(run, lane)| (*run, lane.clone())).collect()
     }
@@ -315,7 +314,6 @@ impl RunsContext {
         locked(&self.planned).insert(turn, planned);
     }
 
-    /// Takes the prompt of a turn.
     pub(crate) fn take_plan(&self, turn: TurnId) -> Option<PromptedTurn> {
         locked(&self.planned).remove(&turn)
     }

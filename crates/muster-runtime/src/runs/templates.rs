@@ -10,10 +10,8 @@ use muster_core::run::{hash::sha256_hex, prompt::RoleText, templates};
 
 use super::regular;
 
-/// A template that was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FoundTemplate {
-    /// Its name.
     pub name: String,
     /// Where it was found: `repo`, `user` or `system`.
     pub source: &'static str,
@@ -45,7 +43,6 @@ impl FoundTemplate {
 pub struct TemplateShelf {
     /// The folder of the user.
     pub user: PathBuf,
-    /// The repository, if there is one.
     pub repository: Option<PathBuf>,
 }
 

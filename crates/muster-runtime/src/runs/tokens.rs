@@ -11,15 +11,12 @@ use muster_core::run::{
     id::{NodeId, RunId},
 };
 
-/// How tokens begin.
 const TOKEN_BEGIN: &str = "mst_";
 
 /// The node that a token belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bearer {
-    /// The run.
     pub run: RunId,
-    /// The node.
     pub node: NodeId,
 }
 

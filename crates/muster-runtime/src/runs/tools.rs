@@ -60,7 +60,6 @@ const COMMAND_SECONDS_MAX: u64 = 7_200;
 pub(crate) struct Called {
     /// The turn that it is made in.
     pub(crate) turn: TurnId,
-    /// Its id.
     pub(crate) tool: ToolId,
     /// The program's id of it.
     pub(crate) provider_id: Option<String>,
@@ -72,9 +71,7 @@ pub(crate) struct Called {
 
 /// A call that the runtime executes.
 pub(crate) struct RuntimeToolCall {
-    /// The node.
     pub(crate) node: NodeId,
-    /// The turn.
     pub(crate) turn: TurnId,
     /// The call.
     pub(crate) tool: Tool,

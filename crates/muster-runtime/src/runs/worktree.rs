@@ -110,7 +110,6 @@ pub(crate) fn remove_merged(folder: &Path, ignored: IgnoredFiles) -> Result<(), 
     Ok(())
 }
 
-/// The branch of a node.
 fn branch(run: RunId, node: NodeId) -> String {
     // Ids differ in their ends; their beginning is the time.
     let (run, node) = (run.to_string(), node.to_string());

@@ -11,7 +11,6 @@ pub(super) const IMAGE: &str = concat!(
 /// A WAV without samples.
 const SOUND: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
 
-/// A result of one text.
 pub(super) fn text(text: &str) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }

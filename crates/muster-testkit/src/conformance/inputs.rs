@@ -73,7 +73,6 @@ pub(super) fn answer(
     }
 }
 
-/// Asks for a name.
 pub(super) fn ask_name() -> InputRequiredResult {
     let fields = json!({"name": {"type": "string"}});
     ask([("user_name", elicitation("What is your name?", fields, "name"))], None)

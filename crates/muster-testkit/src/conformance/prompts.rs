@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use super::{contents, inputs};
 
-/// The prompts.
 pub(super) fn all() -> Vec<Prompt> {
     let argument = |name: &str, meaning: &str| {
         PromptArgument::new(name).with_description(meaning).with_required(true)

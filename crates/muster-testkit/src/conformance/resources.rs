@@ -14,7 +14,6 @@ const TEXT: &str = "test://static-text";
 const BINARY: &str = "test://static-binary";
 const WATCHED: &str = "test://watched-resource";
 
-/// The resources.
 pub(super) fn all() -> Vec<Resource> {
     let resource = |uri: &str, name: &str, media_type: &str| {
         Resource::new(uri, name)
@@ -28,7 +27,6 @@ pub(super) fn all() -> Vec<Resource> {
     ]
 }
 
-/// The templates.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     let template = ResourceTemplate::new("test://template/{id}/data", "template")
         .with_description("A resource with a parameter")
@@ -36,7 +34,6 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     vec![template]
 }
 
-/// Reads one resource.
 pub(super) fn read(uri: &str) -> Result<ReadResourceResponse, ErrorData> {
     let contents = match uri {
         TEXT => ResourceContents::text("This is the content of the static text resource.", uri),

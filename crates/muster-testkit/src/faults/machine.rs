@@ -42,7 +42,6 @@ pub enum Lasting {
     Always,
 }
 
-/// What a call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
     Open,

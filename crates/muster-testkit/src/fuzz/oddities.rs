@@ -85,7 +85,6 @@ pub(super) fn odd_number(chance: &mut Chance) -> Value {
     }
 }
 
-/// Any value.
 pub(super) fn odd_value(chance: &mut Chance) -> Value {
     match chance.below(8) {
         0 => Value::Null,

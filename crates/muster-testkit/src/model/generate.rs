@@ -9,7 +9,6 @@ use super::{
     serving::{Frames, Language, Words, frame},
 };
 
-/// The language.
 pub(super) const LANGUAGE: Language = Language { read, frames, refusal };
 
 const WORDS: Words = Words { shell: ("run_shell_command", "command"), plan };

@@ -9,7 +9,6 @@ use super::{
     serving::{Frames, Language, Words, frame},
 };
 
-/// The language.
 pub(super) const LANGUAGE: Language = Language { read, frames, refusal };
 
 const WORDS: Words = Words { shell: ("Bash", "command"), plan };
@@ -88,7 +87,6 @@ fn plan(entries: &[(String, Progress)]) -> (&'static str, Value) {
     ("TodoWrite", json!({"todos": entries.iter().map(todo).collect::<Vec<_>>()}))
 }
 
-/// The words of opencode.
 const OPENCODE: Words = Words { shell: ("bash", "command"), plan: todo_list };
 
 fn todo_list(entries: &[(String, Progress)]) -> (&'static str, Value) {

@@ -13,7 +13,6 @@ pub enum Step {
     Reply(Reply),
     /// It refuses, with a status of HTTP.
     Refuse {
-        /// The status.
         status: u16,
         /// In words.
         message: String,
@@ -40,7 +39,6 @@ pub enum Call {
     Plan(Vec<(String, Progress)>),
     /// A tool by its name, or by the end of its name.
     Tool {
-        /// The name.
         name: String,
         /// Its arguments.
         args: Map<String, Value>,
@@ -54,7 +52,6 @@ pub enum Progress {
     Pending,
     /// It is worked on.
     Begun,
-    /// It is done.
     Done,
 }
 

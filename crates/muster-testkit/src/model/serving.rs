@@ -17,7 +17,6 @@ use super::{
     script::{Call, Conversation, Reply, Step},
 };
 
-/// Bytes of a question.
 const QUESTION_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// What is said to a question that no script is for.
 const ASIDE: &str = "There is no script for this.";
@@ -28,7 +27,6 @@ pub(super) struct Language {
     pub(super) read: fn(&[u8]) -> Option<Conversation>,
     /// The parts of an answer, as they are sent.
     pub(super) frames: fn(&Conversation, &Reply) -> Frames,
-    /// A refusal.
     pub(super) refusal: fn(u16, &str) -> Value,
 }
 

@@ -93,7 +93,6 @@ pub struct Reply {
     pub status: u16,
     /// Header names, lower-case, and values in the order they came.
     pub headers: Vec<(String, String)>,
-    /// Body.
     pub body: Vec<u8>,
 }
 

@@ -17,7 +17,6 @@ const PONG: [u8; 6] = [0x8a, 0x80, 0, 0, 0, 0];
 /// A frame that came.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SocketFrame {
-    /// JSON.
     Json(Value),
     /// The server asks whether we are alive.
     Ping,
@@ -35,9 +34,7 @@ pub struct Socket {
 /// What came instead of a WebSocket.
 #[derive(Debug)]
 pub struct NotUpgraded {
-    /// The status.
     pub status: u16,
-    /// The body.
     pub body: String,
 }
 

@@ -78,7 +78,6 @@ struct CompiledOutcome {
     truncated: bool,
 }
 
-/// Runs one vector.
 pub fn run(vector: &Value) -> Result<Value, String> {
     let vector = Vector::deserialize(vector).map_err(|error| error.to_string())?;
     let actual = match vector {

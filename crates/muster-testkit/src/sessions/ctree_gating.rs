@@ -32,7 +32,6 @@ struct Actual {
     task_node_visible: bool,
 }
 
-/// Runs one vector.
 pub fn run(vector: &Value) -> Result<Value, String> {
     let vector = Vector::deserialize(vector).map_err(|error| error.to_string())?;
     let Vector::Gate { env, user_config, user_config_text } = vector;

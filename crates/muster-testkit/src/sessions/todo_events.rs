@@ -84,7 +84,6 @@ struct Previewed {
     header: Option<String>,
 }
 
-/// Runs one vector.
 pub fn run(vector: &Value) -> Result<Value, String> {
     let vector = Vector::deserialize(vector).map_err(|error| error.to_string())?;
     let actual = match vector {

@@ -88,7 +88,6 @@ fn first_session() -> String {
     "A".to_owned()
 }
 
-/// Runs one vector.
 pub fn run(vector: &Value) -> Result<Value, String> {
     let vector = Vector::deserialize(vector).map_err(|error| error.to_string())?;
     let Vector::Tool { steps, watch } = vector;

@@ -23,7 +23,6 @@ impl InProcess {
         Self { name: "in process over memory", app }
     }
 
-    /// Over SQLite in a directory.
     pub fn over_sqlite(directory: &Path) -> Result<Self, String> {
         let options = AppOptions {
             storage_dir: directory.to_owned(),

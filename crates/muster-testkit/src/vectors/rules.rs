@@ -16,7 +16,6 @@ const PARTLY: &str = "partly:";
 
 /// The lists of one folder of vectors.
 pub struct Coverage {
-    /// Every rule.
     pub rules: BTreeSet<String>,
     /// Rules by the cases that are vectors of them.
     pub vectors: BTreeMap<String, Vec<String>>,

@@ -9,14 +9,12 @@ use serde_json::Value;
 pub struct Invocation {
     /// The operation.
     pub tool: String,
-    /// The arguments.
     pub arguments: Value,
 }
 
 /// What came back.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// An envelope.
     Envelope(Value),
     /// A refusal of the protocol itself, which only MCP has.
     Refused {

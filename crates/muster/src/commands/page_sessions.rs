@@ -67,7 +67,6 @@ struct Row {
     created_at: String,
 }
 
-/// Does what is asked.
 pub(crate) fn run(settings: &Settings, asked: &PageSessionsCommand) -> anyhow::Result<ExitCode> {
     let client = Client::of(settings)?;
     match &asked.action {

@@ -64,7 +64,6 @@ impl New {
     }
 }
 
-/// Does what is asked.
 pub(crate) fn run(settings: &Settings, asked: &Passphrase) -> anyhow::Result<ExitCode> {
     let person = Person::of(settings)?;
     let key = person.key();

@@ -20,7 +20,6 @@ use crate::{
     storage,
 };
 
-/// Columns of a name.
 const NAME_COLUMNS: usize = 15;
 
 /// Show which agents are installed and what each can do

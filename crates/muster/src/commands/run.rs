@@ -198,7 +198,6 @@ fn begin(client: &Client, run: &Run) -> anyhow::Result<ExitCode> {
     watch::run(client, &id, 0, false, &run.look)
 }
 
-/// What a run is for.
 pub(crate) struct RunPurpose<'a> {
     /// What the agents shall reach.
     pub(crate) goal: &'a str,

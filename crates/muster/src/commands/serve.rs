@@ -172,7 +172,6 @@ pub(crate) fn raise_descriptor_limit() -> Option<u64> {
 pub(crate) struct Serving {
     /// The server; it answers once it runs.
     pub(crate) server: HttpServer,
-    /// The runs.
     pub(crate) runs: RunDriver,
     /// Lets clients on this machine find the server for as long as it is kept.
     pub(crate) written_down: Option<WrittenDown>,

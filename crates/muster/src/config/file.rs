@@ -31,7 +31,6 @@ pub(super) struct File {
 /// A value of the file and where it stands.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
-    /// The value.
     pub(super) value: FileValue,
     /// Its line.
     pub(super) source: ValueSource,

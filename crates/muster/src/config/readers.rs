@@ -34,7 +34,6 @@ fn trimmed(text: &OsStr) -> Option<&str> {
     Some(trim(text.to_str()?))
 }
 
-/// A folder.
 pub(super) fn folder(text: &OsStr) -> Option<Option<PathBuf>> {
     (!text.is_empty()).then(|| Some(PathBuf::from(text)))
 }
@@ -44,7 +43,6 @@ pub(super) fn workspace(text: &OsStr) -> Option<Option<WorkspaceId>> {
     text.to_str()?.parse().ok().map(Some)
 }
 
-/// A log filter.
 pub(super) fn log_filter(text: &OsStr) -> Option<Option<String>> {
     let text = trimmed(text)?;
     EnvFilter::try_new(text).is_ok().then(|| Some(text.to_owned()))
@@ -55,7 +53,6 @@ pub(super) fn log_format(text: &OsStr) -> Option<LogFormat> {
     LogFormat::from_str(trimmed(text)?, false).ok()
 }
 
-/// A socket address.
 pub(super) fn address(text: &OsStr) -> Option<SocketAddr> {
     trimmed(text)?.parse().ok()
 }

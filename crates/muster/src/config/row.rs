@@ -103,7 +103,6 @@ pub(super) enum Reading<T: 'static> {
         /// The value when nothing is set.
         default: fn(&Settings) -> Sourced<T>,
     },
-    /// By a rule of its own.
     Ruled(fn(&Settings) -> Result<Sourced<T>, BadValue>),
 }
 

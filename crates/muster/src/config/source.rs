@@ -7,7 +7,6 @@ use serde::Serialize;
 /// A value and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sourced<T> {
-    /// The value.
     pub(crate) value: T,
     /// Where it came from.
     pub(crate) source: ValueSource,

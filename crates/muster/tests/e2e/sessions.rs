@@ -110,7 +110,6 @@ fn id_of(session: &str) -> &str {
 pub(crate) struct Frame {
     /// What the `id:` line says.
     pub(crate) id: Option<u64>,
-    /// The event.
     pub(crate) event: Value,
     /// Bytes of its JSON.
     bytes: usize,

@@ -16,7 +16,6 @@ pub(super) type Path = Vec<u32>;
 pub(super) const CHECKPOINTS: [&str; 5] = ["criteria", "tests", "security", "perf", "docs"];
 /// Those that are always required.
 pub(super) const GATE: [&str; 2] = ["criteria", "tests"];
-/// Lists of a node.
 pub(super) const NODE_LISTS: [&str; 6] =
     ["blockers", "dependencies", "next_steps", "problems", "risks", "success_criteria"];
 
@@ -69,7 +68,6 @@ pub(super) struct Entity {
     pub(super) next_root: u32,
 }
 
-/// A step.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Step {
     pub(super) id: u64,

@@ -88,7 +88,6 @@ impl LastNodeSection {
         self.node.take_if(|node| node.ranks.is_empty());
     }
 
-    /// The value of a key.
     pub(super) fn get(&self, key: &str) -> Option<&Value> {
         let Some(node) = &self.node else { return self.loose.get(key)?.value.as_ref() };
         if key == "id" {

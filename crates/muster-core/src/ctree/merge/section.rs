@@ -33,7 +33,6 @@ impl Section {
         }
     }
 
-    /// The value of a key.
     pub(super) fn get(&self, key: &str) -> Option<&Value> {
         self.keys.get(key)?.value.as_ref()
     }

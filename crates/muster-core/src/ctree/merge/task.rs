@@ -13,7 +13,6 @@ use crate::{
 /// Status of a task that has not said how far it is.
 const UNKNOWN: &str = "unknown";
 
-/// What is known of one task.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct KnownTask {
     /// The newest of its events.
@@ -26,7 +25,6 @@ pub(super) struct KnownTask {
     summary: Summary,
 }
 
-/// A row of the tasks panel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PanelTaskRow<'a> {
     /// The task.

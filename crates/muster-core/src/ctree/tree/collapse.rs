@@ -43,7 +43,6 @@ pub struct Compiled {
     pub used_chars: u64,
     /// Whether the text was cut because no node could be dropped any more.
     pub truncated: bool,
-    /// The text.
     pub text: String,
     /// Hashes of the stages.
     pub compiler: Compiler,

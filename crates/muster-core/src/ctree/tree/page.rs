@@ -27,15 +27,12 @@ pub struct TreePage {
 /// A node with all that is known of it. Its text is for whoever has it to fill in.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct NodeView {
-    /// Its id.
     pub id: NodeId,
-    /// Its parent.
     pub parent_id: Option<NodeId>,
     /// What it stands for.
     pub kind: Kind,
     /// Who said it.
     pub role: Option<Role>,
-    /// Its label.
     pub label: String,
     /// Digest of its text.
     pub body_sha256: Digest,
@@ -47,7 +44,6 @@ pub struct NodeView {
     pub preview: Option<String>,
     /// How far it is.
     pub status: Option<Status>,
-    /// Its turn.
     pub turn: Option<u64>,
     /// Number of the event that made it.
     pub seq: u64,

@@ -66,7 +66,6 @@ words! {
 /// Changes of a node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EditNode {
-    /// The node.
     pub node: NodeId,
     /// Settings that change.
     pub input: GraphNodeInput,

@@ -16,7 +16,6 @@ use crate::{
     tasks::id::{PlanId, TaskId},
 };
 
-/// A run to create.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CreateRun {
     /// Its id, which its stream bears.
@@ -173,7 +172,6 @@ words! {
 /// A wish for another status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SetStatus {
-    /// The status.
     pub to: StatusWish,
     /// Whether turns in flight end now.
     pub interrupt: bool,

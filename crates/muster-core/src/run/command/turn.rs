@@ -9,7 +9,6 @@ use crate::run::{
 /// A turn whose prompt is written and whose inputs are chosen (RUNS-TURN-1).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BeginTurn {
-    /// The node.
     pub node: NodeId,
     /// The turn's id.
     pub turn: TurnId,
@@ -17,7 +16,6 @@ pub struct BeginTurn {
     pub trigger: Trigger,
     /// Queued inputs that the prompt holds, in their order.
     pub inputs: Vec<ItemId>,
-    /// The prompt.
     pub prompt: PlannedPrompt,
     /// Tree before the turn.
     pub tree: Option<String>,
@@ -43,7 +41,6 @@ pub struct PlannedPrompt {
 /// A turn that could not even be asked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FailStart {
-    /// The node.
     pub node: NodeId,
     /// The turn's id.
     pub turn: TurnId,
@@ -67,9 +64,7 @@ pub struct RetryHint {
 /// A turn that is over, with what it left.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CloseTurn {
-    /// The turn.
     pub turn: TurnId,
-    /// All text of it.
     pub text: String,
     /// `diff.patch`, of every turn that was sent.
     pub diff: Option<WrittenFile>,

@@ -314,7 +314,6 @@ fn settle_failure(node: &mut Node, end: &End) {
     }
 }
 
-/// What follows for the run.
 fn follow(story: &mut RunDraft, end: &End, close: &CloseTurn, signs: &stall::Signs) -> Found<()> {
     let (node, turn) = (end.turn.node_id, end.turn.id);
     let seconds = story.now().seconds_since(end.turn.started_at);

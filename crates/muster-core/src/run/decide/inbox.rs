@@ -20,7 +20,6 @@ use crate::run::{
 pub(super) struct Letter<'a> {
     /// Its receiver.
     pub(super) node: NodeId,
-    /// What it is.
     pub(super) kind: ItemKind,
     /// What it says.
     pub(super) content: &'a str,

@@ -22,7 +22,6 @@ use crate::run::{
 /// What is said of a call that its provider asks about while it runs.
 const ASKED_AGAIN: &str = "its agent asks to run it again";
 
-/// A question of a provider.
 pub(super) struct ProviderQuestion<'a> {
     /// The provider's id of it.
     pub(super) id: &'a str,

@@ -55,7 +55,6 @@ impl Prompt {
         sha256_hex(self.blocks.full().as_bytes())
     }
 
-    /// Hash of what is sent.
     pub fn sent_hash(&self) -> String {
         sha256_hex(self.sent.as_bytes())
     }

@@ -76,7 +76,6 @@ pub fn wire(run: RunId, line: LoggedEvent<'_>) -> String {
 pub struct Filter {
     /// Of this node; of handoffs, the sender's too.
     pub node: Option<NodeId>,
-    /// Of this turn.
     pub turn: Option<TurnId>,
     /// Of these types; `message.*` means all that begin so.
     pub types: Vec<String>,

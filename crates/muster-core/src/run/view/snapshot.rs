@@ -123,7 +123,6 @@ pub struct RunSnapshot<'a> {
 pub struct SnapshotRequest {
     /// How much.
     pub extent: Extent,
-    /// Which artifacts.
     pub artifacts: ArtifactExtent,
 }
 

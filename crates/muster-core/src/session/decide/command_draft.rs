@@ -41,7 +41,6 @@ impl CommandDraft {
         self.at
     }
 
-    /// Who takes the inputs now.
     pub(super) fn input_taker(&self) -> Decided<InputTaker> {
         Ok(self.session()?.input_taker(self.at))
     }

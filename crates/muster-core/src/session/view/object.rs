@@ -13,9 +13,7 @@ use crate::session::{
 /// A session as callers see it; null where there is nothing.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SessionObject {
-    /// Its id.
     pub session_id: SessionId,
-    /// How it is.
     pub status: SessionStatus,
     /// When it was made.
     pub created_at: String,
@@ -25,7 +23,6 @@ pub struct SessionObject {
     pub model: Option<String>,
     /// The mode in use.
     pub mode: Option<String>,
-    /// Its title.
     pub title: Option<String>,
     /// The summary of the newest `completion`.
     pub completion_summary: Option<Value>,
@@ -43,7 +40,6 @@ pub struct SessionObject {
     pub todos: TodoCount,
     /// Its folder.
     pub workspace: Option<String>,
-    /// Who drives it.
     pub driver: Option<ShownDriver>,
 }
 
@@ -51,9 +47,7 @@ pub struct SessionObject {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ShownDriver {
-    /// A run.
     Run {
-        /// The run.
         run_id: Option<String>,
         /// The node whose session it is.
         node_id: Option<String>,
@@ -80,7 +74,6 @@ pub struct TodoCount {
     pub total: usize,
 }
 
-/// The session object.
 pub fn object(docs: &Docs, id: &SessionId) -> Shown<SessionObject> {
     let session = lookup::session(docs)?;
     let mut todos = session.todos;

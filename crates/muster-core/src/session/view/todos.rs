@@ -15,7 +15,6 @@ use crate::{
 /// The todo lists of a session.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SessionTodos {
-    /// The session.
     pub session_id: SessionId,
     /// The last event that they contain.
     pub seq: u64,
@@ -32,7 +31,6 @@ pub struct ScopeView {
     /// The words shown for it.
     #[serde(rename = "scopeLabel")]
     pub scope_label: String,
-    /// Its revision.
     pub revision: i64,
     /// The list.
     pub items: Vec<TodoItem>,
@@ -67,7 +65,6 @@ pub struct TodoHistoryPage {
 /// A part of a list's history, newest first.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct TodoHistory {
-    /// The session.
     pub session_id: SessionId,
     /// The list.
     #[serde(rename = "scopeKey")]
@@ -81,7 +78,6 @@ pub struct TodoHistory {
 /// A list after one revision.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct EntryView {
-    /// The revision.
     pub revision: i64,
     /// Number of the event.
     pub seq: u64,

@@ -18,7 +18,6 @@ use crate::{
 /// The five sections, all there.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Ctrees {
-    /// The sections.
     #[serde(flatten)]
     pub sections: Sections,
     /// The last event that they contain.
@@ -28,7 +27,6 @@ pub struct Ctrees {
 /// Which nodes are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TreeStage {
-    /// All of them.
     Raw,
     /// Those that are left within the session's budget.
     Collapsed,
@@ -37,9 +35,7 @@ pub enum TreeStage {
 /// Which part of a tree is wanted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TreeRequest {
-    /// Of which stage.
     pub stage: TreeStage,
-    /// Behind which node.
     pub behind: Option<NodeId>,
     /// At most so many.
     pub limit: usize,
@@ -56,7 +52,6 @@ pub struct NodesPage {
     pub nodes: Vec<NodeView>,
     /// Behind which node the next page begins.
     pub next: Option<NodeId>,
-    /// The root.
     pub root: NodeId,
     /// The node made last.
     pub last: Option<NodeId>,
@@ -71,7 +66,6 @@ pub struct NodesPage {
 pub struct DroppedRequest {
     /// Budget of the text, if not the session's own.
     pub max_chars: Option<u64>,
-    /// Behind which node.
     pub behind: Option<NodeId>,
     /// At most so many.
     pub limit: usize,

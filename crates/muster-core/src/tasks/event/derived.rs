@@ -37,7 +37,6 @@ pub struct StatusMove {
 /// A plan's status before and after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PlanMove {
-    /// The plan.
     pub id: PlanId,
     /// Before.
     pub from: TaskStatus,

@@ -39,16 +39,13 @@ pub struct NoteCommitted {
     pub plan: PlanId,
     /// Position of the note.
     pub seq: u64,
-    /// Its title.
     pub title: Option<String>,
 }
 
-/// A card as it now is.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CardKept {
     /// Whose memory it is in.
     pub id: EntityId,
-    /// The card.
     pub card: Card,
 }
 
@@ -57,6 +54,5 @@ pub struct CardKept {
 pub struct NoteKept {
     /// Whose memory it is in.
     pub id: EntityId,
-    /// The entry.
     pub note: NoteEntry,
 }

@@ -26,9 +26,7 @@ pub struct StepsAdded {
 /// A task, its plan, and the task's revision after the event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TaskRef {
-    /// The task.
     pub task: TaskId,
-    /// Its plan.
     pub parent: PlanId,
     /// Its revision afterwards.
     pub revision: u64,
@@ -37,11 +35,8 @@ pub struct TaskRef {
 /// One new step.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct AddedStep {
-    /// Its id.
     pub id: StepId,
-    /// Its path.
     pub path: StepPath,
-    /// Its title.
     pub title: String,
     /// Its lists and proof modes.
     pub fields: StepFields,
@@ -67,18 +62,14 @@ pub struct StepFields {
 /// A step: where it is and whose it is.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StepRef {
-    /// Its task.
     pub task: TaskRef,
-    /// Its id.
     pub step_id: StepId,
-    /// Its path.
     pub path: StepPath,
 }
 
 /// Fields of a step changed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StepDefined {
-    /// The step.
     pub step: StepRef,
     /// New title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +89,6 @@ pub struct StepDefined {
 /// A note was written on a step.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StepNoted {
-    /// The step.
     pub step: StepRef,
     /// Number of the note on this step, from 1.
     pub note_seq: u32,
@@ -109,7 +99,6 @@ pub struct StepNoted {
 /// Checkpoints were confirmed or un-confirmed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StepVerified {
-    /// The step.
     pub step: StepRef,
     /// The checkpoints given and their new value.
     pub confirmations: Vec<(Checkpoint, bool)>,
@@ -121,7 +110,6 @@ pub struct StepVerified {
 /// A step was closed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StepDone {
-    /// The step.
     pub step: StepRef,
     /// Present when gates were skipped by force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,7 +122,6 @@ pub struct StepDone {
 /// A step was opened again.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StepReopened {
-    /// The step.
     pub step: StepRef,
     /// What followed from it, the step itself included.
     pub derived: Derived,
@@ -143,7 +130,6 @@ pub struct StepReopened {
 /// A step was blocked or unblocked.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StepBlockSet {
-    /// The step.
     pub step: StepRef,
     /// Whether it is blocked now.
     pub blocked: bool,
@@ -154,7 +140,6 @@ pub struct StepBlockSet {
 /// A step and everything below it was deleted.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StepDeleted {
-    /// The step.
     pub step: StepRef,
     /// How many steps went, itself included.
     pub deleted_steps: u64,
@@ -166,9 +151,7 @@ pub struct StepDeleted {
 /// A node was added to a step's sub-plan.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NodeAdded {
-    /// The step.
     pub step: StepRef,
-    /// The node.
     pub node: StepNode,
     /// What followed from it.
     #[serde(default, skip_serializing_if = "Derived::is_empty")]
@@ -178,7 +161,6 @@ pub struct NodeAdded {
 /// Fields of a node changed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NodeDefined {
-    /// The step.
     pub step: StepRef,
     /// The node's id.
     pub node_id: NodeId,
@@ -193,10 +175,8 @@ pub struct NodeDefined {
     pub derived: Derived,
 }
 
-/// A node was deleted.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StepNodeDeleted {
-    /// The step.
     pub step: StepRef,
     /// The node's id.
     pub node_id: NodeId,

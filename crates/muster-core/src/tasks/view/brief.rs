@@ -18,11 +18,9 @@ use crate::{
 /// A task in short. Follows from the task alone.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TaskBrief {
-    /// Its id.
     pub id: TaskId,
     /// The plan it belongs to.
     pub parent: PlanId,
-    /// Its title.
     pub title: WholeText,
     /// How far it is.
     pub status: TaskStatus,
@@ -32,7 +30,6 @@ pub struct TaskBrief {
     pub priority: Urgency,
     /// Area of work.
     pub domain: Option<WholeText>,
-    /// Who does it.
     pub assignee: Option<WholeText>,
     /// Free labels.
     pub tags: Vec<WholeText>,
@@ -40,7 +37,6 @@ pub struct TaskBrief {
     pub depends_on: Vec<EntityId>,
     /// Open ones of `depends_on`.
     pub waits: Vec<EntityId>,
-    /// All steps.
     pub steps: u64,
     /// Closed steps.
     pub closed: u64,
@@ -48,7 +44,6 @@ pub struct TaskBrief {
     pub blocked: usize,
     /// When it was changed last.
     pub updated_at: Timestamp,
-    /// What to do next.
     pub next: Option<WholeText>,
     /// What is still to be confirmed or proven.
     pub verify: Vec<WholeText>,

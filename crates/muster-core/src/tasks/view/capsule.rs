@@ -34,7 +34,6 @@ pub(super) const REPORT_LINES: usize = LINES + 1;
 
 /// The capsule.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct Capsule {
     #[serde(rename = "type")]
     pub kind: &'static str,
@@ -56,7 +55,6 @@ pub struct Capsule {
 
 /// The plan or task in short.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct CapsuleTarget {
     pub kind: EntityKind,
     pub id: String,
@@ -70,7 +68,6 @@ pub struct CapsuleTarget {
 
 /// How much the view around the capsule shows.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct CapsuleCounts {
     pub timeline_events: usize,
     pub notes: PageCount,
@@ -81,7 +78,6 @@ pub struct CapsuleCounts {
 
 /// How much of a page is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct PageCount {
     pub count: usize,
     pub has_more: bool,
@@ -95,7 +91,6 @@ impl PageCount {
 
 /// The newest event in short.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct LastEvent {
     pub event_id: String,
     pub ts: String,
@@ -135,7 +130,6 @@ pub struct Escalation {
 
 /// What the capsule takes from the view it is part of.
 pub struct CapsuleContext<'a> {
-    /// The workspace.
     pub workspace: &'a WorkspaceId,
     /// The plan or task.
     pub id: EntityId,
@@ -143,11 +137,8 @@ pub struct CapsuleContext<'a> {
     pub focus: Option<EntityId>,
     /// One screen of state.
     pub radar: &'a Radar,
-    /// The timeline.
     pub timeline: &'a [EventView],
-    /// Signals.
     pub signals: &'a Signals,
-    /// Memory.
     pub memory: &'a MemoryView,
     /// The graph's difference, if asked for.
     pub graph_diff: Option<&'a GraphDiff>,

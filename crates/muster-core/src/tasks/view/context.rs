@@ -26,9 +26,7 @@ use crate::{
 /// What to list.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ContextQuery {
-    /// Only plans in this status.
     pub plans_status: Option<TaskStatus>,
-    /// Only tasks in this status.
     pub tasks_status: Option<TaskStatus>,
     /// Only this plan and its tasks.
     pub plan: Option<PlanId>,
@@ -36,9 +34,7 @@ pub struct ContextQuery {
     pub task: Option<TaskId>,
     /// Tests that no column answers.
     pub filter: RowFilter,
-    /// Page of plans.
     pub plans: ListPageRequest,
-    /// Page of tasks.
     pub tasks: ListPageRequest,
 }
 

@@ -72,7 +72,6 @@ pub struct EvidenceStep {
 
 /// A record of evidence.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct EvidenceView {
     pub evidence_id: String,
     pub entity_kind: &'static str,

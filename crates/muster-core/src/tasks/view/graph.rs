@@ -72,7 +72,6 @@ impl GraphDifference {
 
 /// A node that differs.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct NodeChange {
     pub seq: u64,
     pub op: &'static str,
@@ -85,7 +84,6 @@ pub struct NodeChange {
 /// What a node says.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub enum NodeAttributes {
     /// Of a plan, task or step.
     Plain { title: Option<String>, status: &'static str },
@@ -101,7 +99,6 @@ pub enum NodeAttributes {
 
 /// An edge that differs.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct EdgeChange {
     pub seq: u64,
     pub op: &'static str,
@@ -114,7 +111,6 @@ pub struct EdgeChange {
 
 /// What an edge joins, and how.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct EdgeEnds {
     pub from: String,
     pub to: String,

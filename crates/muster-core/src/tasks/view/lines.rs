@@ -12,7 +12,6 @@ use crate::{
     text,
 };
 
-/// One line of a view.
 pub type ViewLine = String;
 
 /// Lines in `next`.

@@ -100,7 +100,6 @@ pub struct Fix {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the names are the contract's; messages say what each means")]
 pub enum Code {
     OrphanTask,
     ClosedWithOpenChildren,

@@ -53,7 +53,6 @@ pub enum MemoryEntry {
 
 /// A note, or a card as it was committed.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct NoteView {
     pub seq: u64,
     pub ts: String,
@@ -77,7 +76,6 @@ pub enum EntryMeta {
 
 /// Facts about a card that was committed.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct CardMeta {
     pub card_id: CardId,
     #[serde(rename = "type")]
@@ -89,7 +87,6 @@ pub struct CardMeta {
 
 /// An event of the entity.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct EventEntry {
     pub seq: u64,
     pub ts: String,

@@ -23,7 +23,6 @@ use crate::{
     },
 };
 
-/// What to mirror.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MirrorQuery {
     /// The plan or task.
@@ -92,7 +91,6 @@ pub struct MirrorScope {
 
 /// A task in short.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct MirrorTask {
     pub id: String,
     pub title: String,
@@ -105,7 +103,6 @@ pub struct MirrorTask {
 
 /// A plan in short.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct MirrorPlan {
     pub id: String,
     pub title: String,
@@ -117,7 +114,6 @@ pub struct MirrorPlan {
 
 /// A step in short.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct MirrorStep {
     pub step_id: String,
     pub path: String,
@@ -136,7 +132,6 @@ pub struct MirrorStep {
 
 /// A node in short.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct MirrorNode {
     pub node_id: String,
     pub path: String,
@@ -147,7 +142,6 @@ pub struct MirrorNode {
 
 /// A task of a plan in short.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct MirrorRow {
     pub id: TaskId,
     pub title: WholeText,

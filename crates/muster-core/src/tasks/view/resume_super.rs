@@ -26,7 +26,6 @@ use crate::{
 
 /// What the resume views start with.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct ResumeHead {
     pub workspace: String,
     pub requested: Requested,
@@ -59,7 +58,6 @@ impl ResumeHead {
 
 /// Radar, timeline and signals (view 4.6).
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct ResumePack {
     #[serde(flatten)]
     pub head: ResumeHead,
@@ -70,7 +68,6 @@ pub struct ResumePack {
 
 /// What to show about whom.
 pub struct SuperResumeQuery<'a> {
-    /// The workspace.
     pub workspace: &'a WorkspaceId,
     /// The plan or task.
     pub id: EntityId,
@@ -80,7 +77,6 @@ pub struct SuperResumeQuery<'a> {
     pub restored: Option<FocusRestored>,
     /// Events on the timeline.
     pub events: u32,
-    /// Signals.
     pub signals: SignalLimits,
 }
 
@@ -105,7 +101,6 @@ impl ResumePack {
 
 /// Tasks, reasoning memory and explicit signs of degradation (view 4.7).
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct ResumeSuper {
     #[serde(flatten)]
     pub head: ResumeHead,

@@ -46,15 +46,12 @@ pub struct SignalCounts {
 pub struct SignalLimits {
     /// Blocker lines.
     pub blockers: u32,
-    /// Decisions.
     pub decisions: u32,
-    /// Evidence.
     pub evidence: u32,
 }
 
 /// A card in an answer.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct CardView {
     pub id: String,
     #[serde(rename = "type")]
@@ -89,7 +86,6 @@ impl CardView {
 
 /// A piece of evidence, from a card or captured.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct EvidenceSignal {
     pub id: String,
     pub source: &'static str,

@@ -10,7 +10,6 @@ use crate::tasks::{
 
 /// A step with everything it holds.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct StepObject {
     pub step_id: String,
     pub path: String,
@@ -62,7 +61,6 @@ pub struct WaiverObject {
 
 /// A node of a sub-plan with everything it holds.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct NodeObject {
     pub node_id: String,
     pub path: String,

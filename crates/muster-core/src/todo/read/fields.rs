@@ -21,12 +21,10 @@ pub(crate) fn first_text<'a>(object: &'a Object, names: &[&str]) -> Option<&'a s
     first(object, names, words)
 }
 
-/// The first array.
 pub(crate) fn first_array<'a>(object: &'a Object, names: &[&str]) -> Option<&'a Vec<Value>> {
     first(object, names, Value::as_array)
 }
 
-/// The first object.
 pub(crate) fn first_object<'a>(object: &'a Object, names: &[&str]) -> Option<&'a Object> {
     first(object, names, Value::as_object)
 }

@@ -120,7 +120,6 @@ impl Server {
         sent
     }
 
-    /// The scopes in scope order.
     fn in_order(&self) -> Vec<&TodoScope> {
         let mut scopes: Vec<&TodoScope> = self.scopes.values().collect();
         scopes.sort_by_key(|scope| scope.order);

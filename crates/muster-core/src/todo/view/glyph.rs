@@ -11,7 +11,6 @@ pub enum Glyphs {
     Ascii,
 }
 
-/// The glyph of a status.
 pub const fn glyph(status: TodoStatus, glyphs: Glyphs) -> &'static str {
     match (glyphs, status) {
         (Glyphs::Unicode, TodoStatus::Todo) => "○",

@@ -23,7 +23,6 @@ use super::{NodeDriver, pulse::HeartbeatTimer, questions::Questions};
 
 /// Bytes of text that are told piece by piece; what comes behind them is kept for a file.
 const STREAMED_BYTES_MAX: usize = 1024 * 1024;
-/// Bytes that are kept in all.
 const KEPT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Bytes of waiting text that are told at once.
 const FLUSH_BYTES: usize = 4_096;
@@ -69,7 +68,6 @@ pub(crate) struct Whole {
 }
 
 impl TurnOutput {
-    /// Adds a piece.
     pub(super) fn add(&mut self, piece: &str) {
         let room = STREAMED_BYTES_MAX.saturating_sub(self.text.len());
         let fits = if self.spill.is_empty() { piece.floor_char_boundary(room) } else { 0 };

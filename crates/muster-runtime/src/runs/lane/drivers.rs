@@ -79,7 +79,6 @@ impl Drivers {
         self.orders.remove(&node);
     }
 
-    /// Ends all of them.
     pub(crate) async fn end(&mut self) {
         self.ended = true;
         let mut stopping = Vec::new();

@@ -18,18 +18,19 @@ pub(in crate::runs) mod resume_delay;
 mod retry_after;
 mod talk;
 pub(super) mod tracker;
+mod translator;
 
 use std::{collections::BTreeMap, time::Duration};
 
 use muster_core::run::{
-    approval::Resolution,
     node::{PermissionsMode, Rights},
-    provider::{ProviderCaps, ProviderEvent},
+    provider::ProviderCaps,
     record::GlobalMode,
     turn::TurnReason,
 };
 use tokio::sync::{mpsc, oneshot};
 
+pub(super) use self::translator::{Translator, TranslatorAction, TranslatorPrompt, tell};
 use self::{
     failing::Remains,
     fresh::fresh_uuid,
@@ -43,7 +44,6 @@ use super::{
     custom::{self, LINES_MAX, ProcessWatch},
 };
 use crate::runs::{
-    hook::{HookAnswer, HookQuestion},
     process::{
         self, Launch,
         confine::Confinement,
@@ -127,83 +127,6 @@ pub(super) enum AgentStart {
     New(String),
     /// An earlier one.
     Resume(String),
-}
-
-/// Knows the words of a program. Pure: the same lines and orders always give the same moves.
-pub(super) trait Translator: Send {
-    /// The process runs: what is said first.
-    fn begin(&mut self) -> Vec<TranslatorAction>;
-    /// The program has said a line.
-    fn hear(&mut self, line: &str) -> Vec<TranslatorAction>;
-    /// A prompt is to be answered.
-    fn ask(&mut self, prompt: TranslatorPrompt) -> Vec<TranslatorAction>;
-    /// A person has answered a question of the program.
-    fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<TranslatorAction>;
-    /// The turn shall end.
-    fn interrupt(&mut self) -> Vec<TranslatorAction>;
-    /// The program shall forget; asked only of those whose capabilities say that they can.
-    fn forget(&mut self) -> Vec<TranslatorAction>;
-    /// The program's hook asks about a call; only those are asked that have one.
-    fn hook(&mut self, asked: HookQuestion) -> Vec<TranslatorAction> {
-        let reason = "nobody is asked this way".to_owned();
-        vec![TranslatorAction::Permit {
-            call: asked.tool_use_id,
-            answer: HookAnswer::Deny { reason },
-        }]
-    }
-    /// What the program can do.
-    fn caps(&self) -> ProviderCaps;
-}
-
-/// A prompt for a translator.
-pub(super) struct TranslatorPrompt {
-    /// What is asked.
-    pub(super) text: String,
-    /// Whether the agent may only look in this turn.
-    pub(super) read_only: bool,
-}
-
-/// What a translator wants done.
-#[derive(Debug, PartialEq)]
-pub(super) enum TranslatorAction {
-    /// Write a line to the program.
-    Say(String),
-    /// Report something about the turn.
-    Tell(ProviderEvent),
-    /// The session is open.
-    Open {
-        /// The program's own id of it.
-        session_id: Option<String>,
-        /// Whether the one that was asked for could not be resumed.
-        lost: bool,
-        /// Whether the program may still retell what was said earlier.
-        retells: bool,
-    },
-    /// The session cannot be opened.
-    Refuse {
-        /// Why.
-        reason: TurnReason,
-        /// In words.
-        detail: String,
-    },
-    /// Something besides was said that people may want to know; it goes to the log.
-    Stray(String),
-    /// A line was not understood; it is counted, told to the log and passed over (RUNS-PROV-6).
-    Unknown,
-    /// A limit is reached, and there is room again at this second since 1970.
-    Limited(u64),
-    /// Answer the program's hook.
-    Permit {
-        /// The program's id of the call.
-        call: String,
-        /// What was decided.
-        answer: HookAnswer,
-    },
-}
-
-/// Reports everything.
-pub(super) fn tell(events: Vec<ProviderEvent>) -> Vec<TranslatorAction> {
-    events.into_iter().map(TranslatorAction::Tell).collect()
 }
 
 /// Whether an agent may only look: while the run is planned, and when it may write nothing at all.

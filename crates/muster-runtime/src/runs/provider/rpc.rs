@@ -159,7 +159,6 @@ impl<K> Caller<K> {
         written(&Request { jsonrpc: self.jsonrpc, id, method, params })
     }
 
-    /// Tells.
     pub(super) fn tell<T: Serialize>(&self, method: &str, params: Option<&T>) -> String {
         written(&Request { jsonrpc: self.jsonrpc, id: None, method, params })
     }

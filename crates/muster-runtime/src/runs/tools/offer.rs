@@ -57,7 +57,6 @@ fn with_text<T: JsonSchema>(name: &'static str, description: &str) -> OfferedToo
     OfferedTool { description: description.to_owned(), ..tool::<T>(name) }
 }
 
-/// Tools that only look.
 fn looks() -> [OfferedTool; 4] {
     [
         tool::<ListNodes>("list_nodes"),

@@ -21,15 +21,12 @@ use crate::{Engine, runs::AskError};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Worktree {
-    /// Its run.
     pub run_id: String,
-    /// Its node.
     pub node_id: String,
     /// The node's name, while the run is there.
     pub label: Option<String>,
     /// Whether the node works in it now.
     pub running: bool,
-    /// Where it is.
     pub folder: PathBuf,
     /// The branch that is checked out in it.
     pub branch: Option<String>,
@@ -57,7 +54,6 @@ pub enum WorktreeState {
     },
     /// Changes that are in no commit.
     Dirty {
-        /// Files that changed.
         changed_files: u64,
         /// Commits that are on no other branch.
         commits: u64,
@@ -70,7 +66,6 @@ pub enum WorktreeState {
 }
 
 impl WorktreeState {
-    /// In words.
     pub fn words(&self) -> String {
         match self {
             Self::Merged => "merged".to_owned(),
@@ -115,7 +110,6 @@ fn owner(engine: &Engine, run: &str) -> Result<Owner, AskError> {
     engine.read::<Room, Owner>(&run.stream(), view)
 }
 
-/// The worktrees of one run.
 pub(super) fn of_owner(run: &Path, owner: &Owner) -> Vec<Worktree> {
     folders(run).into_iter().map(|folder| look(&name(run), owner, folder)).collect()
 }

@@ -28,7 +28,6 @@ pub(crate) enum Unplaced {
     /// The run's directory is gone.
     #[error("the run's directory {0} is not there: make it again")]
     NoDirectory(String),
-    /// There is no git.
     #[error("git cannot be run ({0}): install it, or set the run's isolation to shared")]
     NoGit(String),
     /// The run works in no repository that git takes.

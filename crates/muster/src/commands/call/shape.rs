@@ -11,7 +11,6 @@ pub(super) enum FlagShape {
     Choice(Vec<String>),
     /// A whole number.
     Integer,
-    /// Any number.
     Number,
     /// Present means true; `--flag=false` means false.
     Switch,
@@ -19,7 +18,6 @@ pub(super) enum FlagShape {
     TextList,
     /// The first of these that the text fits, words last.
     AnyOf(Vec<FlagShape>),
-    /// JSON.
     Json,
 }
 

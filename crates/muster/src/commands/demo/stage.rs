@@ -77,7 +77,6 @@ pub(super) struct DemoReport<'a> {
 }
 
 impl DemoInput {
-    /// The report, if it is one.
     pub(super) fn report(&self) -> Option<DemoReport<'_>> {
         let payload = &self.envelope.as_ref()?.payload;
         Some(DemoReport { ok: payload.status.as_ref()?.ok, message: &payload.message })

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 
 /// Says what the folder holds.
 const MANIFEST: &str = "workspace.json";
-/// The log.
 const LOG: &str = "log.jsonl";
 /// Value of `format` in the manifest.
 const FORMAT: &str = "muster-workspace";
@@ -27,7 +26,6 @@ const PAGES: [(&str, &str); 2] = [("plans", "PLAN-"), ("tasks", "TASK-")];
 pub(crate) struct Manifest {
     format: String,
     version: u32,
-    /// The workspace.
     pub(crate) workspace: String,
     /// How many events the log holds.
     events: u64,

@@ -10,10 +10,8 @@ use serde_json::{Map, Value, json};
 
 type Fields = Map<String, Value>;
 
-/// A graph.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Graph {
-    /// Fields of the run.
     pub(super) run: Fields,
     /// Its nodes; those without a provider get one before the run is made.
     pub(super) nodes: Vec<Fields>,
@@ -30,7 +28,6 @@ pub(super) fn single() -> Graph {
     Graph { run: Fields::new(), nodes, edges: Vec::new() }
 }
 
-/// Reads a file.
 pub(super) fn read(file: &Path) -> anyhow::Result<Graph> {
     let text = fs::read_to_string(file).with_context(|| format!("no file {}", file.display()))?;
     parse(&text).with_context(|| format!("in {}", file.display()))

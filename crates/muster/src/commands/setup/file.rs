@@ -12,7 +12,6 @@ use super::{json, toml::Table};
 
 /// What a file shall hold, whatever else is in it.
 pub(super) struct FileChange {
-    /// The file.
     pub(super) file: PathBuf,
     /// What belongs in it, for people.
     pub(super) snippet: String,
@@ -34,7 +33,6 @@ pub(super) enum FileOutcome {
     Created(String),
     /// The file changes.
     Changed(String),
-    /// It is all there.
     InPlace,
 }
 

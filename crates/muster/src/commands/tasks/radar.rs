@@ -17,7 +17,6 @@ pub(super) struct RadarCommand {
     id: Option<String>,
 }
 
-/// The lines of a radar.
 #[derive(Deserialize)]
 pub(crate) struct RadarLines {
     now: String,

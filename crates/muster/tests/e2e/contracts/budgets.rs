@@ -45,7 +45,6 @@ const FOLLOWED: u64 = 50;
 enum Budgets {
     /// Small ones, those around each state, and a part of the others.
     Some,
-    /// All of them.
     Every,
 }
 

@@ -59,7 +59,6 @@ fn named(word: &str) -> usize {
     lines.filter(|line| String::from_utf8_lossy(line).contains(word)).count()
 }
 
-/// The process group of a process.
 fn group_of(process: u32) -> String {
     let line = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     line.split(' ').nth(4).unwrap().to_owned()

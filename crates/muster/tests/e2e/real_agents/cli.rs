@@ -26,10 +26,8 @@ pub(crate) enum Cli {
 }
 
 impl Cli {
-    /// All of them.
     pub(crate) const ALL: [Self; 4] = [Self::Codex, Self::Claude, Self::Gemini, Self::Opencode];
 
-    /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Codex => "codex",

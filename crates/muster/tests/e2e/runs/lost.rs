@@ -96,7 +96,6 @@ fn events_that_are_newer_than_a_restored_backup_are_kept_and_can_be_put_back() {
     assert_eq!(kept(&again.see(&run)["run"]), kept(&newest));
 }
 
-/// Messages of a run.
 fn messages(server: &ServerProcess, run: &str) -> usize {
     let events = server.see(&format!("{run}/events?type=message.*&since=0"));
     events["events"].as_array().unwrap().len()

@@ -14,7 +14,6 @@ use crate::{
 
 /// A plan in a list.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct PlanRow {
     pub id: String,
     pub qualified_id: String,
@@ -43,7 +42,6 @@ pub struct PlanTasksDone {
 
 /// A task in a list.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are the contract's; each says what it holds")]
 pub struct TaskRow {
     pub id: TaskId,
     pub qualified_id: String,

@@ -54,11 +54,8 @@ pub fn resume_pack() -> Shedding {
 /// Positions just before the newest entry of each page: where an emptied page starts again.
 #[derive(Clone, Copy, Debug)]
 pub struct PageStarts {
-    /// Of the notes.
     pub notes: u64,
-    /// Of the trace.
     pub trace: u64,
-    /// Of the cards.
     pub cards: u64,
     /// Of the graph's difference.
     pub graph: GraphCursor,

@@ -5,7 +5,6 @@ use serde::Deserialize;
 
 use crate::runs::provider::reading::{Count, lenient};
 
-/// The end of a turn.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct AcpTurnEnd {

@@ -277,7 +277,6 @@ impl AcpInitialize {
     }
 }
 
-/// A session to open.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OpenSession<'a> {

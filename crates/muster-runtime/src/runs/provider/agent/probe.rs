@@ -36,7 +36,6 @@ pub(in crate::runs::provider) struct Probing {
 
 /// How an agent is asked whether somebody is logged in; it ends with 0 if so.
 pub(in crate::runs::provider) struct LoginQuestion {
-    /// The arguments.
     pub(in crate::runs::provider) arguments: &'static [&'static str],
     /// What to do if nobody is.
     pub(in crate::runs::provider) remedy: &'static str,

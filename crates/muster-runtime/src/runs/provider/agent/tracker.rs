@@ -38,7 +38,6 @@ pub(in crate::runs::provider) struct CallQuestion {
     pub(in crate::runs::provider) can_modify: bool,
 }
 
-/// How a call ended.
 pub(in crate::runs::provider) struct CallEnd {
     /// The outcome.
     pub(in crate::runs::provider) result: ToolResult,

@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::runs::provider::reading::{Amount, Count, items, lenient};
 
-/// The end of a turn.
 #[derive(Deserialize)]
 pub(super) struct ClaudeTurnEnd {
     #[serde(default, deserialize_with = "lenient")]

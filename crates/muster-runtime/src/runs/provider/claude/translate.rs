@@ -1,10 +1,11 @@
-//! What claude says, and what it is told.
+//! Reads what claude writes, and writes what it reads.
+
+mod calls;
 
 use std::collections::BTreeMap;
 
 use muster_core::run::{
     approval::{Resolution, Verdict},
-    node::PermissionsMode,
     provider::{
         ModifyAbility, ProviderCaps, ProviderEvent, ProviderOutcome, ProviderTool, ResetAbility,
         SandboxAbility,
@@ -18,8 +19,8 @@ use super::{
     mode,
     todos::ClaudeTodos,
     wire::{
-        ClaudeBlock, ClaudeControl, ClaudeDelta, ClaudeLine, ClaudeMessage, ClaudeRequest,
-        ClaudeStreamEvent, Response, ResultMeta, System, allow, control, deny, refuse, user,
+        ClaudeBlock, ClaudeControl, ClaudeDelta, ClaudeLine, ClaudeMessage, ClaudeStreamEvent,
+        Response, System, allow, control, deny, user,
     },
 };
 use crate::runs::provider::{
@@ -28,7 +29,7 @@ use crate::runs::provider::{
         AgentLaunch, AgentStart, Translator, TranslatorAction, TranslatorPrompt,
         prose::{self, TurnText},
         tell,
-        tracker::{CallEnd, CallQuestion, Tracker},
+        tracker::Tracker,
     },
 };
 
@@ -202,75 +203,6 @@ impl Claude {
             }
         }
         moves
-    }
-
-    fn called(&mut self, tool: ProviderTool) -> Vec<TranslatorAction> {
-        let id = tool.id.clone();
-        if tool.name.starts_with(OWN_TOOLS) {
-            self.calls.hide(&id);
-            return Vec::new();
-        }
-        let plan = self.todos.called(&id, &tool.name, &tool.args);
-        let mut moves = tell(self.calls.proposed(tool));
-        // Nobody is asked, so it is under way.
-        if self.setting.gate == PermissionsMode::Skip {
-            moves.extend(tell(self.calls.started(&id)));
-        }
-        moves.extend(plan.map(|items| TranslatorAction::Tell(ProviderEvent::Plan { items })));
-        moves
-    }
-
-    /// Outcomes of calls come as messages of the user.
-    fn outcomes(
-        &mut self,
-        message: ClaudeMessage,
-        result: Option<&Value>,
-        metas: &[ResultMeta],
-    ) -> Vec<TranslatorAction> {
-        let mut moves = Vec::new();
-        for block in message.blocks() {
-            let ClaudeBlock::ToolResult { tool_use_id: id, content, is_error } = block else {
-                continue;
-            };
-            let output = content.map(|output| output.text()).unwrap_or_default();
-            let meta = metas.iter().find(|meta| meta.id == id);
-            let ran = meta.is_none_or(|meta| meta.non_execution_kind.is_none());
-            let ended = CallEnd {
-                error: is_error.then(|| prose::fault(&output)),
-                result: prose::outcome(!is_error, &output),
-                ran,
-            };
-            moves.extend(tell(self.calls.completed(&id, ended)));
-            let plan = if is_error { None } else { self.todos.succeeded(&id, result) };
-            moves.extend(plan.map(|items| TranslatorAction::Tell(ProviderEvent::Plan { items })));
-        }
-        moves
-    }
-
-    /// The program asks something.
-    fn asked(&mut self, request_id: String, request: ClaudeRequest) -> Vec<TranslatorAction> {
-        let ClaudeRequest::CanUseTool { tool_name: name, input, description, tool_use_id } =
-            request
-        else {
-            return vec![TranslatorAction::Say(refuse(&request_id, "this is not offered"))];
-        };
-        if name.starts_with(OWN_TOOLS) {
-            return vec![TranslatorAction::Say(allow(&request_id, &input))];
-        }
-        let id = tool_use_id.unwrap_or_else(|| request_id.clone());
-        let tool = ProviderTool { id: id.clone(), name, args: input.clone() };
-        if self.read_only
-            && (self.setting.gate == PermissionsMode::Skip || tool.name == LEAVES_PLAN)
-        {
-            let mut moves = vec![TranslatorAction::Say(deny(&request_id, ONLY_LOOK))];
-            moves.extend(tell(self.calls.proposed(tool)));
-            let (result, error) = (prose::outcome(false, ""), Some(prose::fault(ONLY_LOOK)));
-            moves.extend(tell(self.calls.completed(&id, CallEnd { result, error, ran: false })));
-            return moves;
-        }
-        self.questions.insert(request_id.clone(), input);
-        let (question, context) = (request_id, description);
-        tell(self.calls.asked(CallQuestion { question, tool, context, can_modify: true }))
     }
 
     fn ending(&mut self, ending: &ClaudeTurnEnd) -> Vec<TranslatorAction> {

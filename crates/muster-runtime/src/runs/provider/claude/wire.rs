@@ -171,7 +171,6 @@ pub(super) struct ClaudePart {
 }
 
 impl Output {
-    /// All of it as text.
     pub(super) fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),

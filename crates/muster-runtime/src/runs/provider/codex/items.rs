@@ -9,9 +9,7 @@ use super::{
 };
 use crate::runs::provider::agent::{prose, tracker::CallEnd};
 
-/// A call.
 pub(super) enum CodexCall {
-    /// One that is told.
     Told(ProviderTool),
     /// One of Muster's own tools, which is told elsewhere (RUNS-TOOL-3).
     Own(String),

@@ -88,7 +88,6 @@ struct HookCommand<'a> {
 }
 
 impl<'a> Hooks<'a> {
-    /// The command before every call.
     fn before_calls(command: &'a str) -> Self {
         let hook = HookCommand { kind: "command", command, timeout: HOOK_SECONDS_MAX };
         Self { pre_tool_use: [Matched { matcher: ".*", hooks: [hook] }] }

@@ -83,7 +83,6 @@ struct McpPart {
 }
 
 impl McpResult {
-    /// All of it as text.
     pub(super) fn text(&self) -> String {
         self.content.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n")
     }

@@ -107,7 +107,6 @@ pub(crate) struct ProgramOfTurn {
     pub(crate) turn_id: String,
 }
 
-/// The outcome of a call.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProgramCallOutcome<'a> {
@@ -119,7 +118,6 @@ pub(crate) struct ProgramCallOutcome<'a> {
     pub(crate) error: Option<&'a ToolError>,
 }
 
-/// A decision.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProgramDecision<'a> {
@@ -139,7 +137,6 @@ pub(crate) struct Decided<'a> {
     pub(crate) reason: Option<&'a str>,
 }
 
-/// A line of a program.
 #[derive(Deserialize)]
 pub(crate) struct ProgramLine {
     /// The turn that it says it belongs to.
