@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use muster_agents::{Rebuilt, rebuild};
 use muster_core::{
     Timestamp,
     session::SessionId,
@@ -15,10 +16,9 @@ use muster_core::{
         lookup,
     },
 };
-use muster_runtime::{
+use muster_engine::{
     Clock, Engine, Subscription, SystemClock,
     doctor::DoctorReport,
-    runs::{Rebuilt, rebuild},
     transfer::{self, TransferError},
 };
 use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreAccess, StoreError};
@@ -63,7 +63,7 @@ pub struct App {
     options: AppOptions,
     engine: Arc<Engine>,
     bound: BoundSession,
-    driver: OnceLock<muster_runtime::runs::Runs>,
+    driver: OnceLock<muster_agents::Runs>,
 }
 
 /// Whom a caller stands for.
@@ -172,7 +172,7 @@ impl App {
 
     /// Lets runs be driven: from now on what their rules ask for is done. Only the first call
     /// counts.
-    pub fn drive(self: &Arc<Self>, runs: muster_runtime::runs::Runs) {
+    pub fn drive(self: &Arc<Self>, runs: muster_agents::Runs) {
         runs.offer_operations(agent_operations(self));
         if self.driver.set(runs).is_err() {
             tracing::warn!("runs are driven already");
@@ -180,7 +180,7 @@ impl App {
     }
 
     /// Whatever drives the runs, if something does.
-    pub fn driver(&self) -> Option<&muster_runtime::runs::Runs> {
+    pub fn driver(&self) -> Option<&muster_agents::Runs> {
         self.driver.get()
     }
 

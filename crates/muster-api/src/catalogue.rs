@@ -1,7 +1,7 @@
 //! Lists over all streams of a room, page by page: the highest number first.
 
 use muster_core::Aggregate;
-use muster_runtime::Engine;
+use muster_engine::Engine;
 use muster_store::{CatalogueQuery, StoreError};
 
 /// Where a document is in such a list: by a number, and among equal numbers by something that never

@@ -10,7 +10,7 @@ use muster_core::{
     session::SessionAggregate,
     tasks::TaskAggregate,
 };
-use muster_runtime::doctor::DoctorReport;
+use muster_engine::doctor::DoctorReport;
 use muster_store::{
     Damage, Description, SCHEMA_VERSION, SqliteOptions, SqliteStore, Store, StoreAccess, StoreError,
 };

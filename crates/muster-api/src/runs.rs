@@ -33,13 +33,13 @@ pub use files::{PIECE_BYTES, PIECE_BYTES_MAX, providers};
 pub use frame::{text_frame, text_of};
 pub use history::{ArtifactsRequest, EventsRequest, ListEnd, TurnsRequest};
 pub use list::{RunCursor, RunsRequest};
-pub use muster_runtime::contained::{LaunchError, LaunchOrder, launch};
-pub use muster_runtime::runs::{
+pub use muster_agents::contained::{LaunchError, LaunchOrder, launch};
+pub use muster_agents::{
     AgentWish, Bearer, Contain, Discarded, HookAnswer, HookQuestion, McpCommand, Profile, Protocol,
     Rebuilt, Runs as RunDriver, RunsSettings, Sandbox, StartError, ToolExecution, ask_hook,
     discarded, make_repository,
 };
-pub use muster_runtime::runs::{
+pub use muster_agents::{
     IgnoredFiles, Merged, Probe, ProviderFamily, Worktree, WorktreeState, survey,
 };
 pub use search::{SearchAnswer, SearchRequest};
@@ -58,7 +58,7 @@ use muster_core::{
         view::{self, snapshot::SnapshotRequest},
     },
 };
-use muster_runtime::Engine;
+use muster_engine::Engine;
 use muster_store::StoreError;
 use serde_json::{Value, json};
 
@@ -151,10 +151,10 @@ impl RunDesk<'_> {
         let view = |docs: &Documents<Layouts>| Ok(docs.get(&())?.cloned().unwrap_or_default());
         self.engine().read::<Layouts, GraphLayout>(&run.layout_stream(), view).map_err(|error| {
             match error {
-                muster_runtime::ExecuteError::Rejected(_) => {
+                muster_engine::ExecuteError::Rejected(_) => {
                     unreachable!("reading a layout refuses nothing")
                 }
-                muster_runtime::ExecuteError::Store(failure) => failure.0.into(),
+                muster_engine::ExecuteError::Store(failure) => failure.0.into(),
             }
         })
     }

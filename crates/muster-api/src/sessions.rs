@@ -27,7 +27,7 @@ use muster_core::{
     },
     todo::ScopeKey,
 };
-use muster_runtime::{Encoded, ExecuteError, Follower};
+use muster_engine::{Encoded, ExecuteError, Follower};
 use muster_store::{EventRow, StoreError};
 
 pub use muster_core::session::view::{

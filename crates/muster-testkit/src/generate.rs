@@ -23,7 +23,7 @@ use muster_core::{
         step::{Checkpoint, Checkpoints},
     },
 };
-use muster_runtime::{Engine, ExecuteError};
+use muster_engine::{Engine, ExecuteError};
 
 pub use run::add_run;
 pub use session::add_session;
@@ -180,7 +180,7 @@ mod tests {
 
     use muster_api::{App, AppOptions};
     use muster_core::Timestamp;
-    use muster_runtime::FixedClock;
+    use muster_engine::FixedClock;
     use muster_store::MemoryStore;
 
     use super::{Size, fill};

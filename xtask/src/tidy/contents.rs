@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Crates that may start processes; test code may everywhere.
-const STARTS_PROCESSES: [&str; 3] = ["muster-runtime", "muster-testkit", "xtask"];
+const STARTS_PROCESSES: [&str; 3] = ["muster-agents", "muster-testkit", "xtask"];
 
 /// Crates that may hold SQL. This one holds the words it looks for.
 const HOLDS_SQL: [&str; 3] = ["muster-store", "muster-testkit", "xtask"];
@@ -114,7 +114,7 @@ mod tests {
             "use tokio::process;",
         ] {
             assert_eq!(processes(&tree(CORE, bad)).len(), 1, "{bad}");
-            assert!(processes(&tree("crates/muster-runtime/src/a.rs", bad)).is_empty(), "{bad}");
+            assert!(processes(&tree("crates/muster-agents/src/a.rs", bad)).is_empty(), "{bad}");
             assert!(processes(&tree("crates/muster/tests/a.rs", bad)).is_empty(), "{bad}");
         }
         for good in ["use std::process::ExitCode;", "use clap::Command;", "std::process::id()"] {

@@ -1,7 +1,7 @@
 //! Layers: which crate may depend on which, and where outside crates may be used.
 //!
 //! ```text
-//!   core <- store <- runtime <- api <- mcp <- http <- muster          testkit: tests only
+//!   core <- store <- engine <- agents <- api <- mcp <- http <- muster          testkit: tests only
 //! ```
 
 use super::{
@@ -10,11 +10,12 @@ use super::{
 };
 
 /// What a crate of ours may depend on, from the bottom up. A crate without a row is a finding.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("muster-core", &[]),
     ("muster-store", &["muster-core"]),
-    ("muster-runtime", &["muster-core", "muster-store"]),
-    ("muster-api", &["muster-core", "muster-store", "muster-runtime"]),
+    ("muster-engine", &["muster-core", "muster-store"]),
+    ("muster-agents", &["muster-core", "muster-store", "muster-engine"]),
+    ("muster-api", &["muster-core", "muster-store", "muster-engine", "muster-agents"]),
     ("muster-mcp", &["muster-core", "muster-api"]),
     ("muster-http", &["muster-core", "muster-api", "muster-mcp"]),
     (
@@ -22,7 +23,8 @@ const LAYERS: [(&str, &[&str]); 9] = [
         &[
             "muster-core",
             "muster-store",
-            "muster-runtime",
+            "muster-engine",
+            "muster-agents",
             "muster-api",
             "muster-mcp",
             "muster-http",
@@ -33,7 +35,8 @@ const LAYERS: [(&str, &[&str]); 9] = [
         &[
             "muster-core",
             "muster-store",
-            "muster-runtime",
+            "muster-engine",
+            "muster-agents",
             "muster-api",
             "muster-mcp",
             "muster-http",
@@ -53,7 +56,17 @@ const HOMES: [(&str, &[&str]); 11] = [
     ("axum", &["muster-mcp", "muster-http", "muster-testkit"]),
     ("tower*", &["muster-mcp", "muster-http", "muster-testkit"]),
     ("hyper*", &["muster-http", "muster-testkit"]),
-    ("tokio", &["muster-runtime", "muster-mcp", "muster-http", "muster", "muster-testkit"]),
+    (
+        "tokio",
+        &[
+            "muster-engine",
+            "muster-agents",
+            "muster-mcp",
+            "muster-http",
+            "muster",
+            "muster-testkit",
+        ],
+    ),
     ("clap", &["muster", "xtask"]),
     ("anyhow", &["muster", "xtask"]),
     ("toml", &["muster"]),
@@ -161,7 +174,7 @@ mod tests {
             ("muster-core", "thiserror"),
             ("muster-api", "tokio"),
             ("muster-api", "rusqlite"),
-            ("muster-runtime", "axum"),
+            ("muster-engine", "axum"),
             ("muster-api", "tower-http"),
             ("muster-http", "rmcp"),
             ("muster-store", "anyhow"),

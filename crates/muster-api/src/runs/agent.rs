@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
+use muster_agents::{AgentWish, Bearer, TaskOperations, Witnessed};
 use muster_core::{
     Documents,
     run::{
@@ -17,7 +18,6 @@ use muster_core::{
     session::SessionId,
     tasks::id::{WORKSPACE_CHARS_MAX, WorkspaceId},
 };
-use muster_runtime::runs::{AgentWish, Bearer, TaskOperations, Witnessed};
 use serde_json::{Map, Value, json};
 
 use super::{RunCode, RunDesk, RunFault, RunTold};

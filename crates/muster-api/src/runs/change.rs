@@ -15,7 +15,7 @@ use muster_core::{
     },
     session::receipt::CallKey,
 };
-use muster_runtime::MultiStreamTransaction;
+use muster_engine::MultiStreamTransaction;
 use muster_store::StoreError;
 
 use super::{

@@ -8,7 +8,7 @@ use muster_core::{
     },
     text,
 };
-use muster_runtime::ExecuteError;
+use muster_engine::ExecuteError;
 use muster_store::StoreError;
 use serde_json::{Value, json};
 

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
+use muster_agents::{
+    ArtifactChunk, ArtifactError, CHUNK_BYTES_MAX, ProviderFamily, Runs, RunsSettings, Worktree,
+    survey, worktrees,
+};
 use muster_core::{
     Json,
     run::{
         artifact::Artifact,
         id::{ArtifactId, RunId},
     },
-};
-use muster_runtime::runs::{
-    ArtifactChunk, ArtifactError, CHUNK_BYTES_MAX, ProviderFamily, Runs, RunsSettings, Worktree,
-    survey, worktrees,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -120,7 +120,7 @@ pub async fn providers(settings: &RunsSettings) -> Json {
 
 #[cfg(test)]
 mod tests {
-    use muster_runtime::runs::ArtifactChunk;
+    use muster_agents::ArtifactChunk;
 
     use super::{base64, readable};
 

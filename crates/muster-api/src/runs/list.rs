@@ -12,7 +12,7 @@ use muster_core::{
         view::snapshot::{self, ArtifactExtent, Extent, SnapshotRequest},
     },
 };
-use muster_runtime::ExecuteError;
+use muster_engine::ExecuteError;
 use muster_store::{CatalogueQuery, StoreError};
 use serde::Serialize;
 

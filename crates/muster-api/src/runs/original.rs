@@ -1,5 +1,6 @@
 //! What a person typed, where it holds a secret that the log must not have (RUNS-SEC-6).
 
+use muster_agents::{OriginalOf, Runs};
 use muster_core::{
     Timestamp, redact,
     run::{
@@ -7,7 +8,6 @@ use muster_core::{
         id::{ItemId, RunId},
     },
 };
-use muster_runtime::runs::{OriginalOf, Runs};
 use muster_store::StoreError;
 
 use super::{RunTold, seed};

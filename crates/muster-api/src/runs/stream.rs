@@ -13,7 +13,7 @@ use muster_core::{
         },
     },
 };
-use muster_runtime::{Encoded, Follower};
+use muster_engine::{Encoded, Follower};
 use muster_store::EventRow;
 use schemars::JsonSchema;
 use serde::Serialize;

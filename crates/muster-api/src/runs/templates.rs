@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use muster_agents::{FoundTemplate, TemplateShelf};
 use muster_core::{run::templates, text};
-use muster_runtime::runs::{FoundTemplate, TemplateShelf};
 use serde::Serialize;
 
 use super::fault::{RunCode, RunFault};

@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use muster_core::Timestamp;
-use muster_runtime::FixedClock;
+use muster_engine::FixedClock;
 use muster_store::MemoryStore;
 use proptest::{prelude::*, sample::Index};
 use serde_json::{Map, Value, json};

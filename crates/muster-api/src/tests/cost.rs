@@ -9,7 +9,7 @@ use std::{
 };
 
 use muster_core::{Address, EventQuery, ListQuery, LogPosition, Timestamp};
-use muster_runtime::FixedClock;
+use muster_engine::FixedClock;
 use muster_store::{
     CatalogueQuery, Damage, Description, DocumentRow, EventRow, MemoryStore, ShownRow, Store,
     StoreError, StoreSnapshot, StreamRow, Transaction,

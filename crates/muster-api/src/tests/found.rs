@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use muster_core::Timestamp;
-use muster_runtime::FixedClock;
+use muster_engine::FixedClock;
 use muster_store::MemoryStore;
 use serde_json::{Value, json};
 

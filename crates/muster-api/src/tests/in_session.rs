@@ -10,7 +10,7 @@ use muster_core::{
     },
     todo::Titles,
 };
-use muster_runtime::FixedClock;
+use muster_engine::FixedClock;
 use muster_store::MemoryStore;
 use serde_json::{Value, json};
 

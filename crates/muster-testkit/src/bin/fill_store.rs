@@ -8,7 +8,7 @@
 use std::{env, error::Error, sync::Arc, time::Instant};
 
 use muster_core::tasks::id::WorkspaceId;
-use muster_runtime::{Engine, SystemClock};
+use muster_engine::{Engine, SystemClock};
 use muster_store::{SqliteOptions, SqliteStore};
 use muster_testkit::generate::{Size, add_run, add_session, add_shape, fill};
 

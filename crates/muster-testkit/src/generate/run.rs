@@ -10,7 +10,7 @@ use muster_core::{
         node::{PermissionsMode, Provider},
     },
 };
-use muster_runtime::{Engine, ExecuteError};
+use muster_engine::{Engine, ExecuteError};
 
 /// Nodes of the graph: an orchestrator with an edge to each of the others.
 const NODES: u128 = 200;
@@ -102,7 +102,7 @@ mod tests {
         Timestamp,
         run::{RunAggregate, id::RunId, lookup},
     };
-    use muster_runtime::FixedClock;
+    use muster_engine::FixedClock;
     use muster_store::MemoryStore;
 
     use super::{NODES, add_run};

@@ -9,7 +9,7 @@ use muster_core::{
         perform,
     },
 };
-use muster_runtime::{Engine, ExecuteError};
+use muster_engine::{Engine, ExecuteError};
 use serde_json::{Map, Value, json};
 
 /// Calls with a result each in one turn. Turns are long, because the end of each makes a text of
@@ -75,7 +75,7 @@ mod tests {
 
     use muster_api::{App, AppOptions};
     use muster_core::{Timestamp, session::SessionId};
-    use muster_runtime::FixedClock;
+    use muster_engine::FixedClock;
     use muster_store::MemoryStore;
     use serde_json::json;
 

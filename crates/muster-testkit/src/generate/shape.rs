@@ -12,7 +12,7 @@ use muster_core::{
         memory::CardType,
     },
 };
-use muster_runtime::{Engine, ExecuteError};
+use muster_engine::{Engine, ExecuteError};
 
 use super::{Drafted, Filled, add_task, at, close, create_plan, step_to_add};
 
@@ -136,7 +136,7 @@ mod tests {
 
     use muster_api::{App, AppOptions};
     use muster_core::Timestamp;
-    use muster_runtime::FixedClock;
+    use muster_engine::FixedClock;
     use muster_store::MemoryStore;
     use serde_json::{Value, json};
 

@@ -18,7 +18,7 @@ use muster_core::{
     },
     todo::{self, ScopeKey},
 };
-use muster_runtime::SystemClock;
+use muster_engine::SystemClock;
 use muster_store::{SqliteOptions, SqliteStore, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};

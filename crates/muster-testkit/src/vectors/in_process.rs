@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use muster_api::{App, AppOptions, Toolset};
-use muster_runtime::SystemClock;
+use muster_engine::SystemClock;
 use muster_store::MemoryStore;
 use serde_json::{Map, Value};
 

@@ -14,7 +14,7 @@ use std::{
 };
 
 use muster_api::{App, AppOptions};
-use muster_runtime::{StreamUpdate, SystemClock};
+use muster_engine::{StreamUpdate, SystemClock};
 use muster_store::{SqliteOptions, SqliteStore, Store};
 use muster_testkit::faults::Chance;
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@ use std::{
 };
 
 use muster_core::{Address, Timestamp};
-use muster_runtime::FixedClock;
+use muster_engine::FixedClock;
 use muster_store::{DocumentRow, EventRow, MemoryStore};
 use proptest::{prelude::*, test_runner::TestCaseError};
 use serde_json::{Value, json};

@@ -1,0 +1,216 @@
+//! What surfaces ask for besides plain changes: calls of tools for agents, answers of people, and
+//! what waits for them.
+
+use std::sync::Arc;
+
+use muster_core::{
+    Documents, WorkRefusal,
+    run::{
+        Ask, RunAggregate as Room, RunDocument, RunFact, RunRejection,
+        approval::{ApprovalStatus, Verdict},
+        command::{CallFiles, Resolve},
+        edge::Actor,
+        event::{ToolCompleted, ToolError, ToolResult},
+        id::{ApprovalId, NodeId, RunId, ToolId, TurnId},
+        lookup,
+        provider::{ProviderEvent, ProviderTool},
+        view::attention::{self, Attention},
+    },
+};
+use muster_store::{CatalogueQuery, StoreError};
+use serde_json::{Map, Value};
+use tokio::time::Duration;
+
+use super::{
+    packs,
+    shared::{AskError, RunEvents, RunsContext},
+    tokens::Bearer,
+    tools::{self, Called, ToolAnswer},
+};
+use muster_engine::ExecuteError;
+
+/// Besides the time that a person has, so that the core's own timer comes first.
+const MARGIN: Duration = Duration::from_millis(500);
+/// How long a call that nobody has to approve may take.
+const WORK_MAX: Duration = Duration::from_secs(7_300);
+
+/// What is known of a caller.
+struct Caller {
+    turn: TurnId,
+    hold: Duration,
+}
+
+fn caller(docs: &Documents<Room>, node: NodeId) -> Result<Caller, WorkRefusal<Room>> {
+    let turn = lookup::node(docs, node)?.live_turn();
+    let turn =
+        turn.ok_or_else(|| WorkRefusal::rejected(RunRejection::NodeNotRunning { id: node }))?;
+    let seconds = lookup::run(docs)?.settings.approval_hold_seconds;
+    Ok(Caller { turn, hold: Duration::from_secs(seconds.into()) })
+}
+
+/// A call that an agent wants made.
+#[derive(Clone, Debug)]
+pub struct AgentWish {
+    /// Name of the tool.
+    pub name: String,
+    /// Its arguments.
+    pub args: Map<String, Value>,
+}
+
+/// What came of a call that was carried out elsewhere, for the log.
+pub struct Witnessed {
+    /// The outcome.
+    pub result: ToolResult,
+    /// What went wrong.
+    pub error: Option<ToolError>,
+}
+
+/// The operations of the task store, for calls of agents that a person had to approve. All block.
+pub trait TaskOperations: Send + Sync + 'static {
+    /// Calls an operation in the name of a node.
+    fn call(&self, bearer: Bearer, wish: AgentWish) -> Witnessed;
+}
+
+/// Makes a call and waits for its outcome, or until a person has had time enough (RUNS-TOOL-5).
+pub(crate) async fn call(shared: &Arc<RunsContext>, of: Bearer, wish: AgentWish) -> ToolAnswer {
+    let name = wish.name.clone();
+    let answered = made(shared, of, wish).await;
+    let now = shared.engine.now();
+    match answered {
+        Ok(Made::Done(done)) => ToolAnswer::of(&name, &done.result, done.error.as_ref(), now),
+        Ok(Made::Asked(approval)) => ToolAnswer::pending(&name, approval, now),
+        Err(error) => ToolAnswer::failed(&name, &error, now),
+    }
+}
+
+/// How far a call has come.
+enum Made {
+    Done(ToolCompleted),
+    Asked(ApprovalId),
+}
+
+async fn made(shared: &Arc<RunsContext>, of: Bearer, wish: AgentWish) -> Result<Made, ToolError> {
+    let Bearer { run, node } = of;
+    let known = shared.view(run, move |docs| caller(docs, node)).await.map_err(unmade)?;
+    shared.settle(run, node).await;
+    let tool = ToolId(shared.fresh());
+    let outcome = shared.await_call(tool);
+    let AgentWish { name, args } = wish;
+    let called = Called { turn: known.turn, tool, provider_id: None, name, args };
+    let events = match tools::call(shared, run, node, called).await {
+        Ok(events) => events,
+        Err(error) => {
+            shared.leave_call(tool);
+            return Err(error);
+        }
+    };
+    let asked = events.iter().find_map(|recorded| {
+        let RunFact::ApprovalRequested(asked) = &recorded.event.fact else { return None };
+        Some(asked.approval_id)
+    });
+    let limit = if asked.is_some() { known.hold + MARGIN } else { WORK_MAX };
+    let completed = tokio::time::timeout(limit, outcome).await;
+    shared.leave_call(tool);
+    match (completed, asked) {
+        (Ok(Ok(completed)), _) => Ok(Made::Done(completed)),
+        (_, Some(approval)) => Ok(Made::Asked(approval)),
+        (_, None) => Err(tools::fault("TURN_ENDED", "the call has no outcome")),
+    }
+}
+
+fn unmade(error: AskError) -> ToolError {
+    match error {
+        ExecuteError::Rejected(rejection) => tools::words(&rejection),
+        ExecuteError::Store(failure) => tools::fault("STORE_UNAVAILABLE", failure.0.to_string()),
+    }
+}
+
+/// Has a call carried out elsewhere and tells it; without a turn in flight nobody is told.
+pub(crate) async fn witness<T: Send + 'static>(
+    shared: &Arc<RunsContext>,
+    of: Bearer,
+    wish: AgentWish,
+    work: impl FnOnce() -> (Witnessed, T) + Send + 'static,
+) -> Result<T, StoreError> {
+    let Bearer { run, node } = of;
+    let live = move |docs: &Documents<Room>| Ok(lookup::node(docs, node)?.live_turn());
+    let turn = shared.view(run, live).await.ok().flatten();
+    let id = ToolId(shared.fresh()).to_string();
+    if let Some(turn) = turn {
+        shared.settle(run, node).await;
+        let tool = ProviderTool { id: id.clone(), name: wish.name, args: wish.args };
+        shared.report(run, Ask::Report { turn, event: ProviderEvent::ToolProposed(tool) }).await;
+        let event = ProviderEvent::ToolStarted { id: id.clone() };
+        shared.report(run, Ask::Report { turn, event }).await;
+    }
+    let done = tokio::task::spawn_blocking(work).await;
+    let (witnessed, answer) = match done {
+        Ok((witnessed, answer)) => (witnessed, Ok(answer)),
+        Err(error) => {
+            let (action, cause) = ("made a call for an agent", error.to_string());
+            let error = Some(tools::fault("FAILED", "the call failed inside the server"));
+            let failure = StoreError::Engine { action, cause };
+            (Witnessed { result: ToolResult::default(), error }, Err(failure))
+        }
+    };
+    if let Some(turn) = turn {
+        let result = tools::bounded(shared, run, (node, turn), witnessed.result).await;
+        let event = ProviderEvent::ToolCompleted { id, result, error: witnessed.error };
+        shared.report(run, Ask::Report { turn, event }).await;
+    }
+    answer
+}
+
+/// Files that have to be there before an approval is answered.
+pub(crate) async fn files_for_answer(
+    shared: &Arc<RunsContext>,
+    run: RunId,
+    id: ApprovalId,
+) -> CallFiles {
+    let mut files = CallFiles::default();
+    let known = shared.view(run, move |docs| lookup::approval(docs, id).cloned()).await;
+    if let Ok(approval) = known
+        && approval.tool.name == "spawn_node"
+        && approval.status == ApprovalStatus::Pending
+    {
+        files.pack = packs::build(shared, run, approval.node_id).await;
+    }
+    files
+}
+
+/// Answers an approval; a node that comes to be with it gets what its parent knows.
+pub(crate) async fn resolve(
+    shared: &Arc<RunsContext>,
+    run: RunId,
+    mut resolve: Resolve,
+) -> Result<RunEvents, AskError> {
+    if resolve.verdict != Verdict::Denied {
+        resolve.files = files_for_answer(shared, run, resolve.approval).await;
+    }
+    let (asked, ask) = (Arc::clone(shared), Ask::Resolve(Box::new(resolve)));
+    match tokio::task::spawn_blocking(move || asked.ask(run, Actor::USER, ask)).await {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            let (action, cause) = ("answered an approval", error.to_string());
+            Err(StoreError::Engine { action, cause }.into())
+        }
+    }
+}
+
+/// What waits for a person. Only documents that may are in the catalogue.
+pub(crate) fn attention(shared: &RunsContext) -> Result<Vec<Attention>, StoreError> {
+    let mut items = Vec::new();
+    for kind in ["approval", "node", "run"] {
+        let query = CatalogueQuery { kind, below: None, limit: None };
+        for (_, document) in shared.engine.catalogue::<Room>(&query)? {
+            if let Some(approval) = document.as_approval() {
+                items.extend(attention::of_approval(approval));
+            } else if let Some(node) = document.as_node() {
+                items.extend(attention::of_node(node));
+            } else if let RunDocument::Run(run) = &document {
+                items.extend(attention::of_run(run));
+            }
+        }
+    }
+    Ok(attention::sorted(items))
+}

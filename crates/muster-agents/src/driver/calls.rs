@@ -1,0 +1,61 @@
+//! Calls of Muster's tools that a program makes in its turn.
+
+use muster_core::run::{
+    event::{ToolCompleted, ToolResult},
+    id::{ToolId, TurnId},
+};
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use super::NodeDriver;
+use crate::{
+    provider::Answered,
+    tools::{self, Called},
+};
+
+impl NodeDriver {
+    /// Makes a call for the program; its outcome comes back through the log.
+    pub(super) async fn call(
+        &mut self,
+        turn: TurnId,
+        (id, name): (String, String),
+        args: Map<String, Value>,
+    ) {
+        self.flush().await;
+        let tool = ToolId(self.shared.fresh());
+        if let Some(drive) = self.turn.as_mut() {
+            drive.calls.insert(tool, (id.clone(), name.clone()));
+        }
+        let called = Called { turn, tool, provider_id: Some(id), name, args };
+        let events = tools::call(&self.shared, self.run, self.node, called).await;
+        if let Ok(events) = &events {
+            self.note(events);
+        }
+        // What cannot even be told to the core is answered here.
+        if let Err(error) = events {
+            let (tool_id, result) = (tool, ToolResult::default());
+            self.answer(&ToolCompleted { tool_id, result, error: Some(error) }).await;
+        }
+    }
+
+    /// Gives the outcome of a call to the program that made it.
+    pub(super) async fn answer(&mut self, completed: &ToolCompleted) {
+        let Some(drive) = self.turn.as_mut() else { return };
+        drive.tools.remove(&completed.tool_id);
+        drive.heard = Instant::now();
+        let Some((id, name)) = drive.calls.remove(&completed.tool_id) else { return };
+        drive.waiting.retain(|_, tool| *tool != completed.tool_id);
+        let answered = Answered {
+            turn: drive.turn,
+            id: &id,
+            name: &name,
+            result: &completed.result,
+            error: completed.error.as_ref(),
+            at: self.shared.engine.now(),
+        };
+        let told = self.open.as_mut().map(|open| open.session.answer(&answered));
+        if told.is_none_or(|told| told.is_err()) {
+            tracing::debug!(node = %self.node, "a program does not wait for its tool");
+        }
+    }
+}

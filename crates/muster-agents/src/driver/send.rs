@@ -1,0 +1,226 @@
+//! How a prompt reaches a provider.
+
+use std::{collections::BTreeMap, os::unix::fs::MetadataExt as _, path::PathBuf};
+
+use muster_core::{
+    Documents,
+    run::{
+        Ask, RunAggregate as Room,
+        id::{NodeId, TurnId},
+        lookup::{self, Lookup},
+        node::{Node, SESSION_PENDING},
+        provider::{OpenOrder, ProviderEvent},
+        record::Run,
+        turn::{NodeTurn, PromptKind, TurnReason, TurnState},
+    },
+};
+use tokio::time::Instant;
+
+use super::{NodeDriver, drive::Drive};
+use crate::{
+    hook,
+    process::family::Family,
+    provider::{self, OpenFailure, Opened, SessionOpening, TurnQuestion},
+    settings::ToolExecution,
+    shared::PromptedTurn,
+    tools,
+};
+
+/// Variable that holds the token with which an agent calls Muster's tools.
+const NODE_TOKEN: &str = "MUSTER_NODE_TOKEN";
+/// Variable that names the session of the node.
+const SESSION: &str = "MUSTER_SESSION_ID";
+/// Variable that names the workspace of the run.
+const WORKSPACE: &str = "MUSTER_WORKSPACE";
+
+/// What is known of a turn that is to be sent.
+struct Standing {
+    run: Run,
+    node: Node,
+    turn: NodeTurn,
+}
+
+fn standing(docs: &Documents<Room>, node: NodeId, turn: TurnId) -> Lookup<Option<Standing>> {
+    let (run, node) = (lookup::find_run(docs)?, lookup::find_node(docs, node)?);
+    let turn = lookup::find_turn(docs, turn)?.filter(|turn| turn.is_live());
+    let (Some(run), Some(node), Some(turn)) = (run, node, turn) else { return Ok(None) };
+    Ok(Some(Standing { run: run.clone(), node: node.clone(), turn: turn.clone() }))
+}
+
+/// A directory, not only its name: another one may have taken its place.
+#[derive(PartialEq, Eq, Default)]
+pub(super) struct DirectoryIdentity {
+    path: String,
+    /// Its file system and its number there, while it is there.
+    identity: Option<(u64, u64)>,
+}
+
+impl DirectoryIdentity {
+    fn of(path: &str) -> Self {
+        let known = std::fs::metadata(path).ok();
+        Self { path: path.to_owned(), identity: known.map(|known| (known.dev(), known.ino())) }
+    }
+}
+
+impl NodeDriver {
+    /// Hands the prompt of a turn to the provider, which is opened for it if it has to be.
+    pub(super) async fn send(&mut self, turn: TurnId) {
+        self.keep_late().await;
+        let planned = self.shared.take_plan(turn);
+        let node = self.node;
+        let known = self.shared.view(self.run, move |docs| Ok(standing(docs, node, turn)?)).await;
+        let Ok(Some(standing)) = known else { return };
+        let gate = standing.node.permissions.cli_permissions_mode;
+        self.turn = Some(Drive::of(turn, &standing.run.settings, gate));
+        // Somebody was faster and wants it to end.
+        if standing.turn.state == TurnState::Finishing {
+            return;
+        }
+        let Some(planned) = planned else {
+            let detail = "its prompt is gone".to_owned();
+            return self.fail(turn, OpenFailure { reason: TurnReason::StoreFailed, detail }).await;
+        };
+        let lost = match self.ensure_open(&standing).await {
+            Ok(lost) => lost,
+            Err(failure) => return self.fail(turn, failure).await,
+        };
+        self.ask_program(&standing, planned, lost).await;
+    }
+
+    async fn ask_program(&mut self, standing: &Standing, planned: PromptedTurn, lost: bool) {
+        let turn = standing.turn.id;
+        let Some(open) = self.open.as_mut() else { return };
+        // A program that has forgotten everything has to be told everything.
+        let tells_all = lost || planned.prompt.kind == PromptKind::Full;
+        let kind = if tells_all { PromptKind::Full } else { PromptKind::Delta };
+        let text = planned.prompt.delivered(kind);
+        let question = TurnQuestion {
+            turn,
+            kind,
+            text,
+            inputs: planned.inputs,
+            attempt: standing.turn.attempt,
+            rights: standing.turn.effective,
+            global_mode: standing.run.global_mode,
+        };
+        let (session_id, caps) = (open.session_id.take(), Box::new(open.caps));
+        if open.session.turn(question).is_err() {
+            let detail = "the program does not read".to_owned();
+            return self.fail(turn, OpenFailure { reason: TurnReason::Exited, detail }).await;
+        }
+        open.heard.again();
+        if let Some(drive) = self.turn.as_mut() {
+            drive.sent = true;
+            drive.pulse.begin();
+            drive.heard = Instant::now();
+        }
+        self.report(Ask::ReportSent { turn }).await;
+        self.report(Ask::ReportCaps { node: self.node, caps }).await;
+        if let Some(session_id) = session_id {
+            let event = ProviderEvent::SessionStarted { session_id };
+            self.report(Ask::Report { turn, event }).await;
+        }
+    }
+
+    /// Says why a turn cannot go on.
+    pub(super) async fn fail(&mut self, turn: TurnId, failure: OpenFailure) {
+        let (reason, detail) = (failure.reason, Some(failure.detail));
+        if let Some(drive) = self.turn.as_mut() {
+            drive.ended = true;
+        }
+        self.report(Ask::EndTurn { turn, reason, detail }).await;
+    }
+
+    /// Opens a session unless one is open; answers whether an earlier one could not be resumed.
+    async fn ensure_open(&mut self, standing: &Standing) -> Result<bool, OpenFailure> {
+        let node = &standing.node;
+        let profile = self.shared.settings.profile(node.provider, &node.provider_profile);
+        let Some(profile) = profile.cloned() else {
+            let detail = format!(
+                "no command is configured for {} profile {:?}: name one in runs.toml of the \
+                 storage folder",
+                node.provider, node.provider_profile
+            );
+            return Err(OpenFailure { reason: TurnReason::SpawnFailed, detail });
+        };
+        // A program stays in the directory that it was started in, even if that is gone.
+        let place = DirectoryIdentity::of(&node.workdir);
+        if profile.per_turn_process || self.place != place {
+            self.close_provider(super::CLOSE_GRACE).await;
+        }
+        if self.open.is_some() {
+            return Ok(false);
+        }
+        let runtime_tools = profile.tools == ToolExecution::Runtime;
+        let (confinement, containment) = self.shared.confine(node);
+        let opening = SessionOpening { confinement, ..self.opening(standing, runtime_tools) };
+        let resumes = opening.order.resume.is_some();
+        let opened = provider::adapter(node.provider, &profile).open(opening).await?;
+        let Opened { lost, process, .. } = &opened;
+        let (lost, process) = (*lost, *process);
+        self.open = Some(opened);
+        self.place = place;
+        if node.connection.containment != Some(containment) {
+            self.report(Ask::ReportContainment { node: node.id, containment }).await;
+        }
+        self.report(Ask::ReportProcess { node: node.id, process }).await;
+        // Without a session to resume the program knows nothing either.
+        Ok(lost || !resumes)
+    }
+
+    /// The hook of an agent that has one.
+    fn hook(&self) -> Option<(Vec<String>, PathBuf)> {
+        let settings = &self.shared.settings;
+        Some((settings.hook.clone()?, hook::sockets(&settings.home)))
+    }
+
+    fn opening(&self, standing: &Standing, runtime_tools: bool) -> SessionOpening {
+        let Standing { run, node, turn } = standing;
+        let family = Family {
+            mark: self.shared.mark.clone(),
+            run: Some(run.id),
+            node: Some(node.id),
+            tool: None,
+        };
+        let env = self.variables(standing, &family);
+        let mcp = self.shared.settings.mcp.as_ref();
+        let known = node.session.resume && node.session.session_id != SESSION_PENDING;
+        SessionOpening {
+            order: OpenOrder {
+                run: run.id,
+                node: node.id,
+                provider: node.provider,
+                profile: node.provider_profile.clone(),
+                model: node.model.clone(),
+                workdir: node.workdir.clone(),
+                resume: known.then(|| node.session.session_id.clone()),
+                rights: turn.effective,
+                gate: node.permissions.cli_permissions_mode,
+            },
+            workdir: PathBuf::from(&node.workdir),
+            mode: run.mode,
+            global_mode: run.global_mode,
+            tools: tools::offered(node, runtime_tools),
+            mcp: mcp.map(|mcp| mcp.bound(run.workspace.as_deref(), &env)),
+            hook: self.hook(),
+            confinement: None,
+            family,
+            env,
+        }
+    }
+
+    /// Variables that bind a process to its node. Programs that pass nothing on to the servers that
+    /// they start are told them once more for Muster's own.
+    fn variables(&self, standing: &Standing, family: &Family) -> BTreeMap<String, String> {
+        let Standing { run, node, .. } = standing;
+        let mut variables = vec![
+            (NODE_TOKEN, self.shared.tokens.issue(run.id, node.id)),
+            (SESSION, node.muster_session_id.to_string()),
+        ];
+        variables.extend(run.workspace.clone().map(|workspace| (WORKSPACE, workspace)));
+        variables.extend(family.variables());
+        let named = |(name, value): (&str, String)| (name.to_owned(), value);
+        let served = self.shared.settings.mcp.iter().flat_map(|mcp| mcp.env.clone());
+        variables.into_iter().map(named).chain(served).collect()
+    }
+}

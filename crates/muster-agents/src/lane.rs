@@ -1,0 +1,390 @@
+//! The lane of a run: follows its log, keeps its files in step, and has done what the core says.
+
+pub(crate) mod drivers;
+
+use std::sync::Arc;
+
+use muster_core::run::{
+    RunAggregate as Room, RunEvent, RunFact,
+    effect::{self, RunEffect},
+    event::ToolCompleted,
+    id::{NodeId, RunId},
+    record::{RunStatus, StatusCode},
+    view::history::{LoggedEvent, wire},
+};
+use muster_store::{EventRow, StoreError};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::AbortHandle,
+    time::{Duration, Instant},
+};
+
+use self::drivers::Drivers;
+use super::{
+    driver::DriverOrder,
+    logfile::LogFile,
+    mirror::{self, Mirror, Numbered},
+    originals::{self, Sweep},
+    phases, removal, reports,
+    schedule::Wish,
+    shared::RunsContext,
+    timers, tools,
+};
+
+/// Events that are looked at together.
+const PAGE_EVENTS: u32 = 512;
+/// The snapshot beside the log is written this often at most.
+const SNAPSHOT_PAUSE: Duration = Duration::from_secs(5);
+
+/// Events with which an input may be over.
+const OVER: [&str; 3] = ["turn.status", "node.inbox", "node.deleted"];
+
+/// What a lane is told.
+pub(crate) enum LaneOrder {
+    /// The log may have grown.
+    Look,
+    /// Something else of a node is about to be told.
+    Settle(NodeId, oneshot::Sender<()>),
+    /// This was left to do when the server started.
+    Perform(Vec<RunEffect>),
+    /// Everything ends: processes are closed, files are written.
+    Stop(oneshot::Sender<()>),
+}
+
+/// Something to do, with the outcome that it is about.
+enum Work {
+    Effect(RunEffect),
+    /// The run works no more; its programs have nothing to do.
+    CloseAll,
+    Answer(NodeId, ToolCompleted),
+}
+
+pub(crate) struct RunLane {
+    shared: Arc<RunsContext>,
+    run: RunId,
+    after: u64,
+    log: LogFile,
+    drivers: Drivers,
+    checks: Option<AbortHandle>,
+    mirror: mpsc::UnboundedSender<Numbered>,
+    snapshot_due: Option<Instant>,
+    /// Whether the run is gone.
+    deleted: bool,
+}
+
+impl RunLane {
+    /// A lane that has seen everything up to a number.
+    pub(crate) fn of(shared: Arc<RunsContext>, run: RunId, after: u64) -> Self {
+        let log = LogFile::of(&shared.files, run);
+        let mirror = Mirror::start(Arc::clone(&shared), run);
+        let drivers = Drivers::of(Arc::clone(&shared), run);
+        let (checks, snapshot_due, deleted) = (None, None, false);
+        Self { shared, run, after, log, drivers, checks, mirror, snapshot_due, deleted }
+    }
+
+    /// Follows the run until everything ends.
+    pub(crate) async fn follow(mut self, mut orders: mpsc::UnboundedReceiver<LaneOrder>) {
+        self.catch_up_file().await;
+        let mut next = None;
+        loop {
+            let due = self.snapshot_due;
+            let order = match next.take() {
+                Some(order) => Some(order),
+                None => tokio::select! {
+                    order = orders.recv() => order,
+                    () = until(due) => {
+                        self.write_snapshot().await;
+                        continue;
+                    }
+                },
+            };
+            match order {
+                Some(LaneOrder::Look) => {
+                    // One look is enough for all that were asked for by now.
+                    while next.is_none()
+                        && let Ok(order) = orders.try_recv()
+                    {
+                        next = (!matches!(order, LaneOrder::Look)).then_some(order);
+                    }
+                    self.look().await;
+                    if self.deleted {
+                        return self.vanish().await;
+                    }
+                }
+                Some(LaneOrder::Settle(node, settled)) => {
+                    self.drivers.order(node, DriverOrder::Settle(settled));
+                }
+                Some(LaneOrder::Perform(effects)) => {
+                    effects.into_iter().for_each(|effect| self.perform(effect));
+                }
+                Some(LaneOrder::Stop(stopped)) => {
+                    self.stop().await;
+                    if stopped.send(()).is_err() {
+                        tracing::debug!("nobody waited for the end of a run");
+                    }
+                    return;
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// Reads what has come since, and has done what follows from it.
+    async fn look(&mut self) {
+        loop {
+            let (shared, run, after) = (Arc::clone(&self.shared), self.run, self.after);
+            let read = tokio::task::spawn_blocking(move || page(&shared, run, after)).await;
+            let Page { rows, events, work } = match read {
+                Ok(Ok(page)) => page,
+                Ok(Err(error)) => {
+                    tracing::warn!(%error, run = %self.run, "a run cannot be followed");
+                    return;
+                }
+                Err(error) => {
+                    tracing::error!(%error, run = %self.run, "a run cannot be followed");
+                    return;
+                }
+            };
+            let Some(last) = rows.last() else { return };
+            if last.kind == super::DELETED {
+                self.deleted = true;
+                return;
+            }
+            let full = rows.len() == PAGE_EVENTS as usize;
+            self.after = last.seq;
+            for work in work {
+                match work {
+                    Work::Effect(effect) => self.perform(effect),
+                    // After the turn that each may have in flight.
+                    Work::CloseAll => self.drivers.order_all(|| DriverOrder::Close),
+                    Work::Answer(node, completed) => self.answer(node, completed),
+                }
+            }
+            for numbered in events {
+                if self.mirror.send(numbered).is_err() {
+                    tracing::debug!(run = %self.run, "sessions are not told any more");
+                }
+            }
+            if rows.iter().any(|row| OVER.contains(&row.kind.as_ref())) {
+                self.sweep();
+            }
+            self.write_file(rows).await;
+            self.snapshot_due.get_or_insert_with(|| Instant::now() + SNAPSHOT_PAUSE);
+            if !full {
+                return;
+            }
+        }
+    }
+
+    /// Forgets what was typed into inputs that are over.
+    fn sweep(&self) {
+        let (shared, run) = (Arc::clone(&self.shared), self.run);
+        tokio::task::spawn_blocking(move || originals::sweep(&shared, run, Sweep::Known));
+    }
+
+    fn answer(&mut self, node: NodeId, completed: ToolCompleted) {
+        if !self.shared.answer_call(&completed) {
+            self.drivers.order(node, DriverOrder::Answer(Box::new(completed)));
+        }
+    }
+
+    /// Has one thing done; nothing here waits.
+    fn perform(&mut self, effect: RunEffect) {
+        match effect {
+            RunEffect::RunBoot => self.spawn(phases::boot),
+            RunEffect::RunChecks => {
+                let checks = tokio::spawn(phases::verify(Arc::clone(&self.shared), self.run));
+                self.checks = Some(checks.abort_handle());
+            }
+            RunEffect::KillChecks => self.kill_checks(),
+            RunEffect::Schedule => self.shared.wish(Wish::Look(self.run)),
+            RunEffect::SendPrompt { node, turn } => {
+                self.drivers.order(node, DriverOrder::Send { turn })
+            }
+            RunEffect::FinishTurn { node, turn, manner } => {
+                self.drivers.order(node, DriverOrder::Finish { turn, manner });
+            }
+            RunEffect::ResetContext { node, .. } => self.drivers.order(node, DriverOrder::Reset),
+            RunEffect::CloseProvider { node } => self.drivers.order(node, DriverOrder::Close),
+            RunEffect::RemoveNode { node } => {
+                self.drivers.remove(node);
+                tokio::spawn(super::worktree::remove(Arc::clone(&self.shared), self.run, node));
+            }
+            RunEffect::OpenSession { .. } => {}
+            RunEffect::MakeWorktree { node } => {
+                super::worktree::make_soon(&self.shared, self.run, node);
+            }
+            RunEffect::Decide(decision) => {
+                let node = decision.node;
+                self.drivers.order(node, DriverOrder::Decide(decision));
+            }
+            RunEffect::ExecuteTool { node, turn, tool } => {
+                let (shared, run) = (Arc::clone(&self.shared), self.run);
+                tokio::spawn(tools::execute(
+                    shared,
+                    run,
+                    tools::RuntimeToolCall { node, turn, tool: *tool },
+                ));
+            }
+            RunEffect::AnswerTool { .. } => {}
+            RunEffect::SetTimer { at, timer } => {
+                tokio::spawn(timers::wake(Arc::clone(&self.shared), self.run, at, timer));
+            }
+            RunEffect::WriteStallReport { evidence } => {
+                let (shared, run) = (Arc::clone(&self.shared), self.run);
+                tokio::spawn(async move { reports::stall(&shared, run, &evidence).await });
+            }
+        }
+    }
+
+    fn spawn<F>(&self, work: impl FnOnce(Arc<RunsContext>, RunId) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        tokio::spawn(work(Arc::clone(&self.shared), self.run));
+    }
+
+    fn kill_checks(&mut self) {
+        if let Some(checks) = self.checks.take() {
+            checks.abort();
+            let family = super::process::of_run(&self.shared.mark, self.run);
+            tokio::task::spawn_blocking(move || family.kill(None));
+        }
+    }
+
+    /// The run is gone: nothing of it is left but its files in the trash.
+    async fn vanish(mut self) {
+        self.kill_checks();
+        self.drivers.end().await;
+        mirror::run_gone(&self.shared, self.run).await;
+        removal::discard(&self.shared, self.run);
+        self.shared.wish(Wish::Forget(self.run));
+        self.shared.forget_lane(self.run);
+    }
+
+    async fn stop(&mut self) {
+        self.kill_checks();
+        self.drivers.end().await;
+        self.look().await;
+        if !self.deleted {
+            self.write_snapshot().await;
+        }
+    }
+
+    async fn catch_up_file(&mut self) {
+        let (shared, run, after) = (Arc::clone(&self.shared), self.run, self.after);
+        let log = self.log.clone();
+        let repaired = move || {
+            let is_there = |docs: &muster_core::Documents<Room>| {
+                Ok(muster_core::run::lookup::find_run(docs)?.is_some())
+            };
+            // Of a run that is gone no file is made.
+            match shared.engine.read::<Room, bool>(&run.stream(), is_there) {
+                Ok(true) => log.repair(shared.engine.store(), run, after),
+                Ok(false) | Err(_) => Ok(()),
+            }
+        };
+        settle(tokio::task::spawn_blocking(repaired).await, run, "events.jsonl");
+    }
+
+    async fn write_file(&mut self, rows: Vec<EventRow>) {
+        let (log, run) = (self.log.clone(), self.run);
+        let shared = Arc::clone(&self.shared);
+        let written = move || log.append(shared.engine.store(), run, &rows);
+        settle(tokio::task::spawn_blocking(written).await, run, "events.jsonl");
+    }
+
+    async fn write_snapshot(&mut self) {
+        self.snapshot_due = None;
+        let (shared, run) = (Arc::clone(&self.shared), self.run);
+        let engine = Arc::clone(&self.shared.engine);
+        let written = move || super::logfile::snapshot(&shared, run);
+        settle(engine.read_large(written).await, self.run, "run.json");
+    }
+}
+
+/// A file beside the log that was not written is written with the next events.
+fn settle<E: std::fmt::Display>(
+    outcome: Result<Result<(), super::logfile::FileFailure>, E>,
+    run: RunId,
+    file: &str,
+) {
+    let error = match outcome {
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    tracing::warn!(%run, file, error, "a file of a run was not written");
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A piece of the log.
+struct Page {
+    rows: Vec<EventRow>,
+    /// What sessions are told about.
+    events: Vec<Numbered>,
+    work: Vec<Work>,
+}
+
+/// The next events with what follows from them.
+fn page(shared: &RunsContext, run: RunId, after: u64) -> Result<Page, StoreError> {
+    let stream = run.stream();
+    let rows = shared.engine.store().snapshot()?.tail(&stream, after, PAGE_EVENTS)?;
+    let mut events = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let event: RunEvent = serde_json::from_str(&row.body).map_err(|error| {
+            StoreError::Engine { action: "read an event", cause: error.to_string() }
+        })?;
+        events.push(event);
+    }
+    let follows = |docs: &muster_core::Documents<Room>| {
+        let mut work = Vec::new();
+        for event in &events {
+            let effects = effect::react(docs, event)?;
+            work.extend(effects.into_iter().map(|effect| with_outcome(effect, event)));
+            work.extend(stops(event).then_some(Work::CloseAll));
+        }
+        Ok(work)
+    };
+    let work = match shared.engine.read::<Room, _>(&stream, follows) {
+        Ok(work) => work,
+        Err(muster_engine::ExecuteError::Rejected(rejection)) => {
+            tracing::debug!(%run, ?rejection, "nothing follows for a run that is gone");
+            Vec::new()
+        }
+        Err(muster_engine::ExecuteError::Store(failure)) => return Err(failure.0),
+    };
+    let numbered = rows.iter().map(|row| row.seq).zip(events);
+    let events = numbered.filter(|(_, event)| mirror::concerns(event)).collect();
+    Ok(Page { rows, events, work })
+}
+
+/// Whether a run works no more: it is stopped, or has ended (RUNS-REST-9).
+fn stops(event: &RunEvent) -> bool {
+    let RunFact::RunPatched(patched) = &event.fact else { return false };
+    let patch = &patched.patch.run;
+    let ended = matches!(patch.status, Some(RunStatus::Completed | RunStatus::Failed));
+    let stopped = patch.status_reason.as_ref().and_then(Option::as_ref);
+    ended || stopped.is_some_and(|reason| reason.code == StatusCode::Stopped)
+}
+
+/// An answer to a call comes with what the event says of it.
+fn with_outcome(effect: RunEffect, event: &RunEvent) -> Work {
+    match (effect, &event.fact) {
+        (RunEffect::AnswerTool { node, .. }, RunFact::ToolCompleted(completed)) => {
+            Work::Answer(node, completed.clone())
+        }
+        (effect, _) => Work::Effect(effect),
+    }
+}
+
+/// An event as it stands in the file of its run.
+pub(crate) fn written(run: RunId, row: &EventRow) -> String {
+    wire(run, LoggedEvent { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body })
+}

@@ -1,0 +1,125 @@
+//! The drivers of a run's nodes. Each comes to be with its first order; one that breaks ends its
+//! own turn as failed and is replaced with the next order.
+
+use std::{any::Any, collections::BTreeMap, sync::Arc};
+
+use muster_core::{
+    Documents,
+    run::{
+        Ask, RunAggregate as Room,
+        id::{NodeId, RunId},
+        lookup,
+        node::Node,
+        turn::TurnReason,
+    },
+};
+use tokio::{
+    sync::{
+        mpsc::{self, error::SendError},
+        oneshot,
+    },
+    task::JoinHandle,
+};
+
+use crate::{
+    driver::{DriverOrder, NodeDriver},
+    finish::{self, TurnFinish},
+    shared::RunsContext,
+};
+
+/// The drivers of one run.
+pub(crate) struct Drivers {
+    shared: Arc<RunsContext>,
+    run: RunId,
+    orders: BTreeMap<NodeId, mpsc::UnboundedSender<DriverOrder>>,
+    /// Whether everything ends: nothing comes to be any more.
+    ended: bool,
+}
+
+impl Drivers {
+    pub(crate) fn of(shared: Arc<RunsContext>, run: RunId) -> Self {
+        Self { shared, run, orders: BTreeMap::new(), ended: false }
+    }
+
+    /// Passes something on to the driver of a node.
+    pub(crate) fn order(&mut self, node: NodeId, order: DriverOrder) {
+        if self.ended {
+            tracing::debug!(%node, "an order came when everything had ended");
+            return;
+        }
+        let refused = match self.orders.get(&node) {
+            Some(driver) => driver.send(order).err(),
+            None => Some(SendError(order)),
+        };
+        if let Some(SendError(order)) = refused
+            && self.start(node).send(order).is_err()
+        {
+            tracing::error!(%node, "the driver of a node is gone");
+        }
+    }
+
+    fn start(&mut self, node: NodeId) -> mpsc::UnboundedSender<DriverOrder> {
+        let (sender, orders) = mpsc::unbounded_channel();
+        let driver = NodeDriver::of(Arc::clone(&self.shared), self.run, node);
+        let driving = tokio::spawn(driver.drive(orders));
+        tokio::spawn(watch(Arc::clone(&self.shared), (self.run, node), driving));
+        self.orders.insert(node, sender.clone());
+        sender
+    }
+
+    /// Passes the same on to all of them.
+    pub(crate) fn order_all(&mut self, order: impl Fn() -> DriverOrder) {
+        let nodes: Vec<NodeId> = self.orders.keys().copied().collect();
+        nodes.into_iter().for_each(|node| self.order(node, order()));
+    }
+
+    /// The node is gone.
+    pub(crate) fn remove(&mut self, node: NodeId) {
+        self.order(node, DriverOrder::Remove);
+        self.orders.remove(&node);
+    }
+
+    pub(crate) async fn end(&mut self) {
+        self.ended = true;
+        let mut stopping = Vec::new();
+        for driver in self.orders.values() {
+            let (stopped, stop) = oneshot::channel();
+            if driver.send(DriverOrder::Stop(stopped)).is_ok() {
+                stopping.push(stop);
+            }
+        }
+        for stop in stopping {
+            if stop.await.is_err() {
+                tracing::warn!(run = %self.run, "the driver of a node ended before it was told to");
+            }
+        }
+    }
+}
+
+/// Waits for the end of a driver. When it broke, nobody else would end the turn that it had in
+/// flight.
+pub(crate) async fn watch(
+    shared: Arc<RunsContext>,
+    (run, node): (RunId, NodeId),
+    driving: JoinHandle<()>,
+) {
+    let Err(broken) = driving.await else { return };
+    let Ok(cause) = broken.try_into_panic() else { return };
+    let cause = words(cause.as_ref());
+    tracing::error!(%run, %node, cause, "the driver of a node broke");
+    let live =
+        move |docs: &Documents<Room>| Ok(lookup::find_node(docs, node)?.and_then(Node::live_turn));
+    let Ok(Some(turn)) = shared.view(run, live).await else { return };
+    let detail = Some(format!("a defect of the server ended it: {cause}"));
+    let ask = Ask::EndTurn { turn, reason: TurnReason::Exited, detail };
+    // Whoever drives the node next closes it. One that was about to end is not told of again.
+    if shared.report(run, ask).await.is_empty() {
+        finish::close(&shared, run, TurnFinish::of(turn)).await;
+    }
+}
+
+/// What a panic says.
+fn words(cause: &(dyn Any + Send)) -> &str {
+    let text = cause.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| cause.downcast_ref::<&str>().copied()).unwrap_or("no reason was given")
+}

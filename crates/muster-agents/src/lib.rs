@@ -1,0 +1,300 @@
+//! Runs: graphs of agents that this process drives.
+//!
+//! ```text
+//!   surface ── ask ──► log ──► lane (one per run) ── effects ──► driver (one per node) ──► program
+//!                       ▲                  │                          │
+//!                       │                  └──► schedule ──► begin    │
+//!                       └───────────────── asks of the runtime ◄──────┘
+//! ```
+//!
+//! Every change is a command to the core, whoever asks. A lane follows the log of its run, takes
+//! what the core says has to be done, and has it done; what comes of it is another command. So the
+//! log alone says how far a run is, and a start finds in it what is left to do.
+
+mod artifacts;
+mod attend;
+mod begin;
+mod bound;
+mod calls;
+pub mod contained;
+mod diff;
+mod driver;
+mod finish;
+mod hook;
+mod lane;
+mod lock;
+mod logfile;
+mod mirror;
+mod originals;
+mod packs;
+mod phases;
+mod process;
+mod provider;
+mod rebuild;
+mod recovery;
+mod regular;
+mod removal;
+mod reports;
+mod repository;
+mod schedule;
+mod settings;
+mod shared;
+mod survey;
+mod templates;
+#[cfg(test)]
+mod tests;
+mod timers;
+mod todos;
+mod tokens;
+mod tools;
+mod trash;
+mod worktree;
+
+use std::{sync::Arc, time::Duration};
+
+use muster_core::{
+    Documents, WorkRefusal,
+    run::{
+        Ask, RunAggregate as Room,
+        artifact::Artifact,
+        command::{CallFiles, Recover, Resolve},
+        edge::Actor,
+        id::{ApprovalId, ArtifactId, RunId},
+        lookup,
+        node::Provider,
+        view::attention::Attention,
+    },
+};
+use muster_store::StoreError;
+use tokio::sync::{mpsc, oneshot};
+
+pub use artifacts::{ArtifactChunk, ArtifactError, CHUNK_BYTES_MAX};
+pub use attend::Attended;
+pub use calls::{AgentWish, TaskOperations, Witnessed};
+pub use hook::{HookAnswer, HookQuestion, ask as ask_hook};
+pub use originals::OriginalOf;
+pub use provider::{OfferedTool, Probe};
+pub use rebuild::{Rebuilt, rebuild};
+pub use repository::make_repository;
+pub use settings::{Contain, McpCommand, Profile, Protocol, RunsSettings, Sandbox, ToolExecution};
+pub use shared::{AskError, RunEvents};
+pub use survey::{ProviderFamily, survey};
+pub use templates::{FoundTemplate, TemplateShelf};
+pub use tokens::Bearer;
+pub use tools::{AnswerError, ToolAnswer};
+pub use trash::{Discarded, discarded};
+pub use worktree::{IgnoredFiles, Merged, NotMerged, Worktree, WorktreeState, worktrees};
+
+use self::{
+    lane::LaneOrder, process::confine::Containing, schedule::Schedule, shared::RunsContext,
+};
+use muster_engine::Engine;
+
+/// How long the end of all runs may take (RUNS-REC-4).
+const SHUTDOWN_MAX: Duration = Duration::from_secs(9);
+
+/// How the names of their streams begin.
+const RUN_STREAMS: &str = "run/";
+/// How the names of sessions' streams begin.
+const SESSION_STREAMS: &str = "session/";
+/// The last event of a run.
+const DELETED: &str = "run.deleted";
+
+/// Why runs cannot be driven.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another server drives the runs of the same storage folder.
+    #[error(
+        "another server (process {pid}) drives the runs of this storage folder: use that one, \
+         `muster status` says where it is, or start this one with another --storage-dir"
+    )]
+    Locked {
+        /// Its process.
+        pid: String,
+    },
+    /// The storage folder cannot be used.
+    #[error("the storage folder cannot be used: {0}")]
+    Disk(#[from] std::io::Error),
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The runs of one server. Cheap to clone; all clones are the same runs.
+#[derive(Clone)]
+pub struct Runs {
+    shared: Arc<RunsContext>,
+}
+
+impl Runs {
+    /// Starts to drive runs: recovers what an earlier server left, then goes on with it. Needs an
+    /// asynchronous runtime, which everything runs on.
+    pub async fn start(engine: Arc<Engine>, settings: RunsSettings) -> Result<Self, StartError> {
+        provider::agent::resume_delay::watch();
+        let lock = lock::take(&settings.home).await?;
+        hook::sweep(&settings.home);
+        process::strays::adopt();
+        let containing = Containing::tried(&settings).await;
+        let (wish, wishes) = mpsc::unbounded_channel();
+        let shared = Arc::new(RunsContext::over(engine, settings, containing, wish, lock));
+        let runs = Self { shared: Arc::clone(&shared) };
+        // Heard before anything is looked at, so that nothing is missed.
+        let news = shared.engine.grown(RUN_STREAMS);
+        let sessions = shared.engine.grown(SESSION_STREAMS);
+        recovery::recover(&shared).await?;
+        let tidied = Arc::clone(&shared);
+        tokio::task::spawn_blocking(move || {
+            removal::empty_trash(&tidied);
+            removal::remove_unfinished(&tidied);
+        });
+        tokio::spawn(Arc::clone(&shared).attend(news));
+        tokio::spawn(todos::show(Arc::clone(&shared), sessions));
+        tokio::spawn(Schedule::of(shared).work(wishes));
+        Ok(runs)
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &RunsSettings {
+        &self.shared.settings
+    }
+
+    /// The engine underneath, for reading several streams at one moment.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.shared.engine
+    }
+
+    /// Lets nodes call operations of the task store that a person has to approve.
+    pub fn offer_operations(&self, operations: Arc<dyn TaskOperations>) {
+        self.shared.offer_operations(operations);
+    }
+
+    /// A fresh id for something that its creator names, such as a run.
+    pub fn fresh_id(&self) -> u128 {
+        self.shared.fresh()
+    }
+
+    /// Keeps what a person typed until the turn that gets it has answered; the log has it without
+    /// the secret in it. It is durable when this answers; blocks until then.
+    pub fn keep_original(&self, run: RunId, of: OriginalOf, text: &str) -> std::io::Result<()> {
+        self.shared.originals.keep(run, of, text)
+    }
+
+    /// Forgets what was kept, because nothing came of it.
+    pub fn forget_original(&self, run: RunId, of: OriginalOf) {
+        self.shared.originals.forget(run, of);
+    }
+
+    /// Asks for a change. Answers with the events that it gave when they are durable; they name
+    /// everything that came to be. Blocks until then.
+    pub fn ask(&self, run: RunId, by: Actor, ask: Ask) -> Result<RunEvents, AskError> {
+        self.shared.ask(run, by, ask)
+    }
+
+    /// Runs a view over one moment of a run; blocks.
+    pub fn read<T>(
+        &self,
+        run: RunId,
+        view: impl Fn(&Documents<Room>) -> Result<T, WorkRefusal<Room>>,
+    ) -> Result<T, AskError> {
+        self.shared.engine.read::<Room, T>(&run.stream(), view)
+    }
+
+    /// Reads a piece of an artifact's file; blocks.
+    pub fn read_artifact(
+        &self,
+        artifact: &Artifact,
+        offset: u64,
+        max_bytes: usize,
+    ) -> Result<ArtifactChunk, ArtifactError> {
+        self.shared.files.read(artifact, offset, max_bytes)
+    }
+
+    /// An artifact of a run, if there is one; blocks.
+    pub fn artifact(&self, run: RunId, id: ArtifactId) -> Result<Artifact, AskError> {
+        self.read(run, |docs| lookup::artifact(docs, id).cloned())
+    }
+
+    /// Makes a call of a tool for the agent of a node, in the turn that it has in flight. It is
+    /// always answered (RUNS-TOOL-2).
+    pub async fn call_tool(&self, caller: Bearer, call: AgentWish) -> ToolAnswer {
+        calls::call(&self.shared, caller, call).await
+    }
+
+    /// Has a call carried out elsewhere, and tells it in the turn that the node has in flight:
+    /// proposed and begun before, completed after. The work blocks.
+    pub async fn witness_call<T: Send + 'static>(
+        &self,
+        caller: Bearer,
+        call: AgentWish,
+        work: impl FnOnce() -> (Witnessed, T) + Send + 'static,
+    ) -> Result<T, StoreError> {
+        calls::witness(&self.shared, caller, call, work).await
+    }
+
+    /// Answers an approval for a person. What is approved may need files, which are written first.
+    pub async fn resolve(&self, run: RunId, resolve: Resolve) -> Result<RunEvents, AskError> {
+        calls::resolve(&self.shared, run, resolve).await
+    }
+
+    /// Files that an answer of a person needs before it is written down: whoever comes to be with
+    /// it gets what its parent knows (RUNS-TOOL-7).
+    pub async fn files_for_answer(&self, run: RunId, id: ApprovalId) -> CallFiles {
+        calls::files_for_answer(&self.shared, run, id).await
+    }
+
+    /// What waits for a person, over all runs, oldest first; blocks.
+    pub fn attention(&self) -> Result<Vec<Attention>, StoreError> {
+        calls::attention(&self.shared)
+    }
+
+    /// The node whose agent bears a token, while its process is there (RUNS-SEC-3).
+    pub fn node_of_token(&self, token: &str) -> Option<Bearer> {
+        self.shared.tokens.bearer(token)
+    }
+
+    /// The tools that a node may call now; blocks.
+    pub fn tools(&self, caller: Bearer) -> Result<Vec<OfferedTool>, AskError> {
+        let node = self.read(caller.run, |docs| lookup::node(docs, caller.node).cloned())?;
+        Ok(tools::offered(&node, false))
+    }
+
+    /// Whether the program of a profile can be used.
+    pub async fn probe(&self, provider: Provider, profile: &str) -> Option<Probe> {
+        let profile = self.shared.settings.profile(provider, profile)?.clone();
+        Some(provider::adapter(provider, &profile).probe().await)
+    }
+
+    /// Deletes a run: its turns and processes end, its files go to the trash.
+    pub async fn delete(&self, run: RunId) -> Result<(), AskError> {
+        removal::delete(&self.shared, run).await
+    }
+
+    /// Ends everything: turns are interrupted, processes closed, files written (RUNS-REC-4).
+    pub async fn shut_down(&self) {
+        self.shared.closing.send_replace(true);
+        let stopped = async {
+            let lanes = self.shared.lanes();
+            for (run, _) in &lanes {
+                self.shared.report(*run, Ask::ShutDown).await;
+            }
+            let mut stopping = Vec::new();
+            for (run, lane) in lanes {
+                let (stopped, stop) = oneshot::channel();
+                if lane.send(LaneOrder::Stop(stopped)).is_ok() {
+                    stopping.push((run, stop));
+                }
+            }
+            for (run, stop) in stopping {
+                if stop.await.is_err() {
+                    tracing::warn!(%run, "a run ended before it was told to");
+                }
+                let recover = Recover { shutdown: true, turns: Vec::new() };
+                self.shared.report(run, Ask::Recover(Box::new(recover))).await;
+            }
+        };
+        if tokio::time::timeout(SHUTDOWN_MAX, stopped).await.is_err() {
+            tracing::warn!("some runs did not end in time; the next start recovers them");
+        }
+        self.shared.unlock();
+    }
+}

@@ -1,0 +1,297 @@
+//! What a node does, told in its own session (RUNS-TIE-1): messages, answers, tools and turns, each
+//! with the run and the turn that it belongs to. It comes after the run's own log and never holds
+//! it up; an event that comes twice is recorded once.
+
+mod ending;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use muster_core::{
+    Draft, WorkRefusal,
+    run::{
+        RunEvent, RunFact,
+        event::{ToolCompleted, TurnStep},
+        id::{ItemId, NodeId, RunId, ToolId, TurnId},
+        inbox::{InboxContent, InboxItem, ItemKind},
+        lookup,
+        record::{Run, RunStatus},
+        turn::{Consumed, Tool},
+    },
+    session::{
+        SessionAggregate, SessionCommand, SessionId,
+        command::{Author, Create, Record},
+        entity::{NodeOwner, SessionDriver},
+        perform,
+        receipt::CallKey,
+    },
+};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use self::ending::RunFinished;
+pub(crate) use self::ending::run_gone;
+use super::shared::RunsContext;
+use muster_engine::ExecuteError;
+
+/// An event with its number.
+pub(crate) type Numbered = (u64, RunEvent);
+
+/// Whether a session is told about an event at all.
+pub(crate) fn concerns(event: &RunEvent) -> bool {
+    match &event.fact {
+        RunFact::TextFinished(_)
+        | RunFact::ToolProposed(_)
+        | RunFact::ToolCompleted(_)
+        | RunFact::NodeDeleted(_) => true,
+        RunFact::NodePatched(patched) => patched.patch.muster_session_id.is_some(),
+        RunFact::RunPatched(patched) => {
+            patched.patch.run.status.is_some() || patched.patch.run.phase.is_some()
+        }
+        RunFact::TurnMoved(moved) => match &moved.step {
+            TurnStep::Started(_)
+            | TurnStep::Completed(_)
+            | TurnStep::Interrupted(_)
+            | TurnStep::Failed(_) => true,
+            TurnStep::Sent
+            | TurnStep::ToolPending
+            | TurnStep::AwaitingApproval
+            | TurnStep::Silent
+            | TurnStep::Finishing(_) => false,
+        },
+        RunFact::PhaseChanged(_)
+        | RunFact::ModeChanged(_)
+        | RunFact::RunStalled(_)
+        | RunFact::RunDeleted(_)
+        | RunFact::BudgetReached(_)
+        | RunFact::NodeProgressed(_)
+        | RunFact::NodeConfigured(_)
+        | RunFact::NodeReset(_)
+        | RunFact::InboxChanged(_)
+        // An input is told with the turn that takes it.
+        | RunFact::MessageQueued(_)
+        | RunFact::HandoffSent(_)
+        | RunFact::NodeLogged(_)
+        | RunFact::ViolationFound(_)
+        | RunFact::EdgeCreated(_)
+        | RunFact::EdgeDeleted(_)
+        | RunFact::TextStreamed(_)
+        | RunFact::ThoughtStreamed(_)
+        | RunFact::ThoughtFinished(_)
+        | RunFact::ToolStarted(_)
+        | RunFact::ApprovalRequested(_)
+        | RunFact::ApprovalResolved(_)
+        | RunFact::ApprovalDetached(_)
+        | RunFact::ArtifactCreated(_)
+        | RunFact::UsageReported(_) => false,
+    }
+}
+
+/// The mirror of one run.
+pub(crate) struct Mirror {
+    shared: Arc<RunsContext>,
+    run: RunId,
+    /// Names of tools whose outcome is still to come.
+    tools: BTreeMap<ToolId, String>,
+}
+
+/// What a session is told.
+struct Told {
+    kind: &'static str,
+    body: Value,
+}
+
+impl Mirror {
+    /// Starts a mirror; whoever has events for it sends them.
+    pub(crate) fn start(shared: Arc<RunsContext>, run: RunId) -> mpsc::UnboundedSender<Numbered> {
+        let (sender, mut events) = mpsc::unbounded_channel();
+        let mut mirror = Self { shared, run, tools: BTreeMap::new() };
+        tokio::spawn(async move {
+            while let Some((seq, event)) = events.recv().await {
+                mirror.tell(seq, event).await;
+            }
+        });
+        sender
+    }
+
+    async fn tell(&mut self, seq: u64, event: RunEvent) {
+        if let RunFact::RunPatched(patched) = &event.fact {
+            return self.tell_all(seq, patched.patch.run.status).await;
+        }
+        let Some(node) = event.node_id else { return };
+        if let RunFact::NodeDeleted(_) = &event.fact {
+            return ending::node_gone(&self.shared, node).await;
+        }
+        let Some((run, session, label)) = self.known(node).await else { return };
+        if let RunFact::NodePatched(_) = &event.fact {
+            let owner = NodeOwner { run_id: self.run.to_string(), node_id: node.to_string() };
+            let create = Create {
+                title: Some(label),
+                workspace: Some(run.cwd.clone()),
+                driver: Some(driver(&run)),
+                metadata: Some(owner.metadata()),
+                ..Create::default()
+            };
+            self.shared.lists.know(&session, self.run, node);
+            return self.perform(session, SessionCommand::Create(Box::new(create))).await;
+        }
+        let Some(told) = self.told(&event) else { return };
+        let key = format!("run-{}-{seq}", self.run);
+        self.record(&session, event.turn_id, told, key).await;
+        if let RunFact::TurnMoved(moved) = &event.fact
+            && let TurnStep::Started(started) = &moved.step
+        {
+            for item in self.inputs(&started.consumed).await {
+                // An input that another turn gets again is told once.
+                let key = format!("run-{}-input-{}", self.run, item.id);
+                self.record(&session, event.turn_id, input(&item), key).await;
+            }
+        }
+    }
+
+    async fn record(&self, session: &SessionId, turn: Option<TurnId>, told: Told, key: String) {
+        let Value::Object(body) = told.body else { return };
+        let mut record = Record::of(Author::Server, told.kind, body);
+        record.run_id = Some(self.run.to_string());
+        record.turn_id = turn.map(|turn| turn.to_string());
+        record.given = Some(CallKey { digest: key.clone(), key });
+        self.perform(session.clone(), SessionCommand::Record(Box::new(record))).await;
+    }
+
+    /// The inputs that a turn has taken, in order.
+    async fn inputs(&self, consumed: &[Consumed]) -> Vec<InboxItem> {
+        let ids: Vec<ItemId> = consumed.iter().map(|taken| taken.id).collect();
+        let view = move |docs: &_| {
+            let mut items = Vec::new();
+            for id in &ids {
+                items.extend(lookup::find_item(docs, *id)?.cloned());
+            }
+            Ok(items)
+        };
+        self.shared.view(self.run, view).await.unwrap_or_default()
+    }
+
+    /// The run, and the session and label of a node.
+    async fn known(&self, node: NodeId) -> Option<(Run, SessionId, String)> {
+        let view = move |docs: &_| {
+            let (run, node) = (lookup::run(docs)?.clone(), lookup::node(docs, node)?);
+            Ok((run, node.muster_session_id.to_string(), node.label.clone()))
+        };
+        let (run, session, label) = self.shared.view(self.run, view).await.ok()?;
+        Some((run, SessionId::of(&session)?, label))
+    }
+
+    /// Every session of the run says how the run stands, and that it has ended if it has.
+    async fn tell_all(&self, seq: u64, status: Option<RunStatus>) {
+        let view = |docs: &_| {
+            let nodes = lookup::nodes(docs)?;
+            let sessions = nodes.iter().map(|node| node.muster_session_id.to_string());
+            Ok((lookup::run(docs)?.clone(), sessions.collect::<Vec<String>>()))
+        };
+        let Ok((run, sessions)) = self.shared.view(self.run, view).await else { return };
+        let ended = status.and_then(|status| RunFinished::of(&run, status));
+        for session in sessions.iter().filter_map(|session| SessionId::of(session)) {
+            self.perform(session.clone(), SessionCommand::Drive(Some(driver(&run)))).await;
+            if let Some(ended) = &ended {
+                let key = format!("run-{}-{seq}", self.run);
+                ended.record(&self.shared, session, key).await;
+            }
+        }
+    }
+
+    async fn perform(&self, session: SessionId, command: SessionCommand) {
+        execute(&self.shared, session, move |draft| perform(draft, &command).map(drop)).await;
+    }
+
+    fn told(&mut self, event: &RunEvent) -> Option<Told> {
+        let (kind, body) = if let RunFact::TextFinished(text) = &event.fact {
+            ("assistant_message", json!({"text": text.content}))
+        } else if let RunFact::ToolProposed(call) = &event.fact {
+            self.tools.insert(call.tool.id, call.tool.name.clone());
+            ("tool_call", tool_call(&call.tool))
+        } else if let RunFact::ToolCompleted(completed) = &event.fact {
+            let name = self.tools.remove(&completed.tool_id).unwrap_or_default();
+            ("tool_result", tool_result(&name, completed))
+        } else if let RunFact::TurnMoved(moved) = &event.fact {
+            turn(&moved.step)?
+        } else {
+            return None;
+        };
+        Some(Told { kind, body })
+    }
+}
+
+/// Writes to a session. What goes wrong is logged; the run goes on without it.
+async fn execute(
+    shared: &Arc<RunsContext>,
+    session: SessionId,
+    work: impl Fn(&mut Draft<'_, SessionAggregate>) -> Result<(), WorkRefusal<SessionAggregate>>
+    + Send
+    + 'static,
+) {
+    let (engine, stream) = (Arc::clone(&shared.engine), session.stream());
+    let execute = move || engine.execute::<SessionAggregate, _>(stream, work);
+    match tokio::task::spawn_blocking(execute).await {
+        Ok(Ok(())) => {}
+        Ok(Err(ExecuteError::Rejected(rejection))) => {
+            tracing::debug!(%session, ?rejection, "an event of a run was not recorded");
+        }
+        Ok(Err(ExecuteError::Store(failure))) => {
+            let error = failure.0;
+            tracing::warn!(%session, %error, "an event of a run was not recorded");
+        }
+        Err(error) => tracing::warn!(%session, %error, "an event of a run was not recorded"),
+    }
+}
+
+/// An input as its receiver reads it.
+fn input(item: &InboxItem) -> Told {
+    let (text, source) = match &item.content {
+        InboxContent::Message(message) => {
+            let source = (item.kind != ItemKind::Message).then(|| "muster".to_owned());
+            (&message.content, source)
+        }
+        InboxContent::Envelope(envelope) => {
+            let source = format!("handoff from {}", envelope.from_node_id);
+            (&envelope.payload.message, Some(source))
+        }
+    };
+    Told { kind: "user_message", body: json!({"text": text, "source": source}) }
+}
+
+fn driver(run: &Run) -> SessionDriver {
+    SessionDriver { phase: run.phase.name().to_owned(), status: run.status.name().to_owned() }
+}
+
+fn tool_call(tool: &Tool) -> Value {
+    let call = json!({"name": tool.name, "arguments": tool.args});
+    json!({"call_id": tool.id.to_string(), "tool": tool.name, "call": call})
+}
+
+fn tool_result(name: &str, completed: &ToolCompleted) -> Value {
+    let ok = completed.result.ok;
+    json!({
+        "call_id": completed.tool_id.to_string(),
+        "tool": name,
+        "status": if ok { "ok" } else { "error" },
+        "error": !ok,
+        "success": ok,
+        "result": completed.result.output,
+        "message": completed.error.as_ref().map(|error| &error.message),
+        "artifact_ref": completed.result.output_ref,
+    })
+}
+
+fn turn(step: &TurnStep) -> Option<(&'static str, Value)> {
+    let end = |status: &str, reason: &str| json!({"status": status, "reason": reason});
+    match step {
+        TurnStep::Started(_) => Some(("turn_start", json!({}))),
+        TurnStep::Completed(_) => Some(("turn_end", json!({"status": "completed"}))),
+        TurnStep::Interrupted(ended) => Some(("turn_end", end("interrupted", ended.reason.name()))),
+        TurnStep::Failed(ended) => Some(("turn_end", end("failed", ended.reason.name()))),
+        TurnStep::Sent
+        | TurnStep::ToolPending
+        | TurnStep::AwaitingApproval
+        | TurnStep::Silent
+        | TurnStep::Finishing(_) => None,
+    }
+}

@@ -1,0 +1,106 @@
+//! The end of a run, or of a node's place in it, in the sessions of its nodes: whoever follows one
+//! has to know that nothing more will come.
+
+use std::sync::Arc;
+
+use muster_core::{
+    Draft,
+    run::{
+        id::{NodeId, RunId},
+        record::{Run, RunStatus},
+    },
+    session::{
+        SessionAggregate, SessionCommand, SessionId,
+        body::{RUN_FINISHED, TURN_END},
+        command::{Author, Record},
+        entity::SessionDriver,
+        lookup, perform,
+        receipt::CallKey,
+    },
+};
+use serde_json::{Map, Value, json};
+
+use super::execute;
+use crate::shared::RunsContext;
+
+/// Status of the driver of a session whose run or node was deleted.
+const DELETED: &str = "deleted";
+
+/// How a run ended.
+#[derive(Clone)]
+pub(super) struct RunFinished(Map<String, Value>);
+
+impl RunFinished {
+    /// The end that a status means, if it means one.
+    pub(super) fn of(run: &Run, status: RunStatus) -> Option<Self> {
+        let completed = match status {
+            RunStatus::Completed => true,
+            RunStatus::Failed => false,
+            RunStatus::Queued | RunStatus::Running | RunStatus::Paused => return None,
+        };
+        let reason = run.status_reason.as_ref().map_or(status.name(), |reason| reason.code.name());
+        let usage = json!({
+            "input_tokens": run.usage.prompt_tokens,
+            "output_tokens": run.usage.completion_tokens,
+            "cost": run.usage.cost_usd,
+        });
+        let steps = run.usage.turns;
+        let told =
+            json!({"completed": completed, "reason": reason, "steps": steps, "usage": usage});
+        told.as_object().cloned().map(Self)
+    }
+
+    /// Records it, with the number of events that the session has by now.
+    pub(super) async fn record(&self, shared: &Arc<RunsContext>, session: SessionId, key: String) {
+        let body = self.0.clone();
+        let work = move |draft: &mut Draft<'_, SessionAggregate>| {
+            let events = lookup::session(draft.documents())?.last_seq;
+            let mut body = body.clone();
+            body.insert("eventCount".to_owned(), events.into());
+            let mut record = Record::of(Author::Server, RUN_FINISHED, body);
+            record.given = Some(CallKey { digest: key.clone(), key: key.clone() });
+            perform(draft, &SessionCommand::Record(Box::new(record))).map(drop)
+        };
+        execute(shared, session, work).await;
+    }
+}
+
+/// Tells the sessions of a deleted run.
+pub(crate) async fn run_gone(shared: &Arc<RunsContext>, run: RunId) {
+    for session in shared.lists.sessions(|owner, _| owner == run) {
+        close(shared, session, "run_deleted").await;
+    }
+}
+
+/// Tells the session of a deleted node.
+pub(super) async fn node_gone(shared: &Arc<RunsContext>, node: NodeId) {
+    for session in shared.lists.sessions(|_, owner| owner == node) {
+        close(shared, session, "node_deleted").await;
+    }
+}
+
+/// Ends what is under way in a session that nothing drives any more.
+async fn close(shared: &Arc<RunsContext>, session: SessionId, reason: &'static str) {
+    let work = move |draft: &mut Draft<'_, SessionAggregate>| {
+        let open = lookup::session(draft.documents())?;
+        let (running, driver) = (open.turns.running.is_some(), open.driver.clone());
+        let report = |kind: &str, body: Value| {
+            let body = body.as_object().cloned().unwrap_or_default();
+            SessionCommand::Record(Box::new(Record::of(Author::Server, kind, body)))
+        };
+        if running {
+            let body = json!({"status": "interrupted", "reason": reason});
+            perform(draft, &report(TURN_END, body))?;
+        }
+        let Some(SessionDriver { phase, status }) = driver else { return Ok(()) };
+        let is_over = |ended: RunStatus| ended.name() == status;
+        if !is_over(RunStatus::Completed) && !is_over(RunStatus::Failed) && status != DELETED {
+            let events = lookup::session(draft.documents())?.last_seq;
+            let body = json!({"eventCount": events, "completed": false, "reason": reason});
+            perform(draft, &report(RUN_FINISHED, body))?;
+        }
+        let driver = SessionDriver { phase, status: DELETED.to_owned() };
+        perform(draft, &SessionCommand::Drive(Some(driver))).map(drop)
+    };
+    execute(shared, session, work).await;
+}

@@ -1,0 +1,370 @@
+//! What agents of the Agent Client Protocol say, and what they are told.
+
+mod open;
+
+use std::collections::BTreeMap;
+
+use muster_core::run::{
+    approval::{Resolution, Verdict},
+    node::PermissionsMode,
+    provider::{ModifyAbility, ProviderCaps, ProviderEvent, ProviderOutcome, SandboxAbility},
+    turn::TurnReason,
+};
+use serde_json::Value;
+
+use super::{
+    calls::{Calls, todo_list},
+    ending::AcpTurnEnd,
+    redo::Redo,
+    wire::{
+        AcpInitialize, AcpOutcome, AcpPermissionResponse, AcpPlanEntry, AcpQuestion, AcpText,
+        AcpUpdate, AnswerOption, ModeSwitch, OnSession, ToolUpdate, Updated,
+    },
+};
+use crate::provider::{
+    NO_CAPS,
+    agent::{
+        AgentLaunch, Translator, TranslatorAction, TranslatorPrompt,
+        prose::{self, TurnText},
+        tell,
+        tracker::{CallEnd, CallQuestion, Tracker},
+    },
+    rpc::{self, Caller, Peer, RpcError},
+};
+
+/// The code of an answer that wants a login.
+const LOGIN_WANTED: i64 = -32_000;
+/// What is said of arguments that are changed.
+const REDONE: &str = "changed arguments are asked for in another call";
+
+/// What we asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Initialize,
+    NewSession,
+    ResumeSession,
+    LoadSession,
+    Mode,
+    Model,
+    Prompt,
+}
+
+/// The translator.
+pub(super) struct Acp {
+    setting: AgentLaunch,
+    caller: Caller<Asked>,
+    session: String,
+    lost: bool,
+    retells: bool,
+    /// Modes that the agent has, and how they are switched.
+    modes: (Vec<String>, ModeSwitch),
+    /// The mode that it is in, as far as we have chosen it.
+    mode: Option<&'static str>,
+    read_only: bool,
+    /// The prompt that waits until the agent is in the right mode.
+    held: Option<String>,
+    in_turn: bool,
+    interrupted: bool,
+    known: Calls,
+    calls: Tracker,
+    redo: Redo,
+    prose: TurnText,
+    /// Questions that wait for an answer: their ids as they came, their calls and the answers.
+    questions: BTreeMap<String, (Value, String, Vec<AnswerOption>)>,
+    /// What the session cost so far, and at the end of the turn before.
+    cost: Option<f64>,
+    cost_before: f64,
+}
+
+impl Acp {
+    pub(super) fn of(setting: AgentLaunch) -> Self {
+        Self {
+            setting,
+            caller: Caller::versioned(),
+            session: String::new(),
+            lost: false,
+            retells: false,
+            modes: (Vec::new(), ModeSwitch::Modes),
+            mode: None,
+            read_only: false,
+            held: None,
+            in_turn: false,
+            interrupted: false,
+            known: Calls::default(),
+            calls: Tracker::default(),
+            redo: Redo::default(),
+            prose: TurnText::default(),
+            questions: BTreeMap::new(),
+            cost: None,
+            cost_before: 0.0,
+        }
+    }
+
+    fn prompt(&mut self, text: &str) -> TranslatorAction {
+        let prompt = OnSession { prompt: Some([AcpText { text }]), ..OnSession::of(&self.session) };
+        TranslatorAction::Say(self.caller.ask(Asked::Prompt, "session/prompt", &prompt))
+    }
+
+    fn updated(&mut self, update: AcpUpdate) -> Vec<TranslatorAction> {
+        let told = match update {
+            AcpUpdate::Said { content } => self.prose.piece(&content.text),
+            AcpUpdate::Thought { content } => {
+                Some(ProviderEvent::ThoughtDelta { text: content.text })
+            }
+            AcpUpdate::Planned { entries } => {
+                let items = entries.into_iter().map(AcpPlanEntry::todo).collect();
+                Some(ProviderEvent::Plan { items })
+            }
+            AcpUpdate::Called(update) => return self.called(&update),
+            AcpUpdate::Spent { cost } => {
+                let dollars = cost.filter(|cost| cost.currency == "USD");
+                self.cost = dollars.and_then(|cost| cost.amount.0).or(self.cost);
+                None
+            }
+            AcpUpdate::Besides {} => None,
+            AcpUpdate::Unknown => return vec![TranslatorAction::Unknown],
+        };
+        told.map(TranslatorAction::Tell).into_iter().collect()
+    }
+
+    fn called(&mut self, update: &ToolUpdate) -> Vec<TranslatorAction> {
+        let id = update.tool_call_id.as_str();
+        self.known.learn(update, false);
+        self.prose.pause();
+        if self.known.is_own(id) {
+            self.calls.hide(id);
+        }
+        let status = update.status.as_deref().unwrap_or("pending");
+        if self.redo.drops(id) || status == "pending" {
+            return Vec::new();
+        }
+        let tool = self.known.tool(id);
+        let takes = self.redo.takes(&tool);
+        let told_as = self.redo.told_as(id).to_owned();
+        let mut events = Vec::new();
+        if !takes && !self.calls.knows(id) {
+            events.extend(todo_list(&tool));
+            events.extend(self.calls.proposed(tool));
+        }
+        match status {
+            "completed" | "failed" => {
+                // A call that was cut off may be told as completed.
+                let ok = status == "completed" && !self.interrupted;
+                let output = self.known.output(id);
+                let words = if self.interrupted { "interrupted" } else { output.as_str() };
+                let error = (!ok).then(|| prose::fault(words));
+                let ended = CallEnd { result: prose::outcome(ok, &output), error, ran: true };
+                events.extend(self.calls.completed(&told_as, ended));
+            }
+            // Some say so before they ask; with output there is no doubt.
+            _ if self.setting.gate == PermissionsMode::Skip
+                || !self.known.output(id).is_empty() =>
+            {
+                events.extend(self.calls.started(&told_as));
+            }
+            _ => {}
+        }
+        tell(events)
+    }
+
+    /// Answers a question with the option that says it.
+    fn choose(&self, id: &Value, options: &[AnswerOption], verdict: Verdict) -> TranslatorAction {
+        TranslatorAction::Say(self.caller.reply(id, &AcpPermissionResponse::of(options, verdict)))
+    }
+
+    fn stopped(&mut self, ending: &AcpTurnEnd) -> Vec<TranslatorAction> {
+        let mut moves = Vec::new();
+        let spent = self.cost.map(|cost| (cost - self.cost_before).max(0.0));
+        if let Some(usage) = ending.used(spent) {
+            self.cost_before = self.cost.unwrap_or(self.cost_before);
+            moves.push(TranslatorAction::Tell(ProviderEvent::Usage { model: None, usage }));
+        }
+        let cancelled = self.interrupted || ending.stop_reason == "cancelled";
+        if !cancelled && let Some(text) = self.redo.question() {
+            moves.push(self.prompt(&text));
+            return moves;
+        }
+        let outcome = match ending.stop_reason.as_str() {
+            _ if cancelled => ProviderOutcome::Interrupted,
+            "end_turn" => ProviderOutcome::Completed,
+            other => {
+                let detail = Some(format!("the agent stopped: {other}"));
+                ProviderOutcome::Failed { reason: TurnReason::ProviderError, detail }
+            }
+        };
+        moves.extend(self.ended(outcome));
+        moves
+    }
+
+    fn ended(&mut self, outcome: ProviderOutcome) -> Vec<TranslatorAction> {
+        let mut moves = Vec::new();
+        for id in self.redo.left() {
+            let error = Some(prose::fault("the agent did not make the changed call"));
+            let ended = CallEnd { result: prose::outcome(false, ""), error, ran: false };
+            moves.extend(tell(self.calls.completed(&id, ended)));
+        }
+        self.in_turn = false;
+        self.interrupted = false;
+        self.questions.clear();
+        moves.extend(tell(self.calls.end()));
+        moves.push(TranslatorAction::Tell(ProviderEvent::TurnEnded(outcome)));
+        moves
+    }
+}
+
+impl Peer for Acp {
+    fn answered(&mut self, id: u64, outcome: Result<Value, RpcError>) -> Vec<TranslatorAction> {
+        match (self.caller.answered(id), outcome) {
+            (Some(Asked::Initialize), Ok(result)) => vec![self.introduced(result)],
+            (Some(asked @ (Asked::NewSession | Asked::ResumeSession)), Ok(result)) => {
+                self.opened(asked, result)
+            }
+            (Some(Asked::LoadSession), Ok(result)) => {
+                self.retells = true;
+                self.opened(Asked::LoadSession, result)
+            }
+            (Some(Asked::ResumeSession | Asked::LoadSession), Err(fault)) => {
+                self.lost = true;
+                let told = TranslatorAction::Stray(format!("cannot resume: {}", fault.words()));
+                vec![told, self.open_session(Asked::NewSession, None)]
+            }
+            (Some(Asked::Initialize | Asked::NewSession), Err(fault)) => {
+                let reason = prose::while_opening(reason(&fault));
+                vec![TranslatorAction::Refuse { reason, detail: fault.words() }]
+            }
+            (Some(Asked::Mode), outcome) => self.switched(outcome.err()),
+            (Some(Asked::Model), outcome) => self.model_chosen(outcome.err()),
+            (Some(Asked::Prompt), Ok(result)) => {
+                self.stopped(&rpc::shaped::<AcpTurnEnd>(result).unwrap_or_default())
+            }
+            (Some(Asked::Prompt), Err(_)) if self.interrupted => {
+                self.ended(ProviderOutcome::Interrupted)
+            }
+            (Some(Asked::Prompt), Err(fault)) => {
+                let (reason, detail) = (reason(&fault), Some(fault.words()));
+                self.ended(ProviderOutcome::Failed { reason, detail })
+            }
+            (None, _) => Vec::new(),
+        }
+    }
+
+    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<TranslatorAction> {
+        let question = rpc::shaped::<AcpQuestion>(params);
+        let (true, Some(question)) = (method == "session/request_permission", question) else {
+            return vec![TranslatorAction::Say(self.caller.decline(id))];
+        };
+        let call = question.tool_call.tool_call_id.clone();
+        self.known.learn(&question.tool_call, true);
+        self.prose.pause();
+        let tool = self.known.tool(&call);
+        if self.known.is_own(&call) || self.redo.takes(&tool) {
+            return vec![self.choose(id, &question.options, Verdict::Approved)];
+        }
+        if self.read_only && self.setting.gate == PermissionsMode::Skip {
+            let mut moves = vec![self.choose(id, &question.options, Verdict::Denied)];
+            moves.extend(tell(self.calls.proposed(tool)));
+            let error = Some(prose::fault("nothing may be changed in this turn"));
+            let ended = CallEnd { result: prose::outcome(false, ""), error, ran: false };
+            moves.extend(tell(self.calls.completed(&call, ended)));
+            return moves;
+        }
+        self.questions.insert(id.to_string(), (id.clone(), call, question.options));
+        let (question, context) = (id.to_string(), Some(REDONE.to_owned()));
+        tell(self.calls.asked(CallQuestion { question, tool, context, can_modify: true }))
+    }
+
+    fn noticed(&mut self, method: &str, params: Value) -> Vec<TranslatorAction> {
+        match method {
+            // What is told outside of a turn was told before.
+            "session/update" if !self.in_turn => Vec::new(),
+            "session/update" => match rpc::shaped::<Updated>(params) {
+                Some(Updated { update }) => self.updated(update),
+                None => vec![TranslatorAction::Unknown],
+            },
+            // Names with a dash in front are an agent's own.
+            own if own.starts_with('_') => Vec::new(),
+            _ => vec![TranslatorAction::Unknown],
+        }
+    }
+}
+
+impl Translator for Acp {
+    fn begin(&mut self) -> Vec<TranslatorAction> {
+        let line = self.caller.ask(Asked::Initialize, "initialize", &AcpInitialize::muster());
+        vec![TranslatorAction::Say(line)]
+    }
+
+    fn hear(&mut self, line: &str) -> Vec<TranslatorAction> {
+        rpc::hear(self, line)
+    }
+
+    fn ask(&mut self, prompt: TranslatorPrompt) -> Vec<TranslatorAction> {
+        self.known.begin();
+        self.calls.begin();
+        self.redo.begin();
+        self.prose.begin();
+        self.in_turn = true;
+        self.interrupted = false;
+        self.read_only = prompt.read_only;
+        match self.switch_mode() {
+            Some(line) => {
+                self.held = Some(prompt.text);
+                vec![line]
+            }
+            None => vec![self.prompt(&prompt.text)],
+        }
+    }
+
+    fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<TranslatorAction> {
+        let Some((id, call, options)) = self.questions.remove(question) else { return Vec::new() };
+        let mut moves = vec![self.choose(&id, &options, resolution.status)];
+        if let (Verdict::Modified, Some(args)) = (resolution.status, &resolution.modified_args) {
+            self.redo.want(&self.known.tool(&call), args.clone());
+        }
+        moves.extend(tell(self.calls.decided(question, resolution).unwrap_or_default()));
+        moves
+    }
+
+    fn interrupt(&mut self) -> Vec<TranslatorAction> {
+        self.interrupted = true;
+        if self.held.take().is_some() {
+            return self.ended(ProviderOutcome::Interrupted);
+        }
+        let on = OnSession::of(&self.session);
+        let mut moves = vec![TranslatorAction::Say(self.caller.tell("session/cancel", Some(&on)))];
+        for (id, _, _) in std::mem::take(&mut self.questions).into_values() {
+            moves.push(TranslatorAction::Say(
+                self.caller.reply(&id, &AcpPermissionResponse { outcome: AcpOutcome::Cancelled }),
+            ));
+        }
+        moves
+    }
+
+    fn forget(&mut self) -> Vec<TranslatorAction> {
+        Vec::new()
+    }
+
+    fn caps(&self) -> ProviderCaps {
+        let plans = self.modes.0.iter().any(|mode| mode == open::PLAN);
+        ProviderCaps {
+            resume: true,
+            interrupt: true,
+            modify_args: true,
+            modify: ModifyAbility::Emulated,
+            mcp: true,
+            thinking: true,
+            usage: true,
+            sandbox: if plans { SandboxAbility::Flags } else { SandboxAbility::None },
+            ..NO_CAPS
+        }
+    }
+}
+
+/// The reason of a refusal.
+fn reason(fault: &RpcError) -> TurnReason {
+    if fault.code == LOGIN_WANTED {
+        return TurnReason::AuthRequired;
+    }
+    // Some give the status of their model as the code.
+    prose::reason(u64::try_from(fault.code).ok(), &fault.words())
+}

@@ -1,0 +1,164 @@
+//! How a session with an agent is opened, and how it is put into the mode that it shall have.
+
+use muster_core::run::{node::PermissionsMode, provider::ProviderOutcome, turn::TurnReason};
+use serde_json::Value;
+
+use super::{Acp, Asked};
+use crate::provider::{
+    acp::wire::{AcpMcpServer, AcpSession, Initialized, ModeSwitch, OnSession, OpenSession},
+    agent::{AgentStart, TranslatorAction},
+    rpc::{self, RpcError},
+};
+
+/// The mode in which agents only look.
+pub(super) const PLAN: &str = "plan";
+/// Modes in which they ask, and in which they do not; the first that an agent has is taken.
+const ASKING: [&str; 2] = ["default", "build"];
+const NOT_ASKING: [&str; 3] = ["yolo", "bypassPermissions", "build"];
+
+impl Acp {
+    pub(super) fn open_session(&mut self, asked: Asked, id: Option<&str>) -> TranslatorAction {
+        let mcp_servers = self.setting.mcp.iter().map(AcpMcpServer::muster).collect();
+        let open = OpenSession { session_id: id, cwd: &self.setting.cwd, mcp_servers };
+        let method = match asked {
+            Asked::ResumeSession => "session/resume",
+            Asked::LoadSession => "session/load",
+            Asked::Initialize | Asked::NewSession | Asked::Mode | Asked::Model | Asked::Prompt => {
+                "session/new"
+            }
+        };
+        TranslatorAction::Say(self.caller.ask(asked, method, &open))
+    }
+
+    pub(super) fn introduced(&mut self, result: Value) -> TranslatorAction {
+        let caps = rpc::shaped::<Initialized>(result).unwrap_or_default().agent_capabilities;
+        let AgentStart::Resume(id) = self.setting.start.clone() else {
+            return self.open_session(Asked::NewSession, None);
+        };
+        if caps.session_capabilities.resume.is_some() {
+            return self.open_session(Asked::ResumeSession, Some(&id));
+        }
+        self.lost = !caps.load_session;
+        match caps.load_session {
+            true => self.open_session(Asked::LoadSession, Some(&id)),
+            false => self.open_session(Asked::NewSession, None),
+        }
+    }
+
+    pub(super) fn opened(&mut self, asked: Asked, result: Value) -> Vec<TranslatorAction> {
+        let session = rpc::shaped::<AcpSession>(result).unwrap_or_default();
+        self.modes = session.modes();
+        let model_switch = session.model_switch();
+        self.session = match (session.session_id, &self.setting.start, asked) {
+            (Some(id), _, _) => id,
+            (None, AgentStart::Resume(id), Asked::ResumeSession | Asked::LoadSession) => id.clone(),
+            (None, _, _) => {
+                let detail = "the session has no id".to_owned();
+                return vec![TranslatorAction::Refuse {
+                    reason: TurnReason::HandshakeFailed,
+                    detail,
+                }];
+            }
+        };
+        self.read_only = self.setting.read_only;
+        match (self.setting.model.clone(), model_switch) {
+            (Some(model), Some(switch)) => vec![self.choose_model(&model, switch)],
+            (Some(model), None) => {
+                let told =
+                    TranslatorAction::Stray(format!("the agent takes no model, so not {model:?}"));
+                let mut moves = vec![told];
+                moves.extend(self.ready());
+                moves
+            }
+            (None, _) => self.ready(),
+        }
+    }
+
+    /// The session is as it shall be, but for its mode.
+    fn ready(&mut self) -> Vec<TranslatorAction> {
+        match self.switch_mode() {
+            Some(line) => vec![line],
+            None => vec![self.established()],
+        }
+    }
+
+    fn choose_model(&mut self, model: &str, switch: ModeSwitch) -> TranslatorAction {
+        let on = OnSession::of(&self.session);
+        TranslatorAction::Say(match switch {
+            ModeSwitch::Modes => {
+                let on = OnSession { model_id: Some(model), ..on };
+                self.caller.ask(Asked::Model, "session/set_model", &on)
+            }
+            ModeSwitch::Option => {
+                let on = OnSession { config_id: Some("model"), value: Some(model), ..on };
+                self.caller.ask(Asked::Model, "session/set_config_option", &on)
+            }
+        })
+    }
+
+    /// The model is chosen, or the agent refused it. Another one would not be what was asked for.
+    pub(super) fn model_chosen(&mut self, fault: Option<RpcError>) -> Vec<TranslatorAction> {
+        let Some(fault) = fault else { return self.ready() };
+        let detail = format!("its model could not be set: {}", fault.words());
+        vec![TranslatorAction::Refuse { reason: TurnReason::HandshakeFailed, detail }]
+    }
+
+    fn established(&self) -> TranslatorAction {
+        let session_id = Some(self.session.clone());
+        TranslatorAction::Open { session_id, lost: self.lost, retells: self.retells }
+    }
+
+    /// Puts the agent into the mode that it shall have, if it has such a mode and is not in it.
+    pub(super) fn switch_mode(&mut self) -> Option<TranslatorAction> {
+        let wanted: &[&'static str] = match (self.read_only, self.setting.gate) {
+            (true, _) => &[PLAN],
+            (false, PermissionsMode::Gated) => &ASKING,
+            (false, PermissionsMode::Skip) => &NOT_ASKING,
+        };
+        let has = |mode: &&&'static str| self.modes.0.iter().any(|known| known == **mode);
+        let mode = *wanted.iter().find(has)?;
+        if self.mode == Some(mode) {
+            return None;
+        }
+        self.mode = Some(mode);
+        let on = OnSession::of(&self.session);
+        let line = match self.modes.1 {
+            ModeSwitch::Modes => {
+                let on = OnSession { mode_id: Some(mode), ..on };
+                self.caller.ask(Asked::Mode, "session/set_mode", &on)
+            }
+            ModeSwitch::Option => {
+                let on = OnSession { config_id: Some("mode"), value: Some(mode), ..on };
+                self.caller.ask(Asked::Mode, "session/set_config_option", &on)
+            }
+        };
+        Some(TranslatorAction::Say(line))
+    }
+
+    /// The mode is another one now, or the agent refused it. Only looking cannot be done without.
+    pub(super) fn switched(&mut self, fault: Option<RpcError>) -> Vec<TranslatorAction> {
+        let mut moves = Vec::new();
+        if let Some(fault) = fault {
+            self.mode = None;
+            let detail = format!("its mode could not be changed: {}", fault.words());
+            match (self.read_only, self.in_turn) {
+                (false, _) => moves.push(TranslatorAction::Stray(detail)),
+                (true, false) => {
+                    let reason = TurnReason::HandshakeFailed;
+                    return vec![TranslatorAction::Refuse { reason, detail }];
+                }
+                (true, true) => {
+                    self.held = None;
+                    let (reason, detail) = (TurnReason::ProviderError, Some(detail));
+                    return self.ended(ProviderOutcome::Failed { reason, detail });
+                }
+            }
+        }
+        match (self.in_turn, self.held.take()) {
+            (false, _) => moves.push(self.established()),
+            (true, Some(text)) => moves.push(self.prompt(&text)),
+            (true, None) => {}
+        }
+        moves
+    }
+}

@@ -1,0 +1,321 @@
+//! A conversation with an agent: one task that owns its translator, hears every line and every
+//! order in turn, and does what the translator wants.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use muster_core::run::{
+    approval::Resolution,
+    command::RetryHint,
+    event::LogSource,
+    id::TurnId,
+    provider::{ProviderCaps, ProviderEvent, ProviderOutcome},
+    turn::TurnReason,
+};
+use tokio::{
+    io::BufReader,
+    process::ChildStdout,
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+};
+
+use super::{
+    Translator, TranslatorAction, TranslatorPrompt, hooking::Hooking, read_only, retry_after,
+};
+use crate::{
+    process::{
+        lines::{self, LINE_BYTES_MAX, OutputLine},
+        stderr::{LineLimiter, Tail, flood_ended},
+    },
+    provider::{
+        Answered, Heard, OpenFailure, Pending, ProviderConversation, Signal, TurnQuestion,
+        Unreachable, Verdict,
+        custom::{Closing, LINES_MAX},
+        reading,
+    },
+};
+
+/// Characters of a line that was not understood which are shown.
+const UNKNOWN_CHARS_MAX: usize = 200;
+
+/// Why nothing more can be read.
+type Fault = Option<(TurnReason, String)>;
+
+/// A session that is open.
+pub(super) struct Established {
+    /// The program's own id of it.
+    pub(super) session_id: Option<String>,
+    /// Whether the one that was asked for could not be resumed.
+    pub(super) lost: bool,
+    /// Whether the program may still retell what was said earlier.
+    pub(super) retells: bool,
+    /// What it can do.
+    pub(super) caps: ProviderCaps,
+}
+
+/// What a conversation is told.
+pub(super) enum TalkOrder {
+    Turn { turn: TurnId, prompt: TranslatorPrompt },
+    Decide { question: String, resolution: Resolution },
+    Interrupt { turn: TurnId },
+    Forget,
+}
+
+/// A conversation.
+pub(super) struct Talk {
+    pub(super) translator: Box<dyn Translator>,
+    /// Where lines go; gone when the program shall see the end of its input.
+    pub(super) lines: Option<mpsc::Sender<String>>,
+    pub(super) signals: mpsc::Sender<Signal>,
+    pub(super) heard: Heard,
+    pub(super) opened: Option<oneshot::Sender<Result<Established, OpenFailure>>>,
+    pub(super) gate: LineLimiter,
+    /// What was said before the session was open and means nothing to us.
+    pub(super) strays: Tail,
+    /// Lines that were not understood.
+    pub(super) unknown: u64,
+    /// The turn in flight.
+    pub(super) turn: Option<TurnId>,
+    /// When there is room again under a limit, in seconds since 1970.
+    pub(super) limited: Option<u64>,
+    /// The program's hook, where it has one.
+    pub(super) hooking: Option<Hooking>,
+}
+
+impl Talk {
+    /// Talks until the program has nothing more to say.
+    pub(super) async fn until_the_end(
+        mut self,
+        stdout: ChildStdout,
+        mut orders: mpsc::Receiver<TalkOrder>,
+    ) -> Fault {
+        let (sender, mut heard_lines) = mpsc::channel(LINES_MAX);
+        let reading = tokio::spawn(read(stdout, sender, self.heard.clone()));
+        let moves = self.translator.begin();
+        self.perform(moves).await;
+        let mut listens = true;
+        loop {
+            tokio::select! {
+                // An order must not wait behind a flood of output.
+                biased;
+                order = orders.recv(), if listens => match order {
+                    Some(order) => self.obey(order).await,
+                    None => {
+                        listens = false;
+                        self.lines = None;
+                    }
+                },
+                Some(question) = Hooking::next(self.hooking.as_mut()) => {
+                    let moves = self.translator.hook(question);
+                    self.perform(moves).await;
+                }
+                line = heard_lines.recv() => match line {
+                    Some(line) => self.hear(&line).await,
+                    None => break,
+                },
+            }
+        }
+        self.end_flood().await;
+        reading.await.ok().flatten()
+    }
+
+    async fn obey(&mut self, order: TalkOrder) {
+        let moves = match order {
+            TalkOrder::Turn { turn, prompt } => {
+                self.turn = Some(turn);
+                self.translator.ask(prompt)
+            }
+            TalkOrder::Decide { question, resolution } => {
+                self.translator.decide(&question, &resolution)
+            }
+            TalkOrder::Interrupt { turn } if self.turn == Some(turn) => self.translator.interrupt(),
+            TalkOrder::Interrupt { .. } => Vec::new(),
+            TalkOrder::Forget => self.translator.forget(),
+        };
+        self.perform(moves).await;
+    }
+
+    async fn hear(&mut self, line: &[u8]) {
+        let text = reading::text(line);
+        if text.trim().is_empty() {
+            return;
+        }
+        let moves = self.translator.hear(&text);
+        if moves == [TranslatorAction::Unknown] {
+            return self.not_understood(&text).await;
+        }
+        if !moves
+            .iter()
+            .all(|one| matches!(one, TranslatorAction::Stray(_) | TranslatorAction::Unknown))
+        {
+            self.end_flood().await;
+        }
+        self.perform(moves).await;
+    }
+
+    /// Counts a line that means nothing to us, and shows it.
+    async fn not_understood(&mut self, line: &str) {
+        self.unknown += 1;
+        self.heard.not_understood();
+        if self.opened.is_some() {
+            self.strays.add(format!("{line}\n").as_bytes());
+        }
+        let shown = muster_core::text::cut(line, UNKNOWN_CHARS_MAX);
+        self.stray(&format!("not understood ({} so far): {shown}", self.unknown)).await;
+    }
+
+    async fn perform(&mut self, moves: Vec<TranslatorAction>) {
+        for one in moves {
+            match one {
+                TranslatorAction::Say(line) => self.say(line).await,
+                TranslatorAction::Tell(event) => self.tell(event).await,
+                TranslatorAction::Open { session_id, lost, retells } => {
+                    let caps = self.translator.caps();
+                    self.open(Ok(Established { session_id, lost, retells, caps }));
+                }
+                TranslatorAction::Refuse { reason, detail } => {
+                    self.open(Err(OpenFailure { reason, detail }))
+                }
+                TranslatorAction::Stray(line) => self.stray(&line).await,
+                TranslatorAction::Unknown => self.heard.not_understood(),
+                TranslatorAction::Limited(at) => self.limited = Some(at),
+                TranslatorAction::Permit { call, answer } => {
+                    if let Some(hooking) = &mut self.hooking {
+                        hooking.answer(&call, answer);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn say(&mut self, mut line: String) {
+        line.push('\n');
+        let Some(lines) = &self.lines else { return };
+        if lines.send(line).await.is_err() {
+            tracing::debug!("an agent no longer reads");
+        }
+    }
+
+    async fn tell(&mut self, event: ProviderEvent) {
+        let turn = self.turn;
+        if matches!(event, ProviderEvent::TurnEnded(_)) {
+            self.turn = None;
+        }
+        let signal =
+            if let ProviderEvent::TurnEnded(ProviderOutcome::Failed { reason, detail }) = event {
+                let retry = self.hint(reason, detail.as_deref().unwrap_or_default());
+                Signal::Failed { turn, reason, detail, retry }
+            } else {
+                Signal::Said { turn, event }
+            };
+        // Whoever does not listen any more closes the session.
+        if self.signals.send(signal).await.is_err() {
+            tracing::trace!("something was said that nobody waits for");
+        }
+    }
+
+    /// When a model that refused for a limit can be asked again: as it was told with the failure,
+    /// else with the limit.
+    fn hint(&self, reason: TurnReason, words: &str) -> RetryHint {
+        if reason != TurnReason::RateLimited {
+            return RetryHint::default();
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let limited = || self.limited.and_then(|at| retry_after::until(at, now));
+        let wait = retry_after::in_words(words).or_else(limited);
+        let ms = wait.map(|wait| u32::try_from(wait.as_millis()).unwrap_or(u32::MAX));
+        RetryHint { useless: false, after_ms: ms }
+    }
+
+    fn open(&mut self, outcome: Result<Established, OpenFailure>) {
+        let Some(opened) = self.opened.take() else { return };
+        if opened.send(outcome).is_err() {
+            tracing::debug!("nobody waited for a session to open");
+        }
+    }
+
+    /// Tells the log, at a bounded rate.
+    async fn stray(&mut self, line: &str) {
+        let Some(suppressed) = self.gate.pass() else { return };
+        let line = muster_core::text::cut(line, muster_core::run::limits::LOG_LINE_CHARS_MAX);
+        self.tell(ProviderEvent::Log { source: LogSource::Stdout, line, suppressed }).await;
+    }
+
+    /// Tells how many stray lines were left out, once something else comes.
+    async fn end_flood(&mut self) {
+        if let Some(count) = self.gate.left_out() {
+            self.tell(flood_ended(LogSource::Stdout, count)).await;
+        }
+    }
+}
+
+/// Reads lines until the end of the output; answers why nothing more can be read.
+async fn read(stdout: ChildStdout, lines: mpsc::Sender<Vec<u8>>, heard: Heard) -> Fault {
+    let mut source = BufReader::with_capacity(64 * 1024, stdout);
+    loop {
+        match lines::next(&mut source, LINE_BYTES_MAX).await {
+            Ok(OutputLine::Whole(line)) => {
+                heard.again();
+                if lines.send(line).await.is_err() {
+                    return None;
+                }
+            }
+            Ok(OutputLine::TooLong) => {
+                let detail = format!("a line of more than {LINE_BYTES_MAX} bytes");
+                return Some((TurnReason::ProtocolError, detail));
+            }
+            Ok(OutputLine::End) | Err(_) => return None,
+        }
+    }
+}
+
+/// The driver's end of a conversation.
+pub(super) struct Talking {
+    pub(super) orders: Option<mpsc::Sender<TalkOrder>>,
+    pub(super) close: Option<oneshot::Sender<Closing>>,
+    pub(super) watching: JoinHandle<()>,
+}
+
+impl Talking {
+    fn order(&self, order: TalkOrder) -> Result<(), Unreachable> {
+        let orders = self.orders.as_ref().ok_or(Unreachable)?;
+        orders.try_send(order).map_err(|_| Unreachable)
+    }
+}
+
+impl ProviderConversation for Talking {
+    fn turn(&mut self, question: TurnQuestion) -> Result<(), Unreachable> {
+        let read_only = read_only(question.rights, question.global_mode);
+        let prompt = TranslatorPrompt { text: question.text, read_only };
+        self.order(TalkOrder::Turn { turn: question.turn, prompt })
+    }
+
+    fn decide(&mut self, verdict: &Verdict<'_>) -> Result<(), Unreachable> {
+        let (question, resolution) = (verdict.id.to_owned(), verdict.resolution.clone());
+        self.order(TalkOrder::Decide { question, resolution })
+    }
+
+    /// Agents call Muster's tools through its server, which answers them itself.
+    fn answer(&mut self, _answered: &Answered<'_>) -> Result<(), Unreachable> {
+        Ok(())
+    }
+
+    fn interrupt(&mut self, turn: TurnId) -> Result<(), Unreachable> {
+        self.order(TalkOrder::Interrupt { turn })
+    }
+
+    fn reset(&mut self) -> Result<(), Unreachable> {
+        self.order(TalkOrder::Forget)
+    }
+
+    fn close(mut self: Box<Self>, grace: Duration) -> Pending<'static, ()> {
+        // Without orders to come the program sees the end of its input.
+        self.orders = None;
+        Box::pin(async move {
+            let closing = Closing { grace, lines: None };
+            let told = self.close.take().is_some_and(|close| close.send(closing).is_ok());
+            if let Err(error) = self.watching.await {
+                tracing::warn!(%error, told, "the end of an agent was not seen");
+            }
+        })
+    }
+}

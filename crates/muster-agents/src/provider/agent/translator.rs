@@ -1,0 +1,85 @@
+//! What knows the messages of one program: lines and orders go in, actions come out.
+
+use muster_core::run::{
+    approval::Resolution,
+    provider::{ProviderCaps, ProviderEvent},
+    turn::TurnReason,
+};
+
+use crate::hook::{HookAnswer, HookQuestion};
+
+/// Knows the words of a program. Pure: the same lines and orders always give the same moves.
+pub(in crate::provider) trait Translator: Send {
+    /// The process runs: what is said first.
+    fn begin(&mut self) -> Vec<TranslatorAction>;
+    /// The program has said a line.
+    fn hear(&mut self, line: &str) -> Vec<TranslatorAction>;
+    /// A prompt is to be answered.
+    fn ask(&mut self, prompt: TranslatorPrompt) -> Vec<TranslatorAction>;
+    /// A person has answered a question of the program.
+    fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<TranslatorAction>;
+    /// The turn shall end.
+    fn interrupt(&mut self) -> Vec<TranslatorAction>;
+    /// The program shall forget; asked only of those whose capabilities say that they can.
+    fn forget(&mut self) -> Vec<TranslatorAction>;
+    /// The program's hook asks about a call; only those are asked that have one.
+    fn hook(&mut self, asked: HookQuestion) -> Vec<TranslatorAction> {
+        let reason = "nobody is asked this way".to_owned();
+        vec![TranslatorAction::Permit {
+            call: asked.tool_use_id,
+            answer: HookAnswer::Deny { reason },
+        }]
+    }
+    /// What the program can do.
+    fn caps(&self) -> ProviderCaps;
+}
+
+pub(in crate::provider) struct TranslatorPrompt {
+    /// What is asked.
+    pub(in crate::provider) text: String,
+    /// Whether the agent may only look in this turn.
+    pub(in crate::provider) read_only: bool,
+}
+
+/// What a translator wants done.
+#[derive(Debug, PartialEq)]
+pub(in crate::provider) enum TranslatorAction {
+    /// Write a line to the program.
+    Say(String),
+    /// Report something about the turn.
+    Tell(ProviderEvent),
+    /// The session is open.
+    Open {
+        /// The program's own id of it.
+        session_id: Option<String>,
+        /// Whether the one that was asked for could not be resumed.
+        lost: bool,
+        /// Whether the program may still retell what was said earlier.
+        retells: bool,
+    },
+    /// The session cannot be opened.
+    Refuse {
+        /// Why.
+        reason: TurnReason,
+        /// In words.
+        detail: String,
+    },
+    /// Something besides was said that people may want to know; it goes to the log.
+    Stray(String),
+    /// A line was not understood; it is counted, told to the log and passed over (RUNS-PROV-6).
+    Unknown,
+    /// A limit is reached, and there is room again at this second since 1970.
+    Limited(u64),
+    /// Answer the program's hook.
+    Permit {
+        /// The program's id of the call.
+        call: String,
+        /// What was decided.
+        answer: HookAnswer,
+    },
+}
+
+/// Reports everything.
+pub(in crate::provider) fn tell(events: Vec<ProviderEvent>) -> Vec<TranslatorAction> {
+    events.into_iter().map(TranslatorAction::Tell).collect()
+}

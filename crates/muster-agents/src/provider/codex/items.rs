@@ -1,0 +1,141 @@
+//! What codex does, item by item, as calls of tools.
+
+use muster_core::run::{event::ToolResult, node::PermissionsMode, provider::ProviderTool};
+use serde_json::{Map, Value, json};
+
+use super::{
+    MUSTER,
+    wire::{CodexItem, CodexQuestion},
+};
+use crate::provider::agent::{prose, tracker::CallEnd};
+
+pub(super) enum CodexCall {
+    Told(ProviderTool),
+    /// One of Muster's own tools, which is told elsewhere (RUNS-TOOL-3).
+    Own(String),
+}
+
+/// Whether an item that began is past every question: a command that has a process does not ask
+/// any more.
+pub(super) fn runs(item: &CodexItem, gate: PermissionsMode) -> bool {
+    match item {
+        CodexItem::CommandExecution { process_id, .. } => process_id.is_some(),
+        CodexItem::McpToolCall { .. } | CodexItem::WebSearch { .. } => true,
+        CodexItem::FileChange { .. } => gate == PermissionsMode::Skip,
+        CodexItem::AgentMessage { .. }
+        | CodexItem::UserMessage {}
+        | CodexItem::Reasoning {}
+        | CodexItem::Plan {}
+        | CodexItem::Unknown => false,
+    }
+}
+
+/// The call that an item is, if it is one.
+pub(super) fn call(item: CodexItem) -> Option<CodexCall> {
+    let (id, name, args) = match item {
+        CodexItem::CommandExecution { id, command, cwd, .. } => {
+            (id, "shell".to_owned(), object(json!({"command": command, "cwd": cwd})))
+        }
+        CodexItem::FileChange { id, changes, .. } => {
+            (id, "apply_patch".to_owned(), object(json!({ "changes": changes })))
+        }
+        CodexItem::McpToolCall { id, server, .. } if server == MUSTER => {
+            return Some(CodexCall::Own(id));
+        }
+        CodexItem::McpToolCall { id, server, tool, arguments, .. } => {
+            (id, format!("{server}.{tool}"), object(arguments))
+        }
+        CodexItem::WebSearch { id, query } => {
+            (id, "web_search".to_owned(), object(json!({ "query": query })))
+        }
+        CodexItem::AgentMessage { .. }
+        | CodexItem::UserMessage {}
+        | CodexItem::Reasoning {}
+        | CodexItem::Plan {}
+        | CodexItem::Unknown => return None,
+    };
+    Some(CodexCall::Told(ProviderTool { id, name, args }))
+}
+
+/// How the call that an item is has ended.
+pub(super) fn ended(item: CodexItem) -> Option<(String, CallEnd)> {
+    Some(match item {
+        CodexItem::CommandExecution {
+            id,
+            status,
+            aggregated_output,
+            exit_code,
+            duration_ms,
+            ..
+        } => {
+            let ok = status == "completed" && exit_code.unwrap_or(0) == 0;
+            let result = prose::outcome(ok, &aggregated_output.unwrap_or_default());
+            let duration_ms = duration_ms.told();
+            (id, outcome(ToolResult { exit_code, duration_ms, ..result }, &status, None))
+        }
+        CodexItem::FileChange { id, status, .. } => {
+            (id, outcome(prose::outcome(status == "completed", ""), &status, None))
+        }
+        CodexItem::McpToolCall { id, status, result, error, duration_ms, .. } => {
+            let output = result.map(|result| result.text()).unwrap_or_default();
+            let result = prose::outcome(status == "completed", &output);
+            let (error, duration_ms) = (error.map(|error| error.message), duration_ms.told());
+            (id, outcome(ToolResult { duration_ms, ..result }, &status, error))
+        }
+        CodexItem::WebSearch { id, .. } => {
+            (id, outcome(prose::outcome(true, ""), "completed", None))
+        }
+        CodexItem::AgentMessage { .. }
+        | CodexItem::UserMessage {}
+        | CodexItem::Reasoning {}
+        | CodexItem::Plan {}
+        | CodexItem::Unknown => return None,
+    })
+}
+
+/// A call that is asked about before it was told.
+pub(super) fn unproposed(question: &CodexQuestion) -> ProviderTool {
+    let (command, cwd) = (&question.command, &question.cwd);
+    let name = if command.is_some() { "shell" } else { "apply_patch" }.to_owned();
+    let args = object(json!({"command": command, "cwd": cwd}));
+    ProviderTool { id: question.item_id.clone(), name, args }
+}
+
+/// How a call ended, by the word that the server has for it.
+fn outcome(result: ToolResult, status: &str, error: Option<String>) -> CallEnd {
+    let error = match (result.ok, error) {
+        (true, _) => None,
+        (false, Some(error)) => Some(prose::fault(&error)),
+        (false, None) => Some(prose::fault(match (status, result.exit_code) {
+            ("completed" | "failed", Some(_)) => "it ended with an error",
+            (status, _) => status,
+        })),
+    };
+    CallEnd { result, error, ran: status != "declined" }
+}
+
+/// The fields of an object that say something.
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Map::new()
+        }
+    }
+}
+
+/// Notices that need nothing done.
+pub(super) fn is_known(method: &str) -> bool {
+    const PREFIXES: [&str; 9] = [
+        "account/",
+        "configWarning",
+        "deprecationNotice",
+        "hook/",
+        "item/",
+        "mcpServer/",
+        "remoteControl/",
+        "thread/",
+        "turn/",
+    ];
+    method == "warning" || PREFIXES.iter().any(|prefix| method.starts_with(prefix))
+}

@@ -1,0 +1,150 @@
+//! Calls that codex asks a hook of ours about before it makes them. The hook comes before codex's
+//! own question and can change the arguments, so people are asked here, and the question that may
+//! follow is answered as they said.
+//!
+//! A hook that fails lets the call pass to codex's own question. Therefore it is safe to let pass
+//! what only looks: codex asks about it if it does not know the command.
+
+use std::collections::BTreeSet;
+
+use muster_core::run::{
+    approval::{Resolution, Verdict},
+    provider::ProviderTool,
+};
+use serde_json::Value;
+
+use super::Codex;
+use crate::{
+    hook::{HookAnswer, HookQuestion},
+    provider::{
+        agent::{TranslatorAction, tell, tracker::CallQuestion},
+        codex::MUSTER,
+    },
+};
+
+/// What is in front of the name of a question of a hook.
+const PREFIX: &str = "hook:";
+/// Commands that only look.
+const LOOKING: [&str; 20] = [
+    "cat", "cd", "cut", "date", "du", "file", "grep", "head", "id", "ls", "nl", "pwd", "rg",
+    "stat", "tail", "tree", "uname", "wc", "which", "whoami",
+];
+/// Signs of a command that writes, or that cannot be read at a glance.
+const UNCLEAR: [char; 7] = ['>', '<', '`', '$', '(', '\n', '&'];
+
+/// What is known of the calls that a hook has asked about.
+#[derive(Default)]
+pub(super) struct Hooked {
+    waiting: BTreeSet<String>,
+    approved: BTreeSet<String>,
+}
+
+impl Hooked {
+    /// Whether a person has said yes to a call.
+    pub(super) fn approved(&self, call: &str) -> bool {
+        self.approved.contains(call)
+    }
+}
+
+impl Codex {
+    /// The hook asks about a call.
+    pub(super) fn hook_asks(&mut self, asked: HookQuestion) -> Vec<TranslatorAction> {
+        let call = asked.tool_use_id.clone();
+        if !self.in_turn || self.interrupts {
+            let reason = "the turn is over".to_owned();
+            return vec![TranslatorAction::Permit { call, answer: HookAnswer::Deny { reason } }];
+        }
+        let Some(name) = worth_asking(&asked) else {
+            return vec![TranslatorAction::Permit { call, answer: HookAnswer::Pass }];
+        };
+        let (name, args) = (name.to_owned(), asked.tool_input);
+        let tool = ProviderTool { id: call.clone(), name, args };
+        let question = format!("{PREFIX}{call}");
+        self.hooked.waiting.insert(call);
+        tell(self.calls.asked(CallQuestion { question, tool, context: None, can_modify: true }))
+    }
+
+    /// A person has decided about a call; nothing when no hook has asked.
+    pub(super) fn hook_decided(
+        &mut self,
+        question: &str,
+        resolution: &Resolution,
+    ) -> Option<Vec<TranslatorAction>> {
+        let call = question.strip_prefix(PREFIX)?.to_owned();
+        if !self.hooked.waiting.remove(&call) {
+            return Some(Vec::new());
+        }
+        let answer = match (resolution.status, &resolution.modified_args) {
+            (Verdict::Approved, _) => HookAnswer::Pass,
+            (Verdict::Modified, Some(args)) => HookAnswer::Replace { input: args.clone() },
+            (Verdict::Denied | Verdict::Modified, _) => {
+                let reason = resolution.reason.clone();
+                HookAnswer::Deny { reason: reason.unwrap_or_else(|| "denied".to_owned()) }
+            }
+        };
+        if !matches!(answer, HookAnswer::Deny { .. }) {
+            self.hooked.approved.insert(call.clone());
+        }
+        let mut moves = vec![TranslatorAction::Permit { call, answer }];
+        moves.extend(tell(self.calls.decided(question, resolution).unwrap_or_default()));
+        Some(moves)
+    }
+
+    /// The turn is over: whatever still waits is not made.
+    pub(super) fn hooks_end(&mut self) -> Vec<TranslatorAction> {
+        self.hooked.approved.clear();
+        let deny = |call| {
+            let reason = "the turn is over".to_owned();
+            TranslatorAction::Permit { call, answer: HookAnswer::Deny { reason } }
+        };
+        std::mem::take(&mut self.hooked.waiting).into_iter().map(deny).collect()
+    }
+}
+
+/// The name under which people are asked about a call; nothing when they are not.
+fn worth_asking(asked: &HookQuestion) -> Option<&str> {
+    let command = asked.tool_input.get("command").and_then(Value::as_str);
+    match asked.tool_name.as_str() {
+        "Bash" if command.is_some_and(only_looks) => None,
+        "Bash" => Some("shell"),
+        "apply_patch" => Some("apply_patch"),
+        // Muster's own tools are told elsewhere; codex has questions of its own for the others.
+        name if name.starts_with(&format!("mcp__{MUSTER}__")) => None,
+        _ => None,
+    }
+}
+
+/// Whether a command looks like one that changes nothing.
+fn only_looks(command: &str) -> bool {
+    if command.replace("&&", ";").contains(UNCLEAR) {
+        return false;
+    }
+    let parts = command.split(['|', ';', '&']).map(str::trim).filter(|part| !part.is_empty());
+    let first = |part: &str| part.split_whitespace().next().unwrap_or_default().to_owned();
+    parts.map(first).all(|word| LOOKING.contains(&word.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::only_looks;
+
+    #[test]
+    fn people_are_asked_about_everything_but_plain_looking() {
+        for command in ["ls -la", "cat a | head -3", "cd src && grep -rn x . ; wc -l a"] {
+            assert!(only_looks(command), "{command}");
+        }
+        for command in [
+            "rm a",
+            "cat a > b",
+            "ls && rm a",
+            "ls $(rm a)",
+            "ls `rm a`",
+            "ls & rm a",
+            "ls\nrm a",
+            "FOO=1 ls",
+            "find . -delete",
+        ] {
+            assert!(!only_looks(command), "{command}");
+        }
+    }
+}

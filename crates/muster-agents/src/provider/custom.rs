@@ -1,0 +1,365 @@
+//! Programs that are no known agent: those that speak the JSONL protocol, and those that only read
+//! a prompt and write an answer.
+
+mod raw;
+mod reader;
+mod wire;
+
+use std::{io, path::Path, time::Duration};
+
+use muster_core::run::turn::TurnReason;
+use tokio::{
+    io::AsyncWriteExt as _,
+    process::ChildStdin,
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+};
+
+use self::{
+    reader::{Introduction, ProgramReader},
+    wire::{
+        Decided, Init, PROTOCOL, Plain, ProgramCallOutcome, ProgramDecision, ProgramInput,
+        ProgramOfTurn, ProgramPrompt,
+    },
+};
+use super::{
+    Answered, Heard, NO_CAPS, OpenFailure, Opened, Pending, Probe, ProviderAdapter,
+    ProviderConversation, SIGNALS_MAX, SessionOpening, Signal, TurnQuestion, Unreachable, Verdict,
+};
+use crate::{
+    process::{
+        self, Launch, RunningProcess,
+        stderr::{LineLimiter, Tail},
+    },
+    settings::{Profile, Protocol},
+    tools::ToolAnswer,
+};
+
+pub(crate) use reader::drain;
+
+/// Lines that may wait for a program that does not read.
+pub(super) const LINES_MAX: usize = 256;
+/// How long a program may take to say whether it could resume (14.3 of the rules).
+const INTRODUCTION: Duration = Duration::from_secs(2);
+/// How often it is looked what a program has started.
+const LOOK_PAUSE: Duration = Duration::from_secs(1);
+/// How long output is still read behind the end of a process, which others may hold open.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// Opens sessions with a program of a profile.
+pub(crate) struct Custom {
+    profile: Profile,
+}
+
+impl Custom {
+    /// An adapter for one profile.
+    pub(crate) fn of(profile: Profile) -> Self {
+        Self { profile }
+    }
+
+    async fn open_lines(&self, opening: SessionOpening) -> Result<Opened, OpenFailure> {
+        let mut env = self.profile.env.clone();
+        env.extend(opening.env.clone());
+        let launch = Launch {
+            command: &self.profile.command,
+            workdir: &opening.workdir,
+            env: &env,
+            family: &opening.family,
+            confinement: opening.confinement.as_ref(),
+        };
+        let (running, ends) =
+            process::start(&launch).map_err(|error| not_started(&self.profile, &error))?;
+        let process = running.identity;
+        let (signals, heard_signals) = mpsc::channel(SIGNALS_MAX);
+        let (lines, queue) = mpsc::channel(LINES_MAX);
+        let (close, closing) = oneshot::channel();
+        let (introduced, introduction) = oneshot::channel();
+        let (heard, stderr) = (Heard::now(), Tail::default());
+        let reader = ProgramReader {
+            signals: signals.clone(),
+            heard: heard.clone(),
+            introduced: Some(introduced),
+            gate: LineLimiter::default(),
+        };
+        let reading = tokio::spawn(reader.read(ends.stdout));
+        let draining =
+            tokio::spawn(drain(ends.stderr, stderr.clone(), heard.clone(), signals.clone()));
+        tokio::spawn(write(ends.stdin, queue));
+        let watch = ProcessWatch { running, reading, draining, signals };
+        let watching = tokio::spawn(watch.until(closing));
+        let mut session = Lines { lines: Some(lines), close: Some(close), watching };
+        let greeted = session.say("init", &init(&opening));
+        let resumes = opening.order.resume.is_some();
+        let lost = resumes && !resumed(introduction).await;
+        if greeted.is_err() {
+            tracing::debug!("a program did not wait for its first line");
+        }
+        Ok(Opened {
+            session: Box::new(session),
+            signals: heard_signals,
+            heard,
+            stderr,
+            caps: NO_CAPS,
+            session_id: None,
+            lost,
+            process: Some(process),
+        })
+    }
+}
+
+/// Whether a program says that its session goes on.
+async fn resumed(introduction: oneshot::Receiver<Introduction>) -> bool {
+    match tokio::time::timeout(INTRODUCTION, introduction).await {
+        Ok(Ok(introduction)) => introduction.resumed,
+        Ok(Err(_)) | Err(_) => false,
+    }
+}
+
+fn init(opening: &SessionOpening) -> Init<'_> {
+    let order = &opening.order;
+    Init {
+        protocol: PROTOCOL,
+        run_id: order.run.to_string(),
+        node_id: order.node.to_string(),
+        cwd: &order.workdir,
+        session_id: order.resume.as_deref(),
+        resume: order.resume.is_some(),
+        mode: opening.mode,
+        global_mode: opening.global_mode,
+        effective: order.rights,
+        permissions: order.gate,
+        tools: &opening.tools,
+        mcp: opening.mcp.as_ref(),
+    }
+}
+
+/// The failure of a program that cannot be started; it names what was looked for.
+pub(super) fn not_started(profile: &Profile, error: &io::Error) -> OpenFailure {
+    let command = profile.command.join(" ");
+    let mut looked = String::new();
+    if error.kind() == io::ErrorKind::NotFound {
+        looked = format!(" (looked in {})", std::env::var("PATH").unwrap_or_default());
+    }
+    let detail = format!("cannot start {command:?}: {error}{looked}");
+    OpenFailure { reason: TurnReason::SpawnFailed, detail }
+}
+
+impl ProviderAdapter for Custom {
+    fn open(&self, opening: SessionOpening) -> Pending<'_, Result<Opened, OpenFailure>> {
+        match self.profile.protocol {
+            Protocol::Jsonl => Box::pin(self.open_lines(opening)),
+            Protocol::Raw => Box::pin(std::future::ready(Ok(raw::open(&self.profile, opening)))),
+            Protocol::Native | Protocol::Acp => {
+                let detail = "a program without a family speaks jsonl, raw or acp".to_owned();
+                let failure = OpenFailure { reason: TurnReason::SpawnFailed, detail };
+                Box::pin(std::future::ready(Err(failure)))
+            }
+        }
+    }
+
+    fn probe(&self) -> Pending<'_, Probe> {
+        let program = self.profile.command.first().cloned().unwrap_or_default();
+        Box::pin(std::future::ready(probe(&program)))
+    }
+}
+
+/// Looks a program up; custom programs have no way to tell their version.
+fn probe(program: &str) -> Probe {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let direct = program.contains('/').then(|| Path::new(program).to_owned());
+    let found = direct.into_iter().chain(std::env::split_paths(&path).map(|dir| dir.join(program)));
+    match found.into_iter().find(|file| file.is_file()) {
+        Some(file) => Probe { available: true, ..Probe::absent(file.display().to_string()) },
+        None => Probe::absent(format!("{program:?} is not in PATH")),
+    }
+}
+
+/// Writes lines until nobody has any left; then the program sees the end of its input.
+pub(super) async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<String>) {
+    while let Some(line) = queue.recv().await {
+        let written = async {
+            stdin.write_all(line.as_bytes()).await?;
+            stdin.flush().await
+        };
+        if let Err(error) = written.await {
+            tracing::debug!(%error, "a program no longer reads");
+            return;
+        }
+    }
+}
+
+/// Waits for the end of a process, by itself or because it was asked to.
+pub(super) struct ProcessWatch {
+    pub(super) running: RunningProcess,
+    pub(super) reading: JoinHandle<Option<(TurnReason, String)>>,
+    pub(super) draining: JoinHandle<()>,
+    pub(super) signals: mpsc::Sender<Signal>,
+}
+
+impl ProcessWatch {
+    pub(super) async fn until(mut self, mut closing: oneshot::Receiver<Closing>) {
+        let ended = loop {
+            tokio::select! {
+                status = self.running.wait() => break Ok(process::ending(status)),
+                closing = &mut closing => break Err(closing.ok()),
+                // Output that cannot be read any more is the end, too.
+                fault = &mut self.reading => {
+                    self.fault(fault.ok().flatten(), &mut closing).await;
+                    return;
+                }
+                () = tokio::time::sleep(LOOK_PAUSE) => self.running.look_below(),
+            }
+        };
+        let detail = match ended {
+            Ok(detail) => {
+                if tokio::time::timeout(DRAIN, &mut self.reading).await.is_err() {
+                    tracing::debug!("something holds the output of a program that has ended");
+                }
+                self.running.kill().await;
+                detail
+            }
+            Err(closing) => {
+                self.running.look_below();
+                close(self.running, closing).await;
+                "closed".to_owned()
+            }
+        };
+        Self::gone(self.draining, &self.signals, TurnReason::Exited, detail).await;
+    }
+
+    /// The output has ended before the process.
+    async fn fault(
+        mut self,
+        fault: Option<(TurnReason, String)>,
+        closing: &mut oneshot::Receiver<Closing>,
+    ) {
+        let (reason, detail) = match fault {
+            Some((reason, detail)) => {
+                self.running.kill().await;
+                (reason, detail)
+            }
+            None => {
+                // End of output: the process is about to end, or will never say anything more.
+                let detail = tokio::select! {
+                    status = self.running.wait() => process::ending(status),
+                    _ = closing => "closed".to_owned(),
+                    () = tokio::time::sleep(DRAIN) => "its output has ended".to_owned(),
+                };
+                self.running.kill().await;
+                (TurnReason::Exited, detail)
+            }
+        };
+        Self::gone(self.draining, &self.signals, reason, detail).await;
+    }
+
+    async fn gone(
+        draining: JoinHandle<()>,
+        signals: &mpsc::Sender<Signal>,
+        reason: TurnReason,
+        detail: String,
+    ) {
+        if tokio::time::timeout(DRAIN, draining).await.is_err() {
+            tracing::debug!("something holds the errors of a program that has ended");
+        }
+        if signals.send(Signal::Gone { reason, detail }).await.is_err() {
+            tracing::trace!("nobody waited for the end of a program");
+        }
+    }
+}
+
+/// How a process is ended, with what it is told that on.
+pub(super) struct Closing {
+    pub(super) grace: Duration,
+    pub(super) lines: Option<mpsc::Sender<String>>,
+}
+
+/// Ends a process: it is told, sees the end of its input, is asked, and is killed. Without a
+/// closing nobody has time for that.
+async fn close(mut running: RunningProcess, closing: Option<Closing>) {
+    let Some(Closing { grace, lines }) = closing.filter(|closing| !closing.grace.is_zero()) else {
+        return running.kill().await;
+    };
+    if let Some(lines) = lines
+        && lines.try_send(wire::line("shutdown", &Plain {})).is_err()
+    {
+        tracing::debug!("a program could not be told to shut down");
+    }
+    if tokio::time::timeout(grace / 2, running.wait()).await.is_err() {
+        return running.end(grace / 2).await;
+    }
+    running.kill().await;
+}
+
+/// A session over lines.
+struct Lines {
+    lines: Option<mpsc::Sender<String>>,
+    close: Option<oneshot::Sender<Closing>>,
+    watching: JoinHandle<()>,
+}
+
+impl Lines {
+    fn say<T: serde::Serialize>(
+        &mut self,
+        name: &'static str,
+        body: &T,
+    ) -> Result<(), Unreachable> {
+        let lines = self.lines.as_ref().ok_or(Unreachable)?;
+        lines.try_send(wire::line(name, body)).map_err(|_| Unreachable)
+    }
+}
+
+impl ProviderConversation for Lines {
+    fn turn(&mut self, question: TurnQuestion) -> Result<(), Unreachable> {
+        let prompt = ProgramPrompt {
+            turn_id: question.turn.to_string(),
+            prompt_kind: question.kind,
+            prompt: &question.text,
+            inputs: question.inputs.iter().map(ProgramInput::of).collect(),
+            attempt: question.attempt,
+            effective: question.rights,
+        };
+        self.say("prompt", &prompt)
+    }
+
+    fn decide(&mut self, verdict: &Verdict<'_>) -> Result<(), Unreachable> {
+        let resolution = Decided {
+            status: verdict.resolution.status,
+            modified_args: verdict.resolution.modified_args.as_ref(),
+            reason: verdict.resolution.reason.as_deref(),
+        };
+        let turn_id = verdict.turn.to_string();
+        self.say(
+            "approval.resolved",
+            &ProgramDecision { turn_id, approval_id: verdict.id, resolution },
+        )
+    }
+
+    fn answer(&mut self, answered: &Answered<'_>) -> Result<(), Unreachable> {
+        let answer = ProgramCallOutcome {
+            turn_id: answered.turn.to_string(),
+            tool_id: answered.id,
+            result: answered.result,
+            answer: ToolAnswer::of(answered.name, answered.result, answered.error, answered.at),
+            error: answered.error,
+        };
+        self.say("tool.result", &answer)
+    }
+
+    fn interrupt(&mut self, turn: muster_core::run::id::TurnId) -> Result<(), Unreachable> {
+        self.say("interrupt", &ProgramOfTurn { turn_id: turn.to_string() })
+    }
+
+    fn reset(&mut self) -> Result<(), Unreachable> {
+        self.say("reset", &Plain {})
+    }
+
+    fn close(mut self: Box<Self>, grace: Duration) -> Pending<'static, ()> {
+        let closing = Closing { grace, lines: self.lines.take() };
+        Box::pin(async move {
+            let told = self.close.take().is_some_and(|close| close.send(closing).is_ok());
+            if let Err(error) = self.watching.await {
+                tracing::warn!(%error, told, "the end of a program was not seen");
+            }
+        })
+    }
+}

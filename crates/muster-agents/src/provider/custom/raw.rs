@@ -1,0 +1,205 @@
+//! Programs without a protocol: one process per turn, the whole prompt on standard input, the
+//! answer on standard output, no tools and no approvals (14.2 of the rules).
+
+use std::time::Duration;
+
+use muster_core::run::{
+    id::TurnId,
+    provider::{ProviderEvent, ProviderOutcome},
+    turn::TurnReason,
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+};
+
+use super::{drain, not_started};
+use crate::{
+    process::{self, Launch, RunningProcess, stderr::Tail},
+    provider::{
+        Answered, Heard, NO_CAPS, Opened, Pending, ProviderConversation, SIGNALS_MAX,
+        SessionOpening, Signal, TurnQuestion, Unreachable, Verdict,
+    },
+    settings::Profile,
+};
+
+/// Bytes that are read at once.
+const CHUNK_BYTES: usize = 16 * 1024;
+
+/// A session that starts its process with every turn.
+pub(super) fn open(profile: &Profile, opening: SessionOpening) -> Opened {
+    let (signals, heard_signals) = mpsc::channel(SIGNALS_MAX);
+    let (heard, stderr) = (Heard::now(), Tail::default());
+    let raw = Raw {
+        profile: profile.clone(),
+        opening,
+        signals,
+        heard: heard.clone(),
+        stderr: stderr.clone(),
+        turn: None,
+    };
+    Opened {
+        session: Box::new(raw),
+        signals: heard_signals,
+        heard,
+        stderr,
+        caps: NO_CAPS,
+        session_id: None,
+        lost: false,
+        process: None,
+    }
+}
+
+struct Raw {
+    profile: Profile,
+    opening: SessionOpening,
+    signals: mpsc::Sender<Signal>,
+    heard: Heard,
+    stderr: Tail,
+    turn: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
+}
+
+impl Raw {
+    fn begin(&mut self, question: TurnQuestion) {
+        let (stop, stopped) = oneshot::channel();
+        let launch = Launch {
+            command: &self.profile.command,
+            workdir: &self.opening.workdir,
+            env: &self.profile.env,
+            family: &self.opening.family,
+            confinement: self.opening.confinement.as_ref(),
+        };
+        let (turn, signals) = (question.turn, self.signals.clone());
+        let task = match process::start(&launch) {
+            Ok((running, ends)) => {
+                let errors = drain(
+                    // Lines of standard error belong to the node, whatever turn it is.
+                    ends.stderr,
+                    self.stderr.clone(),
+                    self.heard.clone(),
+                    signals.clone(),
+                );
+                tokio::spawn(errors);
+                let ends = (ends.stdin, ends.stdout);
+                let one = One { turn, signals, heard: self.heard.clone(), running };
+                tokio::spawn(one.answer(ends, question.text, stopped))
+            }
+            Err(error) => {
+                let failure = not_started(&self.profile, &error);
+                let (reason, detail) = (failure.reason, Some(failure.detail));
+                tokio::spawn(async move {
+                    report(&signals, turn, ProviderOutcome::Failed { reason, detail }).await;
+                })
+            }
+        };
+        self.turn = Some((stop, task));
+    }
+}
+
+/// The process of one turn.
+struct One {
+    turn: TurnId,
+    signals: mpsc::Sender<Signal>,
+    heard: Heard,
+    running: RunningProcess,
+}
+
+type Pipes = (tokio::process::ChildStdin, tokio::process::ChildStdout);
+
+impl One {
+    async fn answer(mut self, (mut stdin, mut stdout): Pipes, text: String, stopped: Stopped) {
+        let asking = tokio::spawn(async move {
+            if let Err(error) = stdin.write_all(text.as_bytes()).await {
+                tracing::debug!(%error, "a program did not read its prompt");
+            }
+        });
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let mut rest = Vec::new();
+        let reading = async {
+            while let Ok(count @ 1..) = stdout.read(&mut chunk).await {
+                self.heard.again();
+                rest.extend_from_slice(&chunk[..count]);
+                let text = whole_characters(&mut rest);
+                let event = ProviderEvent::Delta { text };
+                let said = Signal::Said { turn: Some(self.turn), event };
+                if self.signals.send(said).await.is_err() {
+                    break;
+                }
+            }
+        };
+        let outcome = tokio::select! {
+            () = reading => None,
+            _ = stopped => Some(ProviderOutcome::Interrupted),
+        };
+        let outcome = match outcome {
+            Some(outcome) => outcome,
+            None => match self.running.wait().await {
+                Ok(status) if status.success() => ProviderOutcome::Completed,
+                status => {
+                    let detail = Some(process::ending(status));
+                    ProviderOutcome::Failed { reason: TurnReason::Exited, detail }
+                }
+            },
+        };
+        asking.abort();
+        self.running.kill().await;
+        report(&self.signals, self.turn, outcome).await;
+    }
+}
+
+type Stopped = oneshot::Receiver<()>;
+
+async fn report(signals: &mpsc::Sender<Signal>, turn: TurnId, outcome: ProviderOutcome) {
+    let event = ProviderEvent::TurnEnded(outcome);
+    if signals.send(Signal::Said { turn: Some(turn), event }).await.is_err() {
+        tracing::trace!("nobody waited for the end of a turn");
+    }
+}
+
+/// Takes the characters that are complete; bytes of one that is not wait for the rest of it.
+fn whole_characters(bytes: &mut Vec<u8>) -> String {
+    let end = match std::str::from_utf8(bytes) {
+        Ok(_) => bytes.len(),
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        Err(_) => bytes.len(),
+    };
+    let taken: Vec<u8> = bytes.drain(..end).collect();
+    String::from_utf8_lossy(&taken).into_owned()
+}
+
+impl ProviderConversation for Raw {
+    fn turn(&mut self, question: TurnQuestion) -> Result<(), Unreachable> {
+        self.begin(question);
+        Ok(())
+    }
+
+    fn decide(&mut self, _verdict: &Verdict<'_>) -> Result<(), Unreachable> {
+        Err(Unreachable)
+    }
+
+    fn answer(&mut self, _answered: &Answered<'_>) -> Result<(), Unreachable> {
+        Err(Unreachable)
+    }
+
+    fn interrupt(&mut self, _turn: TurnId) -> Result<(), Unreachable> {
+        let (stop, _) = self.turn.take().ok_or(Unreachable)?;
+        stop.send(()).map_err(|()| Unreachable)
+    }
+
+    fn reset(&mut self) -> Result<(), Unreachable> {
+        Ok(())
+    }
+
+    fn close(mut self: Box<Self>, _grace: Duration) -> Pending<'static, ()> {
+        Box::pin(async move {
+            let Some((stop, task)) = self.turn.take() else { return };
+            let told = stop.send(()).is_ok();
+            // Nobody reads its signals any more, so it must not wait for room.
+            drop(self.signals);
+            if let Err(error) = task.await {
+                tracing::warn!(%error, told, "the end of a program was not seen");
+            }
+        })
+    }
+}

@@ -1,0 +1,229 @@
+//! How the lines of programs are read. A line may be the end of a turn, so nothing odd in one of
+//! its values may cost the rest of it.
+//!
+//! ```text
+//!   bytes ── text ──► JSON ── by_word! ──► a message, told apart by a word
+//!                               lenient, items ──► its fields: what is odd is as if it was missing
+//!                               Count, Amount  ──► its numbers
+//! ```
+
+use std::{borrow::Cow, ops::Add};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error},
+};
+use serde_json::Value;
+
+/// What stands for half of a character.
+const REPLACEMENT: &str = "\\ufffd";
+/// Characters of an escape such as `\ud83d`.
+const ESCAPE_BYTES: usize = 6;
+
+/// The text of a line. Bytes that are no text become U+FFFD, and so do escapes of half a character,
+/// which no JSON may hold (RUNS-GEN-6).
+pub(crate) fn text(line: &[u8]) -> Cow<'_, str> {
+    let text = String::from_utf8_lossy(line);
+    match whole_characters(&text) {
+        Some(repaired) => Cow::Owned(repaired),
+        None => text,
+    }
+}
+
+/// The same text with every half of a character replaced; `None` when it has none.
+fn whole_characters(text: &str) -> Option<String> {
+    let mut repaired = String::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(found) = text[at..].find('\\') {
+        at += found;
+        let length = match (half(&text[at..]), half(text.get(at + ESCAPE_BYTES..).unwrap_or(""))) {
+            (Some(Half::First), Some(Half::Second)) => 2 * ESCAPE_BYTES,
+            (Some(_), _) => {
+                repaired.push_str(&text[copied..at]);
+                repaired.push_str(REPLACEMENT);
+                copied = at + ESCAPE_BYTES;
+                ESCAPE_BYTES
+            }
+            // An escape of another character, which may be a backslash itself.
+            (None, _) => 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
+        };
+        at += length;
+    }
+    (copied > 0).then(|| repaired + &text[copied..])
+}
+
+/// Halves of characters that need two escapes.
+enum Half {
+    First,
+    Second,
+}
+
+/// The half that a text begins with as an escape.
+fn half(text: &str) -> Option<Half> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        0xd800..=0xdbff => Some(Half::First),
+        0xdc00..=0xdfff => Some(Half::Second),
+        _ => None,
+    }
+}
+
+/// Reads a field that nothing hangs on: an odd value is as if it was missing.
+pub(crate) fn lenient<'de, D, T>(source: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    Ok(serde_json::from_value(Value::deserialize(source)?).unwrap_or_default())
+}
+
+/// Reads a list; items that are odd are left out.
+pub(crate) fn items<'de, D, T>(source: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let list = if let Value::Array(list) = Value::deserialize(source)? { list } else { Vec::new() };
+    Ok(list.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect())
+}
+
+/// How many of something, as far as a program tells.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Count(Option<u64>);
+
+impl Count {
+    /// The number that a value is.
+    pub(crate) fn of(value: &Value) -> Self {
+        let part = |number: &f64| number.is_finite() && *number >= 0.0;
+        // A number with a part behind the point is cut, one that is too large is the largest.
+        Self(value.as_u64().or_else(|| Some(value.as_f64().filter(part)? as u64)))
+    }
+
+    /// The number, if it is one.
+    pub(crate) fn told(self) -> Option<u64> {
+        self.0
+    }
+
+    /// The number; none is zero.
+    pub(crate) fn number(self) -> u64 {
+        self.0.unwrap_or(0)
+    }
+}
+
+impl Add for Count {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(Some(self.number().saturating_add(other.number())))
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        Ok(Self::of(&Value::deserialize(source)?))
+    }
+}
+
+/// How much something is or costs, as far as a program tells.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub(crate) struct Amount(pub(crate) Option<f64>);
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(source)?;
+        Ok(Self(value.as_f64().filter(|amount| amount.is_finite() && *amount >= 0.0)))
+    }
+}
+
+/// Reads a value that is told apart by a word.
+pub(crate) fn named<'de, D: Deserializer<'de>>(source: D, tag: &str) -> Result<Value, D::Error> {
+    let value = Value::deserialize(source)?;
+    if value.get(tag).is_some_and(Value::is_string) {
+        return Ok(value);
+    }
+    Err(D::Error::custom(format_args!("`{tag}` is no word")))
+}
+
+/// Has messages told apart by a word and by nothing else: a derived reader would take a number for
+/// the place of a message in our own list. They are derived with `#[serde(remote = "Self")]`.
+macro_rules! by_word {
+    ($($message:ty => $tag:literal),+ $(,)?) => {$(
+        impl<'de> serde::Deserialize<'de> for $message {
+            fn deserialize<D: serde::Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+                let value = $crate::provider::reading::named(source, $tag)?;
+                Self::deserialize(value).map_err(serde::de::Error::custom)
+            }
+        }
+    )+};
+}
+pub(crate) use by_word;
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::{Amount, Count, items, lenient, text};
+
+    #[test]
+    fn runs_gen_6_half_a_character_becomes_a_replacement_and_all_else_stays() {
+        for (line, read) in [
+            (r#""cut \ud83d""#, "cut \u{fffd}"),
+            (r#""\uDE00 end""#, "\u{fffd} end"),
+            (r#""\ud83d\ud83d\ude00""#, "\u{fffd}\u{1f600}"),
+            (r#""\ud83d\u0041""#, "\u{fffd}A"),
+            (r#""\\ud83d \\\ud83d""#, "\\ud83d \\\u{fffd}"),
+            (r#""\ud83d\ude00 ü \n""#, "\u{1f600} ü \n"),
+        ] {
+            let repaired = text(line.as_bytes());
+            assert_eq!(serde_json::from_str::<String>(&repaired).unwrap(), read, "{line}");
+        }
+        assert_eq!(text(b"\"a\xffb\""), "\"a\u{fffd}b\"");
+        for odd in ["\\", "\\u", "\\ud8", "\\ud83d", "\\ü", "x\\ud83dü"] {
+            assert!(!text(odd.as_bytes()).is_empty(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_taken_as_far_as_they_are_numbers() {
+        let count = |value| Count::of(&value).told();
+        assert_eq!((count(json!(7)), count(json!(1.5))), (Some(7), Some(1)));
+        assert_eq!(count(json!(1e300)), Some(u64::MAX));
+        for odd in [json!(null), json!(-1), json!("7"), json!([])] {
+            assert_eq!(count(odd), None);
+        }
+        let sum = Count::of(&json!(u64::MAX)) + Count::of(&json!(1));
+        assert_eq!(sum.number(), u64::MAX);
+        let amount = |text| serde_json::from_str::<Amount>(text).unwrap().0;
+        assert_eq!((amount("0.5"), amount("null"), amount("-1")), (Some(0.5), None, None));
+    }
+
+    #[derive(Deserialize, Debug, PartialEq)]
+    #[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
+    enum Said {
+        First {},
+        Second {
+            #[serde(default, deserialize_with = "lenient")]
+            text: String,
+            #[serde(default, deserialize_with = "items")]
+            parts: Vec<u8>,
+        },
+        #[serde(other)]
+        Unknown,
+    }
+    by_word!(Said => "type");
+
+    #[test]
+    fn messages_are_told_apart_by_words_and_odd_fields_are_passed_over() {
+        let read = |value| serde_json::from_value::<Said>(value).ok();
+        assert_eq!(read(json!({"type": "first"})), Some(Said::First {}));
+        assert_eq!(read(json!({"type": "else"})), Some(Said::Unknown));
+        for odd in [json!(0), json!(1), json!(null), json!(["first"])] {
+            assert_eq!(read(json!({"type": odd})), None);
+        }
+        let odd = json!({"type": "second", "text": null, "parts": [1, "x", null, 2]});
+        assert_eq!(read(odd), Some(Said::Second { text: String::new(), parts: vec![1, 2] }));
+        let odd = json!({"type": "second", "text": 5, "parts": {}});
+        assert_eq!(read(odd), Some(Said::Second { text: String::new(), parts: Vec::new() }));
+    }
+}

@@ -1,0 +1,224 @@
+//! Requests, answers and notices as JSON lines, the way codex and the Agent Client Protocol speak
+//! them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::agent::TranslatorAction;
+use crate::provider::reading::{Count, lenient};
+
+/// The code of an answer to a request that is not served.
+const NOT_SERVED: i64 = -32_601;
+
+/// A line of the other side.
+enum Heard {
+    /// It asks; the id is for the answer.
+    Request { id: Value, method: String, params: Value },
+    /// It tells.
+    Notice { method: String, params: Value },
+    /// It answers a request of ours.
+    Answer { id: u64, outcome: Result<Value, RpcError> },
+}
+
+/// Why a request was refused.
+#[derive(Deserialize, Debug, Clone, PartialEq, Default)]
+#[serde(default)]
+pub(super) struct RpcError {
+    #[serde(deserialize_with = "lenient")]
+    pub(super) code: i64,
+    #[serde(deserialize_with = "lenient")]
+    message: String,
+    data: Value,
+}
+
+impl RpcError {
+    /// The fault that a value says; some say it in a word.
+    fn of(value: Value) -> Self {
+        if let Value::String(message) = value {
+            return Self { message, ..Self::default() };
+        }
+        shaped(value).unwrap_or_default()
+    }
+
+    /// What it says, with what it says besides.
+    pub(super) fn words(&self) -> String {
+        match self.data.get("details").and_then(Value::as_str) {
+            Some(details) => format!("{}: {details}", self.message),
+            None => self.message.clone(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    id: Option<Value>,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    params: Value,
+    #[serde(default)]
+    result: Option<Value>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+/// What a translator does with the lines of such a program.
+pub(super) trait Peer {
+    /// The program answers a request of ours.
+    fn answered(&mut self, id: u64, outcome: Result<Value, RpcError>) -> Vec<TranslatorAction>;
+    /// It asks; the id is for the answer.
+    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<TranslatorAction>;
+    /// It tells.
+    fn noticed(&mut self, method: &str, params: Value) -> Vec<TranslatorAction>;
+}
+
+/// Takes a line for what it is.
+pub(super) fn hear(peer: &mut impl Peer, line: &str) -> Vec<TranslatorAction> {
+    match read(line) {
+        Some(Heard::Answer { id, outcome }) => peer.answered(id, outcome),
+        Some(Heard::Request { id, method, params }) => peer.asked(&id, &method, params),
+        Some(Heard::Notice { method, params }) => peer.noticed(&method, params),
+        None => vec![TranslatorAction::Unknown],
+    }
+}
+
+/// Reads a line; nothing when it is none of these.
+fn read(line: &str) -> Option<Heard> {
+    let Line { id, method, params, result, error } = serde_json::from_str(line).ok()?;
+    match (id, method) {
+        (Some(id), Some(method)) => Some(Heard::Request { id, method, params }),
+        (None, Some(method)) => Some(Heard::Notice { method, params }),
+        (Some(id), None) => {
+            let fault = error.map(RpcError::of);
+            let outcome = fault.map_or_else(|| Ok(result.unwrap_or_default()), Err);
+            Some(Heard::Answer { id: Count::of(&id).told()?, outcome })
+        }
+        (None, None) => None,
+    }
+}
+
+/// What a value says, if it says it.
+pub(super) fn shaped<T: DeserializeOwned>(value: Value) -> Option<T> {
+    serde_json::from_value(value).ok()
+}
+
+#[derive(Serialize)]
+struct Request<'a, T> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jsonrpc: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<u64>,
+    method: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<&'a T>,
+}
+
+#[derive(Serialize)]
+struct Reply<'a, T> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jsonrpc: Option<&'static str>,
+    id: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a T>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ReplyFault<'a>>,
+}
+
+#[derive(Serialize)]
+struct ReplyFault<'a> {
+    code: i64,
+    message: &'a str,
+}
+
+/// Our side: makes lines and keeps in mind what was asked.
+pub(super) struct Caller<K> {
+    jsonrpc: Option<&'static str>,
+    last: u64,
+    open: BTreeMap<u64, K>,
+}
+
+impl<K> Caller<K> {
+    /// With the version in every line.
+    pub(super) fn versioned() -> Self {
+        Self { jsonrpc: Some("2.0"), last: 0, open: BTreeMap::new() }
+    }
+
+    /// Without it.
+    pub(super) fn bare() -> Self {
+        Self { jsonrpc: None, last: 0, open: BTreeMap::new() }
+    }
+
+    /// Asks; the answer will be taken for what it is.
+    pub(super) fn ask<T: Serialize>(&mut self, kind: K, method: &str, params: &T) -> String {
+        self.last += 1;
+        self.open.insert(self.last, kind);
+        let (id, params) = (Some(self.last), Some(params));
+        written(&Request { jsonrpc: self.jsonrpc, id, method, params })
+    }
+
+    pub(super) fn tell<T: Serialize>(&self, method: &str, params: Option<&T>) -> String {
+        written(&Request { jsonrpc: self.jsonrpc, id: None, method, params })
+    }
+
+    /// Answers.
+    pub(super) fn reply<T: Serialize>(&self, id: &Value, result: &T) -> String {
+        written(&Reply { jsonrpc: self.jsonrpc, id, result: Some(result), error: None })
+    }
+
+    /// Answers what we do not serve.
+    pub(super) fn decline(&self, id: &Value) -> String {
+        let error = Some(ReplyFault { code: NOT_SERVED, message: "this is not offered" });
+        written(&Reply::<()> { jsonrpc: self.jsonrpc, id, result: None, error })
+    }
+
+    /// What an answer is for.
+    pub(super) fn answered(&mut self, id: u64) -> Option<K> {
+        self.open.remove(&id)
+    }
+}
+
+fn written<T: Serialize>(line: &T) -> String {
+    serde_json::to_string(line)
+        .unwrap_or_else(|error| unreachable!("lines are plain JSON: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Caller, Heard, read};
+
+    #[test]
+    fn requests_notices_and_answers_are_told_apart() {
+        let heard = read(r#"{"id":0,"method":"m","params":{"a":1}}"#);
+        assert!(matches!(heard, Some(Heard::Request { method, .. }) if method == "m"));
+        assert!(matches!(read(r#"{"method":"m"}"#), Some(Heard::Notice { .. })));
+        let answer = read(r#"{"id":3,"error":{"code":-1,"message":"no","data":{"details":"x"}}}"#);
+        let Some(Heard::Answer { id: 3, outcome: Err(fault) }) = answer else { panic!() };
+        assert_eq!((fault.code, fault.words().as_str()), (-1, "no: x"));
+        assert!(matches!(read(r#"{"id":3,"result":null}"#), Some(Heard::Answer { .. })));
+        for odd in [r#""no""#, r#"{"code":"E","message":"no"}"#, r#"{"code":1.5,"message":"no"}"#] {
+            let answer = read(&format!(r#"{{"id":3.0,"error":{odd}}}"#));
+            let Some(Heard::Answer { id: 3, outcome: Err(fault) }) = answer else {
+                panic!("{odd}")
+            };
+            assert_eq!((fault.code, fault.words().as_str()), (0, "no"));
+        }
+        assert!(read("{}").is_none() && read("[]").is_none() && read("x").is_none());
+    }
+
+    #[test]
+    fn what_was_asked_is_answered_once() {
+        let mut caller = Caller::versioned();
+        let line = caller.ask("kind", "m", &json!({"a": 1}));
+        assert_eq!(line, r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#);
+        assert_eq!((caller.answered(1), caller.answered(1)), (Some("kind"), None));
+        let bare: Caller<()> = Caller::bare();
+        assert_eq!(bare.tell::<()>("n", None), r#"{"method":"n"}"#);
+        let declined = r#"{"id":"x","error":{"code":-32601,"message":"this is not offered"}}"#;
+        assert_eq!(bare.decline(&json!("x")), declined);
+    }
+}

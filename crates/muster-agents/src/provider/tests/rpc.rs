@@ -1,0 +1,180 @@
+//! Recorded conversations in requests and answers. Ids of then are those of today's requests, in
+//! the order in which requests of one name were made; requests that nobody made then are answered
+//! with an empty result.
+
+use std::collections::BTreeMap;
+
+use muster_core::run::approval::Verdict;
+use serde_json::{Value, json};
+
+use super::{AgentLaunch, Story, TranslatorAction, prompt, recording, resolution, said};
+use crate::provider::agent::{AgentProtocol, AgentStart, Translator};
+
+/// A recording that is told once more.
+struct Retelling<'a> {
+    dialect: &'a AgentProtocol,
+    setting: AgentLaunch,
+    agent: Box<dyn Translator>,
+    story: Story,
+    /// Requests of today that nobody has answered: their names and ids.
+    open: Vec<(String, Value)>,
+    /// Ids of then and of today.
+    ids: BTreeMap<String, Value>,
+    /// A prompt that waits until the agent has retold what was said before.
+    waiting: Option<Value>,
+}
+
+/// Tells a recording once more.
+pub(super) fn retell(
+    dialect: &AgentProtocol,
+    (agent, case): (&str, &str),
+    setting: &AgentLaunch,
+) -> String {
+    let translator = (dialect.translator)(setting.clone());
+    let mut retelling = Retelling {
+        dialect,
+        setting: setting.clone(),
+        agent: translator,
+        story: Story::default(),
+        open: Vec::new(),
+        ids: BTreeMap::new(),
+        waiting: None,
+    };
+    retelling.begin();
+    for line in recording(agent, case) {
+        if let Some(told) = line.get("in") {
+            retelling.told(told);
+        } else if let Some(out) = line.get("out") {
+            retelling.hear(out.clone());
+        } else {
+            retelling.another_process();
+        }
+    }
+    retelling.story.whole()
+}
+
+impl Retelling<'_> {
+    fn begin(&mut self) {
+        let moves = self.agent.begin();
+        self.take(moves);
+    }
+
+    fn take(&mut self, moves: Vec<TranslatorAction>) {
+        for line in said(&moves) {
+            if let (Some(method), Some(id)) = (line["method"].as_str(), line.get("id")) {
+                self.open.push((method.to_owned(), id.clone()));
+            }
+        }
+        self.story.tell(moves);
+    }
+
+    /// Something that the recorder told the agent: an answer of ours, or a request.
+    fn told(&mut self, told: &Value) {
+        let Some(method) = told["method"].as_str() else {
+            return self.decide(&told["id"], &told["result"]);
+        };
+        if method == "session/prompt" && self.retells() {
+            self.waiting = Some(told.clone());
+            return;
+        }
+        self.request(told, method);
+    }
+
+    /// Whether the agent may still retell an old session; prompts are held back meanwhile.
+    fn retells(&self) -> bool {
+        self.story.text.lines().last().is_some_and(|line| line.ends_with("retells=true"))
+    }
+
+    fn request(&mut self, told: &Value, method: &str) {
+        let text = &told["params"]["input"][0]["text"];
+        let text = text.as_str().or_else(|| told["params"]["prompt"][0]["text"].as_str());
+        let moves = match (method, text) {
+            ("turn/start" | "session/prompt", Some(text)) => self.agent.ask(prompt(text)),
+            ("turn/interrupt" | "session/cancel", _) => self.agent.interrupt(),
+            _ => Vec::new(),
+        };
+        self.take(moves);
+        self.answer_others(method);
+        if let Some(at) = self.open.iter().position(|(name, _)| name == method) {
+            let (_, today) = self.open.remove(at);
+            self.ids.insert(told["id"].to_string(), today);
+        }
+    }
+
+    fn decide(&mut self, id: &Value, result: &Value) {
+        let word = result["decision"].as_str().or_else(|| result["outcome"]["optionId"].as_str());
+        let resolution = match word {
+            Some("accept" | "once" | "proceed_once" | "allow-once") => {
+                resolution(Verdict::Approved, None, None)
+            }
+            Some(_) => resolution(Verdict::Denied, Some("use another way"), None),
+            None => return,
+        };
+        let moves = self.agent.decide(&id.to_string(), &resolution);
+        self.take(moves);
+    }
+
+    /// Answers what we ask today and nobody asked then, as long as it stands before a request.
+    fn answer_others(&mut self, method: &str) {
+        const THEN: [&str; 9] = [
+            "initialize",
+            "thread/start",
+            "thread/resume",
+            "turn/start",
+            "turn/interrupt",
+            "thread/backgroundTerminals/clean",
+            "session/new",
+            "session/load",
+            "session/prompt",
+        ];
+        while let Some(at) = self.open.iter().position(|(name, _)| {
+            name != method && name != "session/resume" && !THEN.contains(&name.as_str())
+        }) {
+            let (_, id) = self.open.remove(at);
+            let moves = self.agent.hear(&json!({"id": id, "result": {}}).to_string());
+            self.take(moves);
+        }
+    }
+
+    fn hear(&mut self, mut line: Value) {
+        if line.get("method").is_none() {
+            let Some(today) = self.ids.get(&line["id"].to_string()) else { return };
+            line["id"] = today.clone();
+        }
+        let moves = self.agent.hear(&line.to_string());
+        self.take(moves);
+        self.answer_others("");
+        let update = line["params"]["update"]["sessionUpdate"].as_str().unwrap_or_default();
+        if !update.ends_with("_message_chunk")
+            && let Some(told) = self.waiting.take()
+        {
+            self.request(&told, "session/prompt");
+        }
+    }
+
+    /// The agent was killed; another process resumes its session.
+    fn another_process(&mut self) {
+        let text = &self.story.text;
+        let session = text.split("session=Some(\"").nth(1).and_then(|rest| rest.split('"').next());
+        self.setting.start = AgentStart::Resume(session.unwrap().to_owned());
+        self.story.add("another process");
+        self.agent = (self.dialect.translator)(self.setting.clone());
+        self.open.clear();
+        self.ids.clear();
+        self.begin();
+    }
+}
+
+/// An answer to the request of a name that is open in a list of moves.
+pub(super) fn answer(moves: &[TranslatorAction], method: &str, result: &Value) -> String {
+    let lines = said(moves);
+    let asked = lines.iter().find(|line| line["method"] == method).unwrap();
+    json!({"id": asked["id"], "result": result}).to_string()
+}
+
+/// A refusal of the request of a name that is open in a list of moves.
+pub(super) fn refuse(moves: &[TranslatorAction], method: &str, fault: &Value) -> String {
+    let lines = said(moves);
+    let asked = lines.iter().find(|line| line["method"] == method).unwrap();
+    json!({"id": asked["id"], "error": fault}).to_string()
+}

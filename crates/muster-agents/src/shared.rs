@@ -1,0 +1,343 @@
+//! What all parts of the run runtime share: the way to ask, the way to read, and who is where.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use muster_core::{
+    Documents, Recorded, WorkRefusal,
+    run::{
+        Ask, RunAggregate as Room, RunCommand, RunEvent, RunRejection,
+        edge::Actor,
+        event::ToolCompleted,
+        id::{IdSeed, NodeId, RunId, ToolId, TurnId},
+        inbox::InboxItem,
+        node::{Containment, Node},
+        prompt::Prompt,
+    },
+};
+use tokio::{
+    runtime::Handle,
+    sync::{mpsc, oneshot, watch},
+};
+
+use super::{
+    artifacts::Files,
+    calls::TaskOperations,
+    diff::Shadows,
+    lane::{self, LaneOrder},
+    originals::Originals,
+    process::confine::{Confinement, Containing},
+    schedule::Wish,
+    settings::RunsSettings,
+    todos::Lists,
+    tokens::Tokens,
+    tools::FileCalls,
+    worktree::Placing,
+};
+use muster_engine::{Engine, ExecuteError, Grown};
+
+/// Events that a command gave, in order.
+pub type RunEvents = Vec<Recorded<RunEvent>>;
+/// Why a command gave none.
+pub type AskError = ExecuteError<RunRejection>;
+
+/// Pause before a write that the store refused is tried again.
+const STORE_PAUSE: Duration = Duration::from_millis(500);
+/// How long a call waits for what its program said before it.
+const SETTLE_MAX: Duration = Duration::from_secs(2);
+
+/// A prompt that is written and whose turn begins.
+pub(crate) struct PromptedTurn {
+    /// What is sent, and what the effective prompt is.
+    pub(crate) prompt: Prompt,
+    /// The inputs that it holds.
+    pub(crate) inputs: Vec<InboxItem>,
+}
+
+/// What all parts share.
+pub(crate) struct RunsContext {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) settings: RunsSettings,
+    pub(crate) files: Files,
+    pub(crate) shadows: Shadows,
+    /// What people typed where it held a secret.
+    pub(crate) originals: Originals,
+    /// Marks processes of this storage folder.
+    pub(crate) mark: String,
+    /// How processes are contained.
+    pub(crate) containing: Containing,
+    /// Says when everything ends.
+    pub(crate) closing: watch::Sender<bool>,
+    /// Todo lists of nodes.
+    pub(crate) lists: Lists,
+    /// Tokens of the agents that are there.
+    pub(crate) tokens: Tokens,
+    /// Calls of tools that touch files.
+    pub(crate) file_calls: FileCalls,
+    /// Nodes whose worktrees are being made.
+    pub(crate) placing: Placing,
+    operations: OnceLock<Arc<dyn TaskOperations>>,
+    schedule: mpsc::UnboundedSender<Wish>,
+    lanes: Mutex<BTreeMap<RunId, mpsc::UnboundedSender<LaneOrder>>>,
+    planned: Mutex<BTreeMap<TurnId, PromptedTurn>>,
+    callers: Mutex<BTreeMap<ToolId, oneshot::Sender<ToolCompleted>>>,
+    runtime: Handle,
+    /// Says that this server drives the runs, as long as it is open.
+    lock: Mutex<Option<File>>,
+}
+
+/// Values are moved in and out whole, so a panic elsewhere leaves them usable.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl RunsContext {
+    pub(crate) fn over(
+        engine: Arc<Engine>,
+        settings: RunsSettings,
+        containing: Containing,
+        schedule: mpsc::UnboundedSender<Wish>,
+        lock: File,
+    ) -> Self {
+        Self {
+            files: Files::below(&settings.home),
+            shadows: Shadows::default(),
+            originals: Originals::below(&settings.home),
+            mark: super::process::mark(&settings.home),
+            containing,
+            closing: watch::Sender::new(false),
+            engine,
+            settings,
+            schedule,
+            lanes: Mutex::default(),
+            planned: Mutex::default(),
+            callers: Mutex::default(),
+            lists: Lists::default(),
+            tokens: Tokens::default(),
+            file_calls: FileCalls::default(),
+            placing: Placing::default(),
+            operations: OnceLock::new(),
+            runtime: Handle::current(),
+            lock: Mutex::new(Some(lock)),
+        }
+    }
+
+    /// How a process of a node is contained, and what that comes to.
+    pub(crate) fn confine(&self, node: &Node) -> (Option<Confinement>, Containment) {
+        let profile = self.settings.profile(node.provider, &node.provider_profile);
+        let contain = profile.map(|profile| profile.contain).unwrap_or_default();
+        self.containing.confine(contain, Path::new(&node.workdir))
+    }
+
+    /// Lets another server drive the runs.
+    pub(crate) fn unlock(&self) {
+        locked(&self.lock).take();
+    }
+
+    /// Lets nodes call operations of the task store; only the first offer counts.
+    pub(crate) fn offer_operations(&self, operations: Arc<dyn TaskOperations>) {
+        if self.operations.set(operations).is_err() {
+            tracing::warn!("operations of the task store are offered already");
+        }
+    }
+
+    /// The operations of the task store, if somebody offers them.
+    pub(crate) fn operations(&self) -> Option<Arc<dyn TaskOperations>> {
+        self.operations.get().cloned()
+    }
+
+    /// Asks the core. Answers when what came of it is durable; blocks until then.
+    pub(crate) fn ask(
+        self: &Arc<Self>,
+        run: RunId,
+        by: Actor,
+        ask: Ask,
+    ) -> Result<RunEvents, AskError> {
+        let command = RunCommand { by, seed: IdSeed(self.fresh()), ask };
+        let work = move |draft: &mut muster_core::Draft<'_, Room>| {
+            draft.apply(&command).map(<[Recorded<RunEvent>]>::to_vec)
+        };
+        self.engine.execute::<Room, _>(run.stream(), work)
+    }
+
+    /// Tells the core what came of something, in the name of the runtime. A store that cannot be
+    /// written is tried again until it can or everything ends (RUNS-EV-3).
+    pub(crate) async fn tell(
+        self: &Arc<Self>,
+        run: RunId,
+        ask: Ask,
+    ) -> Result<RunEvents, AskError> {
+        loop {
+            let (shared, asked) = (Arc::clone(self), ask.clone());
+            let task = move || shared.ask(run, Actor::RUNTIME, asked);
+            match tokio::task::spawn_blocking(task).await {
+                Ok(Err(ExecuteError::Store(failure))) if !*self.closing.borrow() => {
+                    tracing::warn!(%run, error = %failure.0, "the store cannot be written");
+                    tokio::time::sleep(STORE_PAUSE).await;
+                }
+                Ok(outcome) => return outcome,
+                Err(error) => {
+                    let (action, cause) = ("told a run", error.to_string());
+                    return Err(muster_store::StoreError::Engine { action, cause }.into());
+                }
+            }
+        }
+    }
+
+    /// The same where a refusal means that the matter is settled already.
+    pub(crate) async fn report(self: &Arc<Self>, run: RunId, ask: Ask) -> RunEvents {
+        match self.tell(run, ask).await {
+            Ok(events) => events,
+            Err(error) => {
+                tracing::debug!(%run, ?error, "a report came too late");
+                Vec::new()
+            }
+        }
+    }
+
+    /// Runs a view over one moment of a run, off the threads that must not wait.
+    pub(crate) async fn view<T: Send + 'static>(
+        self: &Arc<Self>,
+        run: RunId,
+        view: impl Fn(&Documents<Room>) -> Result<T, WorkRefusal<Room>> + Send + 'static,
+    ) -> Result<T, AskError> {
+        let shared = Arc::clone(self);
+        let read = move || shared.engine.read::<Room, T>(&run.stream(), view);
+        match tokio::task::spawn_blocking(read).await {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let (action, cause) = ("read a run", error.to_string());
+                Err(muster_store::StoreError::Engine { action, cause }.into())
+            }
+        }
+    }
+
+    /// The same for a view of many documents or events.
+    pub(crate) async fn view_large<T: Send + 'static>(
+        self: &Arc<Self>,
+        run: RunId,
+        view: impl Fn(&Documents<Room>) -> Result<T, WorkRefusal<Room>> + Send + 'static,
+    ) -> Result<T, AskError> {
+        let shared = Arc::clone(self);
+        let read = move || shared.engine.read::<Room, T>(&run.stream(), view);
+        self.engine.read_large(read).await?
+    }
+
+    /// A fresh id: a version 7 UUID that nobody else has.
+    pub(crate) fn fresh(&self) -> u128 {
+        let mut bytes = [0; 16];
+        if let Err(error) = getrandom::fill(&mut bytes) {
+            unreachable!("the operating system has random numbers: {error}");
+        }
+        IdSeed(u128::from_be_bytes(bytes)).mint(self.engine.now()).fresh()
+    }
+
+    /// The lane of a run; it follows everything from now on.
+    pub(crate) fn lane(
+        self: &Arc<Self>,
+        run: RunId,
+    ) -> Result<mpsc::UnboundedSender<LaneOrder>, AskError> {
+        let after = self.engine.store().snapshot()?.head(&run.stream())?.seq;
+        Ok(self.lane_behind(run, after))
+    }
+
+    /// The lane of a run; one that comes to be follows it behind this number.
+    fn lane_behind(self: &Arc<Self>, run: RunId, after: u64) -> mpsc::UnboundedSender<LaneOrder> {
+        let mut lanes = locked(&self.lanes);
+        if let Some(lane) = lanes.get(&run).filter(|lane| !lane.is_closed()) {
+            return lane.clone();
+        }
+        let (lane, orders) = mpsc::unbounded_channel();
+        self.runtime.spawn(lane::RunLane::of(Arc::clone(self), run, after).follow(orders));
+        lanes.insert(run, lane.clone());
+        lane
+    }
+
+    /// Has every run looked at whose log grows, whoever writes to it.
+    pub(crate) async fn attend(self: Arc<Self>, mut news: mpsc::UnboundedReceiver<Grown>) {
+        let mut closing = self.closing.subscribe();
+        loop {
+            let grown = tokio::select! {
+                grown = news.recv() => grown,
+                _ = closing.wait_for(|closing| *closing) => return,
+            };
+            let Some(Grown { stream, from }) = grown else { return };
+            let Some(run) = RunId::of_stream(&stream) else { continue };
+            let lane = self.lane_behind(run, from.saturating_sub(1));
+            if lane.send(LaneOrder::Look).is_err() {
+                tracing::debug!(%run, "nobody follows the run any more");
+            }
+        }
+    }
+
+    /// Waits until all is told that a node's program has said so far (RUNS-EV-7), within a bound.
+    pub(crate) async fn settle(&self, run: RunId, node: NodeId) {
+        let (settled, told) = oneshot::channel();
+        let lane = locked(&self.lanes).get(&run).cloned();
+        let asked = lane.map(|lane| lane.send(LaneOrder::Settle(node, settled)));
+        if matches!(asked, Some(Ok(()))) && tokio::time::timeout(SETTLE_MAX, told).await.is_err() {
+            tracing::warn!(%run, %node, "a call did not wait any longer for what was said before");
+        }
+    }
+
+    /// Forgets a run whose lane has ended; nothing follows it.
+    pub(crate) fn forget(&self, run: RunId) -> Result<(), AskError> {
+        let seed = IdSeed(self.fresh());
+        let command = RunCommand { by: Actor::RUNTIME, seed, ask: Ask::RemoveRun };
+        let work = move |draft: &mut muster_core::Draft<'_, Room>| draft.apply(&command).map(drop);
+        self.engine.execute::<Room, _>(run.stream(), work)
+    }
+
+    pub(crate) fn lanes(&self) -> Vec<(RunId, mpsc::UnboundedSender<LaneOrder>)> {
+        locked(&self.lanes).iter().map(|(run, lane)| (*run, lane.clone())).collect()
+    }
+
+    /// Forgets the lane of a run that is gone.
+    pub(crate) fn forget_lane(&self, run: RunId) {
+        locked(&self.lanes).remove(&run);
+    }
+
+    /// Wishes that somebody looks for nodes that may start.
+    pub(crate) fn wish(&self, wish: Wish) {
+        if self.schedule.send(wish).is_err() {
+            tracing::debug!("nothing is scheduled any more");
+        }
+    }
+
+    /// Keeps a prompt until its turn is sent.
+    pub(crate) fn plan(&self, turn: TurnId, planned: PromptedTurn) {
+        locked(&self.planned).insert(turn, planned);
+    }
+
+    pub(crate) fn take_plan(&self, turn: TurnId) -> Option<PromptedTurn> {
+        locked(&self.planned).remove(&turn)
+    }
+
+    /// Waits for the outcome of a call.
+    pub(crate) fn await_call(&self, tool: ToolId) -> oneshot::Receiver<ToolCompleted> {
+        let (sender, receiver) = oneshot::channel();
+        locked(&self.callers).insert(tool, sender);
+        receiver
+    }
+
+    /// Whether somebody who gives up after a while waits for a call.
+    pub(crate) fn is_awaited(&self, tool: ToolId) -> bool {
+        locked(&self.callers).contains_key(&tool)
+    }
+
+    /// Nobody waits for a call any more.
+    pub(crate) fn leave_call(&self, tool: ToolId) {
+        locked(&self.callers).remove(&tool);
+    }
+
+    /// Gives the outcome of a call to whoever waits for it; answers whether somebody did.
+    pub(crate) fn answer_call(&self, completed: &ToolCompleted) -> bool {
+        let caller = locked(&self.callers).remove(&completed.tool_id);
+        caller.is_some_and(|caller| caller.send(completed.clone()).is_ok())
+    }
+}

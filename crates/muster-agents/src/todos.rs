@@ -1,0 +1,167 @@
+//! Todo lists of nodes (RUNS-TIE-2). A node's list is scope `main` of its session; what its program
+//! says of its own plans goes to scope `plan`. The node shows the first, or the second while the
+//! first was never written.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use muster_core::{
+    Documents, Draft, Unloaded,
+    run::{
+        Ask,
+        id::{NodeId, RunId},
+        node::{NodeTodo, NodeTodoStatus},
+    },
+    session::{
+        SessionAggregate, SessionCommand, SessionId,
+        body::TOOL_RESULT,
+        command::{Author, Record},
+        lookup, perform,
+    },
+    todo::{ScopeKey, TodoItem, TodoStatus},
+};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::shared::RunsContext;
+use muster_engine::Grown;
+
+/// Scope of a program's own plan, and the tool whose result publishes it.
+const PLAN: &str = "plan";
+
+/// Which session belongs to which node, and what the node shows of it.
+#[derive(Default)]
+pub(crate) struct Lists(Mutex<BTreeMap<String, Shown>>);
+
+struct Shown {
+    run: RunId,
+    node: NodeId,
+    todos: Vec<NodeTodo>,
+}
+
+impl Lists {
+    /// A session belongs to a node.
+    pub(crate) fn know(&self, session: &SessionId, run: RunId, node: NodeId) {
+        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = || Shown { run, node, todos: Vec::new() };
+        lists.entry(session.stream()).or_insert_with(shown);
+    }
+
+    /// The sessions whose run and node are meant.
+    pub(crate) fn sessions(&self, is_meant: impl Fn(RunId, NodeId) -> bool) -> Vec<SessionId> {
+        let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let meant = lists.iter().filter(|(_, shown)| is_meant(shown.run, shown.node));
+        meant.filter_map(|(stream, _)| SessionId::of_stream(stream)).collect()
+    }
+
+    fn knows(&self, stream: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(stream)
+    }
+
+    /// Keeps what a session shows now; the node that has to be told, if it is something else.
+    fn differs(&self, stream: &str, todos: &[NodeTodo]) -> Option<(RunId, NodeId)> {
+        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = lists.get_mut(stream).filter(|shown| shown.todos != todos)?;
+        shown.todos = todos.to_vec();
+        Some((shown.run, shown.node))
+    }
+}
+
+/// Shows the lists of sessions at their nodes, whenever one changes.
+pub(crate) async fn show(shared: Arc<RunsContext>, mut news: mpsc::UnboundedReceiver<Grown>) {
+    let mut closing = shared.closing.subscribe();
+    loop {
+        let grown = tokio::select! {
+            grown = news.recv() => grown,
+            _ = closing.wait_for(|closing| *closing) => return,
+        };
+        let Some(Grown { stream, .. }) = grown else { return };
+        if !shared.lists.knows(&stream) {
+            continue;
+        }
+        let (reader, read) = (Arc::clone(&shared), stream.clone());
+        let view = move || reader.engine.read::<SessionAggregate, _>(&read, |docs| Ok(list(docs)?));
+        let Ok(Ok(Some(todos))) = tokio::task::spawn_blocking(view).await else { continue };
+        if let Some((run, node)) = shared.lists.differs(&stream, &todos) {
+            shared.report(run, Ask::ShowTodos { node, todos }).await;
+        }
+    }
+}
+
+/// The list that a node shows; none while neither was written.
+fn list(
+    docs: &Documents<SessionAggregate>,
+) -> Result<Option<Vec<NodeTodo>>, Unloaded<SessionAggregate>> {
+    let main = lookup::scope(docs, &ScopeKey::main())?;
+    let shown = match (main, ScopeKey::of(PLAN)) {
+        (Some(main), _) => Some(main),
+        (None, Some(plan)) => lookup::scope(docs, &plan)?,
+        (None, None) => None,
+    };
+    Ok(shown.map(|scope| scope.items.iter().filter_map(todo).collect()))
+}
+
+fn todo(item: &TodoItem) -> Option<NodeTodo> {
+    let status = match item.status {
+        TodoStatus::Todo | TodoStatus::Blocked => NodeTodoStatus::Pending,
+        TodoStatus::InProgress => NodeTodoStatus::InProgress,
+        TodoStatus::Done => NodeTodoStatus::Completed,
+        TodoStatus::Canceled => return None,
+    };
+    let content = item.title.clone();
+    Some(NodeTodo { active_form: content.clone(), content, status })
+}
+
+/// Keeps what a program says that it plans, in its own list.
+pub(crate) async fn plan(shared: &Arc<RunsContext>, session: SessionId, items: &[NodeTodo]) {
+    let items: Vec<Value> = items
+        .iter()
+        .enumerate()
+        .map(|(at, item)| {
+            let status = match item.status {
+                NodeTodoStatus::Pending => "todo",
+                NodeTodoStatus::InProgress => "in_progress",
+                NodeTodoStatus::Completed => "done",
+            };
+            json!({"id": format!("plan-{}", at + 1), "title": item.content, "status": status})
+        })
+        .collect();
+    let shared = Arc::clone(shared);
+    let execute = move || {
+        let work = move |draft: &mut Draft<'_, SessionAggregate>| {
+            perform(draft, &plan_result(draft.documents(), &items)?).map(drop)
+        };
+        shared.engine.execute::<SessionAggregate, _>(session.stream(), work)
+    };
+    match tokio::task::spawn_blocking(execute).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(?error, "a plan was not kept"),
+        Err(error) => tracing::warn!(%error, "a plan was not kept"),
+    }
+}
+
+/// The plan as the result of a tool, which readers of todo lists look at.
+fn plan_result(
+    docs: &Documents<SessionAggregate>,
+    items: &[Value],
+) -> Result<SessionCommand, Unloaded<SessionAggregate>> {
+    let scope = match ScopeKey::of(PLAN) {
+        Some(key) => lookup::scope(docs, &key)?,
+        None => None,
+    };
+    let revision = scope.map_or(0, |scope| scope.revision).saturating_add(1);
+    let plural = if items.len() == 1 { "" } else { "s" };
+    let body = json!({
+        "call_id": format!("todo:{PLAN}:{revision}"),
+        "tool": PLAN,
+        "status": "ok",
+        "error": false,
+        "success": true,
+        "message": format!("{} item{plural}", items.len()),
+        "todo": {"op": "replace", "scopeKey": PLAN, "scopeLabel": PLAN, "items": items},
+    });
+    let body = body.as_object().cloned().unwrap_or_default();
+    Ok(SessionCommand::Record(Box::new(Record::of(Author::Server, TOOL_RESULT, body))))
+}

@@ -1,0 +1,190 @@
+//! What worktrees there are, how large they are and what would be lost with them. That is read off
+//! the folders, and whom they belong to from the store, so no server has to run.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use muster_core::{
+    Documents,
+    run::{RunAggregate as Room, id::RunId, lookup, node::Node},
+};
+
+use serde::Serialize;
+
+use super::{FOLDER, branch, git::Git};
+use muster_engine::Engine;
+
+use crate::AskError;
+
+/// A worktree of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Worktree {
+    pub run_id: String,
+    pub node_id: String,
+    /// The node's name, while the run is there.
+    pub label: Option<String>,
+    /// Whether the node works in it now.
+    pub running: bool,
+    pub folder: PathBuf,
+    /// The branch that is checked out in it.
+    pub branch: Option<String>,
+    /// The checkout that its work is merged into.
+    pub target: Option<PathBuf>,
+    /// How much it takes on the disk.
+    pub bytes: u64,
+    /// Files and folders in it that git ignores: no merge brings them, and no snapshot keeps them.
+    pub ignored: u64,
+    /// What would be lost with it.
+    #[serde(flatten)]
+    pub state: WorktreeState,
+}
+
+/// What would be lost with a worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum WorktreeState {
+    /// Nothing that git knows: all of it is on another branch too.
+    Merged,
+    /// Commits that are on no other branch.
+    Unmerged {
+        /// How many.
+        commits: u64,
+    },
+    /// Changes that are in no commit.
+    Dirty {
+        changed_files: u64,
+        /// Commits that are on no other branch.
+        commits: u64,
+    },
+    /// Nobody can tell.
+    Broken {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl WorktreeState {
+    pub fn words(&self) -> String {
+        match self {
+            Self::Merged => "merged".to_owned(),
+            Self::Unmerged { commits } => format!("{commits} commits to merge"),
+            Self::Dirty { changed_files, commits: 0 } => format!("{changed_files} files changed"),
+            Self::Dirty { changed_files, commits } => {
+                format!("{changed_files} files changed, {commits} commits to merge")
+            }
+            Self::Broken { reason } => format!("broken: {reason}"),
+        }
+    }
+}
+
+/// What is known of the run that worktrees belong to.
+#[derive(Default)]
+pub(super) struct Owner {
+    /// Where it was started.
+    pub(super) cwd: Option<PathBuf>,
+    /// The names of its nodes, and whether they work now.
+    pub(super) nodes: BTreeMap<String, (String, bool)>,
+}
+
+/// Every worktree below a storage folder.
+pub fn worktrees(home: &Path, engine: &Engine) -> Result<Vec<Worktree>, AskError> {
+    let mut found = Vec::new();
+    for run in folders(&home.join(FOLDER)) {
+        let owner = owner(engine, &name(&run))?;
+        found.extend(of_owner(&run, &owner));
+    }
+    Ok(found)
+}
+
+/// The run that a folder is named after; nothing is known of one that is gone.
+fn owner(engine: &Engine, run: &str) -> Result<Owner, AskError> {
+    let Ok(run) = run.parse::<RunId>() else { return Ok(Owner::default()) };
+    let view = |docs: &Documents<Room>| {
+        let Some(run) = lookup::find_run(docs)? else { return Ok(Owner::default()) };
+        let node = |node: &Node| (node.id.to_string(), (node.label.clone(), node.turn.is_some()));
+        let nodes = lookup::nodes(docs)?.into_iter().map(node).collect();
+        Ok(Owner { cwd: Some(PathBuf::from(&run.cwd)), nodes })
+    };
+    engine.read::<Room, Owner>(&run.stream(), view)
+}
+
+pub(super) fn of_owner(run: &Path, owner: &Owner) -> Vec<Worktree> {
+    folders(run).into_iter().map(|folder| look(&name(run), owner, folder)).collect()
+}
+
+fn look(run_id: &str, owner: &Owner, folder: PathBuf) -> Worktree {
+    let (git, node_id) = (Git::at(&folder), name(&folder));
+    let node = owner.nodes.get(&node_id);
+    Worktree {
+        run_id: run_id.to_owned(),
+        label: node.map(|(label, _)| label.clone()),
+        running: node.is_some_and(|(_, running)| *running),
+        branch: git.branch().ok(),
+        target: owner.cwd.clone().or_else(|| git.main().ok()),
+        bytes: size(&folder),
+        ignored: git.ignored().map_or(0, |names| names.len() as u64),
+        state: state(&folder).unwrap_or_else(|reason| WorktreeState::Broken { reason }),
+        node_id,
+        folder,
+    }
+}
+
+/// What would be lost with a worktree. Neither the branch that is checked out in it nor those of
+/// nodes count as elsewhere.
+pub(super) fn state(folder: &Path) -> Result<WorktreeState, String> {
+    let git = Git::at(folder);
+    let changed_files = git.changed()?.len() as u64;
+    let main = Git::at(&git.main()?);
+    let mut words = vec!["rev-list".to_owned(), "--count".to_owned()];
+    words.push(git.ask(&["rev-parse", "HEAD"])?);
+    words.extend(own_branch(&main, folder)?);
+    words.extend(["--not", "HEAD", "--exclude=muster/*"].map(str::to_owned));
+    words.extend(git.branch().ok().map(|branch| format!("--exclude={branch}")));
+    words.extend(["--branches", "--remotes"].map(str::to_owned));
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let commits = main.ask(&words)?.parse().map_err(|_| "its commits cannot be counted")?;
+    Ok(match (changed_files, commits) {
+        (0, 0) => WorktreeState::Merged,
+        (0, commits) => WorktreeState::Unmerged { commits },
+        (changed_files, commits) => WorktreeState::Dirty { changed_files, commits },
+    })
+}
+
+/// The branch that was made with a worktree, while it is there. Others may be checked out.
+pub(super) fn own_branch(main: &Git, folder: &Path) -> Result<Option<String>, String> {
+    let run = folder.parent().and_then(|run| name(run).parse().ok());
+    let (Some(run), Ok(node)) = (run, name(folder).parse()) else { return Ok(None) };
+    let name = branch(run, node);
+    Ok(main.has(&format!("refs/heads/{name}"))?.then_some(name))
+}
+
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    found.sort();
+    found
+}
+
+fn name(folder: &Path) -> String {
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Bytes of all files below a folder; links are not followed.
+fn size(folder: &Path) -> u64 {
+    let (mut bytes, mut left) = (0, vec![folder.to_owned()]);
+    while let Some(folder) = left.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(known) if known.is_dir() => left.push(entry.path()),
+                Ok(known) => bytes += known.len(),
+                Err(_) => {}
+            }
+        }
+    }
+    bytes
+}

@@ -1,0 +1,324 @@
+//! Execute, read, subscribe.
+
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
+    time::{Duration, Instant},
+};
+
+use muster_core::{
+    Aggregate, Documents, Draft, Env, LogPosition, WorkRefusal,
+    ctree::ContextTree,
+    session::{SessionAggregate, SessionId},
+};
+use muster_store::{CatalogueQuery, Store, StoreError, Transaction};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::{
+    Clock, Subscription,
+    feed::{Encode, Feeds, Follower},
+    large::LargeReads,
+    load::{self, DocumentSource},
+    multi_stream::{MultiStreamJob, MultiStreamTransaction},
+    notifier::Grown,
+    share::{EngineCaches, Ruled, StreamWrite},
+    subscribe::Hub,
+    transfer::{ImportJob, Load, TransferError},
+    writer::{EngineWriter, JobClaim, WriterJob},
+};
+
+/// How long a caller waits for its turn to write (TASKS-TX-2).
+const WRITE_WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// Why a piece of work had no result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExecuteError<R> {
+    /// A rule says no; nothing was written.
+    Rejected(Box<R>),
+    /// The store failed; nothing of this call counts.
+    Store(StoreFailure),
+}
+
+/// A store failure, comparable for tests.
+#[derive(Debug, Clone)]
+pub struct StoreFailure(pub StoreError);
+
+impl PartialEq for StoreFailure {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_string() == other.0.to_string()
+    }
+}
+
+impl<R> From<StoreError> for ExecuteError<R> {
+    fn from(error: StoreError) -> Self {
+        Self::Store(StoreFailure(error))
+    }
+}
+
+/// Outcome of a piece of work.
+pub(crate) type WorkOutcome<A, T> = Result<T, ExecuteError<<A as Aggregate>::Rejection>>;
+
+/// The engine of one process over one store.
+pub struct Engine {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    hub: Arc<Hub>,
+    kept: Arc<EngineCaches>,
+    feeds: Feeds,
+    large: LargeReads,
+    writer: EngineWriter,
+}
+
+impl Engine {
+    /// An engine over a store. A process that stays keeps house: it lets the store tidy up in quiet
+    /// moments.
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, keeps_house: bool) -> Self {
+        let hub = Arc::new(Hub::new(Arc::clone(&store)));
+        let after_commit = Arc::clone(&hub);
+        let wake = move |calls| after_commit.wake(calls);
+        let writer = EngineWriter::start(Arc::clone(&store), keeps_house, wake);
+        let (kept, feeds, large) = (Arc::default(), Feeds::default(), LargeReads::default());
+        Self { store, clock, hub, kept, feeds, large, writer }
+    }
+
+    /// The store underneath.
+    pub fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// The current moment.
+    pub fn now(&self) -> muster_core::Timestamp {
+        self.clock.now()
+    }
+
+    /// Runs pure work inside a write transaction and answers when its events are durable.
+    ///
+    /// The work may run several times: whenever it asks for something that is not loaded yet, it is
+    /// run again from the start with that at hand. It must therefore do nothing but look and draft.
+    pub fn execute<A: Aggregate, T: Send + 'static>(
+        &self,
+        stream: String,
+        work: impl Fn(&mut Draft<'_, A>) -> Result<T, WorkRefusal<A>> + Send + 'static,
+    ) -> WorkOutcome<A, T> {
+        let (reply, answer) = sync_channel(1);
+        let claim = JobClaim::default();
+        let env = Env { now: self.clock.now() };
+        let share = StreamWrite::of(stream, Arc::clone(&self.kept));
+        let job = Execution { share, env, work, claim: claim.clone(), outcome: None, reply };
+        self.writer.submit(Box::new(job))?;
+        await_answer(&answer, &claim).unwrap_or_else(|error| Err(error.into()))
+    }
+
+    /// Runs work that writes to several streams, of the same room or of others, in one transaction.
+    ///
+    /// Whatever the work drafts on its [`MultiStreamTransaction`] is written when it returns
+    /// `Ok(Ok(..))`, all of it or nothing.
+    pub fn transact<T: Send + 'static, E: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut MultiStreamTransaction<'_>) -> Result<Result<T, E>, StoreError>
+        + Send
+        + 'static,
+    ) -> Result<Result<T, E>, StoreError> {
+        let (reply, answer) = sync_channel(1);
+        let (claim, env) = (JobClaim::default(), Env { now: self.clock.now() });
+        let job = MultiStreamJob::of(env, Arc::clone(&self.kept), work, claim.clone(), reply);
+        self.writer.submit(Box::new(job))?;
+        await_answer(&answer, &claim)?
+    }
+
+    /// Whether a write would start at once: nobody else writes, here or in another process.
+    pub fn is_free_to_write(&self) -> bool {
+        self.writer.is_free() && self.store.is_free()
+    }
+
+    /// Runs a pure view over one consistent moment of a stream.
+    pub fn read<A: Aggregate, T>(
+        &self,
+        stream: &str,
+        view: impl Fn(&Documents<A>) -> Result<T, WorkRefusal<A>>,
+    ) -> WorkOutcome<A, T> {
+        self.read_at(stream, view).map(|(value, _)| value)
+    }
+
+    /// The same, with the position the view shows: the place to subscribe from.
+    pub fn read_at<A: Aggregate, T>(
+        &self,
+        stream: &str,
+        view: impl Fn(&Documents<A>) -> Result<T, WorkRefusal<A>>,
+    ) -> WorkOutcome<A, (T, LogPosition)> {
+        let mut snapshot = self.store.glance()?;
+        let head = snapshot.head(stream)?;
+        let mut documents = Documents::default();
+        let cache = &self.kept.cache;
+        let mut source =
+            DocumentSource { stream, snapshot: &mut *snapshot, cache, committed: true };
+        let answer = load::answer(&mut source, &mut documents, |docs| view(docs))?;
+        answer.map(|value| (value, head)).map_err(ExecuteError::Rejected)
+    }
+
+    /// Runs a pure view over the whole tree of a session and its documents, both of one moment.
+    pub fn read_tree<T>(
+        &self,
+        session: &SessionId,
+        view: impl Fn(
+            &Documents<SessionAggregate>,
+            &ContextTree,
+        ) -> Result<T, WorkRefusal<SessionAggregate>>,
+    ) -> WorkOutcome<SessionAggregate, T> {
+        let EngineCaches { cache, trees, .. } = &*self.kept;
+        let outcome = trees.read(&*self.store, cache, &session.stream(), view)?;
+        outcome.map_err(ExecuteError::Rejected)
+    }
+
+    /// Runs a read whose answer may be megabytes. Such reads take turns on one thread, so that the
+    /// memory for them is needed once.
+    pub async fn read_large<T: Send + 'static>(
+        &self,
+        read: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.large.run(read).await
+    }
+
+    /// Documents of one kind over all streams of a room, each with its stream; the highest sort
+    /// number first.
+    pub fn catalogue<A: Aggregate>(
+        &self,
+        query: &CatalogueQuery,
+    ) -> Result<Vec<(String, A::Document)>, StoreError> {
+        load::catalogue::<A>(&mut *self.store.snapshot()?, query)
+    }
+
+    /// Puts lines of [`crate::transfer::export`] into an empty stream, whole or not at all; answers
+    /// how many events it then has.
+    pub fn import<'a, A: Aggregate>(
+        &self,
+        stream: String,
+        lines: impl Iterator<Item = &'a str>,
+    ) -> Result<u64, TransferError> {
+        self.load(stream, Load::<A>::parse(lines)?)
+    }
+
+    /// The same for a stream that has the first so many of these events already; the caller has
+    /// compared them.
+    pub fn import_after<'a, A: Aggregate>(
+        &self,
+        stream: String,
+        lines: impl Iterator<Item = &'a str>,
+        after: u64,
+    ) -> Result<u64, TransferError> {
+        self.load(stream, Load::<A>::parse(lines)?.after(after))
+    }
+
+    fn load<A: Aggregate>(&self, stream: String, load: Load<A>) -> Result<u64, TransferError> {
+        let (reply, answer) = sync_channel(1);
+        let claim = JobClaim::default();
+        self.writer.submit(Box::new(ImportJob { stream, load, claim, outcome: None, reply }))?;
+        let gone = StoreError::Engine {
+            action: "imported a stream",
+            cause: "the writer thread ended".to_owned(),
+        };
+        answer.recv().unwrap_or_else(|_| Err(gone.into()))
+    }
+
+    /// Follows a stream behind a sequence number; take it from [`Self::read_at`] to miss nothing.
+    pub fn subscribe(&self, stream: String, after: u64) -> Subscription {
+        Subscription::new(Arc::clone(&self.store), &self.hub, stream, after)
+    }
+
+    /// Hears of every commit of this process to streams whose names begin so.
+    pub fn grown(&self, prefix: &'static str) -> UnboundedReceiver<Grown> {
+        self.kept.heralds.listen(prefix)
+    }
+
+    /// Follows a stream behind a sequence number as one of many: every event is read and written
+    /// out once for all of them. All followers of a stream give the same `encode`. Needs an
+    /// asynchronous runtime.
+    pub fn follow(
+        &self,
+        stream: String,
+        after: u64,
+        encode: Encode,
+    ) -> Result<Follower, StoreError> {
+        self.feeds.follow((&self.store, &self.hub), (stream, after), encode)
+    }
+
+    /// Follows every stream whose name begins so, from now on. Order holds inside each stream;
+    /// numbers count what this feed has seen. Needs an asynchronous runtime.
+    pub fn follow_all(&self, prefix: &'static str, encode: Encode) -> Result<Follower, StoreError> {
+        self.feeds.follow_family((&self.store, &self.hub), prefix, encode)
+    }
+}
+
+#[cfg(test)]
+impl Engine {
+    /// Changed nodes that wait for the next reader of a session's tree; none if it is not kept.
+    pub(crate) fn nodes_waiting(&self, session: &SessionId) -> Option<usize> {
+        self.kept.trees.waiting(&session.stream())
+    }
+}
+
+/// Waits for an answer; the error is that there was none.
+fn await_answer<T>(answer: &Receiver<T>, claim: &JobClaim) -> Result<T, StoreError> {
+    let started = Instant::now();
+    let waited = || StoreError::Busy {
+        waited_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+    };
+    match answer.recv_timeout(WRITE_WAIT_MAX) {
+        Ok(outcome) => Ok(outcome),
+        Err(RecvTimeoutError::Timeout) if claim.give_up() => Err(waited()),
+        // It is running: only its real outcome may be told.
+        Err(RecvTimeoutError::Timeout) => answer.recv().map_err(|_| waited()),
+        Err(RecvTimeoutError::Disconnected) => Err(StoreError::Engine {
+            action: "ran a write",
+            cause: "the writer thread ended".to_owned(),
+        }),
+    }
+}
+
+/// One call of [`Engine::execute`] on its way through the writer.
+struct Execution<A: Aggregate, T, W> {
+    share: StreamWrite<A>,
+    env: Env,
+    work: W,
+    claim: JobClaim,
+    outcome: Option<Ruled<A, T>>,
+    reply: SyncSender<WorkOutcome<A, T>>,
+}
+
+impl<A, T, W> WriterJob for Execution<A, T, W>
+where
+    A: Aggregate,
+    T: Send,
+    W: Fn(&mut Draft<'_, A>) -> Result<T, WorkRefusal<A>> + Send,
+{
+    fn claim(&self) -> bool {
+        self.claim.start()
+    }
+
+    fn run(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
+        let head = transaction.head(self.share.stream())?;
+        let outcome = self.share.draft(transaction, head, self.env, &self.work)?;
+        if outcome.is_ok() {
+            self.share.append(transaction)?;
+        }
+        self.outcome = Some(outcome);
+        Ok(())
+    }
+
+    fn conclude(self: Box<Self>, committed: Result<(), StoreError>) {
+        if committed.is_ok() {
+            self.share.keep();
+        }
+        let answer = match (committed, self.outcome) {
+            (Ok(()), Some(outcome)) => outcome.map_err(ExecuteError::Rejected),
+            (Ok(()), None) => return,
+            (Err(error), _) => Err(error.into()),
+        };
+        // The caller may have given up; then nobody is left to tell.
+        if self.reply.send(answer).is_err() {
+            tracing::debug!(stream = self.share.stream(), "the caller of a write was gone");
+        }
+    }
+}
