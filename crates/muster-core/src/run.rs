@@ -17,7 +17,7 @@
 pub mod approval;
 pub mod artifact;
 mod bounds;
-mod brake;
+pub(crate) mod budget;
 pub mod command;
 mod decide;
 mod draft;
@@ -35,6 +35,7 @@ pub mod lookup;
 pub mod moment;
 pub mod node;
 pub mod pack;
+pub(crate) mod phase;
 pub mod prompt;
 pub mod provider;
 pub mod pulse;
@@ -49,27 +50,32 @@ mod stall;
 pub mod templates;
 #[cfg(test)]
 mod tests;
+mod tool;
 pub mod turn;
 pub mod view;
 
-pub use command::{Ask, RunCommand};
-pub use event::{RunEvent, RunFact};
-pub use rejection::RunRejection;
+pub use crate::run::{
+    command::{Ask, RunCommand},
+    event::{RunEvent, RunFact},
+    rejection::RunRejection,
+};
 
 use std::convert::Infallible;
 
 use crate::{
     Address, Aggregate, Documents, Env, Index, Mark, Recorded, Subject, Unloaded, WorkRefusal,
+    run::{
+        approval::Approval,
+        artifact::Artifact,
+        edge::Edge,
+        id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId, TurnId},
+        inbox::InboxItem,
+        node::Node,
+        pulse::{Journal, RunPulse},
+        record::Run,
+        turn::NodeTurn,
+    },
 };
-use approval::Approval;
-use artifact::Artifact;
-use edge::Edge;
-use id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId, TurnId};
-use inbox::InboxItem;
-use node::Node;
-use pulse::{Journal, RunPulse};
-use record::Run;
-use turn::NodeTurn;
 
 /// The room itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

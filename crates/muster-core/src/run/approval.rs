@@ -1,5 +1,7 @@
 //! Approvals: questions that a person has to answer before something happens.
 
+pub(crate) mod rules;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

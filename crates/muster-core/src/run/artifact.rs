@@ -1,5 +1,7 @@
 //! Artifacts: what is known of the files that a run produced. The files themselves are elsewhere.
 
+pub(crate) mod rules;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,34 +1,32 @@
 //! What can be asked of a run: by people, by agents through their tools, and by the runtime, which
 //! tells what came of the effects.
 
-mod agent;
-pub(in crate::run) mod arguments;
-mod graph;
-mod life;
-mod turn;
-pub(in crate::run) mod work;
-
-pub use agent::{
-    AgentCall, ArtifactInput, AskUser, Because, COMPLETE_RUN, CallFiles, CompleteRun, ConnectNodes,
-    DisconnectNodes, GATED_TASK_TOOLS, GATED_TOOLS, MakeReport, NodeRef, OPEN_CODES, RequestMode,
-    SendHandoff, SetSummary, SpawnEdge, SpawnNode, ToolRequest, WaitFor,
-};
-pub use graph::{
-    CapabilityPatch, EditNode, GraphNodeInput, NodeWish, PermissionPatch, PutEdge, SessionPatch,
-};
-pub use life::{
-    BootReport, CheckInput, CreateRun, RunFields, SetStatus, SettingsPatch, StatusWish,
-    VerifyReport,
-};
-pub use turn::{BeginTurn, CloseTurn, FailStart, PlannedPrompt, Recover, RetryHint};
-pub use work::{
-    DeleteFile, ExecuteCommand, GetNode, ListArtifacts, ListFiles, ListNodes, LookRequest,
-    ReadArtifact, ReadFile, WorkRequest, WriteFile, tool_names,
+pub use crate::run::{
+    node::command::{
+        CapabilityPatch, EditNode, GraphNodeInput, NodeWish, PermissionPatch, PutEdge, SessionPatch,
+    },
+    record::command::{
+        BootReport, CheckInput, CreateRun, RunFields, SetStatus, SettingsPatch, StatusWish,
+        VerifyReport,
+    },
+    tool::{
+        command::{
+            AgentCall, ArtifactInput, AskUser, Because, COMPLETE_RUN, CallFiles, CompleteRun,
+            ConnectNodes, DisconnectNodes, GATED_TASK_TOOLS, GATED_TOOLS, MakeReport, NodeRef,
+            OPEN_CODES, RequestMode, SendHandoff, SetSummary, SpawnEdge, SpawnNode, ToolRequest,
+            WaitFor,
+        },
+        work::{
+            DeleteFile, ExecuteCommand, GetNode, ListArtifacts, ListFiles, ListNodes, LookRequest,
+            ReadArtifact, ReadFile, WorkRequest, WriteFile, tool_names,
+        },
+    },
+    turn::command::{BeginTurn, CloseTurn, FailStart, PlannedPrompt, Recover, RetryHint},
 };
 
 use serde_json::{Map, Value};
 
-use super::{
+use crate::run::{
     approval::Verdict,
     artifact::WrittenFile,
     edge::Actor,

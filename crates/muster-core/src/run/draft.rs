@@ -1,8 +1,9 @@
-//! How a decision is told: step by step, each step seeing what the ones before have changed.
+//! The events of one decision, collected step by step; each step sees what the earlier ones
+//! changed.
 //!
-//! A story holds a copy of the documents at hand. Telling an event applies it to the copy and notes
-//! it down; changing the run or a node tells the patch that leads there. In the end only the events
-//! are left, and whoever applies them gets the same documents.
+//! A draft holds a copy of the loaded documents. Emitting an event applies it to the copy and keeps
+//! the event; changing the run or a node emits the patch that leads there. In the end only the
+//! events are left, and applying them to the original gives the same documents.
 
 use super::{
     RunAggregate, RunCommand, RunEvent, RunFact,
@@ -19,20 +20,20 @@ use super::{
 use crate::{Documents, Env, Recorded, redact};
 
 /// A decision in the making.
-pub(super) struct RunDraft {
+pub(crate) struct RunDraft {
     docs: Documents<RunAggregate>,
     events: Vec<RunEvent>,
     now: Moment,
     by: Option<Actor>,
     mint: Mint,
     turn: Option<TurnId>,
-    /// Whether it was told that a secret was replaced.
+    /// Whether the log says already that a secret was replaced.
     noted: bool,
 }
 
 impl RunDraft {
     /// Begins with the documents as they are.
-    pub(super) fn begin(docs: &Documents<RunAggregate>, command: &RunCommand, env: &Env) -> Self {
+    pub(crate) fn begin(docs: &Documents<RunAggregate>, command: &RunCommand, env: &Env) -> Self {
         Self {
             docs: docs.clone(),
             events: Vec::new(),
@@ -44,46 +45,46 @@ impl RunDraft {
         }
     }
 
-    /// The documents as the story has left them so far.
-    pub(super) fn docs(&self) -> &Documents<RunAggregate> {
+    /// The documents after the events so far.
+    pub(crate) fn docs(&self) -> &Documents<RunAggregate> {
         &self.docs
     }
 
     /// The moment of the command.
-    pub(super) fn now(&self) -> Moment {
+    pub(crate) fn now(&self) -> Moment {
         self.now
     }
 
-    pub(super) fn run(&self) -> Found<&Run> {
+    pub(crate) fn run(&self) -> Found<&Run> {
         lookup::run(&self.docs)
     }
 
-    pub(super) fn node(&self, id: NodeId) -> Found<&Node> {
+    pub(crate) fn node(&self, id: NodeId) -> Found<&Node> {
         lookup::node(&self.docs, id)
     }
 
     /// The next fresh id.
-    pub(super) fn fresh(&mut self) -> u128 {
+    pub(crate) fn fresh(&mut self) -> u128 {
         self.mint.fresh()
     }
 
-    /// What is told from here on belongs to this turn; answers the one before.
-    pub(super) fn in_turn(&mut self, turn: Option<TurnId>) -> Option<TurnId> {
+    /// Events from here on belong to this turn; returns the one before.
+    pub(crate) fn in_turn(&mut self, turn: Option<TurnId>) -> Option<TurnId> {
         std::mem::replace(&mut self.turn, turn)
     }
 
-    /// The turn that is told of.
-    pub(super) fn turn(&self) -> Option<TurnId> {
+    /// The turn that events belong to.
+    pub(crate) fn turn(&self) -> Option<TurnId> {
         self.turn
     }
 
-    /// Tells a fact about the run.
-    pub(super) fn tell(&mut self, fact: RunFact) -> Found<()> {
+    /// Emits a fact about the run.
+    pub(crate) fn emit(&mut self, fact: RunFact) -> Found<()> {
         self.record(RunEvent { node_id: None, turn_id: None, by: self.by, fact })
     }
 
-    /// Tells a fact about a node, in the turn of the story.
-    pub(super) fn tell_of(&mut self, node: NodeId, fact: RunFact) -> Found<()> {
+    /// Emits a fact about a node, in the turn of the draft.
+    pub(crate) fn emit_for(&mut self, node: NodeId, fact: RunFact) -> Found<()> {
         self.record(RunEvent { node_id: Some(node), turn_id: self.turn, by: self.by, fact })
     }
 
@@ -94,9 +95,9 @@ impl RunDraft {
         if redacted { self.note_secret(node, turn) } else { Ok(()) }
     }
 
-    /// Tells a long text of a node as facts of a bounded size. What is a secret is replaced before
-    /// it is cut.
-    pub(super) fn tell_pieces(
+    /// Emits a long text of a node as facts of a bounded size. Secrets are replaced before it is
+    /// cut.
+    pub(crate) fn emit_pieces(
         &mut self,
         node: NodeId,
         text: &str,
@@ -104,7 +105,7 @@ impl RunDraft {
     ) -> Found<()> {
         let clean = redact::text(text);
         for piece in pieces(clean.as_deref().unwrap_or(text)) {
-            self.tell_of(node, fact(TextDelta { delta: piece.to_owned() }))?;
+            self.emit_for(node, fact(TextDelta { delta: piece.to_owned() }))?;
         }
         if clean.is_some() { self.note_secret(Some(node), self.turn) } else { Ok(()) }
     }
@@ -130,7 +131,7 @@ impl RunDraft {
     }
 
     /// Changes the run; tells nothing when nothing differs.
-    pub(super) fn change_run(&mut self, change: impl FnOnce(&mut Run)) -> Found<()> {
+    pub(crate) fn change_run(&mut self, change: impl FnOnce(&mut Run)) -> Found<()> {
         let before = self.run()?.clone();
         let mut after = before.clone();
         change(&mut after);
@@ -142,15 +143,15 @@ impl RunDraft {
     }
 
     /// Tells a patch of the run, with the time that every such patch has.
-    pub(super) fn patch_run(&mut self, mut change: RunChange) -> Found<()> {
+    pub(crate) fn patch_run(&mut self, mut change: RunChange) -> Found<()> {
         change.run.updated_at = Some(self.now);
-        self.tell(RunFact::RunPatched(RunPatched { patch: Box::new(change) }))
+        self.emit(RunFact::RunPatched(RunPatched { patch: Box::new(change) }))
     }
 
     /// Changes a node and what follows from it; tells nothing when nothing differs.
     ///
     /// A status or summary that differs is told as progress, too, and a setting in the run's map.
-    pub(super) fn change_node(&mut self, id: NodeId, change: impl FnOnce(&mut Node)) -> Found<()> {
+    pub(crate) fn change_node(&mut self, id: NodeId, change: impl FnOnce(&mut Node)) -> Found<()> {
         let before = self.node(id)?.clone();
         let mut after = before.clone();
         change(&mut after);
@@ -173,7 +174,7 @@ impl RunDraft {
     }
 
     /// Tells a patch of a node. Patches stand outside of turns.
-    pub(super) fn patch_node(&mut self, id: NodeId, patch: NodePatch) -> Found<()> {
+    pub(crate) fn patch_node(&mut self, id: NodeId, patch: NodePatch) -> Found<()> {
         let fact = RunFact::NodePatched(NodePatched { patch: Box::new(patch) });
         self.record(RunEvent { node_id: Some(id), turn_id: None, by: self.by, fact })
     }
@@ -186,13 +187,13 @@ impl RunDraft {
     }
 
     /// Lets every node see what the run allows now.
-    pub(super) fn settle_nodes(&mut self) -> Found<()> {
+    pub(crate) fn settle_nodes(&mut self) -> Found<()> {
         let ids: Vec<NodeId> = lookup::nodes(&self.docs)?.iter().map(|node| node.id).collect();
         ids.into_iter().try_for_each(|id| self.change_node(id, |_| {}))
     }
 
-    /// The events of the story.
-    pub(super) fn end(self) -> Vec<RunEvent> {
+    /// The events of the draft.
+    pub(crate) fn end(self) -> Vec<RunEvent> {
         self.events
     }
 }

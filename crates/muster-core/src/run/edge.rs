@@ -1,5 +1,7 @@
 //! Edges: who may send to whom, and what a handoff along an edge is.
 
+pub(crate) mod rules;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -6,23 +6,23 @@
 //! the same state in the same way (RUNS-EV-4).
 
 mod facts;
-mod tool;
-mod turn;
 
-pub use facts::{
-    ApprovalRequested, ArtifactCreated, BudgetReached, EdgeCreated, FinalStatus, HandoffSent,
-    InboxChanged, ItemFate, LogSource, MessageQueued, ModeChanged, NodeConfigured, NodeLogged,
-    NodePatched, NodeProgressed, NodeReset, PhaseChanged, ResetMethod, RunChange, RunPatched,
-    RunStalled, Scope, SettingChange, TextFinished, TokenUsage, UsageReported, ViolationFound,
-    ViolationRule,
+pub use crate::run::{
+    event::facts::{
+        ApprovalRequested, ArtifactCreated, BudgetReached, EdgeCreated, FinalStatus, HandoffSent,
+        InboxChanged, ItemFate, LogSource, MessageQueued, ModeChanged, NodeConfigured, NodeLogged,
+        NodePatched, NodeProgressed, NodeReset, PhaseChanged, ResetMethod, RunChange, RunPatched,
+        RunStalled, Scope, SettingChange, TextFinished, TokenUsage, UsageReported, ViolationFound,
+        ViolationRule,
+    },
+    tool::event::{ToolCompleted, ToolError, ToolResult},
+    turn::event::{TurnEnded, TurnEnding, TurnMoved, TurnStarted, TurnStep},
 };
-pub use tool::{ToolCompleted, ToolError, ToolResult};
-pub use turn::{TurnEnded, TurnEnding, TurnMoved, TurnStarted, TurnStep};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
+use crate::run::{
     approval::Resolution,
     edge::Actor,
     id::{ApprovalId, EdgeId, NodeId, TurnId},

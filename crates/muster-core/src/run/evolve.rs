@@ -3,30 +3,29 @@
 //! The run and its nodes change by patches alone. Turns, inputs, approvals, edges and artifacts are
 //! told by events of their own.
 
-mod graph;
-mod inbox;
-mod record;
-mod turn;
-
-use super::{
-    RunAggregate, RunDocument, RunEvent, RunFact, RunKey, moment::Moment, pulse::RunPulse,
+use crate::{
+    Documents, Recorded, Unloaded,
+    run::{
+        RunAggregate, RunDocument, RunEvent, RunFact, RunKey, inbox::evolve as inbox_evolve,
+        moment::Moment, node::evolve as node_evolve, pulse::RunPulse,
+        record::evolve as record_evolve, turn::evolve as turn_evolve,
+    },
 };
-use crate::{Documents, Recorded, Unloaded};
 
-type Docs = Documents<RunAggregate>;
-type Applied = Result<(), Unloaded<RunAggregate>>;
+pub(crate) type RunDocs = Documents<RunAggregate>;
+pub(crate) type Applied = Result<(), Unloaded<RunAggregate>>;
 
 /// Where an event stands, and what it is about.
 #[derive(Clone, Copy)]
-struct Place<'a> {
-    seq: u64,
-    at: Moment,
-    event: &'a RunEvent,
+pub(crate) struct FactPlace<'a> {
+    pub(crate) seq: u64,
+    pub(crate) at: Moment,
+    pub(crate) event: &'a RunEvent,
 }
 
 /// Applies one event.
-pub(super) fn evolve(docs: &mut Docs, recorded: &Recorded<RunEvent>) -> Applied {
-    let place = Place { seq: recorded.seq, at: recorded.at.into(), event: &recorded.event };
+pub(crate) fn evolve(docs: &mut RunDocs, recorded: &Recorded<RunEvent>) -> Applied {
+    let place = FactPlace { seq: recorded.seq, at: recorded.at.into(), event: &recorded.event };
     change_pulse(docs, |pulse| {
         pulse.last_seq = place.seq;
         pulse.updated_at = place.at;
@@ -34,29 +33,33 @@ pub(super) fn evolve(docs: &mut Docs, recorded: &Recorded<RunEvent>) -> Applied 
     apply(docs, place)
 }
 
-fn apply(docs: &mut Docs, place: Place<'_>) -> Applied {
+fn apply(docs: &mut RunDocs, place: FactPlace<'_>) -> Applied {
     match &place.event.fact {
-        RunFact::RunPatched(patched) => record::run_patched(docs, patched),
-        RunFact::NodePatched(patched) => graph::node_patched(docs, place, patched),
-        RunFact::NodeConfigured(configured) => graph::node_configured(docs, place, configured),
-        RunFact::NodeDeleted(_) => graph::node_deleted(docs, place),
-        RunFact::EdgeCreated(created) => graph::edge_created(docs, place, created),
-        RunFact::EdgeDeleted(deleted) => graph::edge_deleted(docs, place, deleted.edge_id),
-        RunFact::HandoffSent(sent) => inbox::handoff_sent(docs, place, sent),
-        RunFact::MessageQueued(queued) => inbox::message_queued(docs, place, queued),
-        RunFact::InboxChanged(changed) => inbox::changed(docs, changed),
-        RunFact::TurnMoved(moved) => turn::moved(docs, place, moved),
-        RunFact::TextStreamed(_) => turn::streamed(docs, place),
-        RunFact::ToolProposed(call) => turn::tool_proposed(docs, place, &call.tool),
-        RunFact::ToolStarted(call) => turn::tool_started(docs, place, &call.tool),
-        RunFact::ToolCompleted(completed) => turn::tool_left(docs, place, completed.tool_id),
-        RunFact::ApprovalRequested(requested) => record::requested(docs, place, requested),
-        RunFact::ApprovalResolved(resolved) => record::resolved(docs, place, resolved),
-        RunFact::ApprovalDetached(detached) => record::detached(docs, place, detached.approval_id),
-        RunFact::ArtifactCreated(created) => {
-            record::artifact_created(docs, place, &created.artifact)
+        RunFact::RunPatched(patched) => record_evolve::run_patched(docs, patched),
+        RunFact::NodePatched(patched) => node_evolve::node_patched(docs, place, patched),
+        RunFact::NodeConfigured(configured) => {
+            node_evolve::node_configured(docs, place, configured)
         }
-        RunFact::UsageReported(reported) => turn::used(docs, place, reported.usage),
+        RunFact::NodeDeleted(_) => node_evolve::node_deleted(docs, place),
+        RunFact::EdgeCreated(created) => node_evolve::edge_created(docs, place, created),
+        RunFact::EdgeDeleted(deleted) => node_evolve::edge_deleted(docs, place, deleted.edge_id),
+        RunFact::HandoffSent(sent) => inbox_evolve::handoff_sent(docs, place, sent),
+        RunFact::MessageQueued(queued) => inbox_evolve::message_queued(docs, place, queued),
+        RunFact::InboxChanged(changed) => inbox_evolve::changed(docs, changed),
+        RunFact::TurnMoved(moved) => turn_evolve::moved(docs, place, moved),
+        RunFact::TextStreamed(_) => turn_evolve::streamed(docs, place),
+        RunFact::ToolProposed(call) => turn_evolve::tool_proposed(docs, place, &call.tool),
+        RunFact::ToolStarted(call) => turn_evolve::tool_started(docs, place, &call.tool),
+        RunFact::ToolCompleted(completed) => turn_evolve::tool_left(docs, place, completed.tool_id),
+        RunFact::ApprovalRequested(requested) => record_evolve::requested(docs, place, requested),
+        RunFact::ApprovalResolved(resolved) => record_evolve::resolved(docs, place, resolved),
+        RunFact::ApprovalDetached(detached) => {
+            record_evolve::detached(docs, place, detached.approval_id)
+        }
+        RunFact::ArtifactCreated(created) => {
+            record_evolve::artifact_created(docs, place, &created.artifact)
+        }
+        RunFact::UsageReported(reported) => turn_evolve::used(docs, place, reported.usage),
         RunFact::RunDeleted(_) => {
             docs.remove(RunKey::Run);
             docs.remove(RunKey::Pulse);
@@ -77,7 +80,7 @@ fn apply(docs: &mut Docs, place: Place<'_>) -> Applied {
 }
 
 /// Changes the counts; the first event finds none.
-fn change_pulse(docs: &mut Docs, change: impl FnOnce(&mut RunPulse)) -> Applied {
+pub(crate) fn change_pulse(docs: &mut RunDocs, change: impl FnOnce(&mut RunPulse)) -> Applied {
     match docs.edit(&RunKey::Pulse)? {
         Some(RunDocument::Pulse(pulse)) => change(pulse),
         Some(_) | None => {

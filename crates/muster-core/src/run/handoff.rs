@@ -1,5 +1,7 @@
 //! Who may send to whom, and what the end of a turn owes to others.
 
+pub(crate) mod rules;
+
 use std::collections::BTreeSet;
 
 use super::{

@@ -1,5 +1,8 @@
 //! The inbox of a node: messages, handoffs, tool results and notes, in one order.
 
+pub(crate) mod evolve;
+pub(crate) mod rules;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

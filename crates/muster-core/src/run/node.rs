@@ -1,6 +1,11 @@
 //! A node: an agent in the graph of a run, with its settings, its state and what it waits for.
 
+pub(crate) mod command;
+pub(crate) mod evolve;
 mod parts;
+pub(crate) mod removal;
+pub(crate) mod rules;
+pub(crate) mod steer;
 mod words;
 
 pub use parts::{

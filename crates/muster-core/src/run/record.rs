@@ -2,6 +2,11 @@
 //!
 //! Nodes, edges, artifacts and approvals are documents of their own; a snapshot joins them.
 
+pub(crate) mod command;
+pub(crate) mod creation;
+pub(crate) mod evolve;
+pub(crate) mod life;
+pub(crate) mod recovery;
 mod words;
 
 pub use words::{Declarer, GlobalMode, Mode, Phase, PhaseReason, RunStatus, StatusCode};

@@ -1,7 +1,8 @@
 //! Loop safety: what shows that a run goes in circles (RUNS-LOOP).
 
-use super::{
-    RunFact, brake,
+use crate::run::{
+    RunFact,
+    budget::brake,
     command::VerifyReport,
     draft::RunDraft,
     event::RunStalled,
@@ -46,17 +47,17 @@ pub(super) struct Signs {
 
 /// Counts what a completed turn repeats; the turn itself has not ended yet.
 pub(super) fn signs(
-    story: &RunDraft,
+    draft: &RunDraft,
     turn: &NodeTurn,
     output: Option<&str>,
     diff: Option<&str>,
 ) -> Found<Signs> {
-    let before = story.node(turn.node_id)?.repetition.clone();
+    let before = draft.node(turn.node_id)?.repetition.clone();
     let Some(output) = output else {
         return Ok(Signs { repetition: before, oscillation: 0, recent: Vec::new() });
     };
-    let span = 2 * story.run()?.settings.stall_threshold.saturating_sub(1).max(2);
-    let earlier = lookup::completed_turns(story.docs(), turn.node_id, span)?;
+    let span = 2 * draft.run()?.settings.stall_threshold.saturating_sub(1).max(2);
+    let earlier = lookup::completed_turns(draft.docs(), turn.node_id, span)?;
     let counted = earlier.iter().filter(|earlier| earlier.number > before.since_turn);
     let mut recent: Vec<Trace> = counted
         .map(|earlier| Trace {
@@ -79,7 +80,7 @@ pub(super) fn signs(
         },
         diff_count: if same_diff { before.diff_count + 1 } else { u32::from(diff.is_some()) },
         since_turn: before.since_turn,
-        handed_back: brake::handed_back(story, turn.id)?,
+        handed_back: brake::handed_back(draft, turn.id)?,
     };
     let span = span as usize;
     let oscillation = if alternates(&recent, span) { span as u32 } else { 0 };
@@ -109,8 +110,8 @@ fn alternates(turns: &[Trace], span: usize) -> bool {
 }
 
 /// Stalls the run when a node's turns repeat once too often (RUNS-LOOP-1).
-pub(super) fn judge(story: &mut RunDraft, turn: &NodeTurn, signs: &Signs) -> Found<()> {
-    let threshold = story.run()?.settings.stall_threshold;
+pub(super) fn judge(draft: &mut RunDraft, turn: &NodeTurn, signs: &Signs) -> Found<()> {
+    let threshold = draft.run()?.settings.stall_threshold;
     let counts = &signs.repetition;
     let (rule, span) = if counts.output_count >= threshold {
         (StallRule::Output, counts.output_count)
@@ -125,7 +126,7 @@ pub(super) fn judge(story: &mut RunDraft, turn: &NodeTurn, signs: &Signs) -> Fou
     let turn_ids: Vec<TurnId> = signs.recent[from..].iter().map(|trace| trace.turn).collect();
     let evidence = LoopEvidence {
         node_id: Some(turn.node_id),
-        summaries: summaries(story, &turn_ids)?,
+        summaries: summaries(draft, &turn_ids)?,
         turn_ids,
         output_hash: counts.output_hash.clone().unwrap_or_default(),
         diff_hash: counts.diff_hash.clone().unwrap_or_default(),
@@ -137,21 +138,21 @@ pub(super) fn judge(story: &mut RunDraft, turn: &NodeTurn, signs: &Signs) -> Fou
         },
         ..blank(rule, threshold)
     };
-    declare(story, evidence, None)
+    declare(draft, evidence, None)
 }
 
 /// First lines of the last turns, oldest first.
-pub(super) fn summaries(story: &RunDraft, turns: &[TurnId]) -> Found<Vec<String>> {
+pub(super) fn summaries(draft: &RunDraft, turns: &[TurnId]) -> Found<Vec<String>> {
     let last = &turns[turns.len().saturating_sub(SUMMARIES_MAX)..];
     let line = |id: &TurnId| -> Found<String> {
-        Ok(lookup::turn(story.docs(), *id)?.summary.clone().unwrap_or_default())
+        Ok(lookup::turn(draft.docs(), *id)?.summary.clone().unwrap_or_default())
     };
     last.iter().map(line).collect()
 }
 
 /// Stalls the run when the same checks failed once too often; answers whether it did.
-pub(super) fn verification(story: &mut RunDraft, report: &VerifyReport) -> Found<bool> {
-    let run = story.run()?;
+pub(super) fn verification(draft: &mut RunDraft, report: &VerifyReport) -> Found<bool> {
+    let run = draft.run()?;
     let count = run.verification.as_ref().map_or(0, |verification| verification.count);
     let threshold = run.settings.stall_threshold;
     if count < threshold {
@@ -162,20 +163,20 @@ pub(super) fn verification(story: &mut RunDraft, report: &VerifyReport) -> Found
         counts: StallCounts { verification: count, ..StallCounts::default() },
         ..blank(StallRule::Verification, threshold)
     };
-    declare(story, evidence, None)?;
+    declare(draft, evidence, None)?;
     Ok(true)
 }
 
 /// Stalls the run because an agent says that it goes in circles.
-pub(super) fn reported(story: &mut RunDraft, turn: &NodeTurn, why: &str) -> Found<()> {
-    let threshold = story.run()?.settings.stall_threshold;
+pub(super) fn reported(draft: &mut RunDraft, turn: &NodeTurn, why: &str) -> Found<()> {
+    let threshold = draft.run()?.settings.stall_threshold;
     let evidence = LoopEvidence {
         node_id: Some(turn.node_id),
         turn_ids: vec![turn.id],
         summaries: vec![crate::text::cut(why, REPORT_CHARS_MAX)],
         ..blank(StallRule::Reported, threshold)
     };
-    declare(story, evidence, None)
+    declare(draft, evidence, None)
 }
 
 /// Evidence that shows nothing yet.
@@ -197,11 +198,11 @@ pub(super) fn blank(rule: StallRule, threshold: u32) -> LoopEvidence {
 /// Pauses the run with its evidence (RUNS-LOOP-3), and with a sentence of its own where the usual
 /// one does not say what happened.
 pub(super) fn declare(
-    story: &mut RunDraft,
+    draft: &mut RunDraft,
     evidence: LoopEvidence,
     why: Option<String>,
 ) -> Found<()> {
-    let now = story.now();
+    let now = draft.now();
     let stall = Stall {
         at: now,
         node_id: evidence.node_id,
@@ -212,14 +213,14 @@ pub(super) fn declare(
     let plain = StatusReason::plain(StatusCode::Stalled, now);
     let message = why.unwrap_or_else(|| plain.message.clone());
     let reason = StatusReason { node_id, message, ..plain };
-    story.change_run(|run| {
+    draft.change_run(|run| {
         run.status = RunStatus::Paused;
         run.status_reason = Some(reason);
         run.stall = Some(stall);
     })?;
     let fact = RunFact::RunStalled(RunStalled { evidence });
     match node_id {
-        Some(node) => story.tell_of(node, fact),
-        None => story.tell(fact),
+        Some(node) => draft.emit_for(node, fact),
+        None => draft.emit(fact),
     }
 }

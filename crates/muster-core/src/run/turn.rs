@@ -1,5 +1,11 @@
 //! A turn: one attempt of a node to answer its inputs, from the prompt to the diff.
 
+pub(crate) mod closing;
+pub(crate) mod command;
+pub(crate) mod event;
+pub(crate) mod evolve;
+pub(crate) mod rules;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -304,7 +310,6 @@ pub struct OpenTool {
     pub approval_id: Option<ApprovalId>,
 }
 
-/// A turn.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Turn")]

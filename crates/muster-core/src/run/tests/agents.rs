@@ -455,7 +455,7 @@ fn summaries_resets_and_stalls_can_be_asked_for() {
     let stall = room.run().stall.clone().unwrap();
     assert_eq!(stall.evidence.rule, StallRule::Reported);
     assert_eq!(stall.evidence.summaries, ["nothing helps"]);
-    room.complete(turn, "a long story", &[]);
+    room.complete(turn, "a long draft", &[]);
     let known = room.node(lead);
     assert_eq!(known.summary, "reading the code", "RUNS-TURN-3: the one that was set");
     assert_eq!(known.reset_requested.as_deref(), Some("full"));

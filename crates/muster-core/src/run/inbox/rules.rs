@@ -1,0 +1,283 @@
+//! Putting inputs into inboxes, and taking them out again.
+
+use crate::run::{
+    RunFact, RunRejection,
+    bounds::filled,
+    decide::reject,
+    draft::RunDraft,
+    event::{HandoffSent, InboxChanged, ItemFate, MessageQueued},
+    id::{ItemId, NodeId, ToolId},
+    inbox::{HandoffEnvelope, InboxItem, ItemKind, ItemState, NodeMessage, Role},
+    limits,
+    lookup::{self, Found},
+    moment::Moment,
+    node::{Node, QueueCounts},
+    record::{Mode, Phase},
+    turn::TurnReason,
+};
+
+/// A message to queue.
+pub(crate) struct Letter<'a> {
+    /// Its receiver.
+    pub(crate) node: NodeId,
+    pub(crate) kind: ItemKind,
+    /// What it says.
+    pub(crate) content: &'a str,
+    /// Whether it goes first and ends the turn in flight.
+    pub(crate) interrupt: bool,
+    /// The tool whose outcome it is.
+    pub(crate) tool: Option<ToolId>,
+    /// The id that it shall have; a fresh one otherwise.
+    pub(crate) id: Option<ItemId>,
+}
+
+/// What a person says.
+#[derive(Clone, Copy)]
+pub(crate) struct PersonMessage<'a> {
+    /// In words.
+    pub(crate) content: &'a str,
+    /// Whether it goes first and ends the turn in flight.
+    pub(crate) interrupt: bool,
+    /// The id that the message shall have.
+    pub(crate) id: Option<ItemId>,
+}
+
+/// What a person sends; without a receiver, the one who can only be meant (RUNS-INBOX-5).
+pub(crate) fn chat(
+    draft: &mut RunDraft,
+    node: Option<NodeId>,
+    said: PersonMessage<'_>,
+) -> Found<()> {
+    let PersonMessage { content, interrupt, id } = said;
+    let run = draft.run()?;
+    if !run.status.is_active() {
+        return reject(RunRejection::RunNotActive { status: run.status });
+    }
+    let (root, mode, no_goal) = (run.root_node_id, run.mode, run.goal.is_none());
+    let node = match node {
+        Some(id) if draft.node(id)?.deleting => return reject(RunRejection::UnknownNode { id }),
+        Some(id) => id,
+        None => target(draft, root)?,
+    };
+    filled("content", content, limits::MESSAGE_CHARS_MAX)?;
+    let kind = ItemKind::Message;
+    queue(draft, &Letter { node, kind, content, interrupt, tool: None, id })?;
+    let first_goal = no_goal && mode == Mode::Auto && root == Some(node);
+    draft.change_run(|run| {
+        // RUNS-AUTO-1: without a goal, the first message to the lead is the goal.
+        if first_goal {
+            run.goal = Some(crate::text::cut(content, limits::GOAL_CHARS_MAX));
+            run.goal_delivered = true;
+        }
+        // Whoever is told what to do was looked after.
+        run.refused_completion.take_if(|refused| refused.node_id == node);
+        let finishing = matches!(run.phase, Phase::Verify | Phase::DocsSync);
+        if let Some(completion) = run.completion.as_mut().filter(|_| finishing) {
+            completion.new_input = true;
+        }
+    })?;
+    if interrupt {
+        crate::run::turn::rules::interrupt_node(draft, node, TurnReason::UserInterrupt)?;
+    }
+    Ok(())
+}
+
+fn target(draft: &RunDraft, root: Option<NodeId>) -> Found<NodeId> {
+    if let Some(root) = root {
+        return Ok(root);
+    }
+    match lookup::nodes(draft.docs())?.as_slice() {
+        [only] => Ok(only.id),
+        _ => reject(RunRejection::NoTargetNode),
+    }
+}
+
+/// Says something to a node in the user's name.
+pub(crate) fn say(draft: &mut RunDraft, node: NodeId, content: &str) -> Found<()> {
+    let kind = ItemKind::Message;
+    queue(draft, &Letter { node, kind, content, interrupt: false, tool: None, id: None })
+}
+
+/// Queues a message.
+pub(crate) fn queue(draft: &mut RunDraft, letter: &Letter<'_>) -> Found<()> {
+    let (node, now) = (letter.node, draft.now());
+    let person = letter.kind == ItemKind::Message;
+    let places = draft.node(node)?.queue;
+    let message = NodeMessage {
+        id: letter.id.unwrap_or_else(|| ItemId(draft.fresh())),
+        run_id: draft.run()?.id,
+        node_id: Some(node),
+        role: if person { Role::User } else { Role::System },
+        content: letter.content.to_owned(),
+        interrupt: letter.interrupt,
+        created_at: now,
+    };
+    let order = if letter.interrupt { places.front } else { places.back };
+    let (kind, tool_id) = (letter.kind, letter.tool);
+    let queued = MessageQueued { message, kind, order, tool_id };
+    draft.emit_for(node, RunFact::MessageQueued(queued))?;
+    draft.change_node(node, |node| {
+        arrive(node, now);
+        match letter.kind {
+            ItemKind::Message => {
+                node.queue.user += 1;
+                node.queue.interrupts += u32::from(letter.interrupt);
+                wake(node);
+            }
+            ItemKind::ToolResult => node.queue.waking += 1,
+            ItemKind::Handoff | ItemKind::System => node.queue.other += 1,
+        }
+        let QueueCounts { front, back, .. } = &mut node.queue;
+        if letter.interrupt { *front -= 1 } else { *back += 1 }
+    })
+}
+
+/// Delivers a handoff (RUNS-HAND-2).
+pub(crate) fn deliver(draft: &mut RunDraft, envelope: HandoffEnvelope) -> Found<()> {
+    let (from, to, now) = (envelope.from_node_id, envelope.to_node_id, draft.now());
+    let waking = envelope.meta.verify;
+    let order = draft.node(to)?.queue.back;
+    draft.emit_for(to, RunFact::HandoffSent(HandoffSent { envelope, order }))?;
+    draft.change_node(to, |node| {
+        arrive(node, now);
+        node.queue.back += 1;
+        if waking {
+            node.queue.waking += 1;
+        } else {
+            node.queue.other += 1;
+        }
+        hear(node, from);
+    })
+}
+
+/// An input came: whoever waits since when, and AUTO has no part in what follows (RUNS-AUTO-2).
+fn arrive(node: &mut Node, now: Moment) {
+    node.queue.since = node.queue.since.or(Some(now));
+    node.armed = false;
+}
+
+/// A person spoke: questions are answered and failures forgiven (RUNS-INBOX-6, RUNS-TURN-8).
+fn wake(node: &mut Node) {
+    node.question = None;
+    forgive(node);
+}
+
+/// A failed node may try again, with a fresh count.
+pub(crate) fn forgive(node: &mut Node) {
+    node.failed = false;
+    node.failures = 0;
+    node.retry = None;
+}
+
+/// A node that somebody waits for has spoken, or will not speak.
+pub(crate) fn hear(node: &mut Node, from: NodeId) {
+    if let Some(waiting) = &mut node.waiting_for
+        && waiting.node_ids.contains(&from)
+        && !waiting.heard.contains(&from)
+    {
+        waiting.heard.push(from);
+    }
+}
+
+/// Takes out an input that waits, or one that failed.
+pub(crate) fn cancel(draft: &mut RunDraft, node: NodeId, id: ItemId) -> Found<()> {
+    let state = own(draft, node, id)?.state;
+    match state {
+        ItemState::Queued => remove(draft, node, &[id], ItemFate::Cancelled),
+        ItemState::Failed => discard(draft, node, &[id], ItemFate::Cancelled),
+        ItemState::Consumed | ItemState::Cancelled | ItemState::Dropped => {
+            reject(RunRejection::ItemConsumed { id, state })
+        }
+    }
+}
+
+/// Sends an input again whose turns failed: a person wants it, so the node may try (RUNS-TURN-8).
+pub(crate) fn resend(draft: &mut RunDraft, node: NodeId, id: ItemId) -> Found<()> {
+    let status = draft.run()?.status;
+    if !status.is_active() {
+        return reject(RunRejection::RunNotActive { status });
+    }
+    let item = own(draft, node, id)?.clone();
+    if item.state != ItemState::Failed {
+        return reject(RunRejection::ItemConsumed { id, state: item.state });
+    }
+    discard(draft, node, &[id], ItemFate::Returned)?;
+    let now = draft.now();
+    draft.change_node(node, |node| {
+        arrive(node, now);
+        enter(&mut node.queue, &item);
+        wake(node);
+    })
+}
+
+/// An input of this node.
+fn own(draft: &RunDraft, node: NodeId, id: ItemId) -> Found<&InboxItem> {
+    draft.node(node)?;
+    let item = lookup::item(draft.docs(), id)?;
+    if item.node_id == node { Ok(item) } else { reject(RunRejection::UnknownItem { id }) }
+}
+
+/// Ends that inputs are set aside.
+pub(crate) fn discard(
+    draft: &mut RunDraft,
+    node: NodeId,
+    ids: &[ItemId],
+    fate: ItemFate,
+) -> Found<()> {
+    for id in ids {
+        let changed = InboxChanged { item_id: *id, state: fate };
+        draft.emit_for(node, RunFact::InboxChanged(changed))?;
+    }
+    let gone = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+    draft.change_node(node, |node| {
+        let before = node.failed_inputs;
+        node.failed_inputs = before.saturating_sub(gone);
+        // A person has looked after what it failed at.
+        if before > 0 && node.failed_inputs == 0 {
+            forgive(node);
+        }
+    })
+}
+
+/// Takes inputs out of a queue for good.
+pub(crate) fn remove(
+    draft: &mut RunDraft,
+    node: NodeId,
+    ids: &[ItemId],
+    fate: ItemFate,
+) -> Found<()> {
+    let mut gone = Vec::new();
+    for id in ids {
+        gone.push(lookup::item(draft.docs(), *id)?.clone());
+        let changed = InboxChanged { item_id: *id, state: fate };
+        draft.emit_for(node, RunFact::InboxChanged(changed))?;
+    }
+    draft.change_node(node, |node| gone.iter().for_each(|item| leave(&mut node.queue, item)))
+}
+
+/// Puts an input back into the counts.
+fn enter(queue: &mut QueueCounts, item: &InboxItem) {
+    if item.kind == ItemKind::Message {
+        queue.user += 1;
+        queue.interrupts += u32::from(item.interrupt);
+    } else if item.is_waking() {
+        queue.waking += 1;
+    } else {
+        queue.other += 1;
+    }
+}
+
+/// Takes an input off the counts.
+pub(crate) fn leave(queue: &mut QueueCounts, item: &InboxItem) {
+    if item.kind == ItemKind::Message {
+        queue.user -= 1;
+        queue.interrupts -= u32::from(item.interrupt);
+    } else if item.is_waking() {
+        queue.waking -= 1;
+    } else {
+        queue.other -= 1;
+    }
+    if queue.is_empty() {
+        queue.since = None;
+    }
+}
