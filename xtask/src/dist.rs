@@ -19,22 +19,53 @@ struct Remap {
     to: &'static str,
 }
 
-/// Builds it twice, each time from nothing, and compares.
+/// Builds it twice, each time from nothing, and compares. What differs stays beside the second
+/// build, so that it can be looked at.
 pub(crate) fn check(workspace: &Workspace) -> Result<bool> {
-    let mut programs = Vec::new();
-    for _ in 0..2 {
-        let target = target(workspace);
-        if target.exists() {
-            fs::remove_dir_all(target)?;
+    let target = target(workspace);
+    let first = workspace.target().join("for-others-first");
+    for folder in [&target, &first] {
+        if folder.exists() {
+            fs::remove_dir_all(folder)?;
         }
-        programs.push(fs::read(build(workspace)?)?);
     }
-    let same = programs[0] == programs[1];
-    match same {
-        true => println!("built twice: the same {} bytes", programs[0].len()),
-        false => println!("built twice: the programs differ"),
+    build(workspace)?;
+    fs::rename(&target, &first)?;
+    let program = build(workspace)?;
+    let mut differing = differing(&first.join("dist"), &target.join("dist"), is_program)?;
+    if differing.is_empty() {
+        println!("built twice: the same {} bytes", fs::metadata(&program)?.len());
+        fs::remove_dir_all(first)?;
+        return Ok(true);
     }
-    Ok(same)
+    let first = first.join("dist/deps");
+    let second = target.join("dist/deps");
+    differing.extend(self::differing(&first, &second, is_library)?);
+    println!("built twice: the programs differ; so do {}", differing.join(", "));
+    Ok(false)
+}
+
+fn is_program(name: &str) -> bool {
+    name == format!("muster{}", env::consts::EXE_SUFFIX)
+}
+
+fn is_library(name: &str) -> bool {
+    name.ends_with(".rlib") || name.ends_with(".so")
+}
+
+/// The files of two folders that have the same name and other bytes, or are in one only.
+fn differing(first: &Path, second: &Path, chosen: fn(&str) -> bool) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(first)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if chosen(&name)
+            && fs::read(first.join(&name))? != fs::read(second.join(&name)).unwrap_or_default()
+        {
+            found.push(name);
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// A folder of its own, so that nothing of another build is taken for a part of it.
@@ -107,7 +138,9 @@ fn traces(program: &[u8], remaps: &[Remap]) -> Vec<String> {
 mod tests {
     use std::path::PathBuf;
 
-    use super::{Remap, c_flags, rust_flags, traces};
+    use std::fs;
+
+    use super::{Remap, c_flags, differing, is_library, rust_flags, traces};
 
     fn remap(from: &str, to: &'static str) -> Remap {
         Remap { from: PathBuf::from(from), to }
@@ -127,5 +160,17 @@ mod tests {
         let remaps = [remap("/home/ann", "/home"), remap("/work", "/muster")];
         assert_eq!(traces(b"panicked at /home/ann/x.rs", &remaps), ["/home/ann"]);
         assert!(traces(b"panicked at /muster/x.rs or /home/annette", &remaps).is_empty());
+    }
+    #[test]
+    fn libraries_with_other_bytes_are_named() {
+        let first = tempfile::tempdir().unwrap();
+        let second = tempfile::tempdir().unwrap();
+        for (name, bytes) in [("a.rlib", "1"), ("b.rlib", "1"), ("c.rmeta", "1")] {
+            fs::write(first.path().join(name), bytes).unwrap();
+        }
+        for (name, bytes) in [("a.rlib", "1"), ("b.rlib", "2"), ("c.rmeta", "2")] {
+            fs::write(second.path().join(name), bytes).unwrap();
+        }
+        assert_eq!(differing(first.path(), second.path(), is_library).unwrap(), ["b.rlib"]);
     }
 }
