@@ -1,16 +1,17 @@
 //! What a room of the domain is: commands decided into events, events evolved into documents.
 //!
 //! ```text
-//!   command ──decide(documents, command, env)──► events ──evolve(documents, event)──► documents
+//!   command ──decide(draft, command)──► draft.emit(event) ──evolve(documents, event)──► documents
 //! ```
 //!
-//! Both functions are pure. `decide` may refuse; `evolve` may not: an event is a fact.
+//! Both functions are pure. `decide` may refuse; `evolve` may not: an event is a fact. An event is
+//! applied when it is emitted, so that a decision of several events sees what the first ones did.
 
 use std::{borrow::Cow, fmt::Debug};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Compact, Documents, Json, Need, Timestamp, Unloaded};
+use crate::{Compact, Documents, Draft, Json, Need, Timestamp, Unloaded};
 
 /// A family of documents that changes only through its own events, in one ordered stream.
 pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
@@ -22,6 +23,8 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     type Document: Clone + PartialEq + Debug + Send + Sync + 'static;
     /// A fact, in the past tense, with everything replay needs.
     type Event: Clone + PartialEq + Debug + Serialize + DeserializeOwned + Send + Sync;
+    /// What applying an event reports to the decision that emitted it; `()` in most rooms.
+    type Applied;
     /// What is asked for.
     type Command: Debug + Send;
     /// The rule that says no, with its facts.
@@ -70,17 +73,16 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     /// Rewrites every position of another event that the event names, as when it moves to another
     /// log.
     fn relocate(event: &mut Self::Event, place: &mut dyn FnMut(u64) -> u64);
-    /// Says what the command means for these documents, or which rule refuses it.
+    /// Emits what the command means for the documents of the draft, or says which rule refuses it.
     fn decide(
-        documents: &Documents<Self>,
+        draft: &mut Draft<'_, Self>,
         command: &Self::Command,
-        env: &Env,
-    ) -> Result<Vec<Self::Event>, WorkRefusal<Self>>;
+    ) -> Result<(), WorkRefusal<Self>>;
     /// Applies one fact to the documents.
     fn evolve(
         documents: &mut Documents<Self>,
         event: &Recorded<Self::Event>,
-    ) -> Result<(), Unloaded<Self>>;
+    ) -> Result<Self::Applied, Unloaded<Self>>;
 }
 
 /// The world as values: what a decision may know besides the documents.

@@ -8,7 +8,8 @@ use std::convert::Infallible;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Address, Aggregate, Documents, Env, Index, Recorded, Subject, Timestamp, Unloaded, WorkRefusal,
+    Address, Aggregate, Documents, Draft, Index, Recorded, Subject, Timestamp, Unloaded,
+    WorkRefusal,
 };
 
 /// The stream of the answers to requests about runs.
@@ -54,6 +55,7 @@ impl Aggregate for Answers {
     type Key = String;
     type Document = StoredAnswer;
     type Event = Keep;
+    type Applied = ();
     type Command = Keep;
     type Rejection = Taken;
     type Brief = ();
@@ -93,20 +95,16 @@ impl Aggregate for Answers {
 
     fn relocate(_event: &mut Keep, _place: &mut dyn FnMut(u64) -> u64) {}
 
-    fn decide(
-        documents: &Documents<Self>,
-        command: &Keep,
-        env: &Env,
-    ) -> Result<Vec<Keep>, WorkRefusal<Self>> {
-        match documents.get(&command.key)? {
-            Some(kept) if is_young(kept, env.now) => {
+    fn decide(draft: &mut Draft<'_, Self>, command: &Keep) -> Result<(), WorkRefusal<Self>> {
+        match draft.documents().get(&command.key)? {
+            Some(kept) if is_young(kept, draft.env().now) => {
                 Err(WorkRefusal::rejected(if kept.digest == command.digest {
                     Taken::Answered(kept.answer.clone())
                 } else {
                     Taken::Differs
                 }))
             }
-            Some(_) | None => Ok(vec![command.clone()]),
+            Some(_) | None => Ok(draft.emit(command.clone())?),
         }
     }
 

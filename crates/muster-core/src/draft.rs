@@ -1,6 +1,6 @@
 //! A draft: what one transaction would append, worked out before anything is written.
 
-use crate::{Aggregate, Documents, Env, LogPosition, Recorded, WorkRefusal};
+use crate::{Aggregate, Documents, Env, LogPosition, Recorded, Unloaded, WorkRefusal};
 
 /// Events and document changes of one transaction in the making.
 ///
@@ -29,21 +29,36 @@ impl<'a, A: Aggregate> Draft<'a, A> {
         self.env
     }
 
-    /// Decides one command and applies its events; answers those events.
+    /// Decides one command; returns the events that it emitted.
+    ///
+    /// A command may be refused after it has emitted some of its events. If it was the first of its
+    /// call, they are dropped here; otherwise the caller abandons the call or the whole draft.
     pub fn apply(&mut self, command: &A::Command) -> Result<&[Recorded<A::Event>], WorkRefusal<A>> {
         let first = self.events().len();
-        for event in A::decide(self.documents, command, &self.env)? {
-            let count = self.events().len() as u64 + 1;
-            let recorded = Recorded {
-                global: self.head.global + count,
-                seq: self.head.seq + count,
-                at: self.env.now,
-                event,
-            };
-            A::evolve(self.documents, &recorded)?;
-            self.documents.record(recorded);
+        let decided = A::decide(self, command);
+        if decided.is_err() && first == self.sealed {
+            self.abandon_call();
         }
-        Ok(&self.events()[first..])
+        decided.map(|()| &self.events()[first..])
+    }
+
+    /// Adds the next event and applies it to the documents. Nothing else writes to a stream.
+    pub(crate) fn emit(&mut self, event: A::Event) -> Result<A::Applied, Unloaded<A>> {
+        let count = self.events().len() as u64 + 1;
+        let recorded = Recorded {
+            global: self.head.global + count,
+            seq: self.head.seq + count,
+            at: self.env.now,
+            event,
+        };
+        let applied = A::evolve(self.documents, &recorded)?;
+        self.documents.record(recorded);
+        Ok(applied)
+    }
+
+    /// The same draft for a shorter time.
+    pub(crate) fn reborrow(&mut self) -> Draft<'_, A> {
+        Draft { documents: self.documents, env: self.env, head: self.head, sealed: self.sealed }
     }
 
     /// Starts the next call of the same transaction: revisions count anew from here.

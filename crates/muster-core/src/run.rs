@@ -63,7 +63,7 @@ pub use crate::run::{
 use std::convert::Infallible;
 
 use crate::{
-    Address, Aggregate, Documents, Env, Index, Mark, Recorded, Subject, Unloaded, WorkRefusal,
+    Address, Aggregate, Documents, Draft, Index, Mark, Recorded, Subject, Unloaded, WorkRefusal,
     run::{
         approval::Approval,
         artifact::Artifact,
@@ -149,6 +149,7 @@ impl Aggregate for RunAggregate {
     type Key = RunKey;
     type Document = RunDocument;
     type Event = RunEvent;
+    type Applied = ();
     type Command = RunCommand;
     type Rejection = RunRejection;
     type Brief = ();
@@ -273,12 +274,8 @@ impl Aggregate for RunAggregate {
 
     fn relocate(_event: &mut RunEvent, _place: &mut dyn FnMut(u64) -> u64) {}
 
-    fn decide(
-        documents: &Documents<Self>,
-        command: &RunCommand,
-        env: &Env,
-    ) -> Result<Vec<RunEvent>, WorkRefusal<Self>> {
-        decide::decide(documents, command, env)
+    fn decide(draft: &mut Draft<'_, Self>, command: &RunCommand) -> Result<(), WorkRefusal<Self>> {
+        decide::decide(draft, command)
     }
 
     fn evolve(

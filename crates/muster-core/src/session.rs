@@ -42,8 +42,8 @@ pub use perform::{SessionCommandResult, perform};
 pub use rejection::SessionRejection;
 
 use crate::{
-    Address, Aggregate, Documents, Env, Index, Mark, Recorded, Subject, Unloaded, WorkRefusal,
-    ctree::{self, Digest, NodeId},
+    Address, Aggregate, Documents, Draft, Index, Mark, Recorded, Subject, Unloaded, WorkRefusal,
+    ctree::{self, Digest, NodeId, Planted},
     todo::{ScopeKey, TodoScope},
 };
 use entity::{HistoryEntry, InputText, Permission, Standing, StoredNode};
@@ -142,6 +142,7 @@ impl Aggregate for SessionAggregate {
     type Key = SessionKey;
     type Document = SessionDocument;
     type Event = SessionEvent;
+    type Applied = Planted;
     type Command = SessionCommand;
     type Rejection = SessionRejection;
     type Brief = ();
@@ -253,18 +254,17 @@ impl Aggregate for SessionAggregate {
     fn relocate(_event: &mut SessionEvent, _place: &mut dyn FnMut(u64) -> u64) {}
 
     fn decide(
-        documents: &Documents<Self>,
+        draft: &mut Draft<'_, Self>,
         command: &SessionCommand,
-        env: &Env,
-    ) -> Result<Vec<SessionEvent>, WorkRefusal<Self>> {
-        decide::decide(documents, command, env)
+    ) -> Result<(), WorkRefusal<Self>> {
+        decide::decide(draft, command)
     }
 
     fn evolve(
         documents: &mut Documents<Self>,
         event: &Recorded<SessionEvent>,
-    ) -> Result<(), Unloaded<Self>> {
-        evolve::apply(documents, event).map(drop)
+    ) -> Result<Planted, Unloaded<Self>> {
+        evolve::apply(documents, event)
     }
 }
 

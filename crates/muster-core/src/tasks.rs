@@ -34,8 +34,8 @@ pub use event::TaskEvent;
 pub use rejection::TaskRejection;
 
 use crate::{
-    Address, Aggregate, Documents, Env, Index, Json, Mark, Recorded, Subject, Timestamp, Unloaded,
-    WorkRefusal,
+    Address, Aggregate, Documents, Draft, Index, Json, Mark, Recorded, Subject, Timestamp,
+    Unloaded, WorkRefusal,
 };
 use entity::{Plan, Task, TaskAnswer, TaskStatus, Workspace};
 use history::{HistoryOperation, OperationState};
@@ -136,6 +136,7 @@ impl Aggregate for TaskAggregate {
     type Key = TaskKey;
     type Document = TaskDocument;
     type Event = TaskEvent;
+    type Applied = ();
     type Command = TaskCommand;
     type Rejection = TaskRejection;
     type Brief = view::brief::TaskBrief;
@@ -252,12 +253,11 @@ impl Aggregate for TaskAggregate {
         event.relocate(place);
     }
 
-    fn decide(
-        documents: &Documents<Self>,
-        command: &TaskCommand,
-        _env: &Env,
-    ) -> Result<Vec<TaskEvent>, WorkRefusal<Self>> {
-        decide::decide(documents, command)
+    fn decide(draft: &mut Draft<'_, Self>, command: &TaskCommand) -> Result<(), WorkRefusal<Self>> {
+        for event in decide::decide(draft.documents(), command)? {
+            draft.emit(event)?;
+        }
+        Ok(())
     }
 
     fn evolve(

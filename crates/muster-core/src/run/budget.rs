@@ -15,19 +15,19 @@ use crate::run::{
 };
 
 /// Adds what a node used to its counts and the run's.
-pub(crate) fn add(draft: &mut RunDraft, node: NodeId, more: &Usage) -> Found<()> {
+pub(crate) fn add(draft: &mut RunDraft<'_>, node: NodeId, more: &Usage) -> Found<()> {
     draft.change_node(node, |node| node.usage.add(more))?;
     add_to_run(draft, more)?;
     watch(draft, node)
 }
 
 /// Adds what a node used to the run's counts.
-pub(crate) fn add_to_run(draft: &mut RunDraft, more: &Usage) -> Found<()> {
+pub(crate) fn add_to_run(draft: &mut RunDraft<'_>, more: &Usage) -> Found<()> {
     draft.change_run(|run| run.usage.add(more))
 }
 
 /// Tells limits that are near or reached, each once, and stops what has to stop.
-pub(crate) fn watch(draft: &mut RunDraft, id: NodeId) -> Found<()> {
+pub(crate) fn watch(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     let node = draft.node(id)?;
     let (hits, over) = found(&node.budget, &node.usage, &node.warned);
     for hit in &hits {
@@ -54,7 +54,7 @@ pub(crate) fn watch(draft: &mut RunDraft, id: NodeId) -> Found<()> {
 }
 
 /// Ends a turn that has gone far beyond the time that there was for it (RUNS-BUD-2).
-pub(crate) fn check(draft: &mut RunDraft, id: TurnId) -> Found<()> {
+pub(crate) fn check(draft: &mut RunDraft<'_>, id: TurnId) -> Found<()> {
     let now = draft.now();
     match schedule::budget_deadline(draft.docs(), id)? {
         Some(at) if at <= now => turn_rules::finish(draft, id, TurnReason::BudgetExceeded, None),

@@ -1,9 +1,9 @@
 //! What a command means: the events it would cause, or the rule that refuses it.
 
 use crate::{
-    Documents, Env, WorkRefusal,
+    Documents, Draft, WorkRefusal,
     run::{
-        RunAggregate, RunCommand, RunEvent, RunRejection,
+        RunAggregate, RunCommand, RunRejection,
         approval::rules as approval_rules,
         artifact::rules as artifact_rules,
         budget,
@@ -22,18 +22,12 @@ use crate::{
 };
 
 /// Decides one command.
-pub(super) fn decide(
-    docs: &Documents<RunAggregate>,
-    command: &RunCommand,
-    env: &Env,
-) -> Result<Vec<RunEvent>, WorkRefusal<RunAggregate>> {
-    known_version(docs)?;
-    let mut draft = RunDraft::begin(docs, command, env);
-    apply(&mut draft, command)?;
-    Ok(draft.end())
+pub(super) fn decide(draft: &mut Draft<'_, RunAggregate>, command: &RunCommand) -> Found<()> {
+    known_version(draft.documents())?;
+    apply(&mut RunDraft::begin(draft.reborrow(), command), command)
 }
 
-fn apply(draft: &mut RunDraft, command: &RunCommand) -> Found<()> {
+fn apply(draft: &mut RunDraft<'_>, command: &RunCommand) -> Found<()> {
     match &command.ask {
         Ask::CreateRun(create) => creation::run(draft, create),
         Ask::EditRun(fields) => creation::edit(draft, fields),

@@ -1,15 +1,12 @@
 //! The events of one decision, collected step by step; each step sees what the earlier ones
 //! changed.
 //!
-//! A draft holds a copy of the loaded documents. Emitting an event applies it to the copy and keeps
-//! the event; changing the run or a node emits the patch that leads there. In the end only the
-//! events are left, and applying them to the original gives the same documents.
+//! Emitting a fact applies it at once; changing the run or a node emits the patch that leads there.
 
 use super::{
     RunAggregate, RunCommand, RunEvent, RunFact,
     edge::{Actor, ActorKind},
     event::{LogSource, NodeLogged, NodePatched, NodeProgressed, RunChange, RunPatched, TextDelta},
-    evolve,
     id::{Mint, NodeId, TurnId},
     limits,
     lookup::{self, Found},
@@ -17,12 +14,11 @@ use super::{
     node::{Node, NodePatch},
     record::{Run, RunPatch},
 };
-use crate::{Documents, Env, Recorded, redact};
+use crate::{Documents, Draft, redact};
 
 /// A decision in the making.
-pub(crate) struct RunDraft {
-    docs: Documents<RunAggregate>,
-    events: Vec<RunEvent>,
+pub(crate) struct RunDraft<'a> {
+    draft: Draft<'a, RunAggregate>,
     now: Moment,
     by: Option<Actor>,
     mint: Mint,
@@ -31,15 +27,15 @@ pub(crate) struct RunDraft {
     noted: bool,
 }
 
-impl RunDraft {
+impl<'a> RunDraft<'a> {
     /// Begins with the documents as they are.
-    pub(crate) fn begin(docs: &Documents<RunAggregate>, command: &RunCommand, env: &Env) -> Self {
+    pub(crate) fn begin(draft: Draft<'a, RunAggregate>, command: &RunCommand) -> Self {
+        let now = draft.env().now;
         Self {
-            docs: docs.clone(),
-            events: Vec::new(),
-            now: env.now.into(),
+            draft,
+            now: now.into(),
             by: (command.by.kind != ActorKind::Runtime).then_some(command.by),
-            mint: command.seed.mint(env.now),
+            mint: command.seed.mint(now),
             turn: None,
             noted: false,
         }
@@ -47,7 +43,7 @@ impl RunDraft {
 
     /// The documents after the events so far.
     pub(crate) fn docs(&self) -> &Documents<RunAggregate> {
-        &self.docs
+        self.draft.documents()
     }
 
     /// The moment of the command.
@@ -56,11 +52,11 @@ impl RunDraft {
     }
 
     pub(crate) fn run(&self) -> Found<&Run> {
-        lookup::run(&self.docs)
+        lookup::run(self.docs())
     }
 
     pub(crate) fn node(&self, id: NodeId) -> Found<&Node> {
-        lookup::node(&self.docs, id)
+        lookup::node(self.docs(), id)
     }
 
     /// The next fresh id.
@@ -110,8 +106,8 @@ impl RunDraft {
         if clean.is_some() { self.note_secret(Some(node), self.turn) } else { Ok(()) }
     }
 
-    /// Tells that a secret was replaced, once for each thing that is asked for, however many texts
-    /// of it held the same one.
+    /// Logs that a secret was replaced, once for each command, however many of its strings held
+    /// one.
     fn note_secret(&mut self, node_id: Option<NodeId>, turn_id: Option<TurnId>) -> Found<()> {
         if node_id.is_none() || std::mem::replace(&mut self.noted, true) {
             return Ok(());
@@ -123,14 +119,10 @@ impl RunDraft {
     }
 
     fn append(&mut self, event: RunEvent) -> Found<()> {
-        let seq = lookup::pulse(&self.docs)?.last_seq + 1;
-        let recorded = Recorded { global: 0, seq, at: self.now.0, event };
-        evolve::evolve(&mut self.docs, &recorded)?;
-        self.events.push(recorded.event);
-        Ok(())
+        Ok(self.draft.emit(event)?)
     }
 
-    /// Changes the run; tells nothing when nothing differs.
+    /// Changes the run; emits nothing when nothing differs.
     pub(crate) fn change_run(&mut self, change: impl FnOnce(&mut Run)) -> Found<()> {
         let before = self.run()?.clone();
         let mut after = before.clone();
@@ -142,15 +134,15 @@ impl RunDraft {
         self.patch_run(RunChange { run, ..RunChange::default() })
     }
 
-    /// Tells a patch of the run, with the time that every such patch has.
+    /// Emits a patch of the run, with the time that every such patch has.
     pub(crate) fn patch_run(&mut self, mut change: RunChange) -> Found<()> {
         change.run.updated_at = Some(self.now);
         self.emit(RunFact::RunPatched(RunPatched { patch: Box::new(change) }))
     }
 
-    /// Changes a node and what follows from it; tells nothing when nothing differs.
+    /// Changes a node and what follows from it; emits nothing when nothing differs.
     ///
-    /// A status or summary that differs is told as progress, too, and a setting in the run's map.
+    /// A status or summary that differs is emitted as progress, too, and a setting in the run's map.
     pub(crate) fn change_node(&mut self, id: NodeId, change: impl FnOnce(&mut Node)) -> Found<()> {
         let before = self.node(id)?.clone();
         let mut after = before.clone();
@@ -173,7 +165,7 @@ impl RunDraft {
         self.patch_run(RunChange { node_configs, ..RunChange::default() })
     }
 
-    /// Tells a patch of a node. Patches stand outside of turns.
+    /// Emits a patch of a node. Patches stand outside of turns.
     pub(crate) fn patch_node(&mut self, id: NodeId, patch: NodePatch) -> Found<()> {
         let fact = RunFact::NodePatched(NodePatched { patch: Box::new(patch) });
         self.record(RunEvent { node_id: Some(id), turn_id: None, by: self.by, fact })
@@ -188,13 +180,8 @@ impl RunDraft {
 
     /// Lets every node see what the run allows now.
     pub(crate) fn settle_nodes(&mut self) -> Found<()> {
-        let ids: Vec<NodeId> = lookup::nodes(&self.docs)?.iter().map(|node| node.id).collect();
+        let ids: Vec<NodeId> = lookup::nodes(self.docs())?.iter().map(|node| node.id).collect();
         ids.into_iter().try_for_each(|id| self.change_node(id, |_| {}))
-    }
-
-    /// The events of the draft.
-    pub(crate) fn end(self) -> Vec<RunEvent> {
-        self.events
     }
 }
 

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{id::NodeId, limits::NODES_MAX, moment::Moment};
-use crate::{Address, Aggregate, Documents, Env, Index, Recorded, Subject, Unloaded, WorkRefusal};
+use crate::{
+    Address, Aggregate, Documents, Draft, Index, Recorded, Subject, Unloaded, WorkRefusal,
+};
 
 /// A place on the screen.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -72,6 +74,7 @@ impl Aggregate for Layouts {
     type Key = ();
     type Document = GraphLayout;
     type Event = LayoutChange;
+    type Applied = ();
     type Command = LayoutChange;
     type Rejection = TooManyPositions;
     type Brief = ();
@@ -112,17 +115,19 @@ impl Aggregate for Layouts {
     fn relocate(_event: &mut LayoutChange, _place: &mut dyn FnMut(u64) -> u64) {}
 
     fn decide(
-        documents: &Documents<Self>,
+        draft: &mut Draft<'_, Self>,
         command: &LayoutChange,
-        _env: &Env,
-    ) -> Result<Vec<LayoutChange>, WorkRefusal<Self>> {
-        let before = documents.get(&())?.cloned().unwrap_or_default();
+    ) -> Result<(), WorkRefusal<Self>> {
+        let before = draft.documents().get(&())?.cloned().unwrap_or_default();
         let mut after = before.clone();
         apply(&mut after, command);
         if after.positions.len() > NODES_MAX as usize {
             return Err(WorkRefusal::rejected(TooManyPositions));
         }
-        Ok(if after == before { Vec::new() } else { vec![command.clone()] })
+        if after == before {
+            return Ok(());
+        }
+        Ok(draft.emit(command.clone())?)
     }
 
     fn evolve(

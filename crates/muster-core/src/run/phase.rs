@@ -22,7 +22,7 @@ use crate::run::{
 };
 
 /// Enters a phase; what a node may do follows it (RUNS-PH-5).
-pub(crate) fn enter(draft: &mut RunDraft, phase: Phase, reason: PhaseReason) -> Found<()> {
+pub(crate) fn enter(draft: &mut RunDraft<'_>, phase: Phase, reason: PhaseReason) -> Found<()> {
     let previous_phase = Some(draft.run()?.phase);
     draft.emit(RunFact::PhaseChanged(PhaseChanged { phase, previous_phase, reason }))?;
     draft.change_run(|run| {
@@ -35,7 +35,7 @@ pub(crate) fn enter(draft: &mut RunDraft, phase: Phase, reason: PhaseReason) -> 
     Ok(())
 }
 
-pub(crate) fn booted(draft: &mut RunDraft, report: &BootReport) -> Found<()> {
+pub(crate) fn booted(draft: &mut RunDraft<'_>, report: &BootReport) -> Found<()> {
     let run = draft.run()?;
     if (run.phase, run.status) != (Phase::Boot, RunStatus::Queued) {
         return reject(RunRejection::WrongPhase { phase: run.phase });
@@ -57,7 +57,7 @@ pub(crate) fn booted(draft: &mut RunDraft, report: &BootReport) -> Found<()> {
 }
 
 /// Queues the goal for the lead, once, as soon as both are there (RUNS-AUTO-1).
-pub(crate) fn deliver_goal(draft: &mut RunDraft) -> Found<()> {
+pub(crate) fn deliver_goal(draft: &mut RunDraft<'_>) -> Found<()> {
     let Some(run) = lookup::find_run(draft.docs())? else { return Ok(()) };
     let due = run.phase == Phase::Execute && run.status.is_active() && !run.goal_delivered;
     let (Some(goal), Some(root), true) = (run.goal.clone(), run.root_node_id, due) else {
@@ -68,7 +68,7 @@ pub(crate) fn deliver_goal(draft: &mut RunDraft) -> Found<()> {
 }
 
 /// Accepts that the run is declared done (RUNS-DONE-1): nothing new starts from here on.
-pub(crate) fn declare(draft: &mut RunDraft, completion: Completion) -> Found<()> {
+pub(crate) fn declare(draft: &mut RunDraft<'_>, completion: Completion) -> Found<()> {
     draft.change_run(|run| {
         run.status = RunStatus::Running;
         run.status_reason = None;
@@ -79,7 +79,7 @@ pub(crate) fn declare(draft: &mut RunDraft, completion: Completion) -> Found<()>
 }
 
 /// Goes on to VERIFY once the run is declared done and the last turn has ended.
-pub(crate) fn advance(draft: &mut RunDraft) -> Found<()> {
+pub(crate) fn advance(draft: &mut RunDraft<'_>) -> Found<()> {
     let run = draft.run()?;
     let due = run.status == RunStatus::Running && run.phase == Phase::Execute;
     let Some(completion) = run.completion.clone().filter(|_| due) else { return Ok(()) };
@@ -97,14 +97,14 @@ pub(crate) fn advance(draft: &mut RunDraft) -> Found<()> {
 }
 
 /// Runs the checks for a person, without consequences for the phase.
-pub(crate) fn start_verify(draft: &mut RunDraft) -> Found<()> {
+pub(crate) fn start_verify(draft: &mut RunDraft<'_>) -> Found<()> {
     if draft.run()?.verifying {
         return reject(RunRejection::VerifyRunning);
     }
     draft.change_run(|run| run.verifying = true)
 }
 
-pub(crate) fn verified(draft: &mut RunDraft, report: &VerifyReport) -> Found<()> {
+pub(crate) fn verified(draft: &mut RunDraft<'_>, report: &VerifyReport) -> Found<()> {
     let run = draft.run()?;
     if !run.verifying {
         return reject(RunRejection::WrongPhase { phase: run.phase });
@@ -133,7 +133,7 @@ pub(crate) fn verified(draft: &mut RunDraft, report: &VerifyReport) -> Found<()>
 }
 
 /// The outcome; equal failures are counted only where the phase asked for them.
-fn outcome(draft: &RunDraft, report: &VerifyReport, counts: bool) -> Found<Verification> {
+fn outcome(draft: &RunDraft<'_>, report: &VerifyReport, counts: bool) -> Found<Verification> {
     let before = draft.run()?.verification.as_ref();
     let earlier = before.map_or(0, |last| last.count);
     let equal = before.is_some_and(|last| last.failure_hash == report.failure_hash);
@@ -153,7 +153,7 @@ fn outcome(draft: &RunDraft, report: &VerifyReport, counts: bool) -> Found<Verif
 }
 
 /// A required check failed: the work goes on with the report (RUNS-PH-3).
-fn failed(draft: &mut RunDraft, report: &VerifyReport) -> Found<()> {
+fn failed(draft: &mut RunDraft<'_>, report: &VerifyReport) -> Found<()> {
     enter(draft, Phase::Execute, PhaseReason::VerifyFailed)?;
     draft.change_run(|run| run.completion = None)?;
     let told = receivers(draft)?;
@@ -172,7 +172,7 @@ fn failed(draft: &mut RunDraft, report: &VerifyReport) -> Found<()> {
 }
 
 /// Who is told that checks failed: the lead, else whoever changed something since the last VERIFY.
-fn receivers(draft: &RunDraft) -> Found<Vec<NodeId>> {
+fn receivers(draft: &RunDraft<'_>) -> Found<Vec<NodeId>> {
     if let Some(root) = draft.run()?.root_node_id {
         return Ok(vec![root]);
     }
@@ -180,7 +180,7 @@ fn receivers(draft: &RunDraft) -> Found<Vec<NodeId>> {
     Ok(nodes.iter().filter(|node| node.changed).map(|node| node.id).collect())
 }
 
-fn forget_changes(draft: &mut RunDraft) -> Found<()> {
+fn forget_changes(draft: &mut RunDraft<'_>) -> Found<()> {
     let changed: Vec<NodeId> = lookup::nodes(draft.docs())?
         .iter()
         .filter(|node| node.changed)
@@ -190,7 +190,7 @@ fn forget_changes(draft: &mut RunDraft) -> Found<()> {
 }
 
 /// VERIFY is passed, or was not wanted.
-fn passed(draft: &mut RunDraft, reason: PhaseReason) -> Found<()> {
+fn passed(draft: &mut RunDraft<'_>, reason: PhaseReason) -> Found<()> {
     let run = draft.run()?;
     let Some(completion) = run.completion.clone() else { return Ok(()) };
     if completion.new_input {
@@ -212,7 +212,7 @@ fn passed(draft: &mut RunDraft, reason: PhaseReason) -> Found<()> {
 }
 
 /// Gives the documentation to whoever can write it, if anybody can.
-pub(crate) fn assign_docs(draft: &mut RunDraft) -> Found<()> {
+pub(crate) fn assign_docs(draft: &mut RunDraft<'_>) -> Found<()> {
     let writer = docs_writer(draft)?;
     draft.change_run(|run| run.docs_node_id = writer)?;
     match writer {
@@ -222,7 +222,7 @@ pub(crate) fn assign_docs(draft: &mut RunDraft) -> Found<()> {
 }
 
 /// Takes the documentation up again after a pause.
-pub(crate) fn resume_docs(draft: &mut RunDraft) -> Found<()> {
+pub(crate) fn resume_docs(draft: &mut RunDraft<'_>) -> Found<()> {
     let run = draft.run()?;
     let (Phase::DocsSync, Some(writer)) = (run.phase, run.docs_node_id) else { return Ok(()) };
     draft.change_node(writer, inbox_rules::forgive)?;
@@ -234,7 +234,7 @@ pub(crate) fn resume_docs(draft: &mut RunDraft) -> Found<()> {
 }
 
 /// Who writes the documentation: the lead, else the oldest planner, else the oldest (RUNS-PH-4).
-fn docs_writer(draft: &RunDraft) -> Found<Option<NodeId>> {
+fn docs_writer(draft: &RunDraft<'_>) -> Found<Option<NodeId>> {
     let root = draft.run()?.root_node_id;
     let able = |node: &&&Node| node.capabilities.write_docs && !node.held && !node.failed;
     let nodes = lookup::nodes(draft.docs())?;
@@ -246,7 +246,7 @@ fn docs_writer(draft: &RunDraft) -> Found<Option<NodeId>> {
 }
 
 /// The documentation turn is over (RUNS-PH-4).
-pub(crate) fn docs_synced(draft: &mut RunDraft, changed_code: bool) -> Found<()> {
+pub(crate) fn docs_synced(draft: &mut RunDraft<'_>, changed_code: bool) -> Found<()> {
     let Some(completion) = draft.run()?.completion.clone() else { return Ok(()) };
     draft.change_run(|run| run.docs_node_id = None)?;
     if changed_code && !completion.sent_back {
@@ -266,13 +266,13 @@ pub(crate) fn docs_synced(draft: &mut RunDraft, changed_code: bool) -> Found<()>
 }
 
 /// A person said something meanwhile: it is not done after all.
-fn back_to_work(draft: &mut RunDraft) -> Found<()> {
+fn back_to_work(draft: &mut RunDraft<'_>) -> Found<()> {
     enter(draft, Phase::Execute, PhaseReason::NewInput)?;
     draft.change_run(|run| run.completion = None)
 }
 
 /// The end (RUNS-DONE-3).
-fn done(draft: &mut RunDraft, reason: PhaseReason) -> Found<()> {
+fn done(draft: &mut RunDraft<'_>, reason: PhaseReason) -> Found<()> {
     enter(draft, Phase::Done, reason)?;
     let by = draft.run()?.completion.as_ref().map(|completion| completion.by);
     let code = match by {

@@ -47,7 +47,7 @@ pub(super) struct Signs {
 
 /// Counts what a completed turn repeats; the turn itself has not ended yet.
 pub(super) fn signs(
-    draft: &RunDraft,
+    draft: &RunDraft<'_>,
     turn: &NodeTurn,
     output: Option<&str>,
     diff: Option<&str>,
@@ -110,7 +110,7 @@ fn alternates(turns: &[Trace], span: usize) -> bool {
 }
 
 /// Stalls the run when a node's turns repeat once too often (RUNS-LOOP-1).
-pub(super) fn judge(draft: &mut RunDraft, turn: &NodeTurn, signs: &Signs) -> Found<()> {
+pub(super) fn judge(draft: &mut RunDraft<'_>, turn: &NodeTurn, signs: &Signs) -> Found<()> {
     let threshold = draft.run()?.settings.stall_threshold;
     let counts = &signs.repetition;
     let (rule, span) = if counts.output_count >= threshold {
@@ -142,7 +142,7 @@ pub(super) fn judge(draft: &mut RunDraft, turn: &NodeTurn, signs: &Signs) -> Fou
 }
 
 /// First lines of the last turns, oldest first.
-pub(super) fn summaries(draft: &RunDraft, turns: &[TurnId]) -> Found<Vec<String>> {
+pub(super) fn summaries(draft: &RunDraft<'_>, turns: &[TurnId]) -> Found<Vec<String>> {
     let last = &turns[turns.len().saturating_sub(SUMMARIES_MAX)..];
     let line = |id: &TurnId| -> Found<String> {
         Ok(lookup::turn(draft.docs(), *id)?.summary.clone().unwrap_or_default())
@@ -151,7 +151,7 @@ pub(super) fn summaries(draft: &RunDraft, turns: &[TurnId]) -> Found<Vec<String>
 }
 
 /// Stalls the run when the same checks failed once too often; answers whether it did.
-pub(super) fn verification(draft: &mut RunDraft, report: &VerifyReport) -> Found<bool> {
+pub(super) fn verification(draft: &mut RunDraft<'_>, report: &VerifyReport) -> Found<bool> {
     let run = draft.run()?;
     let count = run.verification.as_ref().map_or(0, |verification| verification.count);
     let threshold = run.settings.stall_threshold;
@@ -168,7 +168,7 @@ pub(super) fn verification(draft: &mut RunDraft, report: &VerifyReport) -> Found
 }
 
 /// Stalls the run because an agent says that it goes in circles.
-pub(super) fn reported(draft: &mut RunDraft, turn: &NodeTurn, why: &str) -> Found<()> {
+pub(super) fn reported(draft: &mut RunDraft<'_>, turn: &NodeTurn, why: &str) -> Found<()> {
     let threshold = draft.run()?.settings.stall_threshold;
     let evidence = LoopEvidence {
         node_id: Some(turn.node_id),
@@ -198,7 +198,7 @@ pub(super) fn blank(rule: StallRule, threshold: u32) -> LoopEvidence {
 /// Pauses the run with its evidence (RUNS-LOOP-3), and with a sentence of its own where the usual
 /// one does not say what happened.
 pub(super) fn declare(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     evidence: LoopEvidence,
     why: Option<String>,
 ) -> Found<()> {

@@ -1,7 +1,6 @@
 //! What a command means: all its events in one go.
 //!
-//! Events are tried on a copy of the documents, one after the other, because each may depend on
-//! what the ones before it did: the C-Tree events say how the tree stands, and a turn that ends
+//! Each event may depend on what the ones before it did: the C-Tree events say how the tree stands, and a turn that ends
 //! takes the next input.
 
 mod check;
@@ -22,7 +21,7 @@ use super::{
     perform::kept,
 };
 use crate::{
-    Documents, Env, WorkRefusal,
+    Documents, Draft, WorkRefusal,
     ctree::{Anchor, NodeId, TreeLookup as _},
     text,
     todo::ScopeKey,
@@ -35,38 +34,36 @@ type Decided<T> = Result<T, WorkRefusal<SessionAggregate>>;
 
 /// Decides one command.
 pub(super) fn decide(
-    docs: &Docs,
+    draft: &mut Draft<'_, SessionAggregate>,
     command: &SessionCommand,
-    env: &Env,
-) -> Decided<Vec<SessionEvent>> {
+) -> Decided<()> {
+    let docs = draft.documents();
     if let SessionCommand::Create(create) = command {
-        return self::create(docs, create, env);
+        return self::create(draft, create);
     }
     lookup::session(docs)?;
     if kept(docs, command)?.is_some() {
-        return Ok(Vec::new());
+        return Ok(());
     }
     have_at_hand(docs, command)?;
-    let mut desk = CommandDraft::over(docs, env);
+    let mut draft = CommandDraft::over(draft.reborrow());
     match command {
         SessionCommand::Create(_) => unreachable!("decided above"),
-        SessionCommand::Input(input) => self::input(&mut desk, input)?,
-        SessionCommand::Record(record) => record::record(&mut desk, record)?,
-        SessionCommand::WriteTodos(write) => todo::write(&mut desk, write)?,
-        SessionCommand::Control(control) => control::control(&mut desk, control)?,
-        SessionCommand::ReportTask(task) => record::task(&mut desk, task)?,
-        SessionCommand::Drive(driver) => control::drive(&mut desk, driver.as_ref())?,
-        SessionCommand::Claim(claim) => host::claim(&mut desk, claim)?,
-        SessionCommand::Unclaim(unclaim) => host::unclaim(&mut desk, unclaim)?,
+        SessionCommand::Input(input) => self::input(&mut draft, input)?,
+        SessionCommand::Record(record) => record::record(&mut draft, record)?,
+        SessionCommand::WriteTodos(write) => todo::write(&mut draft, write)?,
+        SessionCommand::Control(control) => control::control(&mut draft, control)?,
+        SessionCommand::ReportTask(task) => record::task(&mut draft, task)?,
+        SessionCommand::Drive(driver) => control::drive(&mut draft, driver.as_ref())?,
+        SessionCommand::Claim(claim) => host::claim(&mut draft, claim)?,
+        SessionCommand::Unclaim(unclaim) => host::unclaim(&mut draft, unclaim)?,
         SessionCommand::End => {
             let event =
-                SessionEvent::of(body::SESSION_ENDED, desk.here()?, &serde_json::Map::new());
-            desk.record_plain(event)?;
-            return Ok(desk.into_events());
+                SessionEvent::of(body::SESSION_ENDED, draft.here()?, &serde_json::Map::new());
+            return draft.record_plain(event).map(drop);
         }
     }
-    desk.publish_summary_between_turns()?;
-    Ok(desk.into_events())
+    draft.publish_summary_between_turns()
 }
 
 /// Asks at once for what nearly every command looks at, so that it does not start over for each.
@@ -89,12 +86,13 @@ fn reject<T>(rejection: SessionRejection) -> Decided<T> {
 }
 
 /// Makes the session: its first event, its root, and the first input if there is one.
-fn create(docs: &Docs, create: &Create, env: &Env) -> Decided<Vec<SessionEvent>> {
+fn create(draft: &mut Draft<'_, SessionAggregate>, create: &Create) -> Decided<()> {
+    let docs = draft.documents();
     if lookup::standing(docs)?.is_some() {
         return match lookup::session(docs) {
             Err(refusal) => Err(refusal),
             Ok(_) if kept(docs, &SessionCommand::Create(Box::new(create.clone())))?.is_some() => {
-                Ok(Vec::new())
+                Ok(())
             }
             Ok(_) => reject(SessionRejection::SessionExists),
         };
@@ -106,39 +104,38 @@ fn create(docs: &Docs, create: &Create, env: &Env) -> Decided<Vec<SessionEvent>>
     if let Some(max_chars) = create.max_chars {
         event.data.insert("ctree_max_chars".to_owned(), max_chars.into());
     }
-    let mut desk = CommandDraft::over(docs, env);
-    desk.record(event)?;
+    let mut draft = CommandDraft::over(draft.reborrow());
+    draft.record(event)?;
     if create.driver.is_some() {
-        control::drive(&mut desk, create.driver.as_ref())?;
+        control::drive(&mut draft, create.driver.as_ref())?;
     }
     if let Some(task) = create.task.as_ref().filter(|task| !text::is_blank(task)) {
         let input = SessionInput { text: task.clone(), source: None, key: None };
-        self::input(&mut desk, &input)?;
+        self::input(&mut draft, &input)?;
     }
-    desk.publish_summary_between_turns()?;
-    Ok(desk.into_events())
+    draft.publish_summary_between_turns()
 }
 
 /// Starts a turn with the input, or lets it wait for the running one or for the host (HB-9).
-fn input(desk: &mut CommandDraft, input: &SessionInput) -> Decided<()> {
+fn input(draft: &mut CommandDraft<'_>, input: &SessionInput) -> Decided<()> {
     if text::is_blank(&input.text) {
         return reject(SessionRejection::Blank { field: "content" });
     }
     within("content", input.text.len(), super::limits::EVENT_BYTES_MAX)?;
     let (said, redacted) = redacted_text(&input.text);
     let aside = Aside { answer: input.key.clone(), redacted, ..Aside::default() };
-    let is_running = desk.session()?.turns.running.is_some();
-    if is_running || desk.input_taker()? == InputTaker::Host {
-        return turn::wait(desk, said, input.source.clone(), aside);
+    let is_running = draft.session()?.turns.running.is_some();
+    if is_running || draft.input_taker()? == InputTaker::Host {
+        return turn::wait(draft, said, input.source.clone(), aside);
     }
-    turn::start(desk, desk.session()?.next_turn_id())?;
-    turn::say(desk, said, input.source.clone(), aside)?;
-    turn::end_unless_driven(desk)
+    turn::start(draft, draft.session()?.next_turn_id())?;
+    turn::say(draft, said, input.source.clone(), aside)?;
+    turn::end_unless_driven(draft)
 }
 
 /// The event that says that one field of the session changed.
-fn meta_event(desk: &CommandDraft, meta: &SessionMeta, aside: Aside) -> Decided<SessionEvent> {
-    Ok(SessionEvent { aside, ..SessionEvent::of(body::SESSION_META, desk.here()?, meta) })
+fn meta_event(draft: &CommandDraft<'_>, meta: &SessionMeta, aside: Aside) -> Decided<SessionEvent> {
+    Ok(SessionEvent { aside, ..SessionEvent::of(body::SESSION_META, draft.here()?, meta) })
 }
 
 fn stopped() -> SessionMeta {

@@ -21,7 +21,7 @@ use crate::run::{
 };
 
 /// Denies whatever is pending in the run.
-pub(crate) fn deny_all(draft: &mut RunDraft, cause: &str) -> Found<()> {
+pub(crate) fn deny_all(draft: &mut RunDraft<'_>, cause: &str) -> Found<()> {
     let pending: Vec<Approval> =
         lookup::pending_approvals(draft.docs())?.into_iter().cloned().collect();
     pending.iter().try_for_each(|approval| deny(draft, approval, cause))
@@ -29,7 +29,11 @@ pub(crate) fn deny_all(draft: &mut RunDraft, cause: &str) -> Found<()> {
 
 /// Denies what a turn has pending, because it ends (11 of the rules). A restart denies nothing: a
 /// person may still answer.
-pub(crate) fn deny_of_turn(draft: &mut RunDraft, turn: TurnId, reason: TurnReason) -> Found<()> {
+pub(crate) fn deny_of_turn(
+    draft: &mut RunDraft<'_>,
+    turn: TurnId,
+    reason: TurnReason,
+) -> Found<()> {
     if matches!(reason, TurnReason::ServerRestart | TurnReason::ServerShutdown) {
         return Ok(());
     }
@@ -45,7 +49,7 @@ pub(crate) fn deny_of_turn(draft: &mut RunDraft, turn: TurnId, reason: TurnReaso
 }
 
 /// Denies an approval in the runtime's name.
-pub(crate) fn deny(draft: &mut RunDraft, approval: &Approval, cause: &str) -> Found<()> {
+pub(crate) fn deny(draft: &mut RunDraft<'_>, approval: &Approval, cause: &str) -> Found<()> {
     let resolution = Resolution {
         status: Verdict::Denied,
         modified_args: None,
@@ -58,7 +62,7 @@ pub(crate) fn deny(draft: &mut RunDraft, approval: &Approval, cause: &str) -> Fo
 
 /// Records the answer; the node no longer waits for it (RUNS-APP-6).
 pub(crate) fn answer(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     approval: &Approval,
     resolution: &Resolution,
 ) -> Found<()> {
@@ -82,7 +86,11 @@ pub(crate) fn answer(
 }
 
 /// Completes the call of a denied approval, unless it ended with its process.
-pub(crate) fn close_denied(draft: &mut RunDraft, approval: &Approval, cause: &str) -> Found<()> {
+pub(crate) fn close_denied(
+    draft: &mut RunDraft<'_>,
+    approval: &Approval,
+    cause: &str,
+) -> Found<()> {
     if approval.detached && approval.tool.executor == Executor::Provider {
         return Ok(());
     }
@@ -98,7 +106,7 @@ pub(crate) fn close_denied(draft: &mut RunDraft, approval: &Approval, cause: &st
 }
 
 /// What a person answers.
-pub(crate) fn resolve(draft: &mut RunDraft, resolve: &Resolve) -> Found<()> {
+pub(crate) fn resolve(draft: &mut RunDraft<'_>, resolve: &Resolve) -> Found<()> {
     let approval = lookup::approval(draft.docs(), resolve.approval)?.clone();
     check(&approval, resolve)?;
     let resolution = Resolution {
@@ -168,7 +176,7 @@ fn check(approval: &Approval, resolve: &Resolve) -> Found<()> {
     }
 }
 
-fn denied(draft: &mut RunDraft, approval: &Approval, resolution: &Resolution) -> Found<()> {
+fn denied(draft: &mut RunDraft<'_>, approval: &Approval, resolution: &Resolution) -> Found<()> {
     let cause = resolution.reason.clone().unwrap_or_else(|| "by the user".to_owned());
     close_denied(draft, approval, &cause)?;
     let text = format!("{} was denied: {cause}", approval.tool.name);
@@ -183,7 +191,7 @@ fn denied(draft: &mut RunDraft, approval: &Approval, resolution: &Resolution) ->
 
 /// Does what an agent asked for and a person approved.
 fn granted(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     approval: &Approval,
     tool: Tool,
     request: &ToolRequest,
@@ -207,7 +215,7 @@ fn granted(
 }
 
 /// Lets the runtime execute what a person approved.
-fn granted_work(draft: &mut RunDraft, approval: &Approval, tool: Tool) -> Found<()> {
+fn granted_work(draft: &mut RunDraft<'_>, approval: &Approval, tool: Tool) -> Found<()> {
     let turn = lookup::turn(draft.docs(), approval.turn_id)?.clone();
     let id = tool.id;
     if !approval.detached {
@@ -218,7 +226,7 @@ fn granted_work(draft: &mut RunDraft, approval: &Approval, tool: Tool) -> Found<
 }
 
 /// The process that asked is gone: the answer holds for the next time that it asks the same.
-fn carry_over(draft: &mut RunDraft, approval: &Approval, tool: Tool) -> Found<()> {
+fn carry_over(draft: &mut RunDraft<'_>, approval: &Approval, tool: Tool) -> Found<()> {
     let name = tool.name.clone();
     let grant = Grant { approval_id: approval.approval_id, name: tool.name, args: tool.args };
     draft.change_node(approval.node_id, |node| {
@@ -236,7 +244,7 @@ fn carry_over(draft: &mut RunDraft, approval: &Approval, tool: Tool) -> Found<()
     note(draft, approval, &format!("{name} was approved with {with}; call it again to run it"))
 }
 
-fn note(draft: &mut RunDraft, approval: &Approval, text: &str) -> Found<()> {
+fn note(draft: &mut RunDraft<'_>, approval: &Approval, text: &str) -> Found<()> {
     let letter = inbox_rules::Letter {
         node: approval.node_id,
         kind: ItemKind::System,

@@ -11,7 +11,7 @@ use crate::run::{
 
 /// Records a file of a node that belongs to this turn, or to none.
 pub(crate) fn record_in_turn(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: NodeId,
     turn: Option<TurnId>,
     file: &WrittenFile,
@@ -21,7 +21,7 @@ pub(crate) fn record_in_turn(
 }
 
 /// Records a file of a node, in the turn of the draft; the runtime's belong to the run.
-pub(crate) fn record(draft: &mut RunDraft, node: NodeId, file: &WrittenFile) -> Found<()> {
+pub(crate) fn record(draft: &mut RunDraft<'_>, node: NodeId, file: &WrittenFile) -> Found<()> {
     let artifact = Artifact {
         id: file.id,
         run_id: draft.run()?.id,

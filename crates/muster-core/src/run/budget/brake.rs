@@ -68,7 +68,7 @@ fn is_spoken_to(turn: &NodeTurn) -> bool {
 }
 
 /// The exchange that a turn continues: it got a task from a node and gave that node one.
-pub(crate) fn handed_back(draft: &RunDraft, turn: TurnId) -> Lookup<Option<HandedBack>> {
+pub(crate) fn handed_back(draft: &RunDraft<'_>, turn: TurnId) -> Lookup<Option<HandedBack>> {
     let docs = draft.docs();
     let Some(turn) = lookup::find_turn(docs, turn)?.filter(|turn| !is_spoken_to(turn)) else {
         return Ok(None);
@@ -88,7 +88,7 @@ pub(crate) fn handed_back(draft: &RunDraft, turn: TurnId) -> Lookup<Option<Hande
 }
 
 /// Stalls the run when it has spent too many turns for nothing.
-pub(crate) fn judge(draft: &mut RunDraft, turn: &NodeTurn) -> Found<()> {
+pub(crate) fn judge(draft: &mut RunDraft<'_>, turn: &NodeTurn) -> Found<()> {
     let run = draft.run()?;
     let (limit, unproductive) = (run.settings.brake_turns(), run.unproductive_turns);
     if limit == 0 {
@@ -123,7 +123,7 @@ pub(crate) fn judge(draft: &mut RunDraft, turn: &NodeTurn) -> Found<()> {
 
 /// The last turns of the run, or of two of its nodes, as what shows it.
 fn evidence(
-    draft: &RunDraft,
+    draft: &RunDraft<'_>,
     rule: StallRule,
     (threshold, turns): (u32, u32),
     of: Option<[NodeId; 2]>,
@@ -141,7 +141,7 @@ fn evidence(
 }
 
 /// Counts begin again, because a person lets the run go on.
-pub(crate) fn release(draft: &mut RunDraft) -> Found<()> {
+pub(crate) fn release(draft: &mut RunDraft<'_>) -> Found<()> {
     draft.change_run(|run| run.unproductive_turns = 0)?;
     let exchanging: Vec<NodeId> = lookup::nodes(draft.docs())?
         .iter()

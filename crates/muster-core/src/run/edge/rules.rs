@@ -15,7 +15,7 @@ use crate::run::{
 };
 
 /// Makes an edge, or changes the one that has the id (RUNS-EDGE-2); answers its id.
-pub(crate) fn put(draft: &mut RunDraft, put: &PutEdge, by: Actor) -> Found<EdgeId> {
+pub(crate) fn put(draft: &mut RunDraft<'_>, put: &PutEdge, by: Actor) -> Found<EdgeId> {
     if let Some(id) = put.id
         && let Some(edge) = lookup::find_edge(draft.docs(), id)?.cloned()
     {
@@ -75,7 +75,7 @@ fn label(given: Option<&str>, kind: EdgeType) -> Found<String> {
     Ok(label.to_owned())
 }
 
-fn change(draft: &mut RunDraft, put: &PutEdge, before: &Edge) -> Found<EdgeId> {
+fn change(draft: &mut RunDraft<'_>, put: &PutEdge, before: &Edge) -> Found<EdgeId> {
     if (put.from, put.to) != (before.from, before.to) {
         return bad("edge", "the same ends: they cannot change");
     }
@@ -94,13 +94,13 @@ fn change(draft: &mut RunDraft, put: &PutEdge, before: &Edge) -> Found<EdgeId> {
 }
 
 /// Removes an edge; what was sent along it stays (RUNS-HAND-3).
-pub(crate) fn disconnect(draft: &mut RunDraft, edge_id: EdgeId) -> Found<()> {
+pub(crate) fn disconnect(draft: &mut RunDraft<'_>, edge_id: EdgeId) -> Found<()> {
     lookup::edge(draft.docs(), edge_id)?;
     draft.emit(RunFact::EdgeDeleted(EdgeDeleted { edge_id }))
 }
 
 /// Edges of one node, oldest first.
-pub(crate) fn edges_of(draft: &RunDraft, node: NodeId) -> Found<Vec<Edge>> {
+pub(crate) fn edges_of(draft: &RunDraft<'_>, node: NodeId) -> Found<Vec<Edge>> {
     let edges = lookup::edges(draft.docs())?;
     Ok(edges.into_iter().filter(|edge| edge.touches(node)).cloned().collect())
 }

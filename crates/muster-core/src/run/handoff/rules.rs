@@ -24,7 +24,7 @@ const CHANGES_SHOWN_MAX: u32 = 50;
 
 /// Sends what a completed turn owes: reports to whoever gave it work, and its result along the
 /// edges that carry it on (RUNS-HAND-4, RUNS-HAND-5).
-pub(crate) fn automatic(draft: &mut RunDraft, id: TurnId, close: &CloseTurn) -> Found<()> {
+pub(crate) fn automatic(draft: &mut RunDraft<'_>, id: TurnId, close: &CloseTurn) -> Found<()> {
     let turn = lookup::turn(draft.docs(), id)?.clone();
     let receivers = handoff::due(draft.docs(), &turn)?;
     let mut artifacts: Vec<ArtifactLink> = Vec::new();
@@ -75,7 +75,7 @@ fn head(text: &str) -> String {
 }
 
 /// Tells the orchestrators of a node that it will not try again by itself (RUNS-TURN-8).
-pub(crate) fn failure(draft: &mut RunDraft, id: NodeId, turn: TurnId) -> Found<()> {
+pub(crate) fn failure(draft: &mut RunDraft<'_>, id: NodeId, turn: TurnId) -> Found<()> {
     let turn = lookup::turn(draft.docs(), turn)?.clone();
     let node = draft.node(id)?.clone();
     let reason = turn.reason.map_or("failed", crate::run::turn::TurnReason::name);
@@ -101,7 +101,7 @@ pub(crate) fn failure(draft: &mut RunDraft, id: NodeId, turn: TurnId) -> Found<(
 }
 
 /// Orchestrators that a node is connected with; without one, the lead.
-fn leads(draft: &RunDraft, id: NodeId) -> Found<Vec<NodeId>> {
+fn leads(draft: &RunDraft<'_>, id: NodeId) -> Found<Vec<NodeId>> {
     let mut leads = Vec::new();
     for edge in edge_rules::edges_of(draft, id)? {
         let other = edge.other_end(id);
@@ -125,7 +125,11 @@ struct Notice {
 }
 
 /// The report of failed checks.
-pub(crate) fn verification(draft: &mut RunDraft, to: NodeId, report: &VerifyReport) -> Found<()> {
+pub(crate) fn verification(
+    draft: &mut RunDraft<'_>,
+    to: NodeId,
+    report: &VerifyReport,
+) -> Found<()> {
     let names = report.failed.join(", ");
     let notice = Notice {
         message: format!("Verification failed: {names}. The report has the output of each check."),
@@ -138,7 +142,7 @@ pub(crate) fn verification(draft: &mut RunDraft, to: NodeId, report: &VerifyRepo
 }
 
 /// What the documentation has to catch up with (RUNS-PH-4).
-pub(crate) fn docs_sync(draft: &mut RunDraft, to: NodeId) -> Found<()> {
+pub(crate) fn docs_sync(draft: &mut RunDraft<'_>, to: NodeId) -> Found<()> {
     let query = ListQuery {
         statuses: vec!["diff"],
         order: ListOrder::Descending,
@@ -181,7 +185,7 @@ pub(crate) fn link(kind: &str, id: ArtifactId) -> ArtifactLink {
     ArtifactLink { kind: kind.to_owned(), reference: artifact_reference(id) }
 }
 
-fn send(draft: &mut RunDraft, to: NodeId, notice: Notice) -> Found<()> {
+fn send(draft: &mut RunDraft<'_>, to: NodeId, notice: Notice) -> Found<()> {
     let envelope = HandoffEnvelope {
         kind: EnvelopeKind::Handoff,
         id: ItemId(draft.fresh()),

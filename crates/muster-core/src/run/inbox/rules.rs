@@ -44,7 +44,7 @@ pub(crate) struct PersonMessage<'a> {
 
 /// What a person sends; without a receiver, the one who can only be meant (RUNS-INBOX-5).
 pub(crate) fn chat(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: Option<NodeId>,
     said: PersonMessage<'_>,
 ) -> Found<()> {
@@ -82,7 +82,7 @@ pub(crate) fn chat(
     Ok(())
 }
 
-fn target(draft: &RunDraft, root: Option<NodeId>) -> Found<NodeId> {
+fn target(draft: &RunDraft<'_>, root: Option<NodeId>) -> Found<NodeId> {
     if let Some(root) = root {
         return Ok(root);
     }
@@ -93,13 +93,13 @@ fn target(draft: &RunDraft, root: Option<NodeId>) -> Found<NodeId> {
 }
 
 /// Says something to a node in the user's name.
-pub(crate) fn say(draft: &mut RunDraft, node: NodeId, content: &str) -> Found<()> {
+pub(crate) fn say(draft: &mut RunDraft<'_>, node: NodeId, content: &str) -> Found<()> {
     let kind = ItemKind::Message;
     queue(draft, &Letter { node, kind, content, interrupt: false, tool: None, id: None })
 }
 
 /// Queues a message.
-pub(crate) fn queue(draft: &mut RunDraft, letter: &Letter<'_>) -> Found<()> {
+pub(crate) fn queue(draft: &mut RunDraft<'_>, letter: &Letter<'_>) -> Found<()> {
     let (node, now) = (letter.node, draft.now());
     let person = letter.kind == ItemKind::Message;
     let places = draft.node(node)?.queue;
@@ -133,7 +133,7 @@ pub(crate) fn queue(draft: &mut RunDraft, letter: &Letter<'_>) -> Found<()> {
 }
 
 /// Delivers a handoff (RUNS-HAND-2).
-pub(crate) fn deliver(draft: &mut RunDraft, envelope: HandoffEnvelope) -> Found<()> {
+pub(crate) fn deliver(draft: &mut RunDraft<'_>, envelope: HandoffEnvelope) -> Found<()> {
     let (from, to, now) = (envelope.from_node_id, envelope.to_node_id, draft.now());
     let waking = envelope.meta.verify;
     let order = draft.node(to)?.queue.back;
@@ -180,7 +180,7 @@ pub(crate) fn hear(node: &mut Node, from: NodeId) {
 }
 
 /// Takes out an input that waits, or one that failed.
-pub(crate) fn cancel(draft: &mut RunDraft, node: NodeId, id: ItemId) -> Found<()> {
+pub(crate) fn cancel(draft: &mut RunDraft<'_>, node: NodeId, id: ItemId) -> Found<()> {
     let state = own(draft, node, id)?.state;
     match state {
         ItemState::Queued => remove(draft, node, &[id], ItemFate::Cancelled),
@@ -192,7 +192,7 @@ pub(crate) fn cancel(draft: &mut RunDraft, node: NodeId, id: ItemId) -> Found<()
 }
 
 /// Sends an input again whose turns failed: a person wants it, so the node may try (RUNS-TURN-8).
-pub(crate) fn resend(draft: &mut RunDraft, node: NodeId, id: ItemId) -> Found<()> {
+pub(crate) fn resend(draft: &mut RunDraft<'_>, node: NodeId, id: ItemId) -> Found<()> {
     let status = draft.run()?.status;
     if !status.is_active() {
         return reject(RunRejection::RunNotActive { status });
@@ -211,7 +211,7 @@ pub(crate) fn resend(draft: &mut RunDraft, node: NodeId, id: ItemId) -> Found<()
 }
 
 /// An input of this node.
-fn own(draft: &RunDraft, node: NodeId, id: ItemId) -> Found<&InboxItem> {
+fn own<'a>(draft: &'a RunDraft<'_>, node: NodeId, id: ItemId) -> Found<&'a InboxItem> {
     draft.node(node)?;
     let item = lookup::item(draft.docs(), id)?;
     if item.node_id == node { Ok(item) } else { reject(RunRejection::UnknownItem { id }) }
@@ -219,7 +219,7 @@ fn own(draft: &RunDraft, node: NodeId, id: ItemId) -> Found<&InboxItem> {
 
 /// Ends that inputs are set aside.
 pub(crate) fn discard(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: NodeId,
     ids: &[ItemId],
     fate: ItemFate,
@@ -241,7 +241,7 @@ pub(crate) fn discard(
 
 /// Takes inputs out of a queue for good.
 pub(crate) fn remove(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: NodeId,
     ids: &[ItemId],
     fate: ItemFate,

@@ -19,7 +19,7 @@ use crate::run::{
 const DELETED: &str = "its node was deleted while this ran";
 
 /// Deletes a node: at once, or when the turn in flight has ended.
-pub(crate) fn delete(draft: &mut RunDraft, id: NodeId) -> Found<()> {
+pub(crate) fn delete(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     let live = draft.node(id)?.turn.is_some();
     if !live {
         return remove(draft, id);
@@ -30,7 +30,7 @@ pub(crate) fn delete(draft: &mut RunDraft, id: NodeId) -> Found<()> {
 }
 
 /// Takes away approvals and edges.
-fn isolate(draft: &mut RunDraft, id: NodeId) -> Found<()> {
+fn isolate(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     let pending: Vec<Approval> = lookup::pending_approvals(draft.docs())?
         .into_iter()
         .filter(|approval| approval.node_id == id)
@@ -51,7 +51,7 @@ fn isolate(draft: &mut RunDraft, id: NodeId) -> Found<()> {
 }
 
 /// Drops the inputs that wait; returns how many there were.
-fn empty_inbox(draft: &mut RunDraft, id: NodeId) -> Found<u32> {
+fn empty_inbox(draft: &mut RunDraft<'_>, id: NodeId) -> Found<u32> {
     let waiting: Vec<ItemId> =
         lookup::queued(draft.docs(), id, None)?.iter().map(|item| item.id).collect();
     inbox_rules::remove(draft, id, &waiting, ItemFate::Dropped)?;
@@ -62,7 +62,7 @@ fn empty_inbox(draft: &mut RunDraft, id: NodeId) -> Found<u32> {
 }
 
 /// Removes a node that has no turn in flight.
-pub(crate) fn remove(draft: &mut RunDraft, id: NodeId) -> Found<()> {
+pub(crate) fn remove(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     isolate(draft, id)?;
     let dropped = empty_inbox(draft, id)?;
     let late = draft.node(id)?.late_tools.clone();

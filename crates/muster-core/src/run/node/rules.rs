@@ -21,14 +21,14 @@ use crate::run::{
 };
 
 /// Creates a node for a person.
-pub(crate) fn create(draft: &mut RunDraft, input: &GraphNodeInput) -> Found<NodeId> {
+pub(crate) fn create(draft: &mut RunDraft<'_>, input: &GraphNodeInput) -> Found<NodeId> {
     let origin = NodeOrigin { kind: OriginKind::User, node_id: None, approval_id: None };
     create_from(draft, input, origin)
 }
 
 /// Creates a node; an origin without approval makes no orchestrator (RUNS-NODE-1).
 pub(crate) fn create_from(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     input: &GraphNodeInput,
     origin: NodeOrigin,
 ) -> Found<NodeId> {
@@ -53,13 +53,13 @@ pub(crate) fn create_from(
 }
 
 /// The oldest living orchestrator.
-pub(crate) fn root(draft: &RunDraft) -> Found<Option<NodeId>> {
+pub(crate) fn root(draft: &RunDraft<'_>) -> Found<Option<NodeId>> {
     let nodes = lookup::nodes(draft.docs())?;
     Ok(nodes.iter().find(|node| node.orchestrator).map(|node| node.id))
 }
 
 /// The node before its settings are applied.
-fn blank(draft: &mut RunDraft, input: &GraphNodeInput, origin: NodeOrigin) -> Found<Node> {
+fn blank(draft: &mut RunDraft<'_>, input: &GraphNodeInput, origin: NodeOrigin) -> Found<Node> {
     let missing = |field| RunRejection::MissingField { field };
     let Some(label) = input.label.clone() else { return reject(missing("label")) };
     let Some(provider) = input.provider else { return reject(missing("provider")) };
@@ -130,7 +130,7 @@ fn blank(draft: &mut RunDraft, input: &GraphNodeInput, origin: NodeOrigin) -> Fo
 }
 
 /// Sets what is given, if it fits.
-pub(crate) fn apply(draft: &RunDraft, node: &mut Node, input: &GraphNodeInput) -> Found<()> {
+pub(crate) fn apply(draft: &RunDraft<'_>, node: &mut Node, input: &GraphNodeInput) -> Found<()> {
     check_texts(input)?;
     if let Some(alias) = &input.alias {
         unique(draft, node.id, alias.as_deref())?;
@@ -193,7 +193,7 @@ fn check_texts(input: &GraphNodeInput) -> Found<()> {
 }
 
 /// An alias names one node of the run, and no id.
-fn unique(draft: &RunDraft, id: NodeId, alias: Option<&str>) -> Found<()> {
+fn unique(draft: &RunDraft<'_>, id: NodeId, alias: Option<&str>) -> Found<()> {
     let Some(alias) = alias else { return Ok(()) };
     let taken = |node: &&crate::run::node::Node| {
         node.id != id

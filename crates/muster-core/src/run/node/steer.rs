@@ -20,7 +20,7 @@ use crate::run::{
 };
 use serde_json::Value;
 
-pub(crate) fn interrupt(draft: &mut RunDraft, id: NodeId) -> Found<()> {
+pub(crate) fn interrupt(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     if draft.node(id)?.turn.is_none() {
         return reject(RunRejection::NodeNotRunning { id });
     }
@@ -28,7 +28,7 @@ pub(crate) fn interrupt(draft: &mut RunDraft, id: NodeId) -> Found<()> {
 }
 
 /// Ends what the node does and its process; inputs keep queueing (7.2 of the rules).
-pub(crate) fn stop(draft: &mut RunDraft, id: NodeId) -> Found<()> {
+pub(crate) fn stop(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     turn_rules::interrupt_node(draft, id, TurnReason::NodeStopped)?;
     draft.change_node(id, |node| {
         node.held = true;
@@ -39,7 +39,7 @@ pub(crate) fn stop(draft: &mut RunDraft, id: NodeId) -> Found<()> {
 }
 
 /// Lets a node go on, whatever stood in its way, with one turn if inputs wait.
-pub(crate) fn start(draft: &mut RunDraft, id: NodeId) -> Found<()> {
+pub(crate) fn start(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     active(draft)?;
     draft.change_node(id, |node| {
         release(node);
@@ -50,7 +50,7 @@ pub(crate) fn start(draft: &mut RunDraft, id: NodeId) -> Found<()> {
     })
 }
 
-fn active(draft: &RunDraft) -> Found<()> {
+fn active(draft: &RunDraft<'_>) -> Found<()> {
     let status = draft.run()?.status;
     if status.is_active() { Ok(()) } else { reject(RunRejection::RunNotActive { status }) }
 }
@@ -65,7 +65,7 @@ fn release(node: &mut Node) {
 }
 
 /// Clears the provider's context; queued inputs are kept.
-pub(crate) fn reset(draft: &mut RunDraft, id: NodeId, reason: Option<&str>) -> Found<()> {
+pub(crate) fn reset(draft: &mut RunDraft<'_>, id: NodeId, reason: Option<&str>) -> Found<()> {
     turn_rules::interrupt_node(draft, id, TurnReason::NodeReset)?;
     let reason = reason.unwrap_or("user").to_owned();
     text("reason", &reason, limits::RESOLUTION_REASON_CHARS_MAX)?;
@@ -94,7 +94,7 @@ pub(crate) fn end_session(node: &mut Node) {
 }
 
 /// The provider has forgotten.
-pub(crate) fn reset_done(draft: &mut RunDraft, id: NodeId, method: ResetMethod) -> Found<()> {
+pub(crate) fn reset_done(draft: &mut RunDraft<'_>, id: NodeId, method: ResetMethod) -> Found<()> {
     let Some(reason) = draft.node(id)?.reset_requested.clone() else { return Ok(()) };
     let reason = Some(reason);
     draft.emit_for(id, RunFact::NodeReset(NodeReset { method, reason }))?;
@@ -102,7 +102,7 @@ pub(crate) fn reset_done(draft: &mut RunDraft, id: NodeId, method: ResetMethod) 
 }
 
 /// Resuming a session was not possible: the next prompt has to tell everything (RUNS-PROMPT-4).
-pub(crate) fn session_lost(draft: &mut RunDraft, id: NodeId) -> Found<()> {
+pub(crate) fn session_lost(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     draft.change_node(id, |node| {
         if node.turn.is_none() {
             end_session(node);
@@ -111,7 +111,7 @@ pub(crate) fn session_lost(draft: &mut RunDraft, id: NodeId) -> Found<()> {
 }
 
 /// The process of a provider began or ended.
-pub(crate) fn process(draft: &mut RunDraft, id: NodeId, process: Option<Process>) -> Found<()> {
+pub(crate) fn process(draft: &mut RunDraft<'_>, id: NodeId, process: Option<Process>) -> Found<()> {
     draft.change_node(id, |node| {
         if process.is_none() && node.turn.is_none() && node.process.is_some() {
             node.connection.status = ConnectionStatus::Disconnected;
@@ -121,7 +121,7 @@ pub(crate) fn process(draft: &mut RunDraft, id: NodeId, process: Option<Process>
 }
 
 /// A provider has said things that were not understood (RUNS-PROV-6).
-pub(crate) fn unknown(draft: &mut RunDraft, id: NodeId, more: u64) -> Found<()> {
+pub(crate) fn unknown(draft: &mut RunDraft<'_>, id: NodeId, more: u64) -> Found<()> {
     draft.change_node(id, |node| {
         let count = &mut node.connection.unknown_messages;
         *count = count.saturating_add(more);
@@ -129,7 +129,7 @@ pub(crate) fn unknown(draft: &mut RunDraft, id: NodeId, more: u64) -> Found<()> 
 }
 
 /// Changes settings, and holds or releases the node (RUNS-NODE-4, RUNS-NODE-5).
-pub(crate) fn edit(draft: &mut RunDraft, edit: &EditNode) -> Found<()> {
+pub(crate) fn edit(draft: &mut RunDraft<'_>, edit: &EditNode) -> Found<()> {
     let before = draft.node(edit.node)?.clone();
     if let Some(summary) = &edit.summary {
         text("summary", summary, limits::SUMMARY_CHARS_MAX)?;

@@ -22,7 +22,7 @@ const CHECK_SECONDS: u32 = 600;
 /// Longest time that a check may ask for.
 const CHECK_SECONDS_MAX: u32 = 7_200;
 
-pub(crate) fn run(draft: &mut RunDraft, create: &CreateRun) -> Found<()> {
+pub(crate) fn run(draft: &mut RunDraft<'_>, create: &CreateRun) -> Found<()> {
     if lookup::find_run(draft.docs())?.is_some() {
         return reject(RunRejection::RunExists);
     }
@@ -35,7 +35,7 @@ pub(crate) fn run(draft: &mut RunDraft, create: &CreateRun) -> Found<()> {
 }
 
 /// The run before anything is said about it.
-fn blank(create: &CreateRun, draft: &RunDraft) -> Run {
+fn blank(create: &CreateRun, draft: &RunDraft<'_>) -> Run {
     let now = draft.now();
     Run {
         id: create.id,
@@ -75,7 +75,7 @@ fn blank(create: &CreateRun, draft: &RunDraft) -> Run {
     }
 }
 
-pub(crate) fn edit(draft: &mut RunDraft, fields: &RunFields) -> Found<()> {
+pub(crate) fn edit(draft: &mut RunDraft<'_>, fields: &RunFields) -> Found<()> {
     let mut run = draft.run()?.clone();
     if fields.rebinds() && lookup::pulse(draft.docs())?.active_turns > 0 {
         return reject(RunRejection::RunBusy);
@@ -94,7 +94,7 @@ pub(crate) fn edit(draft: &mut RunDraft, fields: &RunFields) -> Found<()> {
 }
 
 /// Sets what is given, if it fits.
-fn apply(draft: &mut RunDraft, run: &mut Run, fields: &RunFields) -> Found<()> {
+fn apply(draft: &mut RunDraft<'_>, run: &mut Run, fields: &RunFields) -> Found<()> {
     if let Some(name) = &fields.name {
         filled("name", name, limits::NAME_CHARS_MAX)?;
         run.name.clone_from(name);
@@ -155,7 +155,7 @@ pub(crate) fn limit(budget: &Budget) -> Found<()> {
     }
 }
 
-fn check(draft: &mut RunDraft, input: &CheckInput) -> Found<Check> {
+fn check(draft: &mut RunDraft<'_>, input: &CheckInput) -> Found<Check> {
     filled("checks.name", &input.name, limits::CHECK_NAME_CHARS_MAX)?;
     filled("checks.command", &input.command, limits::CHECK_COMMAND_CHARS_MAX)?;
     let cwd = input.cwd.clone().unwrap_or_else(|| ".".to_owned());

@@ -81,7 +81,7 @@ pub(crate) fn transition(status: RunStatus, phase: Phase, to: StatusWish) -> Opt
     }
 }
 
-pub(crate) fn set_status(draft: &mut RunDraft, wish: &SetStatus) -> Found<()> {
+pub(crate) fn set_status(draft: &mut RunDraft<'_>, wish: &SetStatus) -> Found<()> {
     let run = draft.run()?;
     let (from, phase) = (run.status, run.phase);
     let Some(step) = transition(from, phase, wish.to) else {
@@ -119,7 +119,7 @@ pub(crate) fn set_status(draft: &mut RunDraft, wish: &SetStatus) -> Found<()> {
 }
 
 /// A person pauses: a completion under way is called off (5.1 of the rules).
-fn pause_by_user(draft: &mut RunDraft, code: StatusCode, interrupt: bool) -> Found<()> {
+fn pause_by_user(draft: &mut RunDraft<'_>, code: StatusCode, interrupt: bool) -> Found<()> {
     let run = draft.run()?;
     let finishing = matches!(run.phase, Phase::Verify | Phase::DocsSync);
     let again = run.status == RunStatus::Paused && code == StatusCode::User;
@@ -140,7 +140,7 @@ fn pause_by_user(draft: &mut RunDraft, code: StatusCode, interrupt: bool) -> Fou
 }
 
 /// Stops starting turns, for a reason.
-pub(crate) fn pause(draft: &mut RunDraft, reason: StatusReason) -> Found<()> {
+pub(crate) fn pause(draft: &mut RunDraft<'_>, reason: StatusReason) -> Found<()> {
     draft.change_run(|run| {
         run.status = RunStatus::Paused;
         run.status_reason = Some(reason);
@@ -151,7 +151,7 @@ pub(crate) fn pause(draft: &mut RunDraft, reason: StatusReason) -> Found<()> {
 }
 
 /// Goes on: the stall is over, its counts begin anew, AUTO is armed again (RUNS-ST-2).
-fn resume(draft: &mut RunDraft) -> Found<()> {
+fn resume(draft: &mut RunDraft<'_>) -> Found<()> {
     let stalled = draft.run()?.stall.as_ref().map(|stall| stall.node_id);
     brake::release(draft)?;
     let checks = draft.run()?.phase == Phase::Verify;
@@ -175,7 +175,7 @@ fn resume(draft: &mut RunDraft) -> Found<()> {
 }
 
 /// A person who resumes a run that stands still because its lead failed wants the lead to go on.
-fn forgive_lead(draft: &mut RunDraft) -> Found<()> {
+fn forgive_lead(draft: &mut RunDraft<'_>) -> Found<()> {
     let run = draft.run()?;
     let code = run.status_reason.as_ref().map(|reason| reason.code);
     match run.root_node_id.filter(|_| code == Some(StatusCode::OrchestratorFailed)) {
@@ -185,7 +185,7 @@ fn forgive_lead(draft: &mut RunDraft) -> Found<()> {
 }
 
 /// The loop counters of a node begin at zero (RUNS-LOOP-6).
-pub(crate) fn restart_counts(draft: &mut RunDraft, node: NodeId) -> Found<()> {
+pub(crate) fn restart_counts(draft: &mut RunDraft<'_>, node: NodeId) -> Found<()> {
     let since_turn = lookup::pulse(draft.docs())?.turns;
     if lookup::find_node(draft.docs(), node)?.is_none() {
         return Ok(());
@@ -196,7 +196,7 @@ pub(crate) fn restart_counts(draft: &mut RunDraft, node: NodeId) -> Found<()> {
 }
 
 /// AUTO may prompt the lead again, if it has ever had a turn (RUNS-AUTO-2).
-fn arm_root(draft: &mut RunDraft) -> Found<()> {
+fn arm_root(draft: &mut RunDraft<'_>) -> Found<()> {
     let run = draft.run()?;
     let (Some(root), Mode::Auto) = (run.root_node_id, run.mode) else { return Ok(()) };
     draft.change_node(root, |node| {
@@ -204,7 +204,7 @@ fn arm_root(draft: &mut RunDraft) -> Found<()> {
     })
 }
 
-fn abandon(draft: &mut RunDraft) -> Found<()> {
+fn abandon(draft: &mut RunDraft<'_>) -> Found<()> {
     let now = draft.now();
     draft.change_run(|run| {
         run.status = RunStatus::Failed;
@@ -217,7 +217,7 @@ fn abandon(draft: &mut RunDraft) -> Found<()> {
     approval_rules::deny_all(draft, "run_failed")
 }
 
-fn reopen(draft: &mut RunDraft) -> Found<()> {
+fn reopen(draft: &mut RunDraft<'_>) -> Found<()> {
     if draft.run()?.phase != Phase::Execute {
         phase::enter(draft, Phase::Execute, PhaseReason::Reopened)?;
     }
@@ -234,7 +234,7 @@ fn reopen(draft: &mut RunDraft) -> Found<()> {
 }
 
 pub(crate) fn set_modes(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     mode: Option<Mode>,
     global_mode: Option<GlobalMode>,
 ) -> Found<()> {
@@ -257,20 +257,20 @@ pub(crate) fn set_modes(
 }
 
 /// Ends every turn in flight.
-pub(crate) fn interrupt_all(draft: &mut RunDraft, reason: TurnReason) -> Found<()> {
+pub(crate) fn interrupt_all(draft: &mut RunDraft<'_>, reason: TurnReason) -> Found<()> {
     let live: Vec<TurnId> = lookup::live_turns(draft.docs())?.iter().map(|turn| turn.id).collect();
     live.into_iter().try_for_each(|id| turn_rules::finish(draft, id, reason, None))
 }
 
 /// Ends everything in flight, because the run is about to be deleted.
-pub(crate) fn delete(draft: &mut RunDraft) -> Found<()> {
+pub(crate) fn delete(draft: &mut RunDraft<'_>) -> Found<()> {
     draft.run()?;
     interrupt_all(draft, TurnReason::RunDeleted)?;
     approval_rules::deny_all(draft, "run_deleted")
 }
 
 /// Forgets the run. Its turns have ended before.
-pub(crate) fn remove(draft: &mut RunDraft) -> Found<()> {
+pub(crate) fn remove(draft: &mut RunDraft<'_>) -> Found<()> {
     draft.run()?;
     if lookup::pulse(draft.docs())?.active_turns > 0 {
         return reject(RunRejection::RunBusy);

@@ -19,7 +19,7 @@ use crate::run::{
 /// What is said of a call that was under way.
 const LOST_CALL: &str = "the server was restarted while this ran; check before repeating it";
 
-pub(crate) fn recover(draft: &mut RunDraft, recover: &Recover) -> Found<()> {
+pub(crate) fn recover(draft: &mut RunDraft<'_>, recover: &Recover) -> Found<()> {
     let open = has_open_work(draft)?;
     let reason = match recover.shutdown {
         true => TurnReason::ServerShutdown,
@@ -45,7 +45,7 @@ pub(crate) fn recover(draft: &mut RunDraft, recover: &Recover) -> Found<()> {
 }
 
 /// Whether something was to happen by itself.
-fn has_open_work(draft: &RunDraft) -> Found<bool> {
+fn has_open_work(draft: &RunDraft<'_>) -> Found<bool> {
     let run = draft.run()?;
     let finishing = run.completion.is_some() && run.phase != Phase::Done;
     let busy = lookup::nodes(draft.docs())?.iter().any(|node| {
@@ -56,7 +56,7 @@ fn has_open_work(draft: &RunDraft) -> Found<bool> {
 }
 
 /// A node without its process; calls that were under way have no outcome.
-fn settle(draft: &mut RunDraft, id: NodeId, tools: &[ToolId]) -> Found<()> {
+fn settle(draft: &mut RunDraft<'_>, id: NodeId, tools: &[ToolId]) -> Found<()> {
     give_up(draft, id, tools, LOST_CALL)?;
     for tool in tools {
         calls::deliver(draft, id, *tool, LOST_CALL)?;
@@ -73,7 +73,12 @@ fn settle(draft: &mut RunDraft, id: NodeId, tools: &[ToolId]) -> Found<()> {
 }
 
 /// Tells that calls which ran without a turn have no outcome.
-pub(crate) fn give_up(draft: &mut RunDraft, id: NodeId, tools: &[ToolId], why: &str) -> Found<()> {
+pub(crate) fn give_up(
+    draft: &mut RunDraft<'_>,
+    id: NodeId,
+    tools: &[ToolId],
+    why: &str,
+) -> Found<()> {
     for tool_id in tools {
         let error = ToolError { message: why.to_owned(), code: None };
         let (result, error) = (ToolResult::default(), Some(error));
@@ -84,6 +89,6 @@ pub(crate) fn give_up(draft: &mut RunDraft, id: NodeId, tools: &[ToolId], why: &
 }
 
 /// Calls for the end of every turn, because the server ends (RUNS-REC-4).
-pub(crate) fn shut_down(draft: &mut RunDraft) -> Found<()> {
+pub(crate) fn shut_down(draft: &mut RunDraft<'_>) -> Found<()> {
     life::interrupt_all(draft, TurnReason::ServerShutdown)
 }

@@ -27,7 +27,7 @@ enum Asked {
 }
 
 /// Makes a call: at once, or when a person has approved it.
-pub(crate) fn call(draft: &mut RunDraft, call: &AgentCall) -> Found<()> {
+pub(crate) fn call(draft: &mut RunDraft<'_>, call: &AgentCall) -> Found<()> {
     let turn = caller(draft, call.turn)?;
     let asked = read(call)?;
     let node = draft.node(turn.node_id)?.clone();
@@ -65,7 +65,7 @@ pub(crate) fn call(draft: &mut RunDraft, call: &AgentCall) -> Found<()> {
 }
 
 /// The turn of the caller, if it may still call.
-fn caller(draft: &mut RunDraft, id: TurnId) -> Found<NodeTurn> {
+fn caller(draft: &mut RunDraft<'_>, id: TurnId) -> Found<NodeTurn> {
     let turn = lookup::turn(draft.docs(), id)?.clone();
     if !turn.is_live() {
         return reject(RunRejection::TurnNotLive { id });
@@ -98,7 +98,7 @@ fn reason(call: &AgentCall) -> Option<String> {
     text.map(|text| crate::text::cut(text, limits::RESOLUTION_REASON_CHARS_MAX))
 }
 
-fn propose(draft: &mut RunDraft, turn: &NodeTurn, call: &AgentCall) -> Found<Tool> {
+fn propose(draft: &mut RunDraft<'_>, turn: &NodeTurn, call: &AgentCall) -> Found<Tool> {
     let tool = Tool {
         id: call.tool.unwrap_or_else(|| ToolId(draft.fresh())),
         name: call.name.clone(),
@@ -141,7 +141,7 @@ fn gate_work(node: &Node, name: &str) -> Option<ApprovalKind> {
 
 /// Executes a request: its consequences stand between its start and its outcome.
 pub(crate) fn execute(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: &Node,
     tool: Tool,
     request: &ToolRequest,
@@ -158,7 +158,7 @@ pub(crate) fn execute(
 }
 
 fn complete(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: NodeId,
     tool_id: ToolId,
     result: ToolResult,
@@ -168,7 +168,7 @@ fn complete(
 }
 
 /// Keeps a call that a rule refused: proposed and completed, in words of whoever refused it.
-pub(crate) fn refuse(draft: &mut RunDraft, call: &AgentCall, error: &ToolError) -> Found<()> {
+pub(crate) fn refuse(draft: &mut RunDraft<'_>, call: &AgentCall, error: &ToolError) -> Found<()> {
     let turn = caller(draft, call.turn)?;
     let tool = propose(draft, &turn, call)?;
     complete(draft, turn.node_id, tool.id, ToolResult::default(), Some(error.clone()))?;
@@ -186,7 +186,7 @@ pub(crate) fn refuse(draft: &mut RunDraft, call: &AgentCall, error: &ToolError) 
 
 /// The outcome of a call that the runtime executed.
 pub(crate) fn finish(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     turn: TurnId,
     id: ToolId,
     result: &ToolResult,
@@ -209,7 +209,12 @@ pub(crate) fn finish(
 }
 
 /// Tells a node the outcome of a call that no longer waits for it (RUNS-APP-5).
-pub(crate) fn deliver(draft: &mut RunDraft, node: NodeId, tool: ToolId, text: &str) -> Found<()> {
+pub(crate) fn deliver(
+    draft: &mut RunDraft<'_>,
+    node: NodeId,
+    tool: ToolId,
+    text: &str,
+) -> Found<()> {
     if lookup::find_node(draft.docs(), node)?.is_none() || !draft.run()?.status.is_active() {
         return Ok(());
     }
@@ -225,7 +230,7 @@ pub(crate) fn deliver(draft: &mut RunDraft, node: NodeId, tool: ToolId, text: &s
 }
 
 /// A call has waited long enough: it is answered "pending", and its outcome comes as an input.
-pub(crate) fn hold_expired(draft: &mut RunDraft, id: ApprovalId) -> Found<()> {
+pub(crate) fn hold_expired(draft: &mut RunDraft<'_>, id: ApprovalId) -> Found<()> {
     let approval = lookup::approval(draft.docs(), id)?.clone();
     let waits = approval.is_pending() && !approval.detached;
     if waits && approval.tool.executor == Executor::Muster {

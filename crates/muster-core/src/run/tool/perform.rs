@@ -83,7 +83,7 @@ pub(crate) struct Receiver {
 }
 
 /// Refuses what could not be done, before anybody is asked to approve it.
-pub(crate) fn check(draft: &RunDraft, node: &Node, request: &ToolRequest) -> Found<()> {
+pub(crate) fn check(draft: &RunDraft<'_>, node: &Node, request: &ToolRequest) -> Found<()> {
     match request {
         ToolRequest::SpawnNode(spawn) => graph::check_spawn(draft, node, spawn),
         ToolRequest::CreateEdge(connect) => graph::check_connect(draft, node, connect),
@@ -104,7 +104,7 @@ pub(crate) fn check(draft: &RunDraft, node: &Node, request: &ToolRequest) -> Fou
 
 /// Does what is asked for, and answers it.
 pub(crate) fn perform(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: &Node,
     request: &ToolRequest,
     means: &Means<'_>,
@@ -152,7 +152,7 @@ pub(crate) fn perform(
 }
 
 /// The node that a name means (RUNS-TOOL-6).
-pub(crate) fn named(draft: &RunDraft, name: &NodeRef) -> Found<NodeId> {
+pub(crate) fn named(draft: &RunDraft<'_>, name: &NodeRef) -> Found<NodeId> {
     if let Ok(id) = name.0.parse() {
         return Ok(draft.node(id)?.id);
     }
@@ -166,7 +166,7 @@ pub(crate) fn named(draft: &RunDraft, name: &NodeRef) -> Found<NodeId> {
     }
 }
 
-fn wait_for(draft: &mut RunDraft, node: &Node, wait: &WaitFor) -> Found<ToolReply> {
+fn wait_for(draft: &mut RunDraft<'_>, node: &Node, wait: &WaitFor) -> Found<ToolReply> {
     list("nodes", &wait.nodes, AWAITED_MAX)?;
     if wait.nodes.is_empty() {
         return reject(RunRejection::MissingField { field: "nodes" });
@@ -187,7 +187,7 @@ fn wait_for(draft: &mut RunDraft, node: &Node, wait: &WaitFor) -> Found<ToolRepl
     Ok(ToolReply::Waiting { waiting_for })
 }
 
-fn ask_user(draft: &mut RunDraft, node: &Node, ask: &AskUser) -> Found<ToolReply> {
+fn ask_user(draft: &mut RunDraft<'_>, node: &Node, ask: &AskUser) -> Found<ToolReply> {
     filled("question", &ask.question, limits::PROSE_CHARS_MAX)?;
     list("options", &ask.options, OPTIONS_MAX)?;
     for option in &ask.options {
@@ -204,7 +204,7 @@ fn ask_user(draft: &mut RunDraft, node: &Node, ask: &AskUser) -> Found<ToolReply
 
 /// Accepts that the run is done, unless work is open (RUNS-DONE-2).
 fn complete_run(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: &Node,
     complete: &CompleteRun,
     means: &Means<'_>,
@@ -242,7 +242,7 @@ fn complete_run(
 }
 
 /// What others still have to do; held and failed nodes do nothing.
-fn open_work(draft: &RunDraft, caller: NodeId) -> Found<Vec<OpenWork>> {
+fn open_work(draft: &RunDraft<'_>, caller: NodeId) -> Found<Vec<OpenWork>> {
     let mut open = Vec::new();
     for node in lookup::nodes(draft.docs())?.iter().filter(|node| node.id != caller) {
         if node.turn.is_some() {

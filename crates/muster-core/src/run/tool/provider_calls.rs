@@ -32,7 +32,7 @@ pub(crate) struct ProviderQuestion<'a> {
 
 /// Tells a call; one that is open already stays as it is. `None` when there are too many.
 pub(crate) fn proposed(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     turn: &NodeTurn,
     call: &ProviderTool,
 ) -> Found<Option<OpenTool>> {
@@ -58,7 +58,7 @@ pub(crate) fn proposed(
 
 /// A provider asks. Without a gate the answer is yes and nobody is asked (RUNS-APP-1).
 pub(crate) fn asked(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     turn: &NodeTurn,
     call: &ProviderTool,
     question: &ProviderQuestion<'_>,
@@ -98,7 +98,7 @@ pub(crate) fn asked(
 /// A provider asks about a call that runs already, as one does that wants out of its sandbox: what
 /// ran has failed, and what it asks about is another call (RUNS-ORD-2).
 fn repeated(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     turn: &NodeTurn,
     call: &ProviderTool,
     open: &OpenTool,
@@ -112,7 +112,7 @@ fn repeated(
 
 /// Asks a person: the node is blocked until the answer (RUNS-APP-2).
 pub(crate) fn request_approval(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     turn: &NodeTurn,
     request: ApprovalRequested,
 ) -> Found<()> {
@@ -129,7 +129,7 @@ pub(crate) fn request_approval(
 
 /// A call that was approved when its process was gone already (RUNS-APP-5).
 fn use_grant(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     turn: &NodeTurn,
     grant: usize,
     request: ApprovalRequested,
@@ -151,7 +151,7 @@ fn use_grant(
 }
 
 /// Moves the turn on, unless it is there already or about to end.
-fn enter(draft: &mut RunDraft, turn: &NodeTurn, state: TurnState, step: TurnStep) -> Found<()> {
+fn enter(draft: &mut RunDraft<'_>, turn: &NodeTurn, state: TurnState, step: TurnStep) -> Found<()> {
     let now = lookup::turn(draft.docs(), turn.id)?.state;
     if now == state || now == TurnState::Finishing {
         return Ok(());
@@ -161,7 +161,7 @@ fn enter(draft: &mut RunDraft, turn: &NodeTurn, state: TurnState, step: TurnStep
 }
 
 /// A provider no longer waits for an answer.
-pub(crate) fn withdrawn(draft: &mut RunDraft, turn: &NodeTurn, question: &str) -> Found<()> {
+pub(crate) fn withdrawn(draft: &mut RunDraft<'_>, turn: &NodeTurn, question: &str) -> Found<()> {
     let turn = lookup::turn(draft.docs(), turn.id)?;
     let asked: Vec<ApprovalId> = turn.tools.iter().filter_map(|open| open.approval_id).collect();
     for id in asked {
@@ -174,7 +174,7 @@ pub(crate) fn withdrawn(draft: &mut RunDraft, turn: &NodeTurn, question: &str) -
 }
 
 /// A provider executes a call; while a person is asked this is held back.
-pub(crate) fn started(draft: &mut RunDraft, turn: &NodeTurn, provider_id: &str) -> Found<()> {
+pub(crate) fn started(draft: &mut RunDraft<'_>, turn: &NodeTurn, provider_id: &str) -> Found<()> {
     let Some(open) = lookup::turn(draft.docs(), turn.id)?.tool_of_provider(provider_id) else {
         return Ok(());
     };
@@ -186,14 +186,14 @@ pub(crate) fn started(draft: &mut RunDraft, turn: &NodeTurn, provider_id: &str) 
 }
 
 /// Tells that a call is being executed.
-pub(crate) fn begin(draft: &mut RunDraft, turn: &NodeTurn, tool: Tool) -> Found<()> {
+pub(crate) fn begin(draft: &mut RunDraft<'_>, turn: &NodeTurn, tool: Tool) -> Found<()> {
     draft.emit_for(turn.node_id, RunFact::ToolStarted(ToolCall { tool }))?;
     enter(draft, turn, TurnState::Tool, TurnStep::ToolPending)
 }
 
 /// A call has its outcome: what was left out before is filled in.
 pub(crate) fn completed(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     turn: &NodeTurn,
     provider_id: &str,
     result: &ToolResult,

@@ -60,7 +60,7 @@ impl End {
     }
 }
 
-pub(crate) fn close(draft: &mut RunDraft, close: &CloseTurn) -> Found<()> {
+pub(crate) fn close(draft: &mut RunDraft<'_>, close: &CloseTurn) -> Found<()> {
     let turn = lookup::turn(draft.docs(), close.turn)?.clone();
     let (TurnState::Finishing, Some(reason)) = (turn.state, turn.reason) else {
         return reject(RunRejection::TurnNotLive { id: close.turn });
@@ -111,7 +111,7 @@ pub(crate) fn close(draft: &mut RunDraft, close: &CloseTurn) -> Found<()> {
 
 /// Closes what the turn has open. Questions about Muster's own tools stay; a person may still
 /// answer them, and those about tools whose process a restart has ended (RUNS-APP-5).
-fn close_tools(draft: &mut RunDraft, turn: &NodeTurn) -> Found<()> {
+fn close_tools(draft: &mut RunDraft<'_>, turn: &NodeTurn) -> Found<()> {
     for open in &turn.tools {
         let asked = match open.approval_id {
             Some(id) => Some(lookup::approval(draft.docs(), id)?.clone()),
@@ -144,7 +144,7 @@ fn restarts(reason: Option<TurnReason>) -> bool {
 }
 
 /// Nothing waits for the answer any more; a node that could go on without it does.
-pub(crate) fn detach(draft: &mut RunDraft, approval: &Approval, goes_on: bool) -> Found<()> {
+pub(crate) fn detach(draft: &mut RunDraft<'_>, approval: &Approval, goes_on: bool) -> Found<()> {
     let approval_id = approval.approval_id;
     let outer = draft.in_turn(Some(approval.turn_id));
     let fact = RunFact::ApprovalDetached(ApprovalDetached { approval_id });
@@ -158,7 +158,7 @@ pub(crate) fn detach(draft: &mut RunDraft, approval: &Approval, goes_on: bool) -
 }
 
 fn record_files(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: NodeId,
     close: &CloseTurn,
     violations: &[String],
@@ -175,7 +175,7 @@ fn record_files(
 }
 
 fn summarise(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     turn: NodeTurn,
     reason: TurnReason,
     close: &CloseTurn,
@@ -207,7 +207,7 @@ fn summarise(
 
 /// When a failed turn is tried again (RUNS-TURN-7).
 fn planned(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     turn: &NodeTurn,
     reason: TurnReason,
     close: &CloseTurn,
@@ -227,7 +227,7 @@ fn planned(
     }))
 }
 
-fn emit_end(draft: &mut RunDraft, end: &End) -> Found<()> {
+fn emit_end(draft: &mut RunDraft<'_>, end: &End) -> Found<()> {
     let ended = TurnEnded {
         reason: end.reason,
         detail: end.turn.detail.clone(),
@@ -320,7 +320,12 @@ fn settle_failure(node: &mut Node, end: &End) {
     }
 }
 
-fn follow(draft: &mut RunDraft, end: &End, close: &CloseTurn, signs: &stall::Signs) -> Found<()> {
+fn follow(
+    draft: &mut RunDraft<'_>,
+    end: &End,
+    close: &CloseTurn,
+    signs: &stall::Signs,
+) -> Found<()> {
     let (node, turn) = (end.turn.node_id, end.turn.id);
     let seconds = draft.now().seconds_since(end.turn.started_at);
     let used = Usage { turns: 1, active_seconds: seconds, ..Usage::default() };
@@ -362,7 +367,7 @@ fn follow(draft: &mut RunDraft, end: &End, close: &CloseTurn, signs: &stall::Sig
 }
 
 /// Without its documentation turn the run cannot end by itself.
-fn docs_interrupted(draft: &mut RunDraft, id: NodeId) -> Found<()> {
+fn docs_interrupted(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     let run = draft.run()?;
     let working = run.status == RunStatus::Running && run.phase == Phase::DocsSync;
     if !working || run.docs_node_id != Some(id) || !draft.node(id)?.queue.is_empty() {
@@ -374,7 +379,7 @@ fn docs_interrupted(draft: &mut RunDraft, id: NodeId) -> Found<()> {
 }
 
 /// A node that will not try again by itself: whoever counts on it is told (RUNS-TURN-8).
-pub(crate) fn failed_for_good(draft: &mut RunDraft, id: NodeId, turn: TurnId) -> Found<()> {
+pub(crate) fn failed_for_good(draft: &mut RunDraft<'_>, id: NodeId, turn: TurnId) -> Found<()> {
     handoff_rules::failure(draft, id, turn)?;
     let waiting: Vec<NodeId> = lookup::nodes(draft.docs())?
         .iter()

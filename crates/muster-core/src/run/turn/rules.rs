@@ -24,7 +24,7 @@ use crate::run::{
     },
 };
 
-pub(crate) fn begin(draft: &mut RunDraft, begin: &BeginTurn) -> Found<()> {
+pub(crate) fn begin(draft: &mut RunDraft<'_>, begin: &BeginTurn) -> Found<()> {
     let node = draft.node(begin.node)?.clone();
     ready(draft, begin.node, begin.trigger)?;
     let consumed = taken(draft, begin)?;
@@ -59,7 +59,7 @@ pub(crate) fn begin(draft: &mut RunDraft, begin: &BeginTurn) -> Found<()> {
 }
 
 /// The node may still begin, for the reason that its prompt was written for.
-fn ready(draft: &RunDraft, id: NodeId, trigger: Trigger) -> Found<()> {
+fn ready(draft: &RunDraft<'_>, id: NodeId, trigger: Trigger) -> Found<()> {
     let nodes = lookup::nodes(draft.docs())?;
     let pending = lookup::pulse(draft.docs())?.pending_approvals;
     let node = draft.node(id)?;
@@ -71,7 +71,7 @@ fn ready(draft: &RunDraft, id: NodeId, trigger: Trigger) -> Found<()> {
 }
 
 /// The inputs that the prompt holds: the first of those that wait, behind those that come again.
-fn taken(draft: &RunDraft, begin: &BeginTurn) -> Found<Vec<Consumed>> {
+fn taken(draft: &RunDraft<'_>, begin: &BeginTurn) -> Found<Vec<Consumed>> {
     let offered = schedule::inputs(draft.docs(), draft.node(begin.node)?)?;
     let again: Vec<Consumed> = offered.iter().copied().filter(|input| input.redelivered).collect();
     let waiting = offered[again.len()..].iter().copied();
@@ -86,7 +86,7 @@ fn taken(draft: &RunDraft, begin: &BeginTurn) -> Found<Vec<Consumed>> {
 
 /// Tells that a turn begins, and what that means for its node.
 fn start(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: NodeId,
     id: TurnId,
     attempt: u32,
@@ -132,7 +132,7 @@ fn start(
 }
 
 /// A turn that cannot even be asked: it fails, and its inputs stay where they are.
-pub(crate) fn fail_start(draft: &mut RunDraft, fail: &FailStart) -> Found<()> {
+pub(crate) fn fail_start(draft: &mut RunDraft<'_>, fail: &FailStart) -> Found<()> {
     ready(draft, fail.node, fail.trigger)?;
     let node = draft.node(fail.node)?.clone();
     let started = TurnStarted {
@@ -170,13 +170,13 @@ pub(crate) fn fail_start(draft: &mut RunDraft, fail: &FailStart) -> Found<()> {
 }
 
 /// The turn, if it has not ended.
-fn live(draft: &RunDraft, id: TurnId) -> Found<NodeTurn> {
+fn live(draft: &RunDraft<'_>, id: TurnId) -> Found<NodeTurn> {
     let turn = lookup::turn(draft.docs(), id)?;
     if turn.is_live() { Ok(turn.clone()) } else { reject(RunRejection::TurnNotLive { id }) }
 }
 
 /// The provider has the prompt.
-pub(crate) fn sent(draft: &mut RunDraft, id: TurnId) -> Found<()> {
+pub(crate) fn sent(draft: &mut RunDraft<'_>, id: TurnId) -> Found<()> {
     let turn = live(draft, id)?;
     if turn.state != TurnState::Preparing {
         return reject(RunRejection::TurnNotLive { id });
@@ -187,7 +187,7 @@ pub(crate) fn sent(draft: &mut RunDraft, id: TurnId) -> Found<()> {
 }
 
 /// Half of the time that a turn may be silent has passed (RUNS-TURN-6).
-pub(crate) fn silent(draft: &mut RunDraft, id: TurnId) -> Found<()> {
+pub(crate) fn silent(draft: &mut RunDraft<'_>, id: TurnId) -> Found<()> {
     let turn = live(draft, id)?;
     draft.in_turn(Some(id));
     let (attempt, step) = (turn.attempt, TurnStep::Silent);
@@ -195,7 +195,11 @@ pub(crate) fn silent(draft: &mut RunDraft, id: TurnId) -> Found<()> {
 }
 
 /// Interrupts the turn that a node has in flight, if it has one.
-pub(crate) fn interrupt_node(draft: &mut RunDraft, node: NodeId, reason: TurnReason) -> Found<()> {
+pub(crate) fn interrupt_node(
+    draft: &mut RunDraft<'_>,
+    node: NodeId,
+    reason: TurnReason,
+) -> Found<()> {
     match draft.node(node)?.live_turn() {
         Some(turn) => finish(draft, turn, reason, None),
         None => Ok(()),
@@ -204,7 +208,7 @@ pub(crate) fn interrupt_node(draft: &mut RunDraft, node: NodeId, reason: TurnRea
 
 /// Says that a turn shall end; whoever drives it reports when it has. The first reason counts.
 pub(crate) fn finish(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     id: TurnId,
     reason: TurnReason,
     detail: Option<&str>,
@@ -225,7 +229,7 @@ pub(crate) fn finish(
 }
 
 /// What a provider reports. What belongs to no live turn goes to the log (RUNS-TURN-2).
-pub(crate) fn report(draft: &mut RunDraft, id: TurnId, event: &ProviderEvent) -> Found<()> {
+pub(crate) fn report(draft: &mut RunDraft<'_>, id: TurnId, event: &ProviderEvent) -> Found<()> {
     let turn = lookup::turn(draft.docs(), id)?.clone();
     draft.in_turn(Some(id));
     if lookup::find_node(draft.docs(), turn.node_id)?.is_none() {
@@ -281,7 +285,7 @@ pub(crate) fn report(draft: &mut RunDraft, id: TurnId, event: &ProviderEvent) ->
     }
 }
 
-fn ended(draft: &mut RunDraft, id: TurnId, outcome: &ProviderOutcome) -> Found<()> {
+fn ended(draft: &mut RunDraft<'_>, id: TurnId, outcome: &ProviderOutcome) -> Found<()> {
     match outcome {
         ProviderOutcome::Completed => finish(draft, id, TurnReason::Done, None),
         ProviderOutcome::Interrupted => finish(draft, id, TurnReason::UserInterrupt, None),
@@ -294,7 +298,7 @@ fn ended(draft: &mut RunDraft, id: TurnId, outcome: &ProviderOutcome) -> Found<(
 }
 
 /// Text as events of a bounded size (RUNS-EV-7).
-fn stream(draft: &mut RunDraft, turn: &NodeTurn, text: &str) -> Found<()> {
+fn stream(draft: &mut RunDraft<'_>, turn: &NodeTurn, text: &str) -> Found<()> {
     let now = draft.now();
     draft.emit_pieces(turn.node_id, text, RunFact::TextStreamed)?;
     if draft.node(turn.node_id)?.connection.streaming {
@@ -306,7 +310,7 @@ fn stream(draft: &mut RunDraft, turn: &NodeTurn, text: &str) -> Found<()> {
     })
 }
 
-fn progress(draft: &mut RunDraft, node: NodeId, summary: &str) -> Found<()> {
+fn progress(draft: &mut RunDraft<'_>, node: NodeId, summary: &str) -> Found<()> {
     let now = draft.now();
     let summary = crate::text::cut(summary.trim(), limits::SUMMARY_CHARS_MAX);
     let too_soon =
@@ -322,7 +326,7 @@ fn progress(draft: &mut RunDraft, node: NodeId, summary: &str) -> Found<()> {
 }
 
 /// A sign of life with the last output before it, written at most twice a minute (RUNS-EV-8).
-fn beat(draft: &mut RunDraft, node: NodeId, silent_ms: u32) -> Found<()> {
+fn beat(draft: &mut RunDraft<'_>, node: NodeId, silent_ms: u32) -> Found<()> {
     let now = draft.now();
     draft.change_node(node, |node| {
         let connection = &mut node.connection;
@@ -337,7 +341,7 @@ fn beat(draft: &mut RunDraft, node: NodeId, silent_ms: u32) -> Found<()> {
 
 /// A line of a node's log.
 pub(crate) fn log(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: NodeId,
     source: LogSource,
     line: &str,
@@ -348,7 +352,7 @@ pub(crate) fn log(
 }
 
 /// What came when its turn was over already: it never reaches another turn.
-fn late(draft: &mut RunDraft, turn: &NodeTurn, event: &ProviderEvent) -> Found<()> {
+fn late(draft: &mut RunDraft<'_>, turn: &NodeTurn, event: &ProviderEvent) -> Found<()> {
     let said = match event {
         ProviderEvent::Delta { text }
         | ProviderEvent::ThoughtDelta { text }

@@ -1,10 +1,11 @@
-//! Where the events of one command are written down, tried on a copy of the documents.
+//! The events of one command, each with the C-Tree events that follow from it.
 
 use super::{Decided, Docs, SessionEvent};
 use crate::{
-    Env, Recorded, Timestamp,
+    Draft, Recorded, Timestamp,
     ctree::{self, Planted, Sections, TaskSnapshot},
     session::{
+        SessionAggregate,
         body::{self, TreeSnapshotBody, TurnCompletion},
         compile,
         entity::{InputTaker, Session},
@@ -13,36 +14,30 @@ use crate::{
     },
 };
 
-/// The events of one command so far, and the documents after them.
-pub(super) struct CommandDraft {
-    docs: Docs,
-    at: Timestamp,
-    written: Vec<SessionEvent>,
-}
+pub(super) struct CommandDraft<'a>(Draft<'a, SessionAggregate>);
 
-impl CommandDraft {
-    /// Nothing written yet.
-    pub(super) fn over(docs: &Docs, env: &Env) -> Self {
-        Self { docs: docs.clone(), at: env.now, written: Vec::new() }
+impl<'a> CommandDraft<'a> {
+    pub(super) fn over(draft: Draft<'a, SessionAggregate>) -> Self {
+        Self(draft)
     }
 
     /// The documents after what was written.
     pub(super) fn docs(&self) -> &Docs {
-        &self.docs
+        self.0.documents()
     }
 
     /// The session after what was written.
     pub(super) fn session(&self) -> Decided<&Session> {
-        lookup::session(&self.docs)
+        lookup::session(self.docs())
     }
 
     /// The time of the command.
     pub(super) fn now(&self) -> Timestamp {
-        self.at
+        self.0.env().now
     }
 
     pub(super) fn input_taker(&self) -> Decided<InputTaker> {
-        Ok(self.session()?.input_taker(self.at))
+        Ok(self.session()?.input_taker(self.now()))
     }
 
     /// The running turn, if there is one, and the run behind the session, if there is one.
@@ -68,7 +63,7 @@ impl CommandDraft {
         let hash_changed = planted.made.is_empty()
             && !planted.changed.is_empty()
             && self.session()?.turns.running.is_some();
-        let snapshot = if hash_changed { ctree::snapshot(&self.docs)? } else { None };
+        let snapshot = if hash_changed { ctree::snapshot(self.docs())? } else { None };
         // A session that begins has told nobody yet what drives it, and readers take that as idle.
         let runner = runner.filter(|_| before.is_some());
         if snapshot.is_none() && runner.is_none() {
@@ -79,10 +74,7 @@ impl CommandDraft {
 
     /// Writes an event alone; whoever does so publishes what it did to the tree.
     pub(super) fn record_plain(&mut self, event: SessionEvent) -> Decided<Planted> {
-        let recorded = self.numbered(event)?;
-        let planted = evolve::apply(&mut self.docs, &recorded)?;
-        self.written.push(recorded.event);
-        Ok(planted)
+        Ok(self.0.emit(event)?)
     }
 
     /// Writes an event that ends a turn, its `completion` unless the agent has reported one in
@@ -99,7 +91,7 @@ impl CommandDraft {
             let event = SessionEvent::of(body::COMPLETION, place.clone(), &completion);
             self.record_plain(SessionEvent { aside, ..event })?;
         }
-        let sections = compile::sections(&self.docs, self.session()?)?;
+        let sections = compile::sections(self.docs(), self.session()?)?;
         self.publish(sections, place)
     }
 
@@ -114,7 +106,7 @@ impl CommandDraft {
         if session.turns.running.is_some() || session.tree.text.is_some() {
             return Ok(());
         }
-        let sections = compile::sections(&self.docs, session)?;
+        let sections = compile::sections(self.docs(), session)?;
         let place = self.here()?;
         self.publish(sections, place)
     }
@@ -125,14 +117,9 @@ impl CommandDraft {
         event: &SessionEvent,
         task_id: &str,
     ) -> Decided<Option<(ctree::NodeId, TaskSnapshot)>> {
-        let mut docs = self.docs.clone();
+        let mut docs = self.docs().clone();
         evolve::apply(&mut docs, &self.numbered(event.clone())?)?;
         Ok(ctree::task_snapshot(&docs, task_id)?)
-    }
-
-    /// Everything that was written, in order.
-    pub(super) fn into_events(self) -> Vec<SessionEvent> {
-        self.written
     }
 
     fn announce_nodes(&mut self, planted: &Planted, place: &EventPlace) -> Decided<()> {
@@ -149,16 +136,16 @@ impl CommandDraft {
     }
 
     fn runner(&self) -> Decided<Option<ctree::Runner>> {
-        let standing = lookup::standing(&self.docs)?;
+        let standing = lookup::standing(self.docs())?;
         if standing.is_none() { Ok(None) } else { self.session().map(|s| Some(s.runner())) }
     }
 
     /// The event with the number that it will get.
     fn numbered(&self, event: SessionEvent) -> Decided<Recorded<SessionEvent>> {
-        let last = match lookup::standing(&self.docs)? {
+        let last = match lookup::standing(self.docs())? {
             Some(_) => self.session()?.last_seq,
             None => 0,
         };
-        Ok(Recorded { global: 0, seq: last + 1, at: self.at, event })
+        Ok(Recorded { global: 0, seq: last + 1, at: self.now(), event })
     }
 }

@@ -15,21 +15,21 @@ use crate::{
 };
 
 /// Carries out an order.
-pub(super) fn control(desk: &mut CommandDraft, control: &SessionControl) -> Decided<()> {
+pub(super) fn control(draft: &mut CommandDraft<'_>, control: &SessionControl) -> Decided<()> {
     let aside = Aside { answer: control.key.clone(), ..Aside::default() };
     match &control.order {
-        SessionOrder::Stop => stop(desk, aside),
-        SessionOrder::Interrupt => interrupt(desk, control.by.clone(), aside),
+        SessionOrder::Stop => stop(draft, aside),
+        SessionOrder::Interrupt => interrupt(draft, control.by.clone(), aside),
         SessionOrder::SetModel(model) => {
             let model = Some(field("model", model)?);
-            set(desk, &SessionMeta { model, ..SessionMeta::default() }, aside)
+            set(draft, &SessionMeta { model, ..SessionMeta::default() }, aside)
         }
         SessionOrder::SetMode(mode) => {
             let mode = Some(field("mode", mode)?);
-            set(desk, &SessionMeta { mode, ..SessionMeta::default() }, aside)
+            set(draft, &SessionMeta { mode, ..SessionMeta::default() }, aside)
         }
-        SessionOrder::Decide(answer) => decide(desk, answer, control.by.clone(), aside),
-        SessionOrder::Pin { node, pinned } => pin(desk, node, *pinned, aside),
+        SessionOrder::Decide(answer) => decide(draft, answer, control.by.clone(), aside),
+        SessionOrder::Pin { node, pinned } => pin(draft, node, *pinned, aside),
     }
 }
 
@@ -39,36 +39,36 @@ fn field(name: &'static str, value: &str) -> Decided<String> {
     Ok(value)
 }
 
-fn set(desk: &mut CommandDraft, meta: &SessionMeta, aside: Aside) -> Decided<()> {
-    let event = meta_event(desk, meta, aside)?;
-    desk.record(event)
+fn set(draft: &mut CommandDraft<'_>, meta: &SessionMeta, aside: Aside) -> Decided<()> {
+    let event = meta_event(draft, meta, aside)?;
+    draft.record(event)
 }
 
 /// Ends the running turn and drops what waits; a session that idles is stopped all the same.
-fn stop(desk: &mut CommandDraft, aside: Aside) -> Decided<()> {
-    turn::end(desk, "interrupted", Some("stop"))?;
-    set(desk, &stopped(), aside)
+fn stop(draft: &mut CommandDraft<'_>, aside: Aside) -> Decided<()> {
+    turn::end(draft, "interrupted", Some("stop"))?;
+    set(draft, &stopped(), aside)
 }
 
-fn interrupt(desk: &mut CommandDraft, by: Option<String>, aside: Aside) -> Decided<()> {
-    let Some(turn) = desk.session()?.turns.running.as_ref().map(|turn| turn.number) else {
+fn interrupt(draft: &mut CommandDraft<'_>, by: Option<String>, aside: Aside) -> Decided<()> {
+    let Some(turn) = draft.session()?.turns.running.as_ref().map(|turn| turn.number) else {
         return reject(SessionRejection::NothingRunning);
     };
-    let event = SessionEvent::of(body::INTERRUPT, desk.here()?, &Interrupt { turn, by });
-    desk.record(SessionEvent { aside, ..event })?;
-    turn::end(desk, "interrupted", Some("interrupt"))?;
-    turn::take_waiting(desk)
+    let event = SessionEvent::of(body::INTERRUPT, draft.here()?, &Interrupt { turn, by });
+    draft.record(SessionEvent { aside, ..event })?;
+    turn::end(draft, "interrupted", Some("interrupt"))?;
+    turn::take_waiting(draft)
 }
 
 /// Answers an approval; one of the answers also stops the session.
 fn decide(
-    desk: &mut CommandDraft,
+    draft: &mut CommandDraft<'_>,
     answer: &PermissionAnswer,
     by: Option<String>,
     aside: Aside,
 ) -> Decided<()> {
     let request_id = answer.request_id.clone();
-    match desk.docs().get(&SessionKey::permission(&request_id))? {
+    match draft.docs().get(&SessionKey::permission(&request_id))? {
         Some(SessionDocument::Permission(permission)) => {
             if let Some(decision) = permission.decision.clone() {
                 return reject(SessionRejection::AlreadyAnswered { request_id, decision });
@@ -84,29 +84,29 @@ fn decide(
         scope: answer.scope.clone(),
         by,
     };
-    let mut event = SessionEvent::of(body::PERMISSION_RESPONSE, desk.here()?, &response);
+    let mut event = SessionEvent::of(body::PERMISSION_RESPONSE, draft.here()?, &response);
     let redacted = check::redact_body(&mut event.data);
     check::body(&event.data)?;
-    desk.record(SessionEvent { aside: Aside { redacted, ..aside }, ..event })?;
+    draft.record(SessionEvent { aside: Aside { redacted, ..aside }, ..event })?;
     if answer.decision == SessionDecision::DenyStop {
-        stop(desk, Aside::default())?;
+        stop(draft, Aside::default())?;
     }
     Ok(())
 }
 
 /// Pins a node. Its score alone changes, so readers are told nothing but the pin itself (CS-2).
-fn pin(desk: &mut CommandDraft, node: &NodeId, pinned: bool, aside: Aside) -> Decided<()> {
-    if lookup::node(desk.docs(), node)?.is_none() {
+fn pin(draft: &mut CommandDraft<'_>, node: &NodeId, pinned: bool, aside: Aside) -> Decided<()> {
+    if lookup::node(draft.docs(), node)?.is_none() {
         return reject(SessionRejection::UnknownNode { node_id: node.to_string() });
     }
     let pin = Some(Pin { node_id: node.clone(), pinned });
     let snapshot = TreeSnapshotBody { pin, ..TreeSnapshotBody::default() };
-    let event = SessionEvent::of(body::CTREE_SNAPSHOT, desk.here()?, &snapshot);
-    desk.record_plain(SessionEvent { aside, ..event }).map(drop)
+    let event = SessionEvent::of(body::CTREE_SNAPSHOT, draft.here()?, &snapshot);
+    draft.record_plain(SessionEvent { aside, ..event }).map(drop)
 }
 
 /// Notes what drives the session from now on, and tells readers of its tree.
-pub(super) fn drive(desk: &mut CommandDraft, driver: Option<&SessionDriver>) -> Decided<()> {
+pub(super) fn drive(draft: &mut CommandDraft<'_>, driver: Option<&SessionDriver>) -> Decided<()> {
     let driver = match driver {
         Some(SessionDriver { phase, status }) => {
             let (phase, status) = (field("phase", phase)?, field("status", status)?);
@@ -117,10 +117,10 @@ pub(super) fn drive(desk: &mut CommandDraft, driver: Option<&SessionDriver>) -> 
     let chat = || Runner { phase: "chat".to_owned(), status: String::new() };
     let mut runner = driver.clone().unwrap_or_else(chat);
     if driver.is_none() {
-        runner.status = desk.session()?.status.word().to_owned();
+        runner.status = draft.session()?.status.word().to_owned();
     }
     let sections = Sections { runner: Some(runner), ..Sections::default() };
     let snapshot =
         TreeSnapshotBody { sections, driver: Some(driver), ..TreeSnapshotBody::default() };
-    desk.record_plain(SessionEvent::of(body::CTREE_SNAPSHOT, desk.here()?, &snapshot)).map(drop)
+    draft.record_plain(SessionEvent::of(body::CTREE_SNAPSHOT, draft.here()?, &snapshot)).map(drop)
 }

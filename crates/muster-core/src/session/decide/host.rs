@@ -15,31 +15,31 @@ use crate::{
 };
 
 /// Gives a host the session, or more time.
-pub(super) fn claim(desk: &mut CommandDraft, claim: &HostClaim) -> Decided<()> {
+pub(super) fn claim(draft: &mut CommandDraft<'_>, claim: &HostClaim) -> Decided<()> {
     let host = check::field("host", &claim.host)?;
     check::within("host", text::chars(&host), FIELD_CHARS_MAX)?;
     let lease_ms = claim.lease_ms;
     if !(LEASE_MS_MIN..=LEASE_MS_MAX).contains(&lease_ms) {
         return reject(SessionRejection::LeaseOutOfRange { lease_ms });
     }
-    if desk.session()?.driver.is_some() {
+    if draft.session()?.driver.is_some() {
         return reject(SessionRejection::DrivenByRun);
     }
-    if let Some(lease) = alive(desk)?
+    if let Some(lease) = alive(draft)?
         && lease.host != host
     {
         return reject(claimed(lease));
     }
-    let expires_at_ms = Some(Timestamp(desk.now().0.saturating_add(lease_ms)));
+    let expires_at_ms = Some(Timestamp(draft.now().0.saturating_add(lease_ms)));
     let change = HostChange { host: Some(host), expires_at_ms, reason: None };
     let aside = Aside { answer: claim.key.clone(), ..Aside::default() };
-    let event = SessionEvent::of(body::SESSION_DRIVER, desk.here()?, &change);
-    desk.record(SessionEvent { aside, ..event })
+    let event = SessionEvent::of(body::SESSION_DRIVER, draft.here()?, &change);
+    draft.record(SessionEvent { aside, ..event })
 }
 
 /// Lets a host go. What waited for it ends without an agent.
-pub(super) fn unclaim(desk: &mut CommandDraft, unclaim: &Unclaim) -> Decided<()> {
-    let reason = match (unclaim, alive(desk)?) {
+pub(super) fn unclaim(draft: &mut CommandDraft<'_>, unclaim: &Unclaim) -> Decided<()> {
+    let reason = match (unclaim, alive(draft)?) {
         (Unclaim::Released { host }, Some(lease)) => {
             if host.as_ref().is_some_and(|host| *host != lease.host) {
                 return reject(claimed(lease));
@@ -48,20 +48,20 @@ pub(super) fn unclaim(desk: &mut CommandDraft, unclaim: &Unclaim) -> Decided<()>
         }
         (Unclaim::Expired, Some(lease)) => return reject(claimed(lease)),
         (Unclaim::Released { .. } | Unclaim::Expired, None) => {
-            if desk.session()?.lease.is_none() {
+            if draft.session()?.lease.is_none() {
                 return reject(SessionRejection::NotClaimed);
             }
             "expired"
         }
     };
     let change = HostChange { host: None, expires_at_ms: None, reason: Some(reason) };
-    desk.record(SessionEvent::of(body::SESSION_DRIVER, desk.here()?, &change))?;
-    turn::take_waiting(desk)
+    draft.record(SessionEvent::of(body::SESSION_DRIVER, draft.here()?, &change))?;
+    turn::take_waiting(draft)
 }
 
-fn alive(desk: &CommandDraft) -> Decided<Option<&Lease>> {
-    let now = desk.now();
-    Ok(desk.session()?.lease.as_ref().filter(|lease| lease.is_alive(now)))
+fn alive<'a>(draft: &'a CommandDraft<'_>) -> Decided<Option<&'a Lease>> {
+    let now = draft.now();
+    Ok(draft.session()?.lease.as_ref().filter(|lease| lease.is_alive(now)))
 }
 
 fn claimed(lease: &Lease) -> SessionRejection {

@@ -23,11 +23,11 @@ use crate::{
 const UNAPPLIED_TODO: &str = "unapplied_todo";
 
 /// Records an event.
-pub(super) fn record(desk: &mut CommandDraft, record: &Record) -> Decided<()> {
+pub(super) fn record(draft: &mut CommandDraft<'_>, record: &Record) -> Decided<()> {
     check_type(record)?;
     check::body(&record.data)?;
     let mut data = record.data.clone();
-    let todo = TodoPart::read(desk, record)?;
+    let todo = TodoPart::read(draft, record)?;
     let given_todo = data.shift_remove("todo");
     if let (Some(_), Some(given)) = (&todo.unapplied, given_todo) {
         data.insert(UNAPPLIED_TODO.to_owned(), given);
@@ -36,32 +36,32 @@ pub(super) fn record(desk: &mut CommandDraft, record: &Record) -> Decided<()> {
     if let Some(published) = todo.published {
         data.insert("todo".to_owned(), json!(published));
     }
-    let place = place(desk, record)?;
+    let place = place(draft, record)?;
     let (answer, given) = (record.key.clone(), record.given.clone());
     let (versioned, unapplied) = (todo.versioned, todo.unapplied);
     let aside = Aside { answer, given, redacted, versioned, unapplied, ..Aside::default() };
     let event = SessionEvent { kind: record.kind.clone(), place, data, aside };
     match (record.kind.as_str(), record.author) {
-        (body::TURN_START, _) => start_turn(desk, event),
-        (body::TURN_END, _) => end_turn(desk, event),
-        (body::TASK_EVENT, _) => record_task(desk, event),
-        (body::TOOL_RESULT, _) => desk.record(agreeing(event)),
+        (body::TURN_START, _) => start_turn(draft, event),
+        (body::TURN_END, _) => end_turn(draft, event),
+        (body::TASK_EVENT, _) => record_task(draft, event),
+        (body::TOOL_RESULT, _) => draft.record(agreeing(event)),
         (body::USER_MESSAGE, Author::Outside) => {
             let mut event = event;
             // Only an input to this session waits here; what waits elsewhere is none of ours.
             event.data.shift_remove("queued");
-            desk.record(event)
+            draft.record(event)
         }
-        (_, Author::Outside | Author::Server) => desk.record(event),
+        (_, Author::Outside | Author::Server) => draft.record(event),
     }
 }
 
 /// Reports a task of a workspace.
-pub(super) fn task(desk: &mut CommandDraft, task: &TaskEventBody) -> Decided<()> {
-    let mut event = SessionEvent::of(body::TASK_EVENT, desk.here()?, task);
+pub(super) fn task(draft: &mut CommandDraft<'_>, task: &TaskEventBody) -> Decided<()> {
+    let mut event = SessionEvent::of(body::TASK_EVENT, draft.here()?, task);
     event.aside.redacted = check::redact_body(&mut event.data);
     check::body(&event.data)?;
-    record_task(desk, event)
+    record_task(draft, event)
 }
 
 fn check_type(record: &Record) -> Decided<()> {
@@ -98,16 +98,16 @@ struct TodoPart {
 }
 
 impl TodoPart {
-    fn read(desk: &CommandDraft, record: &Record) -> Decided<Self> {
+    fn read(draft: &CommandDraft<'_>, record: &Record) -> Decided<Self> {
         let mut update = match todo::read(&record.kind, &record.data, Fallback::Never) {
             Ok(Some(update)) => update,
             Ok(None) => return Ok(Self::default()),
             Err(malformed) => return reject(SessionRejection::MalformedTodo(malformed)),
         };
         let redacted = update.redact();
-        let order = desk.session()?.scopes + 1;
+        let order = draft.session()?.scopes + 1;
         let unwritten = TodoScope::unwritten(update.scope.clone(), order);
-        let scope = lookup::scope(desk.docs(), &update.scope)?.unwrap_or(&unwritten);
+        let scope = lookup::scope(draft.docs(), &update.scope)?.unwrap_or(&unwritten);
         let is_outside = record.author == Author::Outside;
         // A fallback must not override what its producer numbers.
         if is_outside && scope.versioned && update.revision.is_none() {
@@ -125,8 +125,8 @@ impl TodoPart {
 }
 
 /// Where the event belongs: what its author says, else the running turn.
-fn place(desk: &CommandDraft, record: &Record) -> Decided<EventPlace> {
-    let here = desk.here()?;
+fn place(draft: &CommandDraft<'_>, record: &Record) -> Decided<EventPlace> {
+    let here = draft.here()?;
     Ok(EventPlace {
         run_id: record.run_id.clone().or(here.run_id),
         turn_id: record.turn_id.clone().or(here.turn_id),
@@ -136,11 +136,11 @@ fn place(desk: &CommandDraft, record: &Record) -> Decided<EventPlace> {
 }
 
 /// A turn that begins while another one runs takes its place; numbers only go up.
-fn start_turn(desk: &mut CommandDraft, event: SessionEvent) -> Decided<()> {
-    let running = desk.session()?.turns.running.clone();
-    let taker = desk.input_taker()?;
-    turn::end(desk, "interrupted", Some("superseded"))?;
-    let session = desk.session()?;
+fn start_turn(draft: &mut CommandDraft<'_>, event: SessionEvent) -> Decided<()> {
+    let running = draft.session()?.turns.running.clone();
+    let taker = draft.input_taker()?;
+    turn::end(draft, "interrupted", Some("superseded"))?;
+    let session = draft.session()?;
     let newest = session.turns.newest;
     let given = event
         .data
@@ -158,19 +158,19 @@ fn start_turn(desk: &mut CommandDraft, event: SessionEvent) -> Decided<()> {
     let mut event = event;
     event.data.insert("turn".to_owned(), number.into());
     event.place = EventPlace { turn_id, turn: Some(number), ..event.place };
-    desk.record(event)
+    draft.record(event)
 }
 
 /// Ends the running turn, whatever number its author has for it; then it is the turn of whoever
 /// waits.
-fn end_turn(desk: &mut CommandDraft, mut event: SessionEvent) -> Decided<()> {
-    let Some(number) = event.place.turn else { return desk.record(event) };
+fn end_turn(draft: &mut CommandDraft<'_>, mut event: SessionEvent) -> Decided<()> {
+    let Some(number) = event.place.turn else { return draft.record(event) };
     event.data.insert("turn".to_owned(), number.into());
     if !event.data.get("status").is_some_and(Value::is_string) {
         event.data.insert("status".to_owned(), "completed".into());
     }
-    desk.record_end(event)?;
-    turn::take_waiting(desk)
+    draft.record_end(event)?;
+    turn::take_waiting(draft)
 }
 
 /// Makes the three fields of a result agree (EV-2).
@@ -186,22 +186,22 @@ fn agreeing(mut event: SessionEvent) -> SessionEvent {
 }
 
 /// Adds what the event says about its task's part of the tree (CE-3).
-fn record_task(desk: &mut CommandDraft, mut event: SessionEvent) -> Decided<()> {
+fn record_task(draft: &mut CommandDraft<'_>, mut event: SessionEvent) -> Decided<()> {
     let Some(Occurrence::TaskChanged(TaskChange { task_id, .. })) =
         Occurrence::read(body::TASK_EVENT, &event.data)
     else {
-        return desk.record(event);
+        return draft.record(event);
     };
     event.data.insert("task_id".to_owned(), task_id.clone().into());
     for field in ["ctree_node_id", "ctree_snapshot"] {
         event.data.shift_remove(field);
     }
-    if let Some((node, snapshot)) = desk.foresee(&event, &task_id)? {
+    if let Some((node, snapshot)) = draft.foresee(&event, &task_id)? {
         let added: Map<String, Value> = Map::from_iter([
             ("ctree_node_id".to_owned(), json!(node)),
             ("ctree_snapshot".to_owned(), json!(snapshot)),
         ]);
         event.data.extend(added);
     }
-    desk.record(event)
+    draft.record(event)
 }

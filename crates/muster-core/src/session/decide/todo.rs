@@ -15,10 +15,10 @@ use crate::{
 };
 
 /// Writes the session's own list.
-pub(super) fn write(desk: &mut CommandDraft, write: &WriteTodos) -> Decided<()> {
+pub(super) fn write(draft: &mut CommandDraft<'_>, write: &WriteTodos) -> Decided<()> {
     let main = ScopeKey::main();
     let unwritten = TodoScope::unwritten(main.clone(), 0);
-    let scope = lookup::scope(desk.docs(), &main)?.unwrap_or(&unwritten);
+    let scope = lookup::scope(draft.docs(), &main)?.unwrap_or(&unwritten);
     if let Some(expected) = write.expected_revision
         && i64::try_from(expected) != Ok(scope.revision)
     {
@@ -33,10 +33,10 @@ pub(super) fn write(desk: &mut CommandDraft, write: &WriteTodos) -> Decided<()> 
         Err(rejection) => return reject(SessionRejection::Todo(rejection)),
     };
     let written = ListWritten::of(published, titles.as_slice().len());
-    let event = SessionEvent::of(body::TOOL_RESULT, desk.here()?, &written);
+    let event = SessionEvent::of(body::TOOL_RESULT, draft.here()?, &written);
     check::body(&event.data)?;
     let (answer, source) = (write.key.clone(), Some(TodoSource::TodoWrite));
-    desk.record(SessionEvent {
+    draft.record(SessionEvent {
         aside: Aside { answer, redacted, source, ..Aside::default() },
         ..event
     })

@@ -19,7 +19,7 @@ use crate::run::{
 /// What a node that has only a first task is told.
 const NO_WORDS: &str = "see the input";
 
-pub(crate) fn check_spawn(draft: &RunDraft, node: &Node, spawn: &SpawnNode) -> Found<()> {
+pub(crate) fn check_spawn(draft: &RunDraft<'_>, node: &Node, spawn: &SpawnNode) -> Found<()> {
     if !node.capabilities.spawn_nodes {
         return reject(RunRejection::Forbidden { right: Right::SpawnNodes });
     }
@@ -52,7 +52,7 @@ fn lacking(node: &Node, spawn: &SpawnNode) -> Vec<&'static str> {
 }
 
 /// The settings of a node that is spawned: its role's, without any right that its parent lacks.
-fn inherited(draft: &RunDraft, node: &Node, spawn: &SpawnNode) -> Found<GraphNodeInput> {
+fn inherited(draft: &RunDraft<'_>, node: &Node, spawn: &SpawnNode) -> Found<GraphNodeInput> {
     let (role, _) = role_defaults(&spawn.role, draft.run()?.permissions_mode);
     let mut rights = Capabilities { spawn_nodes: false, ..role };
     spawn.capabilities.apply(&mut rights);
@@ -88,7 +88,7 @@ fn inherited(draft: &RunDraft, node: &Node, spawn: &SpawnNode) -> Found<GraphNod
 }
 
 pub(crate) fn spawn(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: &Node,
     spawn: &SpawnNode,
     means: &Means<'_>,
@@ -130,13 +130,17 @@ pub(crate) fn spawn(
     Ok(ToolReply::Spawned { status: "created", node_id: id, alias, edge_id, payload_id })
 }
 
-pub(crate) fn check_connect(draft: &RunDraft, node: &Node, connect: &ConnectNodes) -> Found<()> {
+pub(crate) fn check_connect(
+    draft: &RunDraft<'_>,
+    node: &Node,
+    connect: &ConnectNodes,
+) -> Found<()> {
     ends(draft, node, connect).map(|_| ())
 }
 
 /// Both ends; without the right to change the graph one of them has to be the caller
 /// (RUNS-NODE-2).
-fn ends(draft: &RunDraft, node: &Node, connect: &ConnectNodes) -> Found<PutEdge> {
+fn ends(draft: &RunDraft<'_>, node: &Node, connect: &ConnectNodes) -> Found<PutEdge> {
     let to = named(draft, &connect.to)?;
     let from = match &connect.from {
         Some(name) => named(draft, name)?,
@@ -157,7 +161,7 @@ fn ends(draft: &RunDraft, node: &Node, connect: &ConnectNodes) -> Found<PutEdge>
 }
 
 pub(crate) fn connect(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: &Node,
     connect: &ConnectNodes,
 ) -> Found<ToolReply> {
@@ -166,7 +170,7 @@ pub(crate) fn connect(
     Ok(ToolReply::Edge { edge_id })
 }
 
-pub(crate) fn check_disconnect(draft: &RunDraft, node: &Node, id: EdgeId) -> Found<()> {
+pub(crate) fn check_disconnect(draft: &RunDraft<'_>, node: &Node, id: EdgeId) -> Found<()> {
     let edge = lookup::edge(draft.docs(), id)?;
     if !node.capabilities.spawn_nodes && !edge.touches(node.id) {
         return reject(RunRejection::Forbidden { right: Right::SpawnNodes });
@@ -174,7 +178,11 @@ pub(crate) fn check_disconnect(draft: &RunDraft, node: &Node, id: EdgeId) -> Fou
     Ok(())
 }
 
-pub(crate) fn disconnect(draft: &mut RunDraft, node: &Node, edge_id: EdgeId) -> Found<ToolReply> {
+pub(crate) fn disconnect(
+    draft: &mut RunDraft<'_>,
+    node: &Node,
+    edge_id: EdgeId,
+) -> Found<ToolReply> {
     check_disconnect(draft, node, edge_id)?;
     edge_rules::disconnect(draft, edge_id)?;
     Ok(ToolReply::Edge { edge_id })

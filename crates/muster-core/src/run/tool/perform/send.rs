@@ -27,12 +27,12 @@ use crate::run::{
 const NO_FILES: CallFiles = CallFiles { pack: None, overflow: None, report: None };
 
 /// The links that inputs mean, in their canonical form (RUNS-REF-1).
-pub(crate) fn links(draft: &RunDraft, inputs: &[ArtifactInput]) -> Found<Vec<ArtifactLink>> {
+pub(crate) fn links(draft: &RunDraft<'_>, inputs: &[ArtifactInput]) -> Found<Vec<ArtifactLink>> {
     list("artifacts", inputs, limits::HANDOFF_ARTIFACTS_MAX)?;
     inputs.iter().map(|input| one_link(draft, input)).collect()
 }
 
-fn one_link(draft: &RunDraft, input: &ArtifactInput) -> Found<ArtifactLink> {
+fn one_link(draft: &RunDraft<'_>, input: &ArtifactInput) -> Found<ArtifactLink> {
     let (kind, reference) = match input {
         ArtifactInput::Reference(reference) => (None, reference),
         ArtifactInput::Link { kind, reference } => (kind.clone(), reference),
@@ -50,7 +50,7 @@ fn one_link(draft: &RunDraft, input: &ArtifactInput) -> Found<ArtifactLink> {
 }
 
 pub(crate) fn handoff(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: &Node,
     send: &SendHandoff,
     means: &Means<'_>,
@@ -65,7 +65,7 @@ pub(crate) fn handoff(
 
 /// Sends a handoff along an edge that permits it.
 pub(crate) fn deliver(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: &Node,
     to: NodeId,
     send: &SendHandoff,
@@ -120,7 +120,7 @@ pub(crate) fn deliver(
 
 /// The message, or the head of a longer one that an artifact holds whole.
 fn message(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: &Node,
     message: &str,
     means: &Means<'_>,
@@ -151,7 +151,7 @@ fn check_parts(
 
 /// Keeps a report and sends it to whoever leads (10.2 of the rules).
 pub(crate) fn report(
-    draft: &mut RunDraft,
+    draft: &mut RunDraft<'_>,
     node: &Node,
     report: &MakeReport,
     means: &Means<'_>,
@@ -184,7 +184,7 @@ pub(crate) fn report(
 }
 
 /// Orchestrators that a node may send to.
-fn leads(draft: &RunDraft, from: NodeId) -> Found<Vec<NodeId>> {
+fn leads(draft: &RunDraft<'_>, from: NodeId) -> Found<Vec<NodeId>> {
     let nodes = lookup::nodes(draft.docs())?;
     let mut leads = Vec::new();
     for node in nodes.iter().filter(|node| node.orchestrator && node.id != from) {
