@@ -38,7 +38,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let [home, work, run, agent] = arguments.as_slice() else {
         return Err("busy_server HOME WORK RUN AGENT".into());
     };
-    let (home, work) = (PathBuf::from(home), PathBuf::from(work));
+    let home = PathBuf::from(home);
+    let work = PathBuf::from(work);
     let store = SqliteStore::open(&home, SqliteOptions::default())?;
     let engine = Arc::new(Engine::new(Arc::new(store), Arc::new(SystemClock), false));
     let mut profile = Profile::jsonl(vec![agent.clone()]);

@@ -159,7 +159,9 @@ impl Agent {
     /// Says something when the turn is over.
     fn late(&self, rest: &str) {
         let (ms, text) = rest.split_once(' ').unwrap_or((rest, "late"));
-        let (ms, text, turn) = (ms.parse().unwrap_or(0), text.to_owned(), self.turn.clone());
+        let ms = ms.parse().unwrap_or(0);
+        let text = text.to_owned();
+        let turn = self.turn.clone();
         std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(ms));
             print(&json!({"type": "message.assistant.delta", "turnId": turn, "delta": text}));
@@ -240,7 +242,8 @@ impl Agent {
 
     fn usage(&self, rest: &str) {
         let mut numbers = rest.split(' ').map(|word| word.parse::<u64>().unwrap_or(0));
-        let (read, written) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        let read = numbers.next().unwrap_or(0);
+        let written = numbers.next().unwrap_or(0);
         let usage = json!({"inputTokens": read, "outputTokens": written, "costUsd": 0.25});
         self.say("telemetry.usage", json!({"model": "script-1", "usage": usage}));
     }

@@ -46,14 +46,16 @@ impl Ear {
 
 fn tapped() -> io::Result<ExitCode> {
     let variable = |name: &str| std::env::var_os(name).ok_or_else(|| io::Error::other(name));
-    let (program, log) = (variable("TAPPED_PROGRAM")?, variable("TAPPED_LOG")?);
+    let program = variable("TAPPED_PROGRAM")?;
+    let log = variable("TAPPED_LOG")?;
     let log = File::options().create(true).append(true).open(log)?;
     let ear = Ear { log, since: Instant::now() };
     ear.note(&json!({}))?;
     let mut command = Command::new(program);
     command.args(std::env::args_os().skip(1)).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn()?;
-    let (told, said) = (child.stdin.take(), child.stdout.take());
+    let told = child.stdin.take();
+    let said = child.stdout.take();
     let (Some(told), Some(said)) = (told, said) else { return Ok(ExitCode::FAILURE) };
     let telling = Ear { log: ear.log.try_clone()?, since: ear.since };
     // The end of the input is passed on too. When the agent ends first this thread is left behind:

@@ -279,7 +279,8 @@ mod tests {
     };
 
     fn written(files: &Files, content: &[u8]) -> Artifact {
-        let (run, id) = (RunId(7), ArtifactId(0xabcd << 112));
+        let run = RunId(7);
+        let id = ArtifactId(0xabcd << 112);
         let kind = ArtifactKind::Report;
         let draft = ArtifactDraft { kind, name: "report.json", content, diff: None };
         let file = files.write(run, id, draft).unwrap();
@@ -342,7 +343,8 @@ mod tests {
     #[test]
     fn a_renamed_file_is_there_before_its_folder_is_synced() {
         let dir = tempfile::tempdir().unwrap();
-        let (part, whole) = (dir.path().join("a.part"), dir.path().join("a"));
+        let part = dir.path().join("a.part");
+        let whole = dir.path().join("a");
         std::fs::write(&part, "x").unwrap();
         let mut synced = None;
         let sync = |folder: &std::path::Path| {

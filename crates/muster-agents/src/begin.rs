@@ -50,7 +50,8 @@ struct Unaskable {
 pub(crate) async fn begin(shared: &Arc<RunsContext>, run: RunId, start: NodeStart) {
     let turn = TurnId(shared.fresh());
     if let Err(unplaced) = worktree::settle(shared, run, start.node).await {
-        let (reason, detail) = (TurnReason::WorktreeFailed, unplaced.to_string());
+        let reason = TurnReason::WorktreeFailed;
+        let detail = unplaced.to_string();
         return fail(shared, run, start, turn, Unaskable { reason, detail }).await;
     }
     let standing = match shared.view(run, move |docs| Ok(standing(docs, start)?)).await {
@@ -96,7 +97,9 @@ async fn fail(
     turn: TurnId,
     Unaskable { reason, detail }: Unaskable,
 ) {
-    let (node, trigger, detail) = (start.node, start.trigger, Some(detail));
+    let node = start.node;
+    let trigger = start.trigger;
+    let detail = Some(detail);
     let fail = FailStart { node, turn, trigger, reason, detail };
     shared.report(run, Ask::FailStart(fail)).await;
 }
@@ -133,7 +136,8 @@ async fn written(
     start: NodeStart,
 ) -> Result<Option<WrittenPrompt>, Unaskable> {
     let source = source(shared, &standing, turn, start).await?;
-    let (run, asked) = (standing.run.id, source.clone());
+    let run = standing.run.id;
+    let asked = source.clone();
     let build = move |docs: &Documents<Room>| {
         let Some(node) = lookup::find_node(docs, start.node)? else { return Ok(None) };
         Ok(prompt::build(docs, node, &asked)?)
@@ -182,7 +186,8 @@ async fn record(
     let files = shared.files.clone();
     let write = move || {
         let one = |id, name, content: &str| {
-            let (kind, content) = (ArtifactKind::Prompt, content.as_bytes());
+            let kind = ArtifactKind::Prompt;
+            let content = content.as_bytes();
             files.write(run, id, ArtifactDraft { kind, name, content, diff: None })
         };
         Ok::<_, std::io::Error>((
@@ -212,7 +217,8 @@ async fn source(
     turn: TurnId,
     start: NodeStart,
 ) -> Result<PromptSource, Unaskable> {
-    let (run, node) = (&standing.run, &standing.node);
+    let run = &standing.run;
+    let node = &standing.node;
     let cwd = PathBuf::from(&run.cwd);
     let missing = |detail: String| Unaskable { reason: TurnReason::TemplateMissing, detail };
     let found = shared.settings.templates(&cwd).find(&node.role_template);
@@ -246,7 +252,8 @@ async fn source(
 
 /// What people typed into inputs that the log has without a secret.
 async fn originals(shared: &Arc<RunsContext>, standing: &Standing) -> BTreeMap<ItemId, String> {
-    let (originals, run) = (shared.originals.clone(), standing.run.clone());
+    let originals = shared.originals.clone();
+    let run = standing.run.clone();
     let items = standing.items.clone();
     let read = move || {
         let typed = items.iter().filter_map(|item| Some((item.id, originals.of(&run, item)?)));
@@ -276,12 +283,15 @@ async fn overflow(shared: &Arc<RunsContext>, standing: &Standing) -> BTreeMap<It
         if muster_core::text::chars(text) <= INPUT_CHARS_MAX {
             continue;
         }
-        let (run, id) = (standing.run.id, ArtifactId(shared.fresh()));
-        let (kind, content) = (ArtifactKind::Transcript, text.as_bytes());
+        let run = standing.run.id;
+        let id = ArtifactId(shared.fresh());
+        let kind = ArtifactKind::Transcript;
+        let content = text.as_bytes();
         let draft = ArtifactDraft { kind, name: "message.txt", content, diff: None };
         match shared.files.write(run, id, draft) {
             Ok(file) => {
-                let (node, file) = (standing.node.id, Box::new(file));
+                let node = standing.node.id;
+                let file = Box::new(file);
                 shared.report(run, Ask::RecordArtifact { node, turn: None, file }).await;
                 files.insert(item.id, id);
             }

@@ -81,7 +81,8 @@ pub(crate) async fn attach(shared: &Arc<RunsContext>, run: &Run, checks: Vec<Str
         checks,
         attachments: Vec::new(),
     });
-    let (shared, run) = (Arc::clone(shared), run.id);
+    let shared = Arc::clone(shared);
+    let run = run.id;
     let execute = move || {
         let work = move |draft: &mut Draft<'_, TaskAggregate>| draft.apply(&evidence).map(drop);
         shared.engine.execute::<TaskAggregate, _>(workspace.stream(), work)

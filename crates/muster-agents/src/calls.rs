@@ -147,7 +147,8 @@ pub(crate) async fn witness<T: Send + 'static>(
     let (witnessed, answer) = match done {
         Ok((witnessed, answer)) => (witnessed, Ok(answer)),
         Err(error) => {
-            let (action, cause) = ("made a call for an agent", error.to_string());
+            let action = "made a call for an agent";
+            let cause = error.to_string();
             let error = Some(tools::fault("FAILED", "the call failed inside the server"));
             let failure = StoreError::Engine { action, cause };
             (Witnessed { result: ToolResult::default(), error }, Err(failure))
@@ -187,11 +188,13 @@ pub(crate) async fn resolve(
     if resolve.verdict != Verdict::Denied {
         resolve.files = files_for_answer(shared, run, resolve.approval).await;
     }
-    let (asked, ask) = (Arc::clone(shared), Ask::Resolve(Box::new(resolve)));
+    let asked = Arc::clone(shared);
+    let ask = Ask::Resolve(Box::new(resolve));
     match tokio::task::spawn_blocking(move || asked.ask(run, Actor::USER, ask)).await {
         Ok(outcome) => outcome,
         Err(error) => {
-            let (action, cause) = ("answered an approval", error.to_string());
+            let action = "answered an approval";
+            let cause = error.to_string();
             Err(StoreError::Engine { action, cause }.into())
         }
     }

@@ -131,7 +131,8 @@ fn tried(action: impl Into<String>) -> impl FnOnce(io::Error) -> LaunchError {
 pub fn launch(order: &LaunchOrder, program: &OsStr, arguments: &[OsString]) -> LaunchError {
     match prepare(order, program, arguments) {
         Ok(mut command) => {
-            let (cause, program) = (command.exec(), program.to_string_lossy().into_owned());
+            let cause = command.exec();
+            let program = program.to_string_lossy().into_owned();
             LaunchError::Program { program, cause }
         }
         Err(error) => error,

@@ -255,7 +255,8 @@ impl NodeDriver {
         let verdict = Verdict { turn: decision.turn, id, resolution: &decision.resolution };
         let told = self.open.as_mut().map(|open| open.session.decide(&verdict));
         if told.is_none_or(|told| told.is_err()) && !drive.ended {
-            let (turn, reason) = (decision.turn, TurnReason::Exited);
+            let turn = decision.turn;
+            let reason = TurnReason::Exited;
             let detail = Some("a decision could not be told to the program".to_owned());
             self.report(Ask::EndTurn { turn, reason, detail }).await;
         }

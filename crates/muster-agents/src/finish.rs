@@ -76,7 +76,8 @@ pub(crate) async fn closing(
     run: RunId,
     ending: TurnFinish,
 ) -> Option<CloseTurn> {
-    let (turn, reads_text) = (ending.turn, ending.text.is_none());
+    let turn = ending.turn;
+    let reads_text = ending.text.is_none();
     let known = shared.view_large(run, move |docs| Ok(standing(docs, turn, reads_text)?)).await;
     let standing = match known {
         Ok(Some(standing)) => standing,
@@ -154,13 +155,16 @@ pub(crate) fn write(
 }
 
 async fn diff(shared: &Arc<RunsContext>, standing: &Standing) -> Option<WrittenFile> {
-    let (run, workdir) = (standing.run.id, PathBuf::from(&standing.node.workdir));
+    let run = standing.run.id;
+    let workdir = PathBuf::from(&standing.node.workdir);
     let before = standing.turn.tree.as_deref();
     let mut diff = shared.shadows.diff(shared, run, &workdir, before).await;
     diff.metadata.shared = !standing.overlap.is_empty();
     diff.metadata.overlap_turns.clone_from(&standing.overlap);
     let content = diff.content.as_bytes();
-    let (kind, name, metadata) = (ArtifactKind::Diff, "diff.patch", Some(diff.metadata));
+    let kind = ArtifactKind::Diff;
+    let name = "diff.patch";
+    let metadata = Some(diff.metadata);
     let draft = ArtifactDraft { kind, name, content, diff: metadata };
     match shared.files.write(run, ArtifactId(shared.fresh()), draft) {
         Ok(file) => Some(file),

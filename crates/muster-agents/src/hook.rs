@@ -261,7 +261,8 @@ mod tests {
         assert!(sockets(home.path()).starts_with(home.path()));
         let long = Path::new("/").join("x".repeat(100));
         assert!(sockets(&long).as_os_str().len() <= 60, "{:?}", sockets(&long));
-        let (left, open) = (sockets(home.path()), fs::Permissions::from_mode(0o777));
+        let left = sockets(home.path());
+        let open = fs::Permissions::from_mode(0o777);
         fs::create_dir_all(left.join("left")).unwrap();
         fs::set_permissions(&left, open).unwrap();
         sweep(home.path());
@@ -310,7 +311,8 @@ mod tests {
         drop(heard.recv().await.unwrap());
         let denied = HookAnswer::Deny { reason: NOBODY.to_owned() };
         assert_eq!(asking.await.unwrap().unwrap(), denied);
-        let (socket, text) = (post.socket(), b"no question\n");
+        let socket = post.socket();
+        let text = b"no question\n";
         let asking = tokio::task::spawn_blocking(move || {
             let mut stream = std::os::unix::net::UnixStream::connect(socket)?;
             std::io::Write::write_all(&mut stream, text)?;

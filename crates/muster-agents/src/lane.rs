@@ -78,7 +78,9 @@ impl RunLane {
         let log = LogFile::of(&shared.files, run);
         let mirror = Mirror::start(Arc::clone(&shared), run);
         let drivers = Drivers::of(Arc::clone(&shared), run);
-        let (checks, snapshot_due, deleted) = (None, None, false);
+        let checks = None;
+        let snapshot_due = None;
+        let deleted = false;
         Self { shared, run, after, log, drivers, checks, mirror, snapshot_due, deleted }
     }
 
@@ -132,7 +134,9 @@ impl RunLane {
     /// Reads what has come since, and has done what follows from it.
     async fn look(&mut self) {
         loop {
-            let (shared, run, after) = (Arc::clone(&self.shared), self.run, self.after);
+            let shared = Arc::clone(&self.shared);
+            let run = self.run;
+            let after = self.after;
             let read = tokio::task::spawn_blocking(move || page(&shared, run, after)).await;
             let Page { rows, events, work } = match read {
                 Ok(Ok(page)) => page,
@@ -178,7 +182,8 @@ impl RunLane {
 
     /// Forgets what was typed into inputs that are over.
     fn sweep(&self) {
-        let (shared, run) = (Arc::clone(&self.shared), self.run);
+        let shared = Arc::clone(&self.shared);
+        let run = self.run;
         tokio::task::spawn_blocking(move || originals::sweep(&shared, run, Sweep::Known));
     }
 
@@ -219,7 +224,8 @@ impl RunLane {
                 self.drivers.order(node, DriverOrder::Decide(decision));
             }
             RunEffect::ExecuteTool { node, turn, tool } => {
-                let (shared, run) = (Arc::clone(&self.shared), self.run);
+                let shared = Arc::clone(&self.shared);
+                let run = self.run;
                 tokio::spawn(tools::execute(
                     shared,
                     run,
@@ -231,7 +237,8 @@ impl RunLane {
                 tokio::spawn(timers::wake(Arc::clone(&self.shared), self.run, at, timer));
             }
             RunEffect::WriteStallReport { evidence } => {
-                let (shared, run) = (Arc::clone(&self.shared), self.run);
+                let shared = Arc::clone(&self.shared);
+                let run = self.run;
                 tokio::spawn(async move { reports::stall(&shared, run, &evidence).await });
             }
         }
@@ -272,7 +279,9 @@ impl RunLane {
     }
 
     async fn catch_up_file(&mut self) {
-        let (shared, run, after) = (Arc::clone(&self.shared), self.run, self.after);
+        let shared = Arc::clone(&self.shared);
+        let run = self.run;
+        let after = self.after;
         let log = self.log.clone();
         let repaired = move || {
             let is_there = |docs: &muster_core::Documents<Room>| {
@@ -288,7 +297,8 @@ impl RunLane {
     }
 
     async fn write_file(&mut self, rows: Vec<EventRow>) {
-        let (log, run) = (self.log.clone(), self.run);
+        let log = self.log.clone();
+        let run = self.run;
         let shared = Arc::clone(&self.shared);
         let written = move || log.append(shared.engine.store(), run, &rows);
         settle(tokio::task::spawn_blocking(written).await, run, "events.jsonl");
@@ -296,7 +306,8 @@ impl RunLane {
 
     async fn write_snapshot(&mut self) {
         self.snapshot_due = None;
-        let (shared, run) = (Arc::clone(&self.shared), self.run);
+        let shared = Arc::clone(&self.shared);
+        let run = self.run;
         let engine = Arc::clone(&self.shared.engine);
         let written = move || super::logfile::snapshot(&shared, run);
         settle(engine.read_large(written).await, self.run, "run.json");
@@ -327,7 +338,6 @@ async fn until(due: Option<Instant>) {
 /// A piece of the log.
 struct Page {
     rows: Vec<EventRow>,
-    /// What sessions are told about.
     events: Vec<Numbered>,
     work: Vec<Work>,
 }

@@ -173,7 +173,8 @@ impl Mirror {
     /// The run, and the session and label of a node.
     async fn known(&self, node: NodeId) -> Option<(Run, SessionId, String)> {
         let view = move |docs: &_| {
-            let (run, node) = (lookup::run(docs)?.clone(), lookup::node(docs, node)?);
+            let run = lookup::run(docs)?.clone();
+            let node = lookup::node(docs, node)?;
             Ok((run, node.muster_session_id.to_string(), node.label.clone()))
         };
         let (run, session, label) = self.shared.view(self.run, view).await.ok()?;
@@ -228,7 +229,8 @@ async fn execute(
     + Send
     + 'static,
 ) {
-    let (engine, stream) = (Arc::clone(&shared.engine), session.stream());
+    let engine = Arc::clone(&shared.engine);
+    let stream = session.stream();
     let execute = move || engine.execute::<SessionAggregate, _>(stream, work);
     match tokio::task::spawn_blocking(execute).await {
         Ok(Ok(())) => {}

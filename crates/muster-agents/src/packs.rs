@@ -69,7 +69,8 @@ pub(crate) async fn build(
     let tree = tree(shared, &sender.muster_session_id.to_string(), builder.left()).await;
     let pack = builder.finish(tree);
     let text = redacted(serde_json::to_string(&pack).ok()?);
-    let (kind, content) = (ArtifactKind::Contextpack, text.as_bytes());
+    let kind = ArtifactKind::Contextpack;
+    let content = text.as_bytes();
     let draft = ArtifactDraft { kind, name: "contextpack.json", content, diff: None };
     shared.files.write(run, id, draft).ok()
 }
@@ -106,7 +107,8 @@ async fn excerpts(shared: &Arc<RunsContext>, run: &Run) -> Vec<DocRef> {
     for path in &run.docs_paths {
         names.extend(["README.md", "ARCHITECTURE.md"].map(|name| format!("{path}/{name}")));
     }
-    let (cwd, home) = (PathBuf::from(&run.cwd), shared.settings.home.clone());
+    let cwd = PathBuf::from(&run.cwd);
+    let home = shared.settings.home.clone();
     let read = move || {
         let workdir = Workdir::open(&cwd, &home)?;
         let read = |path: String| {

@@ -221,7 +221,8 @@ struct VerifyFile {
 pub(crate) async fn verify(shared: Arc<RunsContext>, run: RunId) {
     let Some((record, _)) = standing(&shared, run).await else { return };
     let started_at = Moment(shared.engine.now());
-    let (mut checks, mut logs) = (Vec::new(), Vec::new());
+    let mut checks = Vec::new();
+    let mut logs = Vec::new();
     for (at, check) in record.checks.iter().enumerate() {
         let (outcome, log) = one(&shared, &record, check, at + 1).await;
         let stops = !outcome.ok && outcome.required && record.settings.verify_fail_fast;
@@ -263,7 +264,8 @@ async fn one(
     number: usize,
 ) -> (Outcome, Option<WrittenFile>) {
     let command = ["sh", "-c", &check.command].map(str::to_owned);
-    let (env, family) = (BTreeMap::new(), process::of_run(&shared.mark, run.id));
+    let env = BTreeMap::new();
+    let family = process::of_run(&shared.mark, run.id);
     let limit = Duration::from_secs(check.timeout_seconds.into());
     let mut outcome = Outcome {
         name: check.name.clone(),
@@ -282,7 +284,8 @@ async fn one(
         Ok(workdir) => {
             // A check runs what agents wrote.
             let (confinement, _) = shared.containing.confine(Contain::Storage, &workdir);
-            let (workdir, confinement) = (workdir.as_path(), confinement.as_ref());
+            let workdir = workdir.as_path();
+            let confinement = confinement.as_ref();
             let launch =
                 Launch { command: &command, workdir, env: &env, family: &family, confinement };
             capture::run(&launch, limit).await

@@ -139,7 +139,8 @@ pub(crate) fn start(launch: &Launch<'_>) -> io::Result<(RunningProcess, ProcessS
         stdout: child.stdout.take().ok_or_else(missing)?,
         stderr: child.stderr.take().ok_or_else(missing)?,
     };
-    let (family, seen) = (launch.family.clone(), BTreeSet::new());
+    let family = launch.family.clone();
+    let seen = BTreeSet::new();
     Ok((RunningProcess { child, family, seen, identity }, ends))
 }
 
@@ -178,7 +179,8 @@ impl RunningProcess {
 
     /// Kills it and everything that it started.
     pub(crate) async fn kill(mut self) {
-        let (family, pid) = (self.family.clone(), self.identity.pid);
+        let family = self.family.clone();
+        let pid = self.identity.pid;
         let seen = std::mem::take(&mut self.seen);
         let sweep = move || family.kill_all(Some(pid), &seen);
         if let Err(error) = tokio::task::spawn_blocking(sweep).await {
@@ -229,7 +231,8 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_gone_is_not_taken_for_a_program_that_is_missing() {
-        let (command, env) = (["sh".to_owned()], BTreeMap::new());
+        let command = ["sh".to_owned()];
+        let env = BTreeMap::new();
         let family = Family { mark: "test".to_owned(), run: None, node: None, tool: None };
         let workdir = Path::new("/no/such/folder");
         let launch =

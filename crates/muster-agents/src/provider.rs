@@ -119,7 +119,8 @@ impl SessionOpening {
         command: &'a [String],
         env: &'a BTreeMap<String, String>,
     ) -> Launch<'a> {
-        let (workdir, family) = (self.workdir.as_path(), &self.family);
+        let workdir = self.workdir.as_path();
+        let family = &self.family;
         Launch { command, workdir, env, family, confinement: self.confinement.as_ref() }
     }
 }
@@ -292,7 +293,10 @@ pub struct Probe {
 impl Probe {
     /// A program that cannot be used, and all that is not known of one.
     pub(crate) fn absent(detail: String) -> Self {
-        let (version, logged_in, caps, install) = (None, None, None, None);
+        let version = None;
+        let logged_in = None;
+        let caps = None;
+        let install = None;
         Self { available: false, version, logged_in, caps, detail, install }
     }
 }

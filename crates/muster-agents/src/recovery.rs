@@ -44,7 +44,8 @@ fn left(docs: &Documents<Room>) -> lookup::Lookup<Left> {
 
 /// Recovers every run, and has done what is left to do.
 pub(crate) async fn recover(shared: &Arc<RunsContext>) -> Result<(), StoreError> {
-    let (mark, storage) = (shared.mark.clone(), shared.settings.home.clone());
+    let mark = shared.mark.clone();
+    let storage = shared.settings.home.clone();
     let sweep = tokio::task::spawn_blocking(move || family::kill_strays(&mark, &storage));
     if let Err(error) = sweep.await {
         tracing::warn!(%error, "strays of an earlier server were not looked for");
@@ -107,7 +108,8 @@ async fn follow(shared: &Arc<RunsContext>, run: RunId) {
         tracing::error!(%run, "a run is not followed");
     }
     if restarted && shared.settings.resume_on_start {
-        let (shared, wish) = (Arc::clone(shared), SetStatus::to(StatusWish::Running));
+        let shared = Arc::clone(shared);
+        let wish = SetStatus::to(StatusWish::Running);
         let resume = move || shared.ask(run, Actor::USER, Ask::SetStatus(wish));
         if !matches!(tokio::task::spawn_blocking(resume).await, Ok(Ok(_))) {
             tracing::warn!(%run, "a run did not go on by itself");

@@ -32,7 +32,8 @@ pub(crate) async fn delete(shared: &Arc<RunsContext>, run: RunId) -> Result<(), 
     }
     // Its lane sees that the run is gone, ends what is left of it, and clears its files away.
     let lane = shared.lane(run)?;
-    let (gone, asked) = (Arc::clone(shared), run);
+    let gone = Arc::clone(shared);
+    let asked = run;
     if let Ok(outcome) = tokio::task::spawn_blocking(move || gone.forget(asked)).await {
         outcome?;
     }

@@ -17,7 +17,8 @@ use super::{finish::write, shared::RunsContext};
 /// `stall.report.json`.
 pub(crate) async fn stall(shared: &Arc<RunsContext>, run: RunId, evidence: &LoopEvidence) {
     let Some(file) = report(shared, run, "stall.report.json", evidence) else { return };
-    let (node, file) = (NodeId::RUNTIME, Box::new(file));
+    let node = NodeId::RUNTIME;
+    let file = Box::new(file);
     shared.report(run, Ask::RecordArtifact { node, turn: None, file }).await;
 }
 

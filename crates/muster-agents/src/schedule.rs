@@ -38,7 +38,9 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     pub(crate) fn of(shared: Arc<RunsContext>) -> Self {
-        let (agendas, preparing, ring) = (BTreeMap::new(), BTreeMap::new(), SlotRing::default());
+        let agendas = BTreeMap::new();
+        let preparing = BTreeMap::new();
+        let ring = SlotRing::default();
         Self { shared, agendas, preparing, ring }
     }
 

@@ -150,7 +150,8 @@ impl Profile {
 impl Profile {
     /// A known agent, spoken to in its own way; it brings its own tools.
     pub fn native(command: Vec<String>) -> Self {
-        let (protocol, tools) = (Protocol::Native, ToolExecution::Own);
+        let protocol = Protocol::Native;
+        let tools = ToolExecution::Own;
         Self { protocol, tools, ..Self::jsonl(command) }
     }
 

@@ -173,7 +173,8 @@ impl RunsContext {
         ask: Ask,
     ) -> Result<RunEvents, AskError> {
         loop {
-            let (shared, asked) = (Arc::clone(self), ask.clone());
+            let shared = Arc::clone(self);
+            let asked = ask.clone();
             let task = move || shared.ask(run, Actor::RUNTIME, asked);
             match tokio::task::spawn_blocking(task).await {
                 Ok(Err(ExecuteError::Store(failure))) if !*self.closing.borrow() => {
@@ -182,7 +183,8 @@ impl RunsContext {
                 }
                 Ok(outcome) => return outcome,
                 Err(error) => {
-                    let (action, cause) = ("told a run", error.to_string());
+                    let action = "told a run";
+                    let cause = error.to_string();
                     return Err(muster_store::StoreError::Engine { action, cause }.into());
                 }
             }
@@ -211,7 +213,8 @@ impl RunsContext {
         match tokio::task::spawn_blocking(read).await {
             Ok(outcome) => outcome,
             Err(error) => {
-                let (action, cause) = ("read a run", error.to_string());
+                let action = "read a run";
+                let cause = error.to_string();
                 Err(muster_store::StoreError::Engine { action, cause }.into())
             }
         }

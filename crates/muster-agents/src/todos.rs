@@ -81,7 +81,8 @@ pub(crate) async fn show(shared: Arc<RunsContext>, mut news: mpsc::UnboundedRece
         if !shared.lists.knows(&stream) {
             continue;
         }
-        let (reader, read) = (Arc::clone(&shared), stream.clone());
+        let reader = Arc::clone(&shared);
+        let read = stream.clone();
         let view = move || reader.engine.read::<SessionAggregate, _>(&read, |docs| Ok(list(docs)?));
         let Ok(Ok(Some(todos))) = tokio::task::spawn_blocking(view).await else { continue };
         if let Some((run, node)) = shared.lists.differs(&stream, &todos) {

@@ -65,7 +65,8 @@ mod tests {
     #[test]
     fn runs_sec_3_a_token_dies_with_its_process() {
         let tokens = Tokens::default();
-        let (one, two) = (tokens.issue(RunId(1), NodeId(1)), tokens.issue(RunId(1), NodeId(2)));
+        let one = tokens.issue(RunId(1), NodeId(1));
+        let two = tokens.issue(RunId(1), NodeId(2));
         assert_ne!(one, two);
         assert_eq!(muster_core::redact::text(&one).as_deref(), Some("<redacted>"));
         assert_eq!(tokens.bearer(&one), node(1));

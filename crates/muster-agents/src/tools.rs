@@ -107,7 +107,8 @@ pub(crate) async fn call(
             return Err(ToolError { message: failure.0.to_string(), code });
         }
     };
-    let (call, error) = (Box::new(call), refusal.clone());
+    let call = Box::new(call);
+    let error = refusal.clone();
     match shared.tell(run, Ask::RefuseTool { call, error }).await {
         Ok(events) => Ok(events),
         Err(_) => Err(refusal),
@@ -163,7 +164,8 @@ struct Caller {
 
 /// Executes a call and tells what came of it.
 pub(crate) async fn execute(shared: Arc<RunsContext>, run: RunId, call: RuntimeToolCall) {
-    let (node, turn) = (call.node, call.turn);
+    let node = call.node;
+    let turn = call.turn;
     if GATED_TASK_TOOLS.contains(&call.tool.name.as_str()) {
         return operate(shared, run, call).await;
     }
@@ -186,7 +188,8 @@ pub(crate) async fn execute(shared: Arc<RunsContext>, run: RunId, call: RuntimeT
 /// Has the task store carry out a call, and tells what came of it.
 async fn operate(shared: Arc<RunsContext>, run: RunId, call: RuntimeToolCall) {
     let RuntimeToolCall { node, turn, tool } = call;
-    let (id, wish) = (tool.id, AgentWish { name: tool.name, args: tool.args });
+    let id = tool.id;
+    let wish = AgentWish { name: tool.name, args: tool.args };
     let done = match shared.operations() {
         Some(operations) => {
             let work = move || operations.call(Bearer { run, node }, wish);
@@ -254,12 +257,14 @@ async fn command(
         CommandRight::None => return Err(fault("MODE_FORBIDS", "this node may not run commands")),
     }
     let inside = request.cwd.clone().unwrap_or_else(|| ".".to_owned());
-    let (root, home) = (PathBuf::from(&caller.node.workdir), shared.settings.home.clone());
+    let root = PathBuf::from(&caller.node.workdir);
+    let home = shared.settings.home.clone();
     let find = move || Workdir::open(&root, &home)?.resolve(&inside);
     let workdir = shared.file_calls.perform(caller.run.id, find).await?;
     let seconds = request.timeout_seconds.unwrap_or(COMMAND_SECONDS);
     let seconds = seconds.clamp(1, COMMAND_SECONDS_MAX);
-    let (command, env) = (["sh", "-c", &request.cmd].map(str::to_owned), BTreeMap::new());
+    let command = ["sh", "-c", &request.cmd].map(str::to_owned);
+    let env = BTreeMap::new();
     // The end of a command must not end the agent, but the end of the agent ends its commands.
     let family = Family {
         mark: shared.mark.clone(),
@@ -292,7 +297,9 @@ async fn command(
     };
     if let Some(file) = file {
         result.output_ref = Some(artifact_reference(file.id));
-        let (node, turn, file) = (caller.node.id, Some(caller.turn.id), Box::new(file));
+        let node = caller.node.id;
+        let turn = Some(caller.turn.id);
+        let file = Box::new(file);
         shared.report(caller.run.id, Ask::RecordArtifact { node, turn, file }).await;
     }
     Ok(result)

@@ -40,7 +40,8 @@ pub fn discarded(home: &Path, before: Timestamp) -> io::Result<Vec<Discarded>> {
     let found = entries.flatten().filter_map(|entry| {
         let name = entry.file_name();
         let (run, at) = name.to_str()?.rsplit_once('-')?;
-        let (_, at) = (run.parse::<RunId>().ok()?, at.parse::<i64>().ok()?);
+        let _ = run.parse::<RunId>().ok()?;
+        let at = at.parse::<i64>().ok()?;
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let path = entry.path();
         let bytes = bytes(&path);
@@ -60,7 +61,8 @@ impl Discarded {
 
 /// The size of all files below a folder; links are not followed.
 fn bytes(folder: &Path) -> u64 {
-    let (mut total, mut folders) = (0, vec![folder.to_owned()]);
+    let mut total = 0;
+    let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             match entry.metadata() {

@@ -112,6 +112,7 @@ pub(crate) fn remove_merged(folder: &Path, ignored: IgnoredFiles) -> Result<(), 
 
 fn branch(run: RunId, node: NodeId) -> String {
     // Ids differ in their ends; their beginning is the time.
-    let (run, node) = (run.to_string(), node.to_string());
+    let run = run.to_string();
+    let node = node.to_string();
     format!("muster/{}/{}", &run[run.len() - 8..], &node[node.len() - 8..])
 }

@@ -101,7 +101,8 @@ pub struct ServerStatus {
 impl App {
     /// Opens the store in the options' directory; creates it when there is none.
     pub fn open(options: AppOptions) -> Result<Self, StoreError> {
-        let (access, one_caller) = (options.access, options.one_caller);
+        let access = options.access;
+        let one_caller = options.one_caller;
         let store = SqliteOptions { access, one_caller, ..SqliteOptions::default() };
         let store = SqliteStore::open(&options.storage_dir, store)?;
         Ok(Self::over(Arc::new(store), Arc::new(SystemClock), options))
@@ -126,7 +127,8 @@ impl App {
             ..self.options.clone()
         };
         let bound = BoundSession::new(options.session.clone());
-        let (registry, engine) = (Arc::clone(&self.registry), Arc::clone(&self.engine));
+        let registry = Arc::clone(&self.registry);
+        let engine = Arc::clone(&self.engine);
         Self { registry, options, engine, bound, driver: OnceLock::new() }
     }
 

@@ -90,7 +90,8 @@ impl From<StoreError> for CallFailure {
                 "Inspect the storage directory and run `muster doctor`; nothing was written.",
             ),
         };
-        let (message, recovery) = (error.to_string(), recovery.to_owned());
+        let message = error.to_string();
+        let recovery = recovery.to_owned();
         ApiError { code, message, recovery, details: Map::new() }.into()
     }
 }

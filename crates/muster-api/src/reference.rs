@@ -32,7 +32,8 @@ pub fn markdown(registry: &Registry) -> String {
     page += "\n| operation | what it does | listed in | effect |\n|---|---|---|---|\n";
     for row in registry.rows() {
         let OperationRow { name, title, toolset, effect, .. } = row;
-        let (listed, effect) = (listed_in(*toolset), effect_in_words(*effect));
+        let listed = listed_in(*toolset);
+        let effect = effect_in_words(*effect);
         page += &line(&[format!("[`{name}`](#{name})"), cell(title), listed, effect.to_owned()]);
     }
     for row in registry.rows() {
@@ -45,7 +46,8 @@ pub fn markdown(registry: &Registry) -> String {
 /// The part of the page about one operation.
 fn section(row: &OperationRow) -> String {
     let OperationRow { name, title, toolset, effect, .. } = row;
-    let (listed, effect) = (listed_in(*toolset), effect_in_words(*effect));
+    let listed = listed_in(*toolset);
+    let effect = effect_in_words(*effect);
     let mut text = format!("## {name}\n\n{}\n\n", row.description().trim());
     text += &format!("{title}. Listed in {listed}. Effect: {effect}.\n\n");
     let arguments = schema::arguments(row.input_schema());

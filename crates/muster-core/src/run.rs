@@ -296,6 +296,7 @@ fn catalogued(mut index: Index, is: bool) -> Index {
 
 /// Columns of a document that is found in lists of its kind and of its node.
 fn listed(parent: &str, ord: u64, status: &'static str) -> Index {
-    let (parent, marks) = (parent.to_owned(), Mark::Listed as u8);
+    let parent = parent.to_owned();
+    let marks = Mark::Listed as u8;
     Index { ord, parent, status: status.into(), marks, rank: None }
 }

@@ -29,8 +29,10 @@ impl Timestamp {
         let days = self.0.div_euclid(MS_PER_DAY);
         let ms = self.0.rem_euclid(MS_PER_DAY);
         let (year, month, day) = civil_from_days(days);
-        let (hour, minute) = (ms / 3_600_000, ms / 60_000 % 60);
-        let (second, milli) = (ms / 1_000 % 60, ms % 1_000);
+        let hour = ms / 3_600_000;
+        let minute = ms / 60_000 % 60;
+        let second = ms / 1_000 % 60;
+        let milli = ms % 1_000;
         if !(0..=9_999).contains(&year) {
             return format!(
                 "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z"

@@ -116,7 +116,8 @@ mod tests {
 
     fn keep(cache: &Cache, number: usize, version: u64, bytes: usize) {
         let document = Arc::new(TaskDocument::Workspace(Workspace::default()));
-        let (index, body) = (Index::default(), " ".repeat(bytes));
+        let index = Index::default();
+        let body = " ".repeat(bytes);
         let row = DocumentRow { address: address(number), index, version, body };
         cache.keep::<TaskAggregate>(STREAM, &row, document);
     }

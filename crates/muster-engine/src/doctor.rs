@@ -135,7 +135,8 @@ impl<A: Aggregate> Past<A> {
         }
         // A version is the last event of the write that changed the document, which may be one
         // behind the event that did.
-        let (version, changed) = (row.version, self.replay.changed(key));
+        let version = row.version;
+        let changed = self.replay.changed(key);
         let possible = version >= changed && self.positions.binary_search(&version).is_ok();
         (!possible).then(|| format!("its version is {version}, the log changed it at {changed}"))
     }

@@ -79,7 +79,9 @@ impl Engine {
         let after_commit = Arc::clone(&hub);
         let wake = move |calls| after_commit.wake(calls);
         let writer = EngineWriter::start(Arc::clone(&store), keeps_house, wake);
-        let (kept, feeds, large) = (Arc::default(), Feeds::default(), LargeReads::default());
+        let kept = Arc::default();
+        let feeds = Feeds::default();
+        let large = LargeReads::default();
         Self { store, clock, hub, kept, feeds, large, writer }
     }
 
@@ -122,7 +124,8 @@ impl Engine {
         + 'static,
     ) -> Result<Result<T, E>, StoreError> {
         let (reply, answer) = sync_channel(1);
-        let (claim, env) = (JobClaim::default(), Env { now: self.clock.now() });
+        let claim = JobClaim::default();
+        let env = Env { now: self.clock.now() };
         let job = MultiStreamJob::of(env, Arc::clone(&self.kept), work, claim.clone(), reply);
         self.writer.submit(Box::new(job))?;
         await_answer(&answer, &claim)?

@@ -119,7 +119,8 @@ where
 
     fn run(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
         let Some(work) = self.work.take() else { return Ok(()) };
-        let (kept, env) = (Arc::clone(&self.kept), self.env);
+        let kept = Arc::clone(&self.kept);
+        let env = self.env;
         let mut sheaf = MultiStreamTransaction {
             transaction: &mut *transaction,
             kept,

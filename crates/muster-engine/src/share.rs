@@ -37,7 +37,9 @@ pub(crate) struct StreamWrite<A: Aggregate> {
 
 impl<A: Aggregate> StreamWrite<A> {
     pub(crate) fn of(stream: String, kept: Arc<EngineCaches>) -> Self {
-        let (documents, events, changes) = (Documents::default(), Vec::new(), Vec::new());
+        let documents = Documents::default();
+        let events = Vec::new();
+        let changes = Vec::new();
         Self { stream, kept, documents, events, changes }
     }
 
@@ -53,7 +55,8 @@ impl<A: Aggregate> StreamWrite<A> {
         env: Env,
         work: impl Fn(&mut Draft<'_, A>) -> Result<T, WorkRefusal<A>>,
     ) -> Result<Ruled<A, T>, StoreError> {
-        let (stream, cache) = (self.stream.as_str(), &self.kept.cache);
+        let stream = self.stream.as_str();
+        let cache = &self.kept.cache;
         let mut source = DocumentSource { stream, snapshot: transaction, cache, committed: false };
         let mut events = Vec::new();
         let outcome = load::answer(&mut source, &mut self.documents, |docs| {
@@ -78,7 +81,8 @@ impl<A: Aggregate> StreamWrite<A> {
         let Some(last) = self.events.last() else { return Ok(()) };
         self.changes = load::document_changes(&self.documents, last.global);
         let rows = load::event_rows::<A>(&self.events);
-        let (stream, documents) = (self.stream.as_str(), self.changes.as_slice());
+        let stream = self.stream.as_str();
+        let documents = self.changes.as_slice();
         if !A::ends(&last.event) {
             return transaction.append(&Append { stream, events: &rows, documents });
         }

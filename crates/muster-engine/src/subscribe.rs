@@ -124,7 +124,9 @@ impl Subscription {
     }
 
     async fn look(&mut self) -> Result<Option<StreamUpdate>, StoreError> {
-        let (store, stream, after) = (Arc::clone(&self.store), self.stream.clone(), self.after);
+        let store = Arc::clone(&self.store);
+        let stream = self.stream.clone();
+        let after = self.after;
         let read = move || -> Result<Option<StreamUpdate>, StoreError> {
             let mut snapshot = store.snapshot()?;
             let head = snapshot.head(&stream)?.seq;

@@ -65,7 +65,8 @@ fn create(engine: &Engine, title: &str) -> Result<u64, ExecuteError<TaskRejectio
 
 fn rename(engine: &Engine, plan: PlanId, title: &str) {
     let meta = MetaPatch { title: Some(title.to_owned()), ..MetaPatch::default() };
-    let (own, manner) = (OwnPatch::default(), EditKind::Edit);
+    let own = OwnPatch::default();
+    let manner = EditKind::Edit;
     let command = TaskCommand::Edit(FieldsEdit { id: plan.into(), meta, own, manner });
     let rename = move |draft: &mut Draft<'_, TaskAggregate>| draft.apply(&command).map(drop);
     engine.execute::<TaskAggregate, ()>(STREAM.to_owned(), rename).unwrap();
@@ -79,7 +80,8 @@ fn plans(engine: &Engine) -> u64 {
 #[test]
 fn what_was_read_before_never_hides_what_another_process_wrote() {
     let dir = tempfile::tempdir().unwrap();
-    let (reader, writer) = (sqlite(dir.path()), sqlite(dir.path()));
+    let reader = sqlite(dir.path());
+    let writer = sqlite(dir.path());
     let titles = |engine: &Engine| {
         let read = |docs: &Documents<TaskAggregate>| {
             let plans = docs.list(&muster_core::ListQuery::of("plan"))?;
@@ -108,7 +110,8 @@ fn callers_at_once_all_land_in_one_gapless_log() {
     let barrier = Barrier::new(8);
     std::thread::scope(|scope| {
         for caller in 0..8 {
-            let (engine, barrier) = (&engine, &barrier);
+            let engine = &engine;
+            let barrier = &barrier;
             scope.spawn(move || {
                 barrier.wait();
                 for round in 0..20 {
@@ -264,7 +267,8 @@ async fn a_subscriber_sees_snapshot_then_tail_without_gap() {
 #[tokio::test(flavor = "multi_thread")]
 async fn commits_of_another_engine_on_the_same_file_are_seen_soon() {
     let dir = tempfile::tempdir().unwrap();
-    let (here, there) = (sqlite(dir.path()), sqlite(dir.path()));
+    let here = sqlite(dir.path());
+    let there = sqlite(dir.path());
     create(&there, "first").unwrap();
     let mut subscription = here.subscribe(STREAM.to_owned(), 0);
     assert_eq!(seqs(&subscription.next().await.unwrap()), [1]);

@@ -168,7 +168,8 @@ impl<A: Aggregate> Load<A> {
     ) -> Result<Result<u64, TransferError>, StoreError> {
         let head = transaction.head(stream)?;
         if head.seq != self.after {
-            let (stream, events) = (stream.to_owned(), head.seq);
+            let stream = stream.to_owned();
+            let events = head.seq;
             return Ok(Err(TransferError::NotEmpty { stream, events }));
         }
         let known = positions(transaction, stream, self.after)?;

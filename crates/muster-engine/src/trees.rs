@@ -82,7 +82,8 @@ impl Trees {
         let mut nodes: Vec<TreeNode> = nodes.collect();
         // Parents before children: they were numbered first.
         nodes.sort_by(|a, b| {
-            let (a, b) = (a.id.as_str(), b.id.as_str());
+            let a = a.id.as_str();
+            let b = b.id.as_str();
             a.len().cmp(&b.len()).then_with(|| a.cmp(b))
         });
         let mut waiting = lock(&kept.waiting);
@@ -137,7 +138,8 @@ impl Trees {
         shelf.reads += 1;
         let now = shelf.reads;
         let fresh = || {
-            let (tree, waiting) = (Mutex::new(None), Mutex::default());
+            let tree = Mutex::new(None);
+            let waiting = Mutex::default();
             Arc::new(Kept { tree, waiting, used: Mutex::new((now, 0)) })
         };
         let kept = Arc::clone(shelf.trees.entry(stream.to_owned()).or_insert_with(fresh));
@@ -154,7 +156,8 @@ impl Trees {
         let mut shelf = lock(&self.0);
         loop {
             let sizes = shelf.trees.iter().map(|(name, kept)| (*lock(&kept.used), name));
-            let (mut total, mut oldest) = (0, None);
+            let mut total = 0;
+            let mut oldest = None;
             for ((read, nodes), name) in sizes {
                 total += nodes;
                 if oldest.is_none_or(|(earliest, _)| read < earliest) {

@@ -57,7 +57,8 @@ impl EngineWriter {
         keeps_house: bool,
         wake: impl Fn(usize) + Send + Sync + 'static,
     ) -> Self {
-        let (line, news) = (Mutex::default(), Condvar::new());
+        let line = Mutex::default();
+        let news = Condvar::new();
         let desk = Arc::new(Desk { store, keeps_house, wake: Box::new(wake), line, news });
         let at_desk = Arc::clone(&desk);
         let run = move || at_desk.serve();

@@ -132,7 +132,8 @@ mod tests {
         let (mut stream, mut client) = pair().await;
         let bytes = 16 * 1024 * 1024;
         let reader = tokio::spawn(async move {
-            let (mut read, mut buffer) = (0, vec![0; 1024 * 1024]);
+            let mut read = 0;
+            let mut buffer = vec![0; 1024 * 1024];
             while read < bytes {
                 read += client.read(&mut buffer).await.unwrap();
                 tokio::time::sleep(STALL / 10).await;

@@ -163,7 +163,8 @@ pub(crate) async fn guard(
     if gate.hosts.has_guests() {
         response.headers_mut().append(header::VARY, HeaderValue::from_static("Origin"));
     }
-    let (status, took) = (response.status().as_u16(), started.elapsed());
+    let status = response.status().as_u16();
+    let took = started.elapsed();
     tracing::debug!(%method, path, status, took_us = took.as_micros(), "request answered");
     response
 }

@@ -131,7 +131,9 @@ impl HttpRefusal {
         message: impl Into<String>,
         recovery: impl Into<String>,
     ) -> Self {
-        let (message, recovery, intent) = (message.into(), recovery.into(), "http".to_owned());
+        let message = message.into();
+        let recovery = recovery.into();
+        let intent = "http".to_owned();
         Self {
             kind,
             message,

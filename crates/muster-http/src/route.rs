@@ -68,7 +68,8 @@ impl PersonRoutes {
 
 /// Whether a path is one of a pattern with parameters in braces, each of which is one segment.
 fn is_path_of(pattern: &str, path: &str) -> bool {
-    let (mut expected, mut given) = (pattern.split('/'), path.split('/'));
+    let mut expected = pattern.split('/');
+    let mut given = path.split('/');
     loop {
         match (expected.next(), given.next()) {
             (None, None) => return true,

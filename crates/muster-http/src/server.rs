@@ -297,7 +297,8 @@ async fn serve(stream: ClientStream, router: Router, mut stopped: watch::Receive
 /// Answers the first request of a client for which there is no place, whatever it asks for.
 async fn refuse(stream: TcpStream, place: OwnedSemaphorePermit) {
     let service = service_fn(async |request: hyper::Request<Incoming>| {
-        let (message, recovery) = ("too many connections are open", "close some, or try again");
+        let message = "too many connections are open";
+        let recovery = "close some, or try again";
         let refusal = HttpRefusal::new(RefusalKind::TooManyConnections, message, recovery);
         let mut response = refusal.for_path(request.uri().path()).into_response();
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

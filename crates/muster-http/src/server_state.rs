@@ -158,7 +158,8 @@ async fn unknown_route(request: Request) -> Response<Body> {
 }
 
 async fn method_not_allowed(request: Request) -> Response<Body> {
-    let (method, path) = (request.method(), request.uri().path());
+    let method = request.method();
+    let path = request.uri().path();
     let recovery = "GET /openapi.json says which methods each route takes";
     let message = format!("{path} does not take {method}");
     HttpRefusal::new(RefusalKind::MethodNotAllowed, message, recovery)

@@ -61,7 +61,8 @@ impl OperationReader for AppBackend {
             unreachable!("arguments are an object, got {arguments}");
         };
         Box::pin(async move {
-            let (app, name) = (Arc::clone(&self.app), name.to_owned());
+            let app = Arc::clone(&self.app);
+            let name = name.to_owned();
             let running = tokio::task::spawn_blocking(move || app.call(&name, arguments));
             running.await.map_err(|error| broken(&error))
         })
@@ -153,7 +154,8 @@ impl Backend for AppBackend {
             if on_a_line && self.is_brief(&request) {
                 return Ok(tool_result(&in_place(&self.app, request)?, on_a_line).into());
             }
-            let (app, held) = (Arc::clone(&self.app), call.clone());
+            let app = Arc::clone(&self.app);
+            let held = call.clone();
             let running = tokio::task::spawn_blocking(move || {
                 let answer = app.call(&request.name, request.arguments.unwrap_or_default());
                 drop(held);

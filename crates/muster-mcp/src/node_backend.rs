@@ -159,7 +159,8 @@ impl Backend for NodeBackend {
         call: McpCall,
     ) -> BackendFuture<'_, CallToolResponse> {
         Box::pin(async move {
-            let (server, held) = (Arc::clone(&self.server), call.clone());
+            let server = Arc::clone(&self.server);
+            let held = call.clone();
             let running = tokio::task::spawn_blocking(move || {
                 let answer = server.call(&request.name, request.arguments.unwrap_or_default());
                 drop(held);
@@ -219,7 +220,8 @@ impl Backend for NodeBackend {
 impl OperationReader for NodeBackend {
     fn read<'a>(&'a self, name: &'a str, arguments: Value) -> BackendFuture<'a, Envelope> {
         Box::pin(async move {
-            let (server, name) = (Arc::clone(&self.server), name.to_owned());
+            let server = Arc::clone(&self.server);
+            let name = name.to_owned();
             let arguments = arguments.as_object().cloned().unwrap_or_default();
             let running = tokio::task::spawn_blocking(move || server.read(&name, arguments));
             let told = running.await.map_err(|error| broken(&error))?;

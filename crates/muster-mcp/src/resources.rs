@@ -270,7 +270,8 @@ pub(crate) fn entries(workspace: &str, kind: ResourceKind, result: &Value) -> Ve
 fn entry(workspace: &str, kind: ResourceKind, row: &Value) -> Option<ResourceEntry> {
     let id = row.get("id")?.as_str()?.to_owned();
     let title = row.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let (workspace, part) = (workspace.to_owned(), Part::Radar);
+    let workspace = workspace.to_owned();
+    let part = Part::Radar;
     let address = ResourceAddress { workspace, kind, id: id.clone(), part };
     Some(ResourceEntry { address, title, id })
 }

@@ -35,7 +35,8 @@ pub(crate) fn write(buffer: &mut Vec<u8>, mut message: ServerJsonRpcMessage) -> 
         let no_place = || io::Error::other("a marked text or structure has no place");
         find(&frame, wanted).map(|at| at + wanted.len()).ok_or_else(no_place)
     };
-    let (text_end, structure_end) = (place(TEXT_PLACE)?, place(STRUCTURE_PLACE)?);
+    let text_end = place(TEXT_PLACE)?;
+    let structure_end = place(STRUCTURE_PLACE)?;
     buffer.reserve(frame.len() + 2 * text.len() + text.len() / 4);
     buffer.extend_from_slice(&frame[..text_end - MARK_BYTES]);
     write_string(buffer, &text);
@@ -59,10 +60,12 @@ fn take_text(message: &mut ServerJsonRpcMessage) -> Option<String> {
 /// Writes JSON text as a JSON string: what needs an escape are its quotes and backslashes.
 fn write_string(buffer: &mut Vec<u8>, text: &str) {
     debug_assert!(text.bytes().all(|byte| byte >= b' '), "JSON text on one line");
-    let (bytes, start) = (text.as_bytes(), buffer.len() + 1);
+    let bytes = text.as_bytes();
+    let start = buffer.len() + 1;
     buffer.push(b'"');
     buffer.resize(start + 2 * bytes.len(), b'"');
-    let (mut from, mut end) = (0, start);
+    let mut from = 0;
+    let mut end = start;
     let mut escape = |at: usize, buffer: &mut Vec<u8>| {
         copy(&bytes[from..], at - from, &mut buffer[end..]);
         end += at - from;

@@ -224,7 +224,9 @@ impl StoreSnapshot for State {
     fn streams(&mut self, prefix: &str) -> Result<Vec<StreamRow>, StoreError> {
         let found = self.streams.iter().filter(|(name, _)| name.starts_with(prefix));
         let row = |(name, stream): (&String, &Arc<Stream>)| {
-            let (name, seq, ended) = (name.clone(), stream.seq, stream.ended);
+            let name = name.clone();
+            let seq = stream.seq;
+            let ended = stream.ended;
             StreamRow { name, seq, ended }
         };
         Ok(found.map(row).collect())

@@ -125,7 +125,8 @@ impl Fuzzer {
 
     #[expect(clippy::print_stdout, reason = "this is the result of a fuzzer that found nothing")]
     fn report(&self, sent: usize, cases: u64, took: Duration) {
-        let (name, seconds) = (&self.name, took.as_secs_f64());
+        let name = &self.name;
+        let seconds = took.as_secs_f64();
         let rate = sent as f64 / seconds;
         let time = format!("{seconds:.0} s, {rate:.0} inputs/s");
         println!("fuzz {name}: {sent} inputs in {cases} cases, {time}, no fault");

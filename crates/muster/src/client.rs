@@ -179,7 +179,8 @@ impl Client {
             Some(secret) => format!("Authorization: Bearer {secret}\r\n"),
             None => String::new(),
         };
-        let (prefix, host) = (&self.prefix, &self.authority);
+        let prefix = &self.prefix;
+        let host = &self.authority;
         let head = format!(
             "{method} {prefix}{path} HTTP/1.0\r\nHost: {host}\r\n\
              Accept: application/json\r\n{authorization}"

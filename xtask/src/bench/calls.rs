@@ -183,7 +183,8 @@ impl Targets {
     /// A step that nobody has closed, each once.
     fn open_step(&mut self) -> Value {
         let untouched = self.tasks / 10 * UNTOUCHED.len() as u64;
-        let (place, step) = (self.closed * 7_919 % untouched, self.closed / untouched);
+        let place = self.closed * 7_919 % untouched;
+        let step = self.closed / untouched;
         self.closed += 1;
         assert!(step < STEPS_PER_TASK, "every step of the store was closed");
         let task = place / 3 * 10 + UNTOUCHED[place as usize % 3];

@@ -134,7 +134,8 @@ pub(crate) fn measure(server: &Server, crowd: &Crowd) -> Result<Vec<Line>> {
         ratio,
         limit: Limit::AtMost(limit),
     };
-    let (median, late) = (busy.delays.median(), busy.delays.percentile(99));
+    let median = busy.delays.median();
+    let late = busy.delays.percentile(99);
     let told = format!("{} stalled, {} gaps told", crowd.stalled, busy.gaps);
     let faults = calm.faults + busy.faults;
     let lost = format!("{faults} lost or reordered");

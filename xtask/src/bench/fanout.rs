@@ -185,7 +185,8 @@ impl<'a> Sink<'a> {
 /// Measures against a bare broadcast, which a command starts.
 pub(crate) fn measure(server: &Server, bare: Command, messages: u64) -> Result<Vec<Line>> {
     println!("measuring events to many sockets");
-    let (bare, sink) = (Bare::start(bare)?, Sink::on(server)?);
+    let bare = Bare::start(bare)?;
+    let sink = Sink::on(server)?;
     let bytes = sample_bytes(&sink)?;
     let alone = sink.send(messages)?.elapsed();
     let micros = alone.as_micros() as u64 / (messages * EVENTS_PER_MESSAGE);

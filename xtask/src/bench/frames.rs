@@ -42,7 +42,8 @@ impl Log {
             self.salt.copy_from_slice(&head[16..24]);
             self.next = LOG_HEAD_BYTES;
         }
-        let (mut newest, mut open) = (0, 0);
+        let mut newest = 0;
+        let mut open = 0;
         while let Some(frame) = self.frame(&file)? {
             self.next += FRAME_HEAD_BYTES + page_bytes;
             open += 1;

@@ -16,7 +16,8 @@ const MIB: f64 = 1024.0 * 1024.0;
 
 /// Times the start of an agent's server beside that of the program alone.
 pub(crate) fn measure(path: &Path, storage_dir: &Path, tasks: u64, rounds: usize) -> Result<Line> {
-    let (mut version, mut answer) = (Series::default(), Series::default());
+    let mut version = Series::default();
+    let mut answer = Series::default();
     for _ in 0..rounds {
         let mut command = program(path, storage_dir);
         command.arg("--version").stdout(Stdio::null());

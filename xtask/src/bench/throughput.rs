@@ -51,7 +51,8 @@ pub(crate) fn measure(
             together.push(all);
         }
     }
-    let (one, all) = (median(alone), median(together));
+    let one = median(alone);
+    let all = median(together);
     Ok(Line {
         what: format!("{CALLERS} callers"),
         place: "http",
@@ -70,7 +71,8 @@ fn writes_per_second(
     round: u64,
     slice: Duration,
 ) -> Result<f64> {
-    let (stop, count) = (AtomicBool::new(false), AtomicU64::new(0));
+    let stop = AtomicBool::new(false);
+    let count = AtomicU64::new(0);
     let clients: Vec<Client> = (0..callers).map(|_| server.connect()).collect::<Result<_>>()?;
     let calls: Vec<Vec<String>> = (0..)
         .zip(&clients)
@@ -81,7 +83,8 @@ fn writes_per_second(
         .collect();
     let started = Instant::now();
     thread::scope(|scope| {
-        let (stop, count) = (&stop, &count);
+        let stop = &stop;
+        let count = &count;
         let write = |(mut client, calls): (Client, Vec<String>)| {
             scope.spawn(move || -> Result<()> {
                 for call in calls.iter().cycle() {

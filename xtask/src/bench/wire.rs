@@ -173,7 +173,8 @@ impl Server {
     pub(crate) fn follow(&self, session: &str) -> Result<BufReader<TcpStream>> {
         let stream = TcpStream::connect(&self.address).context("connect to the server")?;
         stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
-        let (address, token) = (&self.address, &self.token);
+        let address = &self.address;
+        let token = &self.token;
         let head = format!(
             "GET /sessions/{session}/events HTTP/1.0\r\nHost: {address}\r\n\
              Authorization: Bearer {token}\r\n\r\n"

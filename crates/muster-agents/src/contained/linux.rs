@@ -97,7 +97,8 @@ fn enter_namespace() -> Result<(), LaunchError> {
         grants::leave_others_alone()?;
         return separate();
     }
-    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    let user = geteuid().as_raw();
+    let group = getegid().as_raw();
     unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
     for (file, line) in [
         ("setgroups", "deny".to_owned()),

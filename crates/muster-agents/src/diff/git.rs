@@ -139,7 +139,8 @@ fn ignored(place: &TreeStore<'_>) -> String {
 
 /// The way from a folder down to another, if it lies below.
 fn relative(inner: &Path, outer: &Path) -> Option<String> {
-    let (inner, outer) = (inner.canonicalize().ok()?, outer.canonicalize().ok()?);
+    let inner = inner.canonicalize().ok()?;
+    let outer = outer.canonicalize().ok()?;
     let below = inner.strip_prefix(outer).ok()?.to_str()?.to_owned();
     (!below.is_empty()).then_some(below)
 }
@@ -208,10 +209,12 @@ async fn counted(place: &TreeStore<'_>, before: &str, after: &str) -> Result<Tre
     let counted = output(command, "git diff-tree").await?;
     let text = String::from_utf8_lossy(&counted.stdout).into_owned();
     let mut fields = text.split('\0');
-    let (mut change, mut files) = (TreeChange::default(), BTreeSet::new());
+    let mut change = TreeChange::default();
+    let mut files = BTreeSet::new();
     while let Some(line) = fields.next().filter(|line| !line.is_empty()) {
         let mut parts = line.splitn(3, '\t');
-        let (plus, minus) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+        let plus = parts.next().unwrap_or("");
+        let minus = parts.next().unwrap_or("");
         let mut paths = vec![parts.next().unwrap_or("").to_owned()];
         // Of a rename the line ends here, and both names follow.
         if paths[0].is_empty() {

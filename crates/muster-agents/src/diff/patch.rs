@@ -28,7 +28,8 @@ pub(super) fn summary(change: &TreeChange) -> String {
     }
     let count = change.files.len();
     let noun = if count == 1 { "file" } else { "files" };
-    let (plus, minus) = (change.insertions, change.deletions);
+    let plus = change.insertions;
+    let minus = change.deletions;
     let line = format!("{count} {noun}, +{plus} −{minus}: {}", change.files.join(", "));
     cut(&line, SUMMARY_CHARS_MAX)
 }

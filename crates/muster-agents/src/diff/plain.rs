@@ -26,7 +26,8 @@ type Listing = BTreeMap<String, Known>;
 
 /// Records the tree of the directory.
 pub(super) fn snapshot(place: &TreeStore<'_>) -> Result<RecordedTree, String> {
-    let (mut files, mut skipped) = (Listing::new(), Vec::new());
+    let mut files = Listing::new();
+    let mut skipped = Vec::new();
     walk(place, place.workdir, &mut files, &mut skipped).map_err(|error| error.to_string())?;
     let text = serde_json::to_string(&files).map_err(|error| error.to_string())?;
     let id = sha256_hex(text.as_bytes());
@@ -44,7 +45,8 @@ fn walk(
     let mut entries: Vec<_> = fs::read_dir(folder)?.flatten().collect();
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
-        let (path, name) = (entry.path(), entry.file_name());
+        let path = entry.path();
+        let name = entry.file_name();
         let name = name.to_string_lossy();
         let known = fs::symlink_metadata(&path)?;
         if known.is_dir() {
@@ -74,7 +76,8 @@ pub(super) fn compare(
     before: &str,
     after: &str,
 ) -> Result<TreeChange, String> {
-    let (old, new) = (load(place, before)?, load(place, after)?);
+    let old = load(place, before)?;
+    let new = load(place, after)?;
     let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
     let mut change = TreeChange::default();
     for name in names {
@@ -113,7 +116,8 @@ mod tests {
     #[test]
     fn runs_diff_5_without_git_files_are_compared_by_size_and_hash() {
         let dir = tempfile::tempdir().unwrap();
-        let (work, shadow) = (dir.path().join("work"), dir.path().join("shadow"));
+        let work = dir.path().join("work");
+        let shadow = dir.path().join("shadow");
         std::fs::create_dir_all(work.join("target")).unwrap();
         std::fs::create_dir(&shadow).unwrap();
         std::fs::write(work.join("a"), "1").unwrap();

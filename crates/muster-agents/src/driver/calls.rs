@@ -33,7 +33,8 @@ impl NodeDriver {
         }
         // What cannot even be told to the core is answered here.
         if let Err(error) = events {
-            let (tool_id, result) = (tool, ToolResult::default());
+            let tool_id = tool;
+            let result = ToolResult::default();
             self.answer(&ToolCompleted { tool_id, result, error: Some(error) }).await;
         }
     }

@@ -224,7 +224,8 @@ impl NodeDriver {
     async fn check_silence(&mut self, now: Instant) {
         let Some(drive) = self.turn.as_ref() else { return };
         let Some(patience) = drive.patience() else { return };
-        let (turn, silent) = (drive.turn, now.saturating_duration_since(self.last_heard(drive)));
+        let turn = drive.turn;
+        let silent = now.saturating_duration_since(self.last_heard(drive));
         if silent >= patience {
             let detail = Some(format!("nothing was heard for {} s", patience.as_secs()));
             let reason = TurnReason::Silent;
@@ -270,7 +271,8 @@ impl NodeDriver {
     /// Tells the text that waits.
     pub(super) async fn tell(&mut self, extent: Extent) {
         let Some(drive) = self.turn.as_mut() else { return };
-        let (turn, texts) = (drive.turn, drive.said.take(extent));
+        let turn = drive.turn;
+        let texts = drive.said.take(extent);
         // Whoever speaks, or does something else, has thought.
         let spoke = extent == Extent::All || !texts.is_empty();
         let thoughts = if spoke { drive.thought.rest() } else { Vec::new() };

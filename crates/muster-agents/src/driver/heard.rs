@@ -249,7 +249,8 @@ impl NodeDriver {
         self.flush().await;
         let stderr = self.open.as_ref().map(|open| open.stderr.text()).unwrap_or_default();
         self.close_provider(Duration::ZERO).await;
-        let (node, process) = (self.node, None);
+        let node = self.node;
+        let process = None;
         let Some(drive) = self.turn.as_mut() else {
             self.report(Ask::ReportProcess { node, process }).await;
             return;

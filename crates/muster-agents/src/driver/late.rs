@@ -43,7 +43,9 @@ impl NodeDriver {
         let text = finish::redacted(text);
         let file = finish::write(&self.shared, self.run, ArtifactKind::Log, ("late.log", &text));
         if let Some(file) = file {
-            let (node, turn, file) = (self.node, Some(turn), Box::new(file));
+            let node = self.node;
+            let turn = Some(turn);
+            let file = Box::new(file);
             self.report(Ask::RecordArtifact { node, turn, file }).await;
         }
     }

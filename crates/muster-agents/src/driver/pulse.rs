@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn runs_ev_8_signs_of_life_come_by_themselves_and_not_too_often() {
-        let (mut pulse, now) = (HeartbeatTimer::default(), Instant::now());
+        let mut pulse = HeartbeatTimer::default();
+        let now = Instant::now();
         assert_eq!(pulse.next, None);
         pulse.begin();
         assert!(pulse.next.is_some_and(|next| next >= now + BEAT_PAUSE));

@@ -63,13 +63,15 @@ impl NodeDriver {
     /// The same for those that were not counted when the turn ends.
     pub(super) async fn count_last_refused(&mut self) {
         let Some(drive) = self.turn.as_mut() else { return };
-        let (turn, count) = (drive.turn, drive.questions.take());
+        let turn = drive.turn;
+        let count = drive.questions.take();
         self.log_refused(turn, count).await;
     }
 
     async fn log_refused(&self, turn: TurnId, count: Option<u64>) {
         let Some(count) = count else { return };
-        let (source, line) = (LogSource::Runtime, REFUSED.to_owned());
+        let source = LogSource::Runtime;
+        let line = REFUSED.to_owned();
         let event = ProviderEvent::Log { source, line, suppressed: Some(count) };
         self.report(Ask::Report { turn, event }).await;
     }

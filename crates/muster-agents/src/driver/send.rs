@@ -41,7 +41,8 @@ struct Standing {
 }
 
 fn standing(docs: &Documents<Room>, node: NodeId, turn: TurnId) -> Lookup<Option<Standing>> {
-    let (run, node) = (lookup::find_run(docs)?, lookup::find_node(docs, node)?);
+    let run = lookup::find_run(docs)?;
+    let node = lookup::find_node(docs, node)?;
     let turn = lookup::find_turn(docs, turn)?.filter(|turn| turn.is_live());
     let (Some(run), Some(node), Some(turn)) = (run, node, turn) else { return Ok(None) };
     Ok(Some(Standing { run: run.clone(), node: node.clone(), turn: turn.clone() }))
@@ -103,7 +104,8 @@ impl NodeDriver {
             rights: standing.turn.effective,
             global_mode: standing.run.global_mode,
         };
-        let (session_id, caps) = (open.session_id.take(), Box::new(open.caps));
+        let session_id = open.session_id.take();
+        let caps = Box::new(open.caps);
         if open.session.turn(question).is_err() {
             let detail = "the program does not read".to_owned();
             return self.fail(turn, OpenFailure { reason: TurnReason::Exited, detail }).await;
@@ -124,7 +126,8 @@ impl NodeDriver {
 
     /// Says why a turn cannot go on.
     pub(super) async fn fail(&mut self, turn: TurnId, failure: OpenFailure) {
-        let (reason, detail) = (failure.reason, Some(failure.detail));
+        let reason = failure.reason;
+        let detail = Some(failure.detail);
         if let Some(drive) = self.turn.as_mut() {
             drive.ended = true;
         }
@@ -157,7 +160,8 @@ impl NodeDriver {
         let resumes = opening.order.resume.is_some();
         let opened = provider::adapter(node.provider, &profile).open(opening).await?;
         let Opened { lost, process, .. } = &opened;
-        let (lost, process) = (*lost, *process);
+        let lost = *lost;
+        let process = *process;
         self.open = Some(opened);
         self.place = place;
         if node.connection.containment != Some(containment) {

@@ -60,7 +60,8 @@ pub(crate) struct Confinement {
 impl Containing {
     /// Finds out what this system can do.
     pub(crate) async fn tried(settings: &RunsSettings) -> Self {
-        let (launcher, storage) = (settings.launcher.clone(), settings.home.clone());
+        let launcher = settings.launcher.clone();
+        let storage = settings.home.clone();
         let mut containing = Self { launcher, storage, mechanism: None };
         let mut reasons = Vec::new();
         for &mechanism in Mechanism::CANDIDATES {

@@ -94,7 +94,8 @@ mod adopting {
     /// Children that this server did not start as agents. Commands that it runs for itself, such as
     /// git, are in its own process group and as little contained as the server.
     fn strays() -> Vec<Pid> {
-        let (group, home) = (getpgrp(), containment("self"));
+        let group = getpgrp();
+        let home = containment("self");
         let started = started();
         let strange = |pid: &Pid| {
             let raw = pid.as_raw_nonzero().get();

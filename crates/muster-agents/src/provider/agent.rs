@@ -187,7 +187,9 @@ impl AgentAdapter {
         let (orders, ordered) = mpsc::channel(LINES_MAX);
         let (close, closing) = oneshot::channel();
         let (opened, opens) = oneshot::channel();
-        let (heard, stderr, strays) = (Heard::now(), Tail::default(), Tail::default());
+        let heard = Heard::now();
+        let stderr = Tail::default();
+        let strays = Tail::default();
         let talk = Talk {
             translator: (self.dialect.translator)(setting),
             lines: Some(lines),
@@ -202,12 +204,8 @@ impl AgentAdapter {
             hooking,
         };
         let reading = tokio::spawn(talk.until_the_end(ends.stdout, ordered));
-        let draining = tokio::spawn(custom::drain(
-            ends.stderr,
-            stderr.clone(),
-            heard.clone(),
-            signals.clone(),
-        ));
+        let drain = custom::drain(ends.stderr, stderr.clone(), heard.clone(), signals.clone());
+        let draining = tokio::spawn(drain);
         tokio::spawn(custom::write(ends.stdin, queue));
         let watch = ProcessWatch { running, reading, draining, signals };
         let watching = tokio::spawn(watch.until(closing));

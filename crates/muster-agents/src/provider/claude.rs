@@ -80,7 +80,8 @@ fn arguments(setting: &AgentLaunch) -> Vec<String> {
 fn mcp_config(setting: &AgentLaunch) -> Option<String> {
     let mcp = setting.mcp.as_ref()?;
     let env = mcp.env.keys().map(|name| (name.as_str(), format!("${{{name}}}"))).collect();
-    let (command, args) = (mcp.command.as_str(), mcp.args.as_slice());
+    let command = mcp.command.as_str();
+    let args = mcp.args.as_slice();
     let server = ClaudeMcpServer { command, args, env, always_load: true };
     let config = McpConfig { mcp_servers: BTreeMap::from([(MUSTER, server)]) };
     serde_json::to_string(&config).ok()

@@ -74,7 +74,8 @@ impl Custom {
         let (lines, queue) = mpsc::channel(LINES_MAX);
         let (close, closing) = oneshot::channel();
         let (introduced, introduction) = oneshot::channel();
-        let (heard, stderr) = (Heard::now(), Tail::default());
+        let heard = Heard::now();
+        let stderr = Tail::default();
         let reader = ProgramReader {
             signals: signals.clone(),
             heard: heard.clone(),

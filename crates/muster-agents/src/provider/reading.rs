@@ -33,7 +33,8 @@ pub(crate) fn text(line: &[u8]) -> Cow<'_, str> {
 /// The same text with every half of a character replaced; `None` when it has none.
 fn whole_characters(text: &str) -> Option<String> {
     let mut repaired = String::new();
-    let (mut copied, mut at) = (0, 0);
+    let mut copied = 0;
+    let mut at = 0;
     while let Some(found) = text[at..].find('\\') {
         at += found;
         let length = match (half(&text[at..]), half(text.get(at + ESCAPE_BYTES..).unwrap_or(""))) {

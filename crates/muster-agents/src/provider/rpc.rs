@@ -155,7 +155,8 @@ impl<K> Caller<K> {
     pub(super) fn ask<T: Serialize>(&mut self, kind: K, method: &str, params: &T) -> String {
         self.last += 1;
         self.open.insert(self.last, kind);
-        let (id, params) = (Some(self.last), Some(params));
+        let id = Some(self.last);
+        let params = Some(params);
         written(&Request { jsonrpc: self.jsonrpc, id, method, params })
     }
 

@@ -58,7 +58,8 @@ impl Stage {
         self.until("somebody is asked", |stage| !stage.node(node).awaiting.is_empty()).await;
         let modified_args = args.and_then(|args| args.as_object().cloned());
         let reason = (verdict == Verdict::Denied).then(|| "another way".to_owned());
-        let (approval, files) = (self.node(node).awaiting[0], CallFiles::default());
+        let approval = self.node(node).awaiting[0];
+        let files = CallFiles::default();
         let resolve = Resolve { approval, verdict, modified_args, reason, files };
         self.runs.resolve(self.run, resolve).await.unwrap();
     }

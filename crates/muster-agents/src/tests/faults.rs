@@ -31,7 +31,8 @@ fn quiet_for(seconds: u32) -> RunFields {
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_pit_2_a_program_that_exits_fails_alone_with_its_errors() {
     let stage = Stage::set_with(|_| {}, once()).await;
-    let (bad, good) = (stage.add("bad", "implementer"), stage.add("good", "implementer"));
+    let bad = stage.add("bad", "implementer");
+    let good = stage.add("good", "implementer");
     stage.say(bad, "stderr out of luck; exit 3");
     let turns = stage.ended(bad, 1).await;
     assert_eq!(turns[0].reason, Some(TurnReason::Exited));
@@ -48,7 +49,8 @@ async fn runs_pit_2_a_program_that_exits_fails_alone_with_its_errors() {
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_pit_3_and_sch_5_and_turn_6_a_silent_program_fails_alone_after_its_limit() {
     let stage = Stage::set_with(|_| {}, quiet_for(10)).await;
-    let (silent, good) = (stage.add("silent", "implementer"), stage.add("good", "implementer"));
+    let silent = stage.add("silent", "implementer");
+    let good = stage.add("good", "implementer");
     stage.say(silent, "hang");
     stage.until("it is sent", |s| s.turns(silent).first().is_some_and(|turn| turn.sent)).await;
     stage.say(good, "final fine");
@@ -169,7 +171,8 @@ async fn runs_pit_8_a_missing_program_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_text_is_bounded_and_kept_in_a_file() {
     let stage = Stage::set_with(|_| {}, once()).await;
-    let (loud, good) = (stage.add("loud", "implementer"), stage.add("good", "implementer"));
+    let loud = stage.add("loud", "implementer");
+    let good = stage.add("good", "implementer");
     stage.say(loud, "flood 104857600; final end");
     stage.until("it floods", |stage| stage.node(loud).connection.streaming).await;
     let began = Instant::now();

@@ -76,7 +76,8 @@ async fn runs_pit_14_auto_waits_for_whoever_works_for_the_orchestrator() {
     );
     stage.ended(worker, 1).await;
     stage.until("the report was read", |stage| stage.turns(lead).len() >= 2).await;
-    let (lead, worker) = (stage.turns(lead), stage.turns(worker));
+    let lead = stage.turns(lead);
+    let worker = stage.turns(worker);
     assert_eq!(lead[1].trigger, Trigger::Handoff, "{}", stage.log());
     assert!(lead[1].started_at >= worker[0].ended_at.unwrap());
 }
@@ -144,7 +145,8 @@ async fn runs_pit_40_and_loop_2_equal_outputs_stall_and_new_changes_do_not() {
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_pit_42_and_hand_7_two_nodes_do_not_answer_each_other_for_ever() {
     let stage = Stage::set().await;
-    let (one, two) = (stage.add("one", "implementer"), stage.add("two", "implementer"));
+    let one = stage.add("one", "implementer");
+    let two = stage.add("two", "implementer");
     stage.ask(Ask::PutEdge(PutEdge::between(one, two)));
     let back = PutEdge { kind: Some(EdgeType::Report), ..PutEdge::between(two, one) };
     stage.ask(Ask::PutEdge(back));

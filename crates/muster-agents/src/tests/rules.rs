@@ -67,7 +67,8 @@ async fn a_raw_program_reads_its_prompt_and_writes_its_answer() {
         ..Profile::jsonl(["sh", "-c", command].map(str::to_owned).to_vec())
     };
     let good = raw("grep -c . >/dev/null; printf 'h\\303\\244llo '; sleep 0.1; echo world");
-    let (bad, slow) = (raw("echo oops >&2; exit 4"), raw("echo begun; sleep 1000"));
+    let bad = raw("echo oops >&2; exit 4");
+    let slow = raw("echo begun; sleep 1000");
     let change = |settings: &mut RunsSettings| {
         for (name, profile) in [("good", good), ("bad", bad), ("slow", slow)] {
             settings.profiles.insert((Provider::Custom, name.to_owned()), profile);
@@ -79,7 +80,9 @@ async fn a_raw_program_reads_its_prompt_and_writes_its_answer() {
         let provider_profile = Some(name.to_owned());
         stage.add_with(GraphNodeInput { provider_profile, ..input(name) })
     };
-    let (good, bad, slow) = (add("good"), add("bad"), add("slow"));
+    let good = add("good");
+    let bad = add("bad");
+    let slow = add("slow");
     [good, bad, slow].iter().for_each(|node| stage.say(*node, "hi"));
     let turns = stage.ended(good, 1).await;
     assert_eq!(stage.answer(&turns[0]), "hällo world\n");
@@ -218,7 +221,8 @@ async fn runs_pit_18_and_ev_1_and_ev_2_twenty_thousand_events_are_in_order_in_th
 {
     let stage = Stage::set().await;
     let node = stage.add("busy", "implementer");
-    let (runs, run) = (stage.runs.clone(), stage.run);
+    let runs = stage.runs.clone();
+    let run = stage.run;
     let writers: Vec<_> = (0..8)
         .map(|writer| {
             let runs = runs.clone();
@@ -306,7 +310,8 @@ async fn runs_pit_34_templates_are_read_anew_and_never_made_up() {
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_rest_9_a_stopped_run_has_no_process_and_goes_on_when_asked() {
     let stage = Stage::set().await;
-    let (busy, idle) = (stage.add("busy", "implementer"), stage.add("idle", "implementer"));
+    let busy = stage.add("busy", "implementer");
+    let idle = stage.add("idle", "implementer");
     stage.say(idle, "final ready");
     stage.ended(idle, 1).await;
     stage.say(busy, "say begun; sleep 60000");
@@ -334,7 +339,8 @@ async fn runs_tool_5_a_call_by_lines_waits_as_long_as_it_takes() {
     stage.add("another", "implementer");
     assert_eq!(stage.node(node).status, NodeStatus::Blocked);
     let approval = stage.node(node).awaiting[0];
-    let (verdict, files) = (Verdict::Denied, CallFiles::default());
+    let verdict = Verdict::Denied;
+    let files = CallFiles::default();
     let reason = Some("no".to_owned());
     let resolve = Resolve { approval, verdict, modified_args: None, reason, files };
     stage.runs.resolve(stage.run, resolve).await.unwrap();

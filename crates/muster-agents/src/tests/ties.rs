@@ -27,7 +27,8 @@ use crate::Runs;
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_pit_36_and_ref_2_and_ref_3_and_tie_5_what_a_handoff_names_can_be_opened() {
     let stage = Stage::set().await;
-    let (lead, node) = (stage.add("lead", "orchestrator"), stage.add("worker", "implementer"));
+    let lead = stage.add("lead", "orchestrator");
+    let node = stage.add("worker", "implementer");
     stage.ask(Ask::PutEdge(PutEdge::between(lead, node)));
     stage.say(lead, "final I have looked at everything");
     stage.ended(lead, 1).await;
@@ -90,7 +91,8 @@ async fn runs_diff_2_what_is_ignored_or_too_large_is_not_in_a_diff_and_no_hook_r
 async fn runs_turn_7_a_program_says_whether_and_when_it_can_be_asked_again() {
     let patch = SettingsPatch { retry_max: Some(2), ..SettingsPatch::default() };
     let stage = Stage::set_with(|_| {}, with_settings(patch)).await;
-    let (never, later) = (stage.add("never", "implementer"), stage.add("later", "implementer"));
+    let never = stage.add("never", "implementer");
+    let later = stage.add("later", "implementer");
     stage.say(never, "fail provider_error never");
     stage.ended(never, 1).await;
     assert_eq!(stage.node(never).retry, None, "it said that it is of no use");

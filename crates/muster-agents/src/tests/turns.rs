@@ -48,7 +48,8 @@ impl Stage {
 
     async fn resolve(&self, approval: ApprovalId, verdict: Verdict, args: Option<Value>) {
         let modified_args = args.and_then(|args| args.as_object().cloned());
-        let (reason, files) = (None, CallFiles::default());
+        let reason = None;
+        let files = CallFiles::default();
         let resolve = Resolve { approval, verdict, modified_args, reason, files };
         self.runs.resolve(self.run, resolve).await.unwrap();
     }
@@ -317,7 +318,8 @@ async fn runs_tool_5_a_call_over_mcp_waits_for_its_approval() {
     let node = stage.add_with(gated("careful"));
     stage.say(node, "say begun; sleep 60000");
     stage.until("it works", |stage| stage.node(node).connection.streaming).await;
-    let (runs, run) = (stage.runs.clone(), stage.run);
+    let runs = stage.runs.clone();
+    let run = stage.run;
     let args = serde_json::json!({"cmd": "echo approved"}).as_object().cloned().unwrap();
     let wish = AgentWish { name: "command".to_owned(), args };
     let call = tokio::spawn(async move { runs.call_tool(Bearer { run, node }, wish).await });

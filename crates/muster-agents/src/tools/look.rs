@@ -36,7 +36,8 @@ type Outcome = Result<ToolResult, ToolError>;
 
 /// Looks something up for a node.
 pub(super) async fn look(shared: &Arc<RunsContext>, node: &Node, request: LookRequest) -> Outcome {
-    let (caller, run) = (node.id, node.run_id);
+    let caller = node.id;
+    let run = node.run_id;
     let answer = match request {
         LookRequest::ListNodes(wanted) => {
             shared.view(run, move |docs| list_nodes(docs, caller, &wanted)).await
@@ -199,7 +200,8 @@ async fn read_artifact(shared: &Arc<RunsContext>, node: &Node, wanted: &ReadArti
     };
     let known = move |docs: &Documents<Room>| Ok(lookup::find_artifact(docs, id)?.cloned());
     let artifact = shared.view(node.run_id, known).await.ok().flatten().ok_or_else(unknown)?;
-    let (files, known) = (shared.files.clone(), artifact.clone());
+    let files = shared.files.clone();
+    let known = artifact.clone();
     let missing = |error: ArtifactError| fault("ARTIFACT_MISSING", error.to_string());
     let read = move || files.text(&known).map_err(missing);
     let whole = shared.file_calls.perform(node.run_id, read).await?;

@@ -111,7 +111,8 @@ pub(crate) async fn bounded(
     let whole = finish::redacted(text);
     if let Some(file) = finish::write(shared, run, ArtifactKind::Log, ("tool.log", &whole)) {
         result.output_ref = Some(artifact_reference(file.id));
-        let (turn, file) = (Some(turn), Box::new(file));
+        let turn = Some(turn);
+        let file = Box::new(file);
         shared.report(run, Ask::RecordArtifact { node, turn, file }).await;
     }
     result

@@ -40,7 +40,8 @@ pub(super) fn between(git: &Git, before: &str, after: &str) -> Result<Vec<Change
     let change = |pair: &[String]| {
         let [modes, file] = pair else { return None };
         let mut modes = modes.trim_start_matches(':').split(' ');
-        let (before, after) = (modes.next()?.to_owned(), modes.next()?.to_owned());
+        let before = modes.next()?.to_owned();
+        let after = modes.next()?.to_owned();
         Some(ChangedFile { file: file.clone(), before, after })
     };
     let changes: Option<Vec<ChangedFile>> = told.chunks(2).map(change).collect();

@@ -117,7 +117,8 @@ pub(super) fn of_owner(run: &Path, owner: &Owner) -> Vec<Worktree> {
 }
 
 fn look(run_id: &str, owner: &Owner, folder: PathBuf) -> Worktree {
-    let (git, node_id) = (Git::at(&folder), name(&folder));
+    let git = Git::at(&folder);
+    let node_id = name(&folder);
     let node = owner.nodes.get(&node_id);
     Worktree {
         run_id: run_id.to_owned(),
@@ -176,7 +177,8 @@ fn name(folder: &Path) -> String {
 
 /// Bytes of all files below a folder; links are not followed.
 fn size(folder: &Path) -> u64 {
-    let (mut bytes, mut left) = (0, vec![folder.to_owned()]);
+    let mut bytes = 0;
+    let mut left = vec![folder.to_owned()];
     while let Some(folder) = left.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             match entry.metadata() {

@@ -94,15 +94,16 @@ impl Worktree {
     /// sides are kept as they were under names of their own.
     pub fn merge(&self) -> Result<Merged, NotMerged> {
         let merged = self.judged()?;
-        let (worktree, home) = (Git::at(&self.folder), Git::at(&merged.target));
+        let worktree = Git::at(&self.folder);
+        let home = Git::at(&merged.target);
         let name = self.label.as_deref().unwrap_or(&self.node_id);
         if !worktree.changed()?.is_empty() {
             worktree.ask(&["add", "--all"])?;
             let message = format!("muster: work of {name}");
             worktree.ask(&worktree.signed(&["commit", "--quiet", "--message", &message]))?;
         }
-        let (work, message) =
-            (worktree.ask(&["rev-parse", "HEAD"])?, format!("muster: merge the work of {name}"));
+        let work = worktree.ask(&["rev-parse", "HEAD"])?;
+        let message = format!("muster: merge the work of {name}");
         let words = ["merge", "--quiet", "--no-ff", "--message", &message, &work];
         if let Err(complaint) = home.ask(&home.signed(&words)) {
             // The user's checkout goes back to where it was; git keeps their changes.
@@ -122,7 +123,8 @@ impl Worktree {
         let target = self.target.clone().ok_or(NotMerged::Homeless)?;
         // Names of files are told from the root of the checkout.
         let target = PathBuf::from(Git::at(&target).ask(&["rev-parse", "--show-toplevel"])?);
-        let (worktree, home) = (Git::at(&self.folder), Git::at(&target));
+        let worktree = Git::at(&self.folder);
+        let home = Git::at(&target);
         let inner = worktree.repositories()?;
         if !inner.is_empty() {
             return Err(NotMerged::Repositories(inner));

@@ -106,7 +106,8 @@ pub(crate) async fn settle(
     let _alone = shared.placing.alone(node).await;
     let home = shared.settings.home.clone();
     let standing = move |docs: &Documents<Room>| {
-        let (record, found) = (lookup::run(docs)?, lookup::find_node(docs, node)?);
+        let record = lookup::run(docs)?;
+        let found = lookup::find_node(docs, node)?;
         Ok(found.map(|found| Standing {
             run,
             node,

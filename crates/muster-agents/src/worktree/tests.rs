@@ -229,7 +229,8 @@ fn a_repository_inside_of_the_work_is_not_merged_as_a_mere_name() {
 fn a_submodule_is_merged() {
     let place = Place::make();
     let git = Git::at(&place.worktree());
-    let (allow, from) = ("protocol.file.allow=always", place.project());
+    let allow = "protocol.file.allow=always";
+    let from = place.project();
     let words = ["-c", allow, "submodule", "--quiet", "add", from.to_str().unwrap(), "module"];
     git.ask(&words).unwrap();
     assert_eq!(place.only().merge().unwrap().files, [".gitmodules", "module"]);

@@ -140,7 +140,8 @@ fn value_in_code(value: &Value) -> String {
 /// Ranges of numbers, texts and lists, in words.
 fn limits(shape: &Map<String, Value>) -> String {
     let range = |low: &str, high: &str, unit: &str| {
-        let (low, high) = (shape.get(low), shape.get(high));
+        let low = shape.get(low);
+        let high = shape.get(high);
         match (low.filter(|low| **low != 0 || unit.is_empty()), high) {
             (Some(low), Some(high)) => Some(format!("{low} to {high}{unit}")),
             (Some(low), None) => Some(format!("at least {low}{unit}")),

@@ -132,7 +132,8 @@ fn standpoint(
     bearer: Bearer,
     default: Option<&WorkspaceId>,
 ) -> Result<Standpoint, muster_core::WorkRefusal<RunAggregate>> {
-    let (run, node) = (lookup::run(docs)?, lookup::node(docs, bearer.node)?);
+    let run = lookup::run(docs)?;
+    let node = lookup::node(docs, bearer.node)?;
     let session = node.muster_session_id.to_string();
     let session = SessionId::of(&session)
         .unwrap_or_else(|| unreachable!("a UUID is a session id: {session}"));
@@ -141,7 +142,8 @@ fn standpoint(
     let workspace = workspace.or_else(|| run.id.to_string().parse().ok());
     let workspace =
         workspace.unwrap_or_else(|| unreachable!("a UUID names a workspace: {}", run.id));
-    let (task, plan) = (node.task_id.or(run.task_id), run.plan_id);
+    let task = node.task_id.or(run.task_id);
+    let plan = run.plan_id;
     Ok(Standpoint { session, workspace, task, plan })
 }
 

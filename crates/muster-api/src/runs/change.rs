@@ -47,7 +47,9 @@ pub struct RunChangeRequest {
 
 impl RunChangeRequest {
     fn new(run: RunId, ask: Ask, answer: RunResponse) -> Self {
-        let (asks, layout, once) = (vec![ask], None, None);
+        let asks = vec![ask];
+        let layout = None;
+        let once = None;
         Self { run, asks, layout, answer, once, prefix: String::new(), original: None }
     }
 
@@ -74,7 +76,6 @@ impl RunChangeRequest {
         Self { run, asks, layout, answer: RunResponse::Run, once: None, prefix, original }
     }
 
-    /// Runs the checks now.
     pub fn verify(run: RunId) -> Self {
         Self::new(run, Ask::StartVerify, RunResponse::Done)
     }
@@ -90,7 +91,6 @@ impl RunChangeRequest {
         Self::new(run, ask, RunResponse::FreshNode { asked_for_no_approval }).below(&request.prefix)
     }
 
-    /// Changes a node.
     pub fn edit_node(run: RunId, request: EditNodeRequest) -> Self {
         let EditNodeRequest { edit, prefix } = request;
         let EditNode { node: id, input, .. } = &edit;
@@ -123,7 +123,6 @@ impl RunChangeRequest {
         Self::new(run, Ask::InterruptNode { node }, RunResponse::Done)
     }
 
-    /// Removes an edge.
     pub fn delete_edge(run: RunId, edge: EdgeId) -> Self {
         Self::new(run, Ask::DeleteEdge { edge }, RunResponse::EdgeGone(edge))
     }
@@ -150,7 +149,6 @@ impl RunChangeRequest {
         Self::new(run, Ask::CancelItem { node, item }, RunResponse::Item(item))
     }
 
-    /// Answers an approval.
     pub(super) fn resolve(run: RunId, resolve: Resolve, prefix: &str) -> Self {
         let answer = RunResponse::Resolved(resolve.approval);
         Self::new(run, Ask::Resolve(Box::new(resolve)), answer).below(prefix)
@@ -204,7 +202,8 @@ impl RunDesk<'_> {
         once: Option<CallKey>,
     ) -> RunTold<Json> {
         let put = self.edge_of(run, input).map_err(|fault| fault.below(&prefix))?;
-        let (from, to) = (put.from, put.to);
+        let from = put.from;
+        let to = put.to;
         let ask = Ask::PutEdge(put.clone());
         let change =
             RunChangeRequest::new(run, ask, RunResponse::Edge(put)).below(&prefix).once(once);
@@ -259,7 +258,8 @@ impl RunDesk<'_> {
         if let Some(Ask::SendMessage { content, id, .. }) = change.asks.first_mut() {
             change.original = Original::of_message(content, id, self.now())?;
         }
-        let (run, creates) = (change.run, change.creates());
+        let run = change.run;
+        let creates = change.creates();
         if !creates {
             // Nobody looks after a run that does not exist.
             self.exists(run)?;

@@ -201,7 +201,8 @@ impl Reader<'_> {
 
     /// The oldest events of a range that are wanted; whether there are more.
     fn upwards(&mut self, first: u64, last: u64) -> Rows {
-        let (mut found, mut next) = (Vec::new(), first);
+        let mut found = Vec::new();
+        let mut next = first;
         while next <= last {
             let end = (next + self.step() - 1).min(last);
             for row in self.rows(next, end)? {
@@ -219,7 +220,8 @@ impl Reader<'_> {
 
     /// The newest events of a range that are wanted, newest first; whether there are more.
     fn downwards(&mut self, first: u64, last: u64) -> Rows {
-        let (mut found, mut end) = (Vec::new(), last);
+        let mut found = Vec::new();
+        let mut end = last;
         while end >= first && end > 0 {
             let begin = end.saturating_sub(self.step() - 1).max(first);
             for row in self.rows(begin, end)?.into_iter().rev() {

@@ -33,7 +33,8 @@ impl RunDesk<'_> {
     fn forget(self, run: RunId, first: Ask, insist: bool) -> RunTold<bool> {
         let command =
             |ask| Ok::<_, super::RunFault>(RunCommand { by: Actor::USER, seed: seed()?, ask });
-        let (end, forget) = (command(first)?, command(Ask::RemoveRun)?);
+        let end = command(first)?;
+        let forget = command(Ask::RemoveRun)?;
         let work = move |draft: &mut Draft<'_, RunAggregate>| {
             draft.apply(&end)?;
             let rests = lookup::pulse(draft.documents())?.active_turns == 0;

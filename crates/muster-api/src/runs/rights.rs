@@ -122,7 +122,8 @@ mod tests {
     #[test]
     fn whoever_creates_a_run_brings_no_command_and_no_node_that_asks_less_than_others() {
         let check = json!({"name": "x", "command": "true"});
-        let (gated, skip) = (PermissionsMode::Gated, PermissionsMode::Skip);
+        let gated = PermissionsMode::Gated;
+        let skip = PermissionsMode::Skip;
         let found = created(json!({"run": {"checks": [check]}}), skip);
         assert_eq!(found.as_deref(), Some("run.checks"));
         let limited = json!({"goal": "g", "checks": [], "budget": {"maxTurns": 1}});

@@ -254,7 +254,8 @@ mod tests {
         let takes_words = short["enum"].is_null() || within(&whole["enum"], &short["enum"]);
         let takes_items =
             short["items"].is_null() || covers(&short["items"], &whole["items"], definitions);
-        let (inside, outside) = (short["properties"].as_object(), whole["properties"].as_object());
+        let inside = short["properties"].as_object();
+        let outside = whole["properties"].as_object();
         let takes_fields = inside.into_iter().flatten().all(|(name, field)| {
             let fields = outside.and_then(|fields| fields.get(name));
             fields.is_some_and(|whole| covers(field, whole, definitions))
@@ -275,7 +276,8 @@ mod tests {
             assert!(covers(&short, &whole, &definitions), "{}", row.name);
             assert_eq!(short["required"], whole["required"], "{}", row.name);
         }
-        let (text, list) = (json!({"type": "string"}), json!({"type": ["string", "array"]}));
+        let text = json!({"type": "string"});
+        let list = json!({"type": ["string", "array"]});
         assert!(covers(&list, &text, &json!({})) && !covers(&text, &list, &json!({})));
         let small = json!({"type": "string", "enum": ["a"]});
         assert!(covers(&text, &small, &json!({})));

@@ -55,7 +55,9 @@ impl SessionDesk<'_> {
             return self.say_to_node(id, &owner, seq, input).map_err(node);
         }
         let receipt = self.perform(id, SessionCommand::Input(input))?.receipt;
-        let (seq, turn_id, queued) = (receipt.seq, receipt.turn_id, receipt.queued);
+        let seq = receipt.seq;
+        let turn_id = receipt.turn_id;
+        let queued = receipt.queued;
         Ok(SaidInput { seq, turn_id, queued })
     }
 

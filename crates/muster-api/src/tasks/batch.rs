@@ -101,7 +101,8 @@ impl Operation for TasksBatch {
     type Response = Batched;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
-        let (atomic, compact) = (self.atomic.unwrap_or(false), self.compact.unwrap_or(false));
+        let atomic = self.atomic.unwrap_or(false);
+        let compact = self.compact.unwrap_or(false);
         let mut entries = Vec::with_capacity(self.operations.len());
         for (index, entry) in self.operations.into_iter().enumerate() {
             let entry = entry.prepare(call.app, &self.workspace, atomic, index)?;
@@ -110,7 +111,8 @@ impl Operation for TasksBatch {
                 (Ok(_) | Err(_), _) => entries.push(entry),
             }
         }
-        let (name, voice) = (self.workspace.to_string(), Voice::of(call.app));
+        let name = self.workspace.to_string();
+        let voice = Voice::of(call.app);
         let key = self.repeatable.idempotency_key;
         call.write_or_refuse(&self.workspace, key, move |draft| {
             let mut outcomes = Vec::with_capacity(entries.len());
@@ -323,7 +325,8 @@ impl Batched {
         (atomic, compact): (bool, bool),
         answers: impl Iterator<Item = (&'a str, &'a Envelope)>,
     ) -> Self {
-        let (mut succeeded, mut failed) = (0, 0);
+        let mut succeeded = 0;
+        let mut failed = 0;
         let mut operations = Vec::new();
         for (index, (tool, answer)) in answers.enumerate() {
             if answer.success {

@@ -143,7 +143,8 @@ impl Operation for TasksScaffold {
             return Err(invalid("kind", Reason::Conflict, &expected));
         }
         let description = self.description.and_then(LongText::stored);
-        let (workspace, title) = (self.workspace.clone(), self.title.0);
+        let workspace = self.workspace.clone();
+        let title = self.title.0;
         let key = self.repeatable.idempotency_key;
         if template.kind() == EntityKind::Plan {
             if !matches!(parent, Parent::Focus(_)) {

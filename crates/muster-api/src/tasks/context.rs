@@ -109,7 +109,8 @@ impl TasksContext {
             ("plan", self.plan),
         ])?;
         let plan = plan_kind("parent", plan)?;
-        let (mut plan, mut task) = (plan, None);
+        let mut plan = plan;
+        let mut task = None;
         match agree(&[("task", self.task), ("target", target)])? {
             Some(EntityId::Task(id)) => task = Some(id),
             Some(EntityId::Plan(id)) => {

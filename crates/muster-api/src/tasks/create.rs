@@ -172,7 +172,8 @@ fn create_task(
     new: &NewTask,
 ) -> Result<CallReply, WorkRefusal<TaskAggregate>> {
     let parent = parent_plan(draft, new.parent, new.bound)?;
-    let (title, description) = (new.title.clone(), new.description.clone());
+    let title = new.title.clone();
+    let description = new.description.clone();
     let create = TaskCommand::CreateTask(CreateTask { parent, title, description });
     let event = shown(first(draft.apply(&create)?));
     let id = TaskId(lookup::workspace(draft.documents())?.last_task);

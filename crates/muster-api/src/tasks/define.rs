@@ -58,7 +58,8 @@ impl Operation for TasksDefine {
         let title = self.title.map(|title| title.0);
         let lines = |lines: Option<CleanLines>| lines.map(|lines| lines.0);
         let success_criteria = lines(self.success_criteria);
-        let (tests, blockers) = (lines(self.tests), lines(self.blockers));
+        let tests = lines(self.tests);
+        let blockers = lines(self.blockers);
         let proof_modes = self.proof_modes.map(ProofModeChanges::changes);
         let lists = [&success_criteria, &tests, &blockers];
         let given = title.is_some() || lists.iter().any(|list| list.is_some());

@@ -24,7 +24,8 @@ pub(super) fn perform(
     scene: Scene,
     session: &SessionId,
 ) -> Result<Envelope, CallFailure> {
-    let (workspace, session) = (write.workspace().clone(), session.stream());
+    let workspace = write.workspace().clone();
+    let session = session.stream();
     let outcome = app.engine().transact(move |sheaf| {
         let stream = write.workspace().stream();
         let ruled = sheaf.on::<TaskAggregate, _>(stream, |draft| {

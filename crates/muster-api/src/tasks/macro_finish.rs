@@ -140,7 +140,8 @@ impl Operation for TasksMacroCreateDone {
             steps: self.steps,
             think: ReasoningSeed::Nothing,
         };
-        let (scope, intent) = (workspace.clone(), call.scene.intent());
+        let scope = workspace.clone();
+        let intent = call.scene.intent();
         call.write(&workspace, self.repeatable.idempotency_key, move |draft| {
             let made = setup.make(draft, &scope)?;
             let task = made.task;

@@ -55,7 +55,8 @@ impl Operation for TasksMirror {
             if self.path.is_some() { Accepts::Only(EntityKind::Task) } else { Accepts::Any };
         call.read(&self.workspace, |docs| {
             let target = lookup::target(docs, named, accepts)?;
-            let (path, page) = (self.path.clone(), page.clone());
+            let path = self.path.clone();
+            let page = page.clone();
             let query = MirrorQuery { id: target.id, path, page };
             let view = MirrorView::of(docs, &self.workspace, &query)?;
             Ok(CallReply::new(&view).about(target))

@@ -165,13 +165,15 @@ impl Operation for TasksTaskAdd {
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
-        let (title, fields) = (self.title.0, self.input.fields());
+        let title = self.title.0;
+        let fields = self.input.fields();
         let selector = self.parent_step.0;
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let step = StepTarget { task, selector: selector.clone() };
-            let (title, fields) = (title.clone(), fields.clone());
+            let title = title.clone();
+            let fields = fields.clone();
             let changed =
                 node_changed(draft.apply(&TaskCommand::AddNode { step, title, fields })?);
             Ok(CallReply::new(&changed).about(target))
@@ -230,13 +232,15 @@ impl Operation for TasksTaskDefine {
         if given.is_empty() {
             return Err(invalid("title", Reason::Missing, "at least one field to change"));
         }
-        let (path, id) = (self.node.path, self.node.task_node_id);
+        let path = self.node.path;
+        let id = self.node.task_node_id;
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let node = NodeTarget { task, path: path.clone(), id };
             let place = node_place(draft.documents(), &node)?;
-            let (fields, given) = (fields.clone(), given.clone());
+            let fields = fields.clone();
+            let given = given.clone();
             let command = TaskCommand::DefineNode { node, fields, given };
             let changed = node_changed(&undoable(draft, &place, "task_node_patch", &command)?);
             Ok(CallReply::new(&changed).about(target))
@@ -266,7 +270,8 @@ impl Operation for TasksTaskDelete {
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         self.node.check()?;
-        let (path, id) = (self.node.path, self.node.task_node_id);
+        let path = self.node.path;
+        let id = self.node.task_node_id;
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;

@@ -71,12 +71,14 @@ impl Operation for TasksPlan {
         if self.steps.is_none() && self.current.is_none() && self.doc.is_none() && !advance {
             return Err(nothing_to_do("steps", "steps, current, doc or advance=true"));
         }
-        let (steps, current) = (self.steps.map(|points| points.0), self.current);
+        let steps = self.steps.map(|points| points.0);
+        let current = self.current;
         let doc = self.doc.map(LongText::stored);
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {
             let (target, plan) = guarded_plan(draft.documents(), named, expected_revision)?;
-            let (steps, doc) = (steps.clone(), doc.clone());
+            let steps = steps.clone();
+            let doc = doc.clone();
             let set = SetChecklist { plan, steps, current, doc, advance };
             let event = shown(first(draft.apply(&TaskCommand::SetChecklist(set))?));
             let planned = ChecklistUpdated {
@@ -140,7 +142,8 @@ impl Operation for TasksContract {
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {
             let (target, plan) = guarded_plan(draft.documents(), named, expected_revision)?;
-            let (contract, contract_data) = (contract.clone(), contract_data.clone());
+            let contract = contract.clone();
+            let contract_data = contract_data.clone();
             let set = SetContract { plan, contract, contract_data, clear };
             let event = shown(first(draft.apply(&TaskCommand::SetContract(set))?));
             let mut line = EntityLine::of(draft.documents(), target.id)?;

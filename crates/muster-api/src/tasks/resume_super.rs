@@ -69,15 +69,16 @@ impl Operation for TasksResumePack {
     type Response = ResumePack;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
-        let (named, requested) =
-            (call.wanted(&self.workspace, self.selection.named()?), self.selection.requested());
+        let named = call.wanted(&self.workspace, self.selection.named()?);
+        let requested = self.selection.requested();
         let signals = SignalLimits {
             blockers: SIGNALS_DEFAULT,
             decisions: self.decisions_limit.unwrap_or(SIGNALS_DEFAULT),
             evidence: self.evidence_limit.unwrap_or(SIGNALS_DEFAULT),
         };
         let events = self.events_limit.unwrap_or(EVENTS_DEFAULT);
-        let (workspace, max_chars) = (self.workspace.clone(), self.budgeted.max_chars);
+        let workspace = self.workspace.clone();
+        let max_chars = self.budgeted.max_chars;
         let showing = Showing { named, read_only: self.read_only.unwrap_or(false) };
         call.show(&self.workspace, showing, move |docs, target, restored| {
             let workspace = &workspace;
@@ -284,7 +285,8 @@ fn show(
     read_only: Option<bool>,
     view: SuperView,
 ) -> Result<CallAction, CallFailure> {
-    let (named, requested) = (call.wanted(workspace, selection.named()?), selection.requested());
+    let named = call.wanted(workspace, selection.named()?);
+    let requested = selection.requested();
     let scope = workspace.clone();
     let showing = Showing { named, read_only: read_only.unwrap_or(false) };
     call.show(workspace, showing, move |docs, target, restored| {

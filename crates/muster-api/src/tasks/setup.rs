@@ -189,7 +189,8 @@ impl TaskSetup {
         workspace: &WorkspaceId,
     ) -> Result<Made, WorkRefusal<TaskAggregate>> {
         let (plan, plan_created) = self.parent.resolve(draft)?;
-        let (title, description) = (self.title.clone(), self.description.clone());
+        let title = self.title.clone();
+        let description = self.description.clone();
         let create = CreateTask { parent: plan, title, description };
         draft.apply(&TaskCommand::CreateTask(create))?;
         let task = TaskId(lookup::workspace(draft.documents())?.last_task);

@@ -170,7 +170,8 @@ impl Operation for NotesCommit {
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
-        let (title, content) = (self.title.map(|title| title.0), self.content.0);
+        let title = self.title.map(|title| title.0);
+        let content = self.content.0;
         let format = self.format.unwrap_or_else(|| "text".to_owned());
         let mut meta = self.meta.map(|meta| meta.0).unwrap_or_default();
         meta.entry("source").or_insert_with(|| json!("notes_commit"));

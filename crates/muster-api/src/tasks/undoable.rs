@@ -40,6 +40,7 @@ pub(crate) fn node_place(
     target: &NodeTarget,
 ) -> Result<Addressed, WorkRefusal<TaskAggregate>> {
     let (task, step, node) = lookup::task_step_and_node(docs, target)?;
-    let (entity, path) = (task.id.into(), Some(step.path.clone()));
+    let entity = task.id.into();
+    let path = Some(step.path.clone());
     Ok(Addressed { entity, path, node: Some(node.ordinal) })
 }

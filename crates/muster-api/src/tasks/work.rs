@@ -222,7 +222,8 @@ fn kept_answer(
         return Ok(None);
     };
     if kept.tool != scene.tool || kept.digest != scene.digest {
-        let (key, first_tool) = (key.to_owned(), kept.tool.clone());
+        let key = key.to_owned();
+        let first_tool = kept.tool.clone();
         return Err(WorkRefusal::rejected(TaskRejection::KeyTaken { key, first_tool }));
     }
     let mut envelope: Envelope = serde_json::from_value(kept.answer.clone())
@@ -318,7 +319,8 @@ pub(crate) fn weak_proof(
 pub(crate) fn refuse_closed(docs: &Documents<TaskAggregate>, target: &StepTarget) -> Drafted<()> {
     let (_, step) = lookup::task_and_step(docs, target)?;
     if step.is_closed() {
-        let (step_id, path) = (step.id, step.path.clone());
+        let step_id = step.id;
+        let path = step.path.clone();
         return Err(WorkRefusal::rejected(TaskRejection::AlreadyClosed { step_id, path }));
     }
     Ok(())

@@ -44,7 +44,8 @@ fn fails_without_a_trace(tool: &str, good: &Value, broken: &[(Value, &str)]) {
         assert_eq!(refused["error"]["code"], json!(code), "{tool} {arguments}: {refused:#}");
         assert_eq!(contents(&tried), before, "{tool} {arguments} left something behind");
         for offer in refused["suggestions"].as_array().unwrap() {
-            let (target, params) = (offer["target"].as_str().unwrap(), offer["params"].clone());
+            let target = offer["target"].as_str().unwrap();
+            let params = offer["params"].clone();
             let answer = call(&furnished(), target, params);
             assert_eq!(answer["success"], json!(true), "{offer} was suggested: {answer:#}");
         }
@@ -327,7 +328,8 @@ fn a_batch_goes_on_after_every_operation() {
         for (operation, code) in failing_operations() {
             let mut operations = four_operations().as_array().unwrap().clone();
             operations[at] = operation.clone();
-            let (tried, untried) = (furnished(), furnished());
+            let tried = furnished();
+            let untried = furnished();
             let answer = ok(&tried, "tasks_batch", json!({"operations": operations}));
             let failed = &answer["operations"][at];
             assert_eq!(failed["response"]["error"]["code"], json!(code), "{failed:#}");

@@ -20,14 +20,17 @@ use crate::{App, AppOptions, SessionBinding, Toolset};
 fn bound() -> (App, SessionId) {
     let id = SessionId::of("s-1").unwrap();
     let clock = FixedClock::at(Timestamp(1_900_000_000_000));
-    let (toolset, session) = (Toolset::Full, SessionBinding::Named(id.clone()));
+    let toolset = Toolset::Full;
+    let session = SessionBinding::Named(id.clone());
     let options = AppOptions { toolset, session, ..AppOptions::default() };
     (App::over(Arc::new(MemoryStore::new()), Arc::new(clock), options), id)
 }
 
 /// Makes the session, as its first todo list does.
 fn begin(app: &App, id: &SessionId) {
-    let (titles, expected_revision, key) = (Titles::default(), None, None);
+    let titles = Titles::default();
+    let expected_revision = None;
+    let key = None;
     let write = WriteTodos { titles, expected_revision, key };
     app.sessions().write_todos(id, write, Some(Create::default())).unwrap();
 }

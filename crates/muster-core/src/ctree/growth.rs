@@ -141,7 +141,8 @@ pub fn grow<G: TreeStorage>(
     let (mut node, body) = sprout.into_node(id.clone(), Some(parent.clone()), moment);
     node.place = place;
     node.refs = refs_to_add(grove, &[], refs)?;
-    let (hash, refs) = (node.hash, node.refs.clone());
+    let hash = node.hash;
+    let refs = node.refs.clone();
     grove.add(node, NodeText::of(body))?;
     ripple(grove, parent.clone(), Step { place, hash, grown: Some(&id) })?;
     count_citations(grove, &refs)?;
@@ -174,7 +175,9 @@ pub fn restate<G: TreeStorage>(
         grove.replace_body(id, change.body.and_then(NodeText::of))?;
     }
     node.updated_at_ms = moment.at;
-    let (parent, place, hash) = (node.parent_id.clone(), node.place, node.hash);
+    let parent = node.parent_id.clone();
+    let place = node.place;
+    let hash = node.hash;
     grove.replace(node)?;
     if let Some(parent) = parent {
         ripple(grove, parent, Step { place, hash, grown: None })?;

@@ -188,7 +188,8 @@ impl<G: TreeStorage> Planting<'_, G> {
         }
         let parent = call.unwrap_or_else(|| self.home.clone());
         let sprout = Sprout::labelled(Kind::ToolResult, start(&answer.body));
-        let (body, refs) = (answer.body, answer.artifacts);
+        let body = answer.body;
+        let refs = answer.artifacts;
         self.make(&parent, Sprout { body, refs, status: Some(status), ..sprout }, Vec::new())
     }
 

@@ -25,7 +25,8 @@ fn shown(gate: &DisplaySwitches) -> (bool, bool) {
 
 #[test]
 fn the_truth_table_holds_for_every_source() {
-    let (on, off) = (Some(true), Some(false));
+    let on = Some(true);
+    let off = Some(false);
     for (profile, enabled, summary, task_node, expected) in [
         ("other", None, None, None, (false, false)),
         ("other", on, None, None, (true, true)),

@@ -74,7 +74,8 @@ pub(super) fn basic(rest: &str) -> Look {
 /// Whether Base64 holds text with a colon. Ordinary words hold no text at all.
 fn holds_password(encoded: &str) -> bool {
     let mut text = Vec::new();
-    let (mut bits, mut count) = (0_u32, 0);
+    let mut bits = 0_u32;
+    let mut count = 0;
     for byte in encoded.trim_end_matches('=').bytes() {
         let value = match byte {
             b'A'..=b'Z' => byte - b'A',
@@ -195,7 +196,8 @@ pub(super) fn assignment(rest: &str) -> Look {
     let Some(secrecy) = secrecy(&rest[..length]) else { return Look::CLOSED };
     let value = &rest[length + 1..];
     let quotes = run(value, |byte| b"\\\"'".contains(&byte)).min(2);
-    let (start, value) = (length + 1 + quotes, &value[quotes..]);
+    let start = length + 1 + quotes;
+    let value = &value[quotes..];
     let is_quoted = quotes > 0;
     let belongs = |byte: u8| match is_quoted {
         true => byte != b'\n' && !b"\"'\\".contains(&byte),

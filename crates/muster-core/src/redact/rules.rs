@@ -151,7 +151,8 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
         }
     }
     for (word, _) in SCHEMES {
-        let (lower, upper) = (word.as_bytes(), word.to_ascii_uppercase());
+        let lower = word.as_bytes();
+        let upper = word.to_ascii_uppercase();
         for first in [lower[0], upper.as_bytes()[0]] {
             for second in [lower[1], upper.as_bytes()[1]] {
                 let beginning = [first, second];

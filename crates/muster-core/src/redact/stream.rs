@@ -56,7 +56,8 @@ impl RedactedStream {
     }
 
     fn settles(&self) -> Settled {
-        let (mut at, mut secret_end) = (self.begins_at(), None);
+        let mut at = self.begins_at();
+        let mut secret_end = None;
         while at < self.tail.len() {
             match look(&self.tail, at) {
                 Look { open: true, .. } => break,
@@ -102,7 +103,8 @@ impl RedactedStream {
     /// What is told between two places of the tail, with the secrets that reach into it replaced.
     fn within(&self, from: usize, end: usize) -> String {
         let mut clean = String::new();
-        let (mut copied, mut at) = (from, self.begins_at());
+        let mut copied = from;
+        let mut at = self.begins_at();
         while at < end {
             let Some((start, behind)) = look(&self.tail, at).secret else {
                 at = next_start(&self.tail, at);

@@ -85,7 +85,8 @@ impl<'a> RunDraft<'a> {
     }
 
     fn record(&mut self, event: RunEvent) -> Found<()> {
-        let (node, turn) = (event.node_id, event.turn_id);
+        let node = event.node_id;
+        let turn = event.turn_id;
         let (event, redacted) = without_secrets(event);
         self.append(event)?;
         if redacted { self.note_secret(node, turn) } else { Ok(()) }
@@ -142,7 +143,7 @@ impl<'a> RunDraft<'a> {
 
     /// Changes a node and what follows from it; emits nothing when nothing differs.
     ///
-    /// A status or summary that differs is emitted as progress, too, and a setting in the run's map.
+    /// A status or summary that differs is emitted as progress, too; a setting in the run's map.
     pub(crate) fn change_node(&mut self, id: NodeId, change: impl FnOnce(&mut Node)) -> Found<()> {
         let before = self.node(id)?.clone();
         let mut after = before.clone();

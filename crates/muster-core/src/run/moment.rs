@@ -69,8 +69,12 @@ fn parse(text: &str) -> Option<Moment> {
         return None;
     }
     let number = |from: usize, to: usize| whole[from..to].parse::<i64>().ok();
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let year = number(0, 4)?;
+    let month = number(5, 7)?;
+    let day = number(8, 10)?;
+    let hour = number(11, 13)?;
+    let minute = number(14, 16)?;
+    let second = number(17, 19)?;
     let milli: i64 = format!("{fraction:0<3}")[..3].parse().ok()?;
     let seconds = days_from_civil(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second;
     let moment = Moment(Timestamp(seconds * 1_000 + milli));

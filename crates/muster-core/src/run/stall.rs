@@ -97,7 +97,8 @@ fn is_progress(turns: &[Trace], at: usize) -> bool {
 fn alternates(turns: &[Trace], span: usize) -> bool {
     let Some(from) = turns.len().checked_sub(span) else { return false };
     let window = &turns[from..];
-    let (first, second) = (&window[0], &window[1]);
+    let first = &window[0];
+    let second = &window[1];
     let in_turn = |same: &dyn Fn(&Trace, &Trace) -> bool| {
         !same(first, second)
             && window.iter().enumerate().all(|(at, turn)| same(turn, &window[at % 2]))

@@ -365,8 +365,8 @@ fn tool(id: &str) -> ProviderTool {
 
 /// The event as it is sent.
 fn wire(recorded: &Recorded<RunEvent>) -> serde_json::Value {
-    let (kind, body) =
-        (recorded.event.fact.name(), serde_json::to_string(&recorded.event).unwrap());
+    let kind = recorded.event.fact.name();
+    let body = serde_json::to_string(&recorded.event).unwrap();
     let line = LoggedEvent { seq: recorded.seq, at: recorded.at, kind, body: &body };
     serde_json::from_str(&served(RUN, line)).unwrap()
 }

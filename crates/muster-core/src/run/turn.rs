@@ -4,7 +4,11 @@ pub(crate) mod closing;
 pub(crate) mod command;
 pub(crate) mod event;
 pub(crate) mod evolve;
+pub(crate) mod failure;
 pub(crate) mod rules;
+mod words;
+
+pub use words::{Executor, PromptKind, Trigger, TurnReason, TurnState, TurnStatus};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,116 +20,7 @@ use super::{
     moment::Moment,
     node::{Provider, Rights},
     settings::Usage,
-    shape::words,
 };
-
-words! {
-    /// Why a turn began.
-    Trigger {
-        /// A person wrote.
-        User = "user",
-        /// A handoff came.
-        Handoff = "handoff",
-        /// AUTO prompted again.
-        Auto = "auto",
-        /// A failed turn is tried again.
-        Retry = "retry",
-        /// An interrupted turn goes on.
-        Resume = "resume",
-        /// The outcome of a tool came.
-        ToolResult = "toolResult",
-        /// Documentation catches up.
-        DocsSync = "docs_sync",
-        /// A person started the node.
-        Start = "start",
-    }
-    /// Whether a prompt tells everything or what is new.
-    PromptKind {
-        /// Everything.
-        Full = "full",
-        /// What is new.
-        Delta = "delta",
-    }
-    /// How far a turn is.
-    TurnState {
-        /// Its prompt is not with the provider yet.
-        Preparing = "preparing",
-        /// The provider has the prompt.
-        Sent = "sent",
-        /// Output comes.
-        Streaming = "streaming",
-        /// A tool is in flight.
-        Tool = "tool",
-        /// An approval is pending.
-        AwaitingApproval = "awaiting_approval",
-        /// Its end is being written.
-        Finishing = "finishing",
-        /// It has ended.
-        Ended = "ended",
-    }
-    /// How a turn ended.
-    TurnStatus {
-        /// The provider said that it is done.
-        Completed = "completed",
-        /// It was ended from outside.
-        Interrupted = "interrupted",
-        /// It could not go on.
-        Failed = "failed",
-    }
-    /// Why a turn ended.
-    TurnReason {
-        /// The provider said that it is done.
-        Done = "done",
-        /// A person interrupted it.
-        UserInterrupt = "user_interrupt",
-        /// The run was paused with interruption.
-        RunPaused = "run_paused",
-        /// The server was restarted.
-        ServerRestart = "server_restart",
-        /// The server was told to end.
-        ServerShutdown = "server_shutdown",
-        /// A person stopped the node.
-        NodeStopped = "node_stopped",
-        /// A person reset the node.
-        NodeReset = "node_reset",
-        /// The node was deleted.
-        NodeDeleted = "node_deleted",
-        /// The run was deleted.
-        RunDeleted = "run_deleted",
-        /// The run was declared done with interruption.
-        RunCompleted = "run_completed",
-        /// The command is missing or cannot be run.
-        SpawnFailed = "spawn_failed",
-        /// No valid start came in time.
-        HandshakeFailed = "handshake_failed",
-        /// The process ended before the turn.
-        Exited = "exited",
-        /// Nothing was heard for too long.
-        Silent = "silent",
-        /// The turn took too long.
-        TurnTimeout = "turn_timeout",
-        /// The output cannot be read.
-        ProtocolError = "protocol_error",
-        /// The provider said that it failed.
-        ProviderError = "provider_error",
-        /// The provider asked to come back later.
-        RateLimited = "rate_limited",
-        /// The provider wants a login.
-        AuthRequired = "auth_required",
-        /// The context is too long for the model.
-        ContextOverflow = "context_overflow",
-        /// The role's template is gone.
-        TemplateMissing = "template_missing",
-        /// The prompt does not fit.
-        PromptTooLarge = "prompt_too_large",
-        /// The node cannot have the worktree that it shall work in.
-        WorktreeFailed = "worktree_failed",
-        /// A limit was exceeded by far.
-        BudgetExceeded = "budget_exceeded",
-        /// The store could not be written.
-        StoreFailed = "store_failed",
-    }
-}
 
 /// Whether a failed turn is tried again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -257,16 +152,6 @@ pub struct TurnArtifacts {
     pub log: Option<ArtifactId>,
 }
 
-words! {
-    /// Who executes a tool.
-    Executor {
-        /// The provider itself.
-        Provider = "provider",
-        /// Muster.
-        Muster = "muster",
-    }
-}
-
 impl Executor {
     /// The one that events do not mention.
     fn provider() -> Self {
@@ -310,6 +195,7 @@ pub struct OpenTool {
     pub approval_id: Option<ApprovalId>,
 }
 
+/// A turn.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Turn")]

@@ -142,7 +142,8 @@ impl TurnCompletion {
         let word = |field| end.get(field).and_then(Value::as_str);
         let status = word("status").unwrap_or("completed");
         let reason = word("reason").unwrap_or(status).to_owned();
-        let (completed, status) = (status == "completed", status.to_owned());
+        let completed = status == "completed";
+        let status = status.to_owned();
         Self { turn, summary: TurnSummary { completed, reason, status } }
     }
 }
@@ -192,7 +193,8 @@ impl ListWritten {
     pub fn of(todo: Published, items: usize) -> Self {
         let plural = if items == 1 { "" } else { "s" };
         let message = format!("{items} item{plural}");
-        let (tool, status) = ("todo_write", "ok");
+        let tool = "todo_write";
+        let status = "ok";
         Self { call_id: todo.call_id(), tool, status, error: false, success: true, message, todo }
     }
 }

@@ -129,7 +129,9 @@ impl Record {
     /// An event of a type with a body, and nothing else.
     pub fn of(author: Author, kind: &str, data: EventBody) -> Self {
         let kind = kind.to_owned();
-        let (run_id, turn_id, thread_id) = (None, None, None);
+        let run_id = None;
+        let turn_id = None;
+        let thread_id = None;
         Self { author, kind, data, run_id, turn_id, thread_id, given: None, key: None }
     }
 }

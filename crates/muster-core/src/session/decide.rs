@@ -1,7 +1,7 @@
 //! What a command means: all its events in one go.
 //!
-//! Each event may depend on what the ones before it did: the C-Tree events say how the tree stands, and a turn that ends
-//! takes the next input.
+//! Each event may depend on what the ones before it did: the C-Tree events describe the tree at
+//! that point, and a turn that ends takes the next input.
 
 mod check;
 mod command_draft;
@@ -99,7 +99,8 @@ fn create(draft: &mut Draft<'_, SessionAggregate>, create: &Create) -> Decided<(
     }
     let (meta, redacted) = check::meta(create)?;
     let mut event = SessionEvent::of(body::SESSION_META, Default::default(), &meta);
-    let (answer, outlives_session) = (create.key.clone(), create.key.is_some());
+    let answer = create.key.clone();
+    let outlives_session = create.key.is_some();
     event.aside = Aside { answer, redacted, outlives_session, ..Aside::default() };
     if let Some(max_chars) = create.max_chars {
         event.data.insert("ctree_max_chars".to_owned(), max_chars.into());

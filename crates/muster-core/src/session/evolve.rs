@@ -289,7 +289,8 @@ fn grow(
 fn keep_answers(docs: &mut Docs, recorded: &Recorded<SessionEvent>) {
     let aside = &recorded.event.aside;
     let kept = |digest: &str| {
-        let (digest, receipt) = (digest.to_owned(), Receipt::of(recorded));
+        let digest = digest.to_owned();
+        let receipt = Receipt::of(recorded);
         SessionDocument::Answer(SessionAnswer { digest, receipt })
     };
     if let Some(key) = &aside.answer {

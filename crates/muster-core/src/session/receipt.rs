@@ -102,13 +102,15 @@ impl TodoReceipt {
             | ListChange::Upsert { .. }
             | ListChange::Delete { .. } => None,
         };
-        let (scope_key, revision) = (published.scope_key.to_string(), published.revision);
+        let scope_key = published.scope_key.to_string();
+        let revision = published.revision;
         Self { scope_key, revision, applied: true, titles }
     }
 
     /// For an update that left the list as it is.
     pub(super) fn unapplied(scope: &TodoScope) -> Self {
-        let (scope_key, revision) = (scope.key.to_string(), scope.revision);
+        let scope_key = scope.key.to_string();
+        let revision = scope.revision;
         Self { scope_key, revision, applied: false, titles: None }
     }
 }

@@ -96,7 +96,8 @@ fn change_workspace(docs: &mut Docs, change: impl FnOnce(&mut Workspace)) -> App
 /// Changes a task and passes the difference on to its plan's sums, the counts and its dependents.
 fn change_task(docs: &mut Docs, id: TaskId, change: impl FnOnce(&mut Task)) -> Applied {
     let Some(TaskDocument::Task(task)) = docs.edit(&TaskKey::Task(id))? else { return Ok(()) };
-    let (before, parent) = (task.tally(), task.parent);
+    let before = task.tally();
+    let parent = task.parent;
     change(task);
     let after = task.tally();
     if before == after {

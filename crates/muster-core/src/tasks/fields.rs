@@ -132,8 +132,8 @@ pub(super) fn write_step(step: &mut Step, fields: &FieldValues) {
     read(fields, "blockers", &mut step.blockers);
     read(fields, "completed_at_ms", &mut step.completed_at);
     read(fields, "waiver", &mut step.waiver);
-    let (mut blocked, mut reason) =
-        (step.block.is_some(), step.block.take().and_then(|block| block.reason));
+    let mut blocked = step.block.is_some();
+    let mut reason = step.block.take().and_then(|block| block.reason);
     read(fields, "blocked", &mut blocked);
     read(fields, "block_reason", &mut reason);
     step.block = blocked.then_some(StepBlock { reason });

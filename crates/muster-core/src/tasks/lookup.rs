@@ -242,7 +242,8 @@ pub fn task_step_and_node<'a>(
     let by_id = target.id.map(with).transpose()?;
     match (by_path, by_id, &target.path) {
         (Some((_, one)), Some((_, other)), Some(path)) if one.id != other.id => {
-            let (path, node_id) = (path.clone(), other.id);
+            let path = path.clone();
+            let node_id = other.id;
             Err(WorkRefusal::rejected(TaskRejection::NodesDisagree { path, node_id }))
         }
         (Some((step, node)), _, _) | (None, Some((step, node)), _) => Ok((task, step, node)),

@@ -44,7 +44,8 @@ impl Evidence {
             1 => format!("1 {one}"),
             n => format!("{n} {one}s"),
         };
-        let (items, checks) = (self.items.len(), self.checks.len());
+        let items = self.items.len();
+        let checks = self.checks.len();
         let attachments = self.attachments.len();
         format!(
             "{}, {}, {}",

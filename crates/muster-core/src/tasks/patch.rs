@@ -106,14 +106,16 @@ fn addressed(
         }
         PatchTarget::Node(node) => {
             let (task, step, node) = lookup::task_step_and_node(docs, node)?;
-            let (entity, path) = (task.id.into(), Some(step.path.clone()));
+            let entity = task.id.into();
+            let path = Some(step.path.clone());
             Ok(Addressed { entity, path, node: Some(node.ordinal) })
         }
     }
 }
 
 fn fault(field: &str, fault: FieldFault, expected: &str) -> WorkRefusal<TaskAggregate> {
-    let (field, expected) = (field.to_owned(), expected.to_owned());
+    let field = field.to_owned();
+    let expected = expected.to_owned();
     WorkRefusal::rejected(TaskRejection::BadField { field, fault, expected })
 }
 
@@ -157,7 +159,8 @@ fn join(current: Value, items: Value, verb: Verb) -> Value {
             Vec::new()
         }
     };
-    let (mut current, items) = (list(current), list(items));
+    let mut current = list(current);
+    let items = list(items);
     if verb == Verb::Remove {
         current.retain(|item| !items.contains(item));
     } else {

@@ -106,7 +106,8 @@ fn plan(title: &str) -> TaskCommand {
 }
 
 fn task(parent: u64, title: &str) -> TaskCommand {
-    let (parent, title) = (PlanId(parent), title.to_owned());
+    let parent = PlanId(parent);
+    let title = title.to_owned();
     TaskCommand::CreateTask(CreateTask { parent, title, description: None })
 }
 

@@ -91,7 +91,9 @@ pub(super) fn fact(event: &TaskEvent) -> Option<String> {
 /// An event as callers see it, put together from its place and its fact.
 pub(super) fn listed(global: u64, at: Timestamp, fact: &str) -> Option<Json> {
     let rest = fact.strip_prefix('{')?;
-    let (seq, ts, ts_ms) = (global.to_string(), at.rfc3339(), at.0.to_string());
+    let seq = global.to_string();
+    let ts = at.rfc3339();
+    let ts_ms = at.0.to_string();
     let zeros = &ZEROS[seq.len().min(ZEROS.len())..];
     let id = [r#"{"event_id":"evt_"#, zeros, &seq, r#"","seq":"#, &seq];
     let parts = [r#","ts":""#, &ts, r#"","ts_ms":"#, &ts_ms, ",", rest];

@@ -87,7 +87,8 @@ impl TodoScope {
             None => self.next_revision()?,
             Some(given) if given > self.revision => given,
             Some(given) => {
-                let (scope, current) = (self.key.clone(), self.revision);
+                let scope = self.key.clone();
+                let current = self.revision;
                 return Err(TodoRejection::RevisionNotNewer { scope, given, current });
             }
         };
@@ -139,7 +140,8 @@ impl TodoScope {
     fn published(&self, revision: i64, label: &str, change: ListChange) -> Published {
         let is_empty = matches!(&change, ListChange::Replace { items } if items.is_empty());
         let change = if is_empty { ListChange::Clear } else { change };
-        let (scope_key, scope_label) = (self.key.clone(), label.to_owned());
+        let scope_key = self.key.clone();
+        let scope_label = label.to_owned();
         Published { revision, scope_key, scope_label, change }
     }
 }

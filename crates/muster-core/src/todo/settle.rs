@@ -85,7 +85,8 @@ struct Naming<'a> {
 
 impl<'a> Naming<'a> {
     fn over(present: &'a [TodoItem], reserved: BTreeSet<&'a ItemId>) -> Self {
-        let (used, tried) = (BTreeSet::new(), BTreeMap::new());
+        let used = BTreeSet::new();
+        let tried = BTreeMap::new();
         Self { present, reserved, known: None, used, tried }
     }
 
@@ -101,7 +102,8 @@ impl<'a> Naming<'a> {
 
     /// The first item with this title whose id is neither reserved nor taken; it is taken now.
     fn take(&mut self, title: &str) -> Option<&'a TodoItem> {
-        let (present, reserved) = (self.present, &self.reserved);
+        let present = self.present;
+        let reserved = &self.reserved;
         let used = &mut self.used;
         let known = self.known.get_or_insert_with(|| {
             let mut known: BTreeMap<String, VecDeque<&'a TodoItem>> = BTreeMap::new();

@@ -69,7 +69,8 @@ async fn everybody_gets_every_event_once_and_in_order() {
 async fn a_follower_that_stops_reading_is_told_what_it_missed() {
     let engine = over(MemoryStore::default());
     create(&engine, "first").unwrap();
-    let (mut slow, mut quick) = (follow(&engine, 0), follow(&engine, 0));
+    let mut slow = follow(&engine, 0);
+    let mut quick = follow(&engine, 0);
     assert_eq!(read_to(&mut slow, 1).await, [1]);
     assert_eq!(read_to(&mut quick, 1).await, [1]);
     // Both have seen everything, so from here on they are live.
@@ -100,7 +101,8 @@ async fn ss_10_a_follower_may_be_1024_events_behind_and_not_one_more() {
     for (behind, is_lost) in [(1_024, false), (1_025, true)] {
         let engine = over(MemoryStore::default());
         create(&engine, "first").unwrap();
-        let (mut slow, mut quick) = (up_to_date(&engine).await, up_to_date(&engine).await);
+        let mut slow = up_to_date(&engine).await;
+        let mut quick = up_to_date(&engine).await;
         let last = behind + 1;
         for number in 2..=last {
             create(&engine, &format!("{number}")).unwrap();

@@ -105,7 +105,8 @@ fn a_session_in_a_file_equals_its_replay() {
 fn an_ended_session_is_gone_but_for_its_end() {
     let dir = tempfile::tempdir().unwrap();
     let engine = sqlite(dir.path());
-    let (gone, stays) = (id(1), id(2));
+    let gone = id(1);
+    let stays = id(2);
     live(&engine, &gone);
     act(&engine, &stays, SessionCommand::Create(Box::default())).unwrap();
     let head = engine.store().snapshot().unwrap().head(&gone.stream()).unwrap().seq;
@@ -166,7 +167,8 @@ fn sessions_are_listed_newest_first() {
 
 /// A task tool that is used inside a session: both streams change, or none.
 fn work_in(engine: &Engine, session: &SessionId, title: &str) -> Result<u64, String> {
-    let (stream, command) = (session.stream(), new_plan(title));
+    let stream = session.stream();
+    let command = new_plan(title);
     let title = title.to_owned();
     let both = engine.transact::<u64, String>(move |sheaf| {
         let plan = sheaf.on::<TaskAggregate, _>("workspace/acme".to_owned(), |draft| {
@@ -217,7 +219,8 @@ fn a_session_and_its_first_list_are_one_transaction() {
 }
 
 fn costs(dir: &Path, nodes: u64) -> Result<(Engine, SessionId), StoreError> {
-    let (engine, session) = (sqlite(dir), id(7));
+    let engine = sqlite(dir);
+    let session = id(7);
     let driver = SessionDriver { phase: "p".to_owned(), status: "s".to_owned() };
     let create = Create { driver: Some(driver), ..Create::default() };
     act(&engine, &session, SessionCommand::Create(Box::new(create))).unwrap();
@@ -259,7 +262,8 @@ fn figures_of_small_and_large_sessions() {
                 })
                 .collect();
             times.sort_unstable();
-            let (half, most) = (times[20], times[38]);
+            let half = times[20];
+            let most = times[38];
             println!("{nodes:>7} nodes  {name:<14} p50 {half:>6} us  p95 {most:>6} us of work");
         };
         let say = || record("assistant_message", json!({"text": "a short answer"}));

@@ -91,7 +91,8 @@ fn callers_of_both_kinds_share_one_gapless_log() {
     let barrier = Arc::new(Barrier::new(6));
     std::thread::scope(|scope| {
         for caller in 0..6 {
-            let (engine, barrier) = (Arc::clone(&engine), Arc::clone(&barrier));
+            let engine = Arc::clone(&engine);
+            let barrier = Arc::clone(&barrier);
             scope.spawn(move || {
                 barrier.wait();
                 for _ in 0..15 {

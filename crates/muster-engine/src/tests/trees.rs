@@ -50,7 +50,8 @@ fn moments(engine: &Engine, session: &SessionId) -> [(u64, Digest); 2] {
 #[test]
 fn a_kept_tree_follows_every_writer() {
     let dir = tempfile::tempdir().unwrap();
-    let (here, there) = (sqlite(dir.path()), sqlite(dir.path()));
+    let here = sqlite(dir.path());
+    let there = sqlite(dir.path());
     let session = id(1);
     act(&here, &session, SessionCommand::Create(Box::default())).unwrap();
     for round in 0..12 {

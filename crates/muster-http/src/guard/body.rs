@@ -130,8 +130,10 @@ fn check_text(bytes: &[u8], depth_max: usize) -> Result<(), HttpRefusal> {
 
 /// How deep brackets nest outside of strings. Looks at no more of the syntax than that.
 fn nesting(json: &[u8]) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    let (mut in_string, mut escaped) = (false, false);
+    let mut depth = 0_usize;
+    let mut deepest = 0;
+    let mut in_string = false;
+    let mut escaped = false;
     for byte in json {
         match byte {
             _ if escaped => escaped = false,

@@ -27,7 +27,8 @@ struct Entry {
 impl Entry {
     fn get(path: &'static str, summary: &'static str, answer: &Value) -> Self {
         let answer = ("200", json_content("It is as it says.", answer));
-        let (description, parameters) = ("", Vec::new());
+        let description = "";
+        let parameters = Vec::new();
         Self { method: "get", path, summary, description, parameters, body: None, answer }
     }
 

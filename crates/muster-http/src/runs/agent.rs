@@ -71,7 +71,8 @@ pub(super) async fn call(
         }
         return Ok(answer(StatusCode::OK, &Json::of(&told)));
     }
-    let (app, work) = (Arc::clone(&site.app), wish.clone());
+    let app = Arc::clone(&site.app);
+    let work = wish.clone();
     let told = driver.witness_call(bearer, wish, move || {
         let envelope = app.runs().call_for(bearer, work);
         (witnessed(envelope.as_ref()), envelope)

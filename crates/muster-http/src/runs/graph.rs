@@ -35,7 +35,8 @@ pub(super) async fn edit_node(
     named: RunPathIds,
     asked: Asked,
 ) -> RunsResponse {
-    let (run, node) = (named.run()?, named.node()?);
+    let run = named.run()?;
+    let node = named.node()?;
     tell(&site, move |app| {
         let runs = app.runs();
         let present = runs.node(run, node)?;
@@ -52,7 +53,8 @@ pub(super) async fn delete_node(
     State(site): State<Arc<ServerState>>,
     named: RunPathIds,
 ) -> RunsResponse {
-    let (run, node) = (named.run()?, named.node()?);
+    let run = named.run()?;
+    let node = named.node()?;
     tell(&site, move |app| app.runs().carry_out(RunChangeRequest::delete_node(run, node))).await
 }
 
@@ -62,7 +64,8 @@ pub(super) async fn reset(
     named: RunPathIds,
     asked: Asked,
 ) -> RunsResponse {
-    let (run, node) = (named.run()?, named.node()?);
+    let run = named.run()?;
+    let node = named.node()?;
     let reason = request::reset(asked.fields)?;
     let change = RunChangeRequest::reset_node(run, node, reason).once(asked.once);
     tell(&site, move |app| app.runs().carry_out(change)).await
@@ -109,7 +112,8 @@ async fn command(
 
 /// Shows the inputs of a node that wait: for a turn, or for a person because they failed.
 pub(super) async fn inbox(State(site): State<Arc<ServerState>>, named: RunPathIds) -> RunsResponse {
-    let (run, node) = (named.run()?, named.node()?);
+    let run = named.run()?;
+    let node = named.node()?;
     tell(&site, move |app| app.runs().inbox(run, node)).await
 }
 
@@ -119,7 +123,9 @@ pub(super) async fn resend(
     named: RunPathIds,
     asked: Asked,
 ) -> RunsResponse {
-    let (run, node, item) = (named.run()?, named.node()?, named.item()?);
+    let run = named.run()?;
+    let node = named.node()?;
+    let item = named.item()?;
     let change = RunChangeRequest::resend_item(run, node, item).once(asked.once);
     request::nothing(&asked.fields)?;
     tell(&site, move |app| app.runs().carry_out(change)).await
@@ -130,7 +136,9 @@ pub(super) async fn cancel(
     State(site): State<Arc<ServerState>>,
     named: RunPathIds,
 ) -> RunsResponse {
-    let (run, node, item) = (named.run()?, named.node()?, named.item()?);
+    let run = named.run()?;
+    let node = named.node()?;
+    let item = named.item()?;
     tell(&site, move |app| app.runs().carry_out(RunChangeRequest::cancel_item(run, node, item)))
         .await
 }
@@ -154,7 +162,8 @@ pub(super) async fn delete_edge(
     State(site): State<Arc<ServerState>>,
     named: RunPathIds,
 ) -> RunsResponse {
-    let (run, edge) = (named.run()?, named.edge()?);
+    let run = named.run()?;
+    let edge = named.edge()?;
     tell(&site, move |app| app.runs().carry_out(RunChangeRequest::delete_edge(run, edge))).await
 }
 

@@ -82,7 +82,8 @@ pub(super) async fn turns(
 }
 
 pub(super) async fn turn(State(site): State<Arc<ServerState>>, named: RunPathIds) -> RunsResponse {
-    let (run, turn) = (named.run()?, named.turn()?);
+    let run = named.run()?;
+    let turn = named.turn()?;
     tell(&site, move |app| app.runs().turn(run, turn)).await
 }
 
@@ -92,7 +93,8 @@ pub(super) async fn artifact(
     named: RunPathIds,
     parameters: RunsQuery,
 ) -> RunsResponse {
-    let (run, artifact) = (named.run()?, named.artifact()?);
+    let run = named.run()?;
+    let artifact = named.artifact()?;
     let offset = parameters.number("offset", 0, u64::MAX)?.unwrap_or(0);
     let max_bytes = parameters.number("maxBytes", 1, PIECE_BYTES_MAX)?.unwrap_or(PIECE_BYTES);
     tell(&site, move |app| app.runs().piece(run, artifact, (offset, max_bytes))).await
@@ -100,7 +102,8 @@ pub(super) async fn artifact(
 
 /// The bytes of an artifact, piece by piece, so that a large one needs no room here.
 pub(super) async fn raw(State(site): State<Arc<ServerState>>, named: RunPathIds) -> RunsResponse {
-    let (run, artifact) = (named.run()?, named.artifact()?);
+    let run = named.run()?;
+    let artifact = named.artifact()?;
     let (artifact, first) = ask(&site, move |app| {
         let artifact = app.runs().artifact(run, artifact)?;
         let first = app.runs().chunk(&artifact, 0, PIECE_BYTES)?;

@@ -267,7 +267,8 @@ impl<S: Send + Sync> FromRequest<S> for Asked {
     type Rejection = RunsError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, RunsError> {
-        let (headers, path) = (request.headers().clone(), request.uri().path().to_owned());
+        let headers = request.headers().clone();
+        let path = request.uri().path().to_owned();
         let body = Bytes::from_request(request, state).await;
         let broken = |_| RunFault::new(RunCode::BadJson, "the body did not arrive whole");
         let body = body.map_err(broken)?;

@@ -44,7 +44,8 @@ pub(super) async fn show(
 /// Writes a template of the user.
 pub(super) async fn create(State(site): State<Arc<ServerState>>, asked: Asked) -> RunsResponse {
     let input = request::template(asked.fields)?;
-    let (name, content) = (needed(input.name, "name")?, needed(input.content, "content")?);
+    let name = needed(input.name, "name")?;
+    let content = needed(input.content, "content")?;
     let made =
         ask(&site, move |app| Ok(Json::of(&app.runs().templates(None).create(&name, &content)?)));
     Ok(answer(StatusCode::CREATED, &made.await?))

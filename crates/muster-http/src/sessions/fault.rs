@@ -164,7 +164,8 @@ impl From<SessionRejection> for SessionHttpFault {
             }
             SessionRejection::NotClaimed => Self::not_found("no host drives this session"),
             SessionRejection::LeaseOutOfRange { lease_ms } => {
-                let (least, most) = (LEASE_MS_MIN / 1_000, LEASE_MS_MAX / 1_000);
+                let least = LEASE_MS_MIN / 1_000;
+                let most = LEASE_MS_MAX / 1_000;
                 let detail = format!("{least} to {most} seconds are possible, not {lease_ms} ms");
                 Self::invalid("lease_seconds", detail)
             }

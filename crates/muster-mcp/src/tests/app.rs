@@ -197,7 +197,8 @@ async fn mcp_tool_7_every_task_is_in_a_page_and_is_completed() {
             json!({"workspace": WORKSPACE, "parent": "PLAN-001", "title": number.to_string()});
         wire.ask(call(number, "tasks_create", task)).await;
     }
-    let (mut uris, mut cursor) = (Vec::new(), Value::Null);
+    let mut uris = Vec::new();
+    let mut cursor = Value::Null;
     loop {
         let params = if cursor.is_null() { json!({}) } else { json!({"cursor": cursor}) };
         let mut page = wire.ask(request(900, "resources/list", params)).await;

@@ -88,7 +88,8 @@ impl Fixture {
             }
             "linger" => {
                 // Work that a cancellation does not stop.
-                let (journal, released) = (Arc::clone(&self.journal), Arc::clone(&self.released));
+                let journal = Arc::clone(&self.journal);
+                let released = Arc::clone(&self.released);
                 let held = call.clone();
                 let work = tokio::spawn(async move {
                     released.notified().await;

@@ -46,7 +46,8 @@ pub(super) struct WriteTicket<'a> {
 impl WriterQueue {
     /// The queue for a directory; nothing is opened yet.
     pub(super) fn new(directory: &Path) -> Self {
-        let (door, desk) = (directory.join("muster.door"), directory.join("muster.lock"));
+        let door = directory.join("muster.door");
+        let desk = directory.join("muster.lock");
         Self { door, desk, idle: Mutex::new(None) }
     }
 

@@ -103,7 +103,8 @@ fn a_directory_that_cannot_be_made_is_named() {
 #[test]
 fn two_stores_on_one_file_see_each_other() {
     let home = tempfile::tempdir().unwrap();
-    let (one, two) = (open(home.path()), open(home.path()));
+    let one = open(home.path());
+    let two = open(home.path());
     for round in 1..=5 {
         append(&one, 10).unwrap();
         assert_eq!(two.position().unwrap(), round * 2 - 1);
@@ -130,7 +131,8 @@ fn a_writer_waits_no_longer_than_its_bound() {
     let home = tempfile::tempdir().unwrap();
     let wait_bound = Duration::from_millis(50);
     let impatient = SqliteOptions { wait_bound, ..SqliteOptions::default() };
-    let (holder, waiter) = (open(home.path()), SqliteStore::open(home.path(), impatient).unwrap());
+    let holder = open(home.path());
+    let waiter = SqliteStore::open(home.path(), impatient).unwrap();
     let held = holder.begin().unwrap();
     for _ in 0..3 {
         let started = Instant::now();
@@ -267,7 +269,8 @@ fn an_interrupted_backup_is_in_nobody_s_way() {
     let home = tempfile::tempdir().unwrap();
     let store = open(&home.path().join("store"));
     append(&store, 5_000).unwrap();
-    let (target, part) = (home.path().join("copy.db"), home.path().join("copy.db.part"));
+    let target = home.path().join("copy.db");
+    let part = home.path().join("copy.db.part");
     fs::write(&part, "half of something".repeat(10_000)).unwrap();
     let writing = fs::File::open(&part).unwrap();
     writing.lock().unwrap();

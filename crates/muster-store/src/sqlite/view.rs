@@ -95,7 +95,8 @@ impl<L: Deref<Target = Link>> View<L> {
         if let Some(number) = own {
             return Ok(number);
         }
-        let (mut low, mut high) = (0, self.head(name)?.seq);
+        let mut low = 0;
+        let mut high = self.head(name)?.seq;
         if position >= self.global {
             return Ok(high);
         }
@@ -320,7 +321,9 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
         let question = listing::shown(stream, query, after);
         let parameters = params_from_iter(question.parameters);
         let read = |row: &Row<'_>| {
-            let (global, at, shown) = (row.get(0)?, Timestamp(row.get(1)?), row.get(2)?);
+            let global = row.get(0)?;
+            let at = Timestamp(row.get(1)?);
+            let shown = row.get(2)?;
             let shown: Option<String> = shown;
             Ok(shown.map(|shown| ShownRow { global, at, shown }))
         };

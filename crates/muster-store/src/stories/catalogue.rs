@@ -45,7 +45,8 @@ pub(super) fn the_catalogue_holds_what_is_marked_newest_first(store: &dyn Store)
 pub(super) fn an_end_leaves_the_catalogue(store: &dyn Store) {
     fill(store, 5);
     let mut transaction = store.begin().unwrap();
-    let (stream, events) = ("session/4", [event(6, 2, None)]);
+    let stream = "session/4";
+    let events = [event(6, 2, None)];
     transaction.end(&Append { stream, events: &events, documents: &[] }).unwrap();
     transaction.commit().unwrap();
     assert_eq!(names(store, None, None), ["session/5", "session/2", "session/1"]);

@@ -26,8 +26,8 @@ fn alternate(store: &dyn Store) {
 
 fn end(store: &dyn Store, position: u64, seq: u64) {
     let tombstone = document("TOMB", position, Index::default());
-    let (events, documents) =
-        ([event(position, seq, None)], [DocumentChange::Put(tombstone, None)]);
+    let events = [event(position, seq, None)];
+    let documents = [DocumentChange::Put(tombstone, None)];
     let mut transaction = store.begin().unwrap();
     transaction.end(&Append { stream: SESSION, events: &events, documents: &documents }).unwrap();
     transaction.commit().unwrap();

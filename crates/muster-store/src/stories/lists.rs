@@ -169,7 +169,8 @@ pub(super) fn pages_of_a_list_meet_without_gap(store: &dyn Store) {
     let changes: Vec<DocumentChange> = (0..100_u64)
         .map(|ord| {
             let status = STATUSES[usize::try_from(ord % 4).unwrap()];
-            let (status, marks) = (Cow::Borrowed(status), Mark::Listed as u8);
+            let status = Cow::Borrowed(status);
+            let marks = Mark::Listed as u8;
             let index = Index { ord, status, marks, ..Index::default() };
             DocumentChange::Put(super::document(&format!("TASK-{ord}"), 1, index), None)
         })

@@ -12,7 +12,8 @@ const SILENT: u64 = 38;
 fn timeline(store: &dyn Store) -> Vec<EventRow> {
     let mut kept = Vec::new();
     for number in 1..=40_u64 {
-        let (entity, scope) = (format!("TASK-{}", number % 3), format!("PLAN-{}", number % 2));
+        let entity = format!("TASK-{}", number % 3);
+        let scope = format!("PLAN-{}", number % 2);
         let subject = (number % 5 != 0).then_some((entity.as_str(), scope.as_str()));
         let (stream, seq) = if number % 4 == 0 {
             ("workspace/other", number / 4)
@@ -45,7 +46,8 @@ pub(super) fn event_slices_are_read_both_ways(store: &dyn Store) {
         for scope in words([None, Some("PLAN-0"), Some("PLAN-9")]) {
             for after in [None, Some(0), Some(17), Some(40), Some(u64::MAX)] {
                 for order in [EventOrder::OldestFirst, EventOrder::NewestFirst] {
-                    let (entity, scope) = (entity.clone(), scope.clone());
+                    let entity = entity.clone();
+                    let scope = scope.clone();
                     let query = EventQuery { entity, scope, after, order, limit: 100 };
                     ask(&query);
                     ask(&EventQuery { limit: 3, ..query });

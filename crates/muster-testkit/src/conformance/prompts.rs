@@ -41,7 +41,8 @@ pub(super) fn write(request: &GetPromptRequestParams) -> Result<GetPromptRespons
     let messages = match request.name.as_str() {
         "test_simple_prompt" => vec![said("This is a simple prompt for testing.")],
         "test_prompt_with_arguments" => {
-            let (first, second) = (given("arg1"), given("arg2"));
+            let first = given("arg1");
+            let second = given("arg2");
             vec![said(&format!("Prompt with arguments: arg1='{first}', arg2='{second}'"))]
         }
         "test_prompt_with_embedded_resource" => {

@@ -100,7 +100,8 @@ fn batches(
     + 'static,
 ) -> Result<(), ExecuteError<TaskRejection>> {
     for start in (0..count).step_by(BATCH as usize) {
-        let (work, range) = (work.clone(), start..count.min(start + BATCH));
+        let work = work.clone();
+        let range = start..count.min(start + BATCH);
         engine.execute::<TaskAggregate, _>(workspace.stream(), move |draft| {
             work(draft, range.clone())
         })?;

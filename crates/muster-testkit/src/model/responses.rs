@@ -94,7 +94,8 @@ fn frames(conversation: &Conversation, reply: &Reply) -> Frames {
         frame(Some(name), &body)
     };
     let number = conversation.entries.len();
-    let (answer, message) = (format!("resp_{number}"), format!("msg_{number}"));
+    let answer = format!("resp_{number}");
+    let message = format!("msg_{number}");
     let said = |text: &str, status: &str| {
         let content = json!([{"type": "output_text", "text": text, "annotations": []}]);
         json!({"type": "message", "role": "assistant", "id": message, "status": status,

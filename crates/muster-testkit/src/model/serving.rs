@@ -59,7 +59,8 @@ pub(super) async fn serve(listener: TcpListener, memory: Memory) {
 }
 
 async fn answer(State(memory): State<Memory>, request: Request) -> Response {
-    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let method = request.method().clone();
+    let uri = request.uri().clone();
     let path = uri.path().to_owned();
     let body = axum::body::to_bytes(request.into_body(), QUESTION_BYTES_MAX).await;
     let body = body.unwrap_or_default();
@@ -122,7 +123,8 @@ fn step(memory: &Memory, conversation: &Conversation) -> Step {
 
 /// Sends the parts of an answer one by one; one that hangs stays open until the agent leaves.
 fn streamed(frames: Frames, reply: &Reply) -> Response {
-    let (pause, hangs) = (reply.pause, reply.hangs);
+    let pause = reply.pause;
+    let hangs = reply.hangs;
     let Frames { head, pieces, tail } = frames;
     let at_once = |frame| (frame, Duration::ZERO);
     let tail = if hangs { Vec::new() } else { tail };

@@ -94,7 +94,8 @@ pub fn run(vector: &Value) -> Result<Value, String> {
     let folder = TempDir::new().map_err(|error| error.to_string())?;
     let mut house = House::open(&folder)?;
     let results = steps.iter().map(|step| house.take(step)).collect::<Result<_, String>>()?;
-    let (history, published) = (house.history(&watch)?, house.published(&watch)?);
+    let history = house.history(&watch)?;
+    let published = house.published(&watch)?;
     let actual = Actual { results, history, published };
     serde_json::to_value(actual).map_err(|error| error.to_string())
 }

@@ -33,7 +33,8 @@ fn single_rule(map: &Map<String, Value>) -> Option<(&str, &Value)> {
 
 fn whole_list(pattern: &[Value], actual: &[Value], at: &str) -> Option<String> {
     if pattern.len() != actual.len() {
-        let (wanted, got) = (pattern.len(), Value::Array(actual.to_vec()));
+        let wanted = pattern.len();
+        let got = Value::Array(actual.to_vec());
         return Some(format!("{at}: expected {wanted} element(s), got {}", short(&got)));
     }
     let mut pairs = pattern.iter().zip(actual).enumerate();

@@ -217,7 +217,8 @@ impl<'a> Player<'a> {
             answers.retain(|answer| pattern::difference(&pattern, Some(answer), "").is_some());
             let met = before - answers.len();
             if met != outcome.times as usize {
-                let (wanted, left) = (outcome.times, json!(answers));
+                let wanted = outcome.times;
+                let left = json!(answers);
                 return Err(format!("{met} answers, not {wanted}, are {pattern}; left: {left:#}"));
             }
         }

@@ -165,7 +165,9 @@ async fn perform(demo: &Demo, home: &Home) -> anyhow::Result<ExitCode> {
         stopped.await.unwrap_or_default();
         runs.shut_down().await;
     }));
-    let (project, look, hands_on) = (home.project(), demo.look.clone(), demo.hands_on);
+    let project = home.project();
+    let look = demo.look.clone();
+    let hands_on = demo.hands_on;
     let watching = tokio::task::spawn_blocking(move || watch(&client, &project, hands_on, &look));
     let outcome = tokio::select! {
         outcome = watching => {

@@ -183,8 +183,8 @@ pub(crate) async fn open(
     options: ServerOptions,
     mut runs: RunsSettings,
 ) -> anyhow::Result<Serving> {
-    let (storage_dir, program) =
-        (options.installation.storage_dir.clone(), options.installation.program.clone());
+    let storage_dir = options.installation.storage_dir.clone();
+    let program = options.installation.program.clone();
     let server = HttpServer::bind(Arc::clone(app), options).await?;
     runs.mcp = Some(tools_for_agents(&server, &program, &storage_dir));
     let runs = RunDriver::start(app.engine_handle(), runs).await?;

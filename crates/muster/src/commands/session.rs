@@ -74,7 +74,8 @@ pub(crate) fn run(settings: &Settings, session: &SessionCommandLine) -> anyhow::
         Action::New { title, task } => {
             let app = storage::open(settings)?;
             let max_chars = Some(settings.get(&CTREES_MAX_CHARS)?.value);
-            let (title, task) = (title.clone(), task.clone());
+            let title = title.clone();
+            let task = task.clone();
             let create = Create { title, task, max_chars, ..Create::default() };
             let made = told(app.sessions().create(create))?;
             crate::output::print(&format!("{}\n", made.id))?;

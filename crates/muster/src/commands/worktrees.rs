@@ -159,7 +159,9 @@ fn bytes(bytes: u64) -> String {
 }
 
 fn told(merged: &Merged, check: bool) -> String {
-    let (files, into, target) = (merged.files.len(), &merged.into, merged.target.display());
+    let files = merged.files.len();
+    let into = &merged.into;
+    let target = merged.target.display();
     let mut text = if check {
         format!("{files} files can be merged into {into} of {target}\n")
     } else {

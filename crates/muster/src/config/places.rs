@@ -145,7 +145,8 @@ mod tests {
 
     #[test]
     fn paths_of_the_file_start_at_home_or_where_the_file_is() {
-        let (file, home) = (Path::new("/etc/muster/config.toml"), Some(Path::new("/home/ada")));
+        let file = Path::new("/etc/muster/config.toml");
+        let home = Some(Path::new("/home/ada"));
         assert_eq!(from_file("/srv/store", file, home), Path::new("/srv/store"));
         assert_eq!(from_file("store", file, home), Path::new("/etc/muster/store"));
         assert_eq!(from_file("~/store", file, home), Path::new("/home/ada/store"));

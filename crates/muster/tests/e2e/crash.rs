@@ -87,7 +87,8 @@ fn report(what: &str, kills: u64, findings: &Findings, mut reopened: Reopened) {
 
 #[test]
 fn a_killed_server_loses_no_acknowledged_write() {
-    let (mut findings, mut reopened) = (Findings::default(), Reopened::default());
+    let mut findings = Findings::default();
+    let mut reopened = Reopened::default();
     let mut chance = Chance::new(SEED);
     for store in 0..kills() / KILLS_PER_STORE {
         let directory = tempfile::tempdir().unwrap();
@@ -118,11 +119,13 @@ fn kill_under_load(
     writers: &mut [Writer],
     chance: &mut Chance,
 ) {
-    let (address, token) = (server.address(), server.token().unwrap().to_owned());
+    let address = server.address();
+    let token = server.token().unwrap().to_owned();
     let (over_http, beside) = writers.split_at_mut(CLIENTS);
     let agents = beside.iter().map(|_| Agent::start(storage_dir).part());
     let (mut processes, talks): (Vec<_>, Vec<_>) = agents.unzip();
-    let (count, beside_count) = (AtomicU64::new(0), AtomicU64::new(0));
+    let count = AtomicU64::new(0);
+    let beside_count = AtomicU64::new(0);
     thread::scope(|scope| {
         for writer in over_http {
             let mut client = Client::open(address, &token).unwrap();
@@ -148,7 +151,8 @@ fn kill_under_load(
 
 #[test]
 fn killed_agents_lose_no_acknowledged_write_and_hold_nobody_up() {
-    let (mut findings, mut reopened) = (Findings::default(), Reopened::default());
+    let mut findings = Findings::default();
+    let mut reopened = Reopened::default();
     let mut chance = Chance::new(SEED);
     for store in 0..kills() / KILLS_PER_STORE / 2 {
         let directory = tempfile::tempdir().unwrap();
@@ -170,7 +174,8 @@ fn kill_one_by_one(storage_dir: &Path, writers: &mut [Writer; 2], chance: &mut C
     let [first, second] = writers;
     let (mut first_process, mut first_talk) = Agent::start(storage_dir).part();
     let (mut second_process, mut second_talk) = Agent::start(storage_dir).part();
-    let (first_count, second_count) = (AtomicU64::new(0), AtomicU64::new(0));
+    let first_count = AtomicU64::new(0);
+    let second_count = AtomicU64::new(0);
     thread::scope(|scope| {
         scope.spawn(|| first.work(&mut first_talk, &first_count));
         scope.spawn(|| second.work(&mut second_talk, &second_count));

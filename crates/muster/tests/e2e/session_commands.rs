@@ -205,14 +205,16 @@ fn the_page_is_told_what_to_show_of_c_trees() {
         server.get("/api/about")["ctrees"].clone()
     };
     assert_eq!(shown(&[]), json!({"summary": false, "taskNode": false}));
-    let (on, off) = (("BREADBOARD_CTREES_ENABLED", "1"), ("MUSTER_CTREES_TASK_NODE", "0"));
+    let on = ("BREADBOARD_CTREES_ENABLED", "1");
+    let off = ("MUSTER_CTREES_TASK_NODE", "0");
     assert_eq!(shown(&[on, off]), json!({"summary": true, "taskNode": false}));
 }
 
 #[test]
 fn a_list_is_cut_and_gone_on_with() {
     let desk = Desk::open();
-    let (first, second) = (desk.session(&[]), desk.session(&[]));
+    let first = desk.session(&[]);
+    let second = desk.session(&[]);
     let page = desk.read(&["sessions", "--limit", "1"]);
     let (line, more) = page.trim_end().split_once('\n').unwrap();
     assert!(line.contains(&second), "{page}");

@@ -41,7 +41,8 @@ pub(super) fn keep_writable(paths: &[PathBuf]) -> Result<(), LaunchError> {
 fn mounted(table: &[u8]) -> BTreeMap<PathBuf, MountFlags> {
     let mount = |line: &[u8]| {
         let mut fields = line.split(|byte| *byte == b' ').skip(4);
-        let (point, options) = (fields.next()?, fields.next()?);
+        let point = fields.next()?;
+        let options = fields.next()?;
         let flags = options.split(|byte| *byte == b',').map(flag).collect();
         Some((unescaped(point), flags))
     };

@@ -37,7 +37,8 @@ impl Redo {
 
     /// A call shall be made again with other arguments.
     pub(super) fn want(&mut self, call: &ProviderTool, args: Map<String, Value>) {
-        let (id, name) = (call.id.clone(), call.name.clone());
+        let id = call.id.clone();
+        let name = call.name.clone();
         self.refused.push(id.clone());
         self.wanted.push(Wanted { id, name, before: call.args.clone(), args });
         self.asked = false;

@@ -241,7 +241,8 @@ impl Peer for Acp {
                 self.ended(ProviderOutcome::Interrupted)
             }
             (Some(Asked::Prompt), Err(fault)) => {
-                let (reason, detail) = (reason(&fault), Some(fault.words()));
+                let reason = reason(&fault);
+                let detail = Some(fault.words());
                 self.ended(ProviderOutcome::Failed { reason, detail })
             }
             (None, _) => Vec::new(),
@@ -269,7 +270,8 @@ impl Peer for Acp {
             return moves;
         }
         self.questions.insert(id.to_string(), (id.clone(), call, question.options));
-        let (question, context) = (id.to_string(), Some(REDONE.to_owned()));
+        let question = id.to_string();
+        let context = Some(REDONE.to_owned());
         tell(self.calls.asked(CallQuestion { question, tool, context, can_modify: true }))
     }
 

@@ -327,7 +327,9 @@ pub(super) struct OnSession<'a> {
 impl<'a> OnSession<'a> {
     /// Nothing but the session.
     pub(super) fn of(session_id: &'a str) -> Self {
-        let (prompt, mode_id, model_id) = (None, None, None);
+        let prompt = None;
+        let mode_id = None;
+        let model_id = None;
         Self { session_id, prompt, mode_id, model_id, config_id: None, value: None }
     }
 }

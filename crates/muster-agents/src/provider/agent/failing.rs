@@ -95,7 +95,8 @@ mod tests {
     #[test]
     fn a_failure_shows_the_end_the_last_lines_and_no_secret() {
         let strays: String = (0..9).map(|line| format!("line {line}\n")).collect();
-        let (strays, stderr) = (said(&strays), said("key ghp_abcdefghijklmnop0123\n"));
+        let strays = said(&strays);
+        let stderr = said("key ghp_abcdefghijklmnop0123\n");
         let ending = Some("exit code 7".to_owned());
         let remains = Remains { strays: &strays, stderr: &stderr, ending };
         let told = explained(failure(), &remains, &codex::DIALECT);

@@ -119,7 +119,8 @@ async fn question(
     let mark = format!("probe-{}", fresh_uuid());
     let family = Family { mark, run: None, node: None, tool: None };
     let workdir = std::env::temp_dir();
-    let (workdir, family) = (&workdir, &family);
+    let workdir = &workdir;
+    let family = &family;
     let launch = Launch { command: &command, workdir, env, family, confinement: None };
     capture::run(&launch, limit).await.ok()
 }

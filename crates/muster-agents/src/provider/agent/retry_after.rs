@@ -19,7 +19,8 @@ const UNITS: [(&str, f64); 6] = [
 pub(super) fn in_words(words: &str) -> Option<Duration> {
     let words = words.to_lowercase();
     let rest = MARKS.iter().find_map(|mark| words.split_once(mark).map(|(_, rest)| rest))?;
-    let (mut ms, mut rest) = (0.0, rest);
+    let mut ms = 0.0;
+    let mut rest = rest;
     while let Some((amount, behind)) = number(rest) {
         let unit = behind.trim_start();
         let known = UNITS.iter().find(|(name, _)| unit.starts_with(name));

@@ -290,7 +290,8 @@ impl ProviderConversation for Talking {
     }
 
     fn decide(&mut self, verdict: &Verdict<'_>) -> Result<(), Unreachable> {
-        let (question, resolution) = (verdict.id.to_owned(), verdict.resolution.clone());
+        let question = verdict.id.to_owned();
+        let resolution = verdict.resolution.clone();
         self.order(TalkOrder::Decide { question, resolution })
     }
 

@@ -163,7 +163,8 @@ impl Tracker {
                 Stage::Completed | Stage::Asked => {}
                 Stage::Proposed | Stage::Started => {
                     let error = Some(prose::fault("the turn ended before it"));
-                    let (id, result) = (id.clone(), ToolResult::default());
+                    let id = id.clone();
+                    let result = ToolResult::default();
                     events.push(ProviderEvent::ToolCompleted { id, result, error });
                 }
             }

@@ -79,7 +79,8 @@ pub(super) fn ended(item: CodexItem) -> Option<(String, CallEnd)> {
         CodexItem::McpToolCall { id, status, result, error, duration_ms, .. } => {
             let output = result.map(|result| result.text()).unwrap_or_default();
             let result = prose::outcome(status == "completed", &output);
-            let (error, duration_ms) = (error.map(|error| error.message), duration_ms.told());
+            let error = error.map(|error| error.message);
+            let duration_ms = duration_ms.told();
             (id, outcome(ToolResult { duration_ms, ..result }, &status, error))
         }
         CodexItem::WebSearch { id, .. } => {
@@ -95,7 +96,8 @@ pub(super) fn ended(item: CodexItem) -> Option<(String, CallEnd)> {
 
 /// A call that is asked about before it was told.
 pub(super) fn unproposed(question: &CodexQuestion) -> ProviderTool {
-    let (command, cwd) = (&question.command, &question.cwd);
+    let command = &question.command;
+    let cwd = &question.cwd;
     let name = if command.is_some() { "shell" } else { "apply_patch" }.to_owned();
     let args = object(json!({"command": command, "cwd": cwd}));
     ProviderTool { id: question.item_id.clone(), name, args }

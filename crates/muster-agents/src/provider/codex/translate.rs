@@ -264,7 +264,8 @@ impl Peer for Codex {
                 vec![TranslatorAction::Tell(ProviderEvent::Plan { items: plan.todos() })]
             }),
             "thread/tokenUsage/updated" => rpc::shaped(params).map(|used: Used| {
-                let (model, usage) = (self.setting.model.clone(), used.last());
+                let model = self.setting.model.clone();
+                let usage = used.last();
                 vec![TranslatorAction::Tell(ProviderEvent::Usage { model, usage })]
             }),
             "account/rateLimits/updated" => {

@@ -30,7 +30,8 @@ const CHUNK_BYTES: usize = 16 * 1024;
 /// A session that starts its process with every turn.
 pub(super) fn open(profile: &Profile, opening: SessionOpening) -> Opened {
     let (signals, heard_signals) = mpsc::channel(SIGNALS_MAX);
-    let (heard, stderr) = (Heard::now(), Tail::default());
+    let heard = Heard::now();
+    let stderr = Tail::default();
     let raw = Raw {
         profile: profile.clone(),
         opening,
@@ -70,7 +71,8 @@ impl Raw {
             family: &self.opening.family,
             confinement: self.opening.confinement.as_ref(),
         };
-        let (turn, signals) = (question.turn, self.signals.clone());
+        let turn = question.turn;
+        let signals = self.signals.clone();
         let task = match process::start(&launch) {
             Ok((running, ends)) => {
                 let errors = drain(
@@ -87,7 +89,8 @@ impl Raw {
             }
             Err(error) => {
                 let failure = not_started(&self.profile, &error);
-                let (reason, detail) = (failure.reason, Some(failure.detail));
+                let reason = failure.reason;
+                let detail = Some(failure.detail);
                 tokio::spawn(async move {
                     report(&signals, turn, ProviderOutcome::Failed { reason, detail }).await;
                 })

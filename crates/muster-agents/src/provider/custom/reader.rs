@@ -157,7 +157,8 @@ fn signal(turn: Option<TurnId>, said: ProgramMessage) -> Option<Signal> {
             ProviderEvent::ToolCompleted { id, result: outcome(result), error }
         }
         ProgramMessage::Asked { approval_id: id, tool, context, can_modify } => {
-            let (tool, can_modify) = (call(tool), can_modify.unwrap_or(true));
+            let tool = call(tool);
+            let can_modify = can_modify.unwrap_or(true);
             ProviderEvent::ApprovalRequested { id, tool, context, can_modify }
         }
         ProgramMessage::Withdrawn { approval_id: id } => ProviderEvent::ApprovalWithdrawn { id },
@@ -249,7 +250,8 @@ mod tests {
     /// What a line comes to.
     async fn heard(line: &str) -> Signal {
         let (signals, mut told) = mpsc::channel(4);
-        let (introduced, gate) = (None, LineLimiter::default());
+        let introduced = None;
+        let gate = LineLimiter::default();
         let mut reader = ProgramReader { signals, heard: Heard::now(), introduced, gate };
         reader.take(line.as_bytes()).await.unwrap();
         told.try_recv().unwrap()
@@ -272,13 +274,15 @@ mod tests {
     #[tokio::test]
     async fn lines_that_were_left_out_are_counted_when_the_flood_ends() {
         let (signals, mut told) = mpsc::channel(64);
-        let (introduced, gate) = (None, LineLimiter::default());
+        let introduced = None;
+        let gate = LineLimiter::default();
         let mut reader = ProgramReader { signals, heard: Heard::now(), introduced, gate };
         for _ in 0..50 {
             reader.take(b"not a message").await.unwrap();
         }
         reader.take(br#"{"type":"message.assistant.final","content":"x"}"#).await.unwrap();
-        let (mut shown, mut left_out) = (0, None);
+        let mut shown = 0;
+        let mut left_out = None;
         let last = loop {
             let signal = told.try_recv().unwrap();
             let Signal::Said { event: ProviderEvent::Log { suppressed, .. }, .. } = signal else {

@@ -19,7 +19,8 @@ fn translator(setting: AgentLaunch) -> Box<dyn Translator> {
 
 /// Tells a recording once more.
 fn retell(case: &str, setting: &AgentLaunch) -> String {
-    let (mut claude, mut story) = (translator(setting.clone()), Story::default());
+    let mut claude = translator(setting.clone());
+    let mut story = Story::default();
     story.tell(claude.begin());
     for line in recording("claude", case) {
         let moves = if let Some(out) = line.get("out") {

@@ -156,7 +156,8 @@ fn other_arguments_are_not_offered_and_never_executed_as_they_were() {
 
 /// A call that codex's hook asks about.
 fn hooked(tool: &str, command: &str) -> HookQuestion {
-    let (tool_name, tool_use_id) = (tool.to_owned(), "c".to_owned());
+    let tool_name = tool.to_owned();
+    let tool_use_id = "c".to_owned();
     let tool_input = json!({ "command": command }).as_object().unwrap().clone();
     HookQuestion { tool_name, tool_input, tool_use_id }
 }
@@ -251,10 +252,8 @@ fn runs_turn_7_limits_that_are_used_up_say_when_there_is_room_again() {
         let limits = json!({"rateLimits": {"primary": primary, "secondary": secondary}});
         codex.hear(&notice("account/rateLimits/updated", &limits))
     };
-    let (used_up, free) = (
-        |at: u64| json!({"usedPercent": 100, "windowDurationMins": 300, "resetsAt": at}),
-        json!({"usedPercent": 42.5, "windowDurationMins": 10_080, "resetsAt": 3_000}),
-    );
+    let used_up = |at: u64| json!({"usedPercent": 100, "windowDurationMins": 300, "resetsAt": at});
+    let free = json!({"usedPercent": 42.5, "windowDurationMins": 10_080, "resetsAt": 3_000});
     assert_eq!(told(&used_up(1_000), &free), [TranslatorAction::Limited(1_000)]);
     assert_eq!(told(&used_up(1_000), &used_up(2_000)), [TranslatorAction::Limited(2_000)]);
     assert_eq!((told(&free, &free), told(&Value::Null, &Value::Null)), (vec![], vec![]));
@@ -263,7 +262,8 @@ fn runs_turn_7_limits_that_are_used_up_say_when_there_is_room_again() {
     let error = json!({"message": "exceeded retry limit", "codexErrorInfo": kind});
     let turn = json!({"turn": {"id": "tu", "status": "failed", "error": error}});
     let ended = events(codex.hear(&notice("turn/completed", &turn))).pop();
-    let (reason, detail) = (TurnReason::RateLimited, Some("exceeded retry limit".to_owned()));
+    let reason = TurnReason::RateLimited;
+    let detail = Some("exceeded retry limit".to_owned());
     assert_eq!(ended, Some(ProviderEvent::TurnEnded(ProviderOutcome::Failed { reason, detail })));
 }
 

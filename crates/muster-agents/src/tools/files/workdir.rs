@@ -70,7 +70,8 @@ impl Workdir {
         let flags = FOLDER.union(OFlags::NONBLOCK);
         let root = openat(rustix::fs::CWD, path, flags, Mode::empty()).map_err(failed(&named))?;
         let storage = fs::metadata(storage_dir).ok().map(|known| Identity::of(&known));
-        let (path, storage_dir) = (path.to_owned(), storage_dir.to_owned());
+        let path = path.to_owned();
+        let storage_dir = storage_dir.to_owned();
         let workdir = Self { root: root.into(), path, storage_dir, storage };
         if workdir.is_inside_storage().map_err(broken(&named))? {
             return Err(fault("FORBIDDEN_PATH", format!("{named} is inside the storage folder")));

@@ -189,7 +189,8 @@ impl<'a> Judge<'a> {
             }
             if operations.iter().all(|operation| operation.place.entity != id) {
                 let place = Place { entity: id, path: None, node: None };
-                let (intent, state) = (intent.to_owned(), State::Final);
+                let intent = intent.to_owned();
+                let state = State::Final;
                 operations.push(Operation { place, intent, change: None, state, undone_at: 0 });
             }
         }
@@ -404,13 +405,15 @@ impl<'a> Judge<'a> {
     ) -> Result<(), No> {
         let before = self.state.clone();
         change(self)?;
-        let (old, new) = (before.fields_at(&place), self.state.fields_at(&place));
+        let old = before.fields_at(&place);
+        let new = self.state.fields_at(&place);
         let differs = |name: &&String| old.get(*name) != new.get(*name);
         let names: Vec<&String> = new.keys().filter(differs).collect();
         let pick = |fields: &Fields| -> Fields {
             names.iter().map(|name| ((*name).clone(), fields[*name].clone())).collect()
         };
-        let (before_fields, after) = (pick(&old), pick(&new));
+        let before_fields = pick(&old);
+        let after = pick(&new);
         let forced = after.get("waiver").is_some_and(|waiver| !waiver.is_null());
         let derived = derived(&before, &self.state, &place);
         self.operations.push(Operation {
@@ -427,7 +430,8 @@ impl<'a> Judge<'a> {
 /// Changes of other steps and of statuses, by the words of the history.
 fn derived(before: &Reference, after: &Reference, place: &Place) -> Vec<Value> {
     let mut changes = Vec::new();
-    let (old, new) = (&before.entities[&place.entity], &after.entities[&place.entity]);
+    let old = &before.entities[&place.entity];
+    let new = &after.entities[&place.entity];
     for (path, step) in &new.steps {
         let own = place.node.is_none() && place.path.as_ref() == Some(path);
         let was = old.steps[path].is_closed();

@@ -561,7 +561,8 @@ impl Move {
         }
         let wants_plan = ["plan", "parent"].contains(&names[0]);
         let number = usize::from(which);
-        let (mut tasks, plans) = (state.ids("TASK"), state.ids("PLAN"));
+        let mut tasks = state.ids("TASK");
+        let plans = state.ids("PLAN");
         let has_node = |id: &String| !nodes_of(state, Some(id)).is_empty();
         if self.is_about_node() && tasks.iter().any(has_node) {
             tasks.retain(has_node);

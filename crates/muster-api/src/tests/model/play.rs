@@ -127,7 +127,8 @@ impl Play {
         let answer = self.app.call(tool, args.clone()).to_json();
         let outcome = answer["error"]["code"].as_str().unwrap_or("ok");
         self.transcript.push(format!("{tool} {} -> {outcome}", Value::Object(args.clone())));
-        let (rows, log) = (self.documents(), self.tail());
+        let rows = self.documents();
+        let log = self.tail();
         let compared = match &expected {
             Err(no) => self.compare_refusal(no, &answer, &rows, &log),
             Ok(verdict) if verdict.replayed => self.compare_replay(&args, &answer, &rows, &log),

@@ -243,7 +243,8 @@ proptest! {
         updates in prop::collection::vec((update(), prop::bool::weighted(0.8)), 1..14),
         order in prop::collection::vec(any::<prop::sample::Index>(), 40),
     ) {
-        let (mut numbered, mut unnumbered) = (Vec::new(), Vec::new());
+        let mut numbered = Vec::new();
+        let mut unnumbered = Vec::new();
         for (seq, ((event_type, body), has_seq)) in (1..).zip(updates) {
             let mut event = event(event_type, seq, body);
             if has_seq {

@@ -154,7 +154,8 @@ proptest! {
     fn a_larger_budget_never_shows_less(draws in draws(60), budgets in [1..600_u64, 1..600_u64]) {
         let wood = grown(draws);
         let [less, more] = [budgets[0].min(budgets[1]), budgets[0].max(budgets[1])];
-        let (small, large) = (wood.compile(less), wood.compile(more));
+        let small = wood.compile(less);
+        let large = wood.compile(more);
         prop_assert!(small.dropped.starts_with(&large.dropped));
         prop_assert!(small.used_chars <= less && large.used_chars <= more);
     }

@@ -74,7 +74,8 @@ pub(crate) fn answer(
     if lookup::find_node(draft.docs(), approval.node_id)?.is_none() {
         return Ok(());
     }
-    let (now, name) = (draft.now(), approval.tool.name.clone());
+    let now = draft.now();
+    let name = approval.tool.name.clone();
     draft.change_node(approval.node_id, |node| {
         let waited = node.awaiting.len();
         node.awaiting.retain(|other| *other != id);
@@ -205,7 +206,8 @@ fn granted(
         files: &resolve.files,
         task_done: None,
     };
-    let (id, name) = (tool.id, tool.name.clone());
+    let id = tool.id;
+    let name = tool.name.clone();
     calls::execute(draft, &node, tool, request, &means)?;
     if approval.detached {
         let text = format!("{name} was approved and is done");

@@ -90,7 +90,8 @@ pub(crate) fn handed_back(draft: &RunDraft<'_>, turn: TurnId) -> Lookup<Option<H
 /// Stalls the run when it has spent too many turns for nothing.
 pub(crate) fn judge(draft: &mut RunDraft<'_>, turn: &NodeTurn) -> Found<()> {
     let run = draft.run()?;
-    let (limit, unproductive) = (run.settings.brake_turns(), run.unproductive_turns);
+    let limit = run.settings.brake_turns();
+    let unproductive = run.unproductive_turns;
     if limit == 0 {
         return Ok(());
     }

@@ -53,7 +53,9 @@ pub(crate) fn chat(
     if !run.status.is_active() {
         return reject(RunRejection::RunNotActive { status: run.status });
     }
-    let (root, mode, no_goal) = (run.root_node_id, run.mode, run.goal.is_none());
+    let root = run.root_node_id;
+    let mode = run.mode;
+    let no_goal = run.goal.is_none();
     let node = match node {
         Some(id) if draft.node(id)?.deleting => return reject(RunRejection::UnknownNode { id }),
         Some(id) => id,
@@ -100,7 +102,8 @@ pub(crate) fn say(draft: &mut RunDraft<'_>, node: NodeId, content: &str) -> Foun
 
 /// Queues a message.
 pub(crate) fn queue(draft: &mut RunDraft<'_>, letter: &Letter<'_>) -> Found<()> {
-    let (node, now) = (letter.node, draft.now());
+    let node = letter.node;
+    let now = draft.now();
     let person = letter.kind == ItemKind::Message;
     let places = draft.node(node)?.queue;
     let message = NodeMessage {
@@ -113,7 +116,8 @@ pub(crate) fn queue(draft: &mut RunDraft<'_>, letter: &Letter<'_>) -> Found<()> 
         created_at: now,
     };
     let order = if letter.interrupt { places.front } else { places.back };
-    let (kind, tool_id) = (letter.kind, letter.tool);
+    let kind = letter.kind;
+    let tool_id = letter.tool;
     let queued = MessageQueued { message, kind, order, tool_id };
     draft.emit_for(node, RunFact::MessageQueued(queued))?;
     draft.change_node(node, |node| {
@@ -134,7 +138,9 @@ pub(crate) fn queue(draft: &mut RunDraft<'_>, letter: &Letter<'_>) -> Found<()> 
 
 /// Delivers a handoff (RUNS-HAND-2).
 pub(crate) fn deliver(draft: &mut RunDraft<'_>, envelope: HandoffEnvelope) -> Found<()> {
-    let (from, to, now) = (envelope.from_node_id, envelope.to_node_id, draft.now());
+    let from = envelope.from_node_id;
+    let to = envelope.to_node_id;
+    let now = draft.now();
     let waking = envelope.meta.verify;
     let order = draft.node(to)?.queue.back;
     draft.emit_for(to, RunFact::HandoffSent(HandoffSent { envelope, order }))?;

@@ -310,7 +310,8 @@ const QUEUE_MIDDLE: u64 = 1 << 32;
 
 impl Default for QueueCounts {
     fn default() -> Self {
-        let (front, back) = (QUEUE_MIDDLE - 1, QUEUE_MIDDLE);
+        let front = QUEUE_MIDDLE - 1;
+        let back = QUEUE_MIDDLE;
         Self { front, back, user: 0, interrupts: 0, waking: 0, other: 0, since: None }
     }
 }

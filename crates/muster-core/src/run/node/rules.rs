@@ -63,8 +63,9 @@ fn blank(draft: &mut RunDraft<'_>, input: &GraphNodeInput, origin: NodeOrigin) -
     let missing = |field| RunRejection::MissingField { field };
     let Some(label) = input.label.clone() else { return reject(missing("label")) };
     let Some(provider) = input.provider else { return reject(missing("provider")) };
-    let (id, session) = (NodeId(draft.fresh()), SessionId(draft.fresh()));
-    let (now, run) = (draft.now(), draft.run()?);
+    let id = NodeId(draft.fresh());
+    let session = SessionId(draft.fresh());
+    let run = draft.run()?;
     let role = input.role_template.clone().unwrap_or_else(|| DEFAULT_ROLE.to_owned());
     let (capabilities, permissions) = role_defaults(&role, run.permissions_mode);
     let trusted = origin.kind == OriginKind::User || origin.approval_id.is_some();
@@ -85,8 +86,8 @@ fn blank(draft: &mut RunDraft<'_>, input: &GraphNodeInput, origin: NodeOrigin) -
         blocked_reason: None,
         held: false,
         summary: FIRST_SUMMARY.to_owned(),
-        last_activity_at: now,
-        created_at: now,
+        last_activity_at: draft.now(),
+        created_at: draft.now(),
         capabilities,
         permissions,
         effective: Rights::of(&capabilities, run.global_mode, run.phase),

@@ -208,7 +208,9 @@ fn compare(path: &str, before: &Value, after: &Value, changes: &mut Vec<SettingC
             compare(&path, old.get(name).unwrap_or(&Value::Null), value, changes);
         }
     } else if before != after {
-        let (path, from, to) = (path.to_owned(), before.clone(), after.clone());
+        let path = path.to_owned();
+        let from = before.clone();
+        let to = after.clone();
         changes.push(SettingChange { path, from, to });
     }
 }

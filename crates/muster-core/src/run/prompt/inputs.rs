@@ -70,7 +70,9 @@ fn header(view: &View<'_>, number: usize, taken: &Consumed, item: &InboxItem) ->
     };
     let flags = [(item.interrupt, ", interrupt"), (taken.redelivered, ", redelivered")];
     let flags: String = flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag).collect();
-    let (kind, id, at) = (item.kind, item.id, item.enqueued_at);
+    let kind = item.kind;
+    let id = item.id;
+    let at = item.enqueued_at;
     Ok(format!("Input {number}: {kind} {sender}, id {id}, {at}{flags}"))
 }
 

@@ -29,7 +29,8 @@ pub(crate) fn run(draft: &mut RunDraft<'_>, create: &CreateRun) -> Found<()> {
     let mut run = blank(create, draft);
     apply(draft, &mut run, &create.fields)?;
     draft.patch_run(RunChange::whole(&run))?;
-    let (phase, reason) = (Phase::Boot, PhaseReason::Created);
+    let phase = Phase::Boot;
+    let reason = PhaseReason::Created;
     draft.emit(RunFact::PhaseChanged(PhaseChanged { phase, previous_phase: None, reason }))?;
     create.nodes.iter().try_for_each(|input| node_rules::create(draft, input).map(|_| ()))
 }

@@ -70,7 +70,8 @@ pub(crate) fn resolved(
     approval.resolved_at = Some(place.at);
     approval.resolved_by = Some(resolved.resolution.by);
     approval.resolution = Some(resolved.resolution.clone());
-    let (turn_id, tool_id) = (approval.turn_id, approval.tool.id);
+    let turn_id = approval.turn_id;
+    let tool_id = approval.tool.id;
     change_pulse(docs, |pulse| pulse.pending_approvals -= 1)?;
     turn_evolve::tool_waits(docs, turn_id, tool_id, None)
 }

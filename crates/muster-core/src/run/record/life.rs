@@ -83,7 +83,8 @@ pub(crate) fn transition(status: RunStatus, phase: Phase, to: StatusWish) -> Opt
 
 pub(crate) fn set_status(draft: &mut RunDraft<'_>, wish: &SetStatus) -> Found<()> {
     let run = draft.run()?;
-    let (from, phase) = (run.status, run.phase);
+    let from = run.status;
+    let phase = run.phase;
     let Some(step) = transition(from, phase, wish.to) else {
         return reject(RunRejection::BadTransition { from, phase, to: wish.to });
     };
@@ -240,7 +241,8 @@ pub(crate) fn set_modes(
 ) -> Found<()> {
     let run = draft.run()?;
     let before = (run.mode, run.global_mode);
-    let (mode, global_mode) = (mode.unwrap_or(before.0), global_mode.unwrap_or(before.1));
+    let mode = mode.unwrap_or(before.0);
+    let global_mode = global_mode.unwrap_or(before.1);
     if before == (mode, global_mode) {
         return Ok(());
     }

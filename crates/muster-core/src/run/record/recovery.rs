@@ -81,7 +81,8 @@ pub(crate) fn give_up(
 ) -> Found<()> {
     for tool_id in tools {
         let error = ToolError { message: why.to_owned(), code: None };
-        let (result, error) = (ToolResult::default(), Some(error));
+        let result = ToolResult::default();
+        let error = Some(error);
         let completed = ToolCompleted { tool_id: *tool_id, result, error };
         draft.emit_for(id, RunFact::ToolCompleted(completed))?;
     }

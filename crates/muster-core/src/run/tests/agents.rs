@@ -19,7 +19,8 @@ impl Room {
     /// A lead with a turn in flight, and an implementer that it is connected with.
     fn led() -> (Self, NodeId, NodeId, TurnId) {
         let mut room = Self::running();
-        let (lead, node) = (room.add_node("orchestrator"), room.add_node("implementer"));
+        let lead = room.add_node("orchestrator");
+        let node = room.add_node("implementer");
         room.connect(lead, node);
         room.say(lead, "go");
         let turn = room.prompt(lead);
@@ -89,7 +90,9 @@ fn runs_hand_1_without_an_edge_nothing_is_delivered() {
 #[test]
 fn runs_hand_1_directions_follow_leads_and_edges() {
     let mut room = Room::running();
-    let (lead, a, b) = (room.add_node("orchestrator"), room.add_node("a"), room.add_node("b"));
+    let lead = room.add_node("orchestrator");
+    let a = room.add_node("a");
+    let b = room.add_node("b");
     let report = room.connect(a, lead);
     assert_eq!(lookup::edge(&room.docs, report).unwrap().kind, EdgeType::Report, "RUNS-EDGE-1");
     let task = room.connect(a, b);
@@ -110,7 +113,8 @@ fn runs_hand_1_directions_follow_leads_and_edges() {
 #[test]
 fn runs_edge_2_edges_are_checked_and_not_made_twice() {
     let mut room = Room::running();
-    let (a, b) = (room.add_node("a"), room.add_node("b"));
+    let a = room.add_node("a");
+    let b = room.add_node("b");
     let put = |edge: PutEdge| Ask::PutEdge(edge);
     let unknown = NodeId(5);
     let rejection = room.refuse(put(PutEdge::between(a, unknown)));
@@ -159,7 +163,8 @@ fn runs_hand_4_who_was_told_is_not_told_again() {
 #[test]
 fn runs_hand_5_and_edge_3_results_go_along_edges_that_carry_them() {
     let mut room = Room::running();
-    let (a, b) = (room.add_node("a"), room.add_node("b"));
+    let a = room.add_node("a");
+    let b = room.add_node("b");
     room.connect(a, b);
     room.say(a, "go");
     room.answer(a, "first", &[]);

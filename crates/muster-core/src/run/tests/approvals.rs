@@ -274,7 +274,8 @@ fn a_denied_tool_is_completed_and_never_started() {
 #[test]
 fn runs_pit_25_and_jsonl_4_two_agents_may_use_the_same_ids() {
     let mut room = Room::running();
-    let (one, two) = (room.gated(), room.gated());
+    let one = room.gated();
+    let two = room.gated();
     for node in [one, two] {
         room.say(node, "go");
         let turn = room.prompt(node);

@@ -226,7 +226,8 @@ impl Room {
             }
             Move::Close(at, text, files) => {
                 let turn = self.turn_at(*at)?;
-                let (text, files) = (TEXTS[usize::from(*text)], FILES[usize::from(*files)]);
+                let text = TEXTS[usize::from(*text)];
+                let files = FILES[usize::from(*files)];
                 (Actor::RUNTIME, Ask::CloseTurn(Box::new(self.closing(turn, text, files))))
             }
             Move::Late(at) => {
@@ -253,7 +254,9 @@ impl Room {
     }
 
     fn agent_call(&self, at: usize, other: usize, kind: u8) -> Option<(Actor, Ask)> {
-        let (node, other, turn) = (self.at(at)?, self.at(other)?, self.turn_at(at)?);
+        let node = self.at(at)?;
+        let other = self.at(other)?;
+        let turn = self.turn_at(at)?;
         let (name, args) = match kind {
             0..=2 => ("send_handoff", json!({"to": other.to_string(), "message": "please"})),
             3 => ("spawn_node", json!({"label": "x", "role": "reviewer", "instructions": "y"})),

@@ -70,7 +70,8 @@ fn runs_mode_1_rights_follow_mode_phase_and_delegation() {
     };
     let rights =
         |write_code, write_docs, run_commands| Rights { write_code, write_docs, run_commands };
-    let (plan, build) = (GlobalMode::Planning, GlobalMode::Implementation);
+    let plan = GlobalMode::Planning;
+    let build = GlobalMode::Implementation;
     assert_eq!(of(false, build, Phase::Execute), rights(true, true, CommandRight::Full));
     assert_eq!(of(false, plan, Phase::Execute), rights(false, true, CommandRight::ReadOnly));
     assert_eq!(of(false, build, Phase::DocsSync), rights(false, true, CommandRight::ReadOnly));
@@ -179,7 +180,8 @@ fn runs_node_1_the_role_decides_who_leads() {
 #[test]
 fn runs_node_7_a_node_goes_with_all_that_hangs_on_it() {
     let mut room = Room::running();
-    let (lead, node) = (room.add_node("orchestrator"), room.add_node("implementer"));
+    let lead = room.add_node("orchestrator");
+    let node = room.add_node("implementer");
     room.connect(lead, node);
     room.say(node, "one");
     let turn = room.prompt(node);

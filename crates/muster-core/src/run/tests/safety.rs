@@ -118,10 +118,12 @@ fn runs_bud_1_and_2_a_run_over_its_limit_pauses_and_goes_on_when_raised() {
         ..RunFields::default()
     };
     let mut room = Room::running_with(budget(2));
-    let (a, b) = (room.add_node("a"), room.add_node("b"));
+    let a = room.add_node("a");
+    let b = room.add_node("b");
     room.say(a, "x");
     room.say(b, "x");
-    let (first, second) = (room.prompt(a), room.prompt(b));
+    let first = room.prompt(a);
+    let second = room.prompt(b);
     let events = room.complete(first, "1", &[]);
     assert!(!kinds(&events).contains(&"run.budget"));
     room.say(a, "more");
@@ -270,7 +272,8 @@ fn an_orchestrator_that_failed_for_good_pauses_an_auto_run() {
 #[test]
 fn runs_rec_2_a_restart_closes_what_was_in_flight_and_pauses() {
     let mut room = Room::running();
-    let (a, b) = (room.add_node("a"), room.add_node("b"));
+    let a = room.add_node("a");
+    let b = room.add_node("b");
     room.say(a, "x");
     room.say(b, "y");
     let turn = room.prompt(a);
@@ -339,7 +342,8 @@ fn runs_bud_2_a_turn_far_beyond_the_time_is_ended() {
         budget: Some(Budget { max_active_seconds: Some(100), ..Budget::default() }),
         ..RunFields::default()
     });
-    let (a, b) = (room.add_node("a"), room.add_node("b"));
+    let a = room.add_node("a");
+    let b = room.add_node("b");
     room.say(a, "x");
     room.say(b, "y");
     let first = room.prompt(a);
@@ -396,7 +400,8 @@ fn working_for_each_other(brake: Option<u32>) -> (Room, NodeId, NodeId) {
     let settings = SettingsPatch { brake_turns: brake.map(Some), ..SettingsPatch::default() };
     let mut room =
         Room::running_with(RunFields { settings: Some(settings), ..RunFields::default() });
-    let (a, b) = (room.add_node("a"), room.add_node("b"));
+    let a = room.add_node("a");
+    let b = room.add_node("b");
     for (from, to) in [(a, b), (b, a)] {
         let put = PutEdge { bidirectional: Some(false), ..PutEdge::between(from, to) };
         room.user(Ask::PutEdge(put));

@@ -11,7 +11,9 @@ impl Room {
         let question = SearchWords::of(words).unwrap();
         let hits = self.log.iter().flat_map(|recorded| {
             let body = serde_json::to_string(&recorded.event).unwrap();
-            let (seq, at, kind) = (recorded.seq, recorded.at, recorded.event.fact.name());
+            let seq = recorded.seq;
+            let at = recorded.at;
+            let kind = recorded.event.fact.name();
             question.hits(RUN, LoggedEvent { seq, at, kind, body: &body })
         });
         hits.collect()

@@ -99,7 +99,8 @@ fn runs_turn_2_late_output_reaches_no_other_turn() {
 #[test]
 fn runs_inbox_1_messages_and_handoffs_are_one_queue_in_order_of_arrival() {
     let mut room = Room::running();
-    let (lead, node) = (room.add_node("orchestrator"), room.add_node("implementer"));
+    let lead = room.add_node("orchestrator");
+    let node = room.add_node("implementer");
     room.connect(node, lead);
     room.say(node, "do it");
     room.answer(node, "did it", &[]);
@@ -438,7 +439,8 @@ fn runs_ev_8_heartbeats_are_written_twice_a_minute_at_most() {
     room.now += 30_000;
     room.report(turn, ProviderEvent::Beat { silent_ms: 7_000 });
     let connection = room.node(node).connection;
-    let (beat, output) = (connection.last_heartbeat_at, connection.last_output_at);
+    let beat = connection.last_heartbeat_at;
+    let output = connection.last_output_at;
     assert_eq!((beat.unwrap().ms() - output.unwrap().ms(), beat.unwrap().ms()), (7_000, room.now));
 }
 
@@ -539,8 +541,9 @@ fn runs_sch_3_one_turn_per_node_and_many_nodes_at_once() {
 #[test]
 fn runs_sch_4_interrupts_go_first_then_people_then_age() {
     let mut room = Room::running();
-    let (lead, old, young) =
-        (room.add_node("orchestrator"), room.add_node("a"), room.add_node("b"));
+    let lead = room.add_node("orchestrator");
+    let old = room.add_node("a");
+    let young = room.add_node("b");
     room.connect(young, lead);
     room.say(young, "x");
     room.answer(young, "report", &[]);
@@ -585,7 +588,8 @@ fn runs_sch_4_runs_take_turns_in_a_ring() {
 #[test]
 fn runs_auto_2_the_lead_is_prompted_again_only_when_all_is_quiet() {
     let mut room = Room::running();
-    let (lead, node) = (room.add_node("orchestrator"), room.add_node("implementer"));
+    let lead = room.add_node("orchestrator");
+    let node = room.add_node("implementer");
     assert_eq!(room.ready(), [], "not before it has had a turn");
     room.say(lead, "go");
     room.answer(lead, "delegated", &[]);
@@ -625,7 +629,8 @@ fn runs_auto_2_inputs_and_interactive_disarm() {
 #[test]
 fn runs_auto_4_in_interactive_reports_wait_for_a_person() {
     let mut room = Room::running();
-    let (lead, node) = (room.add_node("orchestrator"), room.add_node("implementer"));
+    let lead = room.add_node("orchestrator");
+    let node = room.add_node("implementer");
     room.user(Ask::SetModes {
         mode: Some(crate::run::record::Mode::Interactive),
         global_mode: None,
@@ -677,7 +682,8 @@ fn runs_rec_3_a_paused_turn_resumes_with_its_inputs() {
 #[test]
 fn runs_turn_4_a_failed_turn_sends_nothing_by_itself() {
     let mut room = Room::running();
-    let (lead, node) = (room.add_node("orchestrator"), room.add_node("implementer"));
+    let lead = room.add_node("orchestrator");
+    let node = room.add_node("implementer");
     room.connect(node, lead);
     room.say(node, "work");
     let turn = room.prompt(node);

@@ -54,7 +54,8 @@ impl Room {
 #[test]
 fn a_snapshot_has_every_field_of_the_contract() {
     let mut room = Room::running();
-    let (a, b) = (room.add_node("orchestrator"), room.add_node("implementer"));
+    let a = room.add_node("orchestrator");
+    let b = room.add_node("implementer");
     let edge = room.connect(a, b);
     room.say(b, "x");
     room.answer(b, "y", &["src/a.rs"]);
@@ -178,7 +179,9 @@ fn events_are_sent_as_they_are_stored() {
     room.say(node, "grüße");
     for recorded in &room.log {
         let body = serde_json::to_string(&recorded.event).unwrap();
-        let (seq, at, kind) = (recorded.seq, recorded.at, recorded.event.fact.name());
+        let seq = recorded.seq;
+        let at = recorded.at;
+        let kind = recorded.event.fact.name();
         let sent: Value =
             serde_json::from_str(&line(RUN, LoggedEvent { seq, at, kind, body: &body })).unwrap();
         assert_eq!(sent["runId"], RUN.to_string());
@@ -193,7 +196,8 @@ fn events_are_sent_as_they_are_stored() {
 #[test]
 fn runs_page_3_and_ev_6_filters_match_node_turn_and_type() {
     let mut room = Room::running();
-    let (lead, node) = (room.add_node("orchestrator"), room.add_node("implementer"));
+    let lead = room.add_node("orchestrator");
+    let node = room.add_node("implementer");
     room.connect(lead, node);
     room.say(lead, "go");
     let turn = room.prompt(lead);
@@ -204,7 +208,9 @@ fn runs_page_3_and_ev_6_filters_match_node_turn_and_type() {
         let mut kinds = Vec::new();
         for recorded in &room.log {
             let body = serde_json::to_string(&recorded.event).unwrap();
-            let (seq, at, kind) = (recorded.seq, recorded.at, recorded.event.fact.name());
+            let seq = recorded.seq;
+            let at = recorded.at;
+            let kind = recorded.event.fact.name();
             if filter.admits(LoggedEvent { seq, at, kind, body: &body }) {
                 kinds.push(kind);
             }
@@ -364,7 +370,8 @@ fn runs_done_2_a_refused_completion_waits_for_a_person() {
 #[test]
 fn turns_and_artifacts_come_in_pages() {
     let mut room = Room::running();
-    let (a, b) = (room.add_node("a"), room.add_node("b"));
+    let a = room.add_node("a");
+    let b = room.add_node("b");
     for node in [a, b, a] {
         room.say(node, "x");
         room.answer(node, &format!("answer {}", room.log.len()), &[]);

@@ -104,7 +104,8 @@ fn repeated(
     open: &OpenTool,
 ) -> Found<Option<OpenTool>> {
     let error = ToolError { message: ASKED_AGAIN.to_owned(), code: None };
-    let (tool_id, result) = (open.tool.id, ToolResult::default());
+    let tool_id = open.tool.id;
+    let result = ToolResult::default();
     let completed = ToolCompleted { tool_id, result, error: Some(error) };
     draft.emit_for(turn.node_id, RunFact::ToolCompleted(completed))?;
     proposed(draft, turn, call)
@@ -116,7 +117,8 @@ pub(crate) fn request_approval(
     turn: &NodeTurn,
     request: ApprovalRequested,
 ) -> Found<()> {
-    let (id, now) = (request.approval_id, draft.now());
+    let id = request.approval_id;
+    let now = draft.now();
     let summary = format!("approval: {}", request.tool.name);
     draft.emit_for(turn.node_id, RunFact::ApprovalRequested(request))?;
     draft.change_node(turn.node_id, |node| {
@@ -134,7 +136,8 @@ fn use_grant(
     grant: usize,
     request: ApprovalRequested,
 ) -> Found<()> {
-    let (id, tool) = (request.approval_id, request.tool.clone());
+    let id = request.approval_id;
+    let tool = request.tool.clone();
     draft.emit_for(turn.node_id, RunFact::ApprovalRequested(request))?;
     draft.change_node(turn.node_id, |node| {
         node.grants.remove(grant);

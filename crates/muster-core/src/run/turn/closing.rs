@@ -17,18 +17,18 @@ use crate::run::{
     },
     handoff::rules as handoff_rules,
     hash::text_hash,
-    id::{NodeId, TurnId},
+    id::NodeId,
     inbox::rules as inbox_rules,
     limits,
     lookup::{self, Found},
     moment::Moment,
     node::{ConnectionStatus, LastTurn, Node, Retry, steer},
     phase,
-    record::{Mode, Phase, RunStatus, StatusCode, StatusReason, life},
+    record::{Mode, Phase, RunStatus},
     retry, rights,
     settings::Usage,
     stall,
-    turn::{Executor, NodeTurn, RetryPolicy, TurnReason, TurnState, TurnStatus},
+    turn::{Executor, NodeTurn, RetryPolicy, TurnReason, TurnState, TurnStatus, failure},
 };
 
 /// Characters of a first line that evidence of a stall shows.
@@ -65,7 +65,8 @@ pub(crate) fn close(draft: &mut RunDraft<'_>, close: &CloseTurn) -> Found<()> {
     let (TurnState::Finishing, Some(reason)) = (turn.state, turn.reason) else {
         return reject(RunRejection::TurnNotLive { id: close.turn });
     };
-    let (node, id) = (turn.node_id, turn.id);
+    let node = turn.node_id;
+    let id = turn.id;
     draft.in_turn(Some(id));
     close_tools(draft, &turn)?;
     let found = rights::violation(draft.run()?, draft.node(node)?, &turn, close.diff.as_ref());
@@ -89,7 +90,8 @@ pub(crate) fn close(draft: &mut RunDraft<'_>, close: &CloseTurn) -> Found<()> {
     if let Some(violation) = found {
         draft.emit_for(node, RunFact::ViolationFound(violation))?;
     }
-    let (now, run) = (draft.now(), draft.run()?);
+    let now = draft.now();
+    let run = draft.run()?;
     let leads = run.mode == Mode::Auto && run.root_node_id == Some(node);
     draft.change_node(node, |node| {
         settle(node, &end, close, now);
@@ -326,7 +328,8 @@ fn follow(
     close: &CloseTurn,
     signs: &stall::Signs,
 ) -> Found<()> {
-    let (node, turn) = (end.turn.node_id, end.turn.id);
+    let node = end.turn.node_id;
+    let turn = end.turn.id;
     let seconds = draft.now().seconds_since(end.turn.started_at);
     let used = Usage { turns: 1, active_seconds: seconds, ..Usage::default() };
     draft.change_run(|run| {
@@ -340,7 +343,7 @@ fn follow(
         if goes_on {
             handoff_rules::failure(draft, node, turn)?;
         } else {
-            failed_for_good(draft, node, turn)?;
+            failure::failed_for_good(draft, node, turn)?;
         }
     }
     if end.status == TurnStatus::Completed && draft.run()?.status == RunStatus::Running {
@@ -358,48 +361,10 @@ fn follow(
         phase::docs_synced(draft, code)?;
     }
     if end.reason == TurnReason::UserInterrupt {
-        docs_interrupted(draft, node)?;
+        failure::docs_interrupted(draft, node)?;
     }
     if draft.node(node)?.deleting {
         crate::run::node::removal::remove(draft, node)?;
     }
     phase::advance(draft)
-}
-
-/// Without its documentation turn the run cannot end by itself.
-fn docs_interrupted(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
-    let run = draft.run()?;
-    let working = run.status == RunStatus::Running && run.phase == Phase::DocsSync;
-    if !working || run.docs_node_id != Some(id) || !draft.node(id)?.queue.is_empty() {
-        return Ok(());
-    }
-    let code = StatusCode::DocsSyncFailed;
-    let reason = StatusReason { node_id: Some(id), ..StatusReason::plain(code, draft.now()) };
-    life::pause(draft, reason)
-}
-
-/// A node that will not try again by itself: whoever counts on it is told (RUNS-TURN-8).
-pub(crate) fn failed_for_good(draft: &mut RunDraft<'_>, id: NodeId, turn: TurnId) -> Found<()> {
-    handoff_rules::failure(draft, id, turn)?;
-    let waiting: Vec<NodeId> = lookup::nodes(draft.docs())?
-        .iter()
-        .filter(|node| node.waiting_for.as_ref().is_some_and(|w| w.node_ids.contains(&id)))
-        .map(|node| node.id)
-        .collect();
-    for other in waiting {
-        draft.change_node(other, |node| inbox_rules::hear(node, id))?;
-    }
-    let run = draft.run()?;
-    let code = if run.status != RunStatus::Running {
-        None
-    } else if run.phase == Phase::DocsSync && run.docs_node_id == Some(id) {
-        Some(StatusCode::DocsSyncFailed)
-    } else if run.mode == Mode::Auto && run.root_node_id == Some(id) {
-        Some(StatusCode::OrchestratorFailed)
-    } else {
-        None
-    };
-    let Some(code) = code else { return Ok(()) };
-    let reason = StatusReason { node_id: Some(id), ..StatusReason::plain(code, draft.now()) };
-    life::pause(draft, reason)
 }

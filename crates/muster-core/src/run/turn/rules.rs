@@ -149,7 +149,9 @@ pub(crate) fn fail_start(draft: &mut RunDraft<'_>, fail: &FailStart) -> Found<()
         effective: node.effective,
         tree: None,
     };
-    let (attempt, reason, now) = (1, fail.reason, draft.now());
+    let attempt = 1;
+    let reason = fail.reason;
+    let now = draft.now();
     start(draft, fail.node, fail.turn, attempt, started)?;
     let detail =
         fail.detail.as_deref().map(|text| crate::text::cut(text, limits::DETAIL_CHARS_MAX));
@@ -157,7 +159,8 @@ pub(crate) fn fail_start(draft: &mut RunDraft<'_>, fail: &FailStart) -> Found<()
     let step = TurnStep::Failed(ended);
     draft.emit_for(fail.node, RunFact::TurnMoved(TurnMoved { attempt, step }))?;
     draft.change_node(fail.node, |changed| {
-        let (turn_id, status) = (fail.turn, TurnStatus::Failed);
+        let turn_id = fail.turn;
+        let status = TurnStatus::Failed;
         changed.turn = None;
         changed.last_turn = Some(LastTurn { turn_id, status, reason, ended_at: now, detail });
         changed.connection = node.connection;
@@ -166,7 +169,7 @@ pub(crate) fn fail_start(draft: &mut RunDraft<'_>, fail: &FailStart) -> Found<()
         changed.failures += 1;
         reason.name().clone_into(&mut changed.summary);
     })?;
-    crate::run::turn::closing::failed_for_good(draft, fail.node, fail.turn)
+    crate::run::turn::failure::failed_for_good(draft, fail.node, fail.turn)
 }
 
 /// The turn, if it has not ended.
@@ -182,7 +185,8 @@ pub(crate) fn sent(draft: &mut RunDraft<'_>, id: TurnId) -> Found<()> {
         return reject(RunRejection::TurnNotLive { id });
     }
     draft.in_turn(Some(id));
-    let (attempt, step) = (turn.attempt, TurnStep::Sent);
+    let attempt = turn.attempt;
+    let step = TurnStep::Sent;
     draft.emit_for(turn.node_id, RunFact::TurnMoved(TurnMoved { attempt, step }))
 }
 
@@ -190,7 +194,8 @@ pub(crate) fn sent(draft: &mut RunDraft<'_>, id: TurnId) -> Found<()> {
 pub(crate) fn silent(draft: &mut RunDraft<'_>, id: TurnId) -> Found<()> {
     let turn = live(draft, id)?;
     draft.in_turn(Some(id));
-    let (attempt, step) = (turn.attempt, TurnStep::Silent);
+    let attempt = turn.attempt;
+    let step = TurnStep::Silent;
     draft.emit_for(turn.node_id, RunFact::TurnMoved(TurnMoved { attempt, step }))
 }
 
@@ -219,7 +224,8 @@ pub(crate) fn finish(
     }
     let detail = detail.map(|text| crate::text::cut(text, limits::DETAIL_CHARS_MAX));
     let outer = draft.in_turn(Some(id));
-    let (attempt, step) = (turn.attempt, TurnStep::Finishing(TurnEnding { reason, detail }));
+    let attempt = turn.attempt;
+    let step = TurnStep::Finishing(TurnEnding { reason, detail });
     draft.emit_for(turn.node_id, RunFact::TurnMoved(TurnMoved { attempt, step }))?;
     if reason.status() != TurnStatus::Completed {
         approval_rules::deny_of_turn(draft, id, reason)?;
@@ -271,7 +277,9 @@ pub(crate) fn report(draft: &mut RunDraft<'_>, id: TurnId, event: &ProviderEvent
         }
         ProviderEvent::Plan { .. } => Ok(()),
         ProviderEvent::Usage { model, usage } => {
-            let (provider, model, usage) = (turn.provider, model.clone(), *usage);
+            let provider = turn.provider;
+            let model = model.clone();
+            let usage = *usage;
             let fact = RunFact::UsageReported(UsageReported { provider, model, usage });
             draft.emit_for(node, fact)?;
             crate::run::budget::add(draft, node, &usage.into())

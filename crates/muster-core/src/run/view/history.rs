@@ -99,7 +99,9 @@ impl Filter {
     pub fn admits_text(&self, wire: &str) -> bool {
         // Before its type an event has nothing but ids and times.
         let kind = wire.split_once(r#""type":""#).and_then(|(_, rest)| rest.split('"').next());
-        let (kind, seq, at) = (kind.unwrap_or_default(), 0, Timestamp(0));
+        let kind = kind.unwrap_or_default();
+        let seq = 0;
+        let at = Timestamp(0);
         self.is_empty() || self.admits(LoggedEvent { seq, at, kind, body: wire })
     }
 
@@ -196,7 +198,8 @@ pub struct RunHistoryPage {
 impl RunHistoryPage {
     /// The page that holds these numbers, oldest first.
     pub fn of(direction: PageDirection, seqs: &[u64], has_more: bool) -> Self {
-        let (first_seq, last_seq) = (seqs.first().copied(), seqs.last().copied());
+        let first_seq = seqs.first().copied();
+        let last_seq = seqs.last().copied();
         let next = match direction {
             PageDirection::Forward => last_seq,
             PageDirection::Backward => first_seq,

@@ -173,7 +173,9 @@ fn artifacts(docs: &Docs, wanted: SnapshotRequest) -> Found<Vec<&Artifact>> {
 fn counts(nodes: &[&Node], edges: usize, approvals: usize, artifacts: u64) -> RunCounts {
     use crate::run::node::NodeStatus::{Blocked, Failed, Running};
     let with = |status| nodes.iter().filter(|node| node.status == status).count();
-    let (running, blocked, failed) = (with(Running), with(Blocked), with(Failed));
+    let running = with(Running);
+    let blocked = with(Blocked);
+    let failed = with(Failed);
     RunCounts { nodes: nodes.len(), running, blocked, failed, edges, artifacts, approvals }
 }
 

@@ -109,7 +109,8 @@ fn pin(draft: &mut CommandDraft<'_>, node: &NodeId, pinned: bool, aside: Aside) 
 pub(super) fn drive(draft: &mut CommandDraft<'_>, driver: Option<&SessionDriver>) -> Decided<()> {
     let driver = match driver {
         Some(SessionDriver { phase, status }) => {
-            let (phase, status) = (field("phase", phase)?, field("status", status)?);
+            let phase = field("phase", phase)?;
+            let status = field("status", status)?;
             Some(Runner { phase, status })
         }
         None => None,

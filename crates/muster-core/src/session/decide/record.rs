@@ -37,8 +37,10 @@ pub(super) fn record(draft: &mut CommandDraft<'_>, record: &Record) -> Decided<(
         data.insert("todo".to_owned(), json!(published));
     }
     let place = place(draft, record)?;
-    let (answer, given) = (record.key.clone(), record.given.clone());
-    let (versioned, unapplied) = (todo.versioned, todo.unapplied);
+    let answer = record.key.clone();
+    let given = record.given.clone();
+    let versioned = todo.versioned;
+    let unapplied = todo.unapplied;
     let aside = Aside { answer, given, redacted, versioned, unapplied, ..Aside::default() };
     let event = SessionEvent { kind: record.kind.clone(), place, data, aside };
     match (record.kind.as_str(), record.author) {

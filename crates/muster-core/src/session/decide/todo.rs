@@ -35,7 +35,8 @@ pub(super) fn write(draft: &mut CommandDraft<'_>, write: &WriteTodos) -> Decided
     let written = ListWritten::of(published, titles.as_slice().len());
     let event = SessionEvent::of(body::TOOL_RESULT, draft.here()?, &written);
     check::body(&event.data)?;
-    let (answer, source) = (write.key.clone(), Some(TodoSource::TodoWrite));
+    let answer = write.key.clone();
+    let source = Some(TodoSource::TodoWrite);
     draft.record(SessionEvent {
         aside: Aside { answer, redacted, source, ..Aside::default() },
         ..event

@@ -12,7 +12,8 @@ use crate::session::{
 /// Starts the next turn under an id.
 pub(super) fn start(draft: &mut CommandDraft<'_>, turn_id: String) -> Decided<()> {
     let session = draft.session()?;
-    let (turn, mode) = (session.turns.newest + 1, session.mode.clone());
+    let turn = session.turns.newest + 1;
+    let mode = session.mode.clone();
     let place = EventPlace { turn_id: Some(turn_id), turn: Some(turn), ..draft.here()? };
     draft.record(SessionEvent::of(body::TURN_START, place, &TurnStart { turn, mode }))
 }

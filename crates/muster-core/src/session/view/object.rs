@@ -122,7 +122,8 @@ impl ShownDriver {
             return Some(Self::Run { run_id, node_id, phase, status });
         }
         let lease = session.lease.as_ref()?;
-        let (host, expires_at) = (lease.host.clone(), lease.expires_at.rfc3339());
+        let host = lease.host.clone();
+        let expires_at = lease.expires_at.rfc3339();
         Some(Self::Host { host, expires_at })
     }
 }

@@ -78,7 +78,8 @@ fn waive(report: &GateReport, force: &Force) -> Waiver {
 pub(super) fn reopen(docs: &Docs, target: &StepTarget) -> Decision {
     let (task, step) = lookup::task_and_step(docs, target)?;
     if !step.is_closed() {
-        let (step_id, path) = (step.id, step.path.clone());
+        let step_id = step.id;
+        let path = step.path.clone();
         return reject(TaskRejection::NotClosed { step_id, path });
     }
     let mut derived: Derived = derive::step_opens(docs, task, &step.path)?;

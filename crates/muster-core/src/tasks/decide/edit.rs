@@ -17,7 +17,8 @@ pub(super) fn edit(docs: &Docs, edit: &FieldsEdit) -> Decision {
         check_dependencies(docs, edit.id, depends_on)?;
     }
     let subject = entity_ref(docs, edit.id)?;
-    let (meta, own) = (edit.meta.clone(), edit.own.clone());
+    let meta = edit.meta.clone();
+    let own = edit.own.clone();
     Ok(vec![TaskEvent::Edited(FieldsEdited { subject, meta, own, manner: edit.manner.clone() })])
 }
 

@@ -101,11 +101,13 @@ pub(super) fn announce_cards(
     cards: &[(CardId, CardType)],
     decision_note_seq: Option<u64>,
 ) -> Decision {
-    let (plan, cards) = (lookup::plan_of(docs, id)?, cards.to_vec());
+    let plan = lookup::plan_of(docs, id)?;
+    let cards = cards.to_vec();
     Ok(vec![TaskEvent::CardsCommitted(CardsCommitted { id, plan, cards, decision_note_seq })])
 }
 
 pub(super) fn announce_note(docs: &Docs, id: EntityId, seq: u64, title: Option<&str>) -> Decision {
-    let (plan, title) = (lookup::plan_of(docs, id)?, title.map(str::to_owned));
+    let plan = lookup::plan_of(docs, id)?;
+    let title = title.map(str::to_owned);
     Ok(vec![TaskEvent::NoteCommitted(NoteCommitted { id, plan, seq, title })])
 }

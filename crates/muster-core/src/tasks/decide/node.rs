@@ -76,7 +76,8 @@ fn opens(
 
 pub(super) fn delete(docs: &Docs, target: &NodeTarget) -> Decision {
     let (task, step, node) = lookup::task_step_and_node(docs, target)?;
-    let (node_id, ordinal) = (node.id, node.ordinal);
+    let node_id = node.id;
+    let ordinal = node.ordinal;
     let step = step_ref(docs, task, step)?;
     Ok(vec![TaskEvent::NodeDeleted(StepNodeDeleted { step, node_id, ordinal })])
 }

@@ -148,7 +148,8 @@ fn check_closing(
     };
     match open {
         Some(gate) => {
-            let (op_seq, unmet) = (operation.seq, Some((gate, report)));
+            let op_seq = operation.seq;
+            let unmet = Some((gate, report));
             reject(TaskRejection::RestoreConflict { op_seq, fields: Vec::new(), unmet })
         }
         None => Ok(()),

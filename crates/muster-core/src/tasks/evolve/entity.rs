@@ -133,7 +133,8 @@ pub(super) fn link_dependencies(docs: &mut Docs, id: EntityId, depends_on: &[Ent
 }
 
 pub(super) fn status_set(docs: &mut Docs, set: &StatusSet, moment: Moment) -> Applied {
-    let (to, revision) = (set.moved.to, set.subject.revision);
+    let to = set.moved.to;
+    let revision = set.subject.revision;
     let apply = |meta: &mut Meta| {
         meta.status = to;
         meta.revision = revision;

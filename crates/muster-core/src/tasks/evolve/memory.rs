@@ -41,7 +41,8 @@ pub(super) fn evidence_captured(
     moment: Moment,
 ) -> Applied {
     let evidence = Evidence { seq: moment.seq, at: moment.at, ..captured.evidence.clone() };
-    let (subject, linked) = (captured.subject, evidence.checkpoints.clone());
+    let subject = captured.subject;
+    let linked = evidence.checkpoints.clone();
     let touch = |meta: &mut Meta| {
         meta.revision = subject.revision;
         meta.updated_at = moment.at;
@@ -241,7 +242,8 @@ fn redo_left(
 
 fn write_fields(docs: &mut Docs, restored: &Restored, moment: Moment) -> Applied {
     let values = &restored.fields;
-    let (subject, derived) = (restored.subject, &restored.derived);
+    let subject = restored.subject;
+    let derived = &restored.derived;
     let touch = |meta: &mut Meta| {
         meta.revision = subject.revision;
         meta.updated_at = moment.at;

@@ -134,7 +134,9 @@ fn the_first_confirmation_starts_task_and_plan() {
     let mut room = Room::with_task();
     let events = room.accept(verify("s:0", &[(Checkpoint::Tests, true)]));
     let status = Some(StatusMove { from: TaskStatus::Todo, to: TaskStatus::Active });
-    let (id, from, to) = (PlanId(1), TaskStatus::Todo, TaskStatus::Active);
+    let id = PlanId(1);
+    let from = TaskStatus::Todo;
+    let to = TaskStatus::Active;
     let plan = Some(PlanMove { id, from, to, revision: 1 });
     assert_eq!(derived(&events), Derived { status, plan, reopened: Vec::new() });
     assert_eq!(room.plan(1).meta.revision, 1);

@@ -106,7 +106,8 @@ impl TaskBrief {
         docs: &Documents<TaskAggregate>,
     ) -> Result<Vec<ViewLine>, Unloaded<TaskAggregate>> {
         let waits = lines::waits(docs, &self.waits)?;
-        let (first, last) = (self.blockers.iter(), self.blocker_cards.iter());
+        let first = self.blockers.iter();
+        let last = self.blocker_cards.iter();
         Ok(first.map(ViewLine::from).chain(waits).chain(last.map(ViewLine::from)).collect())
     }
 }

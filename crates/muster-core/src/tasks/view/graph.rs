@@ -193,7 +193,8 @@ impl GraphDiff {
         for card in docs.list(&cards(id, request))?.into_iter().filter_map(TaskDocument::as_card) {
             graph.add_card(card);
         }
-        let (nodes_changed, edges_changed) = (graph.nodes, graph.edges);
+        let nodes_changed = graph.nodes;
+        let edges_changed = graph.edges;
         let total = nodes_changed + edges_changed;
         let (shown, page) = graph.page(request);
         Ok(Self {
@@ -311,7 +312,8 @@ impl Part<'_> {
                 self.node(format!("card:{}", card.id), attributes)
             }
             Content::Supports(card, other) => {
-                let (from, to) = (format!("card:{}", card.id), format!("card:{other}"));
+                let from = format!("card:{}", card.id);
+                let to = format!("card:{other}");
                 self.edge(EdgeEnds { from, to, rel: "supports" })
             }
         }
@@ -335,7 +337,8 @@ impl Part<'_> {
     }
 
     fn edge(&self, after: EdgeEnds) -> GraphDifference {
-        let (seq, ends) = (self.seq, after.clone());
+        let seq = self.seq;
+        let ends = after.clone();
         GraphDifference::Edge(EdgeChange { seq, op: OP, kind: "edge", ends, before: None, after })
     }
 }

@@ -201,7 +201,8 @@ fn of_plan(
     limit: usize,
 ) -> Result<Handoff, Unloaded<TaskAggregate>> {
     let tasks = &plan.sums.tasks;
-    let (total, finished) = (tasks.total() as usize, tasks.done as usize);
+    let total = tasks.total() as usize;
+    let finished = tasks.done as usize;
     let [finished_tasks, open_tasks] = tasks_of(plan, limit);
     let mut done = Capped::new(limit);
     done.push(|| format!("Tasks done: {finished}/{total}"));

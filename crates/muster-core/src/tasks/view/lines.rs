@@ -119,7 +119,9 @@ fn gate_lines(step: &Step, suffix: &str) -> Vec<ViewLine> {
 
 /// What stands in the way of a task's own steps and nodes.
 pub(super) fn blockers_inside(task: &Task) -> Vec<ViewLine> {
-    let (mut lines, mut of_steps, mut of_nodes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut lines = Vec::new();
+    let mut of_steps = Vec::new();
+    let mut of_nodes = Vec::new();
     for step in task.steps.iter().filter(|step| !step.is_closed()) {
         if let Some(block) = &step.block {
             lines.push(format!("{} blocked: {}", step.path, reason(block.reason.as_deref())));

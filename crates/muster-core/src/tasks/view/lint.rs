@@ -175,7 +175,8 @@ impl Code {
 
     /// An issue of this code.
     fn issue(self, message: String) -> Issue {
-        let (severity, recovery) = (self.severity(), self.recovery());
+        let severity = self.severity();
+        let recovery = self.recovery();
         Issue { severity, code: self, message, recovery, fix: None }
     }
 }

@@ -127,7 +127,8 @@ fn of_plan(docs: &Documents<TaskAggregate>, plan: &Plan) -> Result<Radar, Unload
     let [open, next] = rollup::lists(plan);
     let blocked = marked(plan, Mark::Blocked, BLOCKER_LINES_MAX as u32);
     docs.have_briefs(&[open, next, blocked, marked(plan, Mark::Unconfirmed, 1)])?;
-    let (verify, next) = (plan_verify(docs, plan)?, plan_next(docs, plan)?);
+    let verify = plan_verify(docs, plan)?;
+    let next = plan_next(docs, plan)?;
     let (blockers, count) = plan_blockers(docs, plan, BLOCKER_LINES_MAX)?;
     Ok(Radar {
         now: format!("Plan {} ({}): {}", plan.id, meta.status.name(), meta.title),
@@ -184,7 +185,8 @@ fn plan_next(
     }
     let checklist = &plan.checklist;
     if let Some(item) = checklist.steps.get(checklist.current as usize) {
-        let (point, total) = (checklist.current + 1, checklist.steps.len());
+        let point = checklist.current + 1;
+        let total = checklist.steps.len();
         next.push(format!("Checklist {point}/{total}: {item}"));
     }
     let tasks = &plan.sums.tasks;

@@ -65,7 +65,8 @@ impl PlanSteps {
             let step = FirstOpen::of(task, task.steps.first_open()?);
             Some(PlanFirstOpen { task: task.id, step })
         });
-        let (total, completed) = (plan.sums.steps_total, plan.sums.steps_completed);
+        let total = plan.sums.steps_total;
+        let completed = plan.sums.steps_completed;
         Ok(Self { total, open: total - completed, completed, first_open })
     }
 }

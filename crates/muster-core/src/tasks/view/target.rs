@@ -140,7 +140,8 @@ impl TargetView {
     }
 
     fn with_texts(self, meta: &Meta) -> Self {
-        let (description, context) = (meta.description.clone(), meta.context.clone());
+        let description = meta.description.clone();
+        let context = meta.context.clone();
         Self { description, context, ..self }
     }
 

@@ -54,7 +54,8 @@ fn after_the_greatest_revision_nothing_follows() {
 
 /// What is sent, key by key in this order.
 fn assert_sent(sent: &Published, rest: &Value) {
-    let (op, revision) = (sent.change.op(), sent.revision);
+    let op = sent.change.op();
+    let revision = sent.revision;
     let mut expected =
         json!({"op": op, "revision": revision, "scopeKey": "main", "scopeLabel": "Plan"});
     let rest = rest.as_object().unwrap().clone();
@@ -114,7 +115,8 @@ fn an_emptied_list_is_sent_and_snapshotted_as_a_clear() {
     let mut kept = Kept::main();
     kept.write(&["a"]);
     let cleared = |revision: i64| {
-        let (key, label) = ("main", "main");
+        let key = "main";
+        let label = "main";
         json!({"op": "clear", "revision": revision, "scopeKey": key, "scopeLabel": label})
     };
     assert_eq!(json!(kept.write(&[])), cleared(2));

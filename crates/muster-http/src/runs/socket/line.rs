@@ -180,7 +180,8 @@ impl SocketConnection {
             return runs.follow(run, since).map_err(|_| End::Broken);
         }
         let follower = runs.follow(run, last).map_err(|_| End::Broken)?;
-        let (from_seq, to_seq) = (Some(last + 1), Some(since));
+        let from_seq = Some(last + 1);
+        let to_seq = Some(since);
         self.word(socket, StreamWord::Gap { from_seq, to_seq, reason: "ahead" }).await?;
         self.snapshot(socket, run).await?;
         Ok(follower)
@@ -207,7 +208,8 @@ impl SocketConnection {
             let gap = StreamWord::Gap { from_seq: None, to_seq: None, reason };
             return self.word(socket, gap).await;
         };
-        let (from_seq, to_seq) = (Some(from), Some(to));
+        let from_seq = Some(from);
+        let to_seq = Some(to);
         self.word(socket, StreamWord::Gap { from_seq, to_seq, reason }).await?;
         self.snapshot(socket, run).await
     }

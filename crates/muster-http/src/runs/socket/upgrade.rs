@@ -100,6 +100,7 @@ async fn open(upgraded: Upgraded) -> Option<Socket> {
     let config = WebSocketConfig::default()
         .read_buffer_size(SOCKET_READ_BYTES)
         .max_message_size(Some(16 * SOCKET_FRAME_BYTES_MAX));
-    let (stream, begun) = (parts.io.into_inner().into_inner(), parts.read_buf.into());
+    let stream = parts.io.into_inner().into_inner();
+    let begun = parts.read_buf.into();
     Some(WebSocketStream::from_partially_read(stream, begun, Role::Server, Some(config)).await)
 }

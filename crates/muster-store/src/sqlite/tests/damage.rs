@@ -84,7 +84,8 @@ fn an_emptied_file_keeps_the_log_that_is_left_of_it() {
     let home = tempfile::tempdir().unwrap();
     let store = open(home.path());
     append(&store, 2_000).unwrap();
-    let (file, log) = (home.path().join("muster.db"), home.path().join("muster.db-wal"));
+    let file = home.path().join("muster.db");
+    let log = home.path().join("muster.db-wal");
     let rest = fs::read(&log).unwrap();
     drop(store);
     fs::write(&file, "").unwrap();
@@ -182,7 +183,8 @@ fn a_file_that_was_taken_away_takes_no_writes_until_it_is_back() {
     let store = open(home.path());
     append(&store, 10).unwrap();
     for (name, finding) in [("muster.db", "was removed"), ("muster.db-wal", "was removed")] {
-        let (here, aside) = (home.path().join(name), home.path().join("aside"));
+        let here = home.path().join(name);
+        let aside = home.path().join("aside");
         fs::rename(&here, &aside).unwrap();
         let refused = append(&store, 10).unwrap_err().to_string();
         assert!(refused.contains(finding), "{name}: {refused}");

@@ -31,7 +31,8 @@ fn after(count: u64) -> LogPosition {
 #[test]
 fn a_glance_sees_every_commit_of_this_process_and_of_others() {
     let home = tempfile::tempdir().unwrap();
-    let (store, other) = (of_one_caller(home.path()), open(home.path()));
+    let store = of_one_caller(home.path());
+    let other = open(home.path());
     assert_eq!(glanced(&store), after(0), "before anything was written");
     for round in 0..3 {
         append(&store, 10).unwrap();
@@ -44,7 +45,8 @@ fn a_glance_sees_every_commit_of_this_process_and_of_others() {
 #[test]
 fn a_glance_shows_one_moment_and_a_writer_waits_for_it() {
     let home = tempfile::tempdir().unwrap();
-    let (store, other) = (of_one_caller(home.path()), open(home.path()));
+    let store = of_one_caller(home.path());
+    let other = open(home.path());
     append(&store, 10).unwrap();
     let mut glance = store.glance().unwrap();
     assert_eq!(glance.head(STREAM).unwrap(), after(1));

@@ -131,7 +131,8 @@ fn every_store_has_an_identity_of_its_own() {
         let sql = "SELECT v FROM meta WHERE k = 'instance'";
         connection.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap()
     };
-    let (one, two) = (identity(), identity());
+    let one = identity();
+    let two = identity();
     assert_eq!(one.len(), 32);
     assert_ne!(one, two);
 }

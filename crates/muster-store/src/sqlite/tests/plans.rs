@@ -68,7 +68,8 @@ fn event_queries() -> Vec<EventQuery> {
     for entity in [None, Some("TASK-1".to_owned())] {
         for scope in [None, Some("PLAN-1".to_owned())] {
             for order in [EventOrder::OldestFirst, EventOrder::NewestFirst] {
-                let (entity, scope) = (entity.clone(), scope.clone());
+                let entity = entity.clone();
+                let scope = scope.clone();
                 queries.push(EventQuery { entity, scope, after: Some(1_000), order, limit: 5 });
             }
         }
@@ -121,7 +122,8 @@ fn steps(link: &Link, question: &listing::ListStatement<'_>) -> i32 {
 fn grow(store: &SqliteStore, count: u64) {
     let mut transaction = store.begin().unwrap();
     let head = transaction.head(STREAM).unwrap();
-    let (mut events, mut documents) = (Vec::new(), Vec::new());
+    let mut events = Vec::new();
+    let mut documents = Vec::new();
     for number in 1..=count {
         let global = head.global + number;
         let wanted = global.is_multiple_of(100);

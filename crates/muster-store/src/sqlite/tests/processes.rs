@@ -95,7 +95,8 @@ impl Worker {
         let line =
             self.lines.by_ref().map(Result::unwrap).find(|line| line.starts_with("wrote "))?;
         let mut numbers = line.split(' ').skip(1).map_while(|number| number.parse().ok());
-        let (global, waited_us) = (numbers.next()?, numbers.next()?);
+        let global = numbers.next()?;
+        let waited_us = numbers.next()?;
         Some(Written { global, waited_us, took_us: numbers.next()? })
     }
 }

@@ -161,7 +161,8 @@ fn a_start_keeps_a_torn_log_and_goes_on() {
     for flipped in [Killed::frame(12) + 1_000, 20] {
         let killed = Killed::new();
         killed.flip(flipped);
-        let (database, log) = ("muster.db", "muster.db-wal");
+        let database = "muster.db";
+        let log = "muster.db-wal";
         let before = [database, log].map(|name| fs::read(killed.path().join(name)).unwrap());
         let store = open(killed.path());
         let kept = store.describe().kept;

@@ -26,7 +26,10 @@ fn what_was_synced_survives_whatever_happens() {
 
 #[test]
 fn what_was_not_synced_is_kept_dropped_or_torn() {
-    let (mut kept, mut dropped, mut torn, mut gone) = (0, 0, 0, 0);
+    let mut kept = 0;
+    let mut dropped = 0;
+    let mut torn = 0;
+    let mut gone = 0;
     for seed in 0..500 {
         let mut chance = Chance::new(seed);
         let mut file = File::default();

@@ -47,7 +47,8 @@ fn point(bench: &mut Bench, fault: Fault, sweep: &mut Sweep) {
     }
     bench.disk.arm(fault);
     let mut store = None;
-    let (mut killed, mut stuck) = (false, false);
+    let mut killed = false;
+    let mut stuck = false;
     for _ in 0..ATTEMPTS {
         let fired = bench.disk.fired() > 0;
         let before = bench.tally.acknowledged;

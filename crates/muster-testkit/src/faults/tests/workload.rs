@@ -112,7 +112,8 @@ impl Bench {
         for _ in 0..=self.chance.below(3) {
             let stream = STREAMS[usize::try_from(self.chance.below(3)).unwrap()];
             let head = transaction.head(stream)?;
-            let (mut events, mut documents) = (Vec::new(), Vec::new());
+            let mut events = Vec::new();
+            let mut documents = Vec::new();
             for number in 1..=self.chance.below(3) + 1 {
                 let global = head.global + number;
                 let (event, document) = self.event(attempt, global, head.seq + number);

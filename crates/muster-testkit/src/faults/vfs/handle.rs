@@ -218,7 +218,8 @@ unsafe extern "C" fn shm_lock(
 ) -> c_int {
     // SAFETY: an open file.
     let handle = unsafe { &ours(file).handle };
-    let (first, count) = (unsigned(first), unsigned(count));
+    let first = unsigned(first);
+    let count = unsigned(count);
     let mut node = handle.node();
     if flags & ffi::SQLITE_SHM_UNLOCK != 0 {
         node.slots.unlock(handle.holder, first, count);

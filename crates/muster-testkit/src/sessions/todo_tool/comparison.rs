@@ -5,7 +5,8 @@ use serde_json::Value;
 /// Says what differs, if anything does.
 pub fn compare(vector: &Value, actual: &Value) -> Result<(), String> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let (steps, results) = (list(&vector["steps"]), list(&actual["results"]));
+    let steps = list(&vector["steps"]);
+    let results = list(&actual["results"]);
     if steps.len() != results.len() {
         return Err(format!("{} results", results.len()));
     }

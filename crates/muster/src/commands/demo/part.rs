@@ -159,7 +159,8 @@ fn document(stage: &mut DemoTurn<'_>) -> Result<String, Stop> {
 fn coder(stage: &mut DemoTurn<'_>) -> Result<String, Stop> {
     let first = text_of(stage, PROGRAM).is_none();
     stage.say(if first { "Writing greet.sh. " } else { "Right, the name is missing. " })?;
-    let (written, tried) = ("Write greet.sh", "Try it");
+    let written = "Write greet.sh";
+    let tried = "Try it";
     stage.plan(&[(written, "in_progress"), (tried, "pending")])?;
     let content = if first { FIRST_ATTEMPT } else { SECOND_ATTEMPT };
     stage.call("write_file", &json!({"path": PROGRAM, "content": content}))?;

@@ -235,8 +235,10 @@ pub(super) fn play(
                 write(out, "ready", json!({"protocol": 1, "caps": caps}), None)
             }
             Heard::Prompt { turn_id, inputs } => {
-                let (heard, directory) = (&heard, directory.as_str());
-                let (said, calls) = (String::new(), 0);
+                let heard = &heard;
+                let directory = directory.as_str();
+                let said = String::new();
+                let calls = 0;
                 let mut stage =
                     DemoTurn { heard, out: &mut *out, pace, directory, turn: turn_id, said, calls };
                 let words = part.play(&mut stage, &inputs);

@@ -107,8 +107,10 @@ impl ExportFolder {
     /// The whole log, when it is the one that was exported: a log that was changed by hand adds up
     /// to something that the rules never allowed.
     pub(crate) fn exported_log(&self, manifest: &Manifest) -> anyhow::Result<String> {
-        let (log, place) = (self.log()?, self.path.join(LOG));
-        let (lines, expected) = (log.lines().count() as u64, manifest.events);
+        let log = self.log()?;
+        let place = self.path.join(LOG);
+        let lines = log.lines().count() as u64;
+        let expected = manifest.events;
         if lines != expected {
             bail!("{} holds {lines} events, it should be {expected}", place.display());
         }

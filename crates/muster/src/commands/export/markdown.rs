@@ -90,7 +90,8 @@ fn front_matter(target: &Value, texts: &Texts) -> anyhow::Result<String> {
             writeln!(text, "{name}: {value}")?;
         }
     }
-    let (created, updated) = (texts.created_at_ms.rfc3339(), texts.updated_at_ms.rfc3339());
+    let created = texts.created_at_ms.rfc3339();
+    let updated = texts.updated_at_ms.rfc3339();
     write!(text, "created: {created}\nupdated: {updated}\n---\n\n")?;
     Ok(text)
 }

@@ -48,7 +48,8 @@ pub(crate) fn run(
     once: bool,
     look: &Look,
 ) -> anyhow::Result<ExitCode> {
-    let (screen, path) = (look.screen(), format!("/api/runs/{id}"));
+    let screen = look.screen();
+    let path = format!("/api/runs/{id}");
     let shown = client.ask("GET", &format!("{path}?artifacts=none"), None)?;
     let mut names = line::NodeNames::of(&shown["run"]);
     loop {

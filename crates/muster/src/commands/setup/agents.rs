@@ -87,7 +87,8 @@ impl AgentInstallation {
             command: json!(self.program).to_string(),
             arguments: format!("[{}]", arguments.join(", ")),
         };
-        let (file, snippet) = (folder.join("config.toml"), table.text());
+        let file = folder.join("config.toml");
+        let snippet = table.text();
         Ok(FileChange { file, snippet, edit: FileEdit::Toml(table) })
     }
 

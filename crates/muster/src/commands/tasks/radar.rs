@@ -56,7 +56,8 @@ impl RadarProgress {
     /// Reads the summary that a view has of its steps or of its tasks.
     pub(crate) fn of(view: &Value) -> Option<Self> {
         let number = |value: &Value| value.as_u64().unwrap_or(0);
-        let (steps, rollup) = (&view["steps"], &view["rollup"]);
+        let steps = &view["steps"];
+        let rollup = &view["rollup"];
         let (done, total, noun) = if rollup.is_object() {
             (number(&rollup["tasks_done"]), number(&rollup["tasks_total"]), "tasks done")
         } else {

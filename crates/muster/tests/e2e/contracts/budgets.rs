@@ -397,7 +397,8 @@ fn following_cut_pages_misses_and_repeats_nothing() {
             assert_eq!(names, whole, "{} {}", paged.tool, paged.rows);
             budgets += 1;
         }
-        let (tool, rows) = (paged.tool, paged.rows);
+        let tool = paged.tool;
+        let rows = paged.rows;
         assert!(budgets > 9, "{tool} {rows}: {budgets} budgets show something on every page");
     }
 }
@@ -414,7 +415,8 @@ fn fitting_takes_time_in_proportion_to_the_view() {
         view
     };
     let shedding = shed::delta(None);
-    let (small, large) = (view(200), view(2_000));
+    let small = view(200);
+    let large = view(2_000);
     let once = |view: &Map<String, Value>| {
         let view = view.clone();
         let started = Instant::now();

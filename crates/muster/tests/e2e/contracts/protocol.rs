@@ -114,7 +114,8 @@ fn every_input_schema_is_a_closed_object() {
     let (client, _directory) = start(&[]);
     let tools = listed(&client, json!({"toolset": "full"}));
     for tool in &tools {
-        let (name, schema) = (tool["name"].as_str().unwrap(), &tool["inputSchema"]);
+        let name = tool["name"].as_str().unwrap();
+        let schema = &tool["inputSchema"];
         assert_eq!(schema["type"], "object", "{name}");
         assert_eq!(schema["additionalProperties"], false, "{name}");
         assert!(schema["properties"].is_object() && schema["required"].is_array(), "{name}");

@@ -137,7 +137,8 @@ impl Log {
     /// events are there whole.
     fn holds_only_whole_calls(&self) {
         for (seq, event) in &self.0 {
-            let (before, after) = (self.0.get(&(seq - 1)), self.0.get(&(seq + 1)));
+            let before = self.0.get(&(seq - 1));
+            let after = self.0.get(&(seq + 1));
             match event["type"].as_str().unwrap() {
                 "task_created" => belongs(event, after, "steps_added"),
                 "steps_added" => belongs(event, before, "task_created"),

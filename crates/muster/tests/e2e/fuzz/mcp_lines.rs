@@ -176,7 +176,8 @@ fn line(chance: &mut Chance, messages: &[Value], calls: &[Value]) -> Input {
 
 #[test]
 fn any_line_of_a_client_leaves_the_program_answering() {
-    let (messages, calls) = (messages(), calls());
+    let messages = messages();
+    let calls = calls();
     fuzz::<McpLines>("mcp_lines", |chance| {
         let count = 1 + chance.below(LINES_MAX);
         (0..count).map(|_| line(chance, &messages, &calls)).collect()

@@ -155,7 +155,8 @@ struct Raid {
 }
 
 fn raid(fortress: &Fortress) -> Raid {
-    let (server, ground) = (&fortress.server, fortress.ground);
+    let server = &fortress.server;
+    let ground = fortress.ground;
     let dir = tempfile::tempdir().unwrap();
     let outside = tempfile::tempdir_in(closed_folder()).unwrap();
     ground.hand_over(dir.path());

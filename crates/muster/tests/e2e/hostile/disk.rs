@@ -26,7 +26,8 @@ fn nothing_is_written_to_a_store_whose_files_were_removed() {
         let server = serve(&[]);
         let (status, _) = server.call("tasks_create", &plan("Before")).unwrap();
         assert_eq!(status, 200);
-        let (here, aside) = (server.storage_dir().join(file), server.storage_dir().join("aside"));
+        let here = server.storage_dir().join(file);
+        let aside = server.storage_dir().join("aside");
         fs::rename(&here, &aside).unwrap();
         let (_, refused) = server.call("tasks_create", &plan("Lost")).unwrap();
         assert_eq!(refused["success"], false, "{file}: {refused}");

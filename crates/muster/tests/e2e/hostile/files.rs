@@ -41,7 +41,8 @@ fn serve_inside(dir: &Path) -> ServerProcess {
 /// Has an agent make these calls; answers its results by the ids of the calls.
 fn results(server: &ServerProcess, dir: &Path, calls: &[Value]) -> Vec<Value> {
     let line = |(number, call): (usize, &Value)| {
-        let (name, args) = (&call["name"], &call["args"]);
+        let name = &call["name"];
+        let args = &call["args"];
         format!(
             "{}\n",
             json!({"type": "tool.call", "id": number.to_string(), "name": name,

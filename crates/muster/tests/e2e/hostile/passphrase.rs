@@ -126,7 +126,8 @@ fn commands_ask_for_the_passphrase_or_say_how_to_give_it() {
 /// everything that the terminal has shown. At the end it shows the exit code and its own state.
 #[cfg(target_os = "linux")]
 fn at_a_terminal(storage: &Path, words: &str, dialog: &[(&str, &str)]) -> String {
-    let (program, storage) = (program::path().display(), storage.display());
+    let program = program::path().display();
+    let storage = storage.display();
     let line = format!("'{program}' {words} --storage-dir '{storage}'; echo \"code=$?\"; stty -a");
     let mut script = std::process::Command::new("script");
     without_settings(&mut script)
@@ -136,7 +137,8 @@ fn at_a_terminal(storage: &Path, words: &str, dialog: &[(&str, &str)]) -> String
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     let mut child = script.spawn().unwrap();
-    let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut keys = child.stdin.take().unwrap();
+    let mut screen = child.stdout.take().unwrap();
     let mut shown = Vec::new();
     for (question, answer) in dialog {
         while !shown.ends_with(question.as_bytes()) {
@@ -161,7 +163,8 @@ fn at_a_terminal(storage: &Path, words: &str, dialog: &[(&str, &str)]) -> String
 fn a_passphrase_is_typed_at_the_terminal_and_not_shown() {
     let server = serve(&[]);
     let storage = server.storage_dir();
-    let (first, again) = ("New passphrase: ", "The same again: ");
+    let first = "New passphrase: ";
+    let again = "The same again: ";
     let typed = format!("{PASSPHRASE}\r");
     let differs = at_a_terminal(storage, "passphrase set", &[(first, &typed), (again, "other\r")]);
     assert!(differs.contains("two different") && !differs.contains("code=0"), "{differs}");

@@ -11,7 +11,8 @@ use crate::{
 
 #[test]
 fn a_run_works_below_the_roots_also_when_links_are_followed() {
-    let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let inside = tempfile::tempdir().unwrap();
+    let outside = tempfile::tempdir().unwrap();
     let roots = format!("roots = [{:?}]\n", inside.path().to_str().unwrap());
     let server = serve_with_file("runs.toml", &roots);
     symlink(outside.path(), inside.path().join("link")).unwrap();
@@ -28,7 +29,8 @@ fn a_run_works_below_the_roots_also_when_links_are_followed() {
 
 #[test]
 fn a_check_does_not_leave_the_directory_of_its_run_through_a_link() {
-    let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let inside = tempfile::tempdir().unwrap();
+    let outside = tempfile::tempdir().unwrap();
     let server = serve_with_file("runs.toml", "roots = [\"/\"]\n");
     symlink(outside.path(), inside.path().join("link")).unwrap();
     let checks = json!([{"name": "escape", "command": "touch was-here", "cwd": "link"}]);

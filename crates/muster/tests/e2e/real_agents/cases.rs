@@ -160,7 +160,8 @@ pub(super) fn a_model_that_refuses(cli: Cli) {
     let mut stage = Stage::open(cli, "skip");
     stage.say("work", vec![Step::refuse(400, "the script refuses")]);
     let end = stage.ended();
-    let (status, reason) = (&end["status"], &end["reason"]);
+    let status = &end["status"];
+    let reason = &end["reason"];
     assert_eq!((status, reason), (&json!("turn.failed"), &json!("provider_error")));
     assert!(end["detail"].as_str().unwrap().contains("the script refuses"), "{end}");
     assert!(end["retryAt"].is_string(), "{end}");
@@ -173,7 +174,8 @@ fn interrupted(stage: &mut Stage) {
     let path = format!("{}/nodes/{}/interrupt", stage.run, stage.node);
     stage.server.fine("POST", &path, json!({}));
     let end = stage.ended();
-    let (status, reason) = (&end["status"], &end["reason"]);
+    let status = &end["status"];
+    let reason = &end["reason"];
     assert_eq!((status, reason), (&json!("turn.interrupted"), &json!("user_interrupt")));
 }
 
@@ -219,7 +221,8 @@ pub(super) fn muster_s_own_tools(cli: Cli) {
     let asked = json!({"workspace": "agents", "task": "TASK-001"});
     let (status, task) = stage.server.call("tasks_resume_super", &asked).unwrap();
     let task = &task["result"];
-    let (total, progress) = (&task["steps"]["total"], &task["target"]["progress"]);
+    let total = &task["steps"]["total"];
+    let progress = &task["target"]["progress"];
     assert_eq!((status, total, progress), (200, &json!(2), &json!(50)), "{task}");
     assert!(stage.of_kind("approval.requested").is_empty(), "nobody is asked about them");
     let names: Vec<&Value> =

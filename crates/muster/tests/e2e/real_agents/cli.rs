@@ -71,7 +71,8 @@ impl Cli {
         let ((family, name), more) =
             (self.place(), if self == wish.cli { wish.profile } else { "" });
         let speech = if family == "custom" { "protocol = \"acp\"\n" } else { "" };
-        let (command, env) = (json!(command), inline(&variables));
+        let command = json!(command);
+        let env = inline(&variables);
         format!("[profiles.{family}.{name}]\ncommand = {command}\nenv = {env}\n{speech}{more}")
     }
 

@@ -44,7 +44,8 @@ pub(crate) struct Wish {
 impl Wish {
     /// Nothing besides.
     pub(crate) fn of(cli: Cli, permissions: &'static str) -> Self {
-        let (run, node) = (json!({}), json!({}));
+        let run = json!({});
+        let node = json!({});
         Self { cli, permissions, run, node, profile: "", tapped: false }
     }
 }

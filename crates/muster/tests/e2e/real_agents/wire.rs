@@ -39,7 +39,8 @@ pub(super) fn the_first_prompt_follows_at_once(cli: Cli) {
     let mut delays: Vec<Duration> = wires.iter().filter_map(|wire| delay(wire)).collect();
     assert_eq!(delays.len(), STARTS, "{wires:?}");
     delays.sort_unstable();
-    let (best, median) = (delays[0], delays[delays.len() / 2]);
+    let best = delays[0];
+    let median = delays[delays.len() / 2];
     println!("{}: first prompt {median:?} after ready (median of {delays:?})", cli.name());
     assert!(best < FIRST_PROMPT_MAX, "{delays:?}");
     stage.close();

@@ -47,7 +47,8 @@ fn runs_pit_5_22_25_and_30_approvals_are_routed_and_answered_once() {
         let found = approvals.iter().find(|row| row["approval"]["nodeId"] == json!(node)).unwrap();
         format!("/api/approvals/{}/resolve", found["approval"]["approvalId"].as_str().unwrap())
     };
-    let (first, second) = (of(&nodes[0]), of(&nodes[1]));
+    let first = of(&nodes[0]);
+    let second = of(&nodes[1]);
     let refused = |body: Value| server.refused("POST", &first, body);
     let resolution = |fields: Value| json!({"resolution": fields});
     assert_eq!(refused(resolution(json!({"status": "perhaps"}))).0, 422);
@@ -61,7 +62,8 @@ fn runs_pit_5_22_25_and_30_approvals_are_routed_and_answered_once() {
     // Two people at once: one of them wins.
     let answers: Vec<u16> = thread::scope(|scope| {
         let resolve = |status: &'static str| {
-            let (server, first) = (&server, &first);
+            let server = &server;
+            let first = &first;
             scope.spawn(move || server.ask("POST", first, json!({"status": status})).0)
         };
         let both = [resolve("approved"), resolve("denied")];
@@ -202,7 +204,8 @@ fn the_first_prompt_takes_time_of_muster_under_50_ms() {
         let text = std::fs::read_to_string(dir.path().join(name)).unwrap();
         text.lines().map(|line| line.parse().unwrap()).collect()
     };
-    let (ready, asked) = (times("ready.txt"), times("asked.txt"));
+    let ready = times("ready.txt");
+    let asked = times("asked.txt");
     let mut waits: Vec<u64> =
         ready.iter().zip(&asked).map(|(ready, asked)| (asked - ready) / 1_000).collect();
     waits.sort_unstable();

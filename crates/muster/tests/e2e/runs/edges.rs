@@ -47,7 +47,8 @@ fn runs_edge_1_and_2_defaults_repetition_and_changes() {
 fn runs_pit_24_deleting_an_unknown_edge_is_404_and_emits_nothing() {
     let server = serve(&[]);
     let run = server.run(json!({}));
-    let (a, b) = (server.node(&run, "a", "planner"), server.node(&run, "b", "reviewer"));
+    let a = server.node(&run, "a", "planner");
+    let b = server.node(&run, "b", "reviewer");
     let made = server.fine("POST", &format!("{run}/edges"), json!({"from": a, "to": b}));
     let path = format!("{run}/edges/{}", made["edge"]["id"].as_str().unwrap());
     assert_eq!(server.fine("DELETE", &path, Value::Null)["edgeId"], made["edge"]["id"]);

@@ -28,7 +28,8 @@ fn runs_pit_33_and_art_2_every_turn_has_its_files() {
     assert!(piece["content"].as_str().unwrap().contains("+more"), "{piece}");
     let prompt = named("prompt.full.txt");
     let size = prompt["size"].as_u64().unwrap();
-    let (mut text, mut offset) = (String::new(), Some(0));
+    let mut text = String::new();
+    let mut offset = Some(0);
     while let Some(at) = offset {
         let piece = server.see(&format!("{}?offset={at}&maxBytes=500", path(prompt)));
         text += piece["content"].as_str().unwrap();

@@ -12,7 +12,8 @@ fn excerpts(answer: &Value) -> Vec<&str> {
 #[test]
 fn runs_ui_22_words_are_found_in_one_run_and_in_all() {
     let server = serve(&[]);
-    let (first, second) = (server.run(json!({"name": "first"})), server.run(json!({})));
+    let first = server.run(json!({"name": "first"}));
+    let second = server.run(json!({}));
     for run in [&first, &second] {
         server.node(run, "a", "implementer");
         for number in 0..3 {
@@ -27,7 +28,8 @@ fn runs_ui_22_words_are_found_in_one_run_and_in_all() {
     assert_eq!(one["page"], json!({"nextCursor": null, "hasMore": false}));
     assert_eq!(one["hits"][0]["kind"], "message");
     // Page by page, over both runs, nothing is missing and nothing comes twice.
-    let (mut found, mut cursor) = (Vec::new(), String::new());
+    let mut found = Vec::new();
+    let mut cursor = String::new();
     loop {
         let page = server.see(&format!("/api/search?q=lighthouse&limit=2{cursor}"));
         let hits = page["hits"].as_array().unwrap().clone();

@@ -169,7 +169,9 @@ impl Scene {
         let run = &self.server.see(&self.path("?artifacts=none"))["run"];
         let nodes = run["nodes"].as_object().unwrap().values().map(|node| {
             let waiting = &node["waitingFor"];
-            let (label, status, inbox) = (&node["label"], &node["status"], &node["inboxCount"]);
+            let label = &node["label"];
+            let status = &node["status"];
+            let inbox = &node["inboxCount"];
             format!("{label} {status} inbox {inbox} waiting {waiting} turn {}\n", node["turn"])
         });
         let events = self.told.events.iter().rev().take(40).rev();
@@ -213,7 +215,8 @@ fn kills() -> u64 {
 fn runs_rec_5_what_was_told_of_a_busy_run_survives_any_kill() {
     let mut chance = Chance::new(SEED);
     let mut scene = Scene::open();
-    let (mut seen, mut kept) = (0, 0);
+    let mut seen = 0;
+    let mut kept = 0;
     for _ in 0..kills() {
         let moment = Instant::now() + Duration::from_millis(chance.below(LIFE_MS_MAX));
         while Instant::now() < moment {

@@ -105,7 +105,8 @@ fn runs_snap_1_the_snapshot_has_every_field_of_the_contract() {
 #[test]
 fn a_deleted_run_is_gone_and_its_neighbours_stay() {
     let server = serve(&[]);
-    let (gone, stays) = (server.run(json!({})), server.run(json!({})));
+    let gone = server.run(json!({}));
+    let stays = server.run(json!({}));
     server.node(&gone, "a", "implementer");
     server.fine("POST", &format!("{gone}/chat"), json!({"content": "x"}));
     assert_eq!(server.fine("DELETE", &gone, Value::Null), json!({"runId": id_of(&gone)}));
@@ -123,7 +124,8 @@ fn a_deleted_run_is_gone_and_its_neighbours_stay() {
 #[test]
 fn the_doctor_proves_runs_layouts_answers_and_what_is_gone() {
     let server = serve(&[]);
-    let (gone, stays) = (server.run(json!({})), server.run(json!({"goal": "g"})));
+    let gone = server.run(json!({}));
+    let stays = server.run(json!({"goal": "g"}));
     let lead = server.node(&stays, "lead", "orchestrator");
     let worker = server.node(&stays, "worker", "implementer");
     server.fine("POST", &format!("{stays}/edges"), json!({"from": lead, "to": worker}));

@@ -119,7 +119,8 @@ fn restore(copy: &Path, home: &Path) {
 
 fn modes(folder: &Path, found: &mut Vec<(String, u32)>) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
-        let (path, metadata) = (entry.path(), entry.metadata().unwrap());
+        let path = entry.path();
+        let metadata = entry.metadata().unwrap();
         found.push((path.display().to_string(), metadata.permissions().mode() & 0o077));
         if metadata.is_dir() && entry.file_name() != "shadow" {
             modes(&path, found);

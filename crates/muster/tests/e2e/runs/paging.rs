@@ -26,7 +26,8 @@ fn runs_page_1_and_2_pages_go_both_ways_without_a_hole() {
         json!({"direction": "forward", "nextCursor": null, "hasMore": false,
         "firstSeq": 1, "lastSeq": last})
     );
-    let (mut up, mut cursor) = (Vec::new(), "0".to_owned());
+    let mut up = Vec::new();
+    let mut cursor = "0".to_owned();
     loop {
         let page = server.see(&format!("{events}?since={cursor}&limit=7"));
         up.extend(seqs(&page));
@@ -36,7 +37,8 @@ fn runs_page_1_and_2_pages_go_both_ways_without_a_hole() {
         }
     }
     assert!(up.into_iter().eq(1..=last));
-    let (mut down, mut query) = (Vec::new(), "limit=7".to_owned());
+    let mut down = Vec::new();
+    let mut query = "limit=7".to_owned();
     loop {
         let page = server.see(&format!("{events}?{query}"));
         assert!(seqs(&page).is_sorted(), "oldest first inside a page");
@@ -67,7 +69,8 @@ fn runs_page_1_and_2_pages_go_both_ways_without_a_hole() {
 fn runs_page_3_filters_apply_before_the_limit() {
     let server = serve(&[]);
     let run = server.run(json!({}));
-    let (a, b) = (server.node(&run, "a", "planner"), server.node(&run, "b", "reviewer"));
+    let a = server.node(&run, "a", "planner");
+    let b = server.node(&run, "b", "reviewer");
     for number in 0..6 {
         let node = if number % 2 == 0 { &a } else { &b };
         let body = json!({"content": format!("m{number}"), "nodeId": node});
@@ -102,7 +105,8 @@ fn runs_pit_21_and_ev_4_and_ev_5_replaying_the_events_gives_the_snapshot() {
     server.fine("PATCH", &format!("{run}/nodes/{worker}"), json!({"label": "other"}));
     server.fine("POST", &format!("{run}/chat"), json!({"content": "x"}));
     let log = server.see(&format!("{run}/events?since=0&limit=2000"));
-    let (mut by_run, mut by_node) = (json!({}), json!({}));
+    let mut by_run = json!({});
+    let mut by_node = json!({});
     for event in log["events"].as_array().unwrap() {
         for field in ["id", "runId", "ts", "type", "seq"] {
             assert!(event.get(field).is_some(), "{field}: {event}");

@@ -111,7 +111,8 @@ fn holders(folder: &Path, text: &str) -> Vec<String> {
 
 #[test]
 fn runs_sec_6_an_agent_gets_the_secret_that_was_typed_and_nobody_keeps_it() {
-    let (home, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let home = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     // Not where the agent works: a diff of that is exact.
     let told = home.path().join("heard.txt");
     let store = home.path().join("store");

@@ -81,7 +81,8 @@ fn runs_ws_3_and_ws_2_replay_and_live_join_without_a_hole() {
     let beginning = until(&mut late, "stream.live");
     assert_eq!(seqs(&beginning), [last], "the run as it is, then what is new");
     server.fine("PATCH", &run, json!({"name": "renamed"}));
-    let (one, two) = (socket.hear().unwrap(), late.hear().unwrap());
+    let one = socket.hear().unwrap();
+    let two = late.hear().unwrap();
     assert_eq!(one, two);
     assert_eq!((one["seq"].clone(), kind(&one)), (json!(last + 1), "run.patch"));
 }
@@ -114,7 +115,8 @@ fn a_reader_that_names_no_place_begins_with_the_whole_run() {
 fn runs_ws_1_filters_choose_events() {
     let server = serve(&[]);
     let run = server.run(json!({}));
-    let (a, b) = (server.node(&run, "a", "planner"), server.node(&run, "b", "planner"));
+    let a = server.node(&run, "a", "planner");
+    let b = server.node(&run, "b", "planner");
     let query = format!("?runId={}&since=0&nodeId={a}&types=message.*", id_of(&run));
     let mut socket = follow(&server, &query);
     assert_eq!(hello(&mut socket)["filtered"], true);
@@ -198,7 +200,8 @@ fn runs_pit_19_and_ws_6_a_stalled_reader_gets_gap_and_snapshot_and_others_miss_n
     }
     let got = until(&mut stalled, "stream.gap");
     let gap = got.last().unwrap();
-    let (from, to) = (gap["fromSeq"].as_u64().unwrap(), gap["toSeq"].as_u64().unwrap());
+    let from = gap["fromSeq"].as_u64().unwrap();
+    let to = gap["toSeq"].as_u64().unwrap();
     assert_eq!(gap["reason"], "slow");
     assert!(seqs(&got).into_iter().eq(before + 1..from), "up to the gap without loss");
     assert!(from <= to && to <= last);
@@ -239,7 +242,8 @@ fn runs_ws_7_pings_are_answered_and_noise_is_ignored() {
 #[test]
 fn runs_ws_8_the_end_of_the_run_and_of_the_server_are_told() {
     let mut server = serve(&[]);
-    let (gone, stays) = (server.run(json!({})), server.run(json!({})));
+    let gone = server.run(json!({}));
+    let stays = server.run(json!({}));
     let mut of_gone = follow(&server, &format!("?runId={}", id_of(&gone)));
     let mut of_stays = follow(&server, &format!("?runId={}", id_of(&stays)));
     until(&mut of_gone, "stream.live");

@@ -181,7 +181,8 @@ fn hb_4_an_idempotency_key_makes_a_request_happen_once() {
         let reply = server.send(&request).unwrap();
         (reply.status, reply.json().unwrap())
     };
-    let (input, events) = (format!("{id}/input"), format!("{id}/events"));
+    let input = format!("{id}/input");
+    let events = format!("{id}/events");
     let todo = json!({"type": "warning", "data": {"todo": {"op": "clear"}}});
     for (path, body, other) in [
         (&*input, json!({"content": "a"}), json!({"content": "b"})),

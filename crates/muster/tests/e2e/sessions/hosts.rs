@@ -111,7 +111,8 @@ fn a_lease_outlives_the_server_and_still_ends() {
     let directory = tempfile::tempdir().unwrap();
     let start = || ServerProcess::start(path(), directory.path(), &[]).unwrap();
     let mut server = start();
-    let (driven, left) = (server.session(), server.session());
+    let driven = server.session();
+    let left = server.session();
     let claim = |session: &str, seconds: u32| {
         let body = json!({"host": "editor", "lease_seconds": seconds});
         server.post(&format!("{session}/driver"), &body)

@@ -17,7 +17,8 @@ fn pf_14_a_killed_server_comes_back_with_everything_and_readers_resume() {
     let directory = tempfile::tempdir().unwrap();
     let start = || ServerProcess::start(path(), directory.path(), &[]).unwrap();
     let mut server = start();
-    let (session, deleted) = (server.session(), server.session());
+    let session = server.session();
+    let deleted = server.session();
     server.post(&format!("{session}/input"), &json!({"content": "hello"}));
     let items = json!([{"id": "a", "title": "A"}, {"id": "b", "title": "B", "status": "done"}]);
     server.report_todo(&session, json!({"op": "replace", "revision": 7, "items": items}));

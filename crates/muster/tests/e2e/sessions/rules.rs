@@ -70,7 +70,8 @@ fn hb_9_a_waiting_input_is_taken_when_the_turn_ends() {
     let server = serve(&[]);
     let session = server.session();
     server.report(&session, "turn_start", json!({}));
-    let (first, second) = (input(&server, &session, "one"), input(&server, &session, "two"));
+    let first = input(&server, &session, "one");
+    let second = input(&server, &session, "two");
     assert_eq!((&first["queued"], &second["queued"]), (&json!(true), &json!(true)));
     assert_eq!(server.get(&session)["queued_inputs"], 2);
     server.report(&session, "turn_end", json!({"status": "completed"}));
@@ -184,7 +185,8 @@ fn hb_14_the_collapsed_stage_follows_the_tree_and_hashes_to_z2() {
     let mut hashes = Vec::new();
     for round in 0..3 {
         let summary = server.get(&format!("{session}/ctrees"));
-        let (raw, kept) = (nodes(&server, &session, "raw"), nodes(&server, &session, "collapsed"));
+        let raw = nodes(&server, &session, "raw");
+        let kept = nodes(&server, &session, "collapsed");
         let dropped = summary["collapse"]["dropped"].as_u64().unwrap();
         assert!(dropped > 0, "{summary}");
         assert_eq!(raw.len() as u64 - kept.len() as u64, dropped, "round {round}");
@@ -217,7 +219,8 @@ fn ce_1_to_ce_3_pf_20_and_pf_21_the_tree_is_told_as_it_grows() {
     let task = json!({"task_id": 7, "kind": "task.started", "status": "running"});
     server.report(&session, "task_event", task);
     server.report(&session, "turn_end", json!({"status": "completed"}));
-    let (frames, tree) = (log(&server, &session), nodes(&server, &session, "raw"));
+    let frames = log(&server, &session);
+    let tree = nodes(&server, &session, "raw");
     let made: Vec<&Value> = frames
         .iter()
         .filter(|frame| frame.kind() == "ctree_node")

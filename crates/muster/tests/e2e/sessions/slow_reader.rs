@@ -39,11 +39,13 @@ fn ss_10_and_pf_27_a_stalled_reader_is_told_of_its_gap_and_others_miss_nothing()
 
     let last = thread::scope(|scope| {
         let (seen, sightings) = mpsc::channel();
-        let (server, session) = (&server, &session);
+        let server = &server;
+        let session = &session;
         let mut steady = Stream::open(server, session, "");
         let after = steady.hello()["after_seq"].as_u64().unwrap();
         scope.spawn(move || {
-            let (mut expected, mut warnings) = (after, 0);
+            let mut expected = after;
+            let mut warnings = 0;
             while warnings < EVENTS {
                 let frame = steady.next().unwrap();
                 let Some(seq) = frame.id else { continue };
@@ -71,7 +73,8 @@ fn ss_10_and_pf_27_a_stalled_reader_is_told_of_its_gap_and_others_miss_nothing()
     let next = server.report(&session, "warning", json!({"message": "after the gap"}));
     let rest = stalled.until(next);
     assert_eq!(told["reason"], "slow_consumer");
-    let (from, to) = (told["from_seq"].as_u64().unwrap(), told["to_seq"].as_u64().unwrap());
+    let from = told["from_seq"].as_u64().unwrap();
+    let to = told["to_seq"].as_u64().unwrap();
     assert!(before < from && from <= to && to == last, "{told}");
     assert!(seqs(&got).into_iter().eq(before + 1..from), "up to the gap without loss");
     let snapshot = &rest[0].event["data"]["todo"];
@@ -120,7 +123,8 @@ fn ss_10_a_reader_is_too_far_behind_by_number_before_it_is_by_size() {
         gap = stalled.next().unwrap();
     }
     let told = &gap.event["data"];
-    let (from, to) = (told["from_seq"].as_u64().unwrap(), told["to_seq"].as_u64().unwrap());
+    let from = told["from_seq"].as_u64().unwrap();
+    let to = told["to_seq"].as_u64().unwrap();
     assert_eq!((from, &told["reason"]), (expected + 1, &json!("slow_consumer")));
     // It may be told before the very last event is known to readers; that one then follows.
     assert!(to <= last && to - from >= BEHIND_EVENTS_MAX, "{told}");

@@ -114,7 +114,8 @@ fn ss_7_and_ss_12_all_readers_get_every_event_once_and_in_order() {
     let end = last + EVENTS;
     std::thread::scope(|scope| {
         let read = |query: &'static str| {
-            let (server, session) = (&server, &session);
+            let server = &server;
+            let session = &session;
             move || {
                 let mut stream = Stream::open(server, session, query);
                 let after = stream.hello()["after_seq"].as_u64().unwrap();
@@ -162,7 +163,8 @@ fn pf_12_a_late_reader_gets_one_whole_snapshot_for_each_list() {
     for (frame, (revision, items)) in frames.iter().zip([(2, 2), (1, 2), (2, 0)]) {
         assert_eq!((frame.id, frame.kind()), (None, "tool_result"), "TS-5");
         assert!(frame.event["id"].as_str().unwrap().starts_with("stream-"), "EN-11");
-        let (todo, data) = (todo(frame), &frame.event["data"]);
+        let todo = todo(frame);
+        let data = &frame.event["data"];
         let op = if items == 0 { "clear" } else { "replace" };
         assert_eq!((&todo["op"], &todo["revision"]), (&json!(op), &json!(revision)));
         assert_eq!(todo["items"].as_array().map_or(0, Vec::len), items);
@@ -184,8 +186,8 @@ fn pf_12_a_late_reader_gets_one_whole_snapshot_for_each_list() {
 fn ss_8_a_stream_stays_open_until_its_session_is_deleted_or_the_server_stops() {
     let (server, session, _) = with_events();
     let other = server.session();
-    let (mut stream, mut unharmed) =
-        (Stream::open(&server, &session, ""), Stream::open(&server, &other, ""));
+    let mut stream = Stream::open(&server, &session, "");
+    let mut unharmed = Stream::open(&server, &other, "");
     stream.hello();
     unharmed.hello();
     let seq = server.report(&session, "completion", json!({"summary": {"completed": true}}));

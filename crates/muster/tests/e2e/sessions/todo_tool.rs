@@ -114,7 +114,8 @@ fn pf_37_of_two_writers_with_one_revision_one_succeeds() {
     let answers: Vec<Value> = thread::scope(|scope| {
         let writer = |name: &'static str| {
             let arguments = json!({"items": [name], "expected_revision": 1});
-            let (server, session) = (&server, &session);
+            let server = &server;
+            let session = &session;
             scope.spawn(move || call(server, session, "todo_write", arguments))
         };
         let writers = ["one", "two", "three", "four"].map(writer);
@@ -136,7 +137,8 @@ fn pf_37_of_two_writers_with_one_revision_one_succeeds() {
 #[test]
 fn pf_38_and_tt_12_lists_of_two_sessions_never_mix() {
     let server = serve(&[]);
-    let (one, two) = (server.session(), server.session());
+    let one = server.session();
+    let two = server.session();
     write(&server, &one, &json!(["of one"]));
     assert_eq!(titles(&server, &two), json!([]));
     write(&server, &two, &json!(["of two"]));

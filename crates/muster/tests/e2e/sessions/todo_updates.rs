@@ -94,7 +94,8 @@ fn every_reader_of_the_vectors_converges_to_the_lists_of_the_server() {
         let snapshots: Vec<Frame> = scopes.iter().map(|_| late.next().unwrap()).collect();
         assert_eq!(lists(&read(&snapshots)), *scopes, "{name}: came late");
         // Everything again, twice and backwards: nothing goes back.
-        let (mut reader, mut all) = (read(&followed), replayed);
+        let mut reader = read(&followed);
+        let mut all = replayed;
         all.extend(resumed);
         all.reverse();
         for frame in &all {

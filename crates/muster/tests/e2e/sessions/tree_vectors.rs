@@ -26,7 +26,8 @@ struct Ways {
 
 /// Posts the events of a vector; answers how many were taken and how many refused.
 fn feed(server: &Server, session: &str, vector: &Value) -> (usize, usize) {
-    let (mut taken, mut refused) = (0, 0);
+    let mut taken = 0;
+    let mut refused = 0;
     for step in vector["steps"].as_array().unwrap() {
         let Some(kind) = step["type"].as_str() else { continue };
         let event = json!({"type": kind, "data": step["data"], "payload": step["payload"]});
@@ -100,7 +101,8 @@ fn grow(server: &Server, vector: &Value) -> Option<String> {
 }
 
 fn check_tree(server: &Server, session: &str, vector: &Value) {
-    let (name, expected) = (&vector["name"], &vector["expected"]);
+    let name = &vector["name"];
+    let expected = &vector["expected"];
     let summary = server.get(&format!("{session}/ctrees"));
     assert_eq!(summary["snapshot"]["node_hash"], expected["node_hash"], "{name}");
     assert_eq!(summary["snapshot"]["node_count"], expected["node_count"], "{name}");

@@ -149,7 +149,8 @@ impl Acp {
                 }
                 (true, true) => {
                     self.held = None;
-                    let (reason, detail) = (TurnReason::ProviderError, Some(detail));
+                    let reason = TurnReason::ProviderError;
+                    let detail = Some(detail);
                     return self.ended(ProviderOutcome::Failed { reason, detail });
                 }
             }

@@ -80,12 +80,14 @@ impl Claude {
         {
             let mut moves = vec![TranslatorAction::Say(deny(&request_id, ONLY_LOOK))];
             moves.extend(tell(self.calls.proposed(tool)));
-            let (result, error) = (prose::outcome(false, ""), Some(prose::fault(ONLY_LOOK)));
+            let result = prose::outcome(false, "");
+            let error = Some(prose::fault(ONLY_LOOK));
             moves.extend(tell(self.calls.completed(&id, CallEnd { result, error, ran: false })));
             return moves;
         }
         self.questions.insert(request_id.clone(), input);
-        let (question, context) = (request_id, description);
+        let question = request_id;
+        let context = description;
         tell(self.calls.asked(CallQuestion { question, tool, context, can_modify: true }))
     }
 }

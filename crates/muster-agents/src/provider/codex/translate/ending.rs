@@ -67,7 +67,8 @@ impl Codex {
             ("interrupted", _) => ProviderOutcome::Interrupted,
             (_, error) => {
                 let kind = error.as_ref().map(|error| &error.codex_error_info);
-                let (status, kind) = (kind.and_then(status), kind.map(Value::to_string));
+                let status = kind.and_then(status);
+                let kind = kind.map(Value::to_string);
                 let detail = error.map(|error| error.message);
                 let words = format!("{kind:?} {}", detail.as_deref().unwrap_or_default());
                 ProviderOutcome::Failed { reason: prose::reason(status, &words), detail }

@@ -57,7 +57,8 @@ impl Codex {
         let Some(name) = worth_asking(&asked) else {
             return vec![TranslatorAction::Permit { call, answer: HookAnswer::Pass }];
         };
-        let (name, args) = (name.to_owned(), asked.tool_input);
+        let name = name.to_owned();
+        let args = asked.tool_input;
         let tool = ProviderTool { id: call.clone(), name, args };
         let question = format!("{PREFIX}{call}");
         self.hooked.waiting.insert(call);

@@ -133,7 +133,8 @@ fn patched(place: &Place, mut fields: Fields, ops: &[Value]) -> Result<Fields, N
             (verb, Some(value)) if class.is_list() => {
                 let items = if value.is_array() { value.clone() } else { json!([value]) };
                 class.stored(&items).map(|items| {
-                    let (mut now, items) = (strings(&fields[field]), strings(&items));
+                    let mut now = strings(&fields[field]);
+                    let items = strings(&items);
                     if verb == "remove" {
                         now.retain(|item| !items.contains(item));
                     } else {
@@ -165,7 +166,8 @@ impl Judge<'_> {
             }
             let title = self.title("title").unwrap();
             let id = self.create_plan(title, self.prose("description"));
-            let (contract, facts) = (self.prose("contract"), self.get("contract_data").cloned());
+            let contract = self.prose("contract");
+            let facts = self.get("contract_data").cloned();
             let fields = &mut self.state.entity(&id).fields;
             fields.insert("contract".to_owned(), contract);
             fields.insert("contract_data".to_owned(), facts.unwrap_or_default());
@@ -517,7 +519,8 @@ impl Judge<'_> {
             return malformed("no_change");
         }
         let id = self.one_plan()?;
-        let (text, facts) = (self.get("current").map(prose), self.get("contract_data").cloned());
+        let text = self.get("current").map(prose);
+        let facts = self.get("contract_data").cloned();
         let fields = &mut self.state.entity(&id).fields;
         if let Some(text) = text.or_else(|| clear.then_some(Value::Null)) {
             fields.insert("contract".to_owned(), text);
@@ -555,7 +558,8 @@ impl Judge<'_> {
         }
         let mut failed = false;
         for operation in operations {
-            let (name, args) = (tool(operation), arguments(operation));
+            let name = tool(operation);
+            let args = arguments(operation);
             let outcome = if TOGETHER.contains(&name.as_str()) {
                 judge(&self.state, &name, &args)
             } else {

@@ -247,7 +247,8 @@ impl Judge<'_> {
         if step.fields["blocked"] == true {
             skipped.push("blocked".to_owned());
         }
-        let (now, reason) = (self.state.now, self.prose("reason"));
+        let now = self.state.now;
+        let reason = self.prose("reason");
         let step = self.state.step(task, path);
         step.set("completed", json!(true));
         step.set("completed_at_ms", json!(now));

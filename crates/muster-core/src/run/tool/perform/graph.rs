@@ -25,7 +25,8 @@ pub(crate) fn check_spawn(draft: &RunDraft<'_>, node: &Node, spawn: &SpawnNode) 
     }
     let max = draft.run()?.settings.max_nodes.min(limits::NODES_MAX);
     if lookup::pulse(draft.docs())?.living_nodes >= max {
-        let (what, max) = (Limited::Nodes, u64::from(max));
+        let what = Limited::Nodes;
+        let max = u64::from(max);
         return reject(RunRejection::LimitReached { what, max });
     }
     let lacking = lacking(node, spawn);
@@ -37,7 +38,8 @@ pub(crate) fn check_spawn(draft: &RunDraft<'_>, node: &Node, spawn: &SpawnNode) 
 
 /// Rights that are asked for and that the caller does not have (RUNS-TOOL-7).
 fn lacking(node: &Node, spawn: &SpawnNode) -> Vec<&'static str> {
-    let (own, asked) = (&node.capabilities, &spawn.capabilities);
+    let own = &node.capabilities;
+    let asked = &spawn.capabilities;
     let gated = node.permissions.cli_permissions_mode == PermissionsMode::Gated;
     let skips = spawn.permissions.cli_permissions_mode == Some(PermissionsMode::Skip);
     let rights = [

@@ -59,7 +59,8 @@ pub(crate) fn handoff(
     let envelope = deliver(draft, node, to, send, means)?;
     let receiver = draft.node(to)?;
     let receiver = Receiver { status: receiver.status, inbox_count: receiver.inbox_count };
-    let (payload_id, context_ref) = (envelope.id, envelope.context_ref);
+    let payload_id = envelope.id;
+    let context_ref = envelope.context_ref;
     Ok(ToolReply::Sent { payload_id, context_ref, receiver })
 }
 
@@ -78,7 +79,8 @@ pub(crate) fn deliver(
     if let Some(id) = turn_id
         && lookup::turn(draft.docs(), id)?.handoffs >= limits::TURN_HANDOFFS_MAX
     {
-        let (what, max) = (Limited::Handoffs, u64::from(limits::TURN_HANDOFFS_MAX));
+        let what = Limited::Handoffs;
+        let max = u64::from(limits::TURN_HANDOFFS_MAX);
         return reject(RunRejection::LimitReached { what, max });
     }
     let mut artifacts = links(draft, &send.artifacts)?;
@@ -142,7 +144,8 @@ fn check_parts(
 ) -> Found<()> {
     let size = structured.and_then(|fields| serde_json::to_string(fields).ok());
     if size.is_some_and(|text| text.len() > limits::STRUCTURED_BYTES_MAX) {
-        let (field, max) = ("structured".to_owned(), limits::STRUCTURED_BYTES_MAX);
+        let field = "structured".to_owned();
+        let max = limits::STRUCTURED_BYTES_MAX;
         return reject(RunRejection::TooLong { field, max });
     }
     let reason = status.and_then(|status| status.reason.as_deref()).unwrap_or("");

@@ -82,7 +82,8 @@ impl HealthCode {
             Self::TraceOnly => format!("{id} has events but no notes and no cards"),
             Self::NoDecisions => format!("{id} is DONE without a decision card"),
         };
-        let (severity, recovery) = (Severity::Warning, self.recovery());
+        let severity = Severity::Warning;
+        let recovery = self.recovery();
         HealthIssue { severity, code: self, message, recovery }
     }
 }
@@ -93,7 +94,8 @@ impl ContextHealth {
         id: EntityId,
     ) -> Result<Self, Unloaded<TaskAggregate>> {
         let counts = signals::counts(docs, id)?;
-        let (notes_present, cards_present) = (counts.notes > 0, !counts.cards.is_empty());
+        let notes_present = counts.notes > 0;
+        let cards_present = !counts.cards.is_empty();
         let document = docs.get(&id.into())?;
         let meta = document.and_then(TaskDocument::meta);
         let is_done = meta.is_some_and(|meta| meta.status == TaskStatus::Done);

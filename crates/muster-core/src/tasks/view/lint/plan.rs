@@ -41,14 +41,16 @@ fn done_with_open_tasks(
         ..ListQuery::of("task")
     })?;
     let first = first.into_iter().find_map(TaskDocument::as_task).map(|task| task.id.to_string());
-    let (id, first) = (plan.id, first.unwrap_or_default());
+    let id = plan.id;
+    let first = first.unwrap_or_default();
     let message = format!("{id} is DONE with {open} open task(s), first {first}");
     let fix = subject.call("tasks_complete", json!({"status": TaskStatus::Active}));
     Ok(Some(Code::DoneWithOpenWork.issue(message).with(fix)))
 }
 
 fn checklist(subject: Subject<'_>, plan: &Plan) -> Option<Issue> {
-    let (current, points) = (plan.checklist.current as usize, plan.checklist.steps.len());
+    let current = plan.checklist.current as usize;
+    let points = plan.checklist.steps.len();
     if current > points {
         let message = format!("the checklist is at {current} of {points} point(s)");
         let fix = subject.call("tasks_plan", json!({"current": points}));
@@ -58,7 +60,8 @@ fn checklist(subject: Subject<'_>, plan: &Plan) -> Option<Issue> {
         return Some(Code::NoChecklist.issue(format!("{} has no checklist", plan.id)));
     }
     if plan.meta.status == TaskStatus::Done && current < points {
-        let (id, left) = (plan.id, points - current);
+        let id = plan.id;
+        let left = points - current;
         let message = format!("{id} is DONE with {left} point(s) left, first {}", current + 1);
         let fix = subject.call("tasks_plan", json!({"advance": true}));
         return Some(Code::ChecklistIncomplete.issue(message).with(fix));

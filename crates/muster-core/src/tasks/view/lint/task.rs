@@ -95,7 +95,8 @@ fn closed_unconfirmed(subject: Subject<'_>, task: &Task) -> Option<Issue> {
         step.is_closed() && step.waiver.is_none() && !missing_of(step).is_empty()
     })?;
     let missing = missing_of(first);
-    let (path, names) = (&first.path, names(&missing));
+    let path = &first.path;
+    let names = names(&missing);
     let message = format!("{count} closed step(s) unconfirmed, first {path}: {names}");
     Some(Code::ClosedUnconfirmed.issue(message).with(subject.confirm(first, &missing)))
 }
@@ -134,7 +135,8 @@ fn missing(subject: Subject<'_>, task: &Task) -> Vec<Issue> {
             Checkpoint::Perf => Code::MissingPerf,
             Checkpoint::Docs => Code::MissingDocs,
         };
-        let (name, path) = (checkpoint.name(), &first.path);
+        let name = checkpoint.name();
+        let path = &first.path;
         let message = format!("{name} unconfirmed in {count} step(s), first {path}");
         Some(code.issue(message).with(subject.confirm(first, &[checkpoint])))
     };
@@ -143,7 +145,8 @@ fn missing(subject: Subject<'_>, task: &Task) -> Vec<Issue> {
 
 fn missing_proof(task: &Task) -> Option<Issue> {
     let (count, first) = failing(task, |step| !unproven(step).is_empty())?;
-    let (path, names) = (&first.path, names(&unproven(first)));
+    let path = &first.path;
+    let names = names(&unproven(first));
     let message = format!("{count} step(s) without required proof, first {path}: {names}");
     Some(Code::MissingProof.issue(message))
 }
@@ -161,7 +164,8 @@ fn blocked(task: &Task) -> Option<Issue> {
     if count > lines.len() {
         lines.push(format!("+{} more", count - lines.len()));
     }
-    let (path, lines) = (&first.path, lines.join("; "));
+    let path = &first.path;
+    let lines = lines.join("; ");
     Some(Code::BlockedSteps.issue(format!("{count} step(s) blocked, first {path}: {lines}")))
 }
 
@@ -179,7 +183,8 @@ fn blocker_texts(task: &Task) -> Option<Issue> {
         }
     }
     let (path, blocker) = found.first()?;
-    let (count, blocker) = (found.len(), text::cut(blocker, REASON_CHARS_MAX));
+    let count = found.len();
+    let blocker = text::cut(blocker, REASON_CHARS_MAX);
     let message = format!("{count} step(s) or node(s) with blockers, first {path}: {blocker}");
     Some(Code::BlockerTexts.issue(message))
 }
