@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use muster_store::{SqliteOptions, SqliteStore};
-use serde_json::json;
+use muster_store::{SCHEMA_VERSION, SqliteOptions, SqliteStore};
+use serde_json::{Value, json};
 
 use crate::program::{answer, run, stderr, stdout};
 
@@ -158,4 +158,38 @@ fn compacting_gives_room_back_and_a_dry_run_only_says_so() {
     assert_eq!(told(home.path(), &["doctor"]).0, Some(0));
     let (code, said) = told(home.path(), &["tasks", "--workspace", "w"]);
     assert!(code == Some(0) && said.contains("Kept"), "{said}");
+}
+
+/// Every store in `tests/stores`, with the layout that its name gives.
+fn released_stores() -> Vec<(u32, PathBuf)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/stores");
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let layout = |path: PathBuf| {
+        let number = path.file_stem()?.to_str()?.strip_prefix("layout-")?.parse().ok()?;
+        Some((number, path))
+    };
+    paths.filter_map(layout).collect()
+}
+
+#[test]
+fn every_released_store_opens_and_replays() {
+    let stores = released_stores();
+    assert!(stores.iter().any(|(layout, _)| *layout == SCHEMA_VERSION), "none of today's layout");
+    for (layout, path) in stores {
+        let home = tempfile::tempdir().unwrap();
+        fs::copy(&path, home.path().join("muster.db")).unwrap();
+        let examined = || {
+            let (code, report) = told(home.path(), &["doctor", "--json"]);
+            assert_eq!(code, Some(0), "{}: {report}", path.display());
+            let report: Value = serde_json::from_str(&report).unwrap();
+            assert_eq!(report["sound"], true, "{report}");
+            report
+        };
+        let before = examined();
+        assert_eq!(before["store"]["schema_version"], layout);
+        create_plan(home.path());
+        let after = examined();
+        assert!(after["events"].as_u64() > before["events"].as_u64());
+        assert_eq!(after["store"]["schema_version"], SCHEMA_VERSION);
+    }
 }
