@@ -46,7 +46,7 @@ const LAYERS: [(&str, &[&str]); 10] = [
 ];
 
 /// Outside crates that the pure core may use: data shapes, hashes and searches, nothing that acts.
-const CORE_MAY_USE: [&str; 4] = ["schemars", "serde", "serde_json", "sha2"];
+const CORE_MAY_USE: [&str; 6] = ["schemars", "serde", "serde_json", "sha2", "strsim", "uuid"];
 
 /// Outside crates with a fixed home. The first column ends in `*` where it names a family.
 const HOMES: [(&str, &[&str]); 11] = [
@@ -69,7 +69,7 @@ const HOMES: [(&str, &[&str]); 11] = [
     ),
     ("clap", &["muster", "xtask"]),
     ("anyhow", &["muster", "xtask"]),
-    ("toml", &["muster"]),
+    ("toml*", &["muster"]),
     ("tracing-subscriber", &["muster"]),
 ];
 

@@ -9,6 +9,7 @@ use std::{fmt, str::FromStr};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use uuid::Uuid;
 
 use crate::Timestamp;
 
@@ -22,28 +23,15 @@ impl fmt::Display for BadRunId {
     }
 }
 
-/// Writes 128 bits as a lower-case hyphenated UUID.
-fn write_uuid(bits: u128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let groups = [(96, 8), (80, 4), (64, 4), (48, 4), (0, 12)];
-    for (at, (shift, digits)) in groups.into_iter().enumerate() {
-        let separator = if at == 0 { "" } else { "-" };
-        let group = (bits >> shift) & ((1 << (digits * 4)) - 1);
-        write!(f, "{separator}{group:0digits$x}")?;
-    }
-    Ok(())
-}
+/// Length of the hyphenated form, the only one that is read.
+const HYPHENATED_CHARS: usize = 36;
 
 /// Reads a hyphenated UUID of any version, in either case.
 fn read_uuid(text: &str) -> Result<u128, BadRunId> {
-    let hyphens = [8, 13, 18, 23];
-    let fits = |(at, byte): (usize, u8)| match hyphens.contains(&at) {
-        true => byte == b'-',
-        false => byte.is_ascii_hexdigit(),
-    };
-    if text.len() != 36 || !text.bytes().enumerate().all(fits) {
-        return Err(BadRunId);
+    match Uuid::try_parse(text) {
+        Ok(uuid) if text.len() == HYPHENATED_CHARS => Ok(uuid.as_u128()),
+        Ok(_) | Err(_) => Err(BadRunId),
     }
-    u128::from_str_radix(&text.replace('-', ""), 16).map_err(|_| BadRunId)
 }
 
 /// Defines an id newtype.
@@ -55,7 +43,7 @@ macro_rules! id {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write_uuid(self.0, f)
+                Uuid::from_u128(self.0).as_hyphenated().fmt(f)
             }
         }
 

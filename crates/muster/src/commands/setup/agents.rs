@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::{
     Agent,
     file::{FileChange, FileEdit},
-    json, toml,
+    json,
+    toml::ServerTable,
 };
 use crate::{config::Settings, storage};
 
@@ -80,12 +81,10 @@ impl AgentInstallation {
             (None, Some(folder)) => PathBuf::from(folder),
             (None, None) => home()?.join(".codex"),
         };
-        let arguments: Vec<String> =
-            self.words("mcp").iter().map(|word| json!(word).to_string()).collect();
-        let table = toml::Table {
-            name: format!("mcp_servers.{SERVER}"),
-            command: json!(self.program).to_string(),
-            arguments: format!("[{}]", arguments.join(", ")),
+        let table = ServerTable {
+            name: SERVER,
+            command: self.program.clone(),
+            arguments: self.words("mcp"),
         };
         let file = folder.join("config.toml");
         let snippet = table.text();

@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use super::{json, toml::Table};
+use super::{json, toml::ServerTable};
 
 /// What a file shall hold, whatever else is in it.
 pub(super) struct FileChange {
@@ -24,7 +24,7 @@ pub(super) enum FileEdit {
     /// Settings to merge into a JSON object.
     Json(Value),
     /// A table of a TOML file.
-    Toml(Table),
+    Toml(ServerTable),
 }
 
 /// What a change comes to, given the file as it is.
