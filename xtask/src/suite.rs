@@ -25,7 +25,7 @@ const HOSTILE: &str = "hostile::";
 const FUZZ: &str = "fuzz::";
 
 /// How long each fuzzer runs as a stage, in seconds.
-const FUZZ_SECONDS: u64 = 20;
+const FUZZ_SECONDS: u64 = 8;
 
 /// Tells a fuzzer how long it runs.
 const FUZZ_VARIABLE: &str = "MUSTER_FUZZ_SECONDS";
