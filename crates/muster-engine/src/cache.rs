@@ -1,9 +1,9 @@
 //! Decoded documents, kept by version.
 //!
-//! Nothing here can be stale: an entry is used only when the store, asked in the same moment as
-//! everything else, names the version that was decoded. Versions are positions in the log, and a
-//! position is never used again once it is committed; so nothing of a transaction is kept here
-//! before it is committed.
+//! Nothing here can be stale: an entry is used only when the store, read in the same snapshot as
+//! everything else, reports the version that was decoded. Versions are positions in the log, and a
+//! position is never used again once it is committed; so nothing is cached here before its
+//! transaction commits.
 
 use std::{
     any::Any,
@@ -21,8 +21,8 @@ const KEPT_BYTES_MAX: usize = 1024 * 1024;
 #[derive(Default)]
 pub(crate) struct Cache(Mutex<Generations>);
 
-/// Two halves: what was used lately, and what was used before. When the first is full it becomes
-/// the second, and what nobody has used since then is dropped.
+/// Two generations. When the recent one is full it becomes the old one, and entries of the previous
+/// old one that were not used since are dropped.
 #[derive(Default)]
 struct Generations {
     lately: Kept,

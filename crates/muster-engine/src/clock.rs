@@ -24,7 +24,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that moves only when told to, for tests and replays.
+/// A clock that only moves when it is set, for tests and replays.
 #[derive(Debug, Default)]
 pub struct FixedClock(AtomicI64);
 

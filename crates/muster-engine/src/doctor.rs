@@ -8,7 +8,6 @@ use muster_store::{Damage, DocumentRow, EventRow, Store, StoreError, StoreSnapsh
 
 use crate::load;
 
-/// Events read at once.
 const PAGE_EVENTS: u32 = 2_000;
 
 /// What was examined and what was found.
@@ -71,7 +70,7 @@ fn examine_stream<A: Aggregate>(
     compare_briefs::<A>(stream, &past.replay, snapshot, report)
 }
 
-/// What lists of events use must be what the event says.
+/// The index columns of an event must match its body.
 fn compare_event<A: Aggregate>(
     stream: &str,
     row: &EventRow,
@@ -119,7 +118,7 @@ impl<A: Aggregate> Past<A> {
         }
     }
 
-    /// How a stored document differs from what the log says.
+    /// How a stored document differs from the replayed one.
     fn difference(
         &self,
         key: &A::Key,
@@ -133,8 +132,8 @@ impl<A: Aggregate> Past<A> {
         if expected.index != row.index {
             return Some(format!("columns are {:?}, should be {:?}", row.index, expected.index));
         }
-        // A version is the last event of the write that changed the document, which may be one
-        // behind the event that did.
+        // A version is the last event of the write that changed the document, which may be later
+        // than the event that changed it.
         let version = row.version;
         let changed = self.replay.changed(key);
         let possible = version >= changed && self.positions.binary_search(&version).is_ok();

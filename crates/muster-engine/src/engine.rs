@@ -35,7 +35,7 @@ const WRITE_WAIT_MAX: Duration = Duration::from_secs(30);
 /// Why a piece of work had no result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExecuteError<R> {
-    /// A rule says no; nothing was written.
+    /// A rule rejected the command; nothing was written.
     Rejected(Box<R>),
     /// The store failed; nothing of this call counts.
     Store(StoreFailure),
@@ -74,11 +74,11 @@ pub struct Engine {
 impl Engine {
     /// An engine over a store. A process that stays keeps house: it lets the store tidy up in quiet
     /// moments.
-    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, keeps_house: bool) -> Self {
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, housekeeping: bool) -> Self {
         let hub = Arc::new(Hub::new(Arc::clone(&store)));
         let after_commit = Arc::clone(&hub);
         let wake = move |calls| after_commit.wake(calls);
-        let writer = EngineWriter::start(Arc::clone(&store), keeps_house, wake);
+        let writer = EngineWriter::start(Arc::clone(&store), housekeeping, wake);
         let kept = Arc::default();
         let feeds = Feeds::default();
         let large = LargeReads::default();
@@ -95,10 +95,10 @@ impl Engine {
         self.clock.now()
     }
 
-    /// Runs pure work inside a write transaction and answers when its events are durable.
+    /// Runs pure work inside a write transaction and returns once its events are durable.
     ///
-    /// The work may run several times: whenever it asks for something that is not loaded yet, it is
-    /// run again from the start with that at hand. It must therefore do nothing but look and draft.
+    /// The work may run several times: whenever it needs something that is not loaded yet, that is
+    /// loaded and the work starts over. It must therefore have no side effects.
     pub fn execute<A: Aggregate, T: Send + 'static>(
         &self,
         stream: String,
@@ -131,7 +131,8 @@ impl Engine {
         await_answer(&answer, &claim)?
     }
 
-    /// Whether a write would start at once: nobody else writes, here or in another process.
+    /// Whether a write would start immediately: no other writer is active, in this process or
+    /// another.
     pub fn is_free_to_write(&self) -> bool {
         self.writer.is_free() && self.store.is_free()
     }
@@ -193,8 +194,8 @@ impl Engine {
         load::catalogue::<A>(&mut *self.store.snapshot()?, query)
     }
 
-    /// Puts lines of [`crate::transfer::export`] into an empty stream, whole or not at all; answers
-    /// how many events it then has.
+    /// Imports lines of [`crate::transfer::export`] into an empty stream, all or nothing; returns
+    /// how many events the stream then has.
     pub fn import<'a, A: Aggregate>(
         &self,
         stream: String,
@@ -203,7 +204,7 @@ impl Engine {
         self.load(stream, Load::<A>::parse(lines)?)
     }
 
-    /// The same for a stream that has the first so many of these events already; the caller has
+    /// Imports into a stream that already has the first `after` of these events; the caller has
     /// compared them.
     pub fn import_after<'a, A: Aggregate>(
         &self,
@@ -225,18 +226,18 @@ impl Engine {
         answer.recv().unwrap_or_else(|_| Err(gone.into()))
     }
 
-    /// Follows a stream behind a sequence number; take it from [`Self::read_at`] to miss nothing.
+    /// Follows a stream after a sequence number; take it from [`Self::read_at`] to miss nothing.
     pub fn subscribe(&self, stream: String, after: u64) -> Subscription {
         Subscription::new(Arc::clone(&self.store), &self.hub, stream, after)
     }
 
-    /// Hears of every commit of this process to streams whose names begin so.
+    /// Receives a notice for every commit of this process to a stream with this prefix.
     pub fn grown(&self, prefix: &'static str) -> UnboundedReceiver<Grown> {
-        self.kept.heralds.listen(prefix)
+        self.kept.notifier.listen(prefix)
     }
 
-    /// Follows a stream behind a sequence number as one of many: every event is read and written
-    /// out once for all of them. All followers of a stream give the same `encode`. Needs an
+    /// Follows a stream after a sequence number through a shared feed: every event is read and
+    /// encoded once for all followers. All followers of a stream pass the same `encode`. Needs an
     /// asynchronous runtime.
     pub fn follow(
         &self,
@@ -271,7 +272,7 @@ fn await_answer<T>(answer: &Receiver<T>, claim: &JobClaim) -> Result<T, StoreErr
     match answer.recv_timeout(WRITE_WAIT_MAX) {
         Ok(outcome) => Ok(outcome),
         Err(RecvTimeoutError::Timeout) if claim.give_up() => Err(waited()),
-        // It is running: only its real outcome may be told.
+        // It is running: only its real outcome may be returned.
         Err(RecvTimeoutError::Timeout) => answer.recv().map_err(|_| waited()),
         Err(RecvTimeoutError::Disconnected) => Err(StoreError::Engine {
             action: "ran a write",
@@ -319,9 +320,12 @@ where
             (Ok(()), None) => return,
             (Err(error), _) => Err(error.into()),
         };
-        // The caller may have given up; then nobody is left to tell.
+        // The caller may have given up; then there is no one to reply to.
         if self.reply.send(answer).is_err() {
-            tracing::debug!(stream = self.share.stream(), "the caller of a write was gone");
+            tracing::debug!(
+                stream = self.share.stream(),
+                "write finished after its caller had gone"
+            );
         }
     }
 }

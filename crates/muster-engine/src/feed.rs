@@ -1,4 +1,4 @@
-//! One stream for many followers: every event is read and written out once, whoever listens.
+//! One stream for many followers: every event is read and encoded once.
 //!
 //! ```text
 //!   log ──read once──► ring of batches ──shared bytes──► follower, follower, follower ...
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Nothing is buffered per follower. One that stops reading falls out of the ring; when it reads
-//! again it is told from where to where it missed events ([`News::Gap`]), and nobody else notices.
+//! again it receives the range it missed ([`News::Gap`]). Other followers are not affected.
 
 mod batch;
 mod page;
@@ -39,16 +39,16 @@ const PACE: Duration = Duration::from_millis(1);
 /// The more follow, the more is worth sending together: waking everybody once costs about half of
 /// this for each.
 const PACE_PER_FOLLOWER: Duration = Duration::from_micros(20);
-/// The same while much happens, so that most of the time is left for whoever writes.
+/// The same under load, so that writers get most of the time.
 const PACE_PER_FOLLOWER_BUSY: Duration = Duration::from_micros(100);
 /// More events in a second than this are much. Low, because a machine that cannot keep up has few
 /// of them, and must not be woken more often for it.
 const BUSY_EVENTS_PER_SECOND: u128 = 100;
-/// Nobody waits longer than this for what is new.
+/// Upper limit of the pause before new events are read.
 const PACE_MAX: Duration = Duration::from_millis(100);
-/// After so many calls it is looked at once whatever the pace, before the ring is full.
+/// After this many commits the log is read immediately, before the ring overflows.
 const PACE_CALLS_MAX: u64 = 128;
-/// How long a feed that nobody follows any more may take to notice.
+/// How long a feed without followers may take to notice and stop.
 const ATTENTION: Duration = Duration::from_secs(1);
 
 /// How an event is written for followers.
@@ -59,7 +59,7 @@ pub type Encode = fn(stream: &str, event: &EventRow) -> Encoded;
 pub enum Encoded {
     /// It is sent as these bytes.
     Frame(Bytes),
-    /// It is the last one: followers are told that the stream has ended.
+    /// The last event: followers learn that the stream has ended.
     End,
 }
 
@@ -68,7 +68,7 @@ pub enum Encoded {
 pub enum News {
     /// The next events, in order, without gap.
     Events(Vec<Batch>),
-    /// It did not keep up: these were dropped for it, and it goes on behind them.
+    /// The follower did not keep up: these events were dropped for it, and it continues after them.
     Gap {
         /// First dropped event.
         from: u64,
@@ -79,12 +79,12 @@ pub enum News {
     End,
 }
 
-/// The feeds of one engine, by stream. A feed lives as long as somebody follows it.
+/// The feeds of one engine, by stream. A feed lives as long as it has followers.
 #[derive(Default)]
 pub(crate) struct Feeds(Mutex<HashMap<String, Weak<Feed>>>);
 
 impl Feeds {
-    /// Follows a stream behind a number; needs an asynchronous runtime.
+    /// Follows a stream after a sequence number; needs an asynchronous runtime.
     pub(crate) fn follow(
         &self,
         (store, hub): (&Arc<dyn Store>, &Arc<Hub>),
@@ -163,7 +163,7 @@ impl Feed {
             store: Arc::clone(store),
             source,
             encode,
-            ring: Mutex::new(EventRing::behind(head)),
+            ring: Mutex::new(EventRing::starting_after(head)),
             news: watch::Sender::new(()),
             followers: AtomicUsize::new(0),
         })
@@ -174,7 +174,7 @@ impl Feed {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads what has come since; answers whether the stream goes on.
+    /// Reads new events; returns whether the stream continues.
     async fn advance(self: &Arc<Self>) -> Result<bool, StoreError> {
         loop {
             let after = self.ring().last();
@@ -195,7 +195,7 @@ impl Feed {
         }
     }
 
-    /// The events behind a number, written out.
+    /// The events after a sequence number, encoded.
     async fn page(self: &Arc<Self>, after: u64) -> Result<FeedPage, StoreError> {
         let feed = Arc::clone(self);
         let read = move || FeedPage::read(&feed, after);
@@ -205,7 +205,7 @@ impl Feed {
         })?
     }
 
-    /// Pause until the next look behind one that found so many events of such a time.
+    /// Pause before the next read, given how many events the last one found, and since when.
     fn pace(&self, found: u64, within: Duration) -> Duration {
         let busy = u128::from(found) * 1_000_000 > within.as_micros() * BUSY_EVENTS_PER_SECOND;
         let followers = u32::try_from(self.followers.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
@@ -225,7 +225,7 @@ async fn drive(feed: Weak<Feed>, mut hints: watch::Receiver<u64>) {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
-                tracing::warn!(%error, stream = followed.source.name(), "a feed was not read");
+                tracing::warn!(%error, stream = followed.source.name(), "could not read new events for a feed");
             }
         }
         let found = followed.ring().last().saturating_sub(before);
@@ -271,7 +271,7 @@ impl Follower {
         follower
     }
 
-    /// Number of the last event that it was given or told to have missed.
+    /// Number of the last event that was delivered or reported as missed.
     pub fn position(&self) -> u64 {
         self.after
     }
@@ -280,7 +280,7 @@ impl Follower {
     pub async fn next(&mut self) -> Result<News, StoreError> {
         loop {
             self.news.mark_unchanged();
-            let place = self.feed.ring().behind_number(self.after);
+            let place = self.feed.ring().read_after(self.after);
             match place {
                 RingPosition::Events(batches) => return Ok(self.take(batches)),
                 RingPosition::Ended => return Ok(News::End),

@@ -1,8 +1,7 @@
-//! Reads whose answers are large: one after the other, on one thread.
+//! Large reads, run one after the other on one thread.
 //!
-//! The allocator keeps for each thread what its largest piece of work has needed. A read of some
-//! megabytes that is run by a pool would in time be paid for once per thread of the pool, and many
-//! such reads at once would be paid for together.
+//! The allocator keeps the peak memory of every thread. On a thread pool, a read of some megabytes
+//! would in time cost that much for each thread, and concurrent reads would add up.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -31,7 +30,7 @@ impl LargeReads {
         let (reply, answer) = oneshot::channel();
         let work = move || {
             if !reply.is_closed() && reply.send(read()).is_err() {
-                tracing::debug!("the caller of a large read was gone");
+                tracing::debug!("large read finished after its caller had gone");
             }
         };
         let queue = self.0.get_or_init(start).as_ref();
@@ -47,7 +46,7 @@ fn start() -> Option<Sender<Work>> {
     let serve = move || {
         for work in waiting {
             if std::panic::catch_unwind(AssertUnwindSafe(work)).is_err() {
-                tracing::error!("a large read panicked");
+                tracing::error!("large read panicked");
             }
         }
     };
@@ -55,7 +54,7 @@ fn start() -> Option<Sender<Work>> {
     match started {
         Ok(_) => Some(queue),
         Err(error) => {
-            tracing::error!(%error, "the thread for large reads did not start");
+            tracing::error!(%error, "could not start the thread for large reads");
             None
         }
     }

@@ -1,9 +1,9 @@
 //! The engine: the one path from a decision in the core to the durable log.
 //!
-//! [`Engine::execute`] runs a piece of pure work inside a write transaction and answers only when
-//! it is durable; [`Engine::transact`] does so over several streams; [`Engine::read`] runs one
-//! against a consistent view; [`Engine::subscribe`] follows a stream, [`Engine::follow`] does so
-//! for many at once. Rules are not here (core), SQL is not here (store), and no transport is known.
+//! [`Engine::execute`] runs pure work inside a write transaction and returns only when it is
+//! durable; [`Engine::transact`] does so over several streams; [`Engine::read`] runs one against a
+//! consistent view; [`Engine::subscribe`] follows a stream, [`Engine::follow`] does so for many
+//! readers. Rules live in the core, SQL in the store, transports in the surfaces.
 
 mod cache;
 mod clock;

@@ -12,7 +12,7 @@ use muster_store::{
 
 use crate::cache::Cache;
 
-/// Rows read at once while a list is surveyed.
+/// Rows per page while a list is surveyed.
 const SURVEY_ROWS: u32 = 500;
 
 /// Where documents come from: one moment of a stream, and what is already decoded of it.
@@ -121,8 +121,8 @@ impl DocumentSource<'_> {
     }
 }
 
-/// Loads a list. Where most of it is decoded already, only the rest is read; else all of it at
-/// once.
+/// Loads a list. If most of it is cached, only the missing documents are read, otherwise the whole
+/// list.
 fn supply_list<A: Aggregate>(
     source: &mut DocumentSource<'_>,
     documents: &mut Documents<A>,
@@ -259,7 +259,7 @@ pub(crate) fn decode<A: Aggregate>(
     }
 }
 
-/// The key that an address stands for.
+/// The key of an address.
 fn key<A: Aggregate>(stream: &str, address: &Address) -> Result<A::Key, StoreError> {
     let unknown = || damaged(stream, address, "a document of an unknown kind".to_owned());
     A::key(address).ok_or_else(unknown)

@@ -1,8 +1,8 @@
 //! One transaction over several streams, whatever rooms they belong to.
 //!
 //! ```text
-//!   transact(work)      sheaf.on(workspace, ..)   drafted, nothing written
-//!                       sheaf.on(session, ..)     drafted behind it
+//!   transact(work)      transaction.on(workspace, ..)   drafted, nothing written
+//!                       transaction.on(session, ..)     drafted after it
 //!                       Ok   ─► both appended, one commit        Err ─► neither
 //! ```
 //!
@@ -28,9 +28,9 @@ pub struct MultiStreamTransaction<'a> {
 }
 
 impl MultiStreamTransaction<'_> {
-    /// Drafts pure work on a stream; what it answers is known before anything is written.
+    /// Drafts pure work on a stream; its result is known before anything is written.
     ///
-    /// A refusal leaves nothing of this share. Each stream can be drafted once.
+    /// A rejected share leaves nothing. Each stream can be drafted once.
     pub fn on<A: Aggregate, T>(
         &mut self,
         stream: String,
@@ -148,9 +148,9 @@ where
             (Ok(()), None) => return,
             (Err(error), _) => Err(error),
         };
-        // The caller may have given up; then nobody is left to tell.
+        // The caller may have given up; then there is no one to reply to.
         if self.reply.send(answer).is_err() {
-            tracing::debug!("the caller of a write was gone");
+            tracing::debug!("write finished after its caller had gone");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tells who listens in this process which streams have grown, right after the commit.
+//! Notifies subscribers in this process which streams have grown, right after the commit.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,20 +12,20 @@ pub struct Grown {
     pub from: u64,
 }
 
-/// Those who listen, each with how the names of its streams begin.
+/// Subscribers, each with the prefix of the stream names it wants.
 #[derive(Default)]
 pub(crate) struct StreamNotifier(Mutex<Vec<(&'static str, UnboundedSender<Grown>)>>);
 
 impl StreamNotifier {
-    /// Hears of every stream whose name begins so, from now on.
+    /// Subscribes to every stream whose name starts with `prefix`.
     pub(crate) fn listen(&self, prefix: &'static str) -> UnboundedReceiver<Grown> {
         let (sender, receiver) = unbounded_channel();
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((prefix, sender));
         receiver
     }
 
-    /// A stream has grown. Whoever is gone is forgotten.
-    pub(crate) fn tell(&self, stream: &str, from: u64) {
+    /// Reports that a stream has grown. Closed subscribers are removed.
+    pub(crate) fn notify(&self, stream: &str, from: u64) {
         let mut listeners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.retain(|(prefix, listener)| {
             let grown = || Grown { stream: stream.to_owned(), from };

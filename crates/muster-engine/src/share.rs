@@ -19,11 +19,10 @@ pub(crate) struct EngineCaches {
     pub(crate) cache: Cache,
     /// Trees of sessions.
     pub(crate) trees: Trees,
-    /// Those who want to know which streams grow.
-    pub(crate) heralds: StreamNotifier,
+    pub(crate) notifier: StreamNotifier,
 }
 
-/// Why a draft came to nothing: a rule said no.
+/// The result of a draft, or the rejection of a rule.
 pub(crate) type Ruled<A, T> = Result<T, Box<<A as Aggregate>::Rejection>>;
 
 /// What a piece of work would do to one stream.
@@ -47,7 +46,7 @@ impl<A: Aggregate> StreamWrite<A> {
         &self.stream
     }
 
-    /// Runs the work until it has what it needs; a refusal leaves nothing behind.
+    /// Runs the work until everything it needs is loaded; a rejected draft leaves nothing.
     pub(crate) fn draft<T>(
         &mut self,
         transaction: &mut dyn Transaction,
@@ -93,13 +92,13 @@ impl<A: Aggregate> StreamWrite<A> {
 
     /// Keeps the changed documents decoded; only to be called after the commit.
     pub(crate) fn keep(&self) {
-        let EngineCaches { cache, trees, heralds } = &*self.kept;
+        let EngineCaches { cache, trees, notifier } = &*self.kept;
         load::keep_changes(&self.stream, &self.documents, &self.changes, cache);
         if let (Some(first), Some(last)) = (self.events.first(), self.events.last()) {
             let changed = self.documents.changes().filter_map(|(_, document)| document);
             let moments = (first.seq - 1, last.seq);
             trees.note(&self.stream, moments, changed.map(trees::anything::<A>));
-            heralds.tell(&self.stream, first.seq);
+            notifier.notify(&self.stream, first.seq);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Following a stream. The log is the truth; a wake-up is only a hint to look.
 //!
-//! A subscriber pulls from the log, so nothing is buffered for it: a slow one is simply further
-//! behind, and one that is too far behind is told to take a new snapshot.
+//! A subscriber pulls from the log, so nothing is buffered for it: a slow one merely lags, and one
+//! that lags too far has to take a new snapshot.
 
 use std::{
     sync::{Arc, Once},
@@ -13,9 +13,8 @@ use tokio::sync::watch;
 
 /// How often other processes' commits are looked for while anybody listens.
 const POLL_INTERVAL: Duration = Duration::from_millis(40);
-/// Events handed over at once.
 const PAGE_EVENTS: u32 = 512;
-/// A subscriber further behind than this is re-synchronised instead of fed.
+/// A subscriber that lags by more than this has to resynchronize.
 pub const LAG_EVENTS_MAX: u64 = 10_000;
 
 /// What a subscriber gets.
@@ -23,14 +22,14 @@ pub const LAG_EVENTS_MAX: u64 = 10_000;
 pub enum StreamUpdate {
     /// The next events, in order, without gap.
     Events(Vec<EventRow>),
-    /// The subscriber was too far behind: it continues after `seq` and has to read the state anew.
+    /// The subscriber lagged too far: it continues after `seq` and has to read the state again.
     Resync {
         /// Where it continues.
         seq: u64,
     },
 }
 
-/// Tells subscribers that the log may have grown.
+/// Wakes subscribers when the log may have grown.
 pub(crate) struct Hub {
     store: Arc<dyn Store>,
     hints: watch::Sender<u64>,
@@ -42,19 +41,18 @@ impl Hub {
         Self { store, hints: watch::Sender::new(0), poller: Once::new() }
     }
 
-    /// So many calls were committed.
     pub(crate) fn wake(&self, calls: usize) {
         self.hints.send_modify(|count| *count = count.wrapping_add(calls as u64));
     }
 
-    /// Hears of every commit from now on, those of other processes included.
+    /// Subscribes to commits, including those of other processes.
     pub(crate) fn listen(self: &Arc<Self>) -> watch::Receiver<u64> {
         let hints = self.hints.subscribe();
         self.watch_others();
         hints
     }
 
-    /// Starts looking for other processes' commits; ends when the engine is gone.
+    /// Starts polling for commits of other processes; stops when the engine is dropped.
     fn watch_others(self: &Arc<Self>) {
         self.poller.call_once(|| {
             let hub = Arc::downgrade(self);
@@ -68,7 +66,7 @@ impl Hub {
             };
             let thread = std::thread::Builder::new().name("muster-poller".to_owned()).spawn(run);
             if let Err(error) = thread {
-                tracing::error!(%error, "commits of other processes will be seen late");
+                tracing::error!(%error, "could not start the poller; other processes' commits will be seen late");
             }
         });
     }
@@ -83,7 +81,7 @@ impl Hub {
                 self.wake(1);
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "could not look for new events"),
+            Err(error) => tracing::warn!(%error, "could not poll for new events"),
         }
     }
 }
@@ -109,7 +107,8 @@ impl Subscription {
     /// Waits for the next update.
     pub async fn next(&mut self) -> Result<StreamUpdate, StoreError> {
         loop {
-            // Marked before the log is read: a commit in between leaves a hint behind.
+            // Marked before the log is read, so that a commit in between still wakes this
+            // subscriber.
             self.hints.mark_unchanged();
             if let Some(update) = self.look().await? {
                 return Ok(update);

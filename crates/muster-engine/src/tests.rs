@@ -1,5 +1,4 @@
-//! The engine over real stores: durability of answers, isolation inside a group, following a
-//! stream.
+//! The engine over real stores: durable replies, isolation inside a group, following a stream.
 
 mod feed;
 mod sessions;
@@ -55,7 +54,7 @@ fn new_plan(title: &str) -> TaskCommand {
     })
 }
 
-/// Creates a plan and answers its global position.
+/// Creates a plan and returns its global position.
 fn create(engine: &Engine, title: &str) -> Result<u64, ExecuteError<TaskRejection>> {
     let command = new_plan(title);
     engine.execute::<TaskAggregate, u64>(STREAM.to_owned(), move |draft| {

@@ -1,9 +1,8 @@
-//! Takes a stream out of one store and puts it into another, event by event.
+//! Moves a stream from one store to another, event by event.
 //!
-//! Outside a store an event is placed by its number in the stream alone, and so is every event that
-//! it names. A store gives the events positions of its own, which follow each other without a gap;
-//! so the ids of events (their positions) are others than before, and everything that names one is
-//! rewritten alike.
+//! Outside a store an event is identified only by its number in the stream, and so is every event
+//! that it refers to. The target store assigns new, gapless positions; so event ids (their
+//! positions) change, and every reference to one is rewritten.
 
 use std::{collections::BTreeSet, io, sync::mpsc::SyncSender};
 
@@ -16,7 +15,6 @@ use crate::{
     writer::{JobClaim, WriterJob},
 };
 
-/// Events read at once.
 const PAGE_EVENTS: u32 = 2_000;
 
 /// Why a stream was not moved.
@@ -35,7 +33,7 @@ pub enum TransferError {
         /// How many events it has.
         events: u64,
     },
-    /// The stream has ended, and its events are gone.
+    /// The stream was deleted, and its events with it.
     #[error("{stream} has ended: nothing is left of it to export")]
     Ended { stream: String },
     /// A line does not belong there.
@@ -60,7 +58,7 @@ struct Entry<E> {
     event: E,
 }
 
-/// Writes every event of a stream as one line of JSON; answers how many there are.
+/// Writes every event of a stream as one line of JSON; returns how many there are.
 ///
 /// The same stream always gives the same lines, and later events only add lines.
 pub fn export<A: Aggregate>(
@@ -140,7 +138,7 @@ impl<A: Aggregate> Load<A> {
         Ok(Self { entries, after: 0 })
     }
 
-    /// The same for a stream that has the first so many events already.
+    /// Skips the first `after` events, which the stream already has.
     pub(crate) fn after(self, after: u64) -> Self {
         Self { after, ..self }
     }
@@ -160,7 +158,7 @@ impl<A: Aggregate> Load<A> {
         self.entries.iter().map(placed).collect()
     }
 
-    /// Appends what the stream does not have; answers how many events that were.
+    /// Appends the missing events; returns how many there were.
     fn store(
         &self,
         stream: &str,
@@ -239,7 +237,7 @@ impl<A: Aggregate> WriterJob for ImportJob<A> {
             (Err(error), _) => Err(error.into()),
         };
         if self.reply.send(answer).is_err() {
-            tracing::debug!(stream = self.stream, "the caller of an import was gone");
+            tracing::debug!(stream = self.stream, "import finished after its caller had gone");
         }
     }
 }

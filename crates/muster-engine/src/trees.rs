@@ -1,4 +1,4 @@
-//! The trees of sessions that somebody reads, kept in memory between reads.
+//! The trees of sessions that are being read, kept in memory between reads.
 //!
 //! ```text
 //!   commit ──changed nodes──► waiting line of a kept tree      a writer never waits for a reader
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A tree is only ever shown at the moment of the documents that it is shown with. Commits of other
-//! processes come without their nodes; then the tree is built anew.
+//! processes arrive without their nodes; then the tree is built again.
 
 use std::{
     any::Any,
@@ -68,7 +68,7 @@ struct Growth {
 }
 
 impl Trees {
-    /// Takes note of a commit; does nothing for streams whose tree nobody reads.
+    /// Records a commit; does nothing for streams without a tree in memory.
     pub(crate) fn note<'d>(
         &self,
         stream: &str,
@@ -90,7 +90,7 @@ impl Trees {
         let held: usize = waiting.iter().map(|growth| growth.nodes.len()).sum();
         let size = lock(&kept.used).1;
         if held + nodes.len() > size.clamp(NODES_WAITING_MIN, NODES_WAITING_MAX) {
-            // Nobody reads it any more; whoever does pays for it once.
+            // The tree is no longer read; the next reader rebuilds it once.
             drop(waiting);
             lock(&self.0).trees.remove(stream);
             return;
@@ -115,8 +115,8 @@ impl Trees {
         let mut documents = Documents::default();
         let mut source =
             DocumentSource { stream, snapshot: &mut *snapshot, cache, committed: true };
-        let standing = load::answer(&mut source, &mut documents, |docs| session(docs).map(drop))?;
-        if let Err(rejection) = standing {
+        let known = load::answer(&mut source, &mut documents, |docs| session(docs).map(drop))?;
+        if let Err(rejection) = known {
             self.forget(stream);
             return Ok(Err(rejection));
         }
@@ -178,7 +178,7 @@ impl Kept {
     /// The tree at a later moment, if everything that happened in between is known.
     fn advance(&self, mut grown: Grown, head: u64) -> Option<Grown> {
         let mut waiting = lock(&self.waiting);
-        // News of moments that the reader does not see yet go on waiting.
+        // Changes newer than the reader's snapshot keep waiting.
         let seen = waiting.iter().take_while(|growth| growth.seq <= head).count();
         for growth in waiting.drain(..seen) {
             if growth.seq <= grown.seq {
@@ -226,7 +226,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The documents of a room as anything, for whoever knows the room.
+/// A document as `Any`, for code that knows its aggregate.
 pub(crate) fn anything<A: Aggregate>(document: &A::Document) -> &dyn Any {
     document
 }

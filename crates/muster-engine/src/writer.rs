@@ -1,18 +1,18 @@
 //! One writer at a time in this process, which commits everything waiting as one group.
 //!
 //! ```text
-//!   callers ──► bounded line ──► begin ─ work ─ work ─ work ─ commit ──► answers, wake-ups
+//!   callers ──► bounded queue ──► begin ─ work ─ work ─ work ─ commit ──► replies, wake-ups
 //! ```
 //!
-//! A process that does not keep house has few callers: one that finds nobody writing writes the
-//! group itself, so that its answer waits for no other thread. Whatever has come in meanwhile goes
-//! to the writer thread, which stays at the desk until the line is empty.
+//! A process without housekeeping has few callers: one that finds no writer active writes the group
+//! itself, so that its reply waits for no other thread. Work that arrives meanwhile goes to the
+//! writer thread, which runs until the queue is empty.
 //!
-//! In a process that keeps house the thread writes everything. Callers come from a pool there, and
-//! the allocator keeps for each thread what its largest write has needed.
+//! In a process with housekeeping the thread writes everything. Callers come from a pool there, and
+//! the allocator keeps the peak memory of every thread that writes.
 //!
-//! There is no timer: while one group is being made durable, the next one gathers. Answers go out
-//! only after the commit, and all of a group fail together if it fails.
+//! There is no timer: while one group is being made durable, the next one gathers. Replies go out
+//! only after the commit, and if it fails the whole group fails.
 
 use std::{
     collections::VecDeque,
@@ -27,26 +27,26 @@ use std::{
 
 use muster_store::{Store, StoreError, Transaction};
 
-/// Work that may wait for the writer; one more is turned away as busy.
-const LINE_MAX: usize = 1_024;
+/// Work that may wait for the writer; one more is rejected as busy.
+const QUEUE_MAX: usize = 1_024;
 /// Work committed together.
 const GROUP_MAX: usize = 256;
-/// When nobody has written for this long, the store may tidy up.
+/// After this long without a write, the store may do its housekeeping.
 const IDLE_BEFORE_REST: Duration = Duration::from_secs(1);
 
-/// A piece of work for whoever writes.
 pub(crate) trait WriterJob: Send {
-    /// Claims the work for running; false when its caller has given up.
+    /// Claims the job for running; false when its caller has given up.
     fn claim(&self) -> bool;
-    /// Does the work inside the transaction. Rules that say no are an outcome, not an error.
+    /// Does the work inside the transaction. A rejection is an outcome, not an error.
     fn run(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError>;
-    /// Answers the caller: with the outcome, or with what kept the group from becoming durable.
+    /// Replies to the caller with the outcome, or with the error that kept the group from becoming
+    /// durable.
     fn conclude(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
 /// The writing side of the engine.
 pub(crate) struct EngineWriter {
-    desk: Arc<Desk>,
+    shared: Arc<WriterShared>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -54,41 +54,48 @@ impl EngineWriter {
     /// Starts the thread; `wake` is called after every commit with the number of its calls.
     pub(crate) fn start(
         store: Arc<dyn Store>,
-        keeps_house: bool,
+        housekeeping: bool,
         wake: impl Fn(usize) + Send + Sync + 'static,
     ) -> Self {
-        let line = Mutex::default();
-        let news = Condvar::new();
-        let desk = Arc::new(Desk { store, keeps_house, wake: Box::new(wake), line, news });
-        let at_desk = Arc::clone(&desk);
-        let run = move || at_desk.serve();
+        let queue = Mutex::default();
+        let wake_thread = Condvar::new();
+        let shared = Arc::new(WriterShared {
+            store,
+            housekeeping,
+            wake: Box::new(wake),
+            queue,
+            wake_thread,
+        });
+        let shared_with_thread = Arc::clone(&shared);
+        let run = move || shared_with_thread.serve();
         let thread = std::thread::Builder::new().name("muster-writer".to_owned()).spawn(run);
         let thread = thread.inspect_err(|error| {
-            tracing::error!(%error, "the writer did not start; writes will be refused");
-            desk.line().closed = true;
+            tracing::error!(%error, "could not start the writer thread; writes will be rejected");
+            shared.queue().closed = true;
         });
-        Self { desk, thread: thread.ok() }
+        Self { shared, thread: thread.ok() }
     }
 
-    /// Whether work that is submitted now is done at once.
+    /// Whether work that is submitted now starts immediately.
     pub(crate) fn is_free(&self) -> bool {
-        let line = self.desk.line();
-        !line.taken && line.waiting.is_empty()
+        let queue = self.shared.queue();
+        !queue.writing && queue.waiting.is_empty()
     }
 
-    /// Gets in line, and writes if nobody else does or will; a full line answers busy at once.
+    /// Queues the job and writes if no other writer is active; a full queue returns busy
+    /// immediately.
     pub(crate) fn submit(&self, job: Box<dyn WriterJob>) -> Result<(), StoreError> {
-        let mut line = self.desk.line();
-        if line.closed || line.waiting.len() >= LINE_MAX {
+        let mut queue = self.shared.queue();
+        if queue.closed || queue.waiting.len() >= QUEUE_MAX {
             return Err(StoreError::Busy { waited_ms: 0 });
         }
-        line.waiting.push_back(job);
-        if self.desk.keeps_house {
-            drop(line);
-            self.desk.news.notify_one();
-        } else if !std::mem::replace(&mut line.taken, true) {
-            drop(line);
-            Seat(&self.desk).write_group();
+        queue.waiting.push_back(job);
+        if self.shared.housekeeping {
+            drop(queue);
+            self.shared.wake_thread.notify_one();
+        } else if !std::mem::replace(&mut queue.writing, true) {
+            drop(queue);
+            WriterGuard(&self.shared).write_group();
         }
         Ok(())
     }
@@ -96,139 +103,137 @@ impl EngineWriter {
 
 impl Drop for EngineWriter {
     fn drop(&mut self) {
-        self.desk.line().closed = true;
-        self.desk.news.notify_one();
+        self.shared.queue().closed = true;
+        self.shared.wake_thread.notify_one();
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
-            tracing::error!("the writer thread had panicked");
+            tracing::error!("writer thread panicked");
         }
     }
 }
 
-/// Where writing happens, and the line in front of it.
-struct Desk {
+/// What callers and the writer thread share.
+struct WriterShared {
     store: Arc<dyn Store>,
-    keeps_house: bool,
+    housekeeping: bool,
     wake: Box<dyn Fn(usize) + Send + Sync>,
-    line: Mutex<Line>,
-    /// The thread is told when work is left for it and when it is over.
-    news: Condvar,
+    queue: Mutex<JobQueue>,
+    /// Wakes the thread when work is left for it and on shutdown.
+    wake_thread: Condvar,
 }
 
-struct Line {
+struct JobQueue {
     waiting: VecDeque<Box<dyn WriterJob>>,
-    /// Whether somebody is writing.
-    taken: bool,
+    /// Whether a writer is active.
+    writing: bool,
     /// How much was written, how much of it the thread saw when it last looked, and how much when
     /// the store last tidied up.
     written: u64,
     seen: u64,
     rested: u64,
-    /// Whether the thread sleeps until it hears that somebody has written.
-    unaware: bool,
+    /// Whether the thread sleeps until it is notified of a write.
+    asleep: bool,
     closed: bool,
 }
 
-impl Default for Line {
+impl Default for JobQueue {
     fn default() -> Self {
         Self {
             waiting: VecDeque::new(),
-            taken: false,
+            writing: false,
             written: 0,
             seen: 0,
-            // The first quiet moment is for making the store ready, even if nobody has written.
+            // The first idle moment prepares the store, even if nothing was written.
             rested: u64::MAX,
-            unaware: false,
+            asleep: false,
             closed: false,
         }
     }
 }
 
-impl Line {
-    /// Whether nobody has written since this was last asked, and the store has something to tidy
-    /// up.
+impl JobQueue {
+    /// Whether nothing was written since the last call, and the store needs housekeeping.
     fn is_idle(&mut self) -> bool {
         let quiet = std::mem::replace(&mut self.seen, self.written) == self.written;
-        quiet && !self.taken && self.rested != self.written
+        quiet && !self.writing && self.rested != self.written
     }
 }
 
-impl Desk {
-    /// The life of the writer thread.
+impl WriterShared {
+    /// The loop of the writer thread.
     fn serve(&self) {
-        let mut line = self.line();
+        let mut queue = self.queue();
         loop {
-            if !line.taken && !line.waiting.is_empty() {
-                line.taken = true;
-                drop(line);
-                Seat(self).clear_line();
-                line = self.line();
-            } else if line.closed {
+            if !queue.writing && !queue.waiting.is_empty() {
+                queue.writing = true;
+                drop(queue);
+                WriterGuard(self).drain();
+                queue = self.queue();
+            } else if queue.closed {
                 return;
             } else {
-                line = self.wait(line);
+                queue = self.wait(queue);
             }
         }
     }
 
-    /// Waits for news; tidies up when there is none for a while.
-    fn wait<'a>(&'a self, mut line: MutexGuard<'a, Line>) -> MutexGuard<'a, Line> {
-        if !self.keeps_house || line.rested == line.written {
-            line.unaware = self.keeps_house;
-            return self.news.wait(line).unwrap_or_else(PoisonError::into_inner);
+    /// Waits for work; does the housekeeping of the store when there is none for a while.
+    fn wait<'a>(&'a self, mut queue: MutexGuard<'a, JobQueue>) -> MutexGuard<'a, JobQueue> {
+        if !self.housekeeping || queue.rested == queue.written {
+            queue.asleep = self.housekeeping;
+            return self.wake_thread.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
-        let waited = self.news.wait_timeout(line, IDLE_BEFORE_REST);
-        let (mut line, waited) = waited.unwrap_or_else(PoisonError::into_inner);
-        if waited.timed_out() && line.is_idle() {
-            line.rested = line.written;
-            drop(line);
+        let waited = self.wake_thread.wait_timeout(queue, IDLE_BEFORE_REST);
+        let (mut queue, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() && queue.is_idle() {
+            queue.rested = queue.written;
+            drop(queue);
             self.rest();
-            line = self.line();
+            queue = self.queue();
         }
-        line
+        queue
     }
 
     fn rest(&self) {
         if let Err(error) = self.store.rest() {
-            tracing::warn!(%error, "housekeeping of the store failed; it is tried again later");
+            tracing::warn!(%error, "store housekeeping failed; it will be retried later");
         }
     }
 
     fn next(&self) -> Option<Box<dyn WriterJob>> {
-        let mut line = self.line();
-        line.written += 1;
-        line.waiting.pop_front()
+        let mut queue = self.queue();
+        queue.written += 1;
+        queue.waiting.pop_front()
     }
 
-    /// Work is moved in and out whole, so a panic elsewhere cannot leave the line half changed.
-    fn line(&self) -> MutexGuard<'_, Line> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Work is moved in and out whole, so a panic elsewhere cannot leave the queue half changed.
+    fn queue(&self) -> MutexGuard<'_, JobQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The right to write, until it is dropped: then others may, and the thread takes what is left.
-struct Seat<'a>(&'a Desk);
+struct WriterGuard<'a>(&'a WriterShared);
 
-impl Seat<'_> {
-    /// Writes group after group until nobody waits.
-    fn clear_line(&self) {
+impl WriterGuard<'_> {
+    /// Writes group after group until the queue is empty.
+    fn drain(&self) {
         loop {
             self.write_group();
-            if self.0.line().waiting.is_empty() {
+            if self.0.queue().waiting.is_empty() {
                 return;
             }
         }
     }
 
-    /// Commits what waits and answers it.
     fn write_group(&self) {
         let mut done: Vec<Box<dyn WriterJob>> = Vec::new();
         let committed = self.run_group(&mut done);
         match &committed {
             Ok(()) => (self.0.wake)(done.len()),
             Err(error) => {
-                tracing::error!(%error, calls = done.len(), "a group of writes was not kept");
+                tracing::error!(%error, calls = done.len(), "group commit failed; none of its writes were stored");
             }
         }
         for job in done {
@@ -255,14 +260,14 @@ impl Seat<'_> {
     }
 }
 
-impl Drop for Seat<'_> {
+impl Drop for WriterGuard<'_> {
     fn drop(&mut self) {
-        let mut line = self.0.line();
-        line.taken = false;
-        let news = !line.waiting.is_empty() || std::mem::take(&mut line.unaware);
-        drop(line);
-        if news {
-            self.0.news.notify_one();
+        let mut queue = self.0.queue();
+        queue.writing = false;
+        let notify = !queue.waiting.is_empty() || std::mem::take(&mut queue.asleep);
+        drop(queue);
+        if notify {
+            self.0.wake_thread.notify_one();
         }
     }
 }
@@ -276,8 +281,7 @@ fn run_job(job: &mut dyn WriterJob, transaction: &mut dyn Transaction) -> Result
     })
 }
 
-/// Who may still decide over a piece of work: its caller, by giving up, or the writer, by starting
-/// it.
+/// Decides a race over a job: the caller may give up, or the writer may start it.
 #[derive(Clone, Default)]
 pub(crate) struct JobClaim(Arc<AtomicU8>);
 

@@ -49,8 +49,8 @@ impl Batch {
         (self.skipped..self.ends.len()).map(move |at| (self.base + at as u64, frame(at)))
     }
 
-    /// What of it comes behind a number; nothing if that is its last event.
-    pub(super) fn behind(&self, after: u64) -> Option<Self> {
+    /// The part after a sequence number; `None` if nothing is left.
+    pub(super) fn after(&self, after: u64) -> Option<Self> {
         let skipped = usize::try_from((after + 1).saturating_sub(self.base)).ok()?;
         let skipped = skipped.max(self.skipped);
         (skipped < self.ends.len()).then(|| Self { skipped, ..self.clone() })
@@ -70,8 +70,7 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// For what comes behind a number.
-    pub(super) fn behind(last: u64) -> Self {
+    pub(super) fn starting_after(last: u64) -> Self {
         Self { done: Vec::new(), last, ends: Vec::new(), bytes: Vec::new() }
     }
 
@@ -117,26 +116,26 @@ mod tests {
 
     #[test]
     fn events_lie_one_after_the_other_and_can_be_taken_from_any_on() {
-        let mut batches = Batches::behind(6);
+        let mut batches = Batches::starting_after(6);
         ["a", "bc", "", "d"].iter().for_each(|text| batches.push(text.as_bytes()));
         let [batch] = batches.finish().try_into().unwrap();
         assert_eq!((batch.first(), batch.last(), batch.bytes()), (7, 10, &b"abcd"[..]));
         assert_eq!(texts(&batch), [(7, "a"), (8, "bc"), (9, ""), (10, "d")]);
-        let rest = batch.behind(7).unwrap();
+        let rest = batch.after(7).unwrap();
         assert_eq!((rest.first(), rest.last(), rest.bytes()), (8, 10, &b"bcd"[..]));
         assert_eq!(rest.shared_bytes(), &b"bcd"[..]);
-        assert_eq!(texts(&rest.behind(2).unwrap()), [(8, "bc"), (9, ""), (10, "d")]);
-        assert_eq!(rest.behind(10), None);
+        assert_eq!(texts(&rest.after(2).unwrap()), [(8, "bc"), (9, ""), (10, "d")]);
+        assert_eq!(rest.after(10), None);
     }
 
     #[test]
     fn a_batch_has_a_size_unless_one_event_is_larger() {
-        let mut batches = Batches::behind(0);
+        let mut batches = Batches::starting_after(0);
         for size in [BATCH_BYTES_MAX - 1, 1, 1, 3 * BATCH_BYTES_MAX, 1] {
             batches.push(&vec![b'x'; size]);
         }
         let sizes: Vec<_> = batches.finish().iter().map(|batch| batch.bytes().len()).collect();
         assert_eq!(sizes, [BATCH_BYTES_MAX, 1, 3 * BATCH_BYTES_MAX, 1]);
-        assert!(Batches::behind(3).finish().is_empty());
+        assert!(Batches::starting_after(3).finish().is_empty());
     }
 }

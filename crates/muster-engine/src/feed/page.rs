@@ -9,7 +9,6 @@ use super::{
     batch::{Batch, Batches},
 };
 
-/// Events read from the log at once.
 const PAGE_EVENTS: u32 = 512;
 
 /// A piece of the log, written out.
@@ -17,12 +16,12 @@ pub(super) struct FeedPage {
     pub(super) batches: Vec<Batch>,
     /// Whether the stream ends with it.
     pub(super) ended: bool,
-    /// Whether there may be more behind it.
+    /// Whether more events may follow.
     pub(super) full: bool,
 }
 
 impl FeedPage {
-    /// The events behind a number.
+    /// The events after a sequence number.
     pub(super) fn read(feed: &Feed, after: u64) -> Result<Self, StoreError> {
         match &feed.source {
             Source::Stream(stream) => {
@@ -37,7 +36,7 @@ impl FeedPage {
     }
 
     fn of(feed: &Feed, stream: &str, after: u64, rows: &[EventRow]) -> Self {
-        let mut batches = Batches::behind(after);
+        let mut batches = Batches::starting_after(after);
         let mut ended = false;
         for row in rows {
             // Only the end of a stream takes events away, so a hole means that it has ended.
@@ -59,7 +58,7 @@ impl FeedPage {
         after: u64,
         read: &mut BTreeMap<String, u64>,
     ) -> Result<Self, StoreError> {
-        let mut batches = Batches::behind(after);
+        let mut batches = Batches::starting_after(after);
         let mut room = PAGE_EVENTS as usize;
         let mut snapshot = feed.store.snapshot()?;
         for stream in snapshot.streams(prefix)? {

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use super::batch::{BATCH_BYTES_MAX, Batch};
 
-/// Events that a follower may be behind.
+/// How many events a follower may lag.
 pub(super) const RING_EVENTS_MAX: u64 = 1_024;
-/// Bytes that a follower may be behind.
+/// How many bytes a follower may lag.
 pub(super) const RING_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// The events, oldest first and without gap.
@@ -35,8 +35,7 @@ pub(super) enum RingPosition {
 }
 
 impl EventRing {
-    /// An empty ring for what comes behind a number.
-    pub(super) fn behind(last: u64) -> Self {
+    pub(super) fn starting_after(last: u64) -> Self {
         Self { batches: VecDeque::new(), bytes: 0, last, ended: false }
     }
 
@@ -65,8 +64,8 @@ impl EventRing {
         self.ended = true;
     }
 
-    /// What comes behind a number, as much of it as is sent at once.
-    pub(super) fn behind_number(&self, after: u64) -> RingPosition {
+    /// The events after a sequence number, up to one batch.
+    pub(super) fn read_after(&self, after: u64) -> RingPosition {
         if after >= self.last {
             return if self.ended { RingPosition::Ended } else { RingPosition::Newest };
         }
@@ -84,8 +83,8 @@ impl EventRing {
             bytes += batch.bytes().len();
             bytes <= BATCH_BYTES_MAX || bytes == batch.bytes().len()
         };
-        let behind = self.batches.range(at..).filter_map(|batch| batch.behind(after));
-        RingPosition::Events(behind.take_while(fits).collect())
+        let newer = self.batches.range(at..).filter_map(|batch| batch.after(after));
+        RingPosition::Events(newer.take_while(fits).collect())
     }
 
     /// Number of the oldest event that is still given; older ones may lie in the same batch.
@@ -101,9 +100,9 @@ mod tests {
         EventRing, RING_BYTES_MAX, RING_EVENTS_MAX, RingPosition,
     };
 
-    /// Adds a batch of so many events of one size.
+    /// Adds a batch of `count` events of `bytes` each.
     fn push(ring: &mut EventRing, count: u64, bytes: usize) {
-        let mut batches = Batches::behind(ring.last());
+        let mut batches = Batches::starting_after(ring.last());
         (0..count).for_each(|_| batches.push(&vec![b'x'; bytes]));
         batches.finish().into_iter().for_each(|batch| ring.push(batch));
     }
@@ -119,41 +118,41 @@ mod tests {
 
     #[test]
     fn gives_what_comes_behind_a_number_as_much_as_is_sent_at_once() {
-        let mut ring = EventRing::behind(10);
-        assert_eq!(ring.behind_number(10), RingPosition::Newest);
-        assert_eq!(ring.behind_number(9), RingPosition::Lost { last: 10 });
+        let mut ring = EventRing::starting_after(10);
+        assert_eq!(ring.read_after(10), RingPosition::Newest);
+        assert_eq!(ring.read_after(9), RingPosition::Lost { last: 10 });
         push(&mut ring, 2, 40);
         push(&mut ring, 1, 40);
         push(&mut ring, 1, BATCH_BYTES_MAX);
         push(&mut ring, 1, 40);
-        assert_eq!(numbers(ring.behind_number(10)), [11, 12, 13]);
-        assert_eq!(numbers(ring.behind_number(11)), [12, 13]);
-        assert_eq!(numbers(ring.behind_number(13)), [14]);
-        assert_eq!(numbers(ring.behind_number(14)), [15]);
-        assert_eq!(ring.behind_number(15), RingPosition::Newest);
+        assert_eq!(numbers(ring.read_after(10)), [11, 12, 13]);
+        assert_eq!(numbers(ring.read_after(11)), [12, 13]);
+        assert_eq!(numbers(ring.read_after(13)), [14]);
+        assert_eq!(numbers(ring.read_after(14)), [15]);
+        assert_eq!(ring.read_after(15), RingPosition::Newest);
         ring.end();
-        assert_eq!(numbers(ring.behind_number(14)), [15]);
-        assert_eq!(ring.behind_number(15), RingPosition::Ended);
-        assert_eq!(ring.behind_number(3), RingPosition::Ended);
+        assert_eq!(numbers(ring.read_after(14)), [15]);
+        assert_eq!(ring.read_after(15), RingPosition::Ended);
+        assert_eq!(ring.read_after(3), RingPosition::Ended);
     }
 
     #[test]
     fn gives_no_more_than_its_number_and_keeps_no_more_than_its_size() {
-        let mut ring = EventRing::behind(0);
+        let mut ring = EventRing::starting_after(0);
         push(&mut ring, 10, 10);
         push(&mut ring, RING_EVENTS_MAX - 5, 10);
         let last = RING_EVENTS_MAX + 5;
-        assert_eq!(ring.behind_number(4), RingPosition::Lost { last });
-        assert_eq!(numbers(ring.behind_number(5))[0], 6);
+        assert_eq!(ring.read_after(4), RingPosition::Lost { last });
+        assert_eq!(numbers(ring.read_after(5))[0], 6);
         push(&mut ring, 5, 10);
         assert_eq!(ring.batches.len(), 2);
         for _ in 0..4 {
             push(&mut ring, 1, RING_BYTES_MAX / 3);
         }
         let last = ring.last();
-        assert_eq!(ring.behind_number(last - 4), RingPosition::Lost { last });
-        assert_eq!(numbers(ring.behind_number(last - 3)), [last - 2]);
+        assert_eq!(ring.read_after(last - 4), RingPosition::Lost { last });
+        assert_eq!(numbers(ring.read_after(last - 3)), [last - 2]);
         push(&mut ring, 1, 2 * RING_BYTES_MAX);
-        assert_eq!(numbers(ring.behind_number(last)), [last + 1]);
+        assert_eq!(numbers(ring.read_after(last)), [last + 1]);
     }
 }

@@ -23,7 +23,7 @@ async fn news(follower: &mut Follower) -> News {
     timeout(PATIENCE, follower.next()).await.unwrap().unwrap()
 }
 
-/// Reads until the event with this number; answers the numbers in order.
+/// Reads up to the event with this number; returns the numbers in order.
 async fn read_to(follower: &mut Follower, last: u64) -> Vec<u64> {
     let mut seen = Vec::new();
     while follower.position() < last {

@@ -1,5 +1,5 @@
-//! Sessions over real stores: what is asked for piece by piece equals what a replay gives, and an
-//! end leaves nothing but the end.
+//! Sessions over real stores: documents loaded piece by piece equal a replay, and a deleted session
+//! leaves only its end event.
 
 use std::path::Path;
 

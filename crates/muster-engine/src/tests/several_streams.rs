@@ -20,7 +20,7 @@ fn plans(engine: &Engine, stream: &str) -> u64 {
     engine.read::<TaskAggregate, u64>(stream, read).unwrap()
 }
 
-/// Creates plans and answers the position of the last one.
+/// Creates plans and returns the position of the last one.
 fn create(
     count: usize,
 ) -> impl Fn(&mut Draft<'_, TaskAggregate>) -> Result<u64, WorkRefusal<TaskAggregate>> {

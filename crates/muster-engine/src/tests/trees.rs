@@ -1,4 +1,4 @@
-//! Trees kept in memory: whoever has written, they show the moment of the documents.
+//! Trees kept in memory always match the documents, no matter which process wrote.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,7 +36,7 @@ fn compiled(engine: &Engine, session: &SessionId, max_chars: u64) -> Compiled {
     engine.read_tree(session, read).unwrap().0
 }
 
-/// Number and hash of the tree as it is in memory and as the documents say.
+/// Number and hash of the tree in memory and according to the documents.
 fn moments(engine: &Engine, session: &SessionId) -> [(u64, Digest); 2] {
     let read = |docs: &Docs,
                 tree: &ContextTree|
