@@ -25,7 +25,7 @@ pub enum StoreError {
     Directory {
         /// The path in question.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's message.
         cause: String,
     },
     /// There is nothing to look at.
@@ -63,13 +63,13 @@ pub enum StoreError {
     Engine {
         /// What was being done.
         action: &'static str,
-        /// What the engine said.
+        /// SQLite's message.
         cause: String,
     },
 }
 
 impl StoreError {
-    /// What a failure with a file beside the engine's own means.
+    /// The meaning of a failure with a file next to SQLite's own.
     pub(crate) fn of_file(path: &Path, error: &io::Error) -> Self {
         let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
         if full.contains(&error.kind()) {

@@ -34,14 +34,14 @@ pub trait Store: Send + Sync + 'static {
     /// Only one transaction per process is open at a time: the runtime's writer thread holds it.
     fn begin(&self) -> Result<Box<dyn Transaction + '_>, StoreError>;
 
-    /// Whether nobody writes at this moment, so that [`Self::begin`] is not likely to wait.
+    /// Whether no write is active at this moment, so that [`Self::begin`] is unlikely to wait.
     fn is_free(&self) -> bool;
 
     /// A consistent view for reading, unaffected by commits made while it is open.
     fn snapshot(&self) -> Result<Box<dyn StoreSnapshot + '_>, StoreError>;
 
-    /// The same for one short read, by the quickest way there is. Whoever holds it must not begin a
-    /// transaction meanwhile: it may be the writing side that is lent.
+    /// The same for one short read, by the cheapest means. The holder must not begin a transaction
+    /// meanwhile: this may be the write connection.
     fn glance(&self) -> Result<Box<dyn StoreSnapshot + '_>, StoreError> {
         self.snapshot()
     }
@@ -150,8 +150,8 @@ pub trait Transaction: StoreSnapshot {
     /// takes nothing more, so that its name is never used again.
     fn end(&mut self, last: &Append<'_>) -> Result<(), StoreError>;
 
-    /// Makes everything durable. After an error nothing of it counts, and the store has to be asked
-    /// anew.
+    /// Makes everything durable. After an error nothing of it counts, and the store has to be read
+    /// again.
     fn commit(self: Box<Self>) -> Result<(), StoreError>;
 }
 
@@ -257,6 +257,6 @@ pub struct Description {
     pub bytes: Option<u64>,
     /// Version of the layout.
     pub schema_version: u32,
-    /// Copies that were kept beside it before something was done that can not be undone.
+    /// Copies made before an operation that cannot be undone.
     pub kept: Vec<PathBuf>,
 }

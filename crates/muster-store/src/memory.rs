@@ -340,11 +340,11 @@ impl StoreSnapshot for State {
 
 fn admits(query: &EventQuery, event: &EventRow) -> bool {
     let Some(subject) = &event.subject else { return false };
-    let behind = match query.order {
+    let in_range = match query.order {
         EventOrder::OldestFirst => query.after.is_none_or(|after| event.global > after),
         EventOrder::NewestFirst => query.after.is_none_or(|after| event.global < after),
     };
-    behind
+    in_range
         && query.entity.as_ref().is_none_or(|entity| *entity == subject.entity)
         && query.scope.as_ref().is_none_or(|scope| *scope == subject.scope)
 }

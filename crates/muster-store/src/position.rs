@@ -22,7 +22,8 @@ pub(crate) fn refuse_silent_end(last: &Append<'_>) -> Result<(), StoreError> {
     Err(StoreError::Damaged { place: last.stream.to_owned(), finding })
 }
 
-/// Where the log stands after these events, or the refusal of the first one that does not follow.
+/// The position of the log after these events, or the rejection of the first one that does not
+/// follow.
 pub(crate) fn advance(
     head: LogPosition,
     stream: &str,

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The engine drops what a connection has cached whenever another one commits. Where one caller
-//! reads and writes in turn, reading with the connection that wrote finds everything at hand.
+//! reads and writes in turn, reading with the connection that wrote finds everything cached.
 //!
 //! Connections are opened when first needed, so that opening a store costs about as much as opening
 //! a file.
@@ -46,9 +46,9 @@ pub use layout::SCHEMA_VERSION;
 
 /// Name of the database file in the storage directory.
 const DATABASE_FILE: &str = "muster.db";
-/// How long a caller waits for its turn to write, unless told otherwise.
+/// How long a caller waits for its turn to write, by default.
 const WAIT_BOUND: Duration = Duration::from_secs(30);
-/// Readers kept open, unless told otherwise.
+/// Readers kept open, by default.
 const READERS: usize = 4;
 
 /// How a store is opened.
@@ -60,7 +60,7 @@ pub struct SqliteOptions {
     pub vfs: Option<String>,
     /// When a commit counts as durable.
     pub synchronous: Synchronous,
-    /// How long writers wait for each other before they are told [`StoreError::Busy`].
+    /// How long writers wait for each other before they get [`StoreError::Busy`].
     pub wait_bound: Duration,
     /// Connections kept for reading.
     pub readers: usize,
@@ -87,7 +87,7 @@ pub enum StoreAccess {
     /// Work: it is created where there is none, and an older layout is migrated.
     #[default]
     Work,
-    /// The same, also where the file of a store that was in use is gone: it begins empty.
+    /// The same, even if the file of a used store is missing: the store starts empty.
     Afresh,
     /// Looking: nothing is created, migrated, folded back or written.
     Look,
@@ -129,7 +129,6 @@ struct Watch {
 }
 
 impl SqliteStore {
-    /// Opens the store in a directory for what the options say.
     pub fn open(directory: &Path, options: SqliteOptions) -> Result<Self, StoreError> {
         let access = options.access;
         if access != StoreAccess::Look {
@@ -223,7 +222,7 @@ impl Store for SqliteStore {
     }
 
     fn check(&self) -> Result<Vec<Damage>, StoreError> {
-        // A connection of its own, so that nothing is answered from what a reader has cached.
+        // A separate connection, so that nothing comes from a reader's cache.
         match self.pool.open() {
             Ok(link) => {
                 let mut found = Vec::from_iter(self.log_damage());

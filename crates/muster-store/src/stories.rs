@@ -1,4 +1,4 @@
-//! The one story suite: what every store must do, told through the traits only.
+//! The one story suite: what every store must do, through the traits only.
 //!
 //! Each story takes a fresh, empty store. A new engine joins by adding a line at the bottom.
 
@@ -180,7 +180,7 @@ fn positions_that_do_not_continue_the_log_are_refused(store: &dyn Store) {
         let refused = transaction.append(&Append { stream: STREAM, events, documents: &documents });
         assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
     }
-    // A refusal has written nothing and spoils nothing: the transaction can go on.
+    // A rejected append writes nothing and spoils nothing: the transaction can continue.
     let events = [event(3, 3, None)];
     transaction.append(&Append { stream: STREAM, events: &events, documents: &[] }).unwrap();
     transaction.commit().unwrap();

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{Damage, StoreError};
 
-/// Copies this moment of the store behind a connection to a new file, whatever state it is in.
+/// Copies the current state of the connection's store to a new file, whatever state it is in.
 pub(super) fn write(link: &Link, target: &Path) -> Result<(), StoreError> {
     write_if(link, target, |_| Ok(()))
 }
@@ -66,8 +66,8 @@ fn part(target: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Creates the file, or empties what an interrupted copy has left. Whoever holds it locked is still
-/// writing.
+/// Creates the file, or truncates the remains of an interrupted copy. A locked file is still being
+/// written.
 fn reserve(part: &Path) -> io::Result<File> {
     let file = place::private_file().write(true).create(true).truncate(false).open(part)?;
     match file.try_lock() {

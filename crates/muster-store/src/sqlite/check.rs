@@ -57,7 +57,7 @@ const QUESTIONS: &[Question] = &[
     },
 ];
 
-/// Everything found wrong, as far as a file of this layout can be asked.
+/// All damage found, as far as a file of this layout can be queried.
 pub(super) fn damage(connection: &Connection, layout: u32) -> Vec<Damage> {
     let mut found = Vec::new();
     for question in QUESTIONS.iter().filter(|question| question.since <= layout) {

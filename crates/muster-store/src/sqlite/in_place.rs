@@ -1,6 +1,6 @@
-//! Whether the files behind the connections are the ones that the folder shows. A file that was
-//! removed stays open, takes every write and is gone with the process; so is one that another file
-//! has replaced.
+//! Whether the files of the open connections are the ones in the folder. A file that was removed
+//! stays open, takes every write and disappears with the process; so does one that another file has
+//! replaced.
 
 use std::{
     path::{Path, PathBuf},
@@ -48,7 +48,7 @@ impl OpenedFile {
         }
     }
 
-    /// Refuses to go on when the name stands for another file, or for none.
+    /// Fails when the name refers to another file, or to none.
     pub(super) fn confirm(&self) -> Result<(), StoreError> {
         match self.opened.get() {
             Some(opened) => same(&self.path, *opened),

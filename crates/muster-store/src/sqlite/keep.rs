@@ -1,4 +1,4 @@
-//! Copies that are kept beside a store before something is done that can not be undone.
+//! Copies that are kept next to a store before an operation that cannot be undone.
 
 use std::{
     fs::{self, File},
@@ -17,7 +17,7 @@ const OLDER: &str = "muster.db.layout-";
 
 /// Copies a store before its layout is migrated, if there is anything in it.
 ///
-/// To be called in a turn: then nobody writes until the migration is done.
+/// Must be called in a turn, so that nothing is written until the migration is done.
 pub(super) fn older(link: &Link, database: &Path, layout: u32) -> Result<(), StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM event)";
     let filled: rusqlite::Result<bool> = link.connection.query_row(sql, [], |row| row.get(0));
@@ -30,13 +30,13 @@ pub(super) fn older(link: &Link, database: &Path, layout: u32) -> Result<(), Sto
         _ => directory.join(format!("{OLDER}{layout}-{number}")),
     });
     backup::write(link, &copy)?;
-    tracing::warn!(layout, kept = %copy.display(), "the layout is migrated, a copy of it is kept");
+    tracing::warn!(layout, kept = %copy.display(), "migrating the store layout; a copy of the old store is kept");
     Ok(())
 }
 
-/// Copies the database file and its log as they are: a storage folder of this moment, named.
+/// Copies the database file and its log as they are, into a storage folder named after this moment.
 ///
-/// To be called in a turn, while a connection is open: then nobody changes either.
+/// Must be called in a turn, while a connection is open, so that neither changes.
 pub(super) fn torn(database: &Path) -> Result<PathBuf, StoreError> {
     let directory = database.parent().unwrap_or(Path::new(""));
     let folder = unused(|number| directory.join(format!("{TORN}{number}")));
@@ -51,7 +51,7 @@ pub(super) fn torn(database: &Path) -> Result<PathBuf, StoreError> {
     }
 }
 
-/// Everything that is kept beside a store, by name.
+/// Every copy kept next to a store, by name.
 pub(super) fn kept(database: &Path) -> Vec<PathBuf> {
     let Some(entries) = database.parent().and_then(|parent| fs::read_dir(parent).ok()) else {
         return Vec::new();

@@ -41,8 +41,8 @@ pub(super) fn ensure_wal(link: &Link) -> Result<(), StoreError> {
     Err(StoreError::Engine { action: "turned write-ahead logging on", cause })
 }
 
-/// Runs a statement to its very end: the engine says "wal" before it has written so to the file,
-/// and the failure to write shows only in the step after that answer.
+/// Runs a statement to its end: SQLite returns "wal" before it has written it to the file, and a
+/// write failure shows only in the next step.
 fn last_text(connection: &Connection, sql: &str) -> rusqlite::Result<String> {
     let mut statement = connection.prepare(sql)?;
     let answers = statement.query_map([], |row| row.get(0))?;

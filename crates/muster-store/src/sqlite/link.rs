@@ -20,8 +20,8 @@ use crate::{SqliteOptions, StoreAccess, StoreError};
 const STATEMENTS_CACHED_MAX: usize = 128;
 /// A write-ahead log larger than this is cut back when it is reset.
 const WAL_KEPT_BYTES_MAX: u32 = 64 * 1024 * 1024;
-/// Page cache of the writer. Every agent has a process of its own, so memory counts; what is not
-/// cached here comes from the system's cache, which all of them share.
+/// Page cache of the writer. Every agent has its own process, so memory counts; what is not cached
+/// here comes from the system's page cache, which all of them share.
 const WRITER_CACHE_KIB: u32 = 5 * 512;
 /// Page cache of one reader. The engine drops it whenever another connection commits and fills it
 /// again from whatever thread reads next; the allocator keeps the room of each filling for the
@@ -33,8 +33,8 @@ const READER_CACHE_KIB: u32 = 1024;
 pub(super) enum Role {
     /// Reads only; the engine refuses anything else.
     Reader,
-    /// The same, and leaves the files as they are when it is closed: whoever closes a file last
-    /// otherwise folds the log back as far as it can be read, and removes it.
+    /// The same, and leaves the files as they are when it is closed: otherwise the last connection
+    /// to close a file folds the log back as far as it is readable, and removes it.
     Guest,
     /// The one connection that writes; creates the file if it is not there.
     Writer,
@@ -65,7 +65,7 @@ impl Link {
                 );
                 Err(StoreError::Directory { path: path.to_owned(), cause })
             }
-            // Without a log nobody writes, and the file alone is the store.
+            // Without a log there is no writer, and the file alone is the store.
             Err(StoreError::Directory { .. }) if looks => {
                 Self::open_named(path, &unchanging(path), role, options)
             }
@@ -106,8 +106,7 @@ impl Link {
         // An empty log is one that the engine makes to read, and takes away again.
         let keeps_log = role == Role::Guest && has_bytes(&wal::path(&self.path));
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps_log)?;
-        // Every query names its index; without this the engine would plan one anew for each
-        // parameter.
+        // Every query names its index; without this SQLite would plan it again for each parameter.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         let synchronous = options.synchronous.pragma();
         // Checkpoints are ours to run: the automatic one would swallow its errors.
@@ -146,7 +145,7 @@ impl Link {
         let sql = "PRAGMA wal_checkpoint(NOOP)";
         let frames: rusqlite::Result<i64> = self.connection.query_row(sql, [], frames);
         match frames {
-            // Minus one where there is no log.
+            // Minus one if there is no log.
             Ok(frames) => Ok(u64::try_from(frames).unwrap_or(0)),
             Err(error) => Err(self.failed("counted the frames of the log", &error)),
         }
@@ -188,7 +187,7 @@ pub(super) fn translate(
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
             StoreError::Directory { path: path.to_owned(), cause }
         }
-        // The engine says no more when a file that it needs beside cannot be made.
+        // SQLite reports nothing more when it cannot create a file that it needs.
         Some(ErrorCode::SystemIoFailure) if place::is_full(path) => {
             StoreError::Full { location: location() }
         }
@@ -201,7 +200,7 @@ pub(super) fn translate(
     }
 }
 
-/// The name by which the engine opens a file that nobody changes, without any file beside it.
+/// The name by which SQLite opens a file that does not change, without creating other files.
 pub(super) fn unchanging(path: &Path) -> OsString {
     let mut name = OsString::from("file:");
     name.push(path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23"));

@@ -1,8 +1,8 @@
 //! The SQL of list and event queries.
 //!
-//! Every query names the index that answers it, so its cost is fixed here and not by the planner's
-//! guess. One index cannot give several statuses in sort order; such a list is a merge of one range
-//! per status:
+//! Every query names the index it uses, so its cost is fixed here and not by the planner's guess.
+//! One index cannot give several statuses in sort order; such a list is a merge of one range per
+//! status:
 //!
 //! ```text
 //!   status = ACTIVE, by ord ──┐
@@ -10,9 +10,9 @@
 //!   status = TODO,   by ord ──┘
 //! ```
 //!
-//! A list of any status is the same merge over the statuses that there are, of which a kind has a
-//! few ([`statuses`]). An index without the status would save that question and cost a page with
-//! every write.
+//! A list of any status is the same merge over the existing statuses, of which a kind has a few
+//! ([`statuses`]). An index without the status would save that query and cost a page with every
+//! write.
 //!
 //! A list by mark, or by rank with a status, filters the marked or ranked documents, which are the
 //! few that need attention, not the whole kind.
@@ -35,7 +35,7 @@ impl<'a> ListStatement<'a> {
         Self { sql: String::with_capacity(512), parameters: Vec::with_capacity(8) }
     }
 
-    /// Adds a parameter and says how the statement refers to it.
+    /// Adds a parameter and returns how the statement refers to it.
     fn integer(&mut self, value: i64) -> Cow<'static, str> {
         self.parameter(ToSqlOutput::Owned(Value::Integer(value)))
     }
@@ -96,7 +96,7 @@ pub(super) fn statuses<'a>(stream: i64, query: &'a ListQuery) -> Option<ListStat
     Some(question)
 }
 
-/// The statement that answers a list query with these statuses.
+/// The statement of a list query with these statuses.
 pub(super) fn documents<'a>(
     stream: i64,
     query: &'a ListQuery,
@@ -105,7 +105,7 @@ pub(super) fn documents<'a>(
     list(concat!(document_columns!(), ", id"), stream, query, statuses)
 }
 
-/// The statement that answers a list query with names and versions only.
+/// The statement of a list query for names and versions only.
 pub(super) fn versions<'a>(
     stream: i64,
     query: &'a ListQuery,
@@ -114,9 +114,9 @@ pub(super) fn versions<'a>(
     list("name, version, ord, rank, id", stream, query, statuses)
 }
 
-/// The statement that answers a list query with briefs only: the index has everything that it asks
-/// of the documents. The list is made first, then its briefs are looked up one by one in its order:
-/// a list with a limit is not mixed with what is joined to it.
+/// The statement of a list query for briefs only: the index covers every filter. The list is built
+/// first, then its briefs are looked up one by one in its order, so that the limit does not apply
+/// to joined rows.
 pub(super) fn briefs<'a>(
     stream: i64,
     query: &'a ListQuery,
@@ -263,8 +263,7 @@ pub(super) fn catalogue(query: &CatalogueQuery) -> ListStatement<'_> {
     question
 }
 
-/// The statement that answers an event query; `after` is the query's bound as a number of the
-/// stream.
+/// The statement of an event query; `after` is the query's bound as a number of the stream.
 pub(super) fn events<'a>(
     stream: i64,
     query: &'a EventQuery,
@@ -273,7 +272,7 @@ pub(super) fn events<'a>(
     slice(event_columns!(), stream, query, after)
 }
 
-/// The statement that answers an event query with what is shown of each.
+/// The statement of an event query for what is shown of each.
 pub(super) fn shown<'a>(
     stream: i64,
     query: &'a EventQuery,
@@ -319,12 +318,12 @@ fn slice<'a>(
     question
 }
 
-/// The number that everything asked for is greater than.
+/// Exclusive lower bound of the numbers.
 pub(super) fn above(after: Option<u64>) -> i64 {
     after.map_or(-1, |after| i64::try_from(after).unwrap_or(i64::MAX))
 }
 
-/// The greatest number that can be asked for.
+/// Inclusive upper bound of the numbers.
 fn below(after: Option<u64>) -> i64 {
     after.map_or(i64::MAX, |after| i64::try_from(after).map_or(i64::MAX, |after| after - 1))
 }

@@ -19,7 +19,7 @@ use crate::StoreError;
 const HEADER_BYTES: u64 = 512;
 
 impl SqliteStore {
-    /// Makes the files ready; says which layout they then have.
+    /// Prepares the files; returns the layout they then have.
     pub(super) fn prepare(&self, access: StoreAccess) -> Result<u32, StoreError> {
         // Files that are not the platform's own are the engine's alone to look at.
         if self.writer.is_on_disk() {
@@ -46,7 +46,7 @@ impl SqliteStore {
     /// Checks the layout, and creates or migrates it where it is not today's.
     fn make_ready(&self) -> Result<(), StoreError> {
         match self.pool.guest() {
-            // Not there yet: creating it below says what is wrong if that cannot be done either.
+            // Missing: creating it below reports the error if that fails, too.
             Err(StoreError::Directory { .. }) => {}
             Err(error) => return Err(error),
             Ok(link) => {
@@ -92,10 +92,10 @@ impl SqliteStore {
             frame = tear.frame,
             commits = tear.commits,
             kept = %kept.display(),
-            "the log was torn, what is behind the tear is lost to this store; its files are kept"
+            "the write-ahead log was torn; commits after the tear are lost, copies of the files are kept"
         );
         turn.link()?;
-        turn.begin_log_anew()
+        turn.restart_log()
     }
 
     /// The file's layout version; `None` for a file without content.

@@ -65,7 +65,7 @@ pub(super) fn create_private(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)
 }
 
-/// How a file is opened that nobody else may read.
+/// Options for a file that only its owner may read.
 pub(super) fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -73,7 +73,7 @@ pub(super) fn private_file() -> OpenOptions {
     options
 }
 
-/// Creates the database file empty and private; the files that SQLite puts beside it follow it.
+/// Creates the database file empty and private; the files that SQLite adds inherit its mode.
 pub(super) fn create_database(path: &Path) -> Result<(), StoreError> {
     match private_file().write(true).create_new(true).open(path) {
         Ok(_) => Ok(()),

@@ -14,7 +14,7 @@ use super::{
 use crate::{SqliteOptions, StoreAccess, StoreError};
 
 /// How long a caller waits for a reader before it gets one beyond the pool's size. Reads are short,
-/// so waiting is cheaper than opening; the bound is for callers that hold several views at once.
+/// so waiting is cheaper than opening; the bound is for callers that hold several snapshots.
 const READER_WAIT_MAX: Duration = Duration::from_millis(20);
 
 /// The readers of one store.
@@ -58,7 +58,7 @@ impl Pool {
         View::new(reader)
     }
 
-    /// A connection of its own, outside the pool.
+    /// A separate connection, outside the pool.
     pub(super) fn open(&self) -> Result<Link, StoreError> {
         match self.options.access {
             StoreAccess::Work | StoreAccess::Afresh => {

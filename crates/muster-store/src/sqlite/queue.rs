@@ -1,12 +1,12 @@
-//! The queue in which writers of several processes stand.
+//! The queue of writers across processes.
 //!
-//! SQLite's own busy handler polls, so under load whoever polls at the lucky moment wins and others
-//! starve. Here a writer blocks in the kernel instead. One lock file would still let the process
-//! that just wrote take the lock again before the one that waits has woken up, so there are two:
+//! SQLite's own busy handler polls, so under load luck decides and some writers starve. Here a
+//! writer blocks in the kernel instead. With one lock file, the process that just wrote could take
+//! the lock again before the waiting one has woken up, so there are two:
 //!
 //! ```text
-//!   door   held while being next in line      a writer that comes back finds the door taken
-//!   desk   held while writing                 only the one who holds the door can take the desk
+//! door   held while being next in line      a returning writer finds the door taken
+//! desk   held while writing                 only the holder of the door can take the desk
 //! ```
 
 use std::{
@@ -21,7 +21,7 @@ use std::{
 use super::{link::milliseconds, place::private_file};
 use crate::StoreError;
 
-/// What a used store's lock file says.
+/// Content of a used store's lock file.
 const USED: &[u8] = b"muster.db is in use\n";
 
 /// The queue of one storage directory.
@@ -61,10 +61,10 @@ impl WriterQueue {
             return Ok(WriteTicket { queue: self, locks: Some(locks) });
         }
         let (sender, receiver) = mpsc::sync_channel(1);
-        // Waiting in the kernel cannot be given up, so it is done aside. Should the bound pass
-        // first, the receiver is gone by then and the locks are dropped, and with it released, as
-        // soon as they are had.
-        let waiting = move || drop(sender.send(locks.stand_in_line(at_door)));
+        // Waiting in the kernel cannot be cancelled, so a thread does it. If the bound passes
+        // first, the receiver is dropped, and the locks are released as soon as the thread gets
+        // them.
+        let waiting = move || drop(sender.send(locks.acquire(at_door)));
         let spawned = thread::Builder::new().name("muster-queue".to_owned()).spawn(waiting);
         spawned.map_err(|error| self.failed(&error))?;
         match receiver.recv_timeout(bound.saturating_sub(started.elapsed())) {
@@ -74,7 +74,7 @@ impl WriterQueue {
         }
     }
 
-    /// Takes the right to write if nobody has it.
+    /// Takes the right to write if it is free.
     pub(super) fn try_enter(&self) -> Result<Option<WriteTicket<'_>>, StoreError> {
         let locks = self.locks()?;
         if attempt(&locks.desk).map_err(|error| self.failed(&error))? {
@@ -107,8 +107,8 @@ impl WriterQueue {
 }
 
 impl WriteTicket<'_> {
-    /// Leaves a mark that the store is in use, by which a database file that lost its content can
-    /// be told from one that was never filled.
+    /// Marks the store as used, so that a database file that lost its content can be told from one
+    /// that was never filled.
     pub(super) fn mark_used(&self) -> Result<(), StoreError> {
         let Some(Locks { desk, .. }) = &self.locks else { return Ok(()) };
         let marked = desk.metadata().and_then(|file| match file.len() {
@@ -120,7 +120,7 @@ impl WriteTicket<'_> {
 }
 
 impl Locks {
-    fn stand_in_line(self, at_door: bool) -> io::Result<Self> {
+    fn acquire(self, at_door: bool) -> io::Result<Self> {
         if !at_door {
             self.door.lock()?;
         }

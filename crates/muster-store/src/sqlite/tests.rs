@@ -207,7 +207,7 @@ fn a_rested_log_has_room_and_does_not_grow_with_the_next_writes() {
     }
     assert_eq!(wal_bytes(home.path()), room);
     assert_eq!(room, 4 * 1024 * 1024);
-    // The zeros behind the log are its end, also for whoever recovers it.
+    // The zeros after the log are its end, also for recovery.
     let copy = tempfile::tempdir().unwrap();
     for name in ["muster.db", "muster.db-wal"] {
         let mut command = Command::new("cp");

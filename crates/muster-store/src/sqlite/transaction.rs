@@ -65,7 +65,7 @@ impl<'a> SqliteTransaction<'a> {
         Ok(())
     }
 
-    /// Where the log stands after these events, if they follow and their stream takes them.
+    /// The position of the log after these events, if they follow and their stream accepts them.
     fn next_head(&mut self, append: &Append<'_>) -> Result<LogPosition, StoreError> {
         let head = self.view.head(append.stream)?;
         position::refuse_ended(self.view.is_ended(), append.stream)?;
@@ -101,7 +101,7 @@ impl<'a> SqliteTransaction<'a> {
         self.run("appended an event", INSERT_EVENT, parameters).map(drop)
     }
 
-    /// Writes a document; says under which row id.
+    /// Writes a document; returns its row id.
     fn put(&self, stream: i64, row: &DocumentRow) -> Result<i64, StoreError> {
         let DocumentRow { address, index, version, body } = row;
         let Some((id, old)) = self.stored(stream, address)? else {
@@ -234,9 +234,9 @@ impl Drop for SqliteTransaction<'_> {
         if self.broken.is_some() {
             let turn = self.view.source();
             turn.discard();
-            // At once, so that no other process ever has to judge what is left in the log.
+            // Immediately, so that no other process has to judge what is left in the log.
             if let Err(error) = turn.link() {
-                tracing::warn!(%error, "the write-ahead log could not be started anew");
+                tracing::warn!(%error, "could not restart the write-ahead log");
             }
         }
     }

@@ -51,7 +51,7 @@ impl<L: Deref<Target = Link>> View<L> {
         self.global = global;
     }
 
-    /// The number that stands for the stream in other tables, if it has ever been written to.
+    /// The number of the stream in other tables, if it was ever written to.
     pub(super) fn stream(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
         if let Some((known, id)) = &self.known
             && known == name
@@ -74,10 +74,10 @@ impl<L: Deref<Target = Link>> View<L> {
         query: &'q ListQuery,
     ) -> Result<Option<Vec<Cow<'q, str>>>, StoreError> {
         let Some(question) = listing::statuses(stream, query) else {
-            let mut asked = query.statuses.clone();
-            asked.sort_unstable();
-            asked.dedup();
-            return Ok(Some(asked.into_iter().map(Cow::Borrowed).collect()));
+            let mut wanted = query.statuses.clone();
+            wanted.sort_unstable();
+            wanted.dedup();
+            return Ok(Some(wanted.into_iter().map(Cow::Borrowed).collect()));
         };
         let parameters = params_from_iter(question.parameters);
         let found = self
@@ -87,7 +87,7 @@ impl<L: Deref<Target = Link>> View<L> {
 
     /// The number of the stream's newest event up to a position; zero if there is none.
     fn number_at(&mut self, name: &str, stream: i64, position: u64) -> Result<u64, StoreError> {
-        // Positions that are asked for mostly are those of the stream's own events.
+        // Most positions in queries are those of the stream's own events.
         let sql = "SELECT seq FROM event WHERE global = ?1 AND stream = ?2";
         let bound = listing::above(Some(position));
         let own =
@@ -106,7 +106,7 @@ impl<L: Deref<Target = Link>> View<L> {
             let parameters = params![stream, middle];
             let at: Option<u64> =
                 self.one("looked up a number", sql, parameters, |row| row.get(0))?;
-            // What an ended stream no longer has came before the rest.
+            // Events that an ended stream no longer has came before the rest.
             match at {
                 Some(at) if at > position => high = middle - 1,
                 Some(_) | None => low = middle,
@@ -195,7 +195,7 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
         let read = |row: &Row<'_>| {
             Ok(StreamRow { name: row.get(0)?, seq: row.get(1)?, ended: row.get(2)? })
         };
-        match first_behind(prefix) {
+        match first_after(prefix) {
             None => {
                 let sql = "SELECT name, seq, ended FROM stream WHERE name >= ?1 ORDER BY name";
                 self.many("listed streams", sql, [prefix], read)
@@ -374,8 +374,8 @@ fn event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
     })
 }
 
-/// The first text that sorts behind everything with this prefix; `None` if nothing does.
-fn first_behind(prefix: &str) -> Option<String> {
+/// The first string that sorts after everything with this prefix; `None` if nothing does.
+fn first_after(prefix: &str) -> Option<String> {
     let mut end = prefix.to_owned();
     while let Some(last) = end.pop() {
         // The successor of the last character before the surrogates is the first one after them.

@@ -6,9 +6,9 @@
 //!   frame, frame, frame with a commit, ... zeros, or frames of an earlier turn with other salts
 //! ```
 //!
-//! A frame's checksum goes on from that of the frame before. The engine reads up to the first one
-//! that is wrong and takes the rest for what a crash left behind, which it is when the power fails
-//! during the newest commit. Whole commits behind it were there before: then the file was damaged.
+//! A frame's checksum continues that of the previous frame. The engine reads up to the first one
+//! that is wrong and treats the rest as what a crash left, which is right when the power fails
+//! during the newest commit. If whole commits follow the bad frame, the file was damaged.
 
 use std::{
     fmt,
@@ -20,13 +20,13 @@ use std::{
 /// Bytes of the log before its first frame, and of a frame before its page.
 const HEAD_BYTES: usize = 32;
 const FRAME_HEAD_BYTES: usize = 24;
-/// What a log begins with; the lowest bit is set where checksums are made of big-endian words.
+/// First bytes of a log; the lowest bit is set if checksums use big-endian words.
 const MAGIC: u32 = 0x377F_0682;
-/// Size of a page where the head of the log no longer says it.
+/// Page size if the head of the log is unreadable.
 const PAGE_BYTES: u32 = 4096;
 
-/// Frames of an earlier turn behind which none of this turn is looked for: a turn's frames lie side
-/// by side, and damage that hides so many of them in a row hides more than a start can find.
+/// How many frames of an earlier turn to skip while looking for one of this turn: a turn's frames
+/// are contiguous, and damage that hides this many in a row hides more than a start can find.
 const STRANGERS_MAX: u32 = 64;
 
 /// Where a log was torn.
@@ -34,7 +34,7 @@ const STRANGERS_MAX: u32 = 64;
 pub(super) struct Tear {
     /// The first frame that is not whole, counted from one; zero for the head of the log.
     pub(super) frame: u64,
-    /// Whole commits behind the one that it is in.
+    /// Whole commits after the one that it is in.
     pub(super) commits: u64,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn tear(log: &Path) -> io::Result<Option<Tear>> {
     Ok(walk.tear.filter(|tear| tear.commits > 0))
 }
 
-/// Whether a log may be torn, judged by the heads of the frames behind those that the engine knows.
+/// Whether a log may be torn, judged by the heads of the frames after those that SQLite knows.
 pub(super) fn is_suspicious(log: &Path, known_frames: u64) -> io::Result<bool> {
     let Some(mut file) = existing(log)? else { return Ok(false) };
     let Some(head) = Head::read(&mut file)? else { return Ok(false) };
@@ -121,7 +121,7 @@ impl Head {
         Ok(Some(Self { whole, big_endian, page_bytes, salts, checksum }))
     }
 
-    /// Whether a frame was written since the log began anew.
+    /// Whether a frame was written since the log was last restarted.
     fn is_of_turn(&self, frame: &[u8]) -> bool {
         frame[8..16] == self.salts
     }
@@ -130,7 +130,7 @@ impl Head {
 /// How far the log has been read, and what was found.
 struct Walk {
     frames: u64,
-    /// Checksum that the newest frame says it has.
+    /// Checksum stored in the newest frame.
     checksum: Checksum,
     /// The salts of the turn; of the first frame where the head is not to be believed.
     salts: Option<[u8; 8]>,
@@ -160,7 +160,7 @@ impl Walk {
         let of_turn = frame[8..16] == salts;
         let stored = Checksum::stored(frame, 16);
         let computed = self.checksum.over(&frame[..8], head.big_endian).over(page, head.big_endian);
-        // Nothing tells what came before the first frame of a log without a head.
+        // Without a head, the checksum before the first frame is unknown.
         let follows = computed == stored || self.frames == 1 && !head.whole;
         self.checksum = stored;
         let whole = of_turn && follows;
@@ -204,7 +204,7 @@ impl Checksum {
     }
 }
 
-/// Only the last frame of a commit says how large the store is.
+/// Only the last frame of a commit contains the size of the store.
 fn ends_commit(frame: &[u8]) -> bool {
     word(frame, 4) != 0
 }

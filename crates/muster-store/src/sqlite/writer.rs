@@ -61,7 +61,7 @@ struct Slot {
     suspect: bool,
 }
 
-/// This process's turn: nobody else writes until it is dropped.
+/// This process's turn: no one else writes until it is dropped.
 pub(super) struct WriteTurn<'a> {
     writer: &'a SqliteWriter,
     link: Option<Link>,
@@ -115,8 +115,8 @@ impl SqliteWriter {
         Ok(turn.place.is_some().then_some(turn))
     }
 
-    /// The connection for a short read, if it is open and nothing is being written. Nobody else
-    /// writes in this process until it is dropped; other processes do.
+    /// The connection for a short read, if it is open and idle. No one else in this process writes
+    /// until it is dropped; other processes may.
     pub(super) fn lend(&self) -> Option<WriteTurn<'_>> {
         let mut slot = self.slot();
         if !self.options.one_caller || slot.taken || slot.suspect {
@@ -170,7 +170,7 @@ impl WriteTurn<'_> {
     pub(super) fn link(&mut self) -> Result<&mut Link, StoreError> {
         if self.link.is_none() {
             let writer = self.writer;
-            // The engine would make an empty store in the place of one that is gone.
+            // SQLite would create an empty store in place of a missing one.
             writer.confirm_file()?;
             let link = Link::open(&writer.path, Role::Writer, &writer.options)?;
             layout::ensure_wal(&link)?;
@@ -181,8 +181,8 @@ impl WriteTurn<'_> {
         Ok(self.link.as_mut().unwrap_or_else(|| unreachable!("opened above")))
     }
 
-    /// Refuses to write to files that nobody else can find. To be called in a transaction: then the
-    /// log is there.
+    /// Refuses to write to files that are no longer reachable by name. Must be called in a
+    /// transaction, so that the log exists.
     pub(super) fn confirm_files(&self) -> Result<(), StoreError> {
         if !self.writer.is_on_disk() {
             return Ok(());
@@ -197,9 +197,9 @@ impl WriteTurn<'_> {
         self.writer.slot().suspect = true;
     }
 
-    /// Starts the log anew after a failure. What a failed sync left in it may look whole in memory
-    /// and never reach the disk; a recovery that took it for committed would put later commits on
-    /// top of a hole.
+    /// Restarts the log after a failure. What a failed sync left in it may look whole in memory and
+    /// never reach the disk; a recovery that took it for committed would put later commits on top
+    /// of a hole.
     fn clear_suspicion(&mut self) -> Result<(), StoreError> {
         if self.writer.slot().suspect {
             self.checkpoint("TRUNCATE", Duration::ZERO).inspect_err(|_| self.link = None)?;
@@ -244,7 +244,7 @@ impl WriteTurn<'_> {
         if let Err(error) = folded {
             self.discard();
             let failures = self.writer.checkpoint_failures.fetch_add(1, Ordering::Relaxed) + 1;
-            tracing::warn!(%error, failures, pages, "the write-ahead log could not be folded back");
+            tracing::warn!(%error, failures, pages, "could not checkpoint the write-ahead log");
         }
     }
 
@@ -258,21 +258,21 @@ impl WriteTurn<'_> {
         if self.writer.is_on_disk() {
             // Only a matter of speed: without room the log grows as it is written.
             if let Err(error) = make_room(&log) {
-                tracing::debug!(%error, "the write-ahead log could not be given room");
+                tracing::debug!(%error, "could not extend the write-ahead log");
             }
         }
         Ok(())
     }
 
-    /// Writes the file anew without what is spare in it.
+    /// Rewrites the file without its free pages.
     pub(super) fn compact(&mut self) -> Result<(), StoreError> {
         self.link()?;
         self.writer.confirm_file()?;
         let compacted = self.connection.execute_batch("VACUUM");
         let compacted = compacted.map_err(|error| self.failed("compacted the store", &error));
         compacted.inspect_err(|_| self.discard())?;
-        // All of it is in the log until nobody reads the older state any more.
-        match self.begin_log_anew() {
+        // All of it stays in the log until no one reads the older state.
+        match self.restart_log() {
             Err(StoreError::Busy { .. }) => Ok(()),
             folded => folded,
         }
@@ -280,7 +280,7 @@ impl WriteTurn<'_> {
 
     /// Folds back what can be read of the log and empties its file, so that what is left in it is
     /// not met again.
-    pub(super) fn begin_log_anew(&self) -> Result<(), StoreError> {
+    pub(super) fn restart_log(&self) -> Result<(), StoreError> {
         let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
         match self.connection.query_row(sql, [], |row| row.get(0)) {
             Ok(false) => Ok(()),
@@ -323,11 +323,11 @@ impl Drop for WriteTurn<'_> {
     }
 }
 
-/// Fills the log's file up with zeros. Syncing what overwrites a file costs little more than half
-/// of syncing what makes it longer, since the file system has nothing of its own to write down. The
-/// engine takes zeros for the end of the log.
+/// Fills the log's file with zeros. Syncing writes that overwrite a file costs little more than
+/// half of syncing writes that extend it, since the file system has no metadata to write. SQLite
+/// treats zeros as the end of the log.
 ///
-/// To be called in a turn, when nobody writes.
+/// Must be called in a turn, when nothing is being written.
 fn make_room(log: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().append(true).open(log)?;
     let missing = LOG_ROOM_BYTES.saturating_sub(file.metadata()?.len());

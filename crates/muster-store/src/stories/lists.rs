@@ -1,4 +1,4 @@
-//! Lists: whatever is asked, the answer is what `ListQuery::admits` says, in the order asked for.
+//! Lists: for every query, the result is what `ListQuery::admits` accepts, in the requested order.
 
 use std::{
     borrow::Cow,

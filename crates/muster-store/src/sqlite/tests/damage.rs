@@ -27,7 +27,7 @@ fn filled(directory: &Path) {
     assert_eq!(store.check().unwrap(), vec![]);
 }
 
-/// What opening and checking says about the file.
+/// The findings of opening and checking the file.
 fn findings(directory: &Path) -> Vec<Damage> {
     match SqliteStore::open(directory, SqliteOptions::default()) {
         Ok(store) => store.check().unwrap(),
@@ -94,7 +94,7 @@ fn an_emptied_file_keeps_the_log_that_is_left_of_it() {
     assert_eq!(fs::read(&log).unwrap(), rest);
 }
 
-/// Changes the file behind the store's back.
+/// Changes the file while the store does not look.
 fn tamper(directory: &Path, sql: &str) {
     let connection = Connection::open(directory.join("muster.db")).unwrap();
     connection.pragma_update(None, "foreign_keys", false).unwrap();

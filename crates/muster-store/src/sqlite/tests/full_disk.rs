@@ -16,7 +16,7 @@ struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// Mounts it, or says why that cannot be done here.
+    /// Mounts it, or returns why that is impossible here.
     fn mount(size: &str) -> Result<Self, String> {
         let home = tempfile::tempdir().unwrap();
         mount(&format!("size={size}"), home.path())?;

@@ -54,7 +54,7 @@ fn a_glance_shows_one_moment_and_a_writer_waits_for_it() {
     thread::scope(|scope| {
         let waiting = scope.spawn(|| append(&store, 10));
         assert_eq!(glance.tail(STREAM, 0, 9).unwrap().len(), 1, "the moment it began in");
-        // Others who look meanwhile get a reader of their own.
+        // Concurrent glances get their own reader.
         assert_eq!(glanced(&store), after(2));
         assert!(!waiting.is_finished());
         drop(glance);

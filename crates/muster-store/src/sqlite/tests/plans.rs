@@ -1,4 +1,4 @@
-//! Every list and every slice of events is a range of one index, whatever is asked.
+//! Every list and every slice of events is a range of one index, for every query.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Several processes on one file: everybody gets a turn, nobody an error, nothing is lost.
+//! Several processes on one file: each gets a turn, none gets an error, nothing is lost.
 //!
 //! The processes are this test binary, started again with the name of the one test that is their
 //! work.
@@ -33,7 +33,7 @@ struct Written {
     took_us: u64,
 }
 
-/// Writes once, and says so only then.
+/// Writes once, and reports it only after the commit.
 fn write(store: &SqliteStore, writer: u32) -> Written {
     let started = Instant::now();
     let micros = |since: Instant| u64::try_from(since.elapsed().as_micros()).unwrap();
@@ -54,7 +54,7 @@ fn write(store: &SqliteStore, writer: u32) -> Written {
     Written { global: head.global + 1, waited_us, took_us: micros(started) }
 }
 
-/// The work of one process: says that it is there, waits for the word, writes, reports.
+/// The work of one process: reports that it is ready, waits for the start signal, writes, reports.
 #[test]
 #[ignore = "started by the tests below as a process of its own"]
 fn work() {
@@ -69,7 +69,7 @@ fn work() {
     }
 }
 
-/// A started process and what it says.
+/// A started process and its output.
 struct Worker {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,

@@ -1,4 +1,4 @@
-//! A log that was damaged where it lies: told from what a crash leaves, and kept before it is used.
+//! A damaged log: distinguished from what a crash leaves, and copied before it is used.
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +33,7 @@ impl Killed {
         append(&store, 10).unwrap();
         let mut turn = store.writer.turn().unwrap();
         turn.link().unwrap();
-        turn.begin_log_anew().unwrap();
+        turn.restart_log().unwrap();
         drop(turn);
         for _ in 1..WRITES {
             append(&store, 2_000).unwrap();
