@@ -88,7 +88,7 @@ fn is_modern(context: &RequestContext<RoleServer>) -> bool {
 
 impl ServerHandler for McpAdapter {
     fn get_info(&self) -> ServerConfig {
-        // Answers a client that asks for a revision nobody knows.
+        // The fallback for a client that requests an unknown revision.
         self.backend.describe().with_protocol_version(ProtocolVersion::V_2025_11_25)
     }
 

@@ -29,7 +29,7 @@ use crate::{
 /// A call that takes longer reports progress this often (MCP-TOOL-7).
 const PROGRESS_PERIOD: Duration = Duration::from_secs(1);
 
-/// The application behind the adapter. Making one costs nothing; tools are built on first use.
+/// The application behind the adapter. Creating one is free; tools are built on first use.
 pub struct AppBackend {
     app: Arc<App>,
     catalogue: Catalogue,
@@ -43,7 +43,7 @@ impl AppBackend {
     }
 
     /// Whether a call takes less time than handing it to another thread and back. A write does
-    /// unless it would have to wait for somebody.
+    /// unless another writer is active.
     fn is_brief(&self, request: &CallToolRequestParams) -> bool {
         let Some(row) = self.app.registry().get(&request.name) else { return false };
         match row.effect {
@@ -69,7 +69,7 @@ impl OperationReader for AppBackend {
     }
 }
 
-/// What came of an operation. On a line the structure is put in from the text.
+/// The result of an operation. On a line the transport fills in the structure from the text.
 fn tool_result(envelope: &Envelope, on_a_line: bool) -> CallToolResult {
     let structure = (!on_a_line).then(|| envelope.to_json());
     let mut result = enveloped(envelope.to_text(), structure, envelope.success);
@@ -92,17 +92,17 @@ fn in_place(app: &App, request: CallToolRequestParams) -> Result<Envelope, Error
     let arguments = request.arguments.unwrap_or_default();
     let call = AssertUnwindSafe(|| app.call(&request.name, arguments));
     std::panic::catch_unwind(call).map_err(|_| {
-        tracing::error!(tool = %request.name, "an operation did not end");
+        tracing::error!(tool = %request.name, "operation panicked");
         ErrorData::internal_error("the operation failed inside the server", None)
     })
 }
 
 pub(crate) fn broken(error: &tokio::task::JoinError) -> ErrorData {
-    tracing::error!(%error, "an operation did not end");
+    tracing::error!(%error, "operation panicked or was cancelled");
     ErrorData::internal_error("the operation failed inside the server", None)
 }
 
-/// Waits for a running call; calls `beat` with the seconds gone by as long as it runs.
+/// Waits for a running call; calls `beat` with the elapsed seconds as long as it runs.
 pub(crate) async fn with_heartbeat<T, B: Future<Output = ()>>(
     mut running: JoinHandle<T>,
     mut beat: impl FnMut(u32) -> B,

@@ -1,6 +1,6 @@
 //! What the adapter needs to know of a server: its tools, resources and prompts.
 //!
-//! The trait speaks the SDK's model types, so that no second model has to be kept in step with the
+//! The trait uses the SDK's model types, so that no second model has to be kept in step with the
 //! protocol; only backends and the adapter see them.
 
 #![expect(deprecated, reason = "revisions before 2026-07-28 have log levels")]
@@ -31,8 +31,8 @@ pub type Following = BackendFuture<'static, ()>;
 
 /// The request a backend is answering: its metadata, its client, its cancellation.
 ///
-/// A clone keeps the request's place among the calls of its connection, so work that goes on after
-/// a cancellation holds one and no later call overtakes it.
+/// A clone keeps the request's place among the calls of its connection, so work that continues
+/// after a cancellation holds one, and no later call overtakes it.
 #[derive(Clone, Debug)]
 pub struct McpCall {
     context: RequestContext<RoleServer>,
@@ -49,8 +49,8 @@ impl McpCall {
         self
     }
 
-    /// Whether it came on a line of the only client, whose transport can copy a text for a
-    /// structure and who waits for this answer anyway.
+    /// Whether the request came over stdio, whose transport can copy the text into the structure
+    /// and whose client waits for this reply anyway.
     pub(crate) fn is_on_a_line(&self) -> bool {
         self.context.extensions.get::<LaneTurn>().is_some()
     }
@@ -65,7 +65,7 @@ impl McpCall {
         self.context.ct.cancelled().await;
     }
 
-    /// Tells the client how far the work is, when it asked to be told.
+    /// Sends progress to the client if it asked for it.
     pub async fn report(&self, done: f64, total: Option<f64>, message: &str) {
         let Some(token) = self.context.meta.get_progress_token() else { return };
         let mut progress = ProgressNotificationParam::new(token, done).with_message(message);
@@ -73,7 +73,7 @@ impl McpCall {
             progress = progress.with_total(total);
         }
         if let Err(error) = self.context.peer.notify_progress(progress).await {
-            tracing::debug!(%error, "progress was not delivered");
+            tracing::debug!(%error, "could not deliver progress");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What every backend of the product lists, whoever answers its calls: the rows of the registry as
-//! tools, its identity and its instructions.
+//! What every backend of the product lists, no matter where its calls run: the rows of the registry
+//! as tools, its identity and its instructions.
 
 use std::sync::{Arc, LazyLock};
 
@@ -21,7 +21,7 @@ struct ListedTool {
 }
 
 impl Catalogue {
-    /// The rows of a registry, for clients who work in a workspace unless they name another.
+    /// The rows of a registry, for clients that work in `workspace` unless they name another.
     pub(crate) fn of(registry: Arc<Registry>, workspace: Option<String>) -> Self {
         let rows = Arc::clone(&registry);
         let tools = move || rows.rows().iter().map(ListedTool::of).collect();

@@ -1,7 +1,7 @@
-//! When a plan or a task changes, those who follow it are told (MCP-TOOL-8).
+//! Notifies subscribers when a plan or a task changes (MCP-TOOL-8).
 //!
 //! The stream of the workspace is only the signal to look; whether the resource itself changed is
-//! asked of `tasks_delta`, which knows that a plan's tasks are part of it.
+//! decided by `tasks_delta`, which includes a plan's tasks.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) struct ResourcePosition {
 }
 
 impl ResourcePosition {
-    /// Where the resource stands now.
+    /// The current position of the resource.
     pub(crate) async fn now(app: Arc<App>, address: ResourceAddress) -> Result<Self, ErrorData> {
         let read = tokio::task::spawn_blocking(move || -> Result<_, StoreError> {
             let stream = format!("workspace/{}", address.workspace());
@@ -36,7 +36,7 @@ impl ResourcePosition {
         read.await.map_err(|error| broken(&error))?.map_err(|error| broken(&error))
     }
 
-    /// Sends the URI after each change from here on, until nobody listens.
+    /// Sends the URI after each change from here on, until the receiver is dropped.
     pub(crate) async fn follow(
         mut self,
         uri: String,
@@ -72,6 +72,6 @@ async fn newest_change(
 }
 
 fn broken(error: &dyn std::error::Error) -> ErrorData {
-    tracing::warn!(%error, "a resource can be followed no more");
+    tracing::warn!(%error, "resource subscription failed");
     ErrorData::internal_error("the resource can be followed no more", None)
 }

@@ -1,4 +1,4 @@
-//! Telling clients about changed resources, in the way of each protocol era.
+//! Notifies clients of changed resources, as each protocol era requires.
 
 use std::{
     collections::HashMap,
@@ -20,7 +20,7 @@ use crate::backend::Backend;
 /// Resources that one connection or one subscription may follow.
 const FOLLOWED_MAX: usize = 64;
 
-/// Changes that may wait to be told.
+/// Changes that may be queued for a client.
 const CHANGES_WAITING_MAX: usize = 16;
 
 /// What the client of one connection follows (revisions before 2026-07-28).
@@ -95,8 +95,8 @@ pub(crate) async fn listen(
     let mut following = JoinSet::new();
     for uri in uris {
         following.spawn(backend.follow(uri.clone(), changed.clone()).await?);
-        // The subscription was acknowledged before it got here: what changed in between is not
-        // known, so the client is told to look once.
+        // The subscription was acknowledged before it got here: changes in between are unknown, so
+        // the client is notified once.
         if sink.notify_resource_updated(uri).await.is_err() {
             return Ok(());
         }

@@ -1,8 +1,7 @@
 //! `/mcp`: streamable HTTP for both protocol eras, as one tower service.
 //!
-//! The SDK does the protocol. This wrapper bounds bodies, answers what the SDK refuses in plain
-//! text with JSON-RPC errors, notes the listing's toolset, and keeps the number of sessions
-//! bounded.
+//! The SDK does the protocol. This wrapper bounds bodies, replaces the SDK's plain-text rejections
+//! by JSON-RPC errors, notes the listing's toolset, and keeps the number of sessions bounded.
 
 use std::{
     convert::Infallible,
@@ -96,7 +95,6 @@ impl HttpEndpoint {
         self.protocol.config.cancellation_token.cancel();
     }
 
-    /// Answers one request.
     pub async fn answer(&self, request: Request<Body>) -> Response<Body> {
         match self.check(request).await {
             Ok(request) => {
@@ -104,7 +102,7 @@ impl HttpEndpoint {
                 let is_json = is_json(request.headers());
                 let mut response = self.protocol.handle(request).await;
                 self.sessions.opened(response.headers());
-                // The SDK says it of JSON that is no message, too.
+                // The SDK also returns this status for JSON that is not a message.
                 if is_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
                     *response.status_mut() = StatusCode::BAD_REQUEST;
                 }

@@ -1,8 +1,8 @@
 //! The sessions of the older protocol revisions, bounded in number.
 //!
-//! Clients rarely say good-bye, and each session holds memory. When there are too many, the one
-//! that was used least recently makes room; its client gets 404 and initializes again, as the
-//! protocol says.
+//! Clients rarely close their session, and each session holds memory. When there are too many, the
+//! one that was used least recently makes room; its client gets 404 and initializes again, as the
+//! protocol demands.
 
 use std::{
     collections::HashMap,
@@ -15,10 +15,9 @@ use rmcp::transport::streamable_http_server::session::{
     SessionManager, local::LocalSessionManager,
 };
 
-/// Sessions that may be open at once.
 pub(crate) const SESSIONS_MAX: usize = 256;
 
-/// A session that nobody used for so long is closed.
+/// A session that was idle for this long is closed.
 const SESSION_IDLE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -69,9 +68,9 @@ impl HttpSessions {
         };
         drop(open);
         let Some(oldest) = oldest.filter(|_| is_full) else { return };
-        tracing::info!(session = %oldest, "closed to make room for another session");
+        tracing::info!(session = %oldest, "closed the least recently used session to make room for another");
         if let Err(error) = self.open.close_session(&oldest).await {
-            tracing::warn!(%error, "a session did not close");
+            tracing::warn!(%error, "could not close a session");
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The service loop runs every request as its own task. A client that writes several calls before
 //! it reads the first answer still means them in order, so each call takes its place while the
-//! lines are read: a writing call runs alone, reading calls run beside each other, nobody overtakes
+//! lines are read: a writing call runs alone, reading calls run concurrently, and nothing overtakes
 //! a writer.
 
 use std::{
@@ -13,13 +13,12 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Reading calls of one connection that may run at once.
 const READS_AT_ONCE_MAX: u32 = 8;
 
 /// What a call needs of the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LaneNeed {
-    /// Runs beside other readers.
+    /// Runs concurrently with other readers.
     Reader,
     /// Runs alone.
     Writer,

@@ -1,8 +1,8 @@
 //! The stdio transport: one JSON-RPC message per line, both ways.
 //!
-//! It differs from the SDK's own in what a client can see: a broken or oversized line is answered
-//! with a JSON-RPC error instead of silence, calls keep their order ([`ConnectionLane`]), and a
-//! client that does not read its answers is not read from.
+//! It differs from the SDK's own in what a client can see: a broken or oversized line gets a
+//! JSON-RPC error instead of silence, calls keep their order ([`ConnectionLane`]), and nothing is
+//! read from a client that does not read its responses.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -33,7 +33,7 @@ use crate::{
 /// Longest line that is read; a longer one is refused and skipped.
 pub(crate) const LINE_BYTES_MAX: usize = CALL_BYTES_MAX;
 
-/// Requests of one connection that may be unanswered at once; reading pauses above it.
+/// Limit of unanswered requests of one connection; reading pauses above it.
 const REQUESTS_IN_FLIGHT_MAX: usize = 256;
 
 /// Room made for each read.
@@ -45,10 +45,10 @@ pub(crate) type LineSource = Box<dyn AsyncRead + Send + Unpin>;
 /// Where lines go.
 pub(crate) type Sink = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Whether the connection was asked to end.
+/// Whether the connection should end.
 pub(crate) type Stopped = watch::Receiver<bool>;
 
-/// How long a client may take to read its last answers once the connection was asked to end.
+/// How long a client may take to read its last responses once the connection has to end.
 const DELIVERY_MAX: Duration = Duration::from_secs(3);
 
 /// Counts a request as unanswered for as long as it is held.
@@ -90,7 +90,7 @@ impl LineTransport {
 
     fn refuse(&self, id: Option<RequestId>, error: ErrorData) {
         if let Err(error) = self.outbox.push(JsonRpcMessage::error(error, id)) {
-            tracing::info!(%error, "a refusal was not delivered");
+            tracing::info!(%error, "could not deliver an error response");
         }
     }
 
@@ -230,7 +230,7 @@ impl Lines {
                 Ok(0) => return Line::End,
                 Ok(_) => {}
                 Err(error) => {
-                    tracing::info!(%error, "the client can be read from no more");
+                    tracing::info!(%error, "could not read from the client");
                     return Line::End;
                 }
             }

@@ -1,4 +1,4 @@
-//! One line of text to one JSON-RPC message, or to the error that answers it.
+//! Parses a line into a JSON-RPC message, or into the error to reply with.
 //!
 //! `tools/call` is built by hand: the SDK's own parser tries every kind of message in turn.
 //! Everything else goes through the SDK.
@@ -21,7 +21,7 @@ pub(crate) enum Decoded {
     Message(Box<ClientJsonRpcMessage>),
     /// An error to answer, with the request's id where it could be read.
     Refused(Option<RequestId>, ErrorData),
-    /// Blank, or a notification or response that nobody understands: never answered (TASKS-MCP-2).
+    /// Blank, or a notification or response that cannot be parsed: never answered (TASKS-MCP-2).
     Ignored,
 }
 
@@ -101,7 +101,7 @@ fn through_sdk(message: Map<String, Value>) -> Option<Box<ClientJsonRpcMessage>>
     let mut decoded: ClientJsonRpcMessage = match serde_json::from_value(message) {
         Ok(decoded) => decoded,
         Err(error) => {
-            tracing::debug!(%error, "a message of unknown shape");
+            tracing::debug!(%error, "could not parse a message; it is ignored");
             return None;
         }
     };

@@ -1,10 +1,11 @@
-//! Muster's server for the agent of one node of a run: the tools of its run besides those of tasks
-//! and todos.
+//! Muster's server for the agent of one node of a run: the tools of its run in addition to those of
+//! tasks and todos.
 //!
-//! Every call goes to the server that drives the run, which knows the node by its token, writes the
-//! call into the log of the run and makes task tools tell the node's session. So do the calls that
-//! resources and completions are made of. No store is opened: an agent that is contained could not.
-//! What is deliberately not here: news about resources, which the server does not send to nodes.
+//! Every call goes to the server that drives the run, which identifies the node by its token,
+//! writes the call into the log of the run and records task tools in the node's session. Resources
+//! and completions are built from such calls, too. No store is opened: a sandboxed agent could not.
+//! What is deliberately not here: notifications about resources, which the server does not send to
+//! nodes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,7 +31,7 @@ use crate::{
     resources,
 };
 
-/// What the instructions say besides.
+/// Added to the instructions.
 const INSTRUCTIONS: &str = "You are a node of a run: send_handoff and report reach other nodes, \
      list_nodes shows them. Task tools without a target are about the task that you work on.\n";
 
@@ -48,7 +49,7 @@ pub trait RunServerClient: Send + Sync + 'static {
     /// The tools of the run that the node may use now.
     fn tools(&self) -> Result<Vec<RunTool>, String>;
 
-    /// Calls a tool; answers with its envelope.
+    /// Calls a tool; returns its envelope.
     fn call(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, String>;
 
     /// Reads by a tool for the client of the agent. The agent made no call, so the log of the run
@@ -60,7 +61,7 @@ pub struct NodeBackend {
     catalogue: Catalogue,
     toolset: Toolset,
     server: Arc<dyn RunServerClient>,
-    /// The tools of the run as they were last told.
+    /// The tools of the run as last listed by the server.
     known: Mutex<Vec<Tool>>,
 }
 
@@ -75,18 +76,18 @@ impl NodeBackend {
         Self { catalogue, toolset, server, known: Mutex::default() }
     }
 
-    /// The tools of the run, asked anew; a server that does not answer leaves them as they were.
+    /// The tools of the run, listed again; if the server does not respond, the last list is used.
     fn refreshed(&self) -> Vec<Tool> {
-        let told = self.server.tools();
+        let listed_tools = self.server.tools();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        match told {
+        match listed_tools {
             Ok(tools) => *known = tools.into_iter().map(listed).collect(),
-            Err(error) => tracing::warn!(error, "the tools of the run are not known"),
+            Err(error) => tracing::warn!(error, "could not list the tools of the run"),
         }
         known.clone()
     }
 
-    /// A tool of the run, whatever it was that was told last.
+    /// A tool of the run, according to the last list.
     fn of_run(&self, name: &str) -> Option<Tool> {
         let find = |tools: &[Tool]| tools.iter().find(|tool| tool.name == name).cloned();
         let known = find(&self.known.lock().unwrap_or_else(PoisonError::into_inner));
@@ -113,7 +114,6 @@ fn unreached(tool: &str, message: &str, timestamp: &str) -> Value {
     })
 }
 
-/// What the server has answered.
 fn result(envelope: Value) -> CallToolResult {
     let success = envelope["success"] == true;
     enveloped(envelope.to_string(), Some(envelope), success)
@@ -125,8 +125,8 @@ impl Backend for NodeBackend {
         if let Some(resources) = config.capabilities.resources.as_mut() {
             resources.subscribe = None;
         }
-        let said = config.instructions.take().unwrap_or_default();
-        config.with_instructions(format!("{INSTRUCTIONS}{said}"))
+        let rest = config.instructions.take().unwrap_or_default();
+        config.with_instructions(format!("{INSTRUCTIONS}{rest}"))
     }
 
     fn toolset(&self) -> Toolset {
@@ -143,8 +143,8 @@ impl Backend for NodeBackend {
         self.catalogue.tool(name).or_else(|| self.of_run(name))
     }
 
-    /// Tools that are not listed stay callable and say why not (RUNS-TOOL-6), so none is unknown
-    /// here; only the server can tell.
+    /// Tools that are not listed stay callable and report why they are refused (RUNS-TOOL-6), so no
+    /// tool is unknown here; only the server can tell.
     fn reads_only(&self, name: &str) -> Option<bool> {
         Some(self.catalogue.reads_only(name).unwrap_or(false))
     }
@@ -224,10 +224,10 @@ impl OperationReader for NodeBackend {
             let name = name.to_owned();
             let arguments = arguments.as_object().cloned().unwrap_or_default();
             let running = tokio::task::spawn_blocking(move || server.read(&name, arguments));
-            let told = running.await.map_err(|error| broken(&error))?;
-            let told = told.map_err(|error| ErrorData::internal_error(error, None))?;
-            serde_json::from_value(told).map_err(|error| {
-                tracing::warn!(%error, "an answer of the server cannot be read");
+            let envelope = running.await.map_err(|error| broken(&error))?;
+            let envelope = envelope.map_err(|error| ErrorData::internal_error(error, None))?;
+            serde_json::from_value(envelope).map_err(|error| {
+                tracing::warn!(%error, "could not parse a response of the server");
                 ErrorData::internal_error("the answer of the server cannot be read", None)
             })
         })

@@ -1,7 +1,7 @@
 //! What waits to be written to the client.
 //!
 //! Messages are appended to one buffer; a single task writes whatever is there in one go, so a
-//! burst of answers costs few system calls and a lone answer waits for nobody.
+//! burst of responses costs few system calls and a single one does not wait.
 
 use std::{
     io,
@@ -91,7 +91,7 @@ impl Outbox {
                 continue;
             }
             if let Err(error) = write(&mut sink, &batch).await {
-                tracing::info!(%error, "the client can be written to no more");
+                tracing::info!(%error, "could not write to the client");
                 self.broken.store(true, Ordering::Release);
                 self.emptied.notify_one();
                 return;

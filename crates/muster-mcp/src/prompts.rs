@@ -13,7 +13,7 @@ struct Workflow {
     name: &'static str,
     title: &'static str,
     description: &'static str,
-    /// The argument beside the workspace; without one the workflow needs no workspace either.
+    /// The argument besides the workspace; without one the workflow needs no workspace either.
     subject: Option<Subject>,
     /// Text with `{subject}`, `{workspace}` and one `{n}` for each list of tools.
     text: &'static str,

@@ -1,4 +1,5 @@
-//! Resources and completions out of the answers of reading operations, wherever those are called.
+//! Resources and completions, built from the results of reading operations, no matter where those
+//! run.
 
 use muster_api::Envelope;
 use rmcp::{

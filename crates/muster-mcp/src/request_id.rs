@@ -1,7 +1,7 @@
-//! Finds the id of a message that is too long to be read.
+//! Finds the id of a message that is too long to be parsed.
 //!
-//! Whoever sends such a message waits for an answer with its id, and clients differ in where they
-//! write it. So the message is looked through as it passes, and nothing of it is kept.
+//! The sender of such a message waits for a response with its id, and clients differ in where they
+//! write it. So the message is scanned as it streams by, and nothing of it is kept.
 
 use serde_json::Value;
 
@@ -22,14 +22,14 @@ pub struct RequestIdScanner {
     has_method: bool,
 }
 
-/// Who waits for an answer to a message.
+/// The id that the sender of a message expects in the response.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestSender {
     /// The sender of the request with this id.
     Request(Value),
-    /// Nobody: it is a notification.
+    /// None: it is a notification.
     Nobody,
-    /// It cannot be told: this is not a request.
+    /// Unknown: this is not a request.
     Unknown,
 }
 
@@ -41,7 +41,7 @@ impl RequestIdScanner {
         }
     }
 
-    /// Who waits for an answer, once the whole message has passed.
+    /// The sender, once the whole message was scanned.
     pub fn sender(self) -> RequestSender {
         match (self.has_method, self.id) {
             (true, Some(id)) => RequestSender::Request(id),

@@ -2,7 +2,7 @@
 //! (MCP-TOOL-8), below a task its capsule and its evidence.
 //!
 //! The text of a plan or task is the result of `tasks_radar` on it. Titles come from agents: they
-//! stand in the fields that hold titles, never in a description.
+//! appear in title fields only, never in a description.
 
 use muster_api::{Envelope, ErrorCode};
 use rmcp::{
@@ -64,7 +64,6 @@ impl ResourceKind {
 /// What of a plan or task a resource shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
-    /// Where it stands.
     Radar,
     /// What one needs to take a task over.
     Capsule,
@@ -82,7 +81,7 @@ pub(crate) struct ResourceAddress {
 }
 
 impl ResourceAddress {
-    /// Takes a URI apart. A workspace's slashes may stand raw or encoded.
+    /// Parses a URI. A workspace's slashes may be raw or encoded.
     pub(crate) fn parse(uri: &str) -> Option<Self> {
         let path = uri.strip_prefix(SCHEME)?;
         let (path, part) = match path.rsplit_once("/evidence/") {
@@ -151,7 +150,7 @@ impl ResourceAddress {
         }
     }
 
-    /// Arguments of the `tasks_delta` call that shows its changes behind a position.
+    /// Arguments of the `tasks_delta` call that shows its changes after a position.
     pub(crate) fn news_since(&self, position: u64) -> Map<String, Value> {
         let fields = [
             ("workspace", json!(self.workspace)),
@@ -200,9 +199,9 @@ impl ResourceEntry {
 /// A page of a listing: plans first, then tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ResourcePage {
-    /// Goes on with plans, from the first one or behind a cursor.
+    /// Continues with plans, from the first one or after a cursor.
     Plans(Option<String>),
-    /// Goes on with tasks behind a cursor.
+    /// Continues with tasks after a cursor.
     Tasks(String),
 }
 
@@ -220,7 +219,7 @@ impl ResourcePage {
         }
     }
 
-    /// Arguments of the `tasks_context` call behind it.
+    /// Arguments of the `tasks_context` call for this page.
     pub(crate) fn question(&self, workspace: &str) -> Value {
         match self {
             Self::Plans(cursor) => {
@@ -231,8 +230,8 @@ impl ResourcePage {
         }
     }
 
-    /// What the answer holds of it, and the cursor of the page behind. Tasks begin where the plans
-    /// have ended.
+    /// The entries of this page, and the cursor of the next. Tasks begin where the plans have
+    /// ended.
     pub(crate) fn read(
         &self,
         workspace: &str,
@@ -253,7 +252,7 @@ impl ResourcePage {
     }
 }
 
-/// Arguments of the `tasks_context` call behind a completion.
+/// Arguments of the `tasks_context` call for a completion.
 pub(crate) fn beginning_as(workspace: &str, typed: &str) -> Value {
     match typed.trim() {
         "" => json!({"workspace": workspace, "limit": ROWS_MAX}),
@@ -333,8 +332,7 @@ impl CompletionSubject {
     }
 }
 
-/// The values that begin as typed, without regard to letter case; `more` says that not all were
-/// looked at.
+/// The values with the typed prefix, ignoring case; `more` reports that not all were checked.
 pub(crate) fn completion(mut values: Vec<String>, typed: &str, more: bool) -> CompletionInfo {
     let typed = typed.trim().to_ascii_lowercase();
     values.retain(|value| value.to_ascii_lowercase().starts_with(&typed));

@@ -1,8 +1,8 @@
-//! An answer that says the same twice, written once (TASKS-MCP-5).
+//! An envelope that a reply contains twice, written once (TASKS-MCP-5).
 //!
 //! The envelope goes out as text and as structure. Its text is already JSON, so the line transport
-//! copies it to the place of the structure instead of building a tree of values and writing that
-//! out again. Until then a mark holds the place; other transports never see it.
+//! copies it into the place of the structure instead of building a tree of values and serializing
+//! that again. Until then a placeholder marks the place; other transports never see it.
 
 use std::{io, mem};
 
@@ -11,8 +11,8 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-/// Holds the place of a structure that equals the text, and that of the text while the rest is
-/// written. No backend says this by itself.
+/// Placeholder for a structure that equals the text, and for the text while the rest is written. No
+/// backend emits this string.
 const MARK: &str = "\u{0}as text";
 /// The mark in its two places on the wire.
 const TEXT_PLACE: &[u8] = b"\"text\":\"\\u0000as text\"";

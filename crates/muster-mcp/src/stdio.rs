@@ -29,8 +29,8 @@ pub enum ServeError {
 }
 
 /// Serves the client on standard input and output until it closes its end, or until SIGTERM, SIGINT
-/// or SIGHUP. What was taken from it until then is still done and answered. Blocks; must not be
-/// called in a runtime.
+/// or SIGHUP. Requests read until then are completed and answered. Blocks; must not be called in a
+/// runtime.
 pub fn serve_stdio(backend: Arc<dyn Backend>) -> Result<(), ServeError> {
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
@@ -63,7 +63,7 @@ async fn serve(
             stopping.send_replace(true);
             tokio::select! {
                 ended = &mut waiting => ended,
-                // Asked again: what is under way is durable or absent.
+                // A second signal: what is under way is durable or absent.
                 () = stop.wait() => return Ok(()),
             }
         }
@@ -79,7 +79,7 @@ async fn serve(
 /// Starts the service loop on a pair of streams.
 ///
 /// The loop is entered without a handshake: `initialize` is answered like any other request, so a
-/// client of either era may open as it likes (TASKS-MCP-2).
+/// client of either era may open the connection its own way (TASKS-MCP-2).
 pub(crate) fn connect(
     backend: Arc<dyn Backend>,
     source: LineSource,

@@ -1,7 +1,7 @@
-//! Which toolset a `tools/list` answer shows (TASKS-SET-2): the request's own `toolset` parameter,
-//! else the URL's, else the one chosen at start.
+//! Which toolset a `tools/list` response shows (TASKS-SET-2): the request's own `toolset`
+//! parameter, else the URL's, else the one chosen at start.
 //!
-//! The SDK's parameter type has no such field, so the transports note it beside the request before
+//! The SDK's parameter type has no such field, so the transports store it with the request before
 //! the SDK drops it.
 
 use http::{Uri, request::Parts};

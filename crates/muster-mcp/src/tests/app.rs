@@ -301,7 +301,7 @@ fn note(id: u32, target: &str) -> Value {
     call(id, "tasks_edit", arguments)
 }
 
-/// The next notice about a resource, past the answers to calls.
+/// The next resource notification, skipping responses to calls.
 async fn next_update(wire: &mut Wire) -> Value {
     loop {
         let message = wire.receive().await;
@@ -344,7 +344,7 @@ async fn a_subscription_of_the_stateless_revision_tells_of_changes() {
     assert_eq!(accepted["method"], "notifications/subscriptions/acknowledged");
     let granted = json!({"resourceSubscriptions": [TASK]});
     assert_eq!(accepted["params"]["notifications"], granted);
-    // The first notice says that the server listens now, the second that something changed.
+    // The first notification confirms the subscription, the second reports the change.
     for id in [10, 11] {
         let notice = next_update(&mut wire).await;
         assert_eq!(notice["uri"], TASK);

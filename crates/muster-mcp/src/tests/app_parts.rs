@@ -1,4 +1,4 @@
-//! What the product's backend is made of: instructions, prompts, addresses of resources.
+//! The parts of the product's backend: instructions, prompts, addresses of resources.
 
 use muster_api::{ApiError, Envelope, ErrorCode};
 use rmcp::model::{ArgumentInfo, CompleteRequestParams, GetPromptRequestParams, Reference};

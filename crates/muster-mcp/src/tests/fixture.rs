@@ -23,9 +23,9 @@ use crate::{Backend, BackendFuture, McpCall};
 pub(super) struct Fixture {
     /// Names of finished `append` calls and values that `tally` saw, in order.
     pub(super) journal: Arc<Mutex<Vec<String>>>,
-    /// Told when a `wait` or `linger` call has begun.
+    /// Notified when a `wait` or `linger` call has begun.
     pub(super) waiting: Notify,
-    /// Told when a `wait` call was given up.
+    /// Notified when a `wait` call was cancelled.
     pub(super) given_up: Arc<Notify>,
     /// Lets one `wait` or `linger` call finish.
     pub(super) released: Arc<Notify>,

@@ -44,7 +44,7 @@ async fn answer(endpoint: &HttpEndpoint, request: Request<Body>) -> Response<Bod
     timeout(PATIENCE, endpoint.answer(request)).await.expect("in time")
 }
 
-/// Status and message of an answer, whether it came as JSON or as one event.
+/// Status and message of a response, as JSON or as one event.
 async fn read(response: Response<Body>) -> (StatusCode, Value) {
     let status = response.status();
     let body = timeout(PATIENCE, to_bytes(response.into_body(), BODY_BYTES_MAX));

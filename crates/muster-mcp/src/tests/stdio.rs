@@ -221,7 +221,7 @@ async fn nothing_overtakes_a_cancelled_writer_that_still_runs() {
         .await;
     wire.send(call(2, "append", json!({"text": "later"}))).await;
     for id in 3..100 {
-        // Round trips in which the later call would have run and been answered.
+        // Round trips during which the later call would have run and returned.
         assert_eq!(wire.ask(request(id, "ping", json!({}))).await["id"], id);
     }
     fixture.released.notify_one();

@@ -61,7 +61,7 @@ impl Wire {
         self.receive().await
     }
 
-    /// Asks the server to end, as a signal does, and leaves what it still says unread.
+    /// Stops the server as a signal does, and leaves its remaining output unread.
     pub(super) async fn stop_unread(self) {
         self.stopping.send_replace(true);
         timeout(PATIENCE, self.server.waiting()).await.expect("in time").expect("no panic");
