@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: how fast the program is, as ratios inside one run.
 //!
-//! Machines differ and are shared, so no time is judged by itself: a call is compared with the
+//! Machines differ and are shared, so no time is judged on its own: a call is compared with the
 //! round trip of an empty one on the same transport (*echo*), a durable one also with a sync of
 //! what it writes on the same disk (*sync*), and a large store with a small one. The limits are
 //! those of decision 0013. The program is the release build, started as users start it.

@@ -13,14 +13,14 @@ use crate::workspace::{Workspace, output, run};
 /// What separates arguments in `CARGO_ENCODED_RUSTFLAGS`.
 const SEPARATOR: &str = "\x1f";
 
-/// A folder of this machine, and what stands in its place in the program.
+/// A folder of this machine, and what replaces it in the program.
 struct Remap {
     from: PathBuf,
     to: &'static str,
 }
 
-/// Builds it twice, each time from nothing, and compares. What differs stays beside the second
-/// build, so that it can be looked at.
+/// Builds it twice, each time from scratch, and compares. Differing files are kept next to the
+/// second build for inspection.
 pub(crate) fn check(workspace: &Workspace) -> Result<bool> {
     let target = target(workspace);
     let first = workspace.target().join("for-others-first");
@@ -68,12 +68,12 @@ fn differing(first: &Path, second: &Path, chosen: fn(&str) -> bool) -> Result<Ve
     Ok(found)
 }
 
-/// A folder of its own, so that nothing of another build is taken for a part of it.
+/// A separate folder, so that no other build's files are picked up.
 fn target(workspace: &Workspace) -> PathBuf {
     workspace.target().join("for-others")
 }
 
-/// Builds the program; answers where it is.
+/// Builds the program; returns its path.
 pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
     let target = target(workspace);
     let remaps = remaps(workspace, &target)?;
@@ -123,7 +123,8 @@ fn c_flags(remaps: &[Remap]) -> String {
     remaps.iter().map(flag).collect::<Vec<_>>().join(" ")
 }
 
-/// The folders of this machine that are named in a program. A home of `/root` or `/` says nothing.
+/// The folders of this machine that are named in a program. A home of `/root` or `/` proves
+/// nothing.
 fn traces(program: &[u8], remaps: &[Remap]) -> Vec<String> {
     let is_telling = |path: &&Path| path.components().count() > 2;
     let is_named = |path: &&Path| {

@@ -158,7 +158,7 @@ fn lints(workspace: &Workspace) -> Result<Tally> {
     run(&mut workspace.cargo(&arguments)).map(Tally::one)
 }
 
-/// Builds programs and tests at once: every later stage finds its part ready.
+/// Builds programs and tests together: every later stage finds its part ready.
 fn build(workspace: &Workspace) -> Result<Tally> {
     run(&mut workspace.cargo(&["build", "--workspace", "--all-targets"])).map(Tally::one)
 }

@@ -2,8 +2,8 @@
 //! suite against the same adapter with the suite's fixtures, answers against the OpenAPI document,
 //! and real agents against a scripted model.
 //!
-//! What they need is installed from the package registries into `target/outside` and used again
-//! while its lock file is the same. What cannot be installed is skipped with the reason.
+//! Dependencies are installed from the package registries into `target/outside` and reused while
+//! the lock file is unchanged. What cannot be installed is skipped with the reason.
 
 pub(crate) mod alone;
 mod document;
@@ -104,7 +104,7 @@ fn conformance(workspace: &Workspace, node: &NodeKit, place: &Path) -> Result<Ta
     Ok(tally)
 }
 
-/// What the suite's summary says of the scenarios that count.
+/// The suite's summary of the scenarios that count.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Verdicts {
     passed: usize,

@@ -76,7 +76,7 @@ impl Stages {
         Self { planned, ended: Vec::new() }
     }
 
-    /// Runs a stage; a stage that cannot do its work has failed. Answers whether all of it passed.
+    /// Runs a stage; a stage that cannot do its work has failed. Returns whether all of it passed.
     pub(crate) fn run(&mut self, name: &'static str, work: impl FnOnce() -> Result<Tally>) -> bool {
         println!("\n[{}/{}] {name}", self.ended.len() + 1, self.planned);
         let start = Instant::now();
@@ -95,7 +95,7 @@ impl Stages {
         tally.failed == 0
     }
 
-    /// Leaves a stage out and says why.
+    /// Skips a stage and prints the reason.
     pub(crate) fn leave_out(&mut self, name: &'static str, reason: &str) {
         println!("\n[{}/{}] {name}: not run, {reason}", self.ended.len() + 1, self.planned);
         self.ended.push(Ended { name, tally: Tally::skip(), time: Duration::ZERO });

@@ -27,7 +27,7 @@ const FUZZ: &str = "fuzz::";
 /// How long each fuzzer runs as a stage, in seconds.
 const FUZZ_SECONDS: u64 = 8;
 
-/// Tells a fuzzer how long it runs.
+/// Sets how long a fuzzer runs.
 const FUZZ_VARIABLE: &str = "MUSTER_FUZZ_SECONDS";
 
 /// Runs every unit, model, contract and end-to-end test.
@@ -45,7 +45,7 @@ pub(crate) fn fuzz(workspace: &Workspace) -> Result<Tally> {
     part(workspace, Part::Fuzz)
 }
 
-/// Runs the fuzzers, or those with a word in their names, each for so many seconds.
+/// Runs the fuzzers, or those with a word in their names, each for `seconds` seconds.
 pub(crate) fn fuzz_for(workspace: &Workspace, seconds: u64, word: Option<&str>) -> Result<bool> {
     let mut command = if has_nextest(workspace) {
         let chosen = word.map_or(String::new(), |word| format!(" & test({word})"));
@@ -87,7 +87,7 @@ impl Part {
         }
     }
 
-    /// What nextest is told to run.
+    /// The filter expression for nextest.
     fn expression(self) -> String {
         match self {
             Self::Plain => format!("not test(/^{HOSTILE}/) & not test(/(^|::){FUZZ}/)"),
@@ -130,8 +130,8 @@ pub(crate) fn build_agents(workspace: &Workspace) -> Result<bool> {
         && run(&mut workspace.cargo(&test))?)
 }
 
-/// Runs the tests with the real agents that are installed in a folder, by a command that does so
-/// in a network of its own or by the plain one.
+/// Runs the tests with the real agents that are installed in a folder, in a separate network or by
+/// the plain command.
 pub(crate) fn agents(
     alone: Option<Command>,
     workspace: &Workspace,
@@ -141,7 +141,7 @@ pub(crate) fn agents(
 }
 
 /// The command that runs them. They wait for each other rather than for the machine, so more of
-/// them run at once than there are cores.
+/// them run concurrently than there are cores.
 pub(crate) fn agents_command(workspace: &Workspace, folder: &Path) -> Command {
     let mut command = workspace.cargo(&["test", "--offline", "--workspace", "--test", "e2e", "--"]);
     command.args(["--ignored", AGENTS, "--test-threads", "4"]).env("MUSTER_TEST_AGENTS", folder);

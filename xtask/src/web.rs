@@ -1,8 +1,8 @@
 //! The page: built from `web/` into the bundle inside `muster-http`, and tested.
 //!
-//! The bundle is committed, so that building the program needs no Node. Beside it stands a hash of
-//! the sources it was built from, so that a stale one is found without Node as well; where npm
-//! works, a second build proves that the bundle is what the sources give.
+//! The bundle is committed, so that building the program needs no Node. A hash of its sources lies
+//! next to it, so that a stale bundle is found without Node as well; where npm works, a second
+//! build proves that the bundle is what the sources give.
 
 mod bundle;
 mod kit;
@@ -29,7 +29,7 @@ pub(crate) enum Wish {
     Shots,
 }
 
-/// Does what is asked for; whether it worked.
+/// Does what was requested; returns whether it worked.
 pub(crate) fn perform(workspace: &Workspace, wish: Wish) -> Result<bool> {
     match wish {
         Wish::Check => Ok(fresh(workspace)?.failed == 0),

@@ -70,7 +70,7 @@ pub(crate) fn run(command: &mut Command) -> Result<bool> {
     Ok(status.success())
 }
 
-/// Runs a command to its end and answers what it printed; fails with its complaint.
+/// Runs a command to its end and returns what it printed; fails with its error output.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("start {}", line_of(command)))?;
     if !output.status.success() {

@@ -127,7 +127,7 @@ pub(crate) struct Targets {
 }
 
 impl Targets {
-    /// Targets for a store with so many tasks; another seed gives others.
+    /// Targets for a store with `tasks` tasks; another seed gives others.
     pub(crate) fn new(tasks: u64, seed: u64) -> Self {
         Self { tasks, state: seed, closed: 0 }
     }
@@ -180,7 +180,7 @@ impl Targets {
         format!("PLAN-{:03}", self.draw() % (self.tasks / TASKS_PER_PLAN) + 1)
     }
 
-    /// A step that nobody has closed, each once.
+    /// An open step, each once.
     fn open_step(&mut self) -> Value {
         let untouched = self.tasks / 10 * UNTOUCHED.len() as u64;
         let place = self.closed * 7_919 % untouched;

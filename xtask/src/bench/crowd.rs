@@ -1,5 +1,5 @@
-//! Many readers of one session while events come at a steady pace, and some of the readers stop
-//! reading: nobody else may lose, reorder or wait for anything because of them.
+//! Many readers of one session at a steady rate of events, some of which stop reading: no other
+//! reader may lose, reorder or wait for anything because of them.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -22,8 +22,7 @@ use super::{
 const PACE: u32 = 200;
 /// Characters of an event's text.
 const TEXT_CHARS: usize = 100;
-/// A reader looks at the time of every so many events, a number that does not fall in step with how
-/// many travel together.
+/// A reader checks the time of every 13th event, a number that does not align with batch sizes.
 const TIMED_EVERY: u64 = 13;
 /// How much longer events may take to the others when some readers stop reading.
 const NOTICE_MAX: f64 = 1.5;
@@ -53,7 +52,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Connects, and reads as far as the greeting, which says where the stream begins.
+    /// Connects, and reads the greeting, which contains where the stream begins.
     fn connect(server: &Server, session: &str) -> Result<Self> {
         let lines = server.follow(session)?;
         let mut reader = Self { lines, last: 0, faults: 0, gaps: 0, delays: Series::default() };
@@ -95,18 +94,17 @@ impl Reader {
         Ok(())
     }
 
-    /// A gap is no fault if it begins where this reader was.
+    /// A gap is not a fault if it begins where this reader was.
     fn skip(&mut self, line: &str) -> Result<()> {
         let gap: Value = serde_json::from_str(line.trim_start_matches("data: "))?;
-        let told = |name: &str| gap["data"][name].as_u64().context("the ends of a gap");
-        self.faults += u64::from(told("from_seq")? != self.last + 1);
-        self.last = told("to_seq")?;
+        let number = |name: &str| gap["data"][name].as_u64().context("the ends of a gap");
+        self.faults += u64::from(number("from_seq")? != self.last + 1);
+        self.last = number("to_seq")?;
         self.gaps += 1;
         Ok(())
     }
 }
 
-/// What came of one phase.
 struct Phase {
     delays: Series,
     faults: u64,
@@ -136,7 +134,7 @@ pub(crate) fn measure(server: &Server, crowd: &Crowd) -> Result<Vec<Line>> {
     };
     let median = busy.delays.median();
     let late = busy.delays.percentile(99);
-    let told = format!("{} stalled, {} gaps told", crowd.stalled, busy.gaps);
+    let stalled = format!("{} stalled, {} gaps reported", crowd.stalled, busy.gaps);
     let faults = calm.faults + busy.faults;
     let lost = format!("{faults} lost or reordered");
     let delay = format!("{}, p99 {}", millis(median), millis(late));
@@ -144,7 +142,7 @@ pub(crate) fn measure(server: &Server, crowd: &Crowd) -> Result<Vec<Line>> {
     let memory = busy.memory as f64 / MIB;
     let before = format!("{:.1} MiB with none stalled", calm.memory as f64 / MIB);
     Ok(vec![
-        line("readers of one", lost, told, faults as f64, 0.0),
+        line("readers of one", lost, stalled, faults as f64, 0.0),
         line(
             "delay to others",
             delay,
@@ -199,14 +197,14 @@ fn phase(server: &Server, readers: usize, stalled: usize, time: Duration) -> Res
 }
 
 impl Phase {
-    /// A reader that kept up has been told of no gap.
+    /// A reader that kept up must not have received a gap.
     fn add(&mut self, reader: Reader) {
         self.faults += reader.faults + reader.gaps;
         self.delays.append(reader.delays);
     }
 }
 
-/// Reads on a thread of its own.
+/// Reads on its own thread.
 fn follow(
     mut reader: Reader,
     last: u64,
@@ -215,7 +213,7 @@ fn follow(
 ) -> Result<JoinHandle<()>> {
     let read = move || {
         let outcome = reader.read_to(last, clock).map(|()| reader);
-        // Whoever measures may have given up.
+        // The receiver may have given up.
         ended.send(outcome).unwrap_or_default();
     };
     Ok(thread::Builder::new().stack_size(STACK_BYTES).spawn(read)?)

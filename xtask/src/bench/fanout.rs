@@ -2,7 +2,7 @@
 //!
 //! Messages are sent to a run as fast as eight callers can, which gives durable events. The same
 //! number of messages of the same size, at the same pace, goes through a bare broadcast. What is
-//! compared is the time until the last client has the last of them, so for a few clients it says
+//! compared is the time until the last client has the last of them, so for a few clients it shows
 //! what following a run costs its writers, and for many how fast events are passed on.
 
 use std::{
@@ -23,7 +23,7 @@ use super::{
     wire::{Client, Server},
 };
 
-/// Clients that follow at once.
+/// Numbers of concurrent clients.
 const CLIENTS: [usize; 4] = [1, 10, 50, 1_000];
 /// Callers that write.
 const CALLERS: usize = 8;
@@ -75,12 +75,12 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Starts readers; the answer says for each when it had the last message.
+    /// Starts readers; the channel delivers when each had the last message.
     fn follow(&self, clients: usize, last: u64) -> Result<mpsc::Receiver<Result<Instant>>> {
         let (sender, ends) = mpsc::channel();
         for _ in 0..clients {
             let mut socket = Socket::open(self.address, self.path, self.token)?;
-            // The first message says that whatever comes from now on is seen.
+            // The first message confirms that everything from now on is seen.
             socket.next()?;
             let sender = sender.clone();
             let read = move || {
@@ -140,7 +140,7 @@ impl<'a> Sink<'a> {
         run["run"]["lastSeq"].as_u64().context("the last number of a run")
     }
 
-    /// Sends messages by all callers; answers when it began.
+    /// Sends messages from all callers; returns when it began.
     fn send(&self, messages: u64) -> Result<Instant> {
         let clients: Vec<Client> =
             (0..CALLERS).map(|_| self.server.connect()).collect::<Result<_>>()?;
@@ -169,7 +169,7 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// How long it takes until clients have the events of so many messages.
+    /// How long it takes until clients have the events of `messages` messages.
     fn time(&self, clients: usize, messages: u64) -> Result<Duration> {
         let since = self.last_seq()?;
         let last = since + messages * EVENTS_PER_MESSAGE;

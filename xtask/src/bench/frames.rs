@@ -32,7 +32,7 @@ impl Log {
         Self { path, salt: [0; 8], next: LOG_HEAD_BYTES }
     }
 
-    /// Frames of the newest commit, which is one that this was not asked about before.
+    /// Frames of the newest commit, which must be a new one since the last call.
     pub(crate) fn newest_commit(&mut self) -> Result<u64> {
         let file = File::open(&self.path).context("open the log of a store")?;
         let mut head = [0; LOG_HEAD_BYTES as usize];
@@ -47,7 +47,7 @@ impl Log {
         while let Some(frame) = self.frame(&file)? {
             self.next += FRAME_HEAD_BYTES + page_bytes;
             open += 1;
-            // Only the last frame of a commit says how large the store is.
+            // Only the last frame of a commit contains the size of the store.
             if number(&frame, 4) != 0 {
                 (newest, open) = (open, 0);
             }

@@ -1,7 +1,7 @@
-//! One caller: how long each kind of call takes, beside an empty one and a sync of the disk.
+//! One caller: how long each kind of call takes, next to an empty one and a sync of the disk.
 //!
-//! Everything that is compared is measured in turn, call by call, so that whatever else the machine
-//! does falls on all of it alike.
+//! Everything that is compared is measured in turn, call by call, so that other load on the machine
+//! affects all of it alike.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,7 @@ use super::{
 
 /// Calls of each kind before any is timed.
 const WARM_UP_ROUNDS: usize = 20;
-/// Syncs of one page that say what kind of disk it is.
+/// Syncs of one page that show what kind of disk it is.
 const SYNCS: usize = 50;
 /// How much slower a call may be in the larger store.
 const GROWTH_MAX: f64 = 1.5;
@@ -75,11 +75,10 @@ impl Disk {
 pub(crate) struct Site {
     /// What to call on it.
     pub(crate) targets: Targets,
-    /// What its writes leave behind.
     pub(crate) log: Log,
 }
 
-/// One store behind one transport.
+/// One store over one transport.
 pub(crate) struct Subject<'a> {
     /// Tasks in the store.
     pub(crate) tasks: u64,

@@ -1,4 +1,4 @@
-//! The table and the file that a run leaves behind.
+//! The table and the file that a run produces.
 
 use std::{fmt::Write as _, time::Duration};
 

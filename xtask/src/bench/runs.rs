@@ -29,7 +29,7 @@ pub(crate) fn filled(workspace: &Workspace) -> Result<Filled> {
     Filled::ensure(workspace, "runs", Contents::Runs, &contents)
 }
 
-/// Starts a server, which recovers what there is, and says how long that took.
+/// Starts a server, which recovers existing runs, and returns how long that took.
 pub(crate) fn start(program: &Path, folder: &Path) -> Result<(Server, Line)> {
     let started = Instant::now();
     let server = Server::start(program, folder)?;

@@ -1,4 +1,4 @@
-//! Times of one kind of call, and what is said about them.
+//! Times of one kind of call, and their statistics.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ impl Series {
         self.0.extend(other.0);
     }
 
-    /// Runs something, adds its time and answers its outcome.
+    /// Runs something, adds its time and returns its result.
     pub(crate) fn time<T>(&mut self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let started = Instant::now();
         let outcome = work()?;
@@ -27,7 +27,7 @@ impl Series {
         Ok(outcome)
     }
 
-    /// The time that so many percent of the calls stay below; zero without a call.
+    /// The time that `percent` of the calls stay below; zero without a call.
     pub(crate) fn percentile(&self, percent: usize) -> Duration {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();

@@ -1,5 +1,5 @@
 //! Sessions over HTTP: what one more node costs in a small and in a large tree, and how long it
-//! takes to make a tree into a text.
+//! takes to compile a tree.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -16,8 +16,8 @@ use crate::workspace::Workspace;
 pub(crate) const NODES: [u64; 2] = [1_000, 100_000];
 /// How much more one more node may cost in the large tree.
 const GROWTH_MAX: f64 = 2.0;
-/// Nodes of the tree that is made into a text, characters of the answer, and how many times the
-/// round trip of an empty call that may take.
+/// Nodes of the tree that is compiled, characters of the result, and how many round trips of an
+/// empty call that may take.
 const TEXT_NODES: u64 = 10_000;
 const TEXT_CHARS: u64 = 8_000;
 const TEXT_MAX: f64 = 20.0;
@@ -38,7 +38,7 @@ struct Times {
     text: Series,
 }
 
-/// Adds nodes and makes texts, in turn.
+/// Adds nodes and compiles trees, in turn.
 pub(crate) fn measure(server: &Server, rounds: usize) -> Result<Vec<Line>> {
     let mut client = server.connect()?;
     let grown = [session(&mut client, NODES[0])?, session(&mut client, NODES[1])?];
@@ -62,7 +62,7 @@ pub(crate) fn measure(server: &Server, rounds: usize) -> Result<Vec<Line>> {
     Ok(lines(&times))
 }
 
-/// The session with so many nodes, by its title.
+/// The session with `nodes` nodes, by its title.
 fn session(client: &mut Client, nodes: u64) -> Result<String> {
     let all = client.ask("GET", "/sessions", &Value::Null, &mut Series::default())?;
     let title = json!(nodes.to_string());

@@ -32,7 +32,7 @@ const VIEWS: [(&str, &str); 7] = [
     ("super", "tasks_resume_super"),
     ("snapshot", "tasks_snapshot"),
 ];
-/// Views that move the focus unless they are told not to.
+/// Views that move the focus by default.
 const MOVING: [&str; 3] = ["tasks_resume_pack", "tasks_resume_super", "tasks_snapshot"];
 
 /// The store with these tasks.
@@ -69,7 +69,7 @@ pub(crate) fn measure(wire: &mut dyn Wire, rounds: usize) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// The large number stands where other lines have the tasks of the store.
+/// The large number is in the column where other rows have the tasks of the store.
 fn line(what: String, large: u32, [small, big]: &[Series; 2]) -> Line {
     Line {
         what,

@@ -23,7 +23,7 @@ const PONG: u8 = 10;
 /// An open socket.
 pub(crate) struct Socket {
     stream: BufReader<TcpStream>,
-    /// Room for a message; what is behind the newest one is left over from others.
+    /// Buffer for a message; the bytes after the newest one are left over from others.
     room: Vec<u8>,
     length: usize,
 }
@@ -87,7 +87,7 @@ impl Socket {
         Ok(bytes)
     }
 
-    /// Answers a ping, whose text is short; what a client sends is masked, here by nothing.
+    /// Sends a pong, whose payload is short; a client's frames are masked, here with zeros.
     fn pong(&mut self) -> Result<()> {
         let length = u8::try_from(self.length)?;
         let mut frame = vec![0x80 | PONG, 0x80 | length, 0, 0, 0, 0];

@@ -10,11 +10,11 @@ use super::{
     wire::{Agent, program},
 };
 
-/// The first answer may take so many times what `--version` takes.
+/// The first response may take this many times what `--version` takes.
 const START_MAX: f64 = 3.0;
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// Times the start of an agent's server beside that of the program alone.
+/// Times the start of an agent's server next to that of the program alone.
 pub(crate) fn measure(path: &Path, storage_dir: &Path, tasks: u64, rounds: usize) -> Result<Line> {
     let mut version = Series::default();
     let mut answer = Series::default();

@@ -57,7 +57,7 @@ pub(crate) struct Filled {
 }
 
 impl Filled {
-    /// The store with so many tasks; filled now unless an equal one was left by an earlier run.
+    /// The store with `tasks` tasks; filled now unless an earlier run left an equal one.
     pub(crate) fn with_tasks(workspace: &Workspace, tasks: u64) -> Result<Self> {
         Self::ensure(workspace, &tasks.to_string(), Contents::Tasks, &[tasks.to_string()])
     }

@@ -1,4 +1,4 @@
-//! Eight callers at once against one: how much the writer's group commit gathers.
+//! Eight concurrent callers against one: how much the writer's group commit gathers.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
@@ -19,8 +19,8 @@ const CALLERS: u64 = 8;
 const CALLS_PREPARED: usize = 256;
 /// A sync that takes longer than this is most of a durable write.
 const SLOW_SYNC: Duration = Duration::from_millis(1);
-/// Eight callers must get at least so many times the writes of one where syncs are slow, where the
-/// work is most of it, and where much of the work is folding the log of a large store back.
+/// Minimum ratio of the writes of eight callers to those of one: where syncs are slow, where the
+/// work dominates, and where much of the work is folding back the log of a large store.
 const GAIN_MIN: f64 = 4.0;
 const GAIN_OF_WORK_MIN: f64 = 2.0;
 const GAIN_OF_FOLDING_MIN: f64 = 1.5;

@@ -30,16 +30,16 @@ const DONE: &[u8] = b"\"success\":true";
 /// In which the system counts the work of processes.
 const TICKS_PER_SECOND: u32 = 100;
 
-/// A way to send calls and get answers.
+/// A transport for calls and their results.
 pub(crate) trait Wire {
     /// Times the round trip of an operation that does nothing.
     fn echo(&mut self, series: &mut Series) -> Result<()>;
 
-    /// Times the round trip of an operation; answers its result.
+    /// Times the round trip of an operation; returns its result.
     fn call(&mut self, operation: &str, arguments: &Value, series: &mut Series) -> Result<Value>;
 }
 
-/// The program, away from the settings of whoever measures.
+/// The program, isolated from the user's settings.
 pub(crate) fn program(path: &Path, storage_dir: &Path) -> Command {
     let mut command = Command::new(path);
     command.env_remove("MUSTER_WORKSPACE").env_remove("BRANCHMIND_WORKSPACE");
@@ -58,7 +58,7 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    /// Starts the process; it has answered nothing yet.
+    /// Starts the process; nothing has been read from it yet.
     pub(crate) fn start(path: &Path, storage_dir: &Path) -> Result<Self> {
         let mut child = program(path, storage_dir)
             .arg("mcp")
@@ -109,7 +109,7 @@ impl Agent {
 
 impl Wire for Agent {
     fn echo(&mut self, series: &mut Series) -> Result<()> {
-        // The agent has written no list, so there is no session to ask the store about.
+        // The agent has written no list, so there is no session to look up in the store.
         let params = json!({"name": "todo_read", "arguments": {}});
         let answer = self.request("tools/call", &params, series)?;
         ensure!(answer["result"]["isError"] == false, "no echo: {answer}");
@@ -245,7 +245,7 @@ impl Client {
         self.exchange(&request, &mut Series::default()).map(drop)
     }
 
-    /// An operation as it is sent, for callers that shall do nothing else while they are counted.
+    /// A serialized operation, for callers that should do nothing else while they are measured.
     pub(crate) fn prepared(&self, operation: &str, arguments: &Value) -> String {
         let body = arguments.to_string();
         let length = body.len();
@@ -263,7 +263,7 @@ impl Client {
         Ok(())
     }
 
-    /// Times the round trip of a request; answers the JSON that came.
+    /// Times the round trip of a request; returns the JSON of the response.
     pub(crate) fn ask(
         &mut self,
         method: &str,
@@ -342,8 +342,8 @@ fn memory(child: &Child) -> Result<(u64, u64)> {
     Ok((field("RssAnon:")?, field("VmRSS:")?))
 }
 
-/// Waits until a process that was told to end has done so, in an orderly way that leaves nothing to
-/// recover; ends it after a while.
+/// Waits until a stopping process has exited cleanly, which leaves nothing to recover; kills it
+/// after a while.
 fn end(child: &mut Child) {
     let deadline = Instant::now() + END_TIMEOUT;
     while Instant::now() < deadline {

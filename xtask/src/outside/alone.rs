@@ -1,8 +1,8 @@
-//! A network of its own for programs that must not leave the machine: loopback and nothing else.
+//! A separate network for programs that must not leave the machine: loopback and nothing else.
 //!
-//! Linux gives one to whoever may ask for it: the administrator, or anybody where user namespaces
-//! are allowed. This program starts itself again inside of it, because what makes the network can
-//! not bring its loopback up.
+//! Linux grants one to the administrator, or to any user where user namespaces are allowed. This
+//! program starts itself again inside of it, because the tool that creates the network cannot bring
+//! its loopback up.
 
 use std::{
     env, fs,
@@ -18,8 +18,8 @@ use crate::{suite, workspace::Workspace};
 /// Ways to ask for a network, the plainest first.
 const WAYS: [&[&str]; 2] = [&["--net"], &["--user", "--map-root-user", "--net"]];
 
-/// The command that starts this program again in a network of its own; an error says why there is
-/// none.
+/// The command that starts this program again in a separate network; an error gives the reason why
+/// there is none.
 pub(crate) fn again(arguments: &[&str]) -> Result<Command, String> {
     let mut reasons = Vec::new();
     for way in WAYS {
@@ -35,12 +35,12 @@ pub(crate) fn again(arguments: &[&str]) -> Result<Command, String> {
     Err(reasons.join("; "))
 }
 
-/// The file of this program. Where it was built anew since this was started, the system says of the
-/// old one that it is gone.
+/// The file of this program. If it was rebuilt since it was started, the system reports the old one
+/// as deleted.
 fn this_program() -> Result<PathBuf, String> {
     let path = env::current_exe().map_err(|error| error.to_string())?;
-    let anew = path.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map(PathBuf::from);
-    Ok(anew.unwrap_or(path))
+    let rebuilt = path.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map(PathBuf::from);
+    Ok(rebuilt.unwrap_or(path))
 }
 
 /// Brings loopback up.

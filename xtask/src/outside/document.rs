@@ -1,5 +1,5 @@
-//! The answers of a real server against its OpenAPI document, by schemathesis: requests made from
-//! the document, right and wrong ones, must get answers that the document describes.
+//! Checks the responses of a real server against its OpenAPI document with schemathesis: valid and
+//! invalid requests made from the document must get responses that the document describes.
 
 use std::{fs, path::Path, process::Command, time::Duration};
 
@@ -19,7 +19,7 @@ const TIME_MAX: Duration = Duration::from_secs(400);
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
                       response_headers_conformance,response_schema_conformance";
 
-/// Sends what the document says, and what it does not, and judges the answers.
+/// Sends documented and undocumented requests and judges the responses.
 pub(super) fn check(workspace: &Workspace, place: &Path) -> Result<Tally> {
     let sources = workspace.root().join("tests/document");
     let kit = match PythonKit::prepare(&sources, &place.join("document")) {

@@ -23,13 +23,14 @@ pub(crate) struct PythonKit {
 }
 
 impl NodeKit {
-    /// Installs the packages; an error says why that is not possible here.
+    /// Installs the packages; an error gives the reason why that is impossible here.
     pub(crate) fn prepare(sources: &Path, place: &Path) -> Result<Self, String> {
         let folder = place.join("node");
         packages(sources, &folder)?;
-        // Modules are looked up from the script's own folder, so the scripts go beside them.
-        for entry in fs::read_dir(sources).map_err(|error| said(&error))? {
-            let path = entry.map_err(|error| said(&error))?.path();
+        // Modules are resolved from the script's own folder, so the scripts are copied next to
+        // them.
+        for entry in fs::read_dir(sources).map_err(|error| message(&error))? {
+            let path = entry.map_err(|error| message(&error))?.path();
             if path.extension().is_some_and(|extension| extension == "mjs") {
                 let name = path.file_name().unwrap_or_default();
                 copied(&path, &folder.join(name))?;
@@ -64,7 +65,7 @@ fn architecture() -> &'static str {
 }
 
 impl PythonKit {
-    /// Installs the packages; an error says why that is not possible here.
+    /// Installs the packages; an error gives the reason why that is impossible here.
     pub(crate) fn prepare(sources: &Path, place: &Path) -> Result<Self, String> {
         let folder = place.join("python");
         let requirements = sources.join("requirements.txt");
@@ -93,14 +94,14 @@ impl PythonKit {
     }
 }
 
-/// Agents as people install them; answers the folder that holds them.
+/// Agents as people install them; returns the folder that holds them.
 pub(crate) fn agents(sources: &Path, place: &Path) -> Result<PathBuf, String> {
     let folder = place.join("agents");
     packages(sources, &folder)?;
     Ok(folder)
 }
 
-/// Installs Node packages as their lock file says. None of their scripts runs.
+/// Installs Node packages from their lock file. None of their scripts runs.
 fn packages(sources: &Path, folder: &Path) -> Result<(), String> {
     installed(folder, &sources.join("package-lock.json"), || {
         for file in ["package.json", "package-lock.json"] {
@@ -118,25 +119,25 @@ fn installed(
     lock: &Path,
     install: impl FnOnce() -> Result<(), String>,
 ) -> Result<(), String> {
-    let wanted = fs::read(lock).map_err(|error| said(&error))?;
+    let wanted = fs::read(lock).map_err(|error| message(&error))?;
     let stamp = folder.join("installed.lock");
     if fs::read(&stamp).is_ok_and(|present| present == wanted) {
         return Ok(());
     }
     println!("installing into {} (once)", folder.display());
     if folder.exists() {
-        fs::remove_dir_all(folder).map_err(|error| said(&error))?;
+        fs::remove_dir_all(folder).map_err(|error| message(&error))?;
     }
-    fs::create_dir_all(folder).map_err(|error| said(&error))?;
+    fs::create_dir_all(folder).map_err(|error| message(&error))?;
     install()?;
-    fs::write(&stamp, wanted).map_err(|error| said(&error))
+    fs::write(&stamp, wanted).map_err(|error| message(&error))
 }
 
 fn copied(from: &Path, to: &Path) -> Result<(), String> {
     fs::copy(from, to).map(|_| ()).map_err(|error| format!("{}: {error}", from.display()))
 }
 
-fn said(error: &io::Error) -> String {
+fn message(error: &io::Error) -> String {
     error.to_string()
 }
 
@@ -151,7 +152,7 @@ pub(crate) fn finished(command: &mut Command) -> Result<(), String> {
     Err(format!("{program} ended with {}: {complaint}", output.status))
 }
 
-/// The lines of a complaint that say why: those marked as errors, else the last one.
+/// The lines of an error output that give the cause: those marked as errors, else the last one.
 fn reason(complaint: &str) -> String {
     let lines = || complaint.lines().map(str::trim).filter(|line| !line.is_empty());
     let errors: Vec<_> = lines().filter(|line| line.to_lowercase().contains("error")).collect();

@@ -1,4 +1,4 @@
-//! Programs that run beside the checks: servers that are ended with them, scripts with a time
+//! Programs that run alongside the checks: servers that are stopped with them, scripts with a time
 //! limit.
 
 use std::{
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{stages::Tally, workspace::line_of};
 
-/// Longest wait for a server to say where it listens.
+/// Longest wait for a server to print its address.
 const START_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// Pause between two looks at a program.
@@ -73,7 +73,7 @@ impl Server {
         }
     }
 
-    /// Waits for the line that holds `mark` and answers what stands behind it.
+    /// Waits for the line that contains `mark` and returns what follows it.
     pub(crate) fn text_after(&self, mark: &str) -> Result<String> {
         let line = self.line_with(mark)?;
         let text = line.split_once(mark).map_or("", |(_, text)| text.trim());
@@ -86,7 +86,7 @@ pub(crate) struct Script(Background);
 
 /// How a script ended.
 pub(crate) struct Ended {
-    /// Whether it ended by itself and well.
+    /// Whether it exited on its own and successfully.
     pub(crate) succeeded: bool,
     /// Everything it printed.
     pub(crate) output: String,

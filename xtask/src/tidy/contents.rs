@@ -58,7 +58,7 @@ fn starts_process(code: &[Token<'_>], at: usize) -> bool {
     }
 }
 
-/// Only the store speaks SQL.
+/// Only the store contains SQL.
 pub(crate) fn sql(tree: &Tree) -> Vec<Finding> {
     let elsewhere = tree.rust().filter(|file| !HOLDS_SQL.contains(&file.package()));
     let is_sql = |code: &[Token<'_>], at: usize| {

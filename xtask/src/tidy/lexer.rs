@@ -1,4 +1,4 @@
-//! A small Rust lexer: enough to tell code, text and comments apart and to find items.
+//! A small Rust lexer: enough to distinguish code, strings and comments and to find items.
 //!
 //! It knows nested comments, raw and prefixed strings, raw identifiers, characters and lifetimes.
 //! It does not parse: rules look at runs of tokens.

@@ -1,5 +1,4 @@
-//! Names: words that say nothing, types that share a name, `mod.rs`, and the line each file opens
-//! with.
+//! Names: meaningless words, types that share a name, `mod.rs`, and the line each file opens with.
 
 use std::collections::BTreeMap;
 
@@ -66,8 +65,8 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// A public type has a name of its own, so that a search finds it and a sentence can use it without
-/// its path.
+/// A public type name is unique, so that a search finds it and a sentence can use it without its
+/// path.
 pub(crate) fn unique_types(tree: &Tree) -> Vec<Finding> {
     let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for file in tree.rust().filter(|file| file.is_product()) {
@@ -89,13 +88,13 @@ pub(crate) fn unique_types(tree: &Tree) -> Vec<Finding> {
     against_ratchet(tree, "unique-types", "public types of one name", measures)
 }
 
-/// A module is `foo.rs` with `foo/` beside it, never `foo/mod.rs`.
+/// A module is `foo.rs` with `foo/` next to it, never `foo/mod.rs`.
 pub(crate) fn no_mod_files(tree: &Tree) -> Vec<Finding> {
     let found = tree.rust().filter(|file| file.stem() == "mod");
     found.map(|file| Finding::new(&file.path, "use foo.rs beside foo/".to_owned())).collect()
 }
 
-/// Each Rust file says first what it is for.
+/// Each Rust file opens with what it is for.
 pub(crate) fn opening_line(tree: &Tree) -> Vec<Finding> {
     let silent = tree.rust().filter(|file| !file.text.trim_start().starts_with("//! "));
     silent.map(|file| Finding::new(&file.path, "does not open with `//!`".to_owned())).collect()

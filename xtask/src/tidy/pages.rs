@@ -133,7 +133,7 @@ fn named<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
     names.filter(|name| !name.is_empty())
 }
 
-/// Every outside crate has a line that says why it is here, and every such line a crate.
+/// Every outside crate has a line with the reason why it is here, and every such line a crate.
 pub(crate) fn dependency_reasons(tree: &Tree) -> Vec<Finding> {
     let ours = |name: &str| tree.packages.iter().any(|package| package.name == name);
     let used: BTreeSet<&str> = tree

@@ -65,7 +65,7 @@ fn functions(file: &Source) -> Vec<Measure> {
         .collect()
 }
 
-/// Lines end at column 100, comments and texts included.
+/// Lines end at column 100, comments and strings included.
 pub(crate) fn line_width(tree: &Tree) -> Vec<Finding> {
     let measures = tree.rust().map(|file| {
         let wide = |line: &str| line.chars().count() > LINE_COLUMNS_MAX;

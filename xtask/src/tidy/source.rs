@@ -54,7 +54,7 @@ impl Source {
         self.path.ends_with(".rs")
     }
 
-    /// Whether the path says that everything in it is test code.
+    /// Whether the path marks everything in it as test code.
     pub(crate) fn is_test(&self) -> bool {
         let folder_of_tests =
             |part: &str| matches!(part.trim_end_matches(".rs"), "tests" | "benches" | "examples");
@@ -139,7 +139,7 @@ pub(crate) fn matches_at(code: &[Token<'_>], at: usize, expected: &[&str]) -> bo
     code.len() - at >= expected.len() && run.zip(expected).all(|(text, wanted)| text == *wanted)
 }
 
-/// Last line of the item that goes on at `from`: its closing brace, or its semicolon.
+/// Last line of the item that continues at `from`: its closing brace, or its semicolon.
 fn end_of_item(code: &[Token<'_>], from: usize) -> usize {
     let end = end_of_body(code, from).unwrap_or(code.len() - 1);
     code[end].last_line()

@@ -12,7 +12,7 @@ const PUBLIC_SOURCES: [&str; 3] = [
     "https://files.pythonhosted.org/",
 ];
 
-/// Marks of a line that says where packages come from.
+/// Marks of a line that states where packages come from.
 const SOURCE_MARKS: [&str; 7] = [
     "registry+",
     "sparse+",

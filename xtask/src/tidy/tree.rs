@@ -26,7 +26,6 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// What it names in its manifest.
     pub(crate) dependencies: Vec<Dependency>,
-    /// Features of its own.
     pub(crate) features: Vec<String>,
     /// Kinds of its targets, for example `lib`.
     pub(crate) targets: Vec<String>,

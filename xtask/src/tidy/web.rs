@@ -47,7 +47,7 @@ pub(crate) fn rooms(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Components stay small, and colours stand in one file.
+/// Components stay small, and colours are in one file.
 pub(crate) fn sizes(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, _) in sources(tree) {

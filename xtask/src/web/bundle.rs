@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 const BUNDLE: &str = "crates/muster-http/src/page/bundle";
 /// The list of its files, as Rust.
 const LIST: &str = "crates/muster-http/src/page/bundle.rs";
-/// The hash of the sources, beside it.
+/// The hash of the sources, next to the bundle.
 const STAMP: &str = "sources.hash";
 /// Sources besides the folder `src`.
 const ROOT_SOURCES: [&str; 6] = [
@@ -25,7 +25,7 @@ const ROOT_SOURCES: [&str; 6] = [
     "tsconfig.json",
     "vite.config.ts",
 ];
-/// Generated from the OpenAPI file, and gone once types are checked.
+/// Generated from the OpenAPI file, and removed once types are checked.
 const GENERATED: &str = "schema.d.ts";
 
 /// How the list begins.
@@ -63,7 +63,7 @@ pub(super) fn put_in_place(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Whether the bundle says that it was built from the sources as they are.
+/// Whether the bundle claims to be built from the current sources.
 pub(super) fn is_of_these_sources(workspace: &Workspace) -> Result<bool> {
     let stamp = fs::read_to_string(workspace.root().join(BUNDLE).join(STAMP)).unwrap_or_default();
     Ok(stamp.trim() == sources_hash(workspace)?)

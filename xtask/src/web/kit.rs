@@ -1,4 +1,4 @@
-//! What the page is built and tested with: npm's packages beside its sources, and a browser.
+//! What the page is built and tested with: npm's packages next to its sources, and a browser.
 
 use std::{
     env, fs,
@@ -29,7 +29,7 @@ pub(super) struct Kit {
 }
 
 impl Kit {
-    /// Installs the packages; an error says why that is not possible here.
+    /// Installs the packages; an error gives the reason why that is impossible here.
     pub(super) fn prepare(workspace: &Workspace) -> Result<Self, String> {
         let folder = workspace.root().join("web");
         let dist = bundle::built_folder(workspace);
@@ -53,7 +53,7 @@ impl Kit {
         Ok(kit)
     }
 
-    /// An npm command beside the page's sources.
+    /// An npm command in the folder of the page's sources.
     pub(super) fn npm(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("npm");
         command.args(arguments).current_dir(&self.folder).env("MUSTER_WEB_DIST", &self.dist);
@@ -82,7 +82,7 @@ fn browser() -> Result<PathBuf> {
         finished(command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
     };
     let install = || packages(&["install", "-y", "-q", "--no-install-recommends", "chromium"]);
-    // A fresh machine knows no packages before it has asked for the list.
+    // A fresh machine has no package list before an update.
     let installed = install().or_else(|_| packages(&["update", "-q"]).and_then(|()| install()));
     if let Err(reason) = installed {
         bail!("there is no Chromium here, and it cannot be installed: {reason}");
