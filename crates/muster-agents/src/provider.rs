@@ -1,4 +1,4 @@
-//! What every adapter of a provider offers, whatever it speaks to.
+//! What every adapter of a provider offers, whatever its protocol.
 //!
 //! A [`ProviderAdapter`] opens [`ProviderConversation`]s. A conversation takes orders and reports
 //! through a channel of [`Signal`]s, each with the turn that it belongs to; the last signal is
@@ -62,14 +62,14 @@ pub(crate) const SIGNALS_MAX: usize = 256;
 
 /// Opens sessions with one family of programs.
 pub(crate) trait ProviderAdapter: Send + Sync {
-    /// Opens a session; the process is running when it answers.
+    /// Opens a session; the process is running when it returns.
     fn open(&self, opening: SessionOpening) -> Pending<'_, Result<Opened, OpenFailure>>;
     /// Whether the program is there and what it calls itself; asks no model.
     fn probe(&self) -> Pending<'_, Probe>;
 }
 
-/// The adapter for a family of programs. Whatever has none of its own is spoken to as its profile
-/// says.
+/// The adapter for a family of programs. One without its own adapter uses the protocol of its
+/// profile.
 pub(crate) fn adapter(provider: Provider, profile: &Profile) -> Box<dyn ProviderAdapter> {
     let profile = profile.clone();
     match (profile.protocol, provider) {
@@ -94,7 +94,7 @@ pub(crate) struct SessionOpening {
     pub(crate) order: OpenOrder,
     /// Where it works.
     pub(crate) workdir: PathBuf,
-    /// Who keeps the orchestrator going.
+    /// What drives the orchestrator.
     pub(crate) mode: Mode,
     /// What may be written.
     pub(crate) global_mode: GlobalMode,
@@ -106,7 +106,8 @@ pub(crate) struct SessionOpening {
     pub(crate) confinement: Option<Confinement>,
     /// The command that serves Muster's tools to it.
     pub(crate) mcp: Option<McpCommand>,
-    /// The command that an agent's own hook runs before it makes a call, and where it is heard.
+    /// The command that an agent's own hook runs before it makes a call, and the socket it connects
+    /// to.
     pub(crate) hook: Option<(Vec<String>, PathBuf)>,
     /// Variables besides those of its profile, such as where Muster's tools are.
     pub(crate) env: BTreeMap<String, String>,
@@ -141,7 +142,7 @@ pub(crate) struct Opened {
     pub(crate) session: Box<dyn ProviderConversation>,
     /// What it reports.
     pub(crate) signals: mpsc::Receiver<Signal>,
-    /// When it was last heard.
+    /// When it last produced output.
     pub(crate) heard: Heard,
     /// The end of its standard error.
     pub(crate) stderr: Tail,
@@ -149,7 +150,7 @@ pub(crate) struct Opened {
     pub(crate) caps: ProviderCaps,
     /// Its own id of the session, if it is known already.
     pub(crate) session_id: Option<String>,
-    /// Whether the session that was asked for could not be resumed.
+    /// Whether the requested session could not be resumed.
     pub(crate) lost: bool,
     /// Its process, unless every turn has its own.
     pub(crate) process: Option<Process>,
@@ -168,10 +169,10 @@ pub(crate) struct OpenFailure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unreachable;
 
-/// What an adapter is asked in a turn.
+/// The input of a turn.
 pub(crate) struct TurnQuestion {
     pub(crate) turn: TurnId,
-    /// Whether the prompt tells everything.
+    /// Whether the prompt is complete.
     pub(crate) kind: PromptKind,
     /// The prompt.
     pub(crate) text: String,
@@ -204,7 +205,7 @@ pub(crate) struct Answered<'a> {
     pub(crate) result: &'a ToolResult,
     /// What went wrong.
     pub(crate) error: Option<&'a ToolError>,
-    /// When it is told.
+    /// When it is sent.
     pub(crate) at: Timestamp,
 }
 
@@ -212,13 +213,13 @@ pub(crate) struct Answered<'a> {
 pub(crate) trait ProviderConversation: Send + Sync {
     /// Hands it a prompt.
     fn turn(&mut self, question: TurnQuestion) -> Result<(), Unreachable>;
-    /// Tells it what a person decided.
+    /// Sends a person's decision.
     fn decide(&mut self, verdict: &Verdict<'_>) -> Result<(), Unreachable>;
     /// Gives it the outcome of a call.
     fn answer(&mut self, answered: &Answered<'_>) -> Result<(), Unreachable>;
     /// Asks it to end the turn.
     fn interrupt(&mut self, turn: TurnId) -> Result<(), Unreachable>;
-    /// Asks it to forget; only where its capabilities say that it can.
+    /// Makes it forget; only if its capabilities include that.
     fn reset(&mut self) -> Result<(), Unreachable>;
     /// Ends it: asks first, then kills. No process of it is left when this is done.
     fn close(self: Box<Self>, grace: Duration) -> Pending<'static, ()>;
@@ -235,22 +236,22 @@ pub(crate) enum Signal {
         /// What it can do.
         caps: ProviderCaps,
     },
-    /// The turn is over and this is all that was said, if the program repeats it.
+    /// The turn is over and this is the full output, if the program repeats it.
     Final {
         turn: Option<TurnId>,
         /// The whole text.
         content: Option<String>,
-        /// Whether it ended because it was told to.
+        /// Whether it ended because it was interrupted.
         interrupted: bool,
     },
-    /// The turn has failed, with what the program says about another try.
+    /// The turn has failed, with the program's hint about a retry.
     Failed {
         turn: Option<TurnId>,
         /// Why.
         reason: TurnReason,
         /// In words.
         detail: Option<String>,
-        /// Whether and when it can be asked again.
+        /// Whether and when it can be retried.
         retry: RetryHint,
     },
     /// A call of a tool of Muster.
@@ -301,8 +302,8 @@ impl Probe {
     }
 }
 
-/// When a program was last heard, and how much of it was not understood. Every line and every sign
-/// of life counts.
+/// When a program last produced output, and how many messages were not understood. Every line and
+/// every heartbeat counts.
 #[derive(Clone)]
 pub(crate) struct Heard {
     origin: Instant,
@@ -311,12 +312,11 @@ pub(crate) struct Heard {
 }
 
 impl Heard {
-    /// It is heard now for the first time.
     pub(crate) fn now() -> Self {
         Self { origin: Instant::now(), at_ms: Arc::default(), unknown: Arc::default() }
     }
 
-    /// It is heard again.
+    /// Output was received.
     pub(crate) fn again(&self) {
         let ms = u64::try_from(self.origin.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.at_ms.store(ms, Ordering::Relaxed);
@@ -327,18 +327,18 @@ impl Heard {
         self.unknown.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many messages were not understood since this was asked before.
+    /// How many messages were not understood since the last call.
     pub(crate) fn take_unknown(&self) -> u64 {
         self.unknown.swap(0, Ordering::Relaxed)
     }
 
-    /// When it was heard last.
+    /// When output was last received.
     pub(crate) fn last(&self) -> Instant {
         self.origin + Duration::from_millis(self.at_ms.load(Ordering::Relaxed))
     }
 }
 
-/// What a program can do that says nothing about itself.
+/// Capabilities of a program that does not report any.
 pub(crate) const NO_CAPS: ProviderCaps = ProviderCaps {
     streaming: true,
     resume: false,

@@ -1,10 +1,10 @@
 //! Agents that speak the Agent Client Protocol: gemini, opencode and any other.
 //!
-//! They agree on the words and little else: some ask about a call that they never told, some say
-//! that it runs before they ask, some say nothing when it was denied. The tracker of calls makes
-//! one order out of all of these. None takes other arguments with an approval, so that is done in
-//! two steps here: the call is refused, and the agent is asked to make it again as it was changed
-//! ([`redo`]).
+//! They agree on the messages and little else: some ask about a call that they never announced,
+//! some report that it runs before they ask, some report nothing when it was denied. The tracker of
+//! calls turns all of these into one order. None takes changed arguments with an approval, so that
+//! is done in two steps here: the call is refused, and the agent is asked to make it again with the
+//! changes ([`redo`]).
 
 mod calls;
 mod ending;
@@ -16,10 +16,9 @@ use std::path::Path;
 
 use super::agent::{AgentProtocol, MUSTER, probe::Probing};
 
-/// How gemini is started and spoken to.
 pub(super) const GEMINI: AgentProtocol = AgentProtocol {
-    // In a folder that it does not trust it starts no server of tools. Whoever starts a run there
-    // trusts it.
+    // In a folder that it does not trust it starts no tool server. Starting a run there implies
+    // trust.
     env: &[("GEMINI_CLI_NO_RELAUNCH", "1"), ("GEMINI_CLI_TRUST_WORKSPACE", "true")],
     passed_on: &[
         "GEMINI_API_KEY",
@@ -41,11 +40,10 @@ pub(super) const GEMINI: AgentProtocol = AgentProtocol {
     ..ANY
 };
 
-/// How opencode is started and spoken to.
 pub(super) const OPENCODE: AgentProtocol = AgentProtocol {
-    // By itself it acts without a question, in its mode `plan` too. So it always asks before it
-    // changes something or reaches out, and whoever drives it says yes where nobody has to be
-    // asked. Names with a line in them are tools of servers.
+    // By default it acts without asking, in its mode `plan` too. So it always asks before it
+    // changes something or goes online, and the driver answers yes where no person has to decide.
+    // Names with an underscore are tools of servers.
     env: &[(
         "OPENCODE_PERMISSION",
         r#"{"*_*":"ask","bash":"ask","edit":"ask","webfetch":"ask","websearch":"ask"}"#,
@@ -68,13 +66,13 @@ pub(super) const OPENCODE: AgentProtocol = AgentProtocol {
     ..ANY
 };
 
-/// How the agent behind a command is started and spoken to.
+/// How the agent of a command is started.
 pub(super) fn dialect(command: &[String]) -> AgentProtocol {
     let program = command.first().and_then(|program| Path::new(program).file_stem());
     if program.is_some_and(|name| name == "opencode") { OPENCODE } else { ANY }
 }
 
-/// How any other agent is started and spoken to.
+/// How any other agent is started.
 pub(super) const ANY: AgentProtocol = AgentProtocol {
     arguments: |_| Vec::new(),
     env: &[],

@@ -1,12 +1,12 @@
-//! Agents that are programs of their own, each with its own way to speak.
+//! Agents that are separate programs, each with its own protocol.
 //!
-//! Every way is an [`AgentProtocol`]: how the program is started, and a [`Translator`] that knows
-//! its messages. A translator does nothing itself: it takes a line or an order and returns
+//! Every protocol is an [`AgentProtocol`]: how the program is started, and a [`Translator`] that
+//! knows its messages. A translator has no side effects: it takes a line or an order and returns
 //! [`TranslatorAction`]s. Everything that touches a process is here and in [`talk`], once for all.
 //!
 //! ```text
-//!   driver ── order ──► talk ──► translator ──► moves ──► lines to the program
-//!   program ── line ──►   │                       └─────► signals to the driver
+//!   driver ── order ──► talk ──► translator ──► actions ──► lines to the program
+//!   program ── line ──►   │                        └──────► signals to the driver
 //! ```
 
 mod failing;
@@ -54,14 +54,14 @@ use crate::{
 
 /// The name under which agents know Muster's tools.
 pub(super) const MUSTER: &str = "muster";
-/// A program that retells an old session has come to its end when it says nothing for this long.
+/// A program that replays an old session has finished when it is silent for this long.
 const QUIET: Duration = Duration::from_millis(300);
 /// How long it may take to retell it.
 const RETELLING_MAX: Duration = Duration::from_secs(5);
 
-/// How a family of agents is started and spoken to.
+/// How a family of agents is started, and how its messages are translated.
 pub(super) struct AgentProtocol {
-    /// Arguments behind those of the profile.
+    /// Arguments after those of the profile.
     pub(super) arguments: fn(&AgentLaunch) -> Vec<String>,
     /// Variables that it needs.
     pub(super) env: &'static [(&'static str, &'static str)],
@@ -73,14 +73,14 @@ pub(super) struct AgentProtocol {
     pub(super) probing: Probing,
     /// What to do about failures that are known by these words.
     pub(super) advice: &'static [(&'static str, &'static str)],
-    /// Whether a session may only be resumed in a later minute than it began.
+    /// Whether a session may only be resumed in a later minute than the one it began in.
     pub(super) minute_apart: bool,
-    /// Whether it is asked through a hook before it makes a call.
+    /// Whether it asks through a hook before it makes a call.
     pub(super) has_hooks: bool,
 }
 
 impl AgentProtocol {
-    /// What an agent of it can do, before one was asked.
+    /// What its agents can do, before one was probed.
     fn caps(&self) -> ProviderCaps {
         let setting = AgentLaunch {
             cwd: String::new(),
@@ -108,7 +108,6 @@ pub(super) struct AgentLaunch {
     pub(super) gate: PermissionsMode,
     /// Whether it may only look.
     pub(super) read_only: bool,
-    /// The model that it shall use.
     pub(super) model: Option<String>,
     /// The command that serves Muster's tools.
     pub(super) mcp: Option<McpCommand>,
@@ -116,7 +115,7 @@ pub(super) struct AgentLaunch {
     pub(super) hook: Option<String>,
     /// How far it may reach when it does not ask.
     pub(super) sandbox: Sandbox,
-    /// Whether Muster's limits keep it from mounting anything, as a sandbox of its own might.
+    /// Whether Muster's limits keep it from mounting anything, as its own sandbox might.
     pub(super) forbids_mounts: bool,
 }
 
@@ -155,9 +154,12 @@ impl AgentAdapter {
             tokio::time::sleep(resume_delay::pause(session)).await;
         }
         match self.start(&opening, setting.clone()).await {
-            // A session that cannot be resumed is no failure: a new one is told everything.
+            // A session that cannot be resumed is not a failure: a new one gets the full prompt.
             Err(failure) if resumes && failure.reason != TurnReason::SpawnFailed => {
-                tracing::info!(detail = failure.detail, "a session could not be resumed");
+                tracing::info!(
+                    detail = failure.detail,
+                    "could not resume the session; starting a new one"
+                );
                 let setting = AgentLaunch { start: AgentStart::New(fresh_uuid()), ..setting };
                 let opened = self.start(&opening, setting).await?;
                 Ok(Opened { lost: true, ..opened })
@@ -293,10 +295,9 @@ impl ProviderAdapter for AgentAdapter {
     }
 }
 
-/// Why there is no session.
 struct NotOpened {
     failure: OpenFailure,
-    /// Whether the program has ended by itself.
+    /// Whether the program exited on its own.
     ended: bool,
 }
 
@@ -318,7 +319,7 @@ fn setting(opening: &SessionOpening) -> AgentLaunch {
     }
 }
 
-/// Waits until a program says nothing for a while.
+/// Waits until a program is silent for a while.
 async fn quiet(heard: &Heard) {
     let settled = async {
         while let Some(rest) = QUIET.checked_sub(heard.last().elapsed()) {
@@ -326,6 +327,6 @@ async fn quiet(heard: &Heard) {
         }
     };
     if tokio::time::timeout(RETELLING_MAX, settled).await.is_err() {
-        tracing::debug!("a program goes on retelling an old session");
+        tracing::debug!("program is still replaying an old session; not waiting any longer");
     }
 }

@@ -24,7 +24,6 @@ use super::agent::{
     probe::{LoginQuestion, Probing},
 };
 
-/// How claude is started and spoken to.
 pub(super) const DIALECT: AgentProtocol = AgentProtocol {
     arguments,
     env: &[("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1")],
@@ -58,7 +57,7 @@ fn arguments(setting: &AgentLaunch) -> Vec<String> {
         PermissionsMode::Gated => words.extend(["--permission-prompt-tool", "stdio"]),
         PermissionsMode::Skip => {}
     }
-    // Whoever shall never ask has to be started so; only then can it be put back into this mode.
+    // A mode without questions has to be set at the start; only then can it be restored later.
     words.extend(["--permission-mode", mode(setting.gate, false)]);
     match &setting.start {
         AgentStart::New(id) => words.extend(["--session-id", id]),

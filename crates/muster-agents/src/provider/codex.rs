@@ -1,9 +1,9 @@
 //! OpenAI's codex, over its app server.
 //!
-//! The server speaks requests and answers without a version in its lines. A thread is a session, a
-//! turn of it is a turn of ours. It tells what it is about to do before it asks whether it may, so
-//! what it tells is a proposal until a process of it is there. A running command outlives an
-//! interruption unless the server is told to clean up behind it.
+//! The server uses JSON-RPC without the version field. A thread is a session, a turn of it is a
+//! turn of ours. It announces what it is about to do before it asks for permission, so an
+//! announcement is a proposal until its process exists. A running command outlives an interruption
+//! unless the server is asked to clean up after it.
 
 mod items;
 mod say;
@@ -15,7 +15,6 @@ use super::agent::{
     probe::{LoginQuestion, Probing},
 };
 
-/// How codex is started and spoken to.
 pub(super) const DIALECT: AgentProtocol = AgentProtocol {
     arguments,
     env: &[],

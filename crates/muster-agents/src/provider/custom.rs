@@ -1,5 +1,5 @@
-//! Programs that are no known agent: those that speak the JSONL protocol, and those that only read
-//! a prompt and write an answer.
+//! Programs that are not a known agent: those that speak the JSONL protocol, and those that only
+//! read a prompt and write an answer.
 
 mod raw;
 mod reader;
@@ -39,11 +39,11 @@ pub(crate) use reader::drain;
 
 /// Lines that may wait for a program that does not read.
 pub(super) const LINES_MAX: usize = 256;
-/// How long a program may take to say whether it could resume (14.3 of the rules).
+/// How long a program may take to report whether it could resume (14.3 of the rules).
 const INTRODUCTION: Duration = Duration::from_secs(2);
 /// How often it is looked what a program has started.
 const LOOK_PAUSE: Duration = Duration::from_secs(1);
-/// How long output is still read behind the end of a process, which others may hold open.
+/// How long output is still read after the end of a process, since others may hold it open.
 const DRAIN: Duration = Duration::from_millis(500);
 
 /// Opens sessions with a program of a profile.
@@ -93,7 +93,7 @@ impl Custom {
         let resumes = opening.order.resume.is_some();
         let lost = resumes && !resumed(introduction).await;
         if greeted.is_err() {
-            tracing::debug!("a program did not wait for its first line");
+            tracing::debug!("could not queue the first line for the program");
         }
         Ok(Opened {
             session: Box::new(session),
@@ -108,7 +108,7 @@ impl Custom {
     }
 }
 
-/// Whether a program says that its session goes on.
+/// Whether a program reports that its session continues.
 async fn resumed(introduction: oneshot::Receiver<Introduction>) -> bool {
     match tokio::time::timeout(INTRODUCTION, introduction).await {
         Ok(Ok(introduction)) => introduction.resumed,
@@ -164,7 +164,7 @@ impl ProviderAdapter for Custom {
     }
 }
 
-/// Looks a program up; custom programs have no way to tell their version.
+/// Looks a program up; custom programs have no way to report their version.
 fn probe(program: &str) -> Probe {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let direct = program.contains('/').then(|| Path::new(program).to_owned());
@@ -175,7 +175,7 @@ fn probe(program: &str) -> Probe {
     }
 }
 
-/// Writes lines until nobody has any left; then the program sees the end of its input.
+/// Writes lines until the queue is closed; then the program sees the end of its input.
 pub(super) async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<String>) {
     while let Some(line) = queue.recv().await {
         let written = async {
@@ -183,13 +183,13 @@ pub(super) async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Strin
             stdin.flush().await
         };
         if let Err(error) = written.await {
-            tracing::debug!(%error, "a program no longer reads");
+            tracing::debug!(%error, "could not write to the program's stdin");
             return;
         }
     }
 }
 
-/// Waits for the end of a process, by itself or because it was asked to.
+/// Waits for the end of a process, whether on its own or requested.
 pub(super) struct ProcessWatch {
     pub(super) running: RunningProcess,
     pub(super) reading: JoinHandle<Option<(TurnReason, String)>>,
@@ -214,7 +214,7 @@ impl ProcessWatch {
         let detail = match ended {
             Ok(detail) => {
                 if tokio::time::timeout(DRAIN, &mut self.reading).await.is_err() {
-                    tracing::debug!("something holds the output of a program that has ended");
+                    tracing::debug!("stdout of an ended program is still held open");
                 }
                 self.running.kill().await;
                 detail
@@ -240,7 +240,7 @@ impl ProcessWatch {
                 (reason, detail)
             }
             None => {
-                // End of output: the process is about to end, or will never say anything more.
+                // End of output: the process is about to end, or will stay silent.
                 let detail = tokio::select! {
                     status = self.running.wait() => process::ending(status),
                     _ = closing => "closed".to_owned(),
@@ -260,22 +260,22 @@ impl ProcessWatch {
         detail: String,
     ) {
         if tokio::time::timeout(DRAIN, draining).await.is_err() {
-            tracing::debug!("something holds the errors of a program that has ended");
+            tracing::debug!("stderr of an ended program is still held open");
         }
         if signals.send(Signal::Gone { reason, detail }).await.is_err() {
-            tracing::trace!("nobody waited for the end of a program");
+            tracing::trace!("program ended without a waiter");
         }
     }
 }
 
-/// How a process is ended, with what it is told that on.
+/// How a process is ended, with the channel for its shutdown message.
 pub(super) struct Closing {
     pub(super) grace: Duration,
     pub(super) lines: Option<mpsc::Sender<String>>,
 }
 
-/// Ends a process: it is told, sees the end of its input, is asked, and is killed. Without a
-/// closing nobody has time for that.
+/// Ends a process: sends the shutdown message, closes its input, sends TERM, then KILL. Without a
+/// closing it is killed immediately.
 async fn close(mut running: RunningProcess, closing: Option<Closing>) {
     let Some(Closing { grace, lines }) = closing.filter(|closing| !closing.grace.is_zero()) else {
         return running.kill().await;
@@ -283,7 +283,7 @@ async fn close(mut running: RunningProcess, closing: Option<Closing>) {
     if let Some(lines) = lines
         && lines.try_send(wire::line("shutdown", &Plain {})).is_err()
     {
-        tracing::debug!("a program could not be told to shut down");
+        tracing::debug!("could not send the shutdown message to the program");
     }
     if tokio::time::timeout(grace / 2, running.wait()).await.is_err() {
         return running.end(grace / 2).await;
@@ -359,7 +359,7 @@ impl ProviderConversation for Lines {
         Box::pin(async move {
             let told = self.close.take().is_some_and(|close| close.send(closing).is_ok());
             if let Err(error) = self.watching.await {
-                tracing::warn!(%error, told, "the end of a program was not seen");
+                tracing::warn!(%error, told, "could not wait for the program to end");
             }
         })
     }

@@ -1,9 +1,9 @@
-//! How the lines of programs are read. A line may be the end of a turn, so nothing odd in one of
-//! its values may cost the rest of it.
+//! How the lines of programs are read. A line may be the end of a turn, so an odd value in it must
+//! not cost the rest of it.
 //!
 //! ```text
-//!   bytes ── text ──► JSON ── by_word! ──► a message, told apart by a word
-//!                               lenient, items ──► its fields: what is odd is as if it was missing
+//!   bytes ── text ──► JSON ── by_word! ──► a message, tagged by a word
+//!                               lenient, items ──► its fields: odd values count as missing
 //!                               Count, Amount  ──► its numbers
 //! ```
 
@@ -15,13 +15,13 @@ use serde::{
 };
 use serde_json::Value;
 
-/// What stands for half of a character.
+/// The escape of U+FFFD, which replaces half a character.
 const REPLACEMENT: &str = "\\ufffd";
 /// Characters of an escape such as `\ud83d`.
 const ESCAPE_BYTES: usize = 6;
 
-/// The text of a line. Bytes that are no text become U+FFFD, and so do escapes of half a character,
-/// which no JSON may hold (RUNS-GEN-6).
+/// The text of a line. Invalid UTF-8 becomes U+FFFD, and so do escapes of half a character, which
+/// JSON does not allow (RUNS-GEN-6).
 pub(crate) fn text(line: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(line);
     match whole_characters(&text) {
@@ -59,7 +59,7 @@ enum Half {
     Second,
 }
 
-/// The half that a text begins with as an escape.
+/// The half of a surrogate pair that a string begins with as an escape.
 fn half(text: &str) -> Option<Half> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     match u16::from_str_radix(digits, 16).ok()? {
@@ -88,7 +88,7 @@ where
     Ok(list.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect())
 }
 
-/// How many of something, as far as a program tells.
+/// A number of things, if a program reports it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Count(Option<u64>);
 
@@ -96,7 +96,7 @@ impl Count {
     /// The number that a value is.
     pub(crate) fn of(value: &Value) -> Self {
         let part = |number: &f64| number.is_finite() && *number >= 0.0;
-        // A number with a part behind the point is cut, one that is too large is the largest.
+        // A fraction is truncated, a number that is too large becomes the maximum.
         Self(value.as_u64().or_else(|| Some(value.as_f64().filter(part)? as u64)))
     }
 
@@ -125,7 +125,7 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
-/// How much something is or costs, as far as a program tells.
+/// An amount or cost, if a program reports it.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub(crate) struct Amount(pub(crate) Option<f64>);
 
@@ -136,7 +136,7 @@ impl<'de> Deserialize<'de> for Amount {
     }
 }
 
-/// Reads a value that is told apart by a word.
+/// Deserializes a value that is tagged by a word.
 pub(crate) fn named<'de, D: Deserializer<'de>>(source: D, tag: &str) -> Result<Value, D::Error> {
     let value = Value::deserialize(source)?;
     if value.get(tag).is_some_and(Value::is_string) {
@@ -145,8 +145,8 @@ pub(crate) fn named<'de, D: Deserializer<'de>>(source: D, tag: &str) -> Result<V
     Err(D::Error::custom(format_args!("`{tag}` is no word")))
 }
 
-/// Has messages told apart by a word and by nothing else: a derived reader would take a number for
-/// the place of a message in our own list. They are derived with `#[serde(remote = "Self")]`.
+/// Deserializes messages tagged by a word and by nothing else: a derived implementation would
+/// accept a number as the index of a variant. They are derived with `#[serde(remote = "Self")]`.
 macro_rules! by_word {
     ($($message:ty => $tag:literal),+ $(,)?) => {$(
         impl<'de> serde::Deserialize<'de> for $message {

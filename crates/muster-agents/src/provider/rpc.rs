@@ -1,4 +1,4 @@
-//! Requests, answers and notices as JSON lines, the way codex and the Agent Client Protocol speak
+//! Requests, responses and notifications as JSON lines, as codex and the Agent Client Protocol use
 //! them.
 
 use std::collections::BTreeMap;
@@ -15,11 +15,20 @@ const NOT_SERVED: i64 = -32_601;
 /// A line of the other side.
 enum Heard {
     /// It asks; the id is for the answer.
-    Request { id: Value, method: String, params: Value },
-    /// It tells.
-    Notice { method: String, params: Value },
-    /// It answers a request of ours.
-    Answer { id: u64, outcome: Result<Value, RpcError> },
+    Request {
+        id: Value,
+        method: String,
+        params: Value,
+    },
+    Notice {
+        method: String,
+        params: Value,
+    },
+    /// A response to one of our requests.
+    Answer {
+        id: u64,
+        outcome: Result<Value, RpcError>,
+    },
 }
 
 /// Why a request was refused.
@@ -34,7 +43,7 @@ pub(super) struct RpcError {
 }
 
 impl RpcError {
-    /// The fault that a value says; some say it in a word.
+    /// The error in a value; some send just a string.
     fn of(value: Value) -> Self {
         if let Value::String(message) = value {
             return Self { message, ..Self::default() };
@@ -42,7 +51,7 @@ impl RpcError {
         shaped(value).unwrap_or_default()
     }
 
-    /// What it says, with what it says besides.
+    /// Its message, with additional data.
     pub(super) fn words(&self) -> String {
         match self.data.get("details").and_then(Value::as_str) {
             Some(details) => format!("{}: {details}", self.message),
@@ -67,11 +76,11 @@ struct Line {
 
 /// What a translator does with the lines of such a program.
 pub(super) trait Peer {
-    /// The program answers a request of ours.
+    /// The program responds to one of our requests.
     fn answered(&mut self, id: u64, outcome: Result<Value, RpcError>) -> Vec<TranslatorAction>;
     /// It asks; the id is for the answer.
     fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<TranslatorAction>;
-    /// It tells.
+    /// The program sends a notification.
     fn noticed(&mut self, method: &str, params: Value) -> Vec<TranslatorAction>;
 }
 
@@ -100,7 +109,7 @@ fn read(line: &str) -> Option<Heard> {
     }
 }
 
-/// What a value says, if it says it.
+/// Deserializes a value, if it has this shape.
 pub(super) fn shaped<T: DeserializeOwned>(value: Value) -> Option<T> {
     serde_json::from_value(value).ok()
 }
@@ -133,7 +142,7 @@ struct ReplyFault<'a> {
     message: &'a str,
 }
 
-/// Our side: makes lines and keeps in mind what was asked.
+/// Our side: builds lines and remembers requests.
 pub(super) struct Caller<K> {
     jsonrpc: Option<&'static str>,
     last: u64,
@@ -164,12 +173,11 @@ impl<K> Caller<K> {
         written(&Request { jsonrpc: self.jsonrpc, id: None, method, params })
     }
 
-    /// Answers.
     pub(super) fn reply<T: Serialize>(&self, id: &Value, result: &T) -> String {
         written(&Reply { jsonrpc: self.jsonrpc, id, result: Some(result), error: None })
     }
 
-    /// Answers what we do not serve.
+    /// Rejects a method that we do not serve.
     pub(super) fn decline(&self, id: &Value) -> String {
         let error = Some(ReplyFault { code: NOT_SERVED, message: "this is not offered" });
         written(&Reply::<()> { jsonrpc: self.jsonrpc, id, result: None, error })

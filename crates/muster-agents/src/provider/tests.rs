@@ -1,6 +1,5 @@
-//! Recorded conversations with real agents, told once more to their translators. What comes of
-//! them is kept as snapshots; each line of a recording is something the agent said (`out`) or was
-//! told (`in`).
+//! Recorded conversations with real agents, replayed to their translators. The results are kept as
+//! snapshots; each line of a recording is output (`out`) or input (`in`) of the agent.
 
 mod acp;
 mod claude;
@@ -21,7 +20,7 @@ use serde_json::Value;
 use super::agent::{AgentLaunch, AgentStart, Translator, TranslatorAction, TranslatorPrompt};
 use crate::settings::{McpCommand, Sandbox};
 
-/// The setting of every recording, unless it says otherwise.
+/// The default setting of a recording.
 fn setting(gate: PermissionsMode) -> AgentLaunch {
     AgentLaunch {
         cwd: "/project".to_owned(),
@@ -51,7 +50,7 @@ fn recording(agent: &str, case: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What a person answers.
+/// A person's decision.
 fn resolution(status: Verdict, reason: Option<&str>, args: Option<&Value>) -> Resolution {
     Resolution {
         status,
@@ -69,7 +68,7 @@ fn prompt(text: &str) -> TranslatorPrompt {
 #[derive(Default)]
 struct Story {
     text: String,
-    /// Text that is being said.
+    /// Text that is being streamed.
     saying: String,
 }
 
@@ -183,7 +182,7 @@ fn events(moves: Vec<TranslatorAction>) -> Vec<ProviderEvent> {
     moves.into_iter().filter_map(event).collect()
 }
 
-/// All that a translator says in a list of moves.
+/// All messages in a list of actions.
 fn said(moves: &[TranslatorAction]) -> Vec<Value> {
     let line = |one: &TranslatorAction| match one {
         TranslatorAction::Say(line) => Some(serde_json::from_str(line).unwrap()),
@@ -198,7 +197,7 @@ fn said(moves: &[TranslatorAction]) -> Vec<Value> {
     moves.iter().filter_map(line).collect()
 }
 
-/// Garbage of every kind is passed over and counted, and the conversation goes on.
+/// Garbage of every kind is skipped and counted, and the conversation continues.
 fn tolerates_garbage(translator: &mut dyn Translator) {
     let garbage = ["", "{", "[]", "7", "null", "\"text\"", "{\"type\":1}", "{\"method\":{}}"];
     let mut counted = 0;

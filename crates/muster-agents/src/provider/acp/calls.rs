@@ -38,7 +38,7 @@ impl Calls {
         self.0.clear();
     }
 
-    /// Takes what an agent says of a call. A question repeats the call with less than is known, or
+    /// Learns from an update of a call. A question repeats the call with less than is known, or
     /// comes before all is, so it only adds what is missing.
     pub(super) fn learn(&mut self, update: &ToolUpdate, is_question: bool) {
         let call = self.0.entry(update.tool_call_id.clone()).or_default();
@@ -79,7 +79,7 @@ impl Calls {
         }
     }
 
-    /// The call as it is told. Where an agent tells no arguments its title says what it does.
+    /// The call as it is reported. If an agent sends no arguments its title describes what it does.
     pub(super) fn tool(&self, id: &str) -> ProviderTool {
         let unknown = Call::default();
         let call = self.0.get(id).unwrap_or(&unknown);
@@ -95,7 +95,7 @@ impl Calls {
         ProviderTool { id: id.to_owned(), name, args }
     }
 
-    /// What the call said; where the agent does not show it, what the tool gave.
+    /// The output of the call; if the agent does not show it, the result of the tool.
     pub(super) fn output(&self, id: &str) -> String {
         let Some(call) = self.0.get(id) else { return String::new() };
         let shown = [&call.output, &call.raw_output].into_iter().find(|text| !text.is_empty());

@@ -44,7 +44,7 @@ struct TokenCount {
 }
 
 impl AcpTurnEnd {
-    /// What was used in the turn, if the agent tells.
+    /// Usage of the turn, if the agent reports it.
     pub(super) fn used(&self, cost_usd: Option<f64>) -> Option<TokenUsage> {
         let quota = self.meta.quota.as_ref().map(|quota| &quota.token_count);
         let quota = quota.map(|count| (count.input_tokens, count.output_tokens, Count::default()));

@@ -1,6 +1,6 @@
-//! Calls whose arguments a person changed. The protocol has no word for it, so the call is refused
-//! and the agent is asked to make it again, once its answer is there. What it makes then stands
-//! for the first call: it is let through only if it is the changed one.
+//! Calls whose arguments a person changed. The protocol has no message for it, so the call is
+//! refused and the agent is asked to make it again, once its turn ends. The call it then makes
+//! replaces the first one: it is let through only if it is the changed one.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ struct Wanted {
     name: String,
     /// As it was called first.
     before: Map<String, Value>,
-    /// As it shall be called.
+    /// The changed arguments.
     args: Map<String, Value>,
 }
 
@@ -21,11 +21,11 @@ struct Wanted {
 #[derive(Default)]
 pub(super) struct Redo {
     wanted: Vec<Wanted>,
-    /// Whether the agent was asked for them.
+    /// Whether the agent was asked for it.
     asked: bool,
-    /// Calls that were refused for it; what the agent says of them means nothing any more.
+    /// Calls that were refused for it; further updates about them are ignored.
     refused: Vec<String>,
-    /// Calls that stand for others.
+    /// Calls that replace others.
     stands_for: BTreeMap<String, String>,
 }
 
@@ -35,7 +35,7 @@ impl Redo {
         *self = Self::default();
     }
 
-    /// A call shall be made again with other arguments.
+    /// A call has to be made again with other arguments.
     pub(super) fn want(&mut self, call: &ProviderTool, args: Map<String, Value>) {
         let id = call.id.clone();
         let name = call.name.clone();
@@ -44,17 +44,17 @@ impl Redo {
         self.asked = false;
     }
 
-    /// Whether what an agent says of a call is to be dropped.
+    /// Whether updates about a call are dropped.
     pub(super) fn drops(&self, id: &str) -> bool {
         self.refused.iter().any(|refused| refused == id)
     }
 
-    /// The call that another stands for, or it itself.
+    /// The call that this one replaces, or itself.
     pub(super) fn told_as<'a>(&'a self, id: &'a str) -> &'a str {
         self.stands_for.get(id).map_or(id, String::as_str)
     }
 
-    /// Whether a call is one that was asked for; it then stands for the first one.
+    /// Whether a call is one that was asked for; it then replaces the first one.
     pub(super) fn takes(&mut self, call: &ProviderTool) -> bool {
         if self.stands_for.contains_key(&call.id) {
             return true;
@@ -67,7 +67,7 @@ impl Redo {
         true
     }
 
-    /// What the agent is asked when its answer is there; nothing when nothing is to be made again.
+    /// The prompt for the agent once its turn ends; `None` when nothing has to be made again.
     pub(super) fn question(&mut self) -> Option<String> {
         if self.wanted.is_empty() || self.asked {
             return None;
@@ -92,9 +92,9 @@ impl Redo {
 }
 
 impl Wanted {
-    /// Whether a call is made as it was changed: with every change, and with nothing else that was
-    /// there before. What an agent adds, or does not tell with its question, does not count; one
-    /// that tells no arguments shows in its title what it does.
+    /// Whether a call is made with the changes: with every change, and with nothing else that was
+    /// there before. What an agent adds, or leaves out of its question, does not count; one that
+    /// sends no arguments shows in its title what it does.
     fn is(&self, made: &Map<String, Value>) -> bool {
         if let Some(title) = made.get("title").filter(|_| !self.args.contains_key("title")) {
             return self.args.values().any(|value| value == title);

@@ -1,4 +1,4 @@
-//! What agents of the Agent Client Protocol say, and what they are told.
+//! Messages from and to agents of the Agent Client Protocol.
 
 mod open;
 
@@ -34,10 +34,10 @@ use crate::provider::{
 
 /// The code of an answer that wants a login.
 const LOGIN_WANTED: i64 = -32_000;
-/// What is said of arguments that are changed.
+/// The reason given for changed arguments.
 const REDONE: &str = "changed arguments are asked for in another call";
 
-/// What we asked for.
+/// Our requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Initialize,
@@ -69,7 +69,7 @@ pub(super) struct Acp {
     calls: Tracker,
     redo: Redo,
     prose: TurnText,
-    /// Questions that wait for an answer: their ids as they came, their calls and the answers.
+    /// Pending questions: their original ids, their calls and the possible answers.
     questions: BTreeMap<String, (Value, String, Vec<AnswerOption>)>,
     /// What the session cost so far, and at the end of the turn before.
     cost: Option<f64>,
@@ -148,7 +148,7 @@ impl Acp {
         }
         match status {
             "completed" | "failed" => {
-                // A call that was cut off may be told as completed.
+                // A call that was cut off may be reported as completed.
                 let ok = status == "completed" && !self.interrupted;
                 let output = self.known.output(id);
                 let words = if self.interrupted { "interrupted" } else { output.as_str() };
@@ -156,7 +156,7 @@ impl Acp {
                 let ended = CallEnd { result: prose::outcome(ok, &output), error, ran: true };
                 events.extend(self.calls.completed(&told_as, ended));
             }
-            // Some say so before they ask; with output there is no doubt.
+            // Some report this before they ask; with output there is no doubt.
             _ if self.setting.gate == PermissionsMode::Skip
                 || !self.known.output(id).is_empty() =>
             {
@@ -167,7 +167,7 @@ impl Acp {
         tell(events)
     }
 
-    /// Answers a question with the option that says it.
+    /// Answers a question with the matching option.
     fn choose(&self, id: &Value, options: &[AnswerOption], verdict: Verdict) -> TranslatorAction {
         TranslatorAction::Say(self.caller.reply(id, &AcpPermissionResponse::of(options, verdict)))
     }
@@ -277,7 +277,7 @@ impl Peer for Acp {
 
     fn noticed(&mut self, method: &str, params: Value) -> Vec<TranslatorAction> {
         match method {
-            // What is told outside of a turn was told before.
+            // Updates outside of a turn repeat earlier ones.
             "session/update" if !self.in_turn => Vec::new(),
             "session/update" => match rpc::shaped::<Updated>(params) {
                 Some(Updated { update }) => self.updated(update),

@@ -1,4 +1,4 @@
-//! What agents say and are told in the Agent Client Protocol, as far as it means something to us.
+//! Messages of the Agent Client Protocol, as far as they matter to us.
 
 use muster_core::run::{
     approval::Verdict,
@@ -80,7 +80,7 @@ struct Choice {
     value: Value,
 }
 
-/// How an agent is put into a mode, or told its model.
+/// How an agent's mode or model is set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ModeSwitch {
     /// It has a request for it.
@@ -115,7 +115,7 @@ pub(super) struct Updated {
     pub(super) update: AcpUpdate,
 }
 
-/// What an agent tells in a turn.
+/// An update of an agent during a turn.
 #[derive(Deserialize)]
 #[serde(tag = "sessionUpdate", remote = "Self")]
 pub(super) enum AcpUpdate {
@@ -266,7 +266,6 @@ struct ClientName {
 }
 
 impl AcpInitialize {
-    /// Who we are.
     pub(super) fn muster() -> Self {
         let fs = FileCaps { read_text_file: false, write_text_file: false };
         Self {
@@ -354,7 +353,7 @@ pub(super) enum AcpOutcome<'a> {
 }
 
 impl<'a> AcpPermissionResponse<'a> {
-    /// The option that says yes or no, for this once if there is one.
+    /// The option for yes or no, for this once if there is one.
     pub(super) fn of(options: &'a [AnswerOption], verdict: Verdict) -> Self {
         let kinds = match verdict {
             Verdict::Approved => ["allow_once", "allow_always"],
@@ -380,7 +379,7 @@ pub(super) fn arguments(value: &Value) -> Option<Map<String, Value>> {
     }
 }
 
-/// What a value says, as text.
+/// A value as text.
 pub(super) fn words(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

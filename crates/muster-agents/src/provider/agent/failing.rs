@@ -1,4 +1,4 @@
-//! Why an agent did not open a session: what it said last, how it ended, and what to do about it.
+//! Why an agent did not open a session: its last output, how it ended, and what to do about it.
 
 use std::time::Duration;
 
@@ -16,20 +16,20 @@ const STDERR_CHARS_MAX: usize = 1_500;
 /// Lines of standard output that it shows, and characters of them.
 const LINES_MAX: usize = 5;
 const LINES_CHARS_MAX: usize = 600;
-/// How long the end of a program that says nothing more is waited for.
+/// How long to wait for the end of a program that is silent.
 const END_MAX: Duration = Duration::from_secs(1);
 
 /// What is left of an agent that has opened no session.
 pub(super) struct Remains<'a> {
-    /// What it said that was not understood.
+    /// Output that was not understood.
     pub(super) strays: &'a Tail,
     /// The end of its standard error.
     pub(super) stderr: &'a Tail,
-    /// How it ended, if it did so by itself.
+    /// How it ended, if it exited on its own.
     pub(super) ending: Option<String>,
 }
 
-/// How a program ends that has nothing more to say.
+/// How a silent program ends.
 pub(super) async fn ending(signals: &mut mpsc::Receiver<Signal>) -> Option<String> {
     let heard = async {
         while let Some(signal) = signals.recv().await {

@@ -1,4 +1,4 @@
-//! Names that nobody else has.
+//! Unique names.
 
 /// A random UUID.
 pub(super) fn fresh_uuid() -> String {

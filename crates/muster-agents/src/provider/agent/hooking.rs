@@ -1,5 +1,5 @@
-//! The hook of an agent that asks through one before it makes a call: where it is heard, and which
-//! calls wait for an answer.
+//! The hook of an agent that asks through one before it makes a call: its socket, and the calls
+//! that wait for an answer.
 
 use std::{collections::BTreeMap, io};
 
@@ -24,8 +24,8 @@ pub(super) struct Hooking {
 }
 
 impl Hooking {
-    /// Listens to the hook of an agent that shall ask, where there is a command for one. An agent
-    /// whose hook cannot be heard is not started.
+    /// Listens to the hook of an agent, if it should ask and there is a command for one. An agent
+    /// whose hook cannot connect is not started.
     pub(super) fn open(opening: &SessionOpening) -> Result<Option<Self>, OpenFailure> {
         let gated = opening.order.gate == PermissionsMode::Gated;
         let Some((command, below)) = opening.hook.as_ref().filter(|_| gated) else {
@@ -46,7 +46,7 @@ impl Hooking {
         })
     }
 
-    /// The next call that is asked about; whether there will ever be one.
+    /// The next call that the hook asks about; `None` if there will be none.
     pub(super) async fn next(hooking: Option<&mut Self>) -> Option<HookQuestion> {
         let Some(hooking) = hooking else { return std::future::pending().await };
         let PendingQuestion { question, answer } = hooking.questions.recv().await?;
@@ -54,11 +54,10 @@ impl Hooking {
         Some(question)
     }
 
-    /// Answers about a call.
     pub(super) fn answer(&mut self, call: &str, answer: HookAnswer) {
         let waiting = self.waiting.remove(call);
         if waiting.is_none_or(|waiting| waiting.send(answer).is_err()) {
-            tracing::debug!(call, "a hook no longer waits");
+            tracing::debug!(call, "hook disconnected before its answer");
         }
     }
 }

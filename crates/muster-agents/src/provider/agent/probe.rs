@@ -1,5 +1,5 @@
-//! Looks whether an agent is there, which version it is and whether somebody is logged in. Asks no
-//! model and never takes long.
+//! Checks whether an agent is installed, its version and whether it is logged in. Calls no model
+//! and never takes long.
 
 use std::{
     collections::BTreeMap,
@@ -26,18 +26,18 @@ const ANSWER_CHARS_MAX: usize = 200;
 
 /// How an agent is looked for.
 pub(in crate::provider) struct Probing {
-    /// The command that installs it; empty where nobody knows.
+    /// The command that installs it; empty if unknown.
     pub(in crate::provider) install: &'static str,
-    /// Arguments that make it tell its version.
+    /// Arguments that make it print its version.
     pub(in crate::provider) version: &'static [&'static str],
-    /// How it is asked whether somebody is logged in.
+    /// How to check whether it is logged in.
     pub(in crate::provider) login: Option<LoginQuestion>,
 }
 
-/// How an agent is asked whether somebody is logged in; it ends with 0 if so.
+/// How to check whether an agent is logged in; it exits with 0 if so.
 pub(in crate::provider) struct LoginQuestion {
     pub(in crate::provider) arguments: &'static [&'static str],
-    /// What to do if nobody is.
+    /// What to do if it is not.
     pub(in crate::provider) remedy: &'static str,
 }
 
@@ -67,7 +67,7 @@ pub(super) async fn probe(profile: &Profile, dialect: &AgentProtocol) -> Probe {
     let ask = async |arguments: &[&str]| question(&program, arguments, (&env, limit)).await;
     let version = match ask(dialect.probing.version).await {
         Some(answer) if answer.code == Some(0) => first_line(&answer.stdout.text()),
-        // It is there, and slow: whoever starts it has more patience.
+        // It exists, but is slow: a start waits longer.
         Some(answer) if answer.timed_out => {
             let detail = format!("{file}; it took too long to tell its version");
             return Probe { available: true, caps, ..Probe::absent(detail) };
@@ -91,7 +91,7 @@ pub(super) async fn probe(profile: &Profile, dialect: &AgentProtocol) -> Probe {
     Probe { available: true, version, logged_in, caps, ..Probe::absent(detail) }
 }
 
-/// The file that a name stands for.
+/// The file of a program name.
 pub(in crate::provider) fn find(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(Path::new(program).to_owned()).filter(|file| file.is_file());
@@ -125,7 +125,7 @@ async fn question(
     capture::run(&launch, limit).await.ok()
 }
 
-/// What a program says instead of an answer, without secrets.
+/// A program's error output, without secrets.
 fn complaint(answer: &CommandOutput) -> Option<String> {
     let line = |text: String| first_line(&finish::redacted(text));
     line(answer.stderr.text()).or_else(|| line(answer.stdout.text()))

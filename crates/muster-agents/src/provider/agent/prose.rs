@@ -1,4 +1,4 @@
-//! Text of agents: what they say piece by piece, and what their tools say.
+//! Text of agents: streamed output, and output of their tools.
 
 use muster_core::run::{
     event::{ToolError, ToolResult},
@@ -48,7 +48,7 @@ pub(in crate::provider) fn fault(message: &str) -> ToolError {
     ToolError { message, code: None }
 }
 
-/// The reason of a failure that an agent tells by a status or in words.
+/// The reason of a failure, from an agent's status or message.
 pub(in crate::provider) fn reason(status: Option<u64>, words: &str) -> TurnReason {
     let words = words.to_lowercase();
     let says = |needles: &[&str]| needles.iter().any(|needle| words.contains(needle));

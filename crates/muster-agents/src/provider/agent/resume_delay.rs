@@ -1,5 +1,5 @@
 //! When a session may be resumed that its agent keeps in a file named by the minute: not in the
-//! minute in which it was begun, because the file would be written anew and everything in it lost.
+//! minute in which it began, because the file would be overwritten and everything in it lost.
 
 use std::{
     collections::BTreeMap,

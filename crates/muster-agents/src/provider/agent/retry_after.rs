@@ -1,8 +1,8 @@
-//! When an agent whose model refused can be asked again, as far as it tells (RUNS-TURN-7).
+//! When an agent whose model refused can be retried, as far as it reports that (RUNS-TURN-7).
 
 use std::time::Duration;
 
-/// What stands in front of a time to wait.
+/// What precedes a time to wait.
 const MARKS: [&str; 5] =
     ["again in ", "retry in ", "retry after ", "retry-after: ", "retrydelay\": \""];
 /// Units by how they begin, the longer ones first, in milliseconds.
@@ -35,7 +35,7 @@ pub(super) fn in_words(words: &str) -> Option<Duration> {
     (ms > 0.0).then(|| Duration::from_secs_f64(ms / 1_000.0))
 }
 
-/// A number at the front, and what stands behind it.
+/// A leading number, and what follows it.
 fn number(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
     let (digits, rest) = text.split_at(end.unwrap_or(text.len()));

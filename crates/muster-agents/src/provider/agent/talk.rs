@@ -1,5 +1,5 @@
-//! A conversation with an agent: one task that owns its translator, hears every line and every
-//! order in turn, and does what the translator wants.
+//! A conversation with an agent: one task that owns its translator, receives every line and every
+//! order in turn, and performs the translator's actions.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -44,15 +44,14 @@ type Fault = Option<(TurnReason, String)>;
 pub(super) struct Established {
     /// The program's own id of it.
     pub(super) session_id: Option<String>,
-    /// Whether the one that was asked for could not be resumed.
+    /// Whether the requested session could not be resumed.
     pub(super) lost: bool,
-    /// Whether the program may still retell what was said earlier.
+    /// Whether the program may still replay earlier output.
     pub(super) retells: bool,
     /// What it can do.
     pub(super) caps: ProviderCaps,
 }
 
-/// What a conversation is told.
 pub(super) enum TalkOrder {
     Turn { turn: TurnId, prompt: TranslatorPrompt },
     Decide { question: String, resolution: Resolution },
@@ -63,13 +62,13 @@ pub(super) enum TalkOrder {
 /// A conversation.
 pub(super) struct Talk {
     pub(super) translator: Box<dyn Translator>,
-    /// Where lines go; gone when the program shall see the end of its input.
+    /// Input of the program; dropped to close it.
     pub(super) lines: Option<mpsc::Sender<String>>,
     pub(super) signals: mpsc::Sender<Signal>,
     pub(super) heard: Heard,
     pub(super) opened: Option<oneshot::Sender<Result<Established, OpenFailure>>>,
     pub(super) gate: LineLimiter,
-    /// What was said before the session was open and means nothing to us.
+    /// Output before the session was open that was not understood.
     pub(super) strays: Tail,
     /// Lines that were not understood.
     pub(super) unknown: u64,
@@ -82,7 +81,7 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    /// Talks until the program has nothing more to say.
+    /// Runs until the end of the program's output.
     pub(super) async fn until_the_end(
         mut self,
         stdout: ChildStdout,
@@ -191,7 +190,7 @@ impl Talk {
         line.push('\n');
         let Some(lines) = &self.lines else { return };
         if lines.send(line).await.is_err() {
-            tracing::debug!("an agent no longer reads");
+            tracing::debug!("could not write to the agent's stdin");
         }
     }
 
@@ -207,14 +206,13 @@ impl Talk {
             } else {
                 Signal::Said { turn, event }
             };
-        // Whoever does not listen any more closes the session.
+        // A receiver that was dropped closes the session.
         if self.signals.send(signal).await.is_err() {
-            tracing::trace!("something was said that nobody waits for");
+            tracing::trace!("signal dropped; its receiver is closed");
         }
     }
 
-    /// When a model that refused for a limit can be asked again: as it was told with the failure,
-    /// else with the limit.
+    /// When a model that refused for a limit can be retried: from the failure, else from the limit.
     fn hint(&self, reason: TurnReason, words: &str) -> RetryHint {
         if reason != TurnReason::RateLimited {
             return RetryHint::default();
@@ -229,18 +227,18 @@ impl Talk {
     fn open(&mut self, outcome: Result<Established, OpenFailure>) {
         let Some(opened) = self.opened.take() else { return };
         if opened.send(outcome).is_err() {
-            tracing::debug!("nobody waited for a session to open");
+            tracing::debug!("session opened without a waiter");
         }
     }
 
-    /// Tells the log, at a bounded rate.
+    /// Logs a line, at a bounded rate.
     async fn stray(&mut self, line: &str) {
         let Some(suppressed) = self.gate.pass() else { return };
         let line = muster_core::text::cut(line, muster_core::run::limits::LOG_LINE_CHARS_MAX);
         self.tell(ProviderEvent::Log { source: LogSource::Stdout, line, suppressed }).await;
     }
 
-    /// Tells how many stray lines were left out, once something else comes.
+    /// Logs how many stray lines were left out, once something else arrives.
     async fn end_flood(&mut self) {
         if let Some(count) = self.gate.left_out() {
             self.tell(flood_ended(LogSource::Stdout, count)).await;
@@ -248,7 +246,7 @@ impl Talk {
     }
 }
 
-/// Reads lines until the end of the output; answers why nothing more can be read.
+/// Reads lines until the end of the output; returns why nothing more can be read.
 async fn read(stdout: ChildStdout, lines: mpsc::Sender<Vec<u8>>, heard: Heard) -> Fault {
     let mut source = BufReader::with_capacity(64 * 1024, stdout);
     loop {
@@ -295,7 +293,7 @@ impl ProviderConversation for Talking {
         self.order(TalkOrder::Decide { question, resolution })
     }
 
-    /// Agents call Muster's tools through its server, which answers them itself.
+    /// Agents call Muster's tools through its server, which returns the results itself.
     fn answer(&mut self, _answered: &Answered<'_>) -> Result<(), Unreachable> {
         Ok(())
     }
@@ -315,7 +313,7 @@ impl ProviderConversation for Talking {
             let closing = Closing { grace, lines: None };
             let told = self.close.take().is_some_and(|close| close.send(closing).is_ok());
             if let Err(error) = self.watching.await {
-                tracing::warn!(%error, told, "the end of an agent was not seen");
+                tracing::warn!(%error, told, "could not wait for the agent to end");
             }
         })
     }

@@ -1,4 +1,4 @@
-//! The calls of one turn, whatever order an agent tells them in: each is proposed once, asked
+//! The calls of one turn, whatever order an agent reports them in: each is proposed once, asked
 //! about in between, started once and completed once (RUNS-PROV-1, RUNS-ORD-2).
 //!
 //! ```text
@@ -32,7 +32,7 @@ pub(in crate::provider) struct CallQuestion {
     pub(in crate::provider) question: String,
     /// The call.
     pub(in crate::provider) tool: ProviderTool,
-    /// What the agent says besides.
+    /// Additional context from the agent.
     pub(in crate::provider) context: Option<String>,
     /// Whether other arguments are possible.
     pub(in crate::provider) can_modify: bool,
@@ -64,12 +64,12 @@ impl Tracker {
         self.asked.clear();
     }
 
-    /// A call that is told elsewhere: everything about it is dropped (RUNS-TOOL-3).
+    /// A call that is recorded elsewhere: everything about it is dropped (RUNS-TOOL-3).
     pub(in crate::provider) fn hide(&mut self, id: &str) {
         self.calls.entry(id.to_owned()).or_insert(Stage::Completed);
     }
 
-    /// Whether something was told about a call.
+    /// Whether a call is known.
     pub(in crate::provider) fn knows(&self, id: &str) -> bool {
         self.calls.contains_key(id)
     }
@@ -83,8 +83,8 @@ impl Tracker {
         vec![ProviderEvent::ToolProposed(tool)]
     }
 
-    /// The agent asks before it makes a call. Nothing when nobody has to be asked: the call is
-    /// over already.
+    /// The agent asks before it makes a call. Nothing if no decision is needed: the call is over
+    /// already.
     pub(in crate::provider) fn asked(&mut self, asking: CallQuestion) -> Events {
         let CallQuestion { question: id, tool, context, can_modify } = asking;
         let mut events = self.proposed(tool.clone());
@@ -98,7 +98,7 @@ impl Tracker {
         events
     }
 
-    /// A question has its answer. `None` when nobody waits for one.
+    /// A question was decided. `None` if it was not pending.
     pub(in crate::provider) fn decided(
         &mut self,
         question: &str,
@@ -127,7 +127,7 @@ impl Tracker {
         vec![ProviderEvent::ApprovalWithdrawn { id: question.to_owned() }]
     }
 
-    /// A call is being executed. While somebody is asked about it that cannot be.
+    /// A call is being executed. That cannot be while its question is pending.
     pub(in crate::provider) fn started(&mut self, id: &str) -> Events {
         match self.calls.get_mut(id) {
             Some(stage) if *stage == Stage::Proposed => {
@@ -154,8 +154,8 @@ impl Tracker {
         events
     }
 
-    /// The turn is over: calls without an outcome are closed. Those that somebody is asked about
-    /// are closed by whoever knows why the turn ended.
+    /// The turn is over: calls without an outcome are closed. Those with a pending question are
+    /// closed by the driver, which knows why the turn ended.
     pub(in crate::provider) fn end(&mut self) -> Events {
         let mut events = Vec::new();
         for (id, stage) in &mut self.calls {

@@ -10,19 +10,19 @@ use crate::hook::{HookAnswer, HookQuestion};
 
 /// Knows the words of a program. Pure: the same lines and orders always give the same moves.
 pub(in crate::provider) trait Translator: Send {
-    /// The process runs: what is said first.
+    /// The process runs: the first messages.
     fn begin(&mut self) -> Vec<TranslatorAction>;
-    /// The program has said a line.
+    /// The program has written a line.
     fn hear(&mut self, line: &str) -> Vec<TranslatorAction>;
-    /// A prompt is to be answered.
+    /// Sends a prompt.
     fn ask(&mut self, prompt: TranslatorPrompt) -> Vec<TranslatorAction>;
-    /// A person has answered a question of the program.
+    /// A person has decided a question of the program.
     fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<TranslatorAction>;
-    /// The turn shall end.
+    /// Ends the turn.
     fn interrupt(&mut self) -> Vec<TranslatorAction>;
-    /// The program shall forget; asked only of those whose capabilities say that they can.
+    /// Makes the program forget; only called if its capabilities include that.
     fn forget(&mut self) -> Vec<TranslatorAction>;
-    /// The program's hook asks about a call; only those are asked that have one.
+    /// The program's hook asks about a call; only called for programs with a hook.
     fn hook(&mut self, asked: HookQuestion) -> Vec<TranslatorAction> {
         let reason = "nobody is asked this way".to_owned();
         vec![TranslatorAction::Permit {
@@ -35,7 +35,6 @@ pub(in crate::provider) trait Translator: Send {
 }
 
 pub(in crate::provider) struct TranslatorPrompt {
-    /// What is asked.
     pub(in crate::provider) text: String,
     /// Whether the agent may only look in this turn.
     pub(in crate::provider) read_only: bool,
@@ -52,9 +51,9 @@ pub(in crate::provider) enum TranslatorAction {
     Open {
         /// The program's own id of it.
         session_id: Option<String>,
-        /// Whether the one that was asked for could not be resumed.
+        /// Whether the requested session could not be resumed.
         lost: bool,
-        /// Whether the program may still retell what was said earlier.
+        /// Whether the program may still replay earlier output.
         retells: bool,
     },
     /// The session cannot be opened.
@@ -64,9 +63,9 @@ pub(in crate::provider) enum TranslatorAction {
         /// In words.
         detail: String,
     },
-    /// Something besides was said that people may want to know; it goes to the log.
+    /// Other output that people may want to know; it goes to the log.
     Stray(String),
-    /// A line was not understood; it is counted, told to the log and passed over (RUNS-PROV-6).
+    /// A line was not understood; it is counted, logged and skipped (RUNS-PROV-6).
     Unknown,
     /// A limit is reached, and there is room again at this second since 1970.
     Limited(u64),

@@ -56,7 +56,7 @@ impl ModelUsage {
 }
 
 impl ClaudeTurnEnd {
-    /// What was used in the turn: by each model where that is told, else all together.
+    /// Usage of the turn: by each model if reported, else in total.
     pub(super) fn used(&self) -> Vec<(Option<String>, TokenUsage)> {
         let tokens = |read: Count, written: Count, cost: Amount| TokenUsage {
             prompt_tokens: read.number(),

@@ -1,10 +1,10 @@
-//! What claude says of the limit of its account.
+//! Claude's reports about the limit of its account.
 
 use serde::Deserialize;
 
 use crate::provider::reading::{Count, lenient};
 
-/// What stands in a limit that is used up.
+/// The status of a limit that is used up.
 const USED_UP: &str = "rejected";
 
 /// A line about the limit.

@@ -43,7 +43,7 @@ const OWN_TOOLS: &str = "mcp__muster__";
 const CLEAR: &str = "/clear";
 /// The tool that ends the mode in which nothing may be changed.
 const LEAVES_PLAN: &str = "ExitPlanMode";
-/// What it hears when it asks for more than it may while it may only look.
+/// The answer when it asks for more than reading in a read-only turn.
 const ONLY_LOOK: &str = "you may only look in this turn: nothing may be changed";
 
 /// The translator.
@@ -56,14 +56,14 @@ pub(super) struct Claude {
     held: Option<String>,
     calls: Tracker,
     prose: TurnText,
-    /// Whether the text of the next message was told piece by piece.
+    /// Whether the text of the next message was streamed.
     streamed: bool,
     todos: ClaudeTodos,
     /// Questions that wait for an answer, with the arguments as the program wants them.
     questions: BTreeMap<String, Map<String, Value>>,
     in_turn: bool,
     interrupted: bool,
-    /// Whether it is about to forget; what it says meanwhile belongs to no turn.
+    /// Whether it is about to forget; output meanwhile belongs to no turn.
     clearing: bool,
 }
 
@@ -85,7 +85,7 @@ impl Claude {
         }
     }
 
-    /// Answers to our own requests.
+    /// Handles responses to our own requests.
     fn answered(&mut self, response: &Response) -> Vec<TranslatorAction> {
         let detail = response.error.clone().unwrap_or_else(|| "no reason was given".to_owned());
         match (response.request_id.as_str(), response.subtype.as_str()) {
@@ -257,7 +257,7 @@ impl Translator for Claude {
         match said {
             ClaudeLine::ControlResponse { response } => self.answered(&response),
             ClaudeLine::Result(ending) => self.ending(&ending),
-            // What is said while it forgets belongs to no turn.
+            // Output while it forgets belongs to no turn.
             _ if self.clearing => Vec::new(),
             ClaudeLine::System(system) => self.system(system),
             ClaudeLine::StreamEvent { event, parent_tool_use_id: None } => self.streamed(event),

@@ -156,7 +156,7 @@ pub(super) enum ClaudeBlock {
     Unknown,
 }
 
-/// What a tool said.
+/// The output of a tool.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum Output {
@@ -181,7 +181,7 @@ impl Output {
     }
 }
 
-/// What the program says of a result besides.
+/// Additional data of a result.
 #[derive(Deserialize)]
 pub(super) struct ResultMeta {
     pub(super) id: String,
@@ -206,7 +206,7 @@ pub(super) enum ClaudeRequest {
     Unknown,
 }
 
-/// What the program answers us.
+/// The program's response to one of our requests.
 #[derive(Deserialize)]
 pub(super) struct Response {
     pub(super) subtype: String,
@@ -279,7 +279,7 @@ impl<'a> UserMessage<'a> {
     }
 }
 
-/// Muster's server as the program is told of it.
+/// Muster's server in the program's configuration.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct McpConfig<'a> {
@@ -316,7 +316,7 @@ fn permit(request_id: &str, response: Permission<'_>) -> String {
     Say::ControlResponse { response }.line()
 }
 
-/// Answers a request that we do not serve.
+/// Rejects a request that we do not serve.
 pub(super) fn refuse(request_id: &str, error: &str) -> String {
     let response = Answer::Error { request_id, error };
     Say::ControlResponse { response }.line()

@@ -11,12 +11,11 @@ use crate::provider::agent::{prose, tracker::CallEnd};
 
 pub(super) enum CodexCall {
     Told(ProviderTool),
-    /// One of Muster's own tools, which is told elsewhere (RUNS-TOOL-3).
+    /// One of Muster's own tools, which is recorded elsewhere (RUNS-TOOL-3).
     Own(String),
 }
 
-/// Whether an item that began is past every question: a command that has a process does not ask
-/// any more.
+/// Whether a started item needs no decision any more: a command that has a process does not ask.
 pub(super) fn runs(item: &CodexItem, gate: PermissionsMode) -> bool {
     match item {
         CodexItem::CommandExecution { process_id, .. } => process_id.is_some(),
@@ -94,7 +93,7 @@ pub(super) fn ended(item: CodexItem) -> Option<(String, CallEnd)> {
     })
 }
 
-/// A call that is asked about before it was told.
+/// A call that is asked about before it was announced.
 pub(super) fn unproposed(question: &CodexQuestion) -> ProviderTool {
     let command = &question.command;
     let cwd = &question.cwd;
@@ -116,7 +115,7 @@ fn outcome(result: ToolResult, status: &str, error: Option<String>) -> CallEnd {
     CallEnd { result, error, ran: status != "declined" }
 }
 
-/// The fields of an object that say something.
+/// The non-null fields of an object.
 fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map.into_iter().filter(|(_, value)| !value.is_null()).collect(),

@@ -1,4 +1,4 @@
-//! What codex's app server is told.
+//! Messages to codex's app server.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::settings::McpCommand;
 
-/// How long a person may take to answer a hook. Behind it codex asks by itself.
+/// How long a person may take to answer a hook. After that codex asks on its own.
 const HOOK_SECONDS_MAX: u64 = 7 * 24 * 3_600;
 
 #[derive(Serialize)]
@@ -31,7 +31,6 @@ struct ClientCaps {
 }
 
 impl CodexInitialize {
-    /// Who we are.
     pub(super) fn muster() -> Self {
         let version = env!("CARGO_PKG_VERSION");
         Self {
@@ -112,7 +111,7 @@ struct McpServer<'a> {
 }
 
 impl<'a> CodexConfig<'a> {
-    /// The plan is told, and Muster's tools are there.
+    /// The plan is reported, and Muster's tools are available.
     pub(super) fn of(mcp: Option<&'a McpCommand>, hook: Option<&'a str>) -> Self {
         let server = |mcp: &'a McpCommand| {
             let McpCommand { command, args, env } = mcp;

@@ -1,4 +1,4 @@
-//! What codex says, and what it is told.
+//! Messages from and to codex.
 
 mod ending;
 mod hooked;
@@ -43,7 +43,7 @@ use crate::{
     settings::Sandbox,
 };
 
-/// What we asked for.
+/// Our requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Initialize,
@@ -61,18 +61,18 @@ pub(super) struct Codex {
     /// The server's id of the turn in flight, once it is known.
     turn: Option<String>,
     in_turn: bool,
-    /// Whether the turn shall end as soon as its id is known.
+    /// Whether the turn has to end as soon as its id is known.
     interrupts: bool,
     read_only: bool,
-    /// Whether the session that was asked for is gone.
+    /// Whether the requested session is gone.
     lost: bool,
     calls: Tracker,
     prose: TurnText,
-    /// The message whose text was told piece by piece.
+    /// The message whose text was streamed.
     streamed: Option<String>,
     /// Calls as they were proposed; a question names only their ids.
     proposed: BTreeMap<String, ProviderTool>,
-    /// Ids of questions as they came, by the names under which they were told.
+    /// Original ids of questions, by the names under which they were reported.
     questions: BTreeMap<String, Value>,
     hooked: Hooked,
 }
@@ -220,7 +220,7 @@ impl Peer for Codex {
                 let Some(question) = rpc::shaped::<CodexQuestion>(params) else {
                     return vec![TranslatorAction::Say(self.caller.decline(id))];
                 };
-                // Somebody has said so already.
+                // It was approved already.
                 if self.hooked.approved(&question.item_id) {
                     return vec![TranslatorAction::Say(
                         self.caller.reply(id, &CodexDecision { decision: "accept" }),
@@ -246,7 +246,7 @@ impl Peer for Codex {
     }
 
     fn noticed(&mut self, method: &str, params: Value) -> Vec<TranslatorAction> {
-        // What is told outside of a turn was told before, but for limits.
+        // Notifications outside of a turn repeat earlier ones, except for limits.
         if !self.in_turn && items::is_known(method) && !method.starts_with("account/") {
             return Vec::new();
         }
@@ -325,7 +325,7 @@ impl Translator for Codex {
             return moves;
         }
         let Some(id) = self.questions.remove(question) else { return Vec::new() };
-        // Other arguments cannot be told here, so a call with them must not be made.
+        // Changed arguments cannot be sent here, so a call with them must not be made.
         let decision = match resolution.status {
             Verdict::Approved => "accept",
             Verdict::Denied | Verdict::Modified => "decline",
@@ -370,7 +370,7 @@ impl Translator for Codex {
     }
 }
 
-/// How far a thread and a turn may reach. Whoever asks first needs no more than its directory.
+/// Sandbox of a thread and a turn. An agent that asks first needs no more than its directory.
 fn reach(setting: &AgentLaunch, read_only: bool) -> (&'static str, &'static str) {
     match (read_only, setting.gate, setting.sandbox) {
         (true, _, _) => ("read-only", "readOnly"),

@@ -1,4 +1,4 @@
-//! What codex's app server says, as far as it means something to us.
+//! Messages of codex's app server, as far as they matter to us.
 
 use muster_core::run::{
     event::TokenUsage,

@@ -24,7 +24,7 @@ use crate::{
     settings::Profile,
 };
 
-/// Bytes that are read at once.
+/// Size of the read buffer.
 const CHUNK_BYTES: usize = 16 * 1024;
 
 /// A session that starts its process with every turn.
@@ -114,7 +114,7 @@ impl One {
     async fn answer(mut self, (mut stdin, mut stdout): Pipes, text: String, stopped: Stopped) {
         let asking = tokio::spawn(async move {
             if let Err(error) = stdin.write_all(text.as_bytes()).await {
-                tracing::debug!(%error, "a program did not read its prompt");
+                tracing::debug!(%error, "could not write the prompt to the program's stdin");
             }
         });
         let mut chunk = vec![0; CHUNK_BYTES];
@@ -156,7 +156,7 @@ type Stopped = oneshot::Receiver<()>;
 async fn report(signals: &mpsc::Sender<Signal>, turn: TurnId, outcome: ProviderOutcome) {
     let event = ProviderEvent::TurnEnded(outcome);
     if signals.send(Signal::Said { turn: Some(turn), event }).await.is_err() {
-        tracing::trace!("nobody waited for the end of a turn");
+        tracing::trace!("turn ended without a waiter");
     }
 }
 
@@ -198,10 +198,10 @@ impl ProviderConversation for Raw {
         Box::pin(async move {
             let Some((stop, task)) = self.turn.take() else { return };
             let told = stop.send(()).is_ok();
-            // Nobody reads its signals any more, so it must not wait for room.
+            // No one reads its signals any more, so it must not wait for capacity.
             drop(self.signals);
             if let Err(error) = task.await {
-                tracing::warn!(%error, told, "the end of a program was not seen");
+                tracing::warn!(%error, told, "could not wait for the program to end");
             }
         })
     }

@@ -1,4 +1,4 @@
-//! What a program writes, as signals. Lines that are no message go to the log of its node at a
+//! A program's output as signals. Lines that are not messages go to the log of its node at a
 //! bounded rate; they end a turn only when nothing can be read any more (RUNS-PROV-6).
 
 use muster_core::run::{
@@ -28,9 +28,9 @@ use crate::{
 /// Bytes of standard error that are taken as one line at most.
 const STDERR_LINE_BYTES_MAX: usize = 8 * 1024;
 
-/// What a program says when it is asked whether it could resume.
+/// A program's report whether it could resume.
 pub(super) struct Introduction {
-    /// Whether the session goes on.
+    /// Whether the session continues.
     pub(super) resumed: bool,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct ProgramReader {
 }
 
 impl ProgramReader {
-    /// Reads until the end of the output; answers why nothing more can be read, if it is a fault.
+    /// Reads until the end of the output; returns why nothing more can be read, if it is a fault.
     pub(super) async fn read(mut self, stdout: ChildStdout) -> Option<(TurnReason, String)> {
         let mut source = BufReader::with_capacity(64 * 1024, stdout);
         loop {
@@ -63,7 +63,7 @@ impl ProgramReader {
         }
     }
 
-    /// Tells how many stray lines were left out, once something else comes.
+    /// Logs how many stray lines were left out, once something else arrives.
     async fn end_flood(&mut self) -> Result<(), Option<(TurnReason, String)>> {
         match self.gate.left_out() {
             Some(count) => {
@@ -97,7 +97,7 @@ impl ProgramReader {
             if let Some(introduced) = self.introduced.take()
                 && introduced.send(Introduction { resumed: resumed.unwrap_or(false) }).is_err()
             {
-                tracing::debug!("nobody waited for a program to introduce itself");
+                tracing::debug!("program reported its session without a waiter");
             }
             let caps = caps.map_or(NO_CAPS, |said| said.caps());
             return self.send(Signal::Ready { session_id, caps }).await;
@@ -179,7 +179,7 @@ fn call(tool: SaidTool) -> ProviderTool {
     ProviderTool { id: tool.id, name: tool.name, args: tool.args }
 }
 
-/// The outcome of a call; one that is told in another way is shown as it came.
+/// The outcome of a call; one of another shape is passed on unchanged.
 fn outcome(result: Value) -> ToolResult {
     if result.is_null() {
         return ToolResult::default();
@@ -197,16 +197,16 @@ fn failure(name: Option<&str>) -> TurnReason {
         .unwrap_or(TurnReason::ProviderError)
 }
 
-/// Tells how many lines of standard error were left out.
+/// Logs how many lines of standard error were left out.
 async fn end_flood(gate: &mut LineLimiter, signals: &mpsc::Sender<Signal>) {
     let Some(count) = gate.left_out() else { return };
     let event = flood_ended(LogSource::Stderr, count);
     if signals.send(Signal::Said { turn: None, event }).await.is_err() {
-        tracing::trace!("the end of a flood came too late");
+        tracing::trace!("count of dropped lines not logged; the receiver is closed");
     }
 }
 
-/// Drains standard error: keeps its end, and tells lines at a bounded rate.
+/// Drains standard error: keeps its end, and logs lines at a bounded rate.
 pub(crate) async fn drain(
     stderr: ChildStderr,
     tail: Tail,
@@ -232,9 +232,9 @@ pub(crate) async fn drain(
         let Some(suppressed) = gate.pass() else { continue };
         let text = String::from_utf8_lossy(&line);
         let signal = log(LogSource::Stderr, text.trim_end(), suppressed);
-        // Nobody listens any more; the end is kept all the same.
+        // The receiver was dropped; the end is kept all the same.
         if signals.send(signal).await.is_err() {
-            tracing::trace!("a line of standard error came too late");
+            tracing::trace!("line of standard error not logged; the receiver is closed");
         }
     }
 }

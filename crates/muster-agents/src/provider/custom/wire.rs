@@ -24,7 +24,7 @@ use crate::{
 /// Version of the protocol.
 pub(crate) const PROTOCOL: u32 = 1;
 
-/// A line to a program: its body behind its name, which is said twice.
+/// A line to a program: its body after its name, which appears twice.
 #[derive(Serialize)]
 struct Named<'a, T> {
     #[serde(rename = "type")]
@@ -43,11 +43,11 @@ pub(crate) fn line<T: Serialize>(name: &'static str, body: &T) -> String {
     line
 }
 
-/// A line that says nothing but its name.
+/// A line with nothing but its name.
 #[derive(Serialize)]
 pub(crate) struct Plain {}
 
-/// Who the program is and where it works.
+/// Identity and directory of the program.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Init<'a> {
@@ -66,7 +66,6 @@ pub(crate) struct Init<'a> {
     pub(crate) mcp: Option<&'a McpCommand>,
 }
 
-/// What is asked.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProgramPrompt<'a> {
@@ -78,7 +77,7 @@ pub(crate) struct ProgramPrompt<'a> {
     pub(crate) effective: Rights,
 }
 
-/// An input by itself.
+/// A single input.
 #[derive(Serialize)]
 pub(crate) struct ProgramInput<'a> {
     kind: String,
@@ -139,15 +138,14 @@ pub(crate) struct Decided<'a> {
 
 #[derive(Deserialize)]
 pub(crate) struct ProgramLine {
-    /// The turn that it says it belongs to.
+    /// The turn that the message claims to belong to.
     #[serde(rename = "turnId", default)]
     pub(crate) turn_id: Option<String>,
-    /// What it says.
     #[serde(flatten)]
     pub(crate) said: ProgramMessage,
 }
 
-/// What a program says.
+/// A message of a program.
 #[derive(Deserialize)]
 #[serde(tag = "type", remote = "Self", rename_all_fields = "camelCase")]
 pub(crate) enum ProgramMessage {
@@ -302,7 +300,7 @@ impl SaidUsage {
     }
 }
 
-/// What a program says that it can do.
+/// Capabilities that a program reports.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct SaidCaps {

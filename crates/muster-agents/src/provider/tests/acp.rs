@@ -87,7 +87,7 @@ fn changed_arguments_are_asked_for_in_another_call_that_stands_for_the_first() {
     let again = agent.hear(&answer(&asked, "session/prompt", &json!({"stopReason": "end_turn"})));
     let text = said(&again)[0]["params"]["prompt"][0]["text"].as_str().unwrap().to_owned();
     assert!(text.contains(r#"bash with exactly these arguments: {"command":"ls"}"#), "{text}");
-    // Another call than the changed one is asked about like any other.
+    // A call other than the changed one is asked about like any other.
     let asks = events(agent.hear(&question(1, "2", "rm -r")));
     assert!(matches!(&asks[1], ProviderEvent::ApprovalRequested { .. }), "{asks:?}");
     agent.decide("1", &resolution(Verdict::Denied, None, None));
@@ -148,7 +148,7 @@ fn planning_has_its_own_mode_and_nothing_else_is_approved_in_it() {
     assert_eq!(agent.caps().sandbox, SandboxAbility::Flags);
     let moves = agent.ask(prompt("write"));
     assert_eq!(said(&moves)[0]["params"]["modeId"], "yolo");
-    // Without the mode in which it does not ask it asks, and is answered yes.
+    // Without the mode in which it does not ask it asks, and the answer is yes.
     let fault = json!({"code": -1, "message": "not allowed here"});
     let moves = agent.hear(&refuse(&moves, "session/set_mode", &fault));
     assert_eq!(said(&moves)[0]["method"], "session/prompt");

@@ -17,7 +17,7 @@ fn translator(setting: AgentLaunch) -> Box<dyn Translator> {
     (DIALECT.translator)(setting)
 }
 
-/// Tells a recording once more.
+/// Replays a recording.
 fn retell(case: &str, setting: &AgentLaunch) -> String {
     let mut claude = translator(setting.clone());
     let mut story = Story::default();
@@ -37,7 +37,7 @@ fn retell(case: &str, setting: &AgentLaunch) -> String {
     story.whole()
 }
 
-/// What the recorder told the agent, as an order.
+/// Recorded input of the agent, as an order.
 fn tell(claude: &mut dyn Translator, told: &Value) -> Vec<TranslatorAction> {
     match (told["type"].as_str().unwrap(), told["request"]["subtype"].as_str()) {
         ("user", _) => {
@@ -122,7 +122,7 @@ fn planning_is_confirmed_before_anything_is_asked() {
     assert!(matches!(moves[..], [TranslatorAction::Open { .. }]));
     let looks = TranslatorPrompt { text: "look".to_owned(), read_only: true };
     assert_eq!(said(&claude.ask(looks))[0]["type"], "user");
-    // Whatever it asks for is refused, because nobody is there to say more.
+    // Every request is refused, because no one is there to grant more.
     let moves = claude.hear(&question("q", "Bash"));
     assert_eq!(said(&moves)[0]["response"]["response"]["behavior"], "deny");
     assert_eq!(events(moves).len(), 2);

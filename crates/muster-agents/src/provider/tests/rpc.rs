@@ -1,6 +1,6 @@
-//! Recorded conversations in requests and answers. Ids of then are those of today's requests, in
-//! the order in which requests of one name were made; requests that nobody made then are answered
-//! with an empty result.
+//! Recorded conversations in requests and responses. Recorded ids are mapped to those of the
+//! current requests, in the order in which requests of one name were made; requests that were not
+//! recorded get an empty result.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use serde_json::{Value, json};
 use super::{AgentLaunch, Story, TranslatorAction, prompt, recording, resolution, said};
 use crate::provider::agent::{AgentProtocol, AgentStart, Translator};
 
-/// A recording that is told once more.
+/// A recording that is replayed.
 struct Retelling<'a> {
     dialect: &'a AgentProtocol,
     setting: AgentLaunch,
     agent: Box<dyn Translator>,
     story: Story,
-    /// Requests of today that nobody has answered: their names and ids.
+    /// Unanswered requests of this replay: their names and ids.
     open: Vec<(String, Value)>,
     /// Ids of then and of today.
     ids: BTreeMap<String, Value>,
-    /// A prompt that waits until the agent has retold what was said before.
+    /// A prompt that waits until the agent has replayed the earlier session.
     waiting: Option<Value>,
 }
 
-/// Tells a recording once more.
+/// Replays a recording.
 pub(super) fn retell(
     dialect: &AgentProtocol,
     (agent, case): (&str, &str),
@@ -68,7 +68,7 @@ impl Retelling<'_> {
         self.story.tell(moves);
     }
 
-    /// Something that the recorder told the agent: an answer of ours, or a request.
+    /// Recorded input of the agent: a response of ours, or a request.
     fn told(&mut self, told: &Value) {
         let Some(method) = told["method"].as_str() else {
             return self.decide(&told["id"], &told["result"]);
@@ -114,7 +114,7 @@ impl Retelling<'_> {
         self.take(moves);
     }
 
-    /// Answers what we ask today and nobody asked then, as long as it stands before a request.
+    /// Answers requests that were not recorded, as long as they come before a recorded one.
     fn answer_others(&mut self, method: &str) {
         const THEN: [&str; 9] = [
             "initialize",

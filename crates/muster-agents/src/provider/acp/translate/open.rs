@@ -1,4 +1,4 @@
-//! How a session with an agent is opened, and how it is put into the mode that it shall have.
+//! Opens a session with an agent and switches it to the requested mode.
 
 use muster_core::run::{node::PermissionsMode, provider::ProviderOutcome, turn::TurnReason};
 use serde_json::Value;
@@ -74,7 +74,7 @@ impl Acp {
         }
     }
 
-    /// The session is as it shall be, but for its mode.
+    /// The session is ready, except for its mode.
     fn ready(&mut self) -> Vec<TranslatorAction> {
         match self.switch_mode() {
             Some(line) => vec![line],
@@ -96,7 +96,7 @@ impl Acp {
         })
     }
 
-    /// The model is chosen, or the agent refused it. Another one would not be what was asked for.
+    /// The model is chosen, or the agent refused it. Another one would not be what was requested.
     pub(super) fn model_chosen(&mut self, fault: Option<RpcError>) -> Vec<TranslatorAction> {
         let Some(fault) = fault else { return self.ready() };
         let detail = format!("its model could not be set: {}", fault.words());
@@ -108,7 +108,7 @@ impl Acp {
         TranslatorAction::Open { session_id, lost: self.lost, retells: self.retells }
     }
 
-    /// Puts the agent into the mode that it shall have, if it has such a mode and is not in it.
+    /// Switches the agent to the requested mode, if it has that mode and is not in it.
     pub(super) fn switch_mode(&mut self) -> Option<TranslatorAction> {
         let wanted: &[&'static str] = match (self.read_only, self.setting.gate) {
             (true, _) => &[PLAN],

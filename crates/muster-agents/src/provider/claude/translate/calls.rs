@@ -1,4 +1,4 @@
-//! Calls of tools: announced, asked about, completed.
+//! Tool calls: announced, asked about, completed.
 
 use muster_core::run::{
     node::PermissionsMode,
@@ -24,7 +24,7 @@ impl Claude {
         }
         let plan = self.todos.called(&id, &tool.name, &tool.args);
         let mut moves = tell(self.calls.proposed(tool));
-        // Nobody is asked, so it is under way.
+        // No decision is needed, so it is running.
         if self.setting.gate == PermissionsMode::Skip {
             moves.extend(tell(self.calls.started(&id)));
         }

@@ -1,4 +1,4 @@
-//! How turns of codex end, and what it says of limits.
+//! How turns of codex end, and its reports about limits.
 
 use muster_core::run::provider::{ProviderEvent, ProviderOutcome};
 use serde::Deserialize;
@@ -50,8 +50,8 @@ impl CodexLimits {
     }
 }
 
-/// The status that the model answered with; the kind of a failure is a word, or an object with one
-/// whose fields say more.
+/// The HTTP status of the model's response; the kind of a failure is a word, or an object with one
+/// whose fields hold details.
 fn status(kind: &Value) -> Option<u64> {
     let mut details = kind.as_object()?.values();
     details.find_map(|fields| fields.get("httpStatusCode")?.as_u64())

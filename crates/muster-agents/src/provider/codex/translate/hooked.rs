@@ -1,9 +1,9 @@
 //! Calls that codex asks a hook of ours about before it makes them. The hook comes before codex's
-//! own question and can change the arguments, so people are asked here, and the question that may
-//! follow is answered as they said.
+//! own question and can change the arguments, so people decide here, and the question that may
+//! follow gets the same answer.
 //!
-//! A hook that fails lets the call pass to codex's own question. Therefore it is safe to let pass
-//! what only looks: codex asks about it if it does not know the command.
+//! A hook that fails lets the call pass to codex's own question. Therefore it is safe to let
+//! read-only calls pass: codex asks about them if it does not know the command.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ const LOOKING: [&str; 20] = [
 /// Signs of a command that writes, or that cannot be read at a glance.
 const UNCLEAR: [char; 7] = ['>', '<', '`', '$', '(', '\n', '&'];
 
-/// What is known of the calls that a hook has asked about.
+/// Calls that a hook has asked about.
 #[derive(Default)]
 pub(super) struct Hooked {
     waiting: BTreeSet<String>,
@@ -40,7 +40,7 @@ pub(super) struct Hooked {
 }
 
 impl Hooked {
-    /// Whether a person has said yes to a call.
+    /// Whether a person has approved a call.
     pub(super) fn approved(&self, call: &str) -> bool {
         self.approved.contains(call)
     }
@@ -65,7 +65,7 @@ impl Codex {
         tell(self.calls.asked(CallQuestion { question, tool, context: None, can_modify: true }))
     }
 
-    /// A person has decided about a call; nothing when no hook has asked.
+    /// A person has decided about a call; nothing if no hook has asked.
     pub(super) fn hook_decided(
         &mut self,
         question: &str,
@@ -102,14 +102,14 @@ impl Codex {
     }
 }
 
-/// The name under which people are asked about a call; nothing when they are not.
+/// The tool name of a call that a person has to decide; `None` for other calls.
 fn worth_asking(asked: &HookQuestion) -> Option<&str> {
     let command = asked.tool_input.get("command").and_then(Value::as_str);
     match asked.tool_name.as_str() {
         "Bash" if command.is_some_and(only_looks) => None,
         "Bash" => Some("shell"),
         "apply_patch" => Some("apply_patch"),
-        // Muster's own tools are told elsewhere; codex has questions of its own for the others.
+        // Muster's own tools are recorded elsewhere; codex asks its own questions for the others.
         name if name.starts_with(&format!("mcp__{MUSTER}__")) => None,
         _ => None,
     }
