@@ -3,13 +3,13 @@
 //!
 //! ```text
 //!   server ── spawn ──► launcher (`muster contained SPEC -- PROGRAM ...`)
-//!                          │  1. orphans of whatever it starts come back to it
+//!                          │  1. becomes the reaper of its orphans
 //!                          │  2. restricts itself
 //!                          ▼  3. exec: same process, same pipes, same group
 //!                       agent
 //! ```
 //!
-//! A launcher that cannot do what its order says does not start the program.
+//! A launcher that cannot carry out its order does not start the program.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -26,9 +26,9 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// What a launcher shall do to itself before it becomes the program.
+/// What a launcher does to itself before it becomes the program.
 ///
-/// A field that the launcher does not know could be a limit, so it refuses such an order.
+/// A field that the launcher does not know could be a limit, so it rejects such an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LaunchOrder {
@@ -64,8 +64,8 @@ pub enum Mechanism {
 }
 
 impl Mechanism {
-    /// What this system may have, the best first. Which of them works has to be tried: a launcher
-    /// that failed half-way into a namespace could not go on with another.
+    /// The mechanisms of this system, best first. Which of them works has to be tried: a launcher
+    /// that failed half-way into a namespace could not continue with another.
     pub(crate) const CANDIDATES: &[Self] = if cfg!(target_os = "linux") {
         &[Self::Namespace, Self::Landlock]
     } else if cfg!(target_os = "macos") {
@@ -126,7 +126,7 @@ fn tried(action: impl Into<String>) -> impl FnOnce(io::Error) -> LaunchError {
     move |cause| LaunchError::Containment { action: action.into(), cause }
 }
 
-/// Restricts this process as ordered and becomes the program. Answers only if that failed. The
+/// Restricts this process as ordered and becomes the program. Returns only if that failed. The
 /// process must have no other threads.
 pub fn launch(order: &LaunchOrder, program: &OsStr, arguments: &[OsString]) -> LaunchError {
     match prepare(order, program, arguments) {

@@ -1,6 +1,6 @@
 //! What a turn changed, from trees before and after it (RUNS-DIFF). The user's index, objects,
 //! hooks and settings are not touched: a shadow repository under the storage folder has its own.
-//! Without git, files are compared by size and hash, and the diff says so.
+//! Without git, files are compared by size and hash, and the diff states that.
 
 pub(super) mod git;
 mod patch;
@@ -30,7 +30,7 @@ use super::{artifacts::make_private, shared::RunsContext};
 const SNAPSHOT_MAX: Duration = Duration::from_secs(60);
 /// Bytes of a file that is looked at.
 pub(crate) const FILE_BYTES_MAX: u64 = 5 * 1024 * 1024;
-/// Folders that are not looked at where no repository says what to ignore.
+/// Folders that are skipped where no repository defines what to ignore.
 pub(crate) const SKIPPED_FOLDERS: [&str; 5] = ["node_modules", "target", ".venv", "dist", "build"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,8 +62,8 @@ pub(crate) struct TreeStore<'a> {
 #[derive(Default)]
 pub(crate) struct Shadows(StdMutex<BTreeMap<RunId, Arc<Shadow>>>);
 
-/// The shadow of one run. Its trees are recorded one after the other; whoever waits for one takes
-/// the next that is begun, so that many turns at once cost as much as two.
+/// The shadow of one run. Its trees are recorded one after the other; a waiter takes the next one
+/// that begins, so that many concurrent turns cost as much as two.
 #[derive(Default)]
 struct Shadow {
     begun: AtomicU64,
@@ -83,7 +83,8 @@ impl Shadows {
         Arc::clone(shadows.entry(run).or_default())
     }
 
-    /// Records the tree of a directory as it is now; the error says why it cannot be.
+    /// Records the current tree of a directory; the error gives the reason why it cannot be
+    /// recorded.
     pub(crate) async fn snapshot(
         &self,
         shared: &RunsContext,
@@ -94,7 +95,7 @@ impl Shadows {
         let asked = shadow.begun.load(Ordering::SeqCst);
         let mut latest = shadow.latest.lock().await;
         let known = latest.get(workdir);
-        // Begun after it was asked for: it shows everything that was there then.
+        // It began after the request, so it shows everything that was there then.
         if let Some(known) = known.filter(|known| known.number > asked) {
             return Ok(known.tree.clone());
         }
@@ -115,8 +116,8 @@ impl Shadows {
         Ok(tree)
     }
 
-    /// Compares a recorded tree with the directory as it is now. Whatever goes wrong is said in the
-    /// diff; it never fails a turn (RUNS-DIFF-5).
+    /// Compares a recorded tree with the current directory. Failures are stated in the diff; they
+    /// never fail a turn (RUNS-DIFF-5).
     pub(crate) async fn diff(
         &self,
         shared: &RunsContext,
@@ -176,7 +177,7 @@ fn finished(change: TreeChange, method: DiffMethod, before: &str, after: Recorde
     Diff { content, metadata }
 }
 
-/// A diff that says why there is none.
+/// A diff that states why there is none.
 fn impossible(cause: &str) -> Diff {
     Diff {
         content: format!("no diff is available: {cause}\n"),

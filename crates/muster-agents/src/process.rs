@@ -1,4 +1,4 @@
-//! Processes: how they are started, heard and ended. Nothing that a node started outlives it.
+//! Processes: how they are started, read and ended. Nothing that a node started outlives it.
 //!
 //! ```text
 //!   start    own process group, environment from a list, markers of run and node
@@ -33,8 +33,8 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use self::{confine::Confinement, family::Family};
 
-/// Names of variables that every process gets from the server's own environment; all others stay
-/// behind, so that no secret of the server leaks.
+/// Variables that every process gets from the server's own environment; all others are withheld, so
+/// that no secret of the server leaks.
 const PASSED_ON: [&str; 32] = [
     "PATH",
     "HOME",
@@ -90,9 +90,9 @@ pub(crate) struct Launch<'a> {
 pub(crate) struct RunningProcess {
     child: Child,
     family: Family,
-    /// What was seen below it; those whose parents are gone cannot be found any more.
+    /// Descendants that were seen; once their parents have exited they cannot be found any more.
     seen: BTreeSet<(u32, u64)>,
-    /// What tells it apart from any other process.
+    /// Distinguishes it from any other process.
     pub(crate) identity: Process,
 }
 
@@ -103,12 +103,12 @@ pub(crate) struct ProcessStreams {
     pub(crate) stderr: ChildStderr,
 }
 
-/// Starts a program in a process group of its own.
+/// Starts a program in its own process group.
 pub(crate) fn start(launch: &Launch<'_>) -> io::Result<(RunningProcess, ProcessStreams)> {
     if launch.command.is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"));
     }
-    // The system says the same of a folder that is gone as of a program.
+    // The system reports a missing folder like a missing program.
     if !launch.workdir.is_dir() {
         let gone = format!("its working directory {} is not there", launch.workdir.display());
         return Err(io::Error::new(io::ErrorKind::NotADirectory, gone));
@@ -144,8 +144,8 @@ pub(crate) fn start(launch: &Launch<'_>) -> io::Result<(RunningProcess, ProcessS
     Ok((RunningProcess { child, family, seen, identity }, ends))
 }
 
-/// What a process may know of the server's own environment. Values are bytes to us: one that is no
-/// text is passed on like any other.
+/// The part of the server's environment that processes get. Values are bytes: one that is not UTF-8
+/// is passed on like any other.
 fn passed_on() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| is_passed_on(name))
 }
@@ -172,7 +172,7 @@ impl RunningProcess {
         let group = self.identity.pid;
         family::signal_group(group, Signal::TERM);
         if tokio::time::timeout(grace, self.child.wait()).await.is_err() {
-            tracing::debug!(pid = group, "a process did not end when it was asked to");
+            tracing::debug!(pid = group, "process did not end after TERM");
         }
         self.kill().await;
     }
@@ -184,15 +184,15 @@ impl RunningProcess {
         let seen = std::mem::take(&mut self.seen);
         let sweep = move || family.kill_all(Some(pid), &seen);
         if let Err(error) = tokio::task::spawn_blocking(sweep).await {
-            tracing::warn!(%error, "processes of a node could not be looked for");
+            tracing::warn!(%error, "could not scan for processes of a node");
         }
         if let Err(error) = self.child.wait().await {
-            tracing::debug!(%error, pid, "the end of a process was not seen");
+            tracing::debug!(%error, pid, "could not wait for the process to end");
         }
         strays::forget(pid);
         // What escaped its group, its session and its markers is a child of this server by now.
         if let Err(error) = tokio::task::spawn_blocking(strays::end).await {
-            tracing::warn!(%error, "orphans of a node could not be looked for");
+            tracing::warn!(%error, "could not scan for orphans of a node");
         }
     }
 }
@@ -210,7 +210,7 @@ pub(crate) fn ending(status: io::Result<ExitStatus>) -> String {
     }
 }
 
-/// A name that tells the processes of one storage folder apart from those of another.
+/// A mark that distinguishes the processes of one storage folder from those of another.
 pub(crate) fn mark(home: &Path) -> String {
     let path = home.canonicalize().unwrap_or_else(|_| home.to_owned());
     let hash = muster_core::run::hash::sha256_hex(path.as_os_str().as_encoded_bytes());

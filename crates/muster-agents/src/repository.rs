@@ -1,4 +1,4 @@
-//! A fresh repository for a directory that shall have one.
+//! A fresh repository for a directory that needs one.
 
 use std::{io, path::Path, process::Stdio};
 
@@ -6,7 +6,7 @@ use tokio::process::Command;
 
 use super::diff::git;
 
-/// Who writes the first commit.
+/// The author of the first commit.
 const AUTHOR: [&str; 4] = ["-c", "user.name=Muster", "-c", "user.email=muster@localhost"];
 
 /// Makes a repository of a directory, with everything in it as the first commit. Whether there is
@@ -42,7 +42,7 @@ pub(crate) struct Facts {
     pub(crate) changed_files: usize,
 }
 
-/// Looks at the repository of a directory; says why there is nothing to tell.
+/// Facts about the repository of a directory; the error gives the reason why there are none.
 pub(crate) async fn facts(directory: &Path) -> Result<Facts, String> {
     let asked = Command::new("git")
         .args(["-c", "core.fsmonitor=false", "status", "--porcelain=v2", "--branch"])

@@ -51,7 +51,7 @@ use muster_engine::ExecuteError;
 
 /// Bytes of output that an agent gets (RUNS-TOOL-8).
 const OUTPUT_BYTES_MAX: usize = 16 * 1024;
-/// How long a command may take unless the call says otherwise.
+/// Default time limit of a command.
 const COMMAND_SECONDS: u64 = 600;
 /// How long a command may take at most.
 const COMMAND_SECONDS_MAX: u64 = 7_200;
@@ -77,8 +77,8 @@ pub(crate) struct RuntimeToolCall {
     pub(crate) tool: Tool,
 }
 
-/// Makes a call: the core decides, and a refusal is told to the log in words. The error is for a
-/// call that could not be told at all.
+/// Makes a call: the core decides, and a refusal is logged in words. The error is for a call that
+/// could not be recorded at all.
 pub(crate) async fn call(
     shared: &Arc<RunsContext>,
     run: RunId,
@@ -162,7 +162,7 @@ struct Caller {
     turn: NodeTurn,
 }
 
-/// Executes a call and tells what came of it.
+/// Executes a call and records its outcome.
 pub(crate) async fn execute(shared: Arc<RunsContext>, run: RunId, call: RuntimeToolCall) {
     let node = call.node;
     let turn = call.turn;
@@ -185,7 +185,7 @@ pub(crate) async fn execute(shared: Arc<RunsContext>, run: RunId, call: RuntimeT
     shared.report(run, Ask::FinishTool { turn, tool: call.tool.id, result, error }).await;
 }
 
-/// Has the task store carry out a call, and tells what came of it.
+/// Executes a call in the task store, and records its outcome.
 async fn operate(shared: Arc<RunsContext>, run: RunId, call: RuntimeToolCall) {
     let RuntimeToolCall { node, turn, tool } = call;
     let id = tool.id;

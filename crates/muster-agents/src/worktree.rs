@@ -1,6 +1,6 @@
-//! Worktrees: a directory of its own for each node that writes code (RUNS-DIFF-6). They lie below
-//! the storage folder, beside the files of runs, because those go to the trash with their run and
-//! work must not. None is removed that holds work which is nowhere else; merging is asked for by a
+//! Worktrees: a separate directory for each node that writes code (RUNS-DIFF-6). They are in the
+//! storage folder, next to the files of runs, because those go to the trash with their run and work
+//! must not. None is removed that holds work which is nowhere else; merging is requested by a
 //! person.
 
 mod changes;
@@ -40,23 +40,23 @@ fn of_run(home: &Path, run: RunId) -> PathBuf {
     home.join(FOLDER).join(run.to_string())
 }
 
-/// Removes the worktree of a node that is gone, if nothing in it is only there; one that stays is
-/// named in the node's log (RUNS-NODE-7).
+/// Removes the worktree of a removed node, if nothing in it would be lost; one that stays is named
+/// in the node's log (RUNS-NODE-7).
 pub(crate) async fn remove(shared: Arc<RunsContext>, run: RunId, node: NodeId) {
     for line in clear(vec![of_run(&shared.settings.home, run).join(node.to_string())]).await {
         shared.report(run, Ask::NoteLeft { node, line }).await;
     }
 }
 
-/// Removes the worktrees of a run that is gone, but for those that hold work.
+/// Removes the worktrees of a deleted run, except for those that hold work.
 pub(crate) async fn remove_all(shared: &RunsContext, run: RunId) {
     let Ok(entries) = std::fs::read_dir(of_run(&shared.settings.home, run)) else { return };
     for line in clear(entries.flatten().map(|entry| entry.path()).collect()).await {
-        tracing::info!(%run, line, "a worktree is left of a run that is gone");
+        tracing::info!(%run, line, "kept a worktree of a deleted run");
     }
 }
 
-/// Removes worktrees; says of each that stays where it is and why.
+/// Removes worktrees; returns for each that stays where it is and why.
 async fn clear(folders: Vec<PathBuf>) -> Vec<String> {
     let removing = tokio::task::spawn_blocking(move || {
         let there = folders.iter().filter(|folder| folder.exists());
@@ -79,7 +79,7 @@ pub enum IgnoredFiles {
 }
 
 /// Removes a worktree whose work is elsewhere too, and the branch that was made with it; an error
-/// says why it stays.
+/// gives the reason why it stays.
 pub(crate) fn remove_merged(folder: &Path, ignored: IgnoredFiles) -> Result<(), String> {
     let worktree = Git::at(folder);
     let state = state(folder)?;
@@ -99,13 +99,13 @@ pub(crate) fn remove_merged(folder: &Path, ignored: IgnoredFiles) -> Result<(), 
     worktree.snapshot("removed")?;
     // Without force git removes no worktree that holds changes.
     home.ask(&["worktree", "remove", &folder.to_string_lossy()])?;
-    // Somebody may have checked it out elsewhere by now; then it is theirs.
+    // It may be checked out elsewhere by now; then it belongs to the user.
     if let Some(Err(reason)) = own.map(|own| home.ask(&["branch", "--delete", "--force", &own])) {
-        tracing::debug!(reason, "the branch of a worktree stays");
+        tracing::debug!(reason, "could not delete the branch of a worktree");
     }
     // The folder of the run goes when nothing is left in it.
     if let Some(Err(error)) = folder.parent().map(std::fs::remove_dir) {
-        tracing::debug!(%error, "other worktrees of the run are there");
+        tracing::debug!(%error, "kept the folder of the run's worktrees");
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ use rustix::{
 
 use super::{ClosedFolder, LaunchError, LaunchLimits, LaunchOrder, Mechanism, tried, unsupported};
 
-/// Rights with which a root of its own namespace could reach what is covered.
+/// Capabilities with which a root in its own namespace could reach what is covered.
 const GIVEN_UP: [CapabilitySet; 9] = [
     CapabilitySet::SYS_ADMIN,
     CapabilitySet::SYS_PTRACE,
@@ -50,14 +50,14 @@ const OF_THE_KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
 const COVER: &str = "muster";
 /// What a mount of ours may not do.
 const HARMLESS: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
-/// Settings of ssh that it takes only from root or from the caller itself. In a namespace with one
-/// user the files of root belong to nobody.
+/// Settings that ssh accepts only from root or from the caller itself. In a namespace with one
+/// user, root's files belong to `nobody`.
 const SSH_SETTINGS: &str = "/etc/ssh/ssh_config.d";
 
 /// Restricts this process and whatever it starts.
 pub(super) fn contain(order: &LaunchOrder) -> Result<(), LaunchError> {
-    // Whatever this process starts stays below it when its parent ends, in a session of its own
-    // too. The setting survives exec.
+    // Processes started below this one stay below it when their parent ends, even in their own
+    // session. The setting survives exec.
     set_child_subreaper(Some(getpid())).map_err(|error| tried("adopt orphans")(error.into()))?;
     if let Some(limits) = &order.limits {
         match limits.mechanism {
@@ -66,7 +66,7 @@ pub(super) fn contain(order: &LaunchOrder) -> Result<(), LaunchError> {
             Mechanism::Seatbelt => return Err(unsupported()),
         }
     }
-    // Also where the directory is the same: what this process stands in is below the cover.
+    // Also if the directory is the same: the current one is below the cover.
     std::env::set_current_dir(&order.workdir)
         .map_err(tried(format!("enter {}", order.workdir.display())))
 }
@@ -87,8 +87,8 @@ fn cover_files(limits: &LaunchLimits) -> Result<(), LaunchError> {
     give_up_rights()
 }
 
-/// Enters a mount namespace of its own; where the right to mount is missing, in a user namespace in
-/// which this process has it.
+/// Enters a new mount namespace; without the right to mount, in a user namespace in which this
+/// process has it.
 fn enter_namespace() -> Result<(), LaunchError> {
     let may_mount =
         capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN));

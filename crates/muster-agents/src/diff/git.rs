@@ -1,5 +1,5 @@
-//! Trees by git: a bare shadow repository with an index of its own looks at the user's directory.
-//! No hooks, filters, external programs or settings of the user take part (RUNS-DIFF-2).
+//! Trees by git: a bare shadow repository with its own index reads the user's directory. No hooks,
+//! filters, external programs or settings of the user take part (RUNS-DIFF-2).
 
 use std::{
     collections::BTreeSet,
@@ -117,7 +117,7 @@ async fn prepare(place: &TreeStore<'_>) -> Result<(), String> {
     written.map_err(|error| format!("the shadow repository: {error}"))
 }
 
-/// What is not looked at besides what the directory itself says.
+/// What is ignored in addition to the directory's own rules.
 fn ignored(place: &TreeStore<'_>) -> String {
     let mut lines = String::new();
     let repository = place.workdir.join(".git");
@@ -145,7 +145,7 @@ fn relative(inner: &Path, outer: &Path) -> Option<String> {
     (!below.is_empty()).then_some(below)
 }
 
-/// Files that differ from the newest tree, those that are gone too.
+/// Files that differ from the newest tree, including deleted ones.
 async fn changed(place: &TreeStore<'_>) -> Result<BTreeSet<String>, String> {
     let mut command = git(place);
     command.args(["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard"]);

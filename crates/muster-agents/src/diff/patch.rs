@@ -1,5 +1,5 @@
-//! What a change says about itself: its files in one line, and a hash that does not depend on where
-//! in a file the same change was made.
+//! A summary of a change: its files in one line, and a hash that does not depend on where in a file
+//! the same change was made.
 
 use muster_core::{run::hash::sha256_hex, text::cut};
 

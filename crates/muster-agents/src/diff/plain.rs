@@ -1,5 +1,5 @@
-//! Trees without git: paths, sizes and hashes of files. There is no patch text, and the diff says
-//! so in its first line.
+//! Trees without git: paths, sizes and hashes of files. There is no patch text, and the diff states
+//! that in its first line.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! Runs a command to its end and keeps what it says, head and tail, whatever it says.
+//! Runs a command to its end and keeps the head and tail of its output.
 
 use std::{
     collections::VecDeque,
@@ -12,14 +12,14 @@ use super::{Launch, start};
 
 /// Bytes that are kept of the beginning, and of the end.
 const KEPT_BYTES: usize = 4 * 1024 * 1024;
-/// Bytes that are read at once.
+/// Size of the read buffer.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// How long output is still read behind the end of a process, which others may hold open.
+/// How long output is still read after the end of a process, since others may hold it open.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// What a command came to.
+/// The result of a command.
 pub(crate) struct CommandOutput {
-    /// Its exit code, if it ended by itself.
+    /// Its exit code, if it exited on its own.
     pub(crate) code: Option<i32>,
     /// The signal that ended it.
     pub(crate) signal: Option<i32>,
@@ -81,7 +81,7 @@ impl OutputTail {
     }
 }
 
-/// Runs a command; whatever it started is gone when this answers.
+/// Runs a command; all processes it started have ended when this returns.
 pub(crate) async fn run(launch: &Launch<'_>, limit: Duration) -> io::Result<CommandOutput> {
     use std::os::unix::process::ExitStatusExt as _;
     let began = Instant::now();

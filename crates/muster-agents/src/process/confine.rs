@@ -80,7 +80,7 @@ impl Containing {
         Self { mechanism: None, ..containing }
     }
 
-    /// Closes the storage folder to a process that looks into it; answers why that failed.
+    /// Closes the storage folder to a process that looks into it; returns why that failed.
     async fn close_storage(&self) -> Result<(), String> {
         let storage = self.storage.to_string_lossy().into_owned();
         let command = ["sh", "-c", LOOK, "sh", &storage].map(str::to_owned);
@@ -139,7 +139,8 @@ impl Confinement {
 
     /// The command that contains a process and becomes the one that is wanted.
     pub(super) fn around(&self, launch: &Launch<'_>) -> io::Result<Vec<String>> {
-        // The launcher would be found instead, and nobody would be told that the program is not.
+        // Otherwise the launcher would be found, and no one would notice that the program is
+        // missing.
         find(launch)?;
         let mut limits = self.limits.clone();
         if let Some(limits) = limits.as_mut().filter(|_| self.limits_writing) {

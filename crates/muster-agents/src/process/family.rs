@@ -1,6 +1,6 @@
-//! Everything that descends from a process, wherever it went: children, grandchildren, and those
-//! that started a session of their own. They are found by their parents and by markers in their
-//! environment, which a process passes on to whatever it starts.
+//! All descendants of a process: children, grandchildren, and those that started their own session.
+//! They are found by their parents and by markers in their environment, which a process passes on
+//! to its children.
 
 use std::{collections::BTreeSet, fs, path::Path, time::Duration};
 
@@ -17,8 +17,8 @@ const RUN: &str = "MUSTER_RUN_ID";
 const NODE: &str = "MUSTER_NODE_ID";
 /// Variable that names the call.
 const TOOL: &str = "MUSTER_TOOL_ID";
-/// How often the family is looked through: whoever starts processes faster than they are found
-/// is stopped first.
+/// How often the family is scanned: processes that spawn faster than they are found are stopped
+/// first.
 const ROUNDS_MAX: u32 = 50;
 /// Pause between two rounds.
 const ROUND_PAUSE: Duration = Duration::from_millis(5);
@@ -60,7 +60,7 @@ impl Family {
         self.kill_all(root, &BTreeSet::new());
     }
 
-    /// The same with processes that were seen below it earlier, whoever their parents are now.
+    /// The same with processes that were seen below it earlier, whatever their parents are now.
     pub(crate) fn kill_all(&self, root: Option<u32>, seen: &BTreeSet<(u32, u64)>) {
         let roots: BTreeSet<u32> = root.filter(|pid| *pid > 1).into_iter().collect();
         let mut descendants = descendants_of_all(&roots);
@@ -79,7 +79,7 @@ impl Family {
             left.iter().for_each(|pid| signal(*pid, Signal::KILL));
             std::thread::sleep(ROUND_PAUSE);
         }
-        tracing::warn!(?root, "some processes of a node could not be killed");
+        tracing::warn!(?root, "could not kill some processes of a node");
     }
 
     fn bears(&self, pid: u32) -> bool {
@@ -109,7 +109,7 @@ struct Status {
     gone: bool,
 }
 
-/// What the system says of a process. Its name may hold spaces and parentheses, so the fields are
+/// The system's record of a process. Its name may hold spaces and parentheses, so the fields are
 /// counted from the last parenthesis.
 fn status(pid: u32) -> Option<Status> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -174,7 +174,7 @@ pub(crate) fn signal_group(group: u32, signal: Signal) {
     if let Some(pid) = number(group)
         && let Err(error) = kill_process_group(pid, signal)
     {
-        tracing::trace!(%error, group, "a process group was gone already");
+        tracing::trace!(%error, group, "process group had exited already");
     }
 }
 
@@ -182,7 +182,7 @@ fn signal(pid: u32, signal: Signal) {
     if let Some(pid) = number(pid)
         && let Err(error) = kill_process(pid, signal)
     {
-        tracing::trace!(%error, ?pid, "a process was gone already");
+        tracing::trace!(%error, ?pid, "process had exited already");
     }
 }
 
@@ -191,8 +191,8 @@ fn number(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().filter(|raw| *raw > 1).and_then(Pid::from_raw)
 }
 
-/// Kills the processes that an earlier server of the same storage folder left behind: those that
-/// bear its mark, with all that is below them, and those that are kept from the folder.
+/// Kills the processes that an earlier server of the same storage folder left: those that bear its
+/// mark, with all their descendants, and those that are kept from the folder.
 pub(crate) fn kill_strays(mark: &str, storage: &Path) {
     let family = Family { mark: mark.to_owned(), run: None, node: None, tool: None };
     let left = |pid: u32| family.bears(pid) || is_kept_from(pid, storage);

@@ -12,7 +12,7 @@ pub(crate) const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub(crate) enum OutputLine {
     /// A line without its end.
     Whole(Vec<u8>),
-    /// A line that is longer than the cap; nothing behind it can be trusted.
+    /// A line that is longer than the cap; nothing after it can be trusted.
     TooLong,
     /// The stream has ended.
     End,

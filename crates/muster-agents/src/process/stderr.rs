@@ -1,4 +1,4 @@
-//! Standard error of a process: always drained, the end of it kept, and told line by line at a
+//! Standard error of a process: always drained, the end of it kept, and logged line by line at a
 //! bounded rate (RUNS-PROV-3).
 
 use std::{
@@ -11,7 +11,7 @@ use muster_core::run::{event::LogSource, provider::ProviderEvent};
 
 /// Bytes of the end that are kept.
 const KEPT_BYTES_MAX: usize = 256 * 1024;
-/// Lines that are told in one window.
+/// Lines that are logged per window.
 const LINES_PER_WINDOW: u32 = 20;
 /// The window. A flood that pauses for as long has ended.
 pub(crate) const WINDOW: Duration = Duration::from_secs(1);
@@ -71,14 +71,14 @@ impl LineLimiter {
         Some(self.left_out())
     }
 
-    /// How many lines did not pass since this was last told, for the end of a flood.
+    /// How many lines were dropped since the last call, for the end of a flood.
     pub(crate) fn left_out(&mut self) -> Option<u64> {
         let held_back = std::mem::take(&mut self.held_back);
         (held_back > 0).then_some(held_back)
     }
 }
 
-/// What the log says where a flood has ended.
+/// The log entry at the end of a flood.
 pub(crate) fn flood_ended(source: LogSource, left_out: u64) -> ProviderEvent {
     let line = format!("{left_out} lines were left out");
     ProviderEvent::Log { source, line, suppressed: Some(left_out) }

@@ -17,7 +17,7 @@ fn started() -> MutexGuard<'static, BTreeSet<u32>> {
     STARTED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a process that is no stray. Nobody looks for strays meanwhile.
+/// Starts a process that is not a stray. No scan for strays runs meanwhile.
 pub(super) fn known(start: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
     let mut started = started();
     let child = start()?;
@@ -39,7 +39,7 @@ pub(crate) use elsewhere::{adopt, end};
 mod elsewhere {
     //! Orphans go to the first process of the system.
 
-    /// There is no such thing here.
+    /// Not supported on this system.
     pub(crate) fn adopt() {}
 
     /// None is known.
@@ -48,7 +48,7 @@ mod elsewhere {
 
 #[cfg(target_os = "linux")]
 mod adopting {
-    //! Linux makes orphans children of the nearest process above them that asked for it.
+    //! Linux reparents orphans to the nearest ancestor that registered as a subreaper.
 
     use std::{fs, path::PathBuf, time::Duration};
 
@@ -59,7 +59,7 @@ mod adopting {
 
     use super::started;
 
-    /// How often it is looked: an orphan may have children, who are orphans after it.
+    /// How often to scan: an orphan may have children, which are orphaned in turn.
     const ROUNDS_MAX: u32 = 50;
     /// Pause between two rounds.
     const ROUND_PAUSE: Duration = Duration::from_millis(5);
@@ -67,11 +67,11 @@ mod adopting {
     /// From now on orphans of agents become children of this process.
     pub(crate) fn adopt() {
         if let Err(error) = set_child_subreaper(Some(getpid())) {
-            tracing::warn!(%error, "orphans of agents will not be found");
+            tracing::warn!(%error, "could not register as subreaper; orphans of agents will not be found");
         }
     }
 
-    /// Kills every orphan that came to this server, and reaps it. Blocks for a moment.
+    /// Kills every orphan of this server, and reaps it. Blocks for a moment.
     pub(crate) fn end() {
         for _ in 0..ROUNDS_MAX {
             let strays = strays();
@@ -80,15 +80,15 @@ mod adopting {
             }
             for stray in strays {
                 if let Err(error) = kill_process(stray, Signal::KILL) {
-                    tracing::trace!(%error, ?stray, "an orphan was gone already");
+                    tracing::trace!(%error, ?stray, "orphan had exited already");
                 }
                 if let Err(error) = waitpid(Some(stray), WaitOptions::NOHANG) {
-                    tracing::trace!(%error, ?stray, "an orphan was reaped already");
+                    tracing::trace!(%error, ?stray, "orphan was reaped already");
                 }
             }
             std::thread::sleep(ROUND_PAUSE);
         }
-        tracing::warn!("some orphans of agents could not be killed");
+        tracing::warn!("could not kill some orphans of agents");
     }
 
     /// Children that this server did not start as agents. Commands that it runs for itself, such as

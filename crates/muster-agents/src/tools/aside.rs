@@ -1,6 +1,6 @@
-//! Work of tools with files. A file system may keep a caller waiting for ever (a mount whose server
-//! is gone, or is the agent), so this happens aside from what drives the runs, in few places per
-//! run, and is answered after a while whatever becomes of it.
+//! File operations of tools. A file system may block a caller forever (a mount whose server is
+//! gone, or is the agent), so they run apart from what drives the runs, in a few slots per run, and
+//! return after a while whatever happens.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 
 use super::fault;
 
-/// Calls of one run that touch files at once. One that hangs keeps its place.
+/// Concurrent calls of one run that touch files. One that hangs keeps its slot.
 const CALLS_MAX: usize = 4;
 /// How long one may take, waiting for a place included.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -53,7 +53,7 @@ impl FileCalls {
         tokio::time::timeout(within, done).await.unwrap_or_else(|_| Err(fault("TIMEOUT", late())))
     }
 
-    /// The places of a run. They are forgotten when nobody is in them.
+    /// The slots of a run. They are dropped when none is in use.
     fn of(&self, run: RunId) -> Arc<Semaphore> {
         let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(places) = runs.get(&run).and_then(Weak::upgrade) {

@@ -1,4 +1,4 @@
-//! Files of a node's directory, for agents without file tools of their own. [`Workdir`] says what
+//! Files of a node's directory, for agents without their own file tools. [`Workdir`] defines what
 //! they reach.
 
 pub(super) mod workdir;
@@ -22,7 +22,7 @@ use serde_json::json;
 use self::workdir::{PathPurpose, Workdir, broken, failed, names};
 use super::{fault, found};
 
-/// Bytes that are read at once unless the call says otherwise, and at most.
+/// Bytes of one read: default and maximum.
 const READ_BYTES: u64 = 64 * 1024;
 const READ_BYTES_MAX: u64 = 1024 * 1024;
 /// Entries of a listing.
@@ -115,7 +115,8 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Adds what is in a folder, as deep as is asked. Of the storage folder only its name shows.
+    /// Adds the content of a folder, up to the requested depth. Of the storage folder only its name
+    /// shows.
     fn gather(&mut self, folder: &File, above: &str, depth: u64) -> Result<(), ToolError> {
         let mut found: Vec<(String, bool)> = Vec::new();
         for entry in Dir::read_from(folder).map_err(failed(above))? {

@@ -24,10 +24,10 @@ use muster_engine::ExecuteError;
 
 use crate::{artifacts::ArtifactError, shared::RunsContext};
 
-/// Entries of a list unless the call says otherwise, and at most.
+/// Entries of a list: default and maximum.
 const ENTRIES: u64 = 50;
 const ENTRIES_MAX: u64 = 200;
-/// Characters of an artifact that are read at once unless the call says otherwise.
+/// Default number of characters of an artifact that are read in one call.
 const READ_CHARS: u64 = 20_000;
 /// Turns and artifacts that a node is shown with.
 const LATEST: u32 = 5;

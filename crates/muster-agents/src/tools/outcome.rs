@@ -1,4 +1,4 @@
-//! What came of a call, as its caller reads it and as the log keeps it.
+//! The outcome of a call, as its caller reads it and as the log keeps it.
 
 use std::sync::Arc;
 
@@ -23,11 +23,9 @@ const OUTPUT_BYTES_MAX: usize = 16 * 1024;
 /// The answer to a call as every tool of Muster gives it (RUNS-TOOL-2).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolAnswer {
-    /// Whether the call did what it was asked.
     pub success: bool,
     /// The tool.
     pub intent: String,
-    /// What came of it.
     pub result: Option<Value>,
     /// Things worth knowing.
     pub warnings: Vec<Value>,
@@ -37,14 +35,14 @@ pub struct ToolAnswer {
     pub context: Map<String, Value>,
     /// Why it failed.
     pub error: Option<AnswerError>,
-    /// When it was answered.
+    /// When the call returned.
     pub timestamp: String,
 }
 
 /// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AnswerError {
-    /// The rule that said no.
+    /// The rule that rejected it.
     pub code: String,
     /// In words.
     pub message: String,

@@ -22,7 +22,7 @@ pub(super) struct ChangedFile {
 }
 
 impl ChangedFile {
-    /// Whether the file comes to be.
+    /// Whether the file is created.
     fn is_new(&self) -> bool {
         self.before == ABSENT
     }
@@ -48,8 +48,8 @@ pub(super) fn between(git: &Git, before: &str, after: &str) -> Result<Vec<Change
     changes.ok_or_else(|| "what changes cannot be read".to_owned())
 }
 
-/// Repositories that come with the changes and whose content stays behind, because all that a
-/// tree holds of them is the name of a commit. Submodules are told where their content is.
+/// Repositories inside the changes, whose content would be left out, because a tree holds only the
+/// name of their commit. Submodules record where their content is.
 pub(super) fn repositories(git: &Git, tree: &str, changes: &[ChangedFile]) -> Vec<String> {
     let fresh = changes.iter().filter(|change| change.is_new_repository());
     let fresh: Vec<String> = fresh.map(|change| change.file.clone()).collect();
@@ -92,7 +92,7 @@ struct Checkout<'a> {
 }
 
 impl Checkout<'_> {
-    /// What is where a new file shall be, or where a folder above it shall be.
+    /// What blocks the path of a new file, or of a folder above it.
     fn obstacle(&self, file: &str) -> Option<String> {
         let above = file.match_indices('/').map(|(at, _)| &file[..at]);
         let blocking = above.into_iter().find(|folder| {

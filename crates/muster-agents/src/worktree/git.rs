@@ -7,7 +7,7 @@ use std::{
     time::SystemTime,
 };
 
-/// Who commits what an agent left uncommitted, where git knows nobody.
+/// The author of what an agent left uncommitted, where git has no user.
 const NOBODY: [&str; 4] = ["-c", "user.name=Muster", "-c", "user.email=muster@localhost"];
 
 /// A checkout.
@@ -98,7 +98,7 @@ impl Git {
         Ok(tracked.into_iter().chain(self.fresh()?).collect())
     }
 
-    /// Files that no commit knows and nobody ignores.
+    /// Files that are neither committed nor ignored.
     fn fresh(&self) -> Result<Vec<String>, String> {
         self.names(&["ls-files", "--others", "--exclude-standard", "-z"])
     }
@@ -115,14 +115,14 @@ impl Git {
         Ok(self.fresh()?.into_iter().filter(|name| name.ends_with('/')).collect())
     }
 
-    /// Keeps everything as it is now under a name of its own, uncommitted work too; answers the
-    /// name. The user's index is not touched.
+    /// Keeps the current state under a separate ref, uncommitted work too; returns the name. The
+    /// user's index is not touched.
     pub(super) fn snapshot(&self, why: &str) -> Result<String, String> {
         let own = PathBuf::from(self.ask(&["rev-parse", "--absolute-git-dir"])?);
         let index = own.join("muster-snapshot-index");
         let kept = self.kept(&index, why);
         if let Err(error) = std::fs::remove_file(&index) {
-            tracing::debug!(%error, "the index of a snapshot was not removed");
+            tracing::debug!(%error, "could not remove the index of a snapshot");
         }
         kept
     }
@@ -148,7 +148,7 @@ impl Git {
         Ok(name)
     }
 
-    /// A command that needs to know who commits.
+    /// A command that needs an author.
     pub(super) fn signed<'a>(&self, words: &[&'a str]) -> Vec<&'a str> {
         let known = self.ask(&["config", "user.email"]).is_ok_and(|email| !email.is_empty());
         let who = if known { &[][..] } else { &NOBODY[..] };

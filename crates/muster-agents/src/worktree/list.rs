@@ -1,5 +1,5 @@
-//! What worktrees there are, how large they are and what would be lost with them. That is read off
-//! the folders, and whom they belong to from the store, so no server has to run.
+//! The existing worktrees, their size and what would be lost with them. That is read from the
+//! folders, and their owners from the store, so no server has to run.
 
 use std::{
     collections::BTreeMap,
@@ -60,7 +60,7 @@ pub enum WorktreeState {
         /// Commits that are on no other branch.
         commits: u64,
     },
-    /// Nobody can tell.
+    /// It cannot be determined.
     Broken {
         /// Why.
         reason: String,
@@ -100,7 +100,7 @@ pub fn worktrees(home: &Path, engine: &Engine) -> Result<Vec<Worktree>, AskError
     Ok(found)
 }
 
-/// The run that a folder is named after; nothing is known of one that is gone.
+/// The run that a folder is named after; empty for one that was deleted.
 fn owner(engine: &Engine, run: &str) -> Result<Owner, AskError> {
     let Ok(run) = run.parse::<RunId>() else { return Ok(Owner::default()) };
     let view = |docs: &Documents<Room>| {

@@ -33,10 +33,8 @@ pub enum NotMerged {
     /// The node works.
     #[error("the node is at work: stop it, or wait until its turn is over")]
     Running,
-    /// There is no checkout to merge into.
     #[error("it is not known where the work belongs")]
     Homeless,
-    /// There is no work.
     #[error("there is nothing to merge")]
     Nothing,
     /// What is checked out is merged, and the branch that it began on is not.
@@ -54,7 +52,7 @@ pub enum NotMerged {
     /// The work does not fit what is there now.
     #[error("the work conflicts with what is there now, in {}", named(.0))]
     Conflict(Vec<String>),
-    /// The work holds repositories whose content would stay behind.
+    /// The work holds repositories whose content would be left out.
     #[error(
         "the work holds git repositories of its own, whose files a merge leaves behind: {}; \
          remove their .git folders, or merge by hand",
@@ -108,7 +106,7 @@ impl Worktree {
         if let Err(complaint) = home.ask(&home.signed(&words)) {
             // The user's checkout goes back to where it was; git keeps their changes.
             if let Err(error) = home.ask(&["merge", "--abort"]) {
-                tracing::debug!(error, "there was no merge to take back");
+                tracing::debug!(error, "could not abort the merge");
             }
             return Err(NotMerged::Git(complaint));
         }
@@ -121,7 +119,7 @@ impl Worktree {
             return Err(NotMerged::Running);
         }
         let target = self.target.clone().ok_or(NotMerged::Homeless)?;
-        // Names of files are told from the root of the checkout.
+        // File names are relative to the root of the checkout.
         let target = PathBuf::from(Git::at(&target).ask(&["rev-parse", "--show-toplevel"])?);
         let worktree = Git::at(&self.folder);
         let home = Git::at(&target);
@@ -154,7 +152,7 @@ impl Worktree {
         Ok(if left == "0" { refusal } else { NotMerged::Aside(own) })
     }
 
-    /// Removes the worktree if its work is elsewhere too; an error says why it stays.
+    /// Removes the worktree if its work is elsewhere too; an error gives the reason why it stays.
     pub fn remove(&self, ignored: IgnoredFiles) -> Result<(), String> {
         if self.running {
             return Err("the node is at work".to_owned());
@@ -163,7 +161,7 @@ impl Worktree {
     }
 }
 
-/// The files that a merge changes, if it can be and harms nobody.
+/// The files that a merge changes, if it is possible and overwrites nothing.
 fn checked(home: &Git, work: &str, target: &Path) -> Result<Vec<String>, NotMerged> {
     if home.names(&["diff", "--name-only", "-z", &format!("HEAD...{work}")])?.is_empty() {
         return Err(NotMerged::Nothing);

@@ -1,6 +1,6 @@
-//! Where a node works: its worktree is made when the node comes to be, or before its next turn at
-//! the latest. A turn whose worktree cannot be made does not begin, because it would work in the
-//! directory that the worktree shall keep it out of.
+//! Where a node works: its worktree is created with the node, or before its next turn at the
+//! latest. A turn whose worktree cannot be created does not begin, because it would work in the
+//! very directory that the worktree keeps it out of.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +25,7 @@ use crate::{artifacts::make_private, shared::RunsContext};
 /// Why a node has no worktree, with what to do about it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unplaced {
-    /// The run's directory is gone.
+    /// The run's directory does not exist.
     #[error("the run's directory {0} is not there: make it again")]
     NoDirectory(String),
     #[error("git cannot be run ({0}): install it, or set the run's isolation to shared")]
@@ -38,7 +38,7 @@ pub(crate) enum Unplaced {
     NoRepository {
         /// The directory.
         cwd: String,
-        /// What git says.
+        /// Git's message.
         complaint: String,
     },
     /// A worktree begins with a commit.
@@ -58,7 +58,7 @@ impl From<String> for Unplaced {
     }
 }
 
-/// Whoever makes the worktree of a node does so alone.
+/// Serializes the creation of a node's worktree.
 #[derive(Default)]
 pub(crate) struct Placing(Mutex<BTreeMap<NodeId, Arc<tokio::sync::Mutex<()>>>>);
 
@@ -72,7 +72,7 @@ impl Placing {
     }
 }
 
-/// Where a node is, and where it shall be.
+/// Where a node is, and where it should be.
 struct Standing {
     run: RunId,
     node: NodeId,
@@ -82,22 +82,22 @@ struct Standing {
     cwd: PathBuf,
     /// Where the node works.
     workdir: PathBuf,
-    /// Whether it shall have a worktree.
+    /// Whether it needs a worktree.
     is_isolated: bool,
 }
 
-/// Makes the worktree of a new node in the background. What goes wrong is told by its first turn.
+/// Creates the worktree of a new node in the background. Its first turn reports failures.
 pub(crate) fn make_soon(shared: &Arc<RunsContext>, run: RunId, node: NodeId) {
     let shared = Arc::clone(shared);
     tokio::spawn(async move {
         if let Err(error) = settle(&shared, run, node).await {
-            tracing::warn!(%run, %node, %error, "a node has no worktree of its own");
+            tracing::warn!(%run, %node, %error, "could not create the node's worktree");
         }
     });
 }
 
-/// Makes sure that a node is where it shall work. A worktree that nobody has come to make, or that
-/// was removed, is made.
+/// Makes sure that a node is where it should work. A worktree that is missing or was removed is
+/// created.
 pub(crate) async fn settle(
     shared: &Arc<RunsContext>,
     run: RunId,
@@ -129,7 +129,7 @@ pub(crate) async fn settle(
 }
 
 impl Standing {
-    /// Answers where the node works from now on, if it has to be told.
+    /// Returns where the node works from now on, if that has changed.
     fn settle(&self) -> Result<Option<PathBuf>, Unplaced> {
         let is_placed = self.workdir != self.cwd;
         match (self.is_isolated, is_placed) {
@@ -140,7 +140,7 @@ impl Standing {
         }
     }
 
-    /// Makes the worktree; answers where in it the node works.
+    /// Creates the worktree; returns where in it the node works.
     fn make(&self, is_placed: bool) -> Result<PathBuf, Unplaced> {
         let folder = of_run(&self.home, self.run).join(self.node.to_string());
         if folder.starts_with(std::env::temp_dir()) {
@@ -150,11 +150,11 @@ impl Standing {
         make_private(&self.home.join(FOLDER)).map_err(|error| error.to_string())?;
         match (folder.join(".git").exists(), is_placed) {
             (false, _) => add(&repository, &folder, &branch(self.run, self.node))?,
-            // A server before this one has begun it, and nobody has worked in it.
+            // An earlier server has begun it, and nothing was done in it.
             (true, false) => {
                 Git::at(&folder).ask(&["reset", "--hard", "--quiet"])?;
             }
-            // Only the part that the node worked in is gone.
+            // Only the part that the node worked in is missing.
             (true, true) => {}
         }
         // A run that works in a part of the repository works in the same part here.

@@ -165,7 +165,7 @@ fn a_merge_overwrites_no_file_of_the_user_that_no_commit_knows() {
         assert_eq!((place.only().preflight(), place.only().merge()), (refusal.clone(), refusal));
         assert!(place.git(&["for-each-ref", "refs/muster"]).is_empty(), "nothing was begun");
     };
-    // An ignored file, one in a folder where a file shall be, one where a folder shall be.
+    // An ignored file, one in a folder where a file has to go, one where a folder has to go.
     work(".env");
     write(&place.project(), ".env", "mine\n");
     refused(".env");
@@ -215,7 +215,7 @@ fn a_repository_inside_of_the_work_is_not_merged_as_a_mere_name() {
     git.ask(&["add", "."]).unwrap();
     git.ask(&["commit", "--quiet", "-m", "outside"]).unwrap();
     refused("inner");
-    // One of the user's own stands in nobody's way.
+    // A user's own repository does no harm.
     git.ask(&["rm", "--quiet", "--cached", "inner"]).unwrap();
     fs::remove_dir_all(place.worktree().join("inner")).unwrap();
     write(&place.worktree(), "new.txt", "x");

@@ -1,7 +1,7 @@
 //! Containment by Landlock, for systems that refuse namespaces.
 //!
 //! Landlock has no exceptions: a rule grants a right in a whole tree, and what no rule grants is
-//! refused. To leave one folder out, everything beside the way to it is granted by name:
+//! refused. To leave one folder out, every sibling on the path to it is granted by name:
 //!
 //! ```text
 //!   /                          not granted: the rule would hold for the storage folder, too
@@ -14,7 +14,7 @@
 //!               └── worktree   granted
 //! ```
 //!
-//! So the folders on the way cannot be listed, and nothing can be created, replaced or removed
+//! So the folders on the path cannot be listed, and nothing can be created, replaced or removed
 //! directly in them. Names in paths are looked up without any right.
 
 use std::{

@@ -122,7 +122,7 @@ impl Workdir {
         Ok(folder)
     }
 
-    /// Opens the folder of a file; answers it with the file's name in it.
+    /// Opens the folder of a file; returns it with the file's name in it.
     pub(super) fn parent<'a>(
         &self,
         path: &'a str,
@@ -328,7 +328,7 @@ mod tests {
                 assert_eq!(refusal(workdir.file(path, purpose)), forbidden(), "{path} {purpose:?}");
             }
         }
-        // With somebody at its other end a pipe can be opened, and is refused all the same.
+        // With a process at its other end a pipe can be opened, and is refused all the same.
         let held = fs::File::options().read(true).write(true).open(&pipe).unwrap();
         assert_eq!(refusal(workdir.file("pipe", PathPurpose::Write)), forbidden());
         drop(held);
