@@ -1,7 +1,7 @@
-//! A server for tests that kill it: drives one busy run and says what it has acknowledged.
+//! A server for tests that kill it: drives one busy run and prints what it has acknowledged.
 //!
-//! `busy_server HOME WORK RUN AGENT`. Prints `started`, then a line `SEQ KIND` for every event that
-//! an answered call gave.
+//! `busy_server HOME WORK RUN AGENT`. Prints `started`, then a line `SEQ KIND` for every event of a
+//! call that has returned.
 #![expect(clippy::print_stdout, reason = "whoever kills it reads what it says")]
 
 use std::{

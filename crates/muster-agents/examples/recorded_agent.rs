@@ -1,10 +1,10 @@
-//! An agent that was recorded earlier, for tests: it says what it said then, and waits for a line
-//! wherever it was told something then.
+//! A recorded agent, for tests: it replays its output, and waits for a line wherever the recording
+//! has input.
 //!
-//! `AGENT_RECORDING` names the file; `AGENT_FORGETFUL` makes it end when it shall resume a session;
-//! `AGENT_HEARD` names a file for everything that it is told.
-//! Ids of requests are those of today, not those of then; requests that nobody made then are
-//! answered with an empty result.
+//! `AGENT_RECORDING` names the file; `AGENT_FORGETFUL` makes it exit when it is asked to resume a
+//! session; `AGENT_HEARD` names a file for all of its input.
+//! Ids of requests are the current ones, not the recorded ones; requests that were not recorded get
+//! an empty result.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it speaks a protocol over them")]
 
 use std::{
@@ -57,7 +57,7 @@ impl Agent {
         serde_json::from_str(&line).ok()
     }
 
-    /// Waits for what was told then; answers whether it came.
+    /// Waits for a recorded input; returns whether it came.
     fn wait_for(&mut self, then: &Value) -> bool {
         while let Some(today) = self.next() {
             if kind(&today) == kind(then) {
@@ -95,7 +95,7 @@ fn kind(line: &Value) -> (String, String) {
     (method, word(&line["request"]["subtype"]))
 }
 
-/// The id of a request, or of the request that is answered.
+/// The id of a request, or of the request that a response belongs to.
 fn id(line: &Value) -> Option<&Value> {
     let response = line.get("response").and_then(|response| response.get("request_id"));
     response.or_else(|| line.get("request_id")).or_else(|| line.get("id"))

@@ -1,4 +1,4 @@
-//! An agent without a model, for tests: it does what its input says, step by step.
+//! An agent without a model, for tests: it follows its input as a script, step by step.
 //!
 //! Steps are separated by `;`: `say TEXT`, `bit TEXT`, `think TEXT`, `sleep MS`, `tool NAME JSON`,
 //! `own NAME JSON`, `bulk BYTES`, `ask NAME JSON`, `usage IN OUT`, `session ID`, `flood BYTES`,
@@ -16,7 +16,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// How a script goes on.
+/// How a script continues.
 enum Then {
     GoOn,
     Ended,
@@ -27,7 +27,7 @@ struct Agent {
     turn: String,
     deaf: bool,
     calls: u32,
-    /// Prompts that came while something else was waited for.
+    /// Prompts that arrived while the script waited for something else.
     waiting: Vec<Value>,
 }
 
@@ -156,7 +156,7 @@ impl Agent {
         Then::GoOn
     }
 
-    /// Says something when the turn is over.
+    /// Prints a message after the turn has ended.
     fn late(&self, rest: &str) {
         let (ms, text) = rest.split_once(' ').unwrap_or((rest, "late"));
         let ms = ms.parse().unwrap_or(0);
@@ -248,7 +248,7 @@ impl Agent {
         self.say("telemetry.usage", json!({"model": "script-1", "usage": usage}));
     }
 
-    /// Starts a process that has a session of its own and no environment, and says its number.
+    /// Starts a process in its own session and without an environment, and prints its id.
     fn child(&self) {
         let child = Command::new("setsid")
             .args(["env", "-i", "sleep", "1234"])

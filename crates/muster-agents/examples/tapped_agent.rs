@@ -1,10 +1,10 @@
-//! A real agent with an ear on its wire, for tests: starts the program that `TAPPED_PROGRAM` names
-//! with its own arguments, passes everything on, and writes every line with its time to the file
-//! `TAPPED_LOG`: `in` what the agent was told, `out` what it said, `us` when, in microseconds since
+//! A real agent with a tap on its pipes, for tests: starts the program that `TAPPED_PROGRAM` names
+//! with its own arguments, forwards everything, and writes every line with its time to the file
+//! `TAPPED_LOG`: `in` is input of the agent, `out` its output, `us` the time in microseconds since
 //! the start. A line with neither begins a process.
 //!
-//! A line is timed before it is passed on and written down afterwards, so the ear adds as little
-//! as it can to what it measures.
+//! A line is timed before it is forwarded and logged afterwards, so the tap adds as little as
+//! possible to what it measures.
 #![expect(clippy::print_stderr, reason = "it speaks to whoever runs a test by hand")]
 
 use std::{
@@ -28,7 +28,7 @@ impl Ear {
         (&self.log).write_all(format!("{record}\n").as_bytes())
     }
 
-    /// Passes lines on until there are no more.
+    /// Forwards lines until the end of the stream.
     fn pass(&self, name: &str, from: impl io::Read, mut to: impl Write) -> io::Result<()> {
         let mut from = BufReader::new(from);
         let mut line = Vec::new();
@@ -58,8 +58,8 @@ fn tapped() -> io::Result<ExitCode> {
     let said = child.stdout.take();
     let (Some(told), Some(said)) = (told, said) else { return Ok(ExitCode::FAILURE) };
     let telling = Ear { log: ear.log.try_clone()?, since: ear.since };
-    // The end of the input is passed on too. When the agent ends first this thread is left behind:
-    // nobody can be woken from reading.
+    // The end of the input is forwarded, too. If the agent ends first this thread is leaked: a
+    // blocking read cannot be interrupted.
     thread::spawn(move || telling.pass("in", io::stdin(), told));
     ear.pass("out", said, io::stdout())?;
     let code = child.wait()?.code().and_then(|code| u8::try_from(code).ok());

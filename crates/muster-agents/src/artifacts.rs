@@ -1,7 +1,7 @@
-//! Files of runs: written under a temporary name, synced, renamed, then told (RUNS-ART).
+//! Files of runs: written under a temporary name, synced, renamed, then recorded (RUNS-ART).
 //!
-//! Nothing is read by a path that a request names. The record of an artifact says which file it is;
-//! the way there is walked from the storage folder, one name at a time and without following links.
+//! Nothing is read by a path that a request names. The record of an artifact names its file; the
+//! path is walked from the storage folder, one name at a time and without following links.
 
 use std::{
     fs::{self, File, Permissions},
@@ -19,7 +19,7 @@ use rustix::fs::{Mode, OFlags, openat};
 
 /// Characters of a file's name.
 const NAME_CHARS_MAX: usize = 100;
-/// Bytes that are read at once.
+/// Upper limit of one read.
 pub const CHUNK_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// The files of all runs.
@@ -41,10 +41,10 @@ pub(crate) struct ArtifactDraft<'a> {
 /// Why an artifact cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ArtifactError {
-    /// The file is gone, or is not what was recorded (`ARTIFACT_MISSING`).
+    /// The file is missing, or differs from what was recorded (`ARTIFACT_MISSING`).
     #[error("the file of the artifact is gone or was changed")]
     Missing,
-    /// The way to it leads through a link, or it is no plain file (`FORBIDDEN_PATH`).
+    /// The path leads through a link, or the target is not a plain file (`FORBIDDEN_PATH`).
     #[error("the file of the artifact is not where it was written")]
     Forbidden,
     /// It could not be read.
@@ -58,7 +58,7 @@ pub struct ArtifactChunk {
     pub bytes: Vec<u8>,
     /// Where they begin.
     pub offset: u64,
-    /// Where the next piece begins; none behind the last.
+    /// Offset of the next piece; none after the last.
     pub next_offset: Option<u64>,
 }
 
@@ -80,7 +80,7 @@ impl Files {
         Ok(folder)
     }
 
-    /// Writes a file; it is complete and durable when this answers.
+    /// Writes a file; it is complete and durable when this returns.
     pub(crate) fn write(
         &self,
         run: RunId,
@@ -106,10 +106,10 @@ impl Files {
         })
     }
 
-    /// Removes a file that nothing came of.
+    /// Removes a file that is not needed after all.
     pub(crate) fn discard(&self, file: &WrittenFile) {
         if let Err(error) = fs::remove_file(&file.path) {
-            tracing::debug!(%error, path = file.path, "a file that is not needed stays");
+            tracing::debug!(%error, path = file.path, "could not remove a file that is not needed");
         }
     }
 
@@ -196,7 +196,8 @@ pub(crate) fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     publish(&temporary, path)
 }
 
-/// Gives a file its name for good: what is told of it afterwards is true after a power cut too.
+/// Renames a file to its final name and syncs the folder, so that events about it hold after a
+/// power cut, too.
 pub(crate) fn publish(from: &Path, to: &Path) -> io::Result<()> {
     publish_with(from, to, |folder| File::open(folder)?.sync_all())
 }
@@ -242,7 +243,7 @@ fn content_type(name: &str) -> &'static str {
     }
 }
 
-/// The content as far as its kind may be long; the last line says how much is missing.
+/// The content up to the limit of its kind; the last line states how much is missing.
 fn bounded(kind: ArtifactKind, content: &[u8]) -> (Vec<u8>, bool) {
     const MIB: usize = 1024 * 1024;
     let (max, keeps_end) = match kind {

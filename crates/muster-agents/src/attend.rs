@@ -1,5 +1,5 @@
-//! Changes of a run that a caller makes in a transaction of its own, such as one over several
-//! streams: the lane of the run is there before, and looks when they are durable.
+//! Changes to a run that a caller makes in its own transaction, for example over several streams:
+//! the lane of the run exists before, and reads the log once they are durable.
 
 use muster_core::run::id::RunId;
 use tokio::sync::mpsc::UnboundedSender;
@@ -14,8 +14,8 @@ pub struct Attended {
 }
 
 impl Runs {
-    /// Looks after a run from now on. Whatever is written behind this is performed, once
-    /// [`Attended::changed`] says that it is there.
+    /// Follows a run from now on. Whatever is written after this is performed, once
+    /// [`Attended::changed`] reports it.
     pub fn attend(&self, run: RunId) -> Result<Attended, AskError> {
         Ok(Attended { runs: self.clone(), run, lane: self.shared.lane(run)? })
     }
@@ -25,11 +25,11 @@ impl Attended {
     /// The change is durable.
     pub fn changed(self) {
         if self.lane.send(LaneOrder::Look).is_err() {
-            tracing::debug!(run = %self.run, "nobody follows the run any more");
+            tracing::debug!(run = %self.run, "the lane of the run is closed");
         }
     }
 
-    /// The run did not come to be: nothing has to be looked after.
+    /// The run was not created: there is nothing to follow.
     pub fn abandoned(self) {
         self.runs.shared.forget_lane(self.run);
     }

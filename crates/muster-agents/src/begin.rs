@@ -1,5 +1,5 @@
 //! How a turn begins: its inputs are chosen, the tree before it is recorded, its prompt is built
-//! and written down. Only then is the provider asked, so that a turn that hangs shows its prompt
+//! and stored. Only then is it sent to the provider, so that a turn that hangs shows its prompt
 //! (RUNS-TURN-1).
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
@@ -40,13 +40,13 @@ struct Standing {
     packs: Vec<Artifact>,
 }
 
-/// Why a turn cannot be asked at all.
+/// Why a turn cannot be sent.
 struct Unaskable {
     reason: TurnReason,
     detail: String,
 }
 
-/// Begins a turn, or says why it cannot; a node that may no longer start is left alone.
+/// Begins a turn, or records why it cannot; a node that may no longer start is left alone.
 pub(crate) async fn begin(shared: &Arc<RunsContext>, run: RunId, start: NodeStart) {
     let turn = TurnId(shared.fresh());
     if let Err(unplaced) = worktree::settle(shared, run, start.node).await {
@@ -58,7 +58,7 @@ pub(crate) async fn begin(shared: &Arc<RunsContext>, run: RunId, start: NodeStar
         Ok(Some(standing)) => standing,
         Ok(None) => return,
         Err(error) => {
-            tracing::warn!(%run, ?error, "a turn was not begun");
+            tracing::warn!(%run, ?error, "could not begin the turn");
             return;
         }
     };
@@ -128,7 +128,7 @@ struct WrittenPrompt {
     record: PlannedPrompt,
 }
 
-/// Builds the prompt and writes it down; `None` when the node is gone.
+/// Builds the prompt and stores it; `None` when the node was removed.
 async fn written(
     shared: &Arc<RunsContext>,
     standing: Standing,
@@ -295,7 +295,7 @@ async fn overflow(shared: &Arc<RunsContext>, standing: &Standing) -> BTreeMap<It
                 shared.report(run, Ask::RecordArtifact { node, turn: None, file }).await;
                 files.insert(item.id, id);
             }
-            Err(error) => tracing::warn!(%run, %error, "a long input has no file"),
+            Err(error) => tracing::warn!(%run, %error, "could not write the file of a long input"),
         }
     }
     files

@@ -88,6 +88,6 @@ pub(crate) async fn attach(shared: &Arc<RunsContext>, run: &Run, checks: Vec<Str
         shared.engine.execute::<TaskAggregate, _>(workspace.stream(), work)
     };
     if !matches!(tokio::task::spawn_blocking(execute).await, Ok(Ok(()))) {
-        tracing::warn!(%run, "the task was not given what the checks gave");
+        tracing::warn!(%run, "could not attach the check evidence to the task");
     }
 }

@@ -1,5 +1,5 @@
-//! What surfaces ask for besides plain changes: calls of tools for agents, answers of people, and
-//! what waits for them.
+//! Requests of surfaces besides plain changes: tool calls of agents, decisions of people, and what
+//! waits for them.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ use muster_engine::ExecuteError;
 
 /// Besides the time that a person has, so that the core's own timer comes first.
 const MARGIN: Duration = Duration::from_millis(500);
-/// How long a call that nobody has to approve may take.
+/// Time limit of a call that needs no approval.
 const WORK_MAX: Duration = Duration::from_secs(7_300);
 
 /// What is known of a caller.
@@ -57,7 +57,7 @@ pub struct AgentWish {
     pub args: Map<String, Value>,
 }
 
-/// What came of a call that was carried out elsewhere, for the log.
+/// The outcome of a call that was executed elsewhere, for the log.
 pub struct Witnessed {
     /// The outcome.
     pub result: ToolResult,
@@ -125,7 +125,7 @@ fn unmade(error: AskError) -> ToolError {
     }
 }
 
-/// Has a call carried out elsewhere and tells it; without a turn in flight nobody is told.
+/// Executes a call elsewhere and records it; without a turn in flight nothing is recorded.
 pub(crate) async fn witness<T: Send + 'static>(
     shared: &Arc<RunsContext>,
     of: Bearer,
@@ -162,7 +162,7 @@ pub(crate) async fn witness<T: Send + 'static>(
     answer
 }
 
-/// Files that have to be there before an approval is answered.
+/// Files that have to exist before an approval is resolved.
 pub(crate) async fn files_for_answer(
     shared: &Arc<RunsContext>,
     run: RunId,
@@ -179,7 +179,7 @@ pub(crate) async fn files_for_answer(
     files
 }
 
-/// Answers an approval; a node that comes to be with it gets what its parent knows.
+/// Resolves an approval; a node that is created with it gets what its parent knows.
 pub(crate) async fn resolve(
     shared: &Arc<RunsContext>,
     run: RunId,

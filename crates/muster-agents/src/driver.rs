@@ -1,6 +1,5 @@
 //! The driver of a node: holds its provider's session and brings one turn at a time from the prompt
-//! to the end. It is a task of its own, so nothing that a program does or fails to do holds anybody
-//! else up (RUNS-SCH-5).
+//! to the end. It is a separate task, so no program can hold up another (RUNS-SCH-5).
 //!
 //! ```text
 //!   send ──► heard, heard ... ──► the core says that the turn shall end ──► finish ──► close
@@ -44,7 +43,6 @@ const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 /// How long a program may take to end when nothing is left for it to do.
 const CLOSE_GRACE: Duration = Duration::from_secs(4);
 
-/// What a driver is told.
 pub(crate) enum DriverOrder {
     /// Hand the prompt of a turn to the provider.
     Send { turn: TurnId },
@@ -54,13 +52,13 @@ pub(crate) enum DriverOrder {
     Decide(Box<ApprovalDecision>),
     /// A call has its outcome.
     Answer(Box<ToolCompleted>),
-    /// Tell what the program has said so far, before something else of it is told.
+    /// Flush the program's buffered output, before something else of it is recorded.
     Settle(oneshot::Sender<()>),
     /// Make the provider forget.
     Reset,
     /// End the session and its process.
     Close,
-    /// The node is gone.
+    /// The node was removed.
     Remove,
     /// Everything ends.
     Stop(oneshot::Sender<()>),
@@ -105,7 +103,7 @@ impl NodeDriver {
         }
     }
 
-    /// Works until the node is gone or everything ends.
+    /// Runs until the node is removed or the server shuts down.
     pub(crate) async fn drive(mut self, mut orders: mpsc::UnboundedReceiver<DriverOrder>) {
         loop {
             match self.next(&mut orders).await {
@@ -113,7 +111,7 @@ impl NodeDriver {
                 Next::Order(DriverOrder::Stop(stopped)) => {
                     self.stop().await;
                     if stopped.send(()).is_err() {
-                        tracing::debug!(node = %self.node, "nobody waited for the end of a node");
+                        tracing::debug!(node = %self.node, "node ended without a waiter");
                     }
                     return;
                 }
@@ -156,8 +154,8 @@ impl NodeDriver {
         }
     }
 
-    /// Tells all that was heard of the program (RUNS-EV-7). What it says meanwhile is not waited
-    /// for, so that one that never stops holds nobody up.
+    /// Flushes all received output (RUNS-EV-7). Output that arrives meanwhile is not waited for, so
+    /// that a program that never stops does not block the caller.
     async fn settle(&mut self, settled: oneshot::Sender<()>) {
         let waiting = self.open.as_ref().map_or(0, |open| open.signals.len());
         for _ in 0..waiting {
@@ -167,16 +165,16 @@ impl NodeDriver {
         }
         self.flush().await;
         if settled.send(()).is_err() {
-            tracing::debug!(node = %self.node, "a call did not wait for what was said before");
+            tracing::debug!(node = %self.node, "call stopped waiting for the program's earlier output");
         }
     }
 
-    /// Tells the core something; what it says to it.
+    /// Sends a command to the core; returns its events.
     async fn report(&self, ask: Ask) -> super::shared::RunEvents {
         self.shared.report(self.run, ask).await
     }
 
-    /// Brings a turn to its end, now or when the program has answered.
+    /// Ends a turn, now or when the program has finished.
     async fn finish(&mut self, turn: TurnId, manner: StopManner) {
         if self.turn.as_ref().is_none_or(|drive| drive.turn != turn) {
             // A turn that was cut off: what the log has of it is all that there is.
@@ -232,7 +230,7 @@ impl NodeDriver {
         self.report(Ask::ReportProcess { node: self.node, process: None }).await;
     }
 
-    /// Kills the commands that the turn still has running; nobody waits for them any more.
+    /// Kills the commands that the turn still has running; no one waits for them.
     fn end_commands(&self, drive: &Drive) {
         for tool in drive.calls.keys() {
             let family = Family {
@@ -287,8 +285,8 @@ impl NodeDriver {
         open.session.close(grace).await;
     }
 
-    /// Writes down how much of what the program said was not understood: all at once, and only when
-    /// there was something.
+    /// Logs how many messages of the program were not understood: one total, and only if there were
+    /// any.
     async fn count_unknown(&self) {
         let more = self.open.as_ref().map_or(0, |open| open.heard.take_unknown());
         if more > 0 {
@@ -296,7 +294,7 @@ impl NodeDriver {
         }
     }
 
-    /// Ends at once: whoever starts next finds the turn and goes on from there.
+    /// Stops immediately: the next server finds the turn and continues from there.
     async fn stop(&mut self) {
         self.flush().await;
         if self.turn.is_some() {

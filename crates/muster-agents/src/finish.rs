@@ -25,27 +25,27 @@ use muster_core::{
 
 use super::{artifacts::ArtifactDraft, driver::Whole, packs, reports, shared::RunsContext};
 
-/// Events that are read at once for a transcript, and how often.
+/// Page size and number of pages for a transcript.
 const EVENTS_AT_ONCE: u32 = 1_000;
 const EVENT_PAGES_MAX: usize = 20;
 /// Turns that are looked at for those that ran at the same time.
 const TURNS_AT_ONCE: u32 = 200;
 
-/// What is known of a turn that ends, by whoever drove it.
+/// What its driver knows of a turn that ends.
 pub(crate) struct TurnFinish {
     pub(crate) turn: TurnId,
-    /// All that was said; what the log has of it without.
+    /// All output; without it, what the log has of it.
     pub(crate) text: Option<Whole>,
-    /// Whether its process is gone.
+    /// Whether its process has exited.
     pub(crate) process_gone: bool,
     /// The end of standard error.
     pub(crate) stderr: Option<String>,
-    /// What the program says about another try.
+    /// The program's hint about a retry.
     pub(crate) retry: RetryHint,
 }
 
 impl TurnFinish {
-    /// The end of a turn that nobody drives any more.
+    /// The end of a turn without a driver.
     pub(crate) fn of(turn: TurnId) -> Self {
         Self { turn, text: None, process_gone: true, stderr: None, retry: RetryHint::default() }
     }
@@ -83,7 +83,7 @@ pub(crate) async fn closing(
         Ok(Some(standing)) => standing,
         Ok(None) => return None,
         Err(error) => {
-            tracing::error!(%run, ?error, "a turn cannot be closed");
+            tracing::error!(%run, ?error, "could not close the turn");
             return None;
         }
     };
@@ -132,7 +132,6 @@ pub(crate) async fn closing(
     Some(close)
 }
 
-/// A text without secrets (RUNS-SEC-6).
 pub(crate) fn redacted(text: String) -> String {
     muster_core::redact::text(&text).unwrap_or(text)
 }
@@ -148,7 +147,7 @@ pub(crate) fn write(
     match shared.files.write(run, ArtifactId(shared.fresh()), draft) {
         Ok(file) => Some(file),
         Err(error) => {
-            tracing::error!(%run, %error, name, "a file of a run was not written");
+            tracing::error!(%run, %error, name, "could not write a file of the run");
             None
         }
     }
@@ -169,7 +168,7 @@ async fn diff(shared: &Arc<RunsContext>, standing: &Standing) -> Option<WrittenF
     match shared.files.write(run, ArtifactId(shared.fresh()), draft) {
         Ok(file) => Some(file),
         Err(error) => {
-            tracing::error!(%run, %error, "a diff was not written");
+            tracing::error!(%run, %error, "could not write the diff");
             None
         }
     }
@@ -197,8 +196,8 @@ fn standing(docs: &Documents<Room>, id: TurnId, reads_text: bool) -> Lookup<Opti
     }))
 }
 
-/// Events of a turn, oldest first. They are asked for by the turn alone: a question that names the
-/// node too is answered from all that the node has ever done.
+/// Events of a turn, oldest first. The query names only the turn: one that also names the node
+/// would scan all events of the node.
 fn events(docs: &Documents<Room>, turn: &NodeTurn) -> Lookup<Vec<RunEvent>> {
     let mut query = EventQuery {
         entity: None,

@@ -1,15 +1,15 @@
-//! The way between an agent's own hook and the server that drives it.
+//! The connection between an agent's own hook and the server that drives it.
 //!
 //! An agent that cannot take other arguments with an approval may still run a command before every
-//! call. That command is `muster hook pre-tool-use`: it carries the call to the server over a
-//! socket, waits, and tells the agent what was decided. One connection is one question:
+//! call. That command is `muster hook pre-tool-use`: it sends the call to the server over a socket,
+//! waits, and returns the decision to the agent. One connection is one question:
 //!
 //! ```text
 //!   agent ──► hook ── question ──► socket of the session ──► translator ──► a person
 //!                  ◄── answer ───
 //! ```
 //!
-//! Hooks of agents fail open, so everything here that is not a clear answer is a refusal.
+//! Hooks of agents fail open, so everything here but a clear answer is a refusal.
 
 use std::{
     fs,
@@ -41,12 +41,12 @@ const QUESTION_BYTES_MAX: usize = 8 * 1024 * 1024;
 const FOLDER_BYTES_MAX: usize = 60;
 /// Rights of others than the owner.
 const OTHERS: u32 = 0o077;
-/// Questions of one session that may wait to be heard.
+/// Questions of one session that may be queued.
 const QUESTIONS_MAX: usize = 64;
-/// What is answered when nobody is there to decide.
+/// The answer when no one is there to decide.
 const NOBODY: &str = "the server does not wait for this call";
 
-/// A call that an agent is about to make, as it tells its hooks.
+/// A call that an agent is about to make, as its hooks receive it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookQuestion {
     pub tool_name: String,
@@ -75,7 +75,7 @@ pub enum HookAnswer {
     },
 }
 
-/// Asks the server that listens at a socket; blocks until it has answered.
+/// Sends a question to the server at a socket; blocks until it has answered.
 pub fn ask(socket: &Path, question: &HookQuestion) -> io::Result<HookAnswer> {
     let mut stream = UnixStream::connect(socket)?;
     let mut line = serde_json::to_vec(question)?;
@@ -107,8 +107,7 @@ fn sockets_beside(home: &Path, own: Option<PathBuf>) -> PathBuf {
     short.next().unwrap_or_else(|| std::env::temp_dir().join(name))
 }
 
-/// Refuses a folder that somebody else made or may enter: whoever can put a socket there can answer
-/// in our name.
+/// Rejects a folder that another user made or may enter: a socket placed there could answer for us.
 fn check_private(folder: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
     let reason = if !found.is_dir() {
@@ -124,12 +123,12 @@ fn check_private(folder: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, told))
 }
 
-/// Removes the sockets that a server left behind which was killed.
+/// Removes the sockets of a server that was killed.
 pub(crate) fn sweep(home: &Path) {
     let folder = sockets(home);
     match check_private(&folder).and_then(|()| fs::remove_dir_all(&folder)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            tracing::warn!(%error, "sockets of an earlier server are left");
+            tracing::warn!(%error, "could not remove the hook sockets of an earlier server");
         }
         Ok(()) | Err(_) => {}
     }
@@ -143,7 +142,7 @@ pub(crate) struct PendingQuestion {
     pub(crate) answer: oneshot::Sender<HookAnswer>,
 }
 
-/// The place where the hooks of one session are heard; gone when it is dropped.
+/// The socket for the hooks of one session; removed when it is dropped.
 pub(crate) struct Post {
     folder: PathBuf,
     hearing: JoinHandle<()>,
@@ -179,7 +178,7 @@ impl Drop for Post {
     fn drop(&mut self) {
         self.hearing.abort();
         if let Err(error) = fs::remove_dir_all(&self.folder) {
-            tracing::debug!(%error, folder = %self.folder.display(), "a socket is left behind");
+            tracing::debug!(%error, folder = %self.folder.display(), "could not remove a hook socket");
         }
     }
 }
@@ -189,13 +188,13 @@ async fn hear(listener: UnixListener, questions: mpsc::Sender<PendingQuestion>) 
         let questions = questions.clone();
         tokio::spawn(async move {
             if let Err(error) = converse(stream, questions).await {
-                tracing::debug!(%error, "a hook has left");
+                tracing::debug!(%error, "hook connection failed");
             }
         });
     }
 }
 
-/// Hears one question and answers it.
+/// Reads one question and answers it.
 async fn converse(
     stream: tokio::net::UnixStream,
     questions: mpsc::Sender<PendingQuestion>,

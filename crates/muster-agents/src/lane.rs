@@ -1,4 +1,5 @@
-//! The lane of a run: follows its log, keeps its files in step, and has done what the core says.
+//! The lane of a run: follows its log, keeps its files in sync, and performs the effects that the
+//! core requests.
 
 pub(crate) mod drivers;
 
@@ -33,17 +34,16 @@ use super::{
 
 /// Events that are looked at together.
 const PAGE_EVENTS: u32 = 512;
-/// The snapshot beside the log is written this often at most.
+/// Minimum time between writes of the snapshot file.
 const SNAPSHOT_PAUSE: Duration = Duration::from_secs(5);
 
 /// Events with which an input may be over.
 const OVER: [&str; 3] = ["turn.status", "node.inbox", "node.deleted"];
 
-/// What a lane is told.
 pub(crate) enum LaneOrder {
     /// The log may have grown.
     Look,
-    /// Something else of a node is about to be told.
+    /// Something else of a node is about to be recorded.
     Settle(NodeId, oneshot::Sender<()>),
     /// This was left to do when the server started.
     Perform(Vec<RunEffect>),
@@ -68,7 +68,7 @@ pub(crate) struct RunLane {
     checks: Option<AbortHandle>,
     mirror: mpsc::UnboundedSender<Numbered>,
     snapshot_due: Option<Instant>,
-    /// Whether the run is gone.
+    /// Whether the run was deleted.
     deleted: bool,
 }
 
@@ -102,7 +102,7 @@ impl RunLane {
             };
             match order {
                 Some(LaneOrder::Look) => {
-                    // One look is enough for all that were asked for by now.
+                    // One check serves all requests that are queued by now.
                     while next.is_none()
                         && let Ok(order) = orders.try_recv()
                     {
@@ -122,7 +122,7 @@ impl RunLane {
                 Some(LaneOrder::Stop(stopped)) => {
                     self.stop().await;
                     if stopped.send(()).is_err() {
-                        tracing::debug!("nobody waited for the end of a run");
+                        tracing::debug!("run ended without a waiter");
                     }
                     return;
                 }
@@ -141,11 +141,11 @@ impl RunLane {
             let Page { rows, events, work } = match read {
                 Ok(Ok(page)) => page,
                 Ok(Err(error)) => {
-                    tracing::warn!(%error, run = %self.run, "a run cannot be followed");
+                    tracing::warn!(%error, run = %self.run, "could not follow the log of the run");
                     return;
                 }
                 Err(error) => {
-                    tracing::error!(%error, run = %self.run, "a run cannot be followed");
+                    tracing::error!(%error, run = %self.run, "could not follow the log of the run");
                     return;
                 }
             };
@@ -166,7 +166,7 @@ impl RunLane {
             }
             for numbered in events {
                 if self.mirror.send(numbered).is_err() {
-                    tracing::debug!(run = %self.run, "sessions are not told any more");
+                    tracing::debug!(run = %self.run, "the session mirror of the run is closed");
                 }
             }
             if rows.iter().any(|row| OVER.contains(&row.kind.as_ref())) {
@@ -259,7 +259,7 @@ impl RunLane {
         }
     }
 
-    /// The run is gone: nothing of it is left but its files in the trash.
+    /// The run was deleted: only its files in the trash are left.
     async fn vanish(mut self) {
         self.kill_checks();
         self.drivers.end().await;
@@ -287,7 +287,7 @@ impl RunLane {
             let is_there = |docs: &muster_core::Documents<Room>| {
                 Ok(muster_core::run::lookup::find_run(docs)?.is_some())
             };
-            // Of a run that is gone no file is made.
+            // A deleted run gets no file.
             match shared.engine.read::<Room, bool>(&run.stream(), is_there) {
                 Ok(true) => log.repair(shared.engine.store(), run, after),
                 Ok(false) | Err(_) => Ok(()),
@@ -314,7 +314,7 @@ impl RunLane {
     }
 }
 
-/// A file beside the log that was not written is written with the next events.
+/// A file that could not be written is written with the next events.
 fn settle<E: std::fmt::Display>(
     outcome: Result<Result<(), super::logfile::FileFailure>, E>,
     run: RunId,
@@ -325,7 +325,7 @@ fn settle<E: std::fmt::Display>(
         Ok(Err(error)) => error.to_string(),
         Err(error) => error.to_string(),
     };
-    tracing::warn!(%run, file, error, "a file of a run was not written");
+    tracing::warn!(%run, file, error, "could not write a file of the run");
 }
 
 async fn until(due: Option<Instant>) {
@@ -365,7 +365,7 @@ fn page(shared: &RunsContext, run: RunId, after: u64) -> Result<Page, StoreError
     let work = match shared.engine.read::<Room, _>(&stream, follows) {
         Ok(work) => work,
         Err(muster_engine::ExecuteError::Rejected(rejection)) => {
-            tracing::debug!(%run, ?rejection, "nothing follows for a run that is gone");
+            tracing::debug!(%run, ?rejection, "event ignored; the run was deleted");
             Vec::new()
         }
         Err(muster_engine::ExecuteError::Store(failure)) => return Err(failure.0),
@@ -384,7 +384,7 @@ fn stops(event: &RunEvent) -> bool {
     ended || stopped.is_some_and(|reason| reason.code == StatusCode::Stopped)
 }
 
-/// An answer to a call comes with what the event says of it.
+/// The outcome of a call is taken from the event.
 fn with_outcome(effect: RunEffect, event: &RunEvent) -> Work {
     match (effect, &event.fact) {
         (RunEffect::AnswerTool { node, .. }, RunFact::ToolCompleted(completed)) => {
@@ -394,7 +394,7 @@ fn with_outcome(effect: RunEffect, event: &RunEvent) -> Work {
     }
 }
 
-/// An event as it stands in the file of its run.
+/// An event as it appears in the file of its run.
 pub(crate) fn written(run: RunId, row: &EventRow) -> String {
     wire(run, LoggedEvent { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body })
 }

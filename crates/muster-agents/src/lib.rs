@@ -7,9 +7,9 @@
 //!                       └───────────────── asks of the runtime ◄──────┘
 //! ```
 //!
-//! Every change is a command to the core, whoever asks. A lane follows the log of its run, takes
-//! what the core says has to be done, and has it done; what comes of it is another command. So the
-//! log alone says how far a run is, and a start finds in it what is left to do.
+//! Every change is a command to the core, whatever its source. A lane follows the log of its run
+//! and performs the effects that the core derives from it; their outcome is another command. So the
+//! log alone records how far a run is, and a restart finds in it what is left to do.
 
 mod artifacts;
 mod attend;
@@ -127,7 +127,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Starts to drive runs: recovers what an earlier server left, then goes on with it. Needs an
+    /// Starts to drive runs: recovers what an earlier server left, then continues. Needs an
     /// asynchronous runtime, which everything runs on.
     pub async fn start(engine: Arc<Engine>, settings: RunsSettings) -> Result<Self, StartError> {
         provider::agent::resume_delay::watch();
@@ -138,7 +138,7 @@ impl Runs {
         let (wish, wishes) = mpsc::unbounded_channel();
         let shared = Arc::new(RunsContext::over(engine, settings, containing, wish, lock));
         let runs = Self { shared: Arc::clone(&shared) };
-        // Heard before anything is looked at, so that nothing is missed.
+        // Subscribed before anything is read, so that nothing is missed.
         let news = shared.engine.grown(RUN_STREAMS);
         let sessions = shared.engine.grown(SESSION_STREAMS);
         recovery::recover(&shared).await?;
@@ -173,19 +173,19 @@ impl Runs {
         self.shared.fresh()
     }
 
-    /// Keeps what a person typed until the turn that gets it has answered; the log has it without
-    /// the secret in it. It is durable when this answers; blocks until then.
+    /// Keeps what a person typed until the turn that gets it has ended; the log has it without the
+    /// secret. It is durable when this returns; blocks until then.
     pub fn keep_original(&self, run: RunId, of: OriginalOf, text: &str) -> std::io::Result<()> {
         self.shared.originals.keep(run, of, text)
     }
 
-    /// Forgets what was kept, because nothing came of it.
+    /// Removes an original whose input was not created.
     pub fn forget_original(&self, run: RunId, of: OriginalOf) {
         self.shared.originals.forget(run, of);
     }
 
-    /// Asks for a change. Answers with the events that it gave when they are durable; they name
-    /// everything that came to be. Blocks until then.
+    /// Requests a change. Returns its events when they are durable; they name everything that was
+    /// created. Blocks until then.
     pub fn ask(&self, run: RunId, by: Actor, ask: Ask) -> Result<RunEvents, AskError> {
         self.shared.ask(run, by, ask)
     }
@@ -214,14 +214,14 @@ impl Runs {
         self.read(run, |docs| lookup::artifact(docs, id).cloned())
     }
 
-    /// Makes a call of a tool for the agent of a node, in the turn that it has in flight. It is
-    /// always answered (RUNS-TOOL-2).
+    /// Makes a tool call for the agent of a node, in the turn that it has in flight. It always gets
+    /// a result (RUNS-TOOL-2).
     pub async fn call_tool(&self, caller: Bearer, call: AgentWish) -> ToolAnswer {
         calls::call(&self.shared, caller, call).await
     }
 
-    /// Has a call carried out elsewhere, and tells it in the turn that the node has in flight:
-    /// proposed and begun before, completed after. The work blocks.
+    /// Executes a call elsewhere, and records it in the turn that the node has in flight: proposed
+    /// and begun before, completed after. The work blocks.
     pub async fn witness_call<T: Send + 'static>(
         &self,
         caller: Bearer,
@@ -231,13 +231,13 @@ impl Runs {
         calls::witness(&self.shared, caller, call, work).await
     }
 
-    /// Answers an approval for a person. What is approved may need files, which are written first.
+    /// Resolves an approval for a person. An approved call may need files, which are written first.
     pub async fn resolve(&self, run: RunId, resolve: Resolve) -> Result<RunEvents, AskError> {
         calls::resolve(&self.shared, run, resolve).await
     }
 
-    /// Files that an answer of a person needs before it is written down: whoever comes to be with
-    /// it gets what its parent knows (RUNS-TOOL-7).
+    /// Files that a decision needs before it is recorded: a node that is created with it gets what
+    /// its parent knows (RUNS-TOOL-7).
     pub async fn files_for_answer(&self, run: RunId, id: ApprovalId) -> CallFiles {
         calls::files_for_answer(&self.shared, run, id).await
     }
@@ -286,14 +286,14 @@ impl Runs {
             }
             for (run, stop) in stopping {
                 if stop.await.is_err() {
-                    tracing::warn!(%run, "a run ended before it was told to");
+                    tracing::warn!(%run, "the lane of a run stopped early");
                 }
                 let recover = Recover { shutdown: true, turns: Vec::new() };
                 self.shared.report(run, Ask::Recover(Box::new(recover))).await;
             }
         };
         if tokio::time::timeout(SHUTDOWN_MAX, stopped).await.is_err() {
-            tracing::warn!("some runs did not end in time; the next start recovers them");
+            tracing::warn!("some runs did not stop in time; the next start recovers them");
         }
         self.shared.unlock();
     }

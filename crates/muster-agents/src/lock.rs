@@ -11,8 +11,8 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::{StartError, process::family};
 
-/// How long a lock is waited for whose holder is gone: a child that it was about to start has the
-/// lock too, until it runs its own program.
+/// How long to wait for a lock whose holder has exited: a child that it was about to start holds
+/// the lock, too, until it runs its own program.
 const LEFT_BEHIND_MAX: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
 

@@ -1,5 +1,5 @@
 //! `events.jsonl` and `run.json` of a run: copies for readers of files. The store is the authority;
-//! the file of events is compared with it and made anew where it is short, long, torn or wrong
+//! the file of events is compared with it and rebuilt if it is short, long, torn or wrong
 //! (RUNS-DATA-1).
 
 use std::{
@@ -28,7 +28,6 @@ use muster_engine::ExecuteError;
 /// What the name of a file ends with, before a number, that had more events than the store.
 pub(crate) const NEWER: &str = "jsonl.newer-";
 
-/// Events that are read at once.
 const PAGE_EVENTS: u32 = 1_000;
 
 /// Why a file was not written.
@@ -74,7 +73,7 @@ impl LogFile {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = seq;
     }
 
-    /// Compares the file with the store, and makes it anew if it is not the same.
+    /// Compares the file with the store, and rebuilds it if they differ.
     pub(crate) fn repair(
         &self,
         store: &dyn Store,
@@ -88,7 +87,7 @@ impl LogFile {
         if head == 0 {
             return Ok(());
         }
-        tracing::info!(%run, "the file of events is made anew");
+        tracing::info!(%run, "rebuilding the file of events");
         self.rebuild(store, run)
     }
 
@@ -123,7 +122,7 @@ impl LogFile {
         Ok(Some(lines))
     }
 
-    /// Writes everything beside the file, then puts it in its place.
+    /// Writes everything to a temporary file, then renames it.
     fn rebuild(&self, store: &dyn Store, run: RunId) -> Result<(), FileFailure> {
         if let Some(folder) = self.path.parent() {
             make_private(folder)?;
@@ -196,7 +195,7 @@ impl LogFile {
         }
         let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path)?;
         if let Err(error) = file.write_all(text.as_bytes()) {
-            // Part of it may be there; the next time everything is written anew.
+            // Part of it may be written; the next attempt rewrites everything.
             self.set_last(0);
             return Err(error.into());
         }

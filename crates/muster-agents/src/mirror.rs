@@ -1,6 +1,6 @@
-//! What a node does, told in its own session (RUNS-TIE-1): messages, answers, tools and turns, each
-//! with the run and the turn that it belongs to. It comes after the run's own log and never holds
-//! it up; an event that comes twice is recorded once.
+//! Records in a node's session what the node does (RUNS-TIE-1): messages, answers, tools and turns,
+//! each with the run and the turn that it belongs to. It comes after the run's own log and never
+//! holds it up; an event that comes twice is recorded once.
 
 mod ending;
 
@@ -36,7 +36,7 @@ use muster_engine::ExecuteError;
 /// An event with its number.
 pub(crate) type Numbered = (u64, RunEvent);
 
-/// Whether a session is told about an event at all.
+/// Whether a session records an event at all.
 pub(crate) fn concerns(event: &RunEvent) -> bool {
     match &event.fact {
         RunFact::TextFinished(_)
@@ -67,7 +67,7 @@ pub(crate) fn concerns(event: &RunEvent) -> bool {
         | RunFact::NodeConfigured(_)
         | RunFact::NodeReset(_)
         | RunFact::InboxChanged(_)
-        // An input is told with the turn that takes it.
+        // An input is recorded with the turn that takes it.
         | RunFact::MessageQueued(_)
         | RunFact::HandoffSent(_)
         | RunFact::NodeLogged(_)
@@ -94,14 +94,14 @@ pub(crate) struct Mirror {
     tools: BTreeMap<ToolId, String>,
 }
 
-/// What a session is told.
+/// What a session records.
 struct Told {
     kind: &'static str,
     body: Value,
 }
 
 impl Mirror {
-    /// Starts a mirror; whoever has events for it sends them.
+    /// Starts a mirror; events are sent through the channel.
     pub(crate) fn start(shared: Arc<RunsContext>, run: RunId) -> mpsc::UnboundedSender<Numbered> {
         let (sender, mut events) = mpsc::unbounded_channel();
         let mut mirror = Self { shared, run, tools: BTreeMap::new() };
@@ -141,7 +141,7 @@ impl Mirror {
             && let TurnStep::Started(started) = &moved.step
         {
             for item in self.inputs(&started.consumed).await {
-                // An input that another turn gets again is told once.
+                // An input that another turn gets again is recorded once.
                 let key = format!("run-{}-input-{}", self.run, item.id);
                 self.record(&session, event.turn_id, input(&item), key).await;
             }
@@ -181,7 +181,7 @@ impl Mirror {
         Some((run, SessionId::of(&session)?, label))
     }
 
-    /// Every session of the run says how the run stands, and that it has ended if it has.
+    /// Records the status of the run in every session of the run, and that it has ended if it has.
     async fn tell_all(&self, seq: u64, status: Option<RunStatus>) {
         let view = |docs: &_| {
             let nodes = lookup::nodes(docs)?;
@@ -221,7 +221,7 @@ impl Mirror {
     }
 }
 
-/// Writes to a session. What goes wrong is logged; the run goes on without it.
+/// Writes to a session. Failures are logged; the run continues without it.
 async fn execute(
     shared: &Arc<RunsContext>,
     session: SessionId,
@@ -235,13 +235,15 @@ async fn execute(
     match tokio::task::spawn_blocking(execute).await {
         Ok(Ok(())) => {}
         Ok(Err(ExecuteError::Rejected(rejection))) => {
-            tracing::debug!(%session, ?rejection, "an event of a run was not recorded");
+            tracing::debug!(%session, ?rejection, "could not record an event of a run in the session");
         }
         Ok(Err(ExecuteError::Store(failure))) => {
             let error = failure.0;
-            tracing::warn!(%session, %error, "an event of a run was not recorded");
+            tracing::warn!(%session, %error, "could not record an event of a run in the session");
         }
-        Err(error) => tracing::warn!(%session, %error, "an event of a run was not recorded"),
+        Err(error) => {
+            tracing::warn!(%session, %error, "could not record an event of a run in the session")
+        }
     }
 }
 

@@ -1,12 +1,12 @@
-//! What people typed where it held a secret. The log has it without the secret; the agent it is
-//! meant for gets it whole (RUNS-SEC-6).
+//! Unredacted inputs of people. The log has them without the secret; the agent they are meant for
+//! gets them whole (RUNS-SEC-6).
 //!
 //! ```text
 //!   runs/<run>/originals/<input>   for its owner alone, from before the input is stored
 //!   runs/<run>/originals/goal      until the goal is an input
 //! ```
 //!
-//! A log cannot forget and backups copy the store, so originals are files of their own. A file is
+//! A log cannot forget and backups copy the store, so originals are separate files. A file is
 //! removed when no turn needs it any more: its turn was answered, or the input was deleted.
 
 use std::{
@@ -67,13 +67,12 @@ impl Originals {
         self.folder(run).join(name)
     }
 
-    /// Keeps a text; it is durable when this answers.
+    /// Stores a text; it is durable when this returns.
     pub(crate) fn keep(&self, run: RunId, of: OriginalOf, text: &str) -> io::Result<()> {
         make_private(&self.folder(run))?;
         write_whole(&self.path(run, of), text.as_bytes())
     }
 
-    /// Forgets a text.
     pub(crate) fn forget(&self, run: RunId, of: OriginalOf) {
         remove(&self.path(run, of));
     }
@@ -84,7 +83,7 @@ impl Originals {
         if folder.exists()
             && let Err(error) = fs::remove_dir_all(&folder)
         {
-            tracing::warn!(%run, %error, "what was typed into a deleted run stays");
+            tracing::warn!(%run, %error, "could not remove the originals of a deleted run");
         }
     }
 
@@ -103,7 +102,9 @@ impl Originals {
         // From here on it goes with the input.
         match self.keep(run.id, own, &goal) {
             Ok(()) => self.forget(run.id, OriginalOf::Goal),
-            Err(error) => tracing::warn!(run = %run.id, %error, "a goal stays beside its input"),
+            Err(error) => {
+                tracing::warn!(run = %run.id, %error, "could not remove the original of a goal")
+            }
         }
         Some(goal)
     }
@@ -119,7 +120,7 @@ impl Originals {
 fn remove(path: &Path) {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            tracing::warn!(%error, "what was typed into an input stays");
+            tracing::warn!(%error, "could not remove the original of an input");
         }
         Ok(()) | Err(_) => {}
     }
@@ -130,7 +131,7 @@ fn remove(path: &Path) {
 pub(crate) enum Sweep {
     /// Those of inputs that are known to be over.
     Known,
-    /// Also those of inputs that never came to be; nobody writes any at a start.
+    /// Also those of inputs that were never created; none are written during startup.
     Start,
 }
 
@@ -146,12 +147,12 @@ pub(crate) fn sweep(shared: &Arc<RunsContext>, run: RunId, how: Sweep) {
             Ok(Some(true)) => {}
             Ok(None) if how == Sweep::Known => {}
             Ok(Some(false) | None) => shared.originals.forget(run, OriginalOf::Input(item)),
-            Err(error) => tracing::warn!(%run, ?error, "inputs cannot be looked at"),
+            Err(error) => tracing::warn!(%run, ?error, "could not read the inputs of the run"),
         }
     }
 }
 
-/// Whether a turn may still ask for an input; nothing is known of one that never came to be.
+/// Whether a turn may still need an input; `None` for one that was never created.
 fn is_needed(docs: &Documents<Room>, id: ItemId) -> Lookup<Option<bool>> {
     let Some(item) = lookup::find_item(docs, id)? else { return Ok(None) };
     Ok(Some(match item.state {

@@ -33,7 +33,7 @@ const TREE_KEYS_CHARS: usize = 350;
 
 /// Characters of a document's excerpt.
 const EXCERPT_CHARS_MAX: usize = 1_200;
-/// Bytes that so many characters take at most, and some more by which one sees that it was cut.
+/// Upper limit of the bytes of an excerpt, and a few more to detect that it was cut.
 const EXCERPT_BYTES_MAX: u64 = 4 * EXCERPT_CHARS_MAX as u64 + 16;
 /// Documents of which excerpts are taken.
 const DOCS_MAX: usize = 3;

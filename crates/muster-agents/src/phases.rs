@@ -41,7 +41,7 @@ use super::{
 const BOOT_MAX: Duration = Duration::from_secs(30);
 /// Bytes of output that a report shows of each check.
 const TAIL_BYTES: usize = 8 * 1024;
-/// Lines of output that tell one failure from another.
+/// Lines of output that distinguish one failure from another.
 const FAILURE_LINES: usize = 40;
 
 /// The outcome of one check of the surroundings.

@@ -1,10 +1,11 @@
-//! Runs out of their files, for a store that was lost or put back from an older copy (RUNS-DATA-2).
+//! Restores runs from their files, for a store that was lost or put back from an older copy
+//! (RUNS-DATA-2).
 //!
 //! `events.jsonl` of a run has every event, and the events alone give the run (RUNS-EV-4). A run
-//! that the store does not have is put back whole. One whose file goes on where the store ends is
-//! continued; so it is after a backup was restored, when the longer file is kept beside. Whatever
-//! else the store has is left alone. A line that cannot be used is passed over and told, and so is
-//! whatever follows the hole that it leaves.
+//! that the store does not have is restored whole. One whose file continues where the store ends is
+//! continued, for example after a backup was restored, when the longer file is kept next to it.
+//! Everything else in the store is left alone. A line that cannot be used is skipped and reported,
+//! and so is everything after the gap that it leaves.
 
 use std::{
     fs, io,
@@ -17,10 +18,8 @@ use serde::Deserialize;
 use super::{lane::written, logfile::NEWER};
 use muster_engine::{Engine, transfer::TransferError};
 
-/// Events that are compared at once.
 const PAGE_EVENTS: u32 = 1_000;
 
-/// What came of it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Rebuilt {
     /// Runs that are there again.
@@ -31,13 +30,13 @@ pub struct Rebuilt {
     pub events: u64,
     /// Runs that the store has, and that were left as they are.
     pub kept: u64,
-    /// Files with more events than the store, which has gone another way since.
+    /// Files with more events than the store, which has diverged since.
     pub diverged: Vec<PathBuf>,
     /// Lines that could not be used: the file and the number of the line.
     pub unusable: Vec<(PathBuf, u64)>,
 }
 
-/// The part of a line that says where an event stands.
+/// The part of a line that holds the position of an event.
 #[derive(Deserialize)]
 struct Placed {
     seq: u64,
@@ -113,7 +112,7 @@ fn folders(home: &Path) -> io::Result<Vec<(RunId, PathBuf)>> {
     Ok(found)
 }
 
-/// The file of a run that tells most: the current one, or one that was kept beside it.
+/// The longest file of a run: the current one, or one that was kept next to it.
 fn longest(folder: &Path) -> io::Result<Option<Readable>> {
     let mut longest: Option<Readable> = None;
     let mut files = vec![folder.join("events.jsonl")];

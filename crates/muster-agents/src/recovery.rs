@@ -48,7 +48,7 @@ pub(crate) async fn recover(shared: &Arc<RunsContext>) -> Result<(), StoreError>
     let storage = shared.settings.home.clone();
     let sweep = tokio::task::spawn_blocking(move || family::kill_strays(&mark, &storage));
     if let Err(error) = sweep.await {
-        tracing::warn!(%error, "strays of an earlier server were not looked for");
+        tracing::warn!(%error, "could not scan for processes of an earlier server");
     }
     let streams = shared.engine.store().snapshot()?.streams("run/")?;
     let runs = streams.iter().filter(|stream| !stream.ended);
@@ -63,7 +63,7 @@ async fn recover_run(shared: &Arc<RunsContext>, run: RunId) {
     let found = match shared.view(run, |docs| Ok(left(docs)?)).await {
         Ok(found) => found,
         Err(error) => {
-            tracing::error!(%run, ?error, "a run cannot be recovered");
+            tracing::error!(%run, ?error, "could not recover the run");
             return;
         }
     };
@@ -81,7 +81,8 @@ async fn recover_run(shared: &Arc<RunsContext>, run: RunId) {
     follow(shared, run).await;
 }
 
-/// Goes on with a run: what was left to do is done, and a paused one resumes if settings say so.
+/// Continues a run: performs what was left to do, and resumes a paused one if the settings allow
+/// it.
 async fn follow(shared: &Arc<RunsContext>, run: RunId) {
     let known = |docs: &Documents<Room>| {
         let record = lookup::run(docs)?;
@@ -105,14 +106,14 @@ async fn follow(shared: &Arc<RunsContext>, run: RunId) {
     // The lane of every run compares its file of events with the store.
     let Ok(lane) = shared.lane(run) else { return };
     if active && lane.send(LaneOrder::Perform(effects)).is_err() {
-        tracing::error!(%run, "a run is not followed");
+        tracing::error!(%run, "could not start the lane of the run");
     }
     if restarted && shared.settings.resume_on_start {
         let shared = Arc::clone(shared);
         let wish = SetStatus::to(StatusWish::Running);
         let resume = move || shared.ask(run, Actor::USER, Ask::SetStatus(wish));
         if !matches!(tokio::task::spawn_blocking(resume).await, Ok(Ok(_))) {
-            tracing::warn!(%run, "a run did not go on by itself");
+            tracing::warn!(%run, "could not resume the run automatically");
         }
     }
 }

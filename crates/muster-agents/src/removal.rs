@@ -30,7 +30,8 @@ pub(crate) async fn delete(shared: &Arc<RunsContext>, run: RunId) -> Result<(), 
     if let Ok(outcome) = tokio::time::timeout(PATIENCE, over).await {
         outcome?;
     }
-    // Its lane sees that the run is gone, ends what is left of it, and clears its files away.
+    // Its lane sees that the run was deleted, ends what is left of it, and moves its files to the
+    // trash.
     let lane = shared.lane(run)?;
     let gone = Arc::clone(shared);
     let asked = run;
@@ -38,7 +39,7 @@ pub(crate) async fn delete(shared: &Arc<RunsContext>, run: RunId) -> Result<(), 
         outcome?;
     }
     if tokio::time::timeout(PATIENCE, lane.closed()).await.is_err() {
-        tracing::warn!(%run, "what is left of a deleted run takes long to end");
+        tracing::warn!(%run, "processes of a deleted run did not end in time");
     }
     worktree::remove_all(shared, run).await;
     Ok(())
@@ -54,11 +55,11 @@ pub(crate) fn discard(shared: &RunsContext, run: RunId) {
         return;
     }
     if let Err(error) = make_private(&trash).and_then(|()| std::fs::rename(&from, &to)) {
-        tracing::warn!(%run, %error, "files of a deleted run stay where they are");
+        tracing::warn!(%run, %error, "could not move the files of a deleted run to the trash");
     }
 }
 
-/// Removes files that were not finished and that nobody writes any more (RUNS-DATA-4).
+/// Removes unfinished files that are not being written (RUNS-DATA-4).
 pub(crate) fn remove_unfinished(shared: &RunsContext) {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let mut folders = vec![shared.settings.home.join("runs")];
@@ -76,7 +77,7 @@ pub(crate) fn remove_unfinished(shared: &RunsContext) {
                 && name.to_string_lossy().ends_with(".part")
                 && let Err(error) = std::fs::remove_file(entry.path())
             {
-                tracing::warn!(%error, "an unfinished file stays");
+                tracing::warn!(%error, "could not remove an unfinished file");
             }
         }
     }
@@ -89,6 +90,6 @@ pub(crate) fn empty_trash(shared: &RunsContext) {
     let emptied = trash::discarded(&shared.settings.home, Timestamp(oldest))
         .and_then(|old| old.iter().try_for_each(trash::Discarded::remove));
     if let Err(error) = emptied {
-        tracing::warn!(%error, "the trash was not emptied");
+        tracing::warn!(%error, "could not empty the trash");
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn report(
     write(shared, run, ArtifactKind::Report, (name, &super::finish::redacted(text)))
 }
 
-/// What a documentation turn came to.
+/// The result of a documentation turn.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DocsSync<'a> {

@@ -1,5 +1,5 @@
-//! Gives free slots to nodes that may start. Nothing is polled: whoever changes something that can
-//! let a node start wishes that its run is looked at (RUNS-SCH).
+//! Gives free slots to nodes that may start. Nothing is polled: code that changes something that
+//! can let a node start requests a check of its run (RUNS-SCH).
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,7 +23,7 @@ pub(crate) enum Wish {
     Look(RunId),
     /// A node's turn has begun, or could not.
     Begun(RunId, NodeId),
-    /// The run is gone.
+    /// The run was deleted.
     Forget(RunId),
 }
 
@@ -44,7 +44,7 @@ impl Schedule {
         Self { shared, agendas, preparing, ring }
     }
 
-    /// Works until nobody wishes anything any more, or everything ends.
+    /// Runs until all senders are gone, or the server shuts down.
     pub(crate) async fn work(mut self, mut wishes: mpsc::UnboundedReceiver<Wish>) {
         let mut closing = self.shared.closing.subscribe();
         loop {
@@ -85,7 +85,7 @@ impl Schedule {
         }
     }
 
-    /// Works out anew what can start in a run.
+    /// Computes again what can start in a run.
     async fn refresh(&mut self, run: RunId) {
         let now = Moment(self.shared.engine.now());
         match self.shared.view(run, move |docs| Ok(agenda(docs, now)?)).await {
@@ -99,7 +99,7 @@ impl Schedule {
                 self.agendas.insert(run, agenda);
             }
             Err(error) => {
-                tracing::warn!(%run, ?error, "what can start in a run is not known");
+                tracing::warn!(%run, ?error, "could not determine what can start in the run");
                 self.agendas.remove(&run);
             }
         }

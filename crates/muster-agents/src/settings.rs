@@ -1,4 +1,4 @@
-//! What a server says about the runs that it drives.
+//! A server's settings for the runs that it drives.
 
 use std::{
     collections::BTreeMap,
@@ -19,11 +19,11 @@ pub struct RunsSettings {
     pub served_dir: PathBuf,
     /// Templates of the user; below the storage folder by default.
     pub templates_dir: PathBuf,
-    /// Turns of all runs at once.
+    /// Limit of concurrent turns of all runs.
     pub max_parallel_turns: u32,
-    /// Whether runs that a restart paused go on by themselves.
+    /// Whether runs that a restart paused resume automatically.
     pub resume_on_start: bool,
-    /// What providers do that a body says nothing about.
+    /// For providers that a request does not configure.
     pub default_permissions_mode: PermissionsMode,
     /// Text that comes within this time becomes one event.
     pub delta_flush_ms: u32,
@@ -33,8 +33,8 @@ pub struct RunsSettings {
     pub profiles: BTreeMap<(Provider, String), Profile>,
     /// How agents reach Muster's own tools; they have none without it.
     pub mcp: Option<McpCommand>,
-    /// The command that an agent's own hook runs before it makes a call; what says where the server
-    /// is heard is added to it. Without it calls of some agents cannot be changed.
+    /// The command that an agent's own hook runs before it makes a call; the socket of the server
+    /// is added to it. Without it calls of some agents cannot be changed.
     pub hook: Option<Vec<String>>,
     /// The command that contains a process before it becomes an agent; an order and the agent's own
     /// command are added to it. Without it nothing is contained.
@@ -64,21 +64,20 @@ impl McpCommand {
     }
 }
 
-/// How a program is spoken to.
+/// The protocol of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// One JSON object per line, both ways; one process for many turns.
     Jsonl,
     /// The prompt on standard input, the answer on standard output; one process per turn.
     Raw,
-    /// As the program's own family speaks: codex's app server, claude's stream of JSON, gemini's
-    /// Agent Client Protocol.
+    /// The protocol of the program's own family: codex's app server, claude's stream of JSON,
+    /// gemini's Agent Client Protocol.
     Native,
     /// The Agent Client Protocol.
     Acp,
 }
 
-/// Who executes the tools of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolExecution {
     /// Muster offers commands and files.
@@ -94,21 +93,19 @@ pub struct Profile {
     pub command: Vec<String>,
     /// Variables that it gets besides those that every program gets.
     pub env: BTreeMap<String, String>,
-    /// How it is spoken to.
     pub protocol: Protocol,
-    /// Who executes its tools.
     pub tools: ToolExecution,
     /// How long it may take to start.
     pub start_timeout_seconds: u32,
-    /// Whether every turn has a process of its own.
+    /// Whether every turn has its own process.
     pub per_turn_process: bool,
-    /// How far a program that nobody is asked for may reach, where it has a sandbox.
+    /// How far a program that does not ask may reach, if it has a sandbox.
     pub sandbox: Sandbox,
     /// What it is kept from.
     pub contain: Contain,
 }
 
-/// What a program, and whatever it starts, shall be kept from.
+/// What a program and its children are kept from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Contain {
     /// The storage folder.
@@ -132,7 +129,7 @@ pub enum Sandbox {
 }
 
 impl Profile {
-    /// A program that speaks JSON lines.
+    /// A program that uses JSON lines.
     pub fn jsonl(command: Vec<String>) -> Self {
         Self {
             command,
@@ -148,20 +145,19 @@ impl Profile {
 }
 
 impl Profile {
-    /// A known agent, spoken to in its own way; it brings its own tools.
+    /// A known agent with its own protocol; it brings its own tools.
     pub fn native(command: Vec<String>) -> Self {
         let protocol = Protocol::Native;
         let tools = ToolExecution::Own;
         Self { protocol, tools, ..Self::jsonl(command) }
     }
 
-    /// Any agent that speaks the Agent Client Protocol.
     pub fn acp(command: Vec<String>) -> Self {
         Self { protocol: Protocol::Acp, ..Self::native(command) }
     }
 }
 
-/// The profile of opencode, which is no family of its own.
+/// The profile of opencode, which is not a separate family.
 const OPENCODE: &str = "opencode";
 
 /// The known agents by the names under which they install themselves.

@@ -1,4 +1,4 @@
-//! What all parts of the run runtime share: the way to ask, the way to read, and who is where.
+//! Shared by all parts of the run runtime: commands, reads, and the lanes.
 
 use std::{
     collections::BTreeMap,
@@ -48,7 +48,7 @@ pub type AskError = ExecuteError<RunRejection>;
 
 /// Pause before a write that the store refused is tried again.
 const STORE_PAUSE: Duration = Duration::from_millis(500);
-/// How long a call waits for what its program said before it.
+/// How long a call waits for the earlier output of its program.
 const SETTLE_MAX: Duration = Duration::from_secs(2);
 
 /// A prompt that is written and whose turn begins.
@@ -71,7 +71,7 @@ pub(crate) struct RunsContext {
     pub(crate) mark: String,
     /// How processes are contained.
     pub(crate) containing: Containing,
-    /// Says when everything ends.
+    /// Signals shutdown.
     pub(crate) closing: watch::Sender<bool>,
     /// Todo lists of nodes.
     pub(crate) lists: Lists,
@@ -87,7 +87,7 @@ pub(crate) struct RunsContext {
     planned: Mutex<BTreeMap<TurnId, PromptedTurn>>,
     callers: Mutex<BTreeMap<ToolId, oneshot::Sender<ToolCompleted>>>,
     runtime: Handle,
-    /// Says that this server drives the runs, as long as it is open.
+    /// Held as long as this server drives the runs.
     lock: Mutex<Option<File>>,
 }
 
@@ -142,16 +142,16 @@ impl RunsContext {
     /// Lets nodes call operations of the task store; only the first offer counts.
     pub(crate) fn offer_operations(&self, operations: Arc<dyn TaskOperations>) {
         if self.operations.set(operations).is_err() {
-            tracing::warn!("operations of the task store are offered already");
+            tracing::warn!("operations of the task store were registered already");
         }
     }
 
-    /// The operations of the task store, if somebody offers them.
+    /// The operations of the task store, if they are offered.
     pub(crate) fn operations(&self) -> Option<Arc<dyn TaskOperations>> {
         self.operations.get().cloned()
     }
 
-    /// Asks the core. Answers when what came of it is durable; blocks until then.
+    /// Sends a command to the core. Returns when its events are durable; blocks until then.
     pub(crate) fn ask(
         self: &Arc<Self>,
         run: RunId,
@@ -165,8 +165,8 @@ impl RunsContext {
         self.engine.execute::<Room, _>(run.stream(), work)
     }
 
-    /// Tells the core what came of something, in the name of the runtime. A store that cannot be
-    /// written is tried again until it can or everything ends (RUNS-EV-3).
+    /// Reports an outcome to the core, as the runtime. A store that cannot be written is retried
+    /// until it can or the server shuts down (RUNS-EV-3).
     pub(crate) async fn tell(
         self: &Arc<Self>,
         run: RunId,
@@ -178,7 +178,7 @@ impl RunsContext {
             let task = move || shared.ask(run, Actor::RUNTIME, asked);
             match tokio::task::spawn_blocking(task).await {
                 Ok(Err(ExecuteError::Store(failure))) if !*self.closing.borrow() => {
-                    tracing::warn!(%run, error = %failure.0, "the store cannot be written");
+                    tracing::warn!(%run, error = %failure.0, "could not write to the store; retrying");
                     tokio::time::sleep(STORE_PAUSE).await;
                 }
                 Ok(outcome) => return outcome,
@@ -196,7 +196,7 @@ impl RunsContext {
         match self.tell(run, ask).await {
             Ok(events) => events,
             Err(error) => {
-                tracing::debug!(%run, ?error, "a report came too late");
+                tracing::debug!(%run, ?error, "report rejected");
                 Vec::new()
             }
         }
@@ -231,7 +231,7 @@ impl RunsContext {
         self.engine.read_large(read).await?
     }
 
-    /// A fresh id: a version 7 UUID that nobody else has.
+    /// A fresh id: a version 7 UUID.
     pub(crate) fn fresh(&self) -> u128 {
         let mut bytes = [0; 16];
         if let Err(error) = getrandom::fill(&mut bytes) {
@@ -249,7 +249,7 @@ impl RunsContext {
         Ok(self.lane_behind(run, after))
     }
 
-    /// The lane of a run; one that comes to be follows it behind this number.
+    /// The lane of a run; a new one follows it after this number.
     fn lane_behind(self: &Arc<Self>, run: RunId, after: u64) -> mpsc::UnboundedSender<LaneOrder> {
         let mut lanes = locked(&self.lanes);
         if let Some(lane) = lanes.get(&run).filter(|lane| !lane.is_closed()) {
@@ -261,7 +261,7 @@ impl RunsContext {
         lane
     }
 
-    /// Has every run looked at whose log grows, whoever writes to it.
+    /// Wakes the lane of every run whose log grows, whatever writes to it.
     pub(crate) async fn attend(self: Arc<Self>, mut news: mpsc::UnboundedReceiver<Grown>) {
         let mut closing = self.closing.subscribe();
         loop {
@@ -273,18 +273,18 @@ impl RunsContext {
             let Some(run) = RunId::of_stream(&stream) else { continue };
             let lane = self.lane_behind(run, from.saturating_sub(1));
             if lane.send(LaneOrder::Look).is_err() {
-                tracing::debug!(%run, "nobody follows the run any more");
+                tracing::debug!(%run, "the lane of the run is closed");
             }
         }
     }
 
-    /// Waits until all is told that a node's program has said so far (RUNS-EV-7), within a bound.
+    /// Waits until all output of a node's program so far is recorded (RUNS-EV-7), within a bound.
     pub(crate) async fn settle(&self, run: RunId, node: NodeId) {
         let (settled, told) = oneshot::channel();
         let lane = locked(&self.lanes).get(&run).cloned();
         let asked = lane.map(|lane| lane.send(LaneOrder::Settle(node, settled)));
         if matches!(asked, Some(Ok(()))) && tokio::time::timeout(SETTLE_MAX, told).await.is_err() {
-            tracing::warn!(%run, %node, "a call did not wait any longer for what was said before");
+            tracing::warn!(%run, %node, "timed out while flushing the program's earlier output before a call");
         }
     }
 
@@ -300,15 +300,15 @@ impl RunsContext {
         locked(&self.lanes).iter().map(|(run, lane)| (*run, lane.clone())).collect()
     }
 
-    /// Forgets the lane of a run that is gone.
+    /// Drops the lane of a deleted run.
     pub(crate) fn forget_lane(&self, run: RunId) {
         locked(&self.lanes).remove(&run);
     }
 
-    /// Wishes that somebody looks for nodes that may start.
+    /// Requests a check for nodes that may start.
     pub(crate) fn wish(&self, wish: Wish) {
         if self.schedule.send(wish).is_err() {
-            tracing::debug!("nothing is scheduled any more");
+            tracing::debug!("the scheduler is closed");
         }
     }
 
@@ -328,17 +328,17 @@ impl RunsContext {
         receiver
     }
 
-    /// Whether somebody who gives up after a while waits for a call.
+    /// Whether a caller that gives up after a while waits for a call.
     pub(crate) fn is_awaited(&self, tool: ToolId) -> bool {
         locked(&self.callers).contains_key(&tool)
     }
 
-    /// Nobody waits for a call any more.
+    /// The caller has stopped waiting.
     pub(crate) fn leave_call(&self, tool: ToolId) {
         locked(&self.callers).remove(&tool);
     }
 
-    /// Gives the outcome of a call to whoever waits for it; answers whether somebody did.
+    /// Sends the outcome of a call to its waiter; returns whether there was one.
     pub(crate) fn answer_call(&self, completed: &ToolCompleted) -> bool {
         let caller = locked(&self.callers).remove(&completed.tool_id);
         caller.is_some_and(|caller| caller.send(completed.clone()).is_ok())

@@ -1,4 +1,5 @@
-//! Which programs nodes can be: all profiles of all families at once, each asked by itself.
+//! Which programs nodes can be: all profiles of all families are probed concurrently, each on its
+//! own.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +37,7 @@ impl ProviderFamily {
     }
 }
 
-/// Looks for all programs that nodes can be, at once. Asks no model.
+/// Probes all programs that nodes can be, concurrently. Calls no model.
 pub async fn survey(settings: &RunsSettings) -> Vec<ProviderFamily> {
     let mut looking = Vec::new();
     for ((provider, name), profile) in settings.profiles.clone() {

@@ -1,4 +1,4 @@
-//! Role templates on disk. They are read anew for every turn, so that an edit counts from the next
+//! Role templates on disk. They are read again for every turn, so that an edit counts from the next
 //! one on (RUNS-TPL-2).
 
 use std::{

@@ -39,14 +39,14 @@ use muster_engine::{Engine, SystemClock};
 /// How long anything may take that is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The program that does what its input says.
+/// The program that follows its input as a script.
 fn scripted_agent() -> Vec<String> {
     let tests = std::env::current_exe().unwrap();
     let folder = tests.parent().and_then(Path::parent).unwrap();
     vec![folder.join("examples/scripted_agent").to_str().unwrap().to_owned()]
 }
 
-/// A server with a run in a repository of its own.
+/// A server with a run in its own repository.
 struct Stage {
     dir: tempfile::TempDir,
     runs: Runs,
@@ -168,7 +168,7 @@ impl Stage {
         }
     }
 
-    /// Waits until a node has ended so many turns and rests.
+    /// Waits until a node has ended `count` turns and rests.
     async fn ended(&self, node: NodeId, count: usize) -> Vec<NodeTurn> {
         let over = |stage: &Stage| {
             let turns = stage.turns(node);
@@ -207,7 +207,7 @@ impl Stage {
         String::from_utf8(chunk.bytes).unwrap()
     }
 
-    /// The log for people who look for a mistake.
+    /// The log, for failure messages.
     fn log(&self) -> String {
         let short = |event: &Value| {
             let fields = event.as_object().unwrap().iter();

@@ -1,4 +1,4 @@
-//! What comes back after a while: approvals that nobody answered, turns that take too long, budgets
+//! What becomes due after a while: approvals without a decision, turns that take too long, budgets
 //! that may be used up.
 
 use std::{sync::Arc, time::Duration};
@@ -14,7 +14,7 @@ use muster_core::run::{
 
 use super::shared::RunsContext;
 
-/// Whether whoever waits for an approval gives up after a while.
+/// Whether the waiter of an approval gives up after a while.
 async fn gives_up(shared: &Arc<RunsContext>, run: RunId, approval: ApprovalId) -> bool {
     let tool = move |docs: &muster_core::Documents<Room>| {
         Ok(lookup::find_approval(docs, approval)?.map(|approval| approval.tool.id))

@@ -1,6 +1,6 @@
-//! Todo lists of nodes (RUNS-TIE-2). A node's list is scope `main` of its session; what its program
-//! says of its own plans goes to scope `plan`. The node shows the first, or the second while the
-//! first was never written.
+//! Todo lists of nodes (RUNS-TIE-2). A node's list is scope `main` of its session; its program's
+//! own plans go to scope `plan`. The node shows the first, or the second while the first was never
+//! written.
 
 use std::{
     collections::BTreeMap,
@@ -60,7 +60,7 @@ impl Lists {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(stream)
     }
 
-    /// Keeps what a session shows now; the node that has to be told, if it is something else.
+    /// Stores what a session shows now; returns the node that has to be updated, if it differs.
     fn differs(&self, stream: &str, todos: &[NodeTodo]) -> Option<(RunId, NodeId)> {
         let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let shown = lists.get_mut(stream).filter(|shown| shown.todos != todos)?;
@@ -115,7 +115,7 @@ fn todo(item: &TodoItem) -> Option<NodeTodo> {
     Some(NodeTodo { active_form: content.clone(), content, status })
 }
 
-/// Keeps what a program says that it plans, in its own list.
+/// Stores a program's plan, in its own list.
 pub(crate) async fn plan(shared: &Arc<RunsContext>, session: SessionId, items: &[NodeTodo]) {
     let items: Vec<Value> = items
         .iter()
@@ -138,8 +138,8 @@ pub(crate) async fn plan(shared: &Arc<RunsContext>, session: SessionId, items: &
     };
     match tokio::task::spawn_blocking(execute).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::warn!(?error, "a plan was not kept"),
-        Err(error) => tracing::warn!(%error, "a plan was not kept"),
+        Ok(Err(error)) => tracing::warn!(?error, "could not store the program's plan"),
+        Err(error) => tracing::warn!(%error, "could not store the program's plan"),
     }
 }
 

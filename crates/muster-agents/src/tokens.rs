@@ -31,7 +31,7 @@ impl Tokens {
         if let Err(error) = getrandom::fill(&mut bytes) {
             unreachable!("the operating system has random numbers: {error}");
         }
-        // By its beginning it is recognized as a secret wherever it is written to.
+        // By its prefix it is recognized as a secret wherever it is written to.
         let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let token = format!("{TOKEN_BEGIN}{digits}");
         self.withdraw(node);
@@ -44,7 +44,7 @@ impl Tokens {
         self.lock().get(&sha256_hex(token.as_bytes())).copied()
     }
 
-    /// The process of a node is gone.
+    /// The process of a node has exited.
     pub(crate) fn withdraw(&self, node: NodeId) {
         self.lock().retain(|_, bearer| bearer.node != node);
     }

@@ -1,4 +1,4 @@
-//! The trash: files of runs that were deleted, for as long as somebody may want them back.
+//! The trash: files of runs that were deleted, for as long as a person may want them back.
 //!
 //! A folder there is named after its run and the moment of its deletion: `<run>-<milliseconds>`.
 
@@ -53,7 +53,7 @@ pub fn discarded(home: &Path, before: Timestamp) -> io::Result<Vec<Discarded>> {
 }
 
 impl Discarded {
-    /// Removes the files for good.
+    /// Removes the files permanently.
     pub fn remove(&self) -> io::Result<()> {
         fs::remove_dir_all(&self.path)
     }

@@ -31,7 +31,7 @@ impl NodeDriver {
         if let Ok(events) = &events {
             self.note(events);
         }
-        // What cannot even be told to the core is answered here.
+        // A call that could not even be recorded is answered here.
         if let Err(error) = events {
             let tool_id = tool;
             let result = ToolResult::default();
@@ -56,7 +56,7 @@ impl NodeDriver {
         };
         let told = self.open.as_mut().map(|open| open.session.answer(&answered));
         if told.is_none_or(|told| told.is_err()) {
-            tracing::debug!(node = %self.node, "a program does not wait for its tool");
+            tracing::debug!(node = %self.node, "could not send a tool result to the program");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A turn in flight: what was said, what it waits for, and when it is time to look after it.
+//! A turn in flight: its output, what it waits for, and when to check on it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,16 +21,16 @@ use tokio::time::Instant;
 
 use super::{NodeDriver, pulse::HeartbeatTimer, questions::Questions};
 
-/// Bytes of text that are told piece by piece; what comes behind them is kept for a file.
+/// Bytes of text that are streamed; the rest is only kept for a file.
 const STREAMED_BYTES_MAX: usize = 1024 * 1024;
 const KEPT_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Bytes of waiting text that are told at once.
+/// Bytes of buffered text that trigger a flush.
 const FLUSH_BYTES: usize = 4_096;
 
-/// How much is told of a text that comes piece by piece.
+/// How much of buffered text is emitted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// What is known to be no secret, or a whole one (RUNS-SEC-6).
+    /// Only what is certainly not a secret, or a complete one (RUNS-SEC-6).
     Settled,
     /// Everything: the message is over.
     All,
@@ -45,21 +45,20 @@ impl Extent {
     }
 }
 
-/// What was said in a turn.
 #[derive(Default)]
 pub(super) struct TurnOutput {
-    /// What was told, and what waits to be.
+    /// Emitted and buffered text.
     pub(super) text: String,
     /// What is kept besides.
     spill: String,
     /// Bytes that are not kept.
     lost: u64,
-    /// The end of the text, as far as it is not told yet.
+    /// The end of the text that was not emitted yet.
     stream: RedactedStream,
     since: Option<Instant>,
 }
 
-/// All that was said.
+/// All output of a turn.
 pub(crate) struct Whole {
     /// The text for events.
     pub(crate) text: String,
@@ -83,7 +82,7 @@ impl TurnOutput {
         }
     }
 
-    /// What the program says that everything was. All text of a turn belongs to it, also what the
+    /// The program's own version of the full text. All text of a turn belongs to it, also what the
     /// program leaves out when it repeats itself (RUNS-PROV-2).
     pub(super) fn conclude(&mut self, content: &str) {
         let said = self.text.trim();
@@ -98,13 +97,12 @@ impl TurnOutput {
         }
     }
 
-    /// Takes what can be told.
+    /// Takes what can be emitted.
     fn take(&mut self, extent: Extent) -> Vec<String> {
         self.since = None;
         extent.of(&mut self.stream)
     }
 
-    /// All that was said.
     pub(super) fn whole(self) -> Whole {
         if self.spill.is_empty() {
             return Whole { text: self.text, file: None };
@@ -121,11 +119,11 @@ impl TurnOutput {
 pub(super) struct Drive {
     pub(super) turn: TurnId,
     pub(super) said: TurnOutput,
-    /// What was thought, as far as it is not told yet.
+    /// Thoughts that were not emitted yet.
     pub(super) thought: RedactedStream,
     /// Whether the provider has the prompt.
     pub(super) sent: bool,
-    /// Whether the provider said that it is over.
+    /// Whether the provider reported its end.
     pub(super) ended: bool,
     /// When an interrupted program is killed.
     pub(super) stopping: Option<Instant>,
@@ -139,15 +137,15 @@ pub(super) struct Drive {
     pub(super) questions: Questions,
     /// Whether the program's questions reach people.
     pub(super) gate: PermissionsMode,
-    /// When something happened that no line of the program tells.
+    /// When something happened that is not a line of the program.
     pub(super) heard: Instant,
     /// Whether the silence was warned about.
     pub(super) warned: bool,
     /// Signs of life.
     pub(super) pulse: HeartbeatTimer,
-    /// The end of standard error of a process that is gone.
+    /// The end of standard error of a process that has exited.
     pub(super) stderr: Option<String>,
-    /// What the program says about another try.
+    /// The program's hint about a retry.
     pub(super) retry: RetryHint,
     silence: Duration,
     tool_silence: Duration,
@@ -177,7 +175,7 @@ impl Drive {
         }
     }
 
-    /// How long it may be silent now; `None` while a person is asked (RUNS-TURN-6).
+    /// How long it may be silent now; `None` while a person has to decide (RUNS-TURN-6).
     fn patience(&self) -> Option<Duration> {
         if !self.sent || self.ended || self.stopping.is_some() || !self.waiting.is_empty() {
             return None;
@@ -209,7 +207,7 @@ impl NodeDriver {
         let now = Instant::now();
         let Some(drive) = self.turn.as_ref() else { return };
         if drive.stopping.is_some_and(|at| at <= now) {
-            tracing::info!(node = %self.node, "a program did not end its turn and is killed");
+            tracing::info!(node = %self.node, "program did not end its turn in time; killing it");
             self.close_provider(Duration::ZERO).await;
             return self.close_turn().await;
         }
@@ -245,7 +243,7 @@ impl NodeDriver {
         }
     }
 
-    /// Adds text; a good piece of it is told at once.
+    /// Adds text; larger pieces are emitted immediately.
     pub(super) async fn add(&mut self, text: &str) {
         let Some(drive) = self.turn.as_mut() else { return };
         drive.said.add(text);
@@ -254,7 +252,7 @@ impl NodeDriver {
         }
     }
 
-    /// Adds to what is thought, and tells it.
+    /// Adds to the thoughts, and emits them.
     pub(super) async fn think(&mut self, turn: TurnId, text: &str) {
         self.tell(Extent::Settled).await;
         let Some(drive) = self.turn.as_mut() else { return };
@@ -263,17 +261,17 @@ impl NodeDriver {
         self.tell_thoughts(turn, thoughts).await;
     }
 
-    /// Tells all that waits, before anything else of the turn is told (RUNS-EV-7).
+    /// Emits all buffered output, before anything else of the turn is recorded (RUNS-EV-7).
     pub(super) async fn flush(&mut self) {
         self.tell(Extent::All).await;
     }
 
-    /// Tells the text that waits.
+    /// Emits buffered text.
     pub(super) async fn tell(&mut self, extent: Extent) {
         let Some(drive) = self.turn.as_mut() else { return };
         let turn = drive.turn;
         let texts = drive.said.take(extent);
-        // Whoever speaks, or does something else, has thought.
+        // Text or any other output ends the thought before it.
         let spoke = extent == Extent::All || !texts.is_empty();
         let thoughts = if spoke { drive.thought.rest() } else { Vec::new() };
         self.tell_thoughts(turn, thoughts).await;

@@ -1,4 +1,4 @@
-//! What a program says, and what becomes of it.
+//! Handles the output of a program.
 
 use std::time::Duration;
 
@@ -28,7 +28,6 @@ use muster_core::{
 const STDERR_CHARS_MAX: usize = 1_500;
 
 impl NodeDriver {
-    /// Takes what a program says.
     pub(super) async fn heard(&mut self, signal: Signal) {
         match signal {
             Signal::Gone { reason, detail } => self.gone(reason, detail).await,
@@ -66,10 +65,10 @@ impl NodeDriver {
         }
     }
 
-    /// What came when its turn was over goes to the log (RUNS-TURN-2).
+    /// Output after the end of its turn goes to the log (RUNS-TURN-2).
     async fn late(&mut self, turn: Option<TurnId>, event: ProviderEvent) {
         let Some(turn) = turn.or(self.turn.as_ref().map(|drive| drive.turn)) else {
-            tracing::debug!(node = %self.node, ?event, "something was said before any turn");
+            tracing::debug!(node = %self.node, ?event, "output before the first turn is dropped");
             return;
         };
         // A turn that is about to be closed is over for its program already.
@@ -135,7 +134,7 @@ impl NodeDriver {
         }
     }
 
-    /// Keeps in mind what the core said of tools and approvals.
+    /// Remembers the core's events about tools and approvals.
     pub(super) fn note(&mut self, events: &RunEvents) {
         let Some(drive) = self.turn.as_mut() else { return };
         for recorded in events {
@@ -152,7 +151,7 @@ impl NodeDriver {
         }
     }
 
-    /// A question of a program: a person answers it, or nobody has to.
+    /// A question of a program: a person decides, or it is answered automatically.
     async fn asked(&mut self, turn: TurnId, event: ProviderEvent) {
         let ProviderEvent::ApprovalRequested { id, .. } = &event else { return };
         let id = id.clone();
@@ -175,7 +174,7 @@ impl NodeDriver {
         self.decide_at_once(turn, &id, answer);
     }
 
-    /// Answers a question in nobody's name: yes, or no for a reason.
+    /// Answers a question automatically: yes, or no for a reason.
     fn decide_at_once(&mut self, turn: TurnId, id: &str, answer: Result<(), &str>) {
         let (status, reason) = match answer {
             Ok(()) => (Decided::Approved, None),
@@ -185,7 +184,7 @@ impl NodeDriver {
         let resolution = Resolution { status, modified_args: None, reason, by };
         let verdict = Verdict { turn, id, resolution: &resolution };
         if self.open.as_mut().is_none_or(|open| open.session.decide(&verdict).is_err()) {
-            tracing::debug!(node = %self.node, "a program does not wait for its answer");
+            tracing::debug!(node = %self.node, "could not send an answer to the program");
         }
     }
 
@@ -199,7 +198,7 @@ impl NodeDriver {
         self.ended(turn, outcome).await;
     }
 
-    /// The program says that the turn has failed, and whether another try could help.
+    /// The program reports that the turn has failed, and whether a retry could help.
     async fn failed(
         &mut self,
         turn: TurnId,
@@ -212,7 +211,7 @@ impl NodeDriver {
         self.ended(turn, ProviderOutcome::Failed { reason, detail }).await;
     }
 
-    /// The program says that the turn is over.
+    /// The program reports that the turn is over.
     async fn ended(&mut self, turn: TurnId, outcome: ProviderOutcome) {
         self.flush().await;
         let stopping = self.turn.as_ref().is_some_and(|drive| drive.stopping.is_some());

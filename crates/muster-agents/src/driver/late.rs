@@ -1,5 +1,5 @@
-//! What a program says when its turn is over: a line in the log of its node each, and all of it in
-//! a file of the turn that it belongs to (RUNS-TURN-2).
+//! Output of a program after its turn is over: each line goes to the log of its node, and all of it
+//! to a file of the turn that it belongs to (RUNS-TURN-2).
 
 use muster_core::run::{Ask, artifact::ArtifactKind, id::TurnId};
 
@@ -28,7 +28,7 @@ impl Late {
 }
 
 impl NodeDriver {
-    /// Keeps a line that came late; what belongs to an earlier turn is written down first.
+    /// Keeps a line that came late; lines of an earlier turn are written first.
     pub(super) async fn keep_line(&mut self, turn: TurnId, line: &str) {
         if self.late.turn.is_some_and(|other| other != turn) {
             self.keep_late().await;
@@ -36,7 +36,7 @@ impl NodeDriver {
         self.late.add(turn, line);
     }
 
-    /// Writes down what came late.
+    /// Writes the late lines to a file.
     pub(super) async fn keep_late(&mut self) {
         let Late { turn, text } = std::mem::take(&mut self.late);
         let Some(turn) = turn else { return };

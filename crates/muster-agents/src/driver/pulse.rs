@@ -1,5 +1,5 @@
-//! Signs of life of a turn at work: the program is there, and when it was heard last. They are the
-//! runtime's own; what a program says of itself only makes the first one come sooner.
+//! Heartbeats of a running turn: the program is alive, and when it last produced output. The
+//! runtime emits them; a program's own heartbeat only makes the first one come sooner.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use tokio::time::Instant;
 
 use super::{NodeDriver, drive::Drive};
 
-/// Signs of life are told this often at most (RUNS-EV-8).
+/// Minimum time between heartbeats (RUNS-EV-8).
 const BEAT_PAUSE: Duration = Duration::from_secs(30);
 
-/// When signs of life are told.
+/// When heartbeats are emitted.
 #[derive(Default)]
 pub(super) struct HeartbeatTimer {
-    /// When the last one was told.
+    /// When the last one was emitted.
     last: Option<Instant>,
-    /// When the next one is, if the program says nothing.
+    /// When the next one is due, if the program is silent.
     next: Option<Instant>,
 }
 
@@ -26,7 +26,7 @@ impl HeartbeatTimer {
         self.next = Some(Instant::now() + BEAT_PAUSE);
     }
 
-    /// Whether one may be told now; if so, it is.
+    /// Whether one may be emitted now; if so, it counts as emitted.
     fn passes(&mut self, now: Instant) -> bool {
         if self.last.is_some_and(|last| now < last + BEAT_PAUSE) {
             return false;
@@ -38,7 +38,7 @@ impl HeartbeatTimer {
 }
 
 impl Drive {
-    /// When the next sign of life is told. A turn that waits for a person is not at work.
+    /// When the next heartbeat is due. A turn that waits for a person is not at work.
     pub(super) fn beats_at(&self) -> Option<Instant> {
         let works = self.sent && !self.ended && self.stopping.is_none() && self.waiting.is_empty();
         self.pulse.next.filter(|_| works)
@@ -46,7 +46,7 @@ impl Drive {
 }
 
 impl NodeDriver {
-    /// Tells a sign of life when it is time for one.
+    /// Emits a heartbeat when one is due.
     pub(super) async fn tell_pulse(&mut self, now: Instant) {
         let due = self.turn.as_ref().filter(|drive| drive.beats_at().is_some_and(|at| at <= now));
         if let Some(turn) = due.map(|drive| drive.turn) {
@@ -54,7 +54,7 @@ impl NodeDriver {
         }
     }
 
-    /// Tells a sign of life, unless one was told a moment ago.
+    /// Emits a heartbeat, unless one was emitted a moment ago.
     pub(super) async fn beat(&mut self, turn: TurnId) {
         let (now, Some(drive)) = (Instant::now(), self.turn.as_ref()) else { return };
         let silent = now.saturating_duration_since(self.last_heard(drive));

@@ -8,13 +8,13 @@ use muster_core::run::{Ask, event::LogSource, id::TurnId, provider::ProviderEven
 use super::NodeDriver;
 use crate::process::stderr::LineLimiter;
 
-/// Questions of a turn that wait for a person at once.
+/// Questions of a turn that may wait for a person.
 const WAITING_MAX: usize = 32;
-/// Questions that are told in a second.
+/// Questions that are recorded per second.
 const PER_SECOND_MAX: u32 = 50;
-/// How often the log says how many were refused.
+/// How often the number of refused questions is logged.
 const COUNT_INTERVAL: Duration = Duration::from_secs(10);
-/// What the log says.
+/// The log message.
 const REFUSED: &str = "questions of the agent were refused: too many at once";
 
 /// The questions of one turn.
@@ -31,14 +31,14 @@ impl Default for Questions {
 }
 
 impl Questions {
-    /// Whether another question may be asked while this many wait for a person.
+    /// Whether another question is admitted while this many wait for a person.
     pub(super) fn admit(&mut self, waiting: usize) -> bool {
         let admitted = waiting < WAITING_MAX && self.gate.pass().is_some();
         self.refused += u64::from(!admitted);
         admitted
     }
 
-    /// How many were refused, if it is time to say so.
+    /// How many were refused, if it is time to log it.
     fn due(&mut self) -> Option<u64> {
         if self.counted.is_some_and(|counted| counted.elapsed() < COUNT_INTERVAL) {
             return None;
@@ -54,7 +54,7 @@ impl Questions {
 }
 
 impl NodeDriver {
-    /// Says in the log that questions were refused, from time to time.
+    /// Logs from time to time that questions were refused.
     pub(super) async fn count_refused(&mut self, turn: TurnId) {
         let count = self.turn.as_mut().and_then(|drive| drive.questions.due());
         self.log_refused(turn, count).await;

@@ -73,7 +73,7 @@ impl NodeDriver {
         let Ok(Some(standing)) = known else { return };
         let gate = standing.node.permissions.cli_permissions_mode;
         self.turn = Some(Drive::of(turn, &standing.run.settings, gate));
-        // Somebody was faster and wants it to end.
+        // Another request was faster and wants it to end.
         if standing.turn.state == TurnState::Finishing {
             return;
         }
@@ -91,7 +91,7 @@ impl NodeDriver {
     async fn ask_program(&mut self, standing: &Standing, planned: PromptedTurn, lost: bool) {
         let turn = standing.turn.id;
         let Some(open) = self.open.as_mut() else { return };
-        // A program that has forgotten everything has to be told everything.
+        // A program without memory needs the full prompt.
         let tells_all = lost || planned.prompt.kind == PromptKind::Full;
         let kind = if tells_all { PromptKind::Full } else { PromptKind::Delta };
         let text = planned.prompt.delivered(kind);
@@ -124,7 +124,7 @@ impl NodeDriver {
         }
     }
 
-    /// Says why a turn cannot go on.
+    /// Records why a turn cannot continue.
     pub(super) async fn fail(&mut self, turn: TurnId, failure: OpenFailure) {
         let reason = failure.reason;
         let detail = Some(failure.detail);
@@ -134,7 +134,7 @@ impl NodeDriver {
         self.report(Ask::EndTurn { turn, reason, detail }).await;
     }
 
-    /// Opens a session unless one is open; answers whether an earlier one could not be resumed.
+    /// Opens a session unless one is open; returns whether an earlier one could not be resumed.
     async fn ensure_open(&mut self, standing: &Standing) -> Result<bool, OpenFailure> {
         let node = &standing.node;
         let profile = self.shared.settings.profile(node.provider, &node.provider_profile);
@@ -146,7 +146,7 @@ impl NodeDriver {
             );
             return Err(OpenFailure { reason: TurnReason::SpawnFailed, detail });
         };
-        // A program stays in the directory that it was started in, even if that is gone.
+        // A program stays in the directory that it was started in, even if that was removed.
         let place = DirectoryIdentity::of(&node.workdir);
         if profile.per_turn_process || self.place != place {
             self.close_provider(super::CLOSE_GRACE).await;
@@ -214,7 +214,7 @@ impl NodeDriver {
     }
 
     /// Variables that bind a process to its node. Programs that pass nothing on to the servers that
-    /// they start are told them once more for Muster's own.
+    /// they start get them a second time for Muster's own.
     fn variables(&self, standing: &Standing, family: &Family) -> BTreeMap<String, String> {
         let Standing { run, node, .. } = standing;
         let mut variables = vec![

@@ -1,5 +1,5 @@
-//! The drivers of a run's nodes. Each comes to be with its first order; one that breaks ends its
-//! own turn as failed and is replaced with the next order.
+//! The drivers of a run's nodes. Each is created with its first order; one that panics fails its
+//! own turn and is replaced with the next order.
 
 use std::{any::Any, collections::BTreeMap, sync::Arc};
 
@@ -32,7 +32,7 @@ pub(crate) struct Drivers {
     shared: Arc<RunsContext>,
     run: RunId,
     orders: BTreeMap<NodeId, mpsc::UnboundedSender<DriverOrder>>,
-    /// Whether everything ends: nothing comes to be any more.
+    /// Whether the run is shutting down: no driver is created any more.
     ended: bool,
 }
 
@@ -44,7 +44,7 @@ impl Drivers {
     /// Passes something on to the driver of a node.
     pub(crate) fn order(&mut self, node: NodeId, order: DriverOrder) {
         if self.ended {
-            tracing::debug!(%node, "an order came when everything had ended");
+            tracing::debug!(%node, "order ignored; the run is shutting down");
             return;
         }
         let refused = match self.orders.get(&node) {
@@ -54,7 +54,7 @@ impl Drivers {
         if let Some(SendError(order)) = refused
             && self.start(node).send(order).is_err()
         {
-            tracing::error!(%node, "the driver of a node is gone");
+            tracing::error!(%node, "the node's driver has stopped");
         }
     }
 
@@ -73,7 +73,7 @@ impl Drivers {
         nodes.into_iter().for_each(|node| self.order(node, order()));
     }
 
-    /// The node is gone.
+    /// The node was removed.
     pub(crate) fn remove(&mut self, node: NodeId) {
         self.order(node, DriverOrder::Remove);
         self.orders.remove(&node);
@@ -90,13 +90,13 @@ impl Drivers {
         }
         for stop in stopping {
             if stop.await.is_err() {
-                tracing::warn!(run = %self.run, "the driver of a node ended before it was told to");
+                tracing::warn!(run = %self.run, "a node's driver stopped early");
             }
         }
     }
 }
 
-/// Waits for the end of a driver. When it broke, nobody else would end the turn that it had in
+/// Waits for the end of a driver. If it panicked, nothing else would end the turn that it had in
 /// flight.
 pub(crate) async fn watch(
     shared: Arc<RunsContext>,
@@ -106,19 +106,19 @@ pub(crate) async fn watch(
     let Err(broken) = driving.await else { return };
     let Ok(cause) = broken.try_into_panic() else { return };
     let cause = words(cause.as_ref());
-    tracing::error!(%run, %node, cause, "the driver of a node broke");
+    tracing::error!(%run, %node, cause, "the node's driver panicked");
     let live =
         move |docs: &Documents<Room>| Ok(lookup::find_node(docs, node)?.and_then(Node::live_turn));
     let Ok(Some(turn)) = shared.view(run, live).await else { return };
     let detail = Some(format!("a defect of the server ended it: {cause}"));
     let ask = Ask::EndTurn { turn, reason: TurnReason::Exited, detail };
-    // Whoever drives the node next closes it. One that was about to end is not told of again.
+    // The next driver of the node closes it. A turn that was about to end is not reported again.
     if shared.report(run, ask).await.is_empty() {
         finish::close(&shared, run, TurnFinish::of(turn)).await;
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn words(cause: &(dyn Any + Send)) -> &str {
     let text = cause.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| cause.downcast_ref::<&str>().copied()).unwrap_or("no reason was given")

@@ -1,5 +1,5 @@
-//! The end of a run, or of a node's place in it, in the sessions of its nodes: whoever follows one
-//! has to know that nothing more will come.
+//! The end of a run, or of a node's place in it, in the sessions of its nodes: followers have to
+//! know that nothing more will come.
 
 use std::sync::Arc;
 
@@ -65,14 +65,14 @@ impl RunFinished {
     }
 }
 
-/// Tells the sessions of a deleted run.
+/// Records the deletion of a run in its sessions.
 pub(crate) async fn run_gone(shared: &Arc<RunsContext>, run: RunId) {
     for session in shared.lists.sessions(|owner, _| owner == run) {
         close(shared, session, "run_deleted").await;
     }
 }
 
-/// Tells the session of a deleted node.
+/// Records the deletion of a node in its session.
 pub(super) async fn node_gone(shared: &Arc<RunsContext>, node: NodeId) {
     for session in shared.lists.sessions(|_, owner| owner == node) {
         close(shared, session, "node_deleted").await;

@@ -1,4 +1,4 @@
-//! Runs with recorded agents: real processes that say what the real agents said.
+//! Runs with recorded agents: real processes that replay the output of real agents.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{Stage, input, processes_of, scripted_agent};
 use crate::{Profile, RunsSettings};
 
-/// The program that says what an agent said.
+/// The program that replays a recorded agent.
 fn recorded_agent() -> String {
     scripted_agent()[0].replace("scripted_agent", "recorded_agent")
 }
@@ -26,7 +26,7 @@ fn recording(agent: &str, case: &str) -> String {
     folder.join(format!("{case}.jsonl")).to_str().unwrap().to_owned()
 }
 
-/// Makes an agent of a family say what was recorded.
+/// Makes an agent of a family replay a recording.
 fn plays(settings: &mut RunsSettings, provider: Provider, agent: &str, case: &str) {
     let mut profile = Profile::native(vec![recorded_agent()]);
     profile.env.insert("AGENT_RECORDING".to_owned(), recording(agent, case));
@@ -53,7 +53,7 @@ impl Stage {
         (stage, node)
     }
 
-    /// Answers the question that a node waits for.
+    /// Answers the pending question of a node.
     async fn answer_question(&self, node: NodeId, verdict: Verdict, args: Option<Value>) {
         self.until("somebody is asked", |stage| !stage.node(node).awaiting.is_empty()).await;
         let modified_args = args.and_then(|args| args.as_object().cloned());
@@ -77,7 +77,7 @@ impl Stage {
     }
 }
 
-/// An agent whose call is denied ends it with the reason, and its turn goes on.
+/// An agent whose call is denied ends it with the reason, and its turn continues.
 async fn a_call_is_denied(provider: Provider, agent: &str) {
     let case = (agent, "gated_denied");
     let (stage, node) = Stage::with_agent(provider, case, PermissionsMode::Gated).await;
@@ -328,7 +328,7 @@ async fn any_agent_of_the_protocol_can_be_a_custom_program() {
         *settings = settings.clone().with_default(Provider::Custom, profile);
     };
     let stage = Stage::set_with(acp, super::RunFields::default()).await;
-    // Without a gate its questions are answered yes.
+    // Without a gate its questions get the answer yes.
     let node = stage.add_with(node_of(Provider::Custom, PermissionsMode::Skip));
     stage.say(node, "go");
     let turns = stage.ended(node, 1).await;

@@ -1,5 +1,5 @@
-//! A server that is killed: what it has acknowledged is there, nothing of it is left alive, and one
-//! call goes on.
+//! A server that is killed: what it has acknowledged is there, none of its processes is left alive,
+//! and one call continues.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use muster_core::run::{
 
 use super::{Stage, StatusWish, git, processes_of, scripted_agent, server, settings};
 
-/// How often the server is killed unless the environment says otherwise.
+/// How often the server is killed by default.
 const KILLS: u64 = 12;
 
 /// A number that looks random and is the same every time.

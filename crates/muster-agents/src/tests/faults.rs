@@ -1,4 +1,4 @@
-//! Programs that misbehave: each fails alone, within its limit, and leaves nothing behind.
+//! Programs that misbehave: each fails alone, within its limit, and leaves nothing running.
 
 use std::time::{Duration, Instant};
 
@@ -128,7 +128,7 @@ async fn runs_pit_7_and_prov_4_nothing_that_a_program_started_outlives_it() {
     let turns = stage.ended(node, 1).await;
     let alive = processes_of(stage.run);
     assert!(alive.len() >= 3, "{alive:?}");
-    // One more bears no marker and has a session of its own; it is found by its parent.
+    // One more has no marker and its own session; it is found by its parent.
     let answer = stage.answer(&turns[0]);
     let bare: u32 = answer.split_whitespace().find_map(|word| word.parse().ok()).unwrap();
     let is_alive = || std::fs::read(format!("/proc/{bare}/cmdline")).is_ok_and(|l| !l.is_empty());
@@ -254,7 +254,7 @@ async fn a_driver_that_is_gone_is_replaced_with_the_next_order() {
     drivers.order(node, DriverOrder::Stop(stopped));
     stop.await.unwrap();
     let began = Instant::now();
-    // The one that was stopped may not be gone at once.
+    // The stopped one may take a moment to exit.
     while settle(&mut drivers).await.is_err() {
         assert!(began.elapsed() < Duration::from_secs(10));
     }

@@ -174,7 +174,7 @@ async fn runs_diff_6_a_worktree_that_a_server_did_not_come_to_is_made_by_the_nex
         stage.until("it is placed", |stage| stage.node(node).workdir.contains("worktrees")).await;
     }
     let made = nodes.map(|node| std::path::PathBuf::from(stage.node(node).workdir));
-    // As if the server had died: once while git was at work, once before it was asked.
+    // As if the server had died: once while git was running, once before it was started.
     let branch = git(&made[1], &["symbolic-ref", "--short", "HEAD"]);
     git(&stage.work(), &["worktree", "remove", made[1].to_str().unwrap()]);
     git(&stage.work(), &["branch", "--delete", branch.trim()]);

@@ -104,7 +104,7 @@ async fn runs_turn_7_a_program_says_whether_and_when_it_can_be_asked_again() {
     assert!((550_000..=850_000).contains(&pause), "{pause}");
 }
 
-/// A store that can be told to refuse.
+/// A store that can be switched to refuse.
 struct Moody {
     inner: MemoryStore,
     refuses: AtomicBool,

@@ -1,4 +1,4 @@
-//! One turn, and several at once.
+//! One turn, and several concurrent ones.
 
 use std::time::{Duration, Instant};
 
@@ -334,7 +334,7 @@ async fn runs_tool_5_a_call_over_mcp_waits_for_its_approval() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_ev_7_what_was_said_before_a_call_is_told_before_it() {
-    // Text waits for longer than this test does, so that only a call can have it told.
+    // Text is buffered for longer than this test takes, so that only a call can flush it.
     let stage = Stage::set_with(|settings| settings.delta_flush_ms = 60_000, RunFields::default());
     let stage = stage.await;
     let node = stage.add("worker", "implementer");
