@@ -7,12 +7,12 @@
 //! ```
 //!
 //! A surface applies a [`RunCommand`] to the draft of the stream [`id::RunId::stream`], with a
-//! fresh seed; the events that come back name everything that came to be. It reads with the
-//! functions of [`view`] over the same stream; layouts are a small room of their own ([`layout`]).
-//! What a refusal means is in [`RunRejection`], whose comments name the code of each.
+//! fresh seed; the returned events name everything that was created. It reads with the functions of
+//! [`view`] over the same stream; layouts are a small separate room ([`layout`]). Rejections are
+//! explained in [`RunRejection`], whose comments name the code of each.
 //!
-//! Not here: processes, files, sockets, words of errors, time that passes. An event is stored in
-//! the very form in which it is sent, and its number in the stream is its number on the wire.
+//! Not here: processes, files, sockets, error messages, timers. An event is stored in the very form
+//! in which it is sent, and its number in the stream is its number on the wire.
 
 pub mod approval;
 pub mod artifact;

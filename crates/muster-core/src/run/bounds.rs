@@ -12,7 +12,7 @@ pub(super) fn bad<T>(field: impl Into<String>, expected: impl Into<String>) -> F
     reject(RunRejection::BadValue { field: field.into(), expected: expected.into() })
 }
 
-/// A text of at most `max` characters.
+/// A string of at most `max` characters.
 pub(super) fn text(field: &str, value: &str, max: usize) -> Found<()> {
     if value.len() > max && chars(value) > max {
         return reject(RunRejection::TooLong { field: field.to_owned(), max });
@@ -20,7 +20,7 @@ pub(super) fn text(field: &str, value: &str, max: usize) -> Found<()> {
     Ok(())
 }
 
-/// A text of at most `max` characters that says something.
+/// A non-blank string of at most `max` characters.
 pub(super) fn filled(field: &str, value: &str, max: usize) -> Found<()> {
     if value.trim().is_empty() {
         return bad(field, "a text that is not blank");

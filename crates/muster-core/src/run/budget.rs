@@ -26,7 +26,7 @@ pub(crate) fn add_to_run(draft: &mut RunDraft<'_>, more: &Usage) -> Found<()> {
     draft.change_run(|run| run.usage.add(more))
 }
 
-/// Tells limits that are near or reached, each once, and stops what has to stop.
+/// Reports limits that are near or reached, each once, and stops what has to stop.
 pub(crate) fn watch(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     let node = draft.node(id)?;
     let (hits, over) = found(&node.budget, &node.usage, &node.warned);
@@ -53,7 +53,7 @@ pub(crate) fn watch(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     life::pause(draft, reason)
 }
 
-/// Ends a turn that has gone far beyond the time that there was for it (RUNS-BUD-2).
+/// Ends a turn that has far exceeded its time (RUNS-BUD-2).
 pub(crate) fn check(draft: &mut RunDraft<'_>, id: TurnId) -> Found<()> {
     let now = draft.now();
     match schedule::budget_deadline(draft.docs(), id)? {
@@ -64,7 +64,7 @@ pub(crate) fn check(draft: &mut RunDraft<'_>, id: TurnId) -> Found<()> {
 
 type Hit = (Spent, Warned);
 
-/// Limits to tell of for the first time, and the first that is reached.
+/// Limits to report for the first time, and the first that is reached.
 fn found(budget: &Budget, usage: &Usage, warned: &[Warned]) -> (Vec<Hit>, Option<Spent>) {
     let mut hits = Vec::new();
     for spent in budget.spent(usage) {

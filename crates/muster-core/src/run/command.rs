@@ -1,5 +1,5 @@
-//! What can be asked of a run: by people, by agents through their tools, and by the runtime, which
-//! tells what came of the effects.
+//! Commands of a run: from people, from agents through their tools, and from the runtime, which
+//! reports the outcome of effects.
 
 pub use crate::run::{
     node::command::{
@@ -41,9 +41,8 @@ use crate::run::{
 /// A request to change a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunCommand {
-    /// Who asks.
     pub by: Actor,
-    /// Where the ids of what comes to be are taken from.
+    /// Source of the ids of what is created.
     pub seed: IdSeed,
     pub ask: Ask,
 }
@@ -54,7 +53,7 @@ pub struct Resolve {
     pub approval: ApprovalId,
     /// The answer.
     pub verdict: Verdict,
-    /// Other arguments, with the verdict that says so.
+    /// Changed arguments, with the matching verdict.
     pub modified_args: Option<Map<String, Value>>,
     /// Why.
     pub reason: Option<String>,
@@ -89,11 +88,10 @@ pub enum Ask {
     /// Forget the run, once nothing of it is in flight.
     RemoveRun,
     CreateNode(Box<GraphNodeInput>),
-    /// Say something to a node.
+    /// Send a message to a node.
     SendMessage {
         /// Its receiver; without one, the node that can only be meant.
         node: Option<NodeId>,
-        /// What is said.
         content: String,
         /// Whether the turn in flight ends for it.
         interrupt: bool,
@@ -156,15 +154,15 @@ pub enum Ask {
         /// What it is kept from.
         containment: Containment,
     },
-    /// A provider has said what it can do.
+    /// A provider reports its capabilities.
     ReportCaps {
         node: NodeId,
         caps: Box<ProviderCaps>,
     },
-    /// A provider has said things that were not understood.
+    /// A provider has sent messages that were not understood.
     ReportUnknown {
         node: NodeId,
-        /// How many more than were told before.
+        /// How many more since the last report.
         more: u64,
     },
     /// A node works in this directory.
@@ -173,7 +171,7 @@ pub enum Ask {
         /// The directory.
         workdir: String,
     },
-    /// Something is left of a node, which may be gone (RUNS-NODE-7).
+    /// Something is left of a node, which may have been removed (RUNS-NODE-7).
     NoteLeft {
         node: NodeId,
         /// What, where and why.
@@ -192,22 +190,22 @@ pub enum Ask {
         edge: EdgeId,
     },
     BeginTurn(Box<BeginTurn>),
-    /// A turn cannot even be asked.
+    /// A turn cannot be sent.
     FailStart(FailStart),
     /// The provider has the prompt.
     ReportSent {
         turn: TurnId,
     },
-    /// The provider says something.
+    /// A report of the provider.
     Report {
         turn: TurnId,
         event: ProviderEvent,
     },
-    /// Nothing was heard for half of the time that it may take.
+    /// No output for half of the time that it may be silent.
     ReportSilence {
         turn: TurnId,
     },
-    /// A turn shall end, for a reason that the runtime found.
+    /// A turn has to end, for a reason that the runtime found.
     EndTurn {
         turn: TurnId,
         /// Why.

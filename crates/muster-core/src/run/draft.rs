@@ -1,7 +1,7 @@
 //! The events of one decision, collected step by step; each step sees what the earlier ones
 //! changed.
 //!
-//! Emitting a fact applies it at once; changing the run or a node emits the patch that leads there.
+//! Emitting a fact applies it immediately; changing the run or a node emits the patch for it.
 
 use super::{
     RunAggregate, RunCommand, RunEvent, RunFact,
@@ -23,7 +23,7 @@ pub(crate) struct RunDraft<'a> {
     by: Option<Actor>,
     mint: Mint,
     turn: Option<TurnId>,
-    /// Whether the log says already that a secret was replaced.
+    /// Whether the log already notes that a secret was replaced.
     noted: bool,
 }
 
@@ -166,7 +166,7 @@ impl<'a> RunDraft<'a> {
         self.patch_run(RunChange { node_configs, ..RunChange::default() })
     }
 
-    /// Emits a patch of a node. Patches stand outside of turns.
+    /// Emits a patch of a node. Patches are not part of turns.
     pub(crate) fn patch_node(&mut self, id: NodeId, patch: NodePatch) -> Found<()> {
         let fact = RunFact::NodePatched(NodePatched { patch: Box::new(patch) });
         self.record(RunEvent { node_id: Some(id), turn_id: None, by: self.by, fact })
@@ -186,7 +186,7 @@ impl<'a> RunDraft<'a> {
     }
 }
 
-/// Cuts a text into pieces of at most so many bytes, at characters.
+/// Cuts a text into pieces of at most [`DELTA_BYTES_MAX`] bytes, at characters.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,5 +1,5 @@
-//! What the runtime shall do, as data. Every effect follows from an event that is in the log
-//! already, so that a crash leaves a record to go on from; what comes of it returns as a command.
+//! Work for the runtime, as data. Every effect follows from an event that is in the log already, so
+//! that a crash leaves a record to continue from; its outcome returns as a command.
 
 mod start;
 
@@ -25,24 +25,22 @@ use crate::Documents;
 
 type Docs = Documents<RunAggregate>;
 
-/// Something that the runtime shall do.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RunEffect {
-    /// Check the surroundings; answered by `ReportBoot`.
+    /// Check the environment; reported by `ReportBoot`.
     RunBoot,
-    /// Run the checks one after the other; answered by `ReportVerification`.
+    /// Run the checks one after the other; reported by `ReportVerification`.
     RunChecks,
     /// End the checks that are running.
     KillChecks,
     /// Look for nodes that may start.
     Schedule,
-    /// Hand the prompt of a turn to its provider, which is opened for it if it has to be; answered
-    /// by `ReportSent`, then by what the provider reports.
+    /// Send the prompt of a turn to its provider, opening it if necessary; reported by
+    /// `ReportSent`, then by the provider's reports.
     SendPrompt { node: NodeId, turn: TurnId },
-    /// Bring a turn to its end, then take its diff, write its transcript and close it; answered by
-    /// `CloseTurn`.
+    /// End a turn, then take its diff, write its transcript and close it; reported by `CloseTurn`.
     FinishTurn { node: NodeId, turn: TurnId, manner: StopManner },
-    /// Make a provider forget; answered by `ReportReset`.
+    /// Make a provider forget; reported by `ReportReset`.
     ResetContext {
         node: NodeId,
         /// Why.
@@ -50,15 +48,15 @@ pub enum RunEffect {
     },
     /// End the session and the process of a node.
     CloseProvider { node: NodeId },
-    /// End everything of a node that is gone, and its worktree if nothing in it would be lost.
+    /// End everything of a removed node, and its worktree if nothing in it would be lost.
     RemoveNode { node: NodeId },
     /// Open the session that a node's events are kept in.
     OpenSession { node: NodeId, session: SessionId },
-    /// Give a node a worktree of its own; answered by `PlaceNode`.
+    /// Give a node its own worktree; reported by `PlaceNode`.
     MakeWorktree { node: NodeId },
-    /// Tell a provider what a person has decided (RUNS-APP-6).
+    /// Send a person's decision to a provider (RUNS-APP-6).
     Decide(Box<ApprovalDecision>),
-    /// Execute a call; answered by `FinishTool`.
+    /// Execute a call; reported by `FinishTool`.
     ExecuteTool {
         node: NodeId,
         /// The turn that the call belongs to.
@@ -74,7 +72,7 @@ pub enum RunEffect {
     },
     /// Come back later.
     SetTimer { at: Moment, timer: Timer },
-    /// Write the report of a stall; answered by `RecordArtifact`.
+    /// Write the report of a stall; reported by `RecordArtifact`.
     WriteStallReport {
         /// What shows it.
         evidence: Box<LoopEvidence>,
@@ -84,9 +82,9 @@ pub enum RunEffect {
 /// How a turn is brought to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StopManner {
-    /// It has ended by itself.
+    /// It has ended on its own.
     Ended,
-    /// The provider is asked to end it, and killed if it does not.
+    /// The provider is interrupted, and killed if it does not end.
     Interrupt,
     /// The process is killed with all that it started.
     Kill,
@@ -94,12 +92,12 @@ pub enum StopManner {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Timer {
-    /// A call has waited long enough for its approval; answered by `HoldExpired`.
+    /// A call has waited long enough for its approval; reported by `HoldExpired`.
     Hold(ApprovalId),
-    /// A turn has taken as long as it may; answered by `EndTurn`.
+    /// A turn has taken as long as it may; reported by `EndTurn`.
     TurnLimit(TurnId),
-    /// The time of a budget may be used up; answered by `CheckBudget`, and set anew at
-    /// `budget_deadline` while the turn goes on.
+    /// The time of a budget may be used up; reported by `CheckBudget`, and set again at
+    /// `budget_deadline` while the turn continues.
     Budget(TurnId),
 }
 
@@ -113,7 +111,7 @@ pub struct ApprovalDecision {
     pub provider_approval_id: Option<String>,
     /// The decision.
     pub resolution: Resolution,
-    /// Arguments to go on with.
+    /// The arguments to use.
     pub args: Map<String, Value>,
 }
 
@@ -214,7 +212,7 @@ fn boots(run: &Run) -> bool {
     run.status == RunStatus::Queued && run.phase == Phase::Boot && run.auto_start
 }
 
-/// Whether a node shall work in a worktree of its own.
+/// Whether a node should work in its own worktree.
 pub fn is_isolated(run: &Run, node: &Node) -> bool {
     run.settings.isolation == Isolation::Worktree && node.capabilities.write_code
 }

@@ -1,9 +1,9 @@
 //! What happened in a run. An event is stored as it is sent: the envelope's `id`, `runId`, `seq`
 //! and `ts` follow from its place in the log, everything else is the stored text (RUNS-EV-1).
 //!
-//! The table below is the only place that joins a fact with its name on the wire. State changes
-//! travel as patches of whole fields, so that whoever replays the log, the server or a client, gets
-//! the same state in the same way (RUNS-EV-4).
+//! Only the table below maps a fact to its name on the wire. State changes travel as patches of
+//! whole fields, so that the server and a client that replay the log get the same state in the same
+//! way (RUNS-EV-4).
 
 mod facts;
 

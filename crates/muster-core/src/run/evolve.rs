@@ -1,7 +1,7 @@
 //! What the documents look like after an event. Every fact applies; nothing is decided here.
 //!
-//! The run and its nodes change by patches alone. Turns, inputs, approvals, edges and artifacts are
-//! told by events of their own.
+//! The run and its nodes change only by patches. Turns, inputs, approvals, edges and artifacts have
+//! their own events.
 
 use crate::{
     Documents, Recorded, Unloaded,
@@ -15,7 +15,7 @@ use crate::{
 pub(crate) type RunDocs = Documents<RunAggregate>;
 pub(crate) type Applied = Result<(), Unloaded<RunAggregate>>;
 
-/// Where an event stands, and what it is about.
+/// Position and subject of an event.
 #[derive(Clone, Copy)]
 pub(crate) struct FactPlace<'a> {
     pub(crate) seq: u64,

@@ -1,4 +1,4 @@
-//! Who may send to whom, and what the end of a turn owes to others.
+//! Which nodes may send to each other, and what the end of a turn owes to others.
 
 pub(crate) mod rules;
 
@@ -32,8 +32,8 @@ fn end(docs: &Docs, id: NodeId) -> Lookup<Option<HandoffEnd>> {
     Ok(node.map(|node| HandoffEnd { id, leads: node.orchestrator }))
 }
 
-/// Whom a completed turn tells by itself: first whoever gave it work and waits for a report, then
-/// whoever its result is forwarded to (RUNS-HAND-4, RUNS-HAND-5).
+/// The nodes that a completed turn reports to automatically: first those that gave it work and wait
+/// for a report, then those that its result is forwarded to (RUNS-HAND-4, RUNS-HAND-5).
 pub fn due(docs: &Docs, turn: &NodeTurn) -> Lookup<Vec<(NodeId, Way)>> {
     let Some(node) = lookup::find_node(docs, turn.node_id)? else { return Ok(Vec::new()) };
     let edges = lookup::edges(docs)?;
@@ -65,9 +65,9 @@ pub fn due(docs: &Docs, turn: &NodeTurn) -> Lookup<Vec<(NodeId, Way)>> {
 
 /// What a turn was given to do.
 struct Work {
-    /// Whether a person or a task asked for something.
+    /// Whether a person or a task requested something.
     given: bool,
-    /// Who sent tasks, each once, in their order.
+    /// The senders of tasks, each once, in their order.
     givers: Vec<NodeId>,
 }
 

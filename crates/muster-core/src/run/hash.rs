@@ -7,7 +7,7 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The hash of what a text says: line ends and blanks around lines do not count (RUNS-LOOP).
+/// The hash of a text without line ends and surrounding whitespace (RUNS-LOOP).
 pub fn text_hash(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     sha256_hex(lines.join("\n").trim().as_bytes())

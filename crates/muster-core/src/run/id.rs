@@ -140,10 +140,10 @@ impl NodeId {
 const FIXED_BITS: u128 = (0xF << 76) | (0b11 << 62);
 /// Version 7, variant 10.
 const FIXED_V7: u128 = (0x7 << 76) | (0b10 << 62);
-/// Bits of a UUID behind its variant.
+/// Bits of a UUID after its variant.
 const TAIL_BITS: u128 = (1 << 62) - 1;
 
-/// A version 7 UUID of this moment with the given bits behind the time.
+/// A version 7 UUID of this moment with the given bits after the time.
 fn v7(at: Timestamp, middle: u128, tail: u128) -> u128 {
     let ms = u128::from(u64::try_from(at.0).unwrap_or(0)) & ((1 << 48) - 1);
     let free = (ms << 80) | ((middle & 0xFFF) << 64) | (tail & TAIL_BITS);
@@ -158,7 +158,7 @@ impl EventId {
     }
 }
 
-/// Fresh randomness that comes with a command: a version 7 UUID that nobody else has.
+/// Fresh randomness that comes with a command: a version 7 UUID.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IdSeed(pub u128);
 

@@ -1,5 +1,5 @@
-//! Where nodes stand on the screen. Moving them is no event of the run (RUNS-EV-9): a layout has a
-//! small stream of its own beside the run's.
+//! Positions of nodes on the screen. Moving them is not an event of the run (RUNS-EV-9): a layout
+//! has its own small stream.
 
 use std::{collections::BTreeMap, convert::Infallible};
 
@@ -61,7 +61,6 @@ pub struct LayoutChange {
     pub viewport: Option<Viewport>,
 }
 
-/// A layout cannot hold so many nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooManyPositions;
 

@@ -1,5 +1,5 @@
 //! Every bound of the run room. Going over one is refused; nothing is cut on write, unless the
-//! comment says so.
+//! comment states otherwise.
 
 /// Characters of a run's name, a node's label, a model.
 pub const NAME_CHARS_MAX: usize = 120;
@@ -49,29 +49,28 @@ pub const HANDOFF_ARTIFACTS_MAX: usize = 50;
 pub const STATUS_REASON_CHARS_MAX: usize = 200;
 /// Characters of the reason that comes with a resolution.
 pub const RESOLUTION_REASON_CHARS_MAX: usize = 500;
-/// Characters of a question, a summary of a run, or what an agent says of a stall.
+/// Characters of a question, a summary of a run, or an agent's report of a stall.
 pub const PROSE_CHARS_MAX: usize = 4_000;
 /// Characters of a line of a node's log; longer ones are cut.
 pub const LOG_LINE_CHARS_MAX: usize = 2_000;
 /// Bytes of a text delta; longer ones become several events.
 pub const DELTA_BYTES_MAX: usize = 4_096;
-/// Nodes of a run, whatever its settings say.
+/// Nodes of a run, whatever its settings.
 pub const NODES_MAX: u32 = 500;
 /// Edges of a run.
 pub const EDGES_MAX: usize = 2_000;
-/// Tool calls open at once in a turn.
 pub const OPEN_TOOLS_MAX: usize = 64;
 /// Handoffs that one turn sends.
 pub const TURN_HANDOFFS_MAX: u32 = 200;
 /// Inputs that one turn takes.
 pub const TURN_INPUTS_MAX: usize = 50;
-/// Artifacts that a snapshot of a run shows unless all are asked for.
+/// Artifacts that a snapshot of a run shows by default.
 pub const RECENT_ARTIFACTS_MAX: u32 = 2_000;
 /// Characters of a final text that an automatic handoff carries.
 pub const AUTO_MESSAGE_CHARS_MAX: usize = 600;
 /// Characters of a failure's detail.
 pub const DETAIL_CHARS_MAX: usize = 2_048;
-/// Milliseconds between two patches that tell nothing but a heartbeat.
+/// Milliseconds between two patches that hold nothing but a heartbeat.
 pub const BEAT_INTERVAL_MS: i64 = 30_000;
 /// Milliseconds between two changes of a summary that a provider reports.
 pub const PROGRESS_INTERVAL_MS: i64 = 500;

@@ -58,7 +58,7 @@ look_up! {
     find_artifact, artifact, Artifact, ArtifactId, Artifact, UnknownArtifact;
 }
 
-/// The run, if it came to be.
+/// The run, if it was created.
 pub fn find_run(docs: &Docs) -> Lookup<Option<&Run>> {
     match docs.get(&RunKey::Run)? {
         Some(RunDocument::Run(run)) => Ok(Some(run)),
@@ -109,7 +109,7 @@ pub fn queued(docs: &Docs, node: NodeId, limit: Option<u32>) -> Lookup<Vec<&Inbo
     Ok(docs.list(&query)?.into_iter().filter_map(RunDocument::as_item).collect())
 }
 
-/// Inputs of a node whose turns failed for good, in their order.
+/// Inputs of a node whose turns failed permanently, in their order.
 pub fn failed_inputs(docs: &Docs, node: NodeId) -> Lookup<Vec<&InboxItem>> {
     let query = ListQuery {
         parent: Some(node.to_string()),

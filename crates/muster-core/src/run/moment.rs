@@ -1,5 +1,5 @@
 //! Time as the wire of runs shows it (RUNS-GEN-5): ISO-8601 in UTC with exactly three fractional
-//! digits, so that the order of texts is the order of times.
+//! digits, so that strings sort like times.
 
 use std::{fmt, str::FromStr};
 

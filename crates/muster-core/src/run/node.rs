@@ -330,7 +330,7 @@ pub fn is_orchestrator_role(role: &str) -> bool {
     role.trim().to_lowercase() == ORCHESTRATOR
 }
 
-/// What a role brings along unless a body says otherwise (1.6 of the rules).
+/// A role's defaults (1.6 of the rules).
 pub fn role_defaults(role: &str, mode: PermissionsMode) -> (Capabilities, Permissions) {
     let role = role.trim().to_lowercase();
     let leads = role == ORCHESTRATOR;

@@ -70,7 +70,6 @@ pub struct PackTask {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct DocRef {
     pub path: String,
-    /// What it says.
     pub excerpt: String,
 }
 
@@ -146,7 +145,6 @@ pub struct RunContextPack {
     pub definition_of_done: Vec<String>,
     /// What may be written.
     pub global_mode: GlobalMode,
-    /// Who keeps the orchestrator going.
     pub node_mode: Mode,
     /// Where documentation is.
     pub docs_root: Option<String>,

@@ -78,7 +78,7 @@ pub(crate) fn declare(draft: &mut RunDraft<'_>, completion: Completion) -> Found
     })
 }
 
-/// Goes on to VERIFY once the run is declared done and the last turn has ended.
+/// Continues with VERIFY once the run is declared done and the last turn has ended.
 pub(crate) fn advance(draft: &mut RunDraft<'_>) -> Found<()> {
     let run = draft.run()?;
     let due = run.status == RunStatus::Running && run.phase == Phase::Execute;
@@ -132,7 +132,7 @@ pub(crate) fn verified(draft: &mut RunDraft<'_>, report: &VerifyReport) -> Found
     }
 }
 
-/// The outcome; equal failures are counted only where the phase asked for them.
+/// The outcome; equal failures are counted only where the phase requires it.
 fn outcome(draft: &RunDraft<'_>, report: &VerifyReport, counts: bool) -> Found<Verification> {
     let before = draft.run()?.verification.as_ref();
     let earlier = before.map_or(0, |last| last.count);
@@ -152,7 +152,7 @@ fn outcome(draft: &RunDraft<'_>, report: &VerifyReport, counts: bool) -> Found<V
     })
 }
 
-/// A required check failed: the work goes on with the report (RUNS-PH-3).
+/// A required check failed: the work continues with the report (RUNS-PH-3).
 fn failed(draft: &mut RunDraft<'_>, report: &VerifyReport) -> Found<()> {
     enter(draft, Phase::Execute, PhaseReason::VerifyFailed)?;
     draft.change_run(|run| run.completion = None)?;
@@ -171,7 +171,8 @@ fn failed(draft: &mut RunDraft<'_>, report: &VerifyReport) -> Found<()> {
     Ok(())
 }
 
-/// Who is told that checks failed: the lead, else whoever changed something since the last VERIFY.
+/// The receivers of a failed check: the lead, else the nodes that changed something since the last
+/// VERIFY.
 fn receivers(draft: &RunDraft<'_>) -> Found<Vec<NodeId>> {
     if let Some(root) = draft.run()?.root_node_id {
         return Ok(vec![root]);
@@ -211,7 +212,7 @@ fn passed(draft: &mut RunDraft<'_>, reason: PhaseReason) -> Found<()> {
     assign_docs(draft)
 }
 
-/// Gives the documentation to whoever can write it, if anybody can.
+/// Assigns the documentation to a node that can write it, if there is one.
 pub(crate) fn assign_docs(draft: &mut RunDraft<'_>) -> Found<()> {
     let writer = docs_writer(draft)?;
     draft.change_run(|run| run.docs_node_id = writer)?;
@@ -233,7 +234,7 @@ pub(crate) fn resume_docs(draft: &mut RunDraft<'_>) -> Found<()> {
     handoff_rules::docs_sync(draft, writer)
 }
 
-/// Who writes the documentation: the lead, else the oldest planner, else the oldest (RUNS-PH-4).
+/// The writer of the documentation: the lead, else the oldest planner, else the oldest (RUNS-PH-4).
 fn docs_writer(draft: &RunDraft<'_>) -> Found<Option<NodeId>> {
     let root = draft.run()?.root_node_id;
     let able = |node: &&&Node| node.capabilities.write_docs && !node.held && !node.failed;
@@ -265,7 +266,7 @@ pub(crate) fn docs_synced(draft: &mut RunDraft<'_>, changed_code: bool) -> Found
     done(draft, PhaseReason::DocsSynced)
 }
 
-/// A person said something meanwhile: it is not done after all.
+/// A person sent a message meanwhile: it is not done after all.
 fn back_to_work(draft: &mut RunDraft<'_>) -> Found<()> {
     enter(draft, Phase::Execute, PhaseReason::NewInput)?;
     draft.change_run(|run| run.completion = None)

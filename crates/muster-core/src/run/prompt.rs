@@ -1,4 +1,4 @@
-//! Prompts: what an agent is asked, in blocks, whole or as far as it is new (RUNS-PROMPT).
+//! Prompts: the input of an agent, in blocks, whole or only what is new (RUNS-PROMPT).
 //!
 //! ```text
 //!   system ─┐
@@ -131,7 +131,7 @@ pub struct Prompt {
     pub sent: String,
     /// Names of the blocks that are sent.
     pub sent_blocks: Vec<&'static str>,
-    /// Hashes of what it says, part by part.
+    /// Hashes of its parts.
     pub parts: PromptParts,
     /// Inputs that it holds.
     pub consumed: Vec<Consumed>,
@@ -175,7 +175,7 @@ pub struct TooLarge {
     pub max: usize,
 }
 
-/// How much a prompt tells; the stages of leaving out, in order (RUNS-PROMPT-8).
+/// How much a prompt contains; the stages of leaving out, in order (RUNS-PROMPT-8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Detail {
     roster: bool,
@@ -211,7 +211,7 @@ const STAGES: [(&str, Detail); 6] = {
     ]
 };
 
-/// Which form of what people typed a text has.
+/// Whether texts of people are redacted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
     /// Without secrets, as it is stored.
@@ -226,7 +226,7 @@ struct View<'a> {
     run: &'a Run,
     node: &'a Node,
     source: &'a PromptSource,
-    /// The last turn that the provider's present session was told.
+    /// The last turn whose prompt the provider's present session got.
     told: Option<&'a NodeTurn>,
     /// Inputs, those that come again first.
     inputs: Vec<(Consumed, &'a InboxItem)>,
@@ -367,13 +367,13 @@ fn delta(
     Ok((texts.join("\n\n"), names))
 }
 
-/// Texts with an empty line between them, without those that say nothing.
+/// Texts with an empty line between them, without empty ones.
 fn joined<const N: usize>(texts: [&str; N]) -> String {
     let said = texts.into_iter().filter(|text| !text.is_empty());
     said.collect::<Vec<_>>().join("\n\n")
 }
 
-/// Enough of a hash to tell texts of one node apart.
+/// Enough of a hash to distinguish texts of one node.
 fn short_hash(text: &str) -> String {
     sha256_hex(text.as_bytes())[..16].to_owned()
 }

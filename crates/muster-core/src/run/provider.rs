@@ -1,4 +1,4 @@
-//! What an adapter of a provider reports, and what it is told. Types only: nothing runs here.
+//! Reports of a provider's adapter, and orders to it. Types only: nothing runs here.
 //!
 //! Everything that is reported belongs to the turn that it is reported for. Adapters report tools
 //! in the order proposed, asked, started, completed and hold `started` back until the provider can

@@ -29,11 +29,11 @@ pub struct RunPulse {
     pub artifacts: u64,
     /// Approvals that there ever were.
     pub approvals: u64,
-    /// Approvals that nobody has answered.
+    /// Pending approvals.
     pub pending_approvals: u32,
 }
 
-/// What happened lately to the graph, for prompts that tell only what is new.
+/// Recent changes of the graph, for prompts that contain only what is new.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Journal {
     /// Number of the newest event that is no longer in it; zero when nothing was left out.
@@ -55,7 +55,7 @@ pub struct GraphEntry {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum GraphChange {
-    /// A node came.
+    /// A node was added.
     Added { node: NodeId },
     /// A node went.
     Removed {
@@ -86,7 +86,7 @@ impl Journal {
         }
     }
 
-    /// The changes behind an event, or `None` when some of them are forgotten.
+    /// The changes after an event, or `None` when some of them were dropped.
     pub fn since(&self, seq: u64) -> Option<impl Iterator<Item = &GraphChange>> {
         let changes = self.entries.iter().filter(move |entry| entry.seq > seq);
         (self.forgotten <= seq).then(|| changes.map(|entry| &entry.change))

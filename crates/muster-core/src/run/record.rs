@@ -1,6 +1,6 @@
-//! The run itself: what is wanted, how far it is, and why it stands where it stands.
+//! The run itself: its goal, its progress, and why it is where it is.
 //!
-//! Nodes, edges, artifacts and approvals are documents of their own; a snapshot joins them.
+//! Nodes, edges, artifacts and approvals are separate documents; a snapshot joins them.
 
 pub(crate) mod command;
 pub(crate) mod creation;

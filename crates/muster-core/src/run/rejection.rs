@@ -1,5 +1,5 @@
-//! The rules that say no, with their facts. Words and codes for callers are made elsewhere; the
-//! code that each variant stands for is in its comment.
+//! The rejections, with their facts. Messages and codes for callers are made elsewhere; the code of
+//! each variant is in its comment.
 
 use super::{
     approval::Resolution,
@@ -10,10 +10,9 @@ use super::{
 };
 use crate::tasks::id::TaskId;
 
-/// A rule that says no.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RunRejection {
-    /// The run never came to be (`UNKNOWN_RUN`).
+    /// The run was never created (`UNKNOWN_RUN`).
     UnknownRun,
     /// The run is there already (`BAD_VALUE`).
     RunExists,
@@ -31,7 +30,7 @@ pub enum RunRejection {
     UnknownApproval { id: ApprovalId },
     /// No such artifact in this run, or one of another kind (`UNKNOWN_ARTIFACT`).
     UnknownArtifact { id: ArtifactId },
-    /// A text that is no reference to an artifact (`UNKNOWN_ARTIFACT`).
+    /// A string that is not a reference to an artifact (`UNKNOWN_ARTIFACT`).
     BadReference {
         /// The text.
         reference: String,
@@ -53,7 +52,7 @@ pub enum RunRejection {
     RunNotActive { status: RunStatus },
     /// No way leads there (`BAD_TRANSITION`).
     BadTransition { from: RunStatus, phase: Phase, to: StatusWish },
-    /// Somebody was faster (`ALREADY_RESOLVED`).
+    /// It was resolved before (`ALREADY_RESOLVED`).
     AlreadyResolved {
         id: ApprovalId,
         /// The answer that counts.
@@ -83,7 +82,7 @@ pub enum RunRejection {
         /// What would fit.
         expected: String,
     },
-    /// A text or list is too long (`TOO_LONG`).
+    /// A string or list is too long (`TOO_LONG`).
     TooLong {
         field: String,
         /// How much fits.
@@ -101,7 +100,7 @@ pub enum RunRejection {
     },
     /// The provider cannot take other arguments (`MODIFY_UNSUPPORTED`).
     ModifyUnsupported { id: ApprovalId },
-    /// Nobody can be meant (`NO_TARGET_NODE`).
+    /// No receiver was given and none can be inferred (`NO_TARGET_NODE`).
     NoTargetNode,
     /// The caller may not do this (`FORBIDDEN`).
     Forbidden {
@@ -120,7 +119,7 @@ pub enum RunRejection {
         /// The receiver.
         to: NodeId,
     },
-    /// The node cannot begin a turn now; whoever chose it has to choose again.
+    /// The node cannot begin a turn now; the scheduler has to choose again.
     NotRunnable { id: NodeId },
     /// The turn has ended, or belongs to another node.
     TurnNotLive { id: TurnId },

@@ -22,8 +22,8 @@ pub struct Pause {
 
 /// The pause before the retry that follows failure number `failures`; `None` when there is none.
 ///
-/// `chance` is any random number; it moves the pause by up to a fifth, and makes one that the
-/// provider asked for only longer.
+/// `chance` is any random number; it moves the pause by up to a fifth, and only lengthens one that
+/// the provider requested.
 pub fn pause(
     policy: RetryPolicy,
     failures: u32,
@@ -48,8 +48,8 @@ pub fn pause(
     (failures <= max).then(|| Pause { ms: moved(ms, chance), max })
 }
 
-/// Whether the inputs of a turn may have caused it. What an agent could not even begin, or
-/// cannot do before somebody logs in or waits, says nothing about its inputs.
+/// Whether the inputs of a turn may have caused it. An agent that could not even begin, or that
+/// needs a login or a pause, proves nothing about its inputs.
 pub fn blames_inputs(reason: TurnReason) -> bool {
     match reason {
         TurnReason::Exited
@@ -85,7 +85,7 @@ fn grown(first: u64, factor: u64, failures: u32, max: u64) -> u64 {
     factor.checked_pow(exponent).and_then(|grown| first.checked_mul(grown)).unwrap_or(max).min(max)
 }
 
-/// A pause that was asked for is never shorter.
+/// A requested pause is never shortened.
 fn later(ms: u64, chance: u64) -> u64 {
     ms.saturating_mul(100 + chance % (JITTER_PERCENT + 1)) / 100
 }

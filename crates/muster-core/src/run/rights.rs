@@ -27,8 +27,8 @@ pub(super) fn touches_code(run: &Run, diff: Option<&WrittenFile>) -> bool {
     changed(diff).iter().any(|path| !is_docs(run, path))
 }
 
-/// What a turn changed without the right to. Where others worked in the same directory at the same
-/// time nobody can tell whose change it is, and nobody is blamed.
+/// What a turn changed without the right to. If others worked in the same directory at the same
+/// time, the author of a change is unknown, and no node is blamed.
 pub(super) fn violation(
     run: &Run,
     node: &Node,

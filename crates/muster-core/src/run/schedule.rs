@@ -1,5 +1,5 @@
-//! Which node may start now, and which of several goes first (RUNS-SCH). Pure: whoever has a free
-//! slot asks, and asks again when something has changed.
+//! Which node may start now, and which of several goes first (RUNS-SCH). Pure: the scheduler calls
+//! it when a slot is free, and again when something has changed.
 
 use std::collections::BTreeMap;
 
@@ -199,7 +199,7 @@ fn trigger(run: &Run, node: &Node) -> Trigger {
     }
 }
 
-/// When a turn has gone a tenth beyond the active time of its node or run, if nothing else ends or
+/// When a turn has exceeded the active time of its node or run by a tenth, if nothing else ends or
 /// begins before (RUNS-BUD-2).
 pub fn budget_deadline(docs: &Docs, turn: TurnId) -> Lookup<Option<Moment>> {
     let (Some(run), Some(turn)) = (lookup::find_run(docs)?, lookup::find_turn(docs, turn)?) else {

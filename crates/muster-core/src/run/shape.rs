@@ -1,5 +1,4 @@
-//! Two shapes that the state of a run is made of: words of a closed set, and objects that change by
-//! patches.
+//! Two shapes of a run's state: closed sets of words, and objects that change by patches.
 
 use serde::{Deserialize, Deserializer};
 
@@ -41,12 +40,12 @@ macro_rules! words {
 /// Defines an object and the patch that leads from one state of it to another (RUNS-EV-5).
 ///
 /// A patch holds the fields that differ, each of them whole; a field that was cleared is present
-/// with null. An object comes to be by a patch that holds every field. The fields after `hides` are
+/// with null. An object is created by a patch that holds every field. The fields after `hides` are
 /// for the server's own bookkeeping: they are stored, but not served. Each has `#[schemars(skip)]`
 /// as well, so that the document of the routes does not name it.
 ///
-/// A field that was added later says `= default`: objects that were stored before do not have it,
-/// and one with the default value is stored without it, so that their texts stay as they are.
+/// A field that was added later has `= default`: objects that were stored before do not have it,
+/// and one with the default value is stored without it, so that their stored form does not change.
 macro_rules! patched {
     (@told $value:expr) => { Some($value.clone()) };
     (@told $value:expr, default) => {

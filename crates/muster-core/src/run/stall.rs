@@ -23,7 +23,7 @@ const SUGGESTIONS: [&str; 5] = [
 ];
 /// Turns whose first lines are shown.
 const SUMMARIES_MAX: usize = 3;
-/// Characters of what an agent says when it reports a stall.
+/// Characters of an agent's report of a stall.
 const REPORT_CHARS_MAX: usize = 300;
 
 /// A completed turn as far as loops are concerned.
@@ -93,7 +93,7 @@ fn is_progress(turns: &[Trace], at: usize) -> bool {
     turns[at].diff.is_some() && before.iter().all(|earlier| earlier.diff != turns[at].diff)
 }
 
-/// Whether the last `span` turns go A, B, A, B in what they say or in what they change.
+/// Whether the last `span` turns alternate A, B, A, B in their text or in their changes.
 fn alternates(turns: &[Trace], span: usize) -> bool {
     let Some(from) = turns.len().checked_sub(span) else { return false };
     let window = &turns[from..];
@@ -151,7 +151,7 @@ pub(super) fn summaries(draft: &RunDraft<'_>, turns: &[TurnId]) -> Found<Vec<Str
     last.iter().map(line).collect()
 }
 
-/// Stalls the run when the same checks failed once too often; answers whether it did.
+/// Stalls the run when the same checks failed once too often; returns whether it did.
 pub(super) fn verification(draft: &mut RunDraft<'_>, report: &VerifyReport) -> Found<bool> {
     let run = draft.run()?;
     let count = run.verification.as_ref().map_or(0, |verification| verification.count);
@@ -168,7 +168,7 @@ pub(super) fn verification(draft: &mut RunDraft<'_>, report: &VerifyReport) -> F
     Ok(true)
 }
 
-/// Stalls the run because an agent says that it goes in circles.
+/// Stalls the run because an agent reports that it goes in circles.
 pub(super) fn reported(draft: &mut RunDraft<'_>, turn: &NodeTurn, why: &str) -> Found<()> {
     let threshold = draft.run()?.settings.stall_threshold;
     let evidence = LoopEvidence {
@@ -196,8 +196,8 @@ pub(super) fn blank(rule: StallRule, threshold: u32) -> LoopEvidence {
     }
 }
 
-/// Pauses the run with its evidence (RUNS-LOOP-3), and with a sentence of its own where the usual
-/// one does not say what happened.
+/// Pauses the run with its evidence (RUNS-LOOP-3), and with a custom sentence where the usual one
+/// does not describe what happened.
 pub(super) fn declare(
     draft: &mut RunDraft<'_>,
     evidence: LoopEvidence,

@@ -3,9 +3,9 @@
 /// A template as its file has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunTemplate {
-    /// What the header says it can; shown to people, never a right.
+    /// Abilities in the header; shown to people, never a right.
     pub capabilities: Vec<String>,
-    /// What the header says it must not; shown to people.
+    /// Limits in the header; shown to people.
     pub constraints: Vec<String>,
     /// Version in the header.
     pub version: Option<String>,
@@ -27,7 +27,7 @@ pub fn built_in(name: &str) -> Option<&'static str> {
     BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, file)| *file)
 }
 
-/// The file name part of a role: trimmed and lower-case; `None` when it can be no template's.
+/// The file name part of a role: trimmed and lower-case; `None` when no template can have it.
 pub fn file_stem(role: &str) -> Option<String> {
     let name = role.trim().to_lowercase();
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();

@@ -40,7 +40,7 @@ const START_MS: i64 = 1_767_225_600_000;
 /// The run of every test.
 const RUN: RunId = RunId(0x0197_a3f0_6a1c_7cc3_98c8_1f2b_6c0d_4e5f);
 
-/// A run in memory that keeps its log. Its clock moves only when told to.
+/// A run in memory that keeps its log. Its clock only moves when it is set.
 struct Room {
     docs: Documents<RunAggregate>,
     log: Vec<Recorded<RunEvent>>,
@@ -236,14 +236,14 @@ impl Room {
         self.runtime(Ask::CloseTurn(Box::new(close)))
     }
 
-    /// The provider says that it is done.
+    /// The provider reports success.
     fn complete(&mut self, turn: TurnId, text: &str, changed: &[&str]) -> Vec<RunEvent> {
         let mut events = self.report(turn, ProviderEvent::TurnEnded(ProviderOutcome::Completed));
         events.extend(self.close(turn, text, changed));
         events
     }
 
-    /// The provider says that it failed.
+    /// The provider reports a failure.
     fn fail(&mut self, turn: TurnId, reason: TurnReason) -> Vec<RunEvent> {
         let outcome = ProviderOutcome::Failed { reason, detail: Some("why".to_owned()) };
         let mut events = self.report(turn, ProviderEvent::TurnEnded(outcome));
@@ -283,7 +283,7 @@ impl Room {
         (self.run().status, self.run().phase)
     }
 
-    /// Reading the log back gives the same events and the same documents, texts included.
+    /// Reading the log back gives the same events and the same documents, byte for byte.
     fn check_replay(&self) {
         let mut replay = Replay::<RunAggregate>::default();
         for (at, recorded) in self.log.iter().enumerate() {
@@ -340,7 +340,7 @@ fn with_checks() -> RunFields {
     RunFields { checks: Some(vec![check]), ..RunFields::default() }
 }
 
-/// What is known of a diff that changes these files; each list of files has a hash of its own.
+/// Metadata of a diff that changes these files; each list of files has its own hash.
 fn difference(changed: &[&str]) -> DiffMetadata {
     DiffMetadata {
         files_changed: changed.iter().map(|path| (*path).to_owned()).collect(),

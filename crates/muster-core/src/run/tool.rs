@@ -1,4 +1,4 @@
-//! Calls of tools: which there are, who may make them, and what comes of them.
+//! Tool calls: which tools exist, which nodes may call them, and their outcomes.
 
 pub(crate) mod arguments;
 pub(crate) mod calls;

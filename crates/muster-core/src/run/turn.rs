@@ -28,9 +28,9 @@ pub enum RetryPolicy {
     Never,
     /// As soon as it can be.
     AtOnce,
-    /// With growing pauses, as often as the run's settings say.
+    /// With growing pauses, up to the limit of the run's settings.
     Growing,
-    /// When the provider says, or with long pauses.
+    /// When the provider allows it, or with long pauses.
     RateLimit,
     /// Once, after the context was reset.
     OnceAfterReset,
@@ -68,7 +68,7 @@ impl TurnReason {
         }
     }
 
-    /// Whether it is tried again by itself (6.3 of the rules).
+    /// Whether it is retried automatically (6.3 of the rules).
     pub fn retry(self) -> RetryPolicy {
         match self {
             Self::HandshakeFailed
@@ -99,7 +99,7 @@ impl TurnReason {
         }
     }
 
-    /// Whether the turn goes on when the run is resumed (RUNS-REC-3).
+    /// Whether the turn continues when the run is resumed (RUNS-REC-3).
     pub fn resumes(self) -> bool {
         matches!(self, Self::RunPaused | Self::ServerRestart | Self::ServerShutdown)
     }

@@ -1,5 +1,5 @@
-//! Read models of a run: pure functions of the documents that are shown. Cost is of the order of
-//! the answer, whatever the history is.
+//! Read models of a run: pure functions of the loaded documents. The cost is proportional to the
+//! result, whatever the history is.
 //!
 //! | asked for | function |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Approvals: how they are answered, by people or because nothing waits for them any more.
+//! Approvals: how they are resolved, by people or because nothing waits for them any more.
 
 use serde_json::{Map, Value};
 
@@ -106,7 +106,7 @@ pub(crate) fn close_denied(
     Ok(())
 }
 
-/// What a person answers.
+/// A person's decision.
 pub(crate) fn resolve(draft: &mut RunDraft<'_>, resolve: &Resolve) -> Found<()> {
     let approval = lookup::approval(draft.docs(), resolve.approval)?.clone();
     check(&approval, resolve)?;
@@ -145,8 +145,8 @@ fn unfit<T>(approval: &Approval, fault: &str) -> Found<T> {
     bad("modifiedArgs", format!("arguments that fit {}: {fault}", approval.tool.name))
 }
 
-/// Refuses arguments that the tool could not be called with, before the approval is used up. Of the
-/// tools of agents and of the task store nothing is known here but what the agent asked for.
+/// Rejects arguments that the tool could not be called with, before the approval is used up. For
+/// tools of agents and of the task store nothing is known here but the agent's request.
 fn check_modified(approval: &Approval, args: &Map<String, Value>) -> Found<()> {
     let fault = match approval.tool.executor {
         Executor::Muster if !GATED_TASK_TOOLS.contains(&approval.tool.name.as_str()) => {
@@ -190,7 +190,7 @@ fn denied(draft: &mut RunDraft<'_>, approval: &Approval, resolution: &Resolution
     }
 }
 
-/// Does what an agent asked for and a person approved.
+/// Performs a request of an agent that a person approved.
 fn granted(
     draft: &mut RunDraft<'_>,
     approval: &Approval,
@@ -227,7 +227,7 @@ fn granted_work(draft: &mut RunDraft<'_>, approval: &Approval, tool: Tool) -> Fo
     draft.emit_for(approval.node_id, RunFact::ToolStarted(ToolCall { tool }))
 }
 
-/// The process that asked is gone: the answer holds for the next time that it asks the same.
+/// The process that asked has exited: the decision holds for the next time that it asks the same.
 fn carry_over(draft: &mut RunDraft<'_>, approval: &Approval, tool: Tool) -> Found<()> {
     let name = tool.name.clone();
     let grant = Grant { approval_id: approval.approval_id, name: tool.name, args: tool.args };

@@ -1,9 +1,9 @@
-//! The brake: a run that spends turns and gets nowhere is stopped before it costs more, without
-//! anybody having set a limit (PEOPLE-RUN-7).
+//! The brake: a run that spends turns and gets nowhere is stopped before it costs more, even if no
+//! limit was set (PEOPLE-RUN-7).
 //!
 //! Two signs are counted. Two nodes that hand tasks back and forth, whatever they change, and turns
-//! of the whole run without a changed file or a passed check. A person who says something starts
-//! both counts again, and so does a resume.
+//! of the whole run without a changed file or a passed check. A message from a person resets both
+//! counts, and so does a resume.
 
 use crate::run::{
     artifact::{DiffMethod, WrittenFile},
@@ -36,7 +36,7 @@ pub(crate) enum TurnProgress {
     Made,
     /// Nothing changed.
     None,
-    /// Nobody could look.
+    /// It could not be determined.
     Unknown,
 }
 
@@ -62,7 +62,7 @@ impl TurnProgress {
     }
 }
 
-/// Whether a person said something that the turn answers.
+/// Whether the turn answers a message from a person.
 fn is_spoken_to(turn: &NodeTurn) -> bool {
     turn.consumed.iter().any(|taken| taken.kind == ItemKind::Message)
 }
@@ -141,7 +141,7 @@ fn evidence(
     })
 }
 
-/// Counts begin again, because a person lets the run go on.
+/// Resets the counts, because a person lets the run continue.
 pub(crate) fn release(draft: &mut RunDraft<'_>) -> Found<()> {
     draft.change_run(|run| run.unproductive_turns = 0)?;
     let exchanging: Vec<NodeId> = lookup::nodes(draft.docs())?

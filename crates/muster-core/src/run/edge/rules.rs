@@ -14,7 +14,7 @@ use crate::run::{
     rejection::Limited,
 };
 
-/// Makes an edge, or changes the one that has the id (RUNS-EDGE-2); answers its id.
+/// Creates an edge, or changes the one that has the id (RUNS-EDGE-2); returns its id.
 pub(crate) fn put(draft: &mut RunDraft<'_>, put: &PutEdge, by: Actor) -> Found<EdgeId> {
     if let Some(id) = put.id
         && let Some(edge) = lookup::find_edge(draft.docs(), id)?.cloned()
@@ -60,7 +60,7 @@ pub(crate) fn put(draft: &mut RunDraft<'_>, put: &PutEdge, by: Actor) -> Found<E
     Ok(id)
 }
 
-/// Whether the end of a turn is sent along by itself (RUNS-EDGE-3).
+/// Whether the end of a turn is sent along automatically (RUNS-EDGE-3).
 fn auto_deliver(kind: EdgeType, from_leads: bool) -> bool {
     match kind {
         EdgeType::Report => true,

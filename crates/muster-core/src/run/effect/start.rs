@@ -1,4 +1,4 @@
-//! What a start finds to do: runs that were cut off, and work whose outcome never came.
+//! What a start has to do: runs that were cut off, and work whose outcome is missing.
 
 use super::{Docs, RunEffect, StopManner, boots, manner};
 use crate::run::{
@@ -17,7 +17,7 @@ pub fn needs_recovery(docs: &Docs) -> Lookup<bool> {
     Ok(working || lookup::nodes(docs)?.iter().any(left))
 }
 
-/// What a start finds to do in a run that was recovered: the work whose outcome never came.
+/// What a start has to do in a recovered run: the work whose outcome is missing.
 pub fn outstanding(docs: &Docs) -> Lookup<Vec<RunEffect>> {
     let Some(run) = lookup::find_run(docs)? else { return Ok(Vec::new()) };
     let mut effects = Vec::new();

@@ -22,8 +22,8 @@ use crate::{
 /// Artifacts that a documentation handoff names, and paths that it lists.
 const CHANGES_SHOWN_MAX: u32 = 50;
 
-/// Sends what a completed turn owes: reports to whoever gave it work, and its result along the
-/// edges that carry it on (RUNS-HAND-4, RUNS-HAND-5).
+/// Sends what a completed turn owes: reports to the nodes that gave it work, and its result along
+/// the forwarding edges (RUNS-HAND-4, RUNS-HAND-5).
 pub(crate) fn automatic(draft: &mut RunDraft<'_>, id: TurnId, close: &CloseTurn) -> Found<()> {
     let turn = lookup::turn(draft.docs(), id)?.clone();
     let receivers = handoff::due(draft.docs(), &turn)?;
@@ -74,7 +74,7 @@ fn head(text: &str) -> String {
     format!("{}…", cut[..end].trim_end())
 }
 
-/// Tells the orchestrators of a node that it will not try again by itself (RUNS-TURN-8).
+/// Notifies the orchestrators of a node that it will not retry automatically (RUNS-TURN-8).
 pub(crate) fn failure(draft: &mut RunDraft<'_>, id: NodeId, turn: TurnId) -> Found<()> {
     let turn = lookup::turn(draft.docs(), turn)?.clone();
     let node = draft.node(id)?.clone();
@@ -115,7 +115,7 @@ fn leads(draft: &RunDraft<'_>, id: NodeId) -> Found<Vec<NodeId>> {
     Ok(leads)
 }
 
-/// What Muster tells a node in its own name.
+/// A message that Muster sends to a node in its own name.
 struct Notice {
     message: String,
     artifacts: Vec<ArtifactLink>,

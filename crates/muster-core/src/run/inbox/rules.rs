@@ -21,28 +21,27 @@ pub(crate) struct Letter<'a> {
     /// Its receiver.
     pub(crate) node: NodeId,
     pub(crate) kind: ItemKind,
-    /// What it says.
     pub(crate) content: &'a str,
     /// Whether it goes first and ends the turn in flight.
     pub(crate) interrupt: bool,
     /// The tool whose outcome it is.
     pub(crate) tool: Option<ToolId>,
-    /// The id that it shall have; a fresh one otherwise.
+    /// Its id; a fresh one otherwise.
     pub(crate) id: Option<ItemId>,
 }
 
-/// What a person says.
+/// A message from a person.
 #[derive(Clone, Copy)]
 pub(crate) struct PersonMessage<'a> {
     /// In words.
     pub(crate) content: &'a str,
     /// Whether it goes first and ends the turn in flight.
     pub(crate) interrupt: bool,
-    /// The id that the message shall have.
+    /// Its id.
     pub(crate) id: Option<ItemId>,
 }
 
-/// What a person sends; without a receiver, the one who can only be meant (RUNS-INBOX-5).
+/// A message from a person; without a receiver, it goes to the only possible one (RUNS-INBOX-5).
 pub(crate) fn chat(
     draft: &mut RunDraft<'_>,
     node: Option<NodeId>,
@@ -71,7 +70,7 @@ pub(crate) fn chat(
             run.goal = Some(crate::text::cut(content, limits::GOAL_CHARS_MAX));
             run.goal_delivered = true;
         }
-        // Whoever is told what to do was looked after.
+        // A node with new instructions was attended to.
         run.refused_completion.take_if(|refused| refused.node_id == node);
         let finishing = matches!(run.phase, Phase::Verify | Phase::DocsSync);
         if let Some(completion) = run.completion.as_mut().filter(|_| finishing) {
@@ -94,7 +93,7 @@ fn target(draft: &RunDraft<'_>, root: Option<NodeId>) -> Found<NodeId> {
     }
 }
 
-/// Says something to a node in the user's name.
+/// Sends a message to a node in the user's name.
 pub(crate) fn say(draft: &mut RunDraft<'_>, node: NodeId, content: &str) -> Found<()> {
     let kind = ItemKind::Message;
     queue(draft, &Letter { node, kind, content, interrupt: false, tool: None, id: None })
@@ -156,13 +155,15 @@ pub(crate) fn deliver(draft: &mut RunDraft<'_>, envelope: HandoffEnvelope) -> Fo
     })
 }
 
-/// An input came: whoever waits since when, and AUTO has no part in what follows (RUNS-AUTO-2).
+/// An input arrived: it notes since when the node waits, and AUTO has no part in what follows
+/// (RUNS-AUTO-2).
 fn arrive(node: &mut Node, now: Moment) {
     node.queue.since = node.queue.since.or(Some(now));
     node.armed = false;
 }
 
-/// A person spoke: questions are answered and failures forgiven (RUNS-INBOX-6, RUNS-TURN-8).
+/// A person sent a message: questions are answered and failures forgiven (RUNS-INBOX-6,
+/// RUNS-TURN-8).
 fn wake(node: &mut Node) {
     node.question = None;
     forgive(node);
@@ -175,7 +176,7 @@ pub(crate) fn forgive(node: &mut Node) {
     node.retry = None;
 }
 
-/// A node that somebody waits for has spoken, or will not speak.
+/// An awaited node has reported, or will not report.
 pub(crate) fn hear(node: &mut Node, from: NodeId) {
     if let Some(waiting) = &mut node.waiting_for
         && waiting.node_ids.contains(&from)
@@ -245,7 +246,7 @@ pub(crate) fn discard(
     })
 }
 
-/// Takes inputs out of a queue for good.
+/// Removes inputs from a queue permanently.
 pub(crate) fn remove(
     draft: &mut RunDraft<'_>,
     node: NodeId,

@@ -8,7 +8,7 @@ use crate::run::{
     pulse::{GraphChange, Journal},
 };
 
-/// Settings that other nodes are told of.
+/// Settings that other nodes see.
 const SHOWN_SETTINGS: [&str; 4] = ["label", "alias", "roleTemplate", "provider"];
 
 pub(crate) fn node_patched(

@@ -1,4 +1,4 @@
-//! The parts that a node is made of.
+//! The parts of a node.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

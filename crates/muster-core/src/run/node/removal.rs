@@ -15,10 +15,10 @@ use crate::run::{
     turn::{TurnReason, rules as turn_rules},
 };
 
-/// What is said of a call that runs while its node goes.
+/// The error of a call that runs while its node is deleted.
 const DELETED: &str = "its node was deleted while this ran";
 
-/// Deletes a node: at once, or when the turn in flight has ended.
+/// Deletes a node: immediately, or when the turn in flight has ended.
 pub(crate) fn delete(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     let live = draft.node(id)?.turn.is_some();
     if !live {

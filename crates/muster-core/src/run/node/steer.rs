@@ -38,7 +38,7 @@ pub(crate) fn stop(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     })
 }
 
-/// Lets a node go on, whatever stood in its way, with one turn if inputs wait.
+/// Lets a node continue, whatever blocked it, with one turn if inputs wait.
 pub(crate) fn start(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     active(draft)?;
     draft.change_node(id, |node| {
@@ -79,13 +79,13 @@ pub(crate) fn reset(draft: &mut RunDraft<'_>, id: NodeId, reason: Option<&str>) 
     })
 }
 
-/// Forgets what the provider was told; counts of loops begin anew behind this turn.
+/// Marks that the provider knows nothing; counts of loops restart after this turn.
 pub(crate) fn forget(node: &mut Node, turns: u64) {
     end_session(node);
     node.repetition = Repetition { since_turn: turns, ..Repetition::default() };
 }
 
-/// The next prompt goes to a session of its own.
+/// The next prompt goes to a new session.
 pub(crate) fn end_session(node: &mut Node) {
     SESSION_PENDING.clone_into(&mut node.session.session_id);
     node.session_ends = false;
@@ -101,7 +101,7 @@ pub(crate) fn reset_done(draft: &mut RunDraft<'_>, id: NodeId, method: ResetMeth
     draft.change_node(id, |node| node.reset_requested = None)
 }
 
-/// Resuming a session was not possible: the next prompt has to tell everything (RUNS-PROMPT-4).
+/// The session could not be resumed: the next prompt has to be complete (RUNS-PROMPT-4).
 pub(crate) fn session_lost(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     draft.change_node(id, |node| {
         if node.turn.is_none() {
@@ -120,7 +120,7 @@ pub(crate) fn process(draft: &mut RunDraft<'_>, id: NodeId, process: Option<Proc
     })
 }
 
-/// A provider has said things that were not understood (RUNS-PROV-6).
+/// A provider has sent messages that were not understood (RUNS-PROV-6).
 pub(crate) fn unknown(draft: &mut RunDraft<'_>, id: NodeId, more: u64) -> Found<()> {
     draft.change_node(id, |node| {
         let count = &mut node.connection.unknown_messages;
@@ -183,7 +183,7 @@ fn end_old_session(before: &Node, after: &mut Node) {
     }
 }
 
-/// Whether a change of settings starts the counts of loops anew (RUNS-LOOP-6).
+/// Whether a change of settings restarts the counts of loops (RUNS-LOOP-6).
 fn restarts_counts(input: &GraphNodeInput) -> bool {
     input.role_template.is_some()
         || input.provider.is_some()

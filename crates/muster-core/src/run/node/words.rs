@@ -1,4 +1,4 @@
-//! Words that say how a node stands.
+//! Enumerations of a node's state.
 
 use crate::run::shape::words;
 

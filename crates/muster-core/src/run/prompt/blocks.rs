@@ -1,4 +1,4 @@
-//! The blocks that say what Muster is and what is allowed.
+//! The blocks that introduce Muster and what is allowed.
 
 use super::ToolStyle;
 use crate::run::{

@@ -28,7 +28,7 @@ pub(super) fn chosen<'v, 'a>(
     &view.inputs[..end.min(view.inputs.len())]
 }
 
-/// The inputs, behind a note on why the turn begins.
+/// The inputs, after a note on why the turn begins.
 pub(super) fn render(
     view: &View<'_>,
     inputs: &[(Consumed, &InboxItem)],
@@ -76,7 +76,7 @@ fn header(view: &View<'_>, number: usize, taken: &Consumed, item: &InboxItem) ->
     Ok(format!("Input {number}: {kind} {sender}, id {id}, {at}{flags}"))
 }
 
-/// A text, or its head and where the whole of it is (RUNS-PROMPT-3).
+/// A text, or its head and where all of it is (RUNS-PROMPT-3).
 fn shortened(view: &View<'_>, item: &InboxItem, text: &str) -> String {
     if text.len() <= INPUT_CHARS_MAX || chars(text) <= INPUT_CHARS_MAX {
         return text.to_owned();
@@ -136,7 +136,7 @@ fn artifact(view: &View<'_>, kind: &str, reference: &str) -> Lookup<String> {
     })
 }
 
-/// Why the turn begins, where the inputs do not say it.
+/// Why the turn begins, if the inputs do not show it.
 fn note(view: &View<'_>) -> Lookup<Option<String>> {
     let again = match view.node.redeliver_turn_id {
         Some(id) => lookup::find_turn(view.docs, id)?,
@@ -153,7 +153,7 @@ fn note(view: &View<'_>) -> Lookup<Option<String>> {
     })
 }
 
-/// What an orchestrator is asked when nothing arrived (RUNS-AUTO-3).
+/// The prompt of an orchestrator when nothing arrived (RUNS-AUTO-3).
 fn auto(view: &View<'_>) -> Lookup<String> {
     let since = view.told.map_or(0, |told| told.seq);
     let changes = super::roster::changes(view, since)?;

@@ -1,4 +1,4 @@
-//! Who else is there: never more than a page, however large the graph is (RUNS-PROMPT-1).
+//! The other nodes: never more than a page, however large the graph is (RUNS-PROMPT-1).
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ fn counts(nodes: &[&Node]) -> String {
     format!("and {} more: {groups}. Call list_nodes for them.", nodes.len())
 }
 
-/// What has changed behind an event, as far as it matters to this node.
+/// What has changed after an event, as far as it matters to this node.
 pub(super) fn changes(view: &View<'_>, seq: u64) -> Lookup<String> {
     let journal = lookup::journal(view.docs)?;
     let Some(changes) = journal.since(seq) else {

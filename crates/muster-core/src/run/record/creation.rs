@@ -17,7 +17,7 @@ use crate::run::{
     settings::{Budget, Check, RunSettings, Usage},
 };
 
-/// Seconds after which a check is killed unless it says otherwise.
+/// Default timeout of a check in seconds.
 const CHECK_SECONDS: u32 = 600;
 /// Longest time that a check may ask for.
 const CHECK_SECONDS_MAX: u32 = 7_200;
@@ -35,7 +35,7 @@ pub(crate) fn run(draft: &mut RunDraft<'_>, create: &CreateRun) -> Found<()> {
     create.nodes.iter().try_for_each(|input| node_rules::create(draft, input).map(|_| ()))
 }
 
-/// The run before anything is said about it.
+/// The run before any setting is applied.
 fn blank(create: &CreateRun, draft: &RunDraft<'_>) -> Run {
     let now = draft.now();
     Run {
@@ -86,7 +86,7 @@ pub(crate) fn edit(draft: &mut RunDraft<'_>, fields: &RunFields) -> Found<()> {
     let renewed = run.goal.clone().filter(|_| run.goal != goal && run.goal_delivered);
     draft.change_run(|old| *old = run)?;
     match (renewed, draft.run()?.root_node_id) {
-        // RUNS-AUTO-1: a later goal is told as it is set.
+        // RUNS-AUTO-1: a later goal is sent when it is set.
         (Some(goal), Some(root)) if draft.run()?.status.is_active() => {
             inbox_rules::say(draft, root, &goal)
         }

@@ -29,7 +29,6 @@ pub(crate) enum LifecycleStep {
     Boot,
     /// It stops starting turns.
     Pause(StatusCode),
-    /// It goes on.
     Resume,
     /// It comes to its end in order.
     Complete,
@@ -151,7 +150,7 @@ pub(crate) fn pause(draft: &mut RunDraft<'_>, reason: StatusReason) -> Found<()>
     })
 }
 
-/// Goes on: the stall is over, its counts begin anew, AUTO is armed again (RUNS-ST-2).
+/// Continues: the stall is over, its counts restart, AUTO is armed again (RUNS-ST-2).
 fn resume(draft: &mut RunDraft<'_>) -> Found<()> {
     let stalled = draft.run()?.stall.as_ref().map(|stall| stall.node_id);
     brake::release(draft)?;
@@ -175,7 +174,7 @@ fn resume(draft: &mut RunDraft<'_>) -> Found<()> {
     phase::advance(draft)
 }
 
-/// A person who resumes a run that stands still because its lead failed wants the lead to go on.
+/// A person who resumes a run that halted because its lead failed wants the lead to continue.
 fn forgive_lead(draft: &mut RunDraft<'_>) -> Found<()> {
     let run = draft.run()?;
     let code = run.status_reason.as_ref().map(|reason| reason.code);

@@ -1,7 +1,7 @@
 //! What a start finds, and what an end leaves (RUNS-REC).
 //!
-//! Whoever starts the server has killed what was left of the processes and has taken the diffs of
-//! the turns that were in flight. Here their end is told, and whether the run goes on by itself.
+//! By now the server has killed the remaining processes and has taken the diffs of the turns that
+//! were in flight. Here their end is recorded, and whether the run continues automatically.
 
 use crate::run::{
     RunFact,
@@ -16,7 +16,7 @@ use crate::run::{
     turn::{TurnReason, closing, rules as turn_rules},
 };
 
-/// What is said of a call that was under way.
+/// The error of a call that was in flight.
 const LOST_CALL: &str = "the server was restarted while this ran; check before repeating it";
 
 pub(crate) fn recover(draft: &mut RunDraft<'_>, recover: &Recover) -> Found<()> {
@@ -44,7 +44,7 @@ pub(crate) fn recover(draft: &mut RunDraft<'_>, recover: &Recover) -> Found<()> 
     life::pause(draft, StatusReason::plain(code, draft.now()))
 }
 
-/// Whether something was to happen by itself.
+/// Whether something was due to happen automatically.
 fn has_open_work(draft: &RunDraft<'_>) -> Found<bool> {
     let run = draft.run()?;
     let finishing = run.completion.is_some() && run.phase != Phase::Done;
@@ -72,7 +72,7 @@ fn settle(draft: &mut RunDraft<'_>, id: NodeId, tools: &[ToolId]) -> Found<()> {
     })
 }
 
-/// Tells that calls which ran without a turn have no outcome.
+/// Records that calls without a turn have no outcome.
 pub(crate) fn give_up(
     draft: &mut RunDraft<'_>,
     id: NodeId,

@@ -1,4 +1,4 @@
-//! Words that say how a run stands.
+//! Enumerations of a run's state.
 
 use crate::run::shape::words;
 

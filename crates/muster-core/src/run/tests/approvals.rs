@@ -1,4 +1,4 @@
-//! Approvals: asking, answering, what becomes of them when nothing waits any more.
+//! Approvals: requesting, resolving, what becomes of them when nothing waits any more.
 
 use super::*;
 use crate::run::{

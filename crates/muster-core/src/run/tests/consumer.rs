@@ -115,7 +115,7 @@ fn differences(path: &str, left: &Value, right: &Value) -> Vec<String> {
 }
 
 impl Room {
-    /// Whoever reads the log ends up with what is served.
+    /// A reader of the log ends up with what is served.
     pub(super) fn check_consumer(&self) {
         // The first event is the whole run.
         let mut state = json!({});

@@ -219,7 +219,7 @@ struct ToolLaws {
 }
 
 impl ToolLaws {
-    /// proposed, then asked and answered, then started, then completed; each once (RUNS-ORD-2).
+    /// proposed, then asked and resolved, then started, then completed; each once (RUNS-ORD-2).
     fn check(&mut self, event: &RunEvent) {
         match &event.fact {
             RunFact::ToolProposed(call) => {

@@ -93,7 +93,7 @@ impl Room {
         self.at(at).and_then(|node| self.node(node).live_turn())
     }
 
-    /// Tries something; a refusal leaves nothing behind.
+    /// Tries a command; a rejected one changes nothing.
     fn attempt(&mut self, by: Actor, ask: Ask) {
         let before = self.log.len();
         if self.call(by, ask).is_err() {

@@ -11,7 +11,7 @@ use crate::run::{
 };
 
 impl Room {
-    /// Answers one message; equal files stand for equal changes.
+    /// Answers one message; equal files mean equal changes.
     fn round(&mut self, node: NodeId, text: &str, changed: &[&str]) -> Option<StallRule> {
         self.say(node, "again");
         self.answer(node, text, changed);

@@ -1,4 +1,4 @@
-//! Finding words in what was said and made (RUNS-UI-22).
+//! Searching messages and artifacts (RUNS-UI-22).
 
 use super::*;
 use crate::run::view::{

@@ -497,7 +497,7 @@ fn runs_pack_3_and_pack_2_a_pack_is_filled_in_order_and_never_too_large() {
         let written = serde_json::to_string(&packed).unwrap();
         assert!(written.chars().count() <= max as usize, "{} of {max}", written.len());
         assert_eq!(packed, build(), "the same sources give the same pack");
-        // What is too large leaves room for what comes behind it, but not for everything.
+        // What is too large leaves room for what follows, but not for everything.
         assert_eq!(packed.inputs.len(), 1);
         assert_eq!(packed.budget.truncated, packed.artifacts.len() < 50 || max < 16_000);
         if max == 16_000 {

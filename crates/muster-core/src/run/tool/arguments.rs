@@ -22,8 +22,8 @@ macro_rules! tools {
             /// Names of all of them.
             pub const NAMES: &[&str] = &[$($name,)*];
 
-            /// Reads the arguments of a tool, or says what is wrong with them; `None` when it is
-            /// not one of these.
+            /// Parses the arguments of a tool, or returns what is wrong with them; `None` when it
+            /// is not one of these.
             pub fn read(
                 name: &str,
                 args: &serde_json::Map<String, serde_json::Value>,
@@ -41,7 +41,7 @@ macro_rules! tools {
 
 pub(crate) use tools;
 
-/// Reads arguments; the error is for whoever made the call.
+/// Parses arguments; the error is for the caller of the tool.
 pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
     args: &Map<String, Value>,
 ) -> Result<T, String> {
@@ -130,8 +130,8 @@ fn in_words(kind: &str) -> &str {
     }
 }
 
-/// What is wrong with arguments that shall take the place of others, where only those are known:
-/// each must be one of them, and of the same type.
+/// What is wrong with arguments that replace others, where only those are known: each must be one
+/// of them, and of the same type.
 pub(crate) fn departure(known: &Map<String, Value>, given: &Map<String, Value>) -> Option<String> {
     if given.is_empty() && !known.is_empty() {
         let names: Vec<&str> = known.keys().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! Calls of agents: who may make them, what a person has to approve, how they are answered.
+//! Calls of agents: who may make them, what a person has to approve, how they get a result.
 
 use crate::run::{
     RunFact, RunRejection,
@@ -26,7 +26,7 @@ enum Asked {
     Work,
 }
 
-/// Makes a call: at once, or when a person has approved it.
+/// Makes a call: immediately, or when a person has approved it.
 pub(crate) fn call(draft: &mut RunDraft<'_>, call: &AgentCall) -> Found<()> {
     let turn = caller(draft, call.turn)?;
     let asked = read(call)?;
@@ -91,7 +91,7 @@ fn read(call: &AgentCall) -> Found<Asked> {
     }
 }
 
-/// What a person is told besides the call.
+/// What a person sees besides the call.
 fn reason(call: &AgentCall) -> Option<String> {
     let reason = call.args.get("reason").or_else(|| call.args.get("instructions"));
     let text = reason.and_then(|reason| reason.as_str());
@@ -112,7 +112,7 @@ fn propose(draft: &mut RunDraft<'_>, turn: &NodeTurn, call: &AgentCall) -> Found
 
 /// Which approval a request needs (10.2 of the rules).
 fn gate(node: &Node, request: &ToolRequest) -> Option<ApprovalKind> {
-    // Whoever does not lead always asks; a lead asks when its permissions say so.
+    // A node that does not lead always asks; a lead asks when its permissions require it.
     let asks = !node.orchestrator || node.permissions.spawn_requires_approval;
     match request {
         ToolRequest::SpawnNode(spawn) => {
@@ -139,7 +139,7 @@ fn gate_work(node: &Node, name: &str) -> Option<ApprovalKind> {
     (gated && asks).then_some(ApprovalKind::Tool)
 }
 
-/// Executes a request: its consequences stand between its start and its outcome.
+/// Executes a request: its consequences come between its start and its outcome.
 pub(crate) fn execute(
     draft: &mut RunDraft<'_>,
     node: &Node,
@@ -167,7 +167,7 @@ fn complete(
     draft.emit_for(node, RunFact::ToolCompleted(ToolCompleted::new(tool_id, result, error)))
 }
 
-/// Keeps a call that a rule refused: proposed and completed, in words of whoever refused it.
+/// Records a call that a rule rejected: proposed and completed, with the error of the rule.
 pub(crate) fn refuse(draft: &mut RunDraft<'_>, call: &AgentCall, error: &ToolError) -> Found<()> {
     let turn = caller(draft, call.turn)?;
     let tool = propose(draft, &turn, call)?;
@@ -208,7 +208,7 @@ pub(crate) fn finish(
     deliver(draft, node, id, &text.unwrap_or_default())
 }
 
-/// Tells a node the outcome of a call that no longer waits for it (RUNS-APP-5).
+/// Sends a node the outcome of a call that no longer waits for it (RUNS-APP-5).
 pub(crate) fn deliver(
     draft: &mut RunDraft<'_>,
     node: NodeId,
@@ -229,7 +229,7 @@ pub(crate) fn deliver(
     inbox_rules::queue(draft, &letter)
 }
 
-/// A call has waited long enough: it is answered "pending", and its outcome comes as an input.
+/// A call has waited long enough: it returns "pending", and its outcome comes as an input.
 pub(crate) fn hold_expired(draft: &mut RunDraft<'_>, id: ApprovalId) -> Found<()> {
     let approval = lookup::approval(draft.docs(), id)?.clone();
     let waits = approval.is_pending() && !approval.detached;

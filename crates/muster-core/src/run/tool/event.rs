@@ -1,4 +1,4 @@
-//! How a tool call ended, as `tool.completed` tells it.
+//! How a tool call ended, as in `tool.completed`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ impl ToolCompleted {
 }
 
 impl ToolResult {
-    /// What went wrong, as far as the result says.
+    /// The error, as far as the result contains it.
     fn failure(&self) -> ToolError {
         let said = self.output.as_ref().and_then(Value::as_str).unwrap_or_default();
         let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty());

@@ -23,9 +23,9 @@ use crate::run::{
     turn::NodeTurn,
 };
 
-/// Answers to choose from.
+/// Options to choose from.
 const OPTIONS_MAX: usize = 10;
-/// Nodes that can be waited for at once.
+/// Nodes that one call can wait for.
 const AWAITED_MAX: usize = 50;
 
 /// What a request can make use of.
@@ -40,7 +40,7 @@ pub(crate) struct Means<'a> {
     pub(crate) task_done: Option<bool>,
 }
 
-/// What an agent is answered.
+/// The result for an agent.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 pub(crate) enum ToolReply {
@@ -82,7 +82,7 @@ pub(crate) struct Receiver {
     pub(crate) inbox_count: u32,
 }
 
-/// Refuses what could not be done, before anybody is asked to approve it.
+/// Rejects what could not be done, before a person is asked to approve it.
 pub(crate) fn check(draft: &RunDraft<'_>, node: &Node, request: &ToolRequest) -> Found<()> {
     match request {
         ToolRequest::SpawnNode(spawn) => graph::check_spawn(draft, node, spawn),
@@ -102,7 +102,7 @@ pub(crate) fn check(draft: &RunDraft<'_>, node: &Node, request: &ToolRequest) ->
     }
 }
 
-/// Does what is asked for, and answers it.
+/// Performs a request, and returns its result.
 pub(crate) fn perform(
     draft: &mut RunDraft<'_>,
     node: &Node,

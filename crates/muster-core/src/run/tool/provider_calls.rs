@@ -1,4 +1,4 @@
-//! Calls that a provider makes itself. Whatever order it reports them in, each is told once as
+//! Calls that a provider makes itself. Whatever order it reports them in, each is recorded once as
 //! proposed and once as completed, with questions in between (RUNS-ORD-2, RUNS-PROV-1).
 
 use crate::run::{
@@ -18,19 +18,19 @@ use crate::run::{
     turn::{Executor, NodeTurn, OpenTool, Tool, TurnState, rules as turn_rules},
 };
 
-/// What is said of a call that its provider asks about while it runs.
+/// The outcome of a call that its provider asks about while it runs.
 const ASKED_AGAIN: &str = "its agent asks to run it again";
 
 pub(crate) struct ProviderQuestion<'a> {
     /// The provider's id of it.
     pub(crate) id: &'a str,
-    /// What it says besides.
+    /// Additional context.
     pub(crate) context: Option<&'a str>,
     /// Whether other arguments are possible.
     pub(crate) can_modify: bool,
 }
 
-/// Tells a call; one that is open already stays as it is. `None` when there are too many.
+/// Records a call; one that is open already stays as it is. `None` when there are too many.
 pub(crate) fn proposed(
     draft: &mut RunDraft<'_>,
     turn: &NodeTurn,
@@ -56,7 +56,7 @@ pub(crate) fn proposed(
     Ok(Some(OpenTool { tool, started: false, approval_id: None }))
 }
 
-/// A provider asks. Without a gate the answer is yes and nobody is asked (RUNS-APP-1).
+/// A provider asks. Without a gate the answer is yes without asking a person (RUNS-APP-1).
 pub(crate) fn asked(
     draft: &mut RunDraft<'_>,
     turn: &NodeTurn,
@@ -129,7 +129,7 @@ pub(crate) fn request_approval(
     enter(draft, turn, TurnState::AwaitingApproval, TurnStep::AwaitingApproval)
 }
 
-/// A call that was approved when its process was gone already (RUNS-APP-5).
+/// A call that was approved when its process had exited already (RUNS-APP-5).
 fn use_grant(
     draft: &mut RunDraft<'_>,
     turn: &NodeTurn,
@@ -176,7 +176,7 @@ pub(crate) fn withdrawn(draft: &mut RunDraft<'_>, turn: &NodeTurn, question: &st
     Ok(())
 }
 
-/// A provider executes a call; while a person is asked this is held back.
+/// A provider executes a call; while a decision is pending this is held back.
 pub(crate) fn started(draft: &mut RunDraft<'_>, turn: &NodeTurn, provider_id: &str) -> Found<()> {
     let Some(open) = lookup::turn(draft.docs(), turn.id)?.tool_of_provider(provider_id) else {
         return Ok(());
@@ -188,7 +188,7 @@ pub(crate) fn started(draft: &mut RunDraft<'_>, turn: &NodeTurn, provider_id: &s
     begin(draft, turn, tool)
 }
 
-/// Tells that a call is being executed.
+/// Records that a call is being executed.
 pub(crate) fn begin(draft: &mut RunDraft<'_>, turn: &NodeTurn, tool: Tool) -> Found<()> {
     draft.emit_for(turn.node_id, RunFact::ToolStarted(ToolCall { tool }))?;
     enter(draft, turn, TurnState::Tool, TurnStep::ToolPending)

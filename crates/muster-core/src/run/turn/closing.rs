@@ -34,7 +34,7 @@ use crate::run::{
 /// Characters of a first line that evidence of a stall shows.
 const SUMMARY_LINE_CHARS: usize = 300;
 
-/// What a turn came to.
+/// How a turn ended.
 struct End {
     turn: NodeTurn,
     reason: TurnReason,
@@ -49,8 +49,8 @@ struct End {
 }
 
 impl End {
-    /// Whether its inputs are set aside: an input that ends its agent time and again must not come
-    /// back by itself, and what waits behind it goes on (RUNS-TURN-8).
+    /// Whether its inputs are set aside: an input that crashes its agent time and again must not
+    /// come back automatically, and the inputs after it continue (RUNS-TURN-8).
     fn sets_aside(&self) -> bool {
         self.status == TurnStatus::Failed
             && self.retry.is_none()
@@ -145,7 +145,7 @@ fn restarts(reason: Option<TurnReason>) -> bool {
     matches!(reason, Some(TurnReason::ServerRestart | TurnReason::ServerShutdown))
 }
 
-/// Nothing waits for the answer any more; a node that could go on without it does.
+/// Nothing waits for the decision any more; a node that can continue without it does.
 pub(crate) fn detach(draft: &mut RunDraft<'_>, approval: &Approval, goes_on: bool) -> Found<()> {
     let approval_id = approval.approval_id;
     let outer = draft.in_turn(Some(approval.turn_id));
@@ -285,7 +285,7 @@ fn settle(node: &mut Node, end: &End, close: &CloseTurn, now: Moment) {
         }
         TurnStatus::Failed => settle_failure(node, end),
     }
-    // RUNS-PROMPT-7: what the provider was told, it knows in this session.
+    // RUNS-PROMPT-7: the provider knows in this session what was sent.
     if end.turn.sent {
         node.told_turn_id = Some(end.turn.id);
     }

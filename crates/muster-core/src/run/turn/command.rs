@@ -1,4 +1,4 @@
-//! Requests about turns: whoever drives them says how far they are.
+//! Requests about turns, from their drivers.
 
 use crate::run::{
     artifact::WrittenFile,
@@ -12,7 +12,7 @@ pub struct BeginTurn {
     pub node: NodeId,
     /// The turn's id.
     pub turn: TurnId,
-    /// Why it begins, as the schedule said.
+    /// Why it begins, according to the schedule.
     pub trigger: Trigger,
     /// Queued inputs that the prompt holds, in their order.
     pub inputs: Vec<ItemId>,
@@ -24,13 +24,11 @@ pub struct BeginTurn {
 /// A prompt that is written but not sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlannedPrompt {
-    /// Whether it tells everything.
     pub kind: PromptKind,
     /// Hash of the effective prompt.
     pub hash: String,
     /// Hash of what will be sent.
     pub sent_hash: String,
-    /// What it says, part by part.
     pub parts: PromptParts,
     /// `prompt.full.txt`.
     pub full: WrittenFile,
@@ -38,7 +36,7 @@ pub struct PlannedPrompt {
     pub blocks: WrittenFile,
 }
 
-/// A turn that could not even be asked.
+/// A turn that could not be sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FailStart {
     pub node: NodeId,
@@ -52,12 +50,12 @@ pub struct FailStart {
     pub detail: Option<String>,
 }
 
-/// What a provider says about another try of a turn that failed.
+/// A provider's hint about a retry of a failed turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RetryHint {
     /// Whether another try could help; without it the reason of the failure decides.
     pub useless: bool,
-    /// When it wants to be asked again.
+    /// How long it wants to wait.
     pub after_ms: Option<u32>,
 }
 
@@ -76,13 +74,13 @@ pub struct CloseTurn {
     pub reports: Vec<WrittenFile>,
     /// The context pack for automatic handoffs that give work.
     pub pack: Option<WrittenFile>,
-    /// What the provider says about being asked again.
+    /// The provider's hint about a retry.
     pub retry: RetryHint,
-    /// Whether its process is gone.
+    /// Whether its process has exited.
     pub process_gone: bool,
 }
 
-/// What a start finds, or an end leaves: turns that were in flight and cannot go on.
+/// What a start finds, or a shutdown leaves: turns that were in flight and cannot continue.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recover {
     /// Whether the server ends; else it starts.

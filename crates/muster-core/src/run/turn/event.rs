@@ -1,4 +1,4 @@
-//! How far a turn came, as `turn.status` tells it.
+//! The progress of a turn, as in `turn.status`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

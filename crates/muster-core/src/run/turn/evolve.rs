@@ -130,7 +130,7 @@ fn has_ended(docs: &mut RunDocs, place: FactPlace<'_>, ended: &TurnEnded) -> App
     change_pulse(docs, |pulse| pulse.active_turns -= 1)
 }
 
-/// Text came: only the first of a stretch changes anything, so that a delta stays cheap.
+/// Text arrived: only the first of a stretch changes anything, so that a delta stays cheap.
 pub(crate) fn streamed(docs: &mut RunDocs, place: FactPlace<'_>) -> Applied {
     let Some(id) = place.event.turn_id else { return Ok(()) };
     let Some(RunDocument::Turn(turn)) = docs.get(&RunKey::Turn(id))? else { return Ok(()) };

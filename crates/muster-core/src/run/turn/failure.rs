@@ -9,7 +9,7 @@ use crate::run::{
     record::{Mode, Phase, RunStatus, StatusCode, StatusReason, life},
 };
 
-/// Without its documentation turn the run cannot end by itself.
+/// Without its documentation turn the run cannot end automatically.
 pub(crate) fn docs_interrupted(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     let run = draft.run()?;
     let working = run.status == RunStatus::Running && run.phase == Phase::DocsSync;
@@ -21,7 +21,7 @@ pub(crate) fn docs_interrupted(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()
     life::pause(draft, reason)
 }
 
-/// A node that will not try again by itself: whoever counts on it is told (RUNS-TURN-8).
+/// A node that will not retry automatically: the nodes that count on it are notified (RUNS-TURN-8).
 pub(crate) fn failed_for_good(draft: &mut RunDraft<'_>, id: NodeId, turn: TurnId) -> Found<()> {
     handoff_rules::failure(draft, id, turn)?;
     let waiting: Vec<NodeId> = lookup::nodes(draft.docs())?

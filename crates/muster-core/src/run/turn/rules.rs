@@ -70,7 +70,7 @@ fn ready(draft: &RunDraft<'_>, id: NodeId, trigger: Trigger) -> Found<()> {
     Ok(())
 }
 
-/// The inputs that the prompt holds: the first of those that wait, behind those that come again.
+/// The inputs of the prompt: the first waiting ones, after those that are delivered again.
 fn taken(draft: &RunDraft<'_>, begin: &BeginTurn) -> Found<Vec<Consumed>> {
     let offered = schedule::inputs(draft.docs(), draft.node(begin.node)?)?;
     let again: Vec<Consumed> = offered.iter().copied().filter(|input| input.redelivered).collect();
@@ -84,7 +84,7 @@ fn taken(draft: &RunDraft<'_>, begin: &BeginTurn) -> Found<Vec<Consumed>> {
     Ok(again.into_iter().chain(chosen).collect())
 }
 
-/// Tells that a turn begins, and what that means for its node.
+/// Records that a turn begins, and what that means for its node.
 fn start(
     draft: &mut RunDraft<'_>,
     node: NodeId,
@@ -131,7 +131,7 @@ fn start(
     })
 }
 
-/// A turn that cannot even be asked: it fails, and its inputs stay where they are.
+/// A turn that cannot be sent: it fails, and its inputs stay where they are.
 pub(crate) fn fail_start(draft: &mut RunDraft<'_>, fail: &FailStart) -> Found<()> {
     ready(draft, fail.node, fail.trigger)?;
     let node = draft.node(fail.node)?.clone();
@@ -211,7 +211,7 @@ pub(crate) fn interrupt_node(
     }
 }
 
-/// Says that a turn shall end; whoever drives it reports when it has. The first reason counts.
+/// Requests the end of a turn; its driver reports when it has ended. The first reason counts.
 pub(crate) fn finish(
     draft: &mut RunDraft<'_>,
     id: TurnId,
@@ -359,7 +359,7 @@ pub(crate) fn log(
     draft.emit_for(node, RunFact::NodeLogged(NodeLogged { source, line, suppressed }))
 }
 
-/// What came when its turn was over already: it never reaches another turn.
+/// A report that arrived after the end of its turn: it never reaches another turn.
 fn late(draft: &mut RunDraft<'_>, turn: &NodeTurn, event: &ProviderEvent) -> Found<()> {
     let said = match event {
         ProviderEvent::Delta { text }

@@ -1,7 +1,7 @@
 //! What waits for a person, in one list over all runs: one item for each cause, with its reason.
 //! Each comes from one document: a pending approval, a node, or a run; those documents are
-//! catalogued, so that nothing else is looked at. Where a run stands still because of a node, the
-//! run and the node have the same cause.
+//! catalogued, so that nothing else is read. If a run halts because of a node, the run and the node
+//! have the same cause.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -141,7 +141,7 @@ fn refused(run: &Run) -> Option<Attention> {
     })
 }
 
-/// Why a run does not go on by itself.
+/// Why a run does not continue automatically.
 fn halted(run: &Run) -> Option<Attention> {
     let reason = run.status_reason.as_ref().filter(|_| run.status == RunStatus::Paused)?;
     let kind = match reason.code {
@@ -167,8 +167,8 @@ fn halted(run: &Run) -> Option<Attention> {
     })
 }
 
-/// The list, oldest first, each cause once. What a node says of itself comes before what its run
-/// says of it, and tells more.
+/// The list, oldest first, each cause once. The item of a node comes before that of its run, and
+/// has more details.
 pub fn sorted(found: Vec<Attention>) -> Vec<Attention> {
     let mut items: Vec<Attention> = Vec::with_capacity(found.len());
     for item in found {

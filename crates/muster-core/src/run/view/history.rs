@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Events of a page unless the caller says otherwise.
+/// Default number of events of a page.
 pub const PAGE_EVENTS: u32 = 200;
 /// Events of a page at most.
 pub const PAGE_EVENTS_MAX: u32 = 2_000;
@@ -41,7 +41,7 @@ pub fn served(run: RunId, line: LoggedEvent<'_>) -> String {
     }
     match serde_json::from_str::<RunEvent>(line.body).map(without_bookkeeping) {
         Ok(event) => wire(run, LoggedEvent { body: Json::of(&event).text(), ..line }),
-        // Whatever wrote it, this version cannot tell its parts apart.
+        // This version cannot parse it, whatever wrote it.
         Err(_) => wire(run, line),
     }
 }
@@ -133,8 +133,8 @@ fn concerns(line: LoggedEvent<'_>, node: NodeId) -> bool {
         || line.kind == "handoff.sent" && line.body.contains(&format!(r#""fromNodeId":"{id}""#))
 }
 
-/// Whether the envelope of a stored event has this value; it stands at the very front, before who
-/// caused the event, which may be another node.
+/// Whether the envelope of a stored event has this value; it is at the very front, before the
+/// author of the event, which may be another node.
 fn names(body: &str, field: &str, value: &str) -> bool {
     let end = [r#""by":"#, r#""type":"#].iter().filter_map(|mark| body.find(mark)).min();
     let front = end.map_or(body, |end| &body[..end]);
@@ -179,7 +179,7 @@ impl RunPageRequest {
     }
 }
 
-/// What a page says about itself (RUNS-PAGE-2).
+/// Description of a page (RUNS-PAGE-2).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunHistoryPage {

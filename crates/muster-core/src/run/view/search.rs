@@ -1,6 +1,6 @@
-//! Finds words in what was said and made in a run: messages, answers, thoughts, handoffs, artifacts
-//! and the files that diffs changed. One event is looked at at a time, so whoever walks the log
-//! needs no room for it. Text that still streams is found when it is complete.
+//! Searches the content of a run: messages, answers, thoughts, handoffs, artifacts and the files
+//! that diffs changed. Events are searched one at a time, so a walk over the log needs constant
+//! memory. Text that still streams is found when it is complete.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,9 +19,9 @@ use crate::{
 
 /// Characters of a question at most.
 pub const QUESTION_CHARS_MAX: usize = 200;
-/// Files of one diff that are told one by one; how many more there are is said.
+/// Files of one diff that are listed one by one; the number of the others is given.
 pub const FILES_TOLD_MAX: usize = 20;
-/// Characters of an excerpt before and behind the place that was found.
+/// Characters of an excerpt before and after the match.
 const EXCERPT_CHARS_BEFORE: usize = 40;
 const EXCERPT_CHARS_BEHIND: usize = 160;
 
@@ -134,7 +134,7 @@ impl SearchWords {
     }
 }
 
-/// Where in the log an event stands, and what it is about.
+/// Position and subject of an event.
 struct Place<'a> {
     run: RunId,
     line: LoggedEvent<'a>,

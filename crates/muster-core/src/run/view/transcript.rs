@@ -1,4 +1,4 @@
-//! `transcript.md`: what was said in a turn, for people.
+//! `transcript.md`: the messages of a turn, for people.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -35,7 +35,7 @@ pub fn transcript(
     whole
 }
 
-/// What an event adds; text is told as a whole in the end.
+/// What an event adds; text is added as a whole at the end.
 fn line(event: &RunEvent) -> Option<String> {
     match &event.fact {
         RunFact::ToolProposed(call) => {
@@ -90,7 +90,7 @@ fn json(value: &impl Serialize) -> String {
     crate::text::cut(&text, TOOL_CHARS_MAX)
 }
 
-/// A text as it is, anything else as JSON.
+/// A string unchanged, anything else as JSON.
 fn said(output: &Value) -> String {
     match output {
         Value::String(text) => crate::text::cut(text, TOOL_CHARS_MAX),

@@ -17,7 +17,7 @@ use crate::{
 
 type Docs = Documents<RunAggregate>;
 
-/// Events that are read at once.
+/// Page size while events are read.
 const EVENTS_AT_ONCE: u32 = 1_000;
 /// Turns that are looked at for one list.
 const TURNS_AT_ONCE: u32 = 200;
@@ -84,11 +84,11 @@ pub fn inbox(docs: &Docs, node: NodeId) -> Found<Vec<ItemView>> {
     Ok(shown.iter().map(view).collect())
 }
 
-/// All text that the log has of a turn, which is what a turn that was cut off has said.
+/// All text that the log has of a turn, which is the output of a turn that was cut off.
 pub fn text_so_far(docs: &Docs, turn: &NodeTurn) -> Lookup<String> {
     let mut text = String::new();
     let mut query = EventQuery {
-        // The turn alone: with the node, all events of the node would be gone through.
+        // The turn alone: with the node, all events of the node would be scanned.
         entity: None,
         scope: Some(turn.id.to_string()),
         after: None,
@@ -112,7 +112,7 @@ pub fn text_so_far(docs: &Docs, turn: &NodeTurn) -> Lookup<String> {
 }
 
 /// The turns whose prompts the provider of a node knows now, oldest first: the last full one and
-/// those behind it (RUNS-PROMPT-7).
+/// those after it (RUNS-PROMPT-7).
 pub fn told(docs: &Docs, node: NodeId) -> Found<Vec<TurnId>> {
     let Some(last) = lookup::node(docs, node)?.told_turn_id else { return Ok(Vec::new()) };
     let newest = lookup::turn(docs, last)?.number;

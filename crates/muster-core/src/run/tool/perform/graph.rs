@@ -16,7 +16,7 @@ use crate::run::{
     tool::perform::{Means, ToolReply, named, send},
 };
 
-/// What a node that has only a first task is told.
+/// The message to a node that has only a first task.
 const NO_WORDS: &str = "see the input";
 
 pub(crate) fn check_spawn(draft: &RunDraft<'_>, node: &Node, spawn: &SpawnNode) -> Found<()> {
@@ -36,7 +36,7 @@ pub(crate) fn check_spawn(draft: &RunDraft<'_>, node: &Node, spawn: &SpawnNode) 
     send::links(draft, &spawn.artifacts).map(|_| ())
 }
 
-/// Rights that are asked for and that the caller does not have (RUNS-TOOL-7).
+/// Requested rights that the caller does not have (RUNS-TOOL-7).
 fn lacking(node: &Node, spawn: &SpawnNode) -> Vec<&'static str> {
     let own = &node.capabilities;
     let asked = &spawn.capabilities;
@@ -106,7 +106,7 @@ pub(crate) fn spawn(
             let put = PutEdge {
                 bidirectional: Some(true),
                 kind: Some(EdgeType::Handoff),
-                // RUNS-EDGE-3: whoever spawned it says itself what it passes on.
+                // RUNS-EDGE-3: the node that spawned it decides itself what it passes on.
                 auto_deliver: Some(false),
                 ..PutEdge::between(node.id, id)
             };

@@ -23,7 +23,7 @@ use crate::run::{
     tool::perform::{Means, Receiver, ToolReply, named},
 };
 
-/// A report goes without files of its own besides the one that it is.
+/// A report has no files besides the one that it is.
 const NO_FILES: CallFiles = CallFiles { pack: None, overflow: None, report: None };
 
 /// The links that inputs mean, in their canonical form (RUNS-REF-1).
@@ -152,7 +152,7 @@ fn check_parts(
     text("status.reason", reason, limits::STATUS_REASON_CHARS_MAX)
 }
 
-/// Keeps a report and sends it to whoever leads (10.2 of the rules).
+/// Stores a report and sends it to the lead (10.2 of the rules).
 pub(crate) fn report(
     draft: &mut RunDraft<'_>,
     node: &Node,
